@@ -1,0 +1,338 @@
+//===- hova_runtime.h - Programs compiled by hova ---------------*- C -*---===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The interface between a program compiled by hova and everything around it.
+// Two readers:
+//
+//  * who embeds a compiled model: create a context, run it, destroy it. A
+//    shared library exports these functions under its own prefix (its header
+//    declares them); an object file is linked with libhova_runtime and the
+//    `hova_` functions below are called with its `hova_program`.
+//  * the code generator: it emits one constant `hova_program` per model, whose
+//    levels point to code that calls `hova_barrier`.
+//
+// Rules that hold everywhere: nothing is printed, nothing aborts, no writable
+// global exists, every argument is checked before anything is written, and a
+// call that fails says why in words. One context serves one caller at a time;
+// contexts share the weights.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_RUNTIME_H
+#define HOVA_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Raised whenever a struct below changes.
+#define HOVA_ABI_VERSION 1
+
+//===----------------------------------------------------------------------===//
+// Status and tensors
+//===----------------------------------------------------------------------===//
+
+/// What a call returns. A program ends with exit status 1, 1, 71 and 74 for
+/// the failures, in this order.
+typedef enum hova_status {
+  HOVA_OK = 0,
+  /// An argument, a file or the machine does not fit the program.
+  HOVA_REJECTED = 1,
+  /// The context is running in another thread.
+  HOVA_BUSY = 2,
+  HOVA_OUT_OF_MEMORY = 3,
+  HOVA_IO_ERROR = 4
+} hova_status;
+
+/// Element types. BF16 and F16 are IEEE-style 16-bit floats; BOOL is one byte,
+/// 0 or 1.
+typedef enum hova_dtype {
+  HOVA_F32 = 0,
+  HOVA_F64 = 1,
+  HOVA_BF16 = 2,
+  HOVA_F16 = 3,
+  HOVA_I32 = 4,
+  HOVA_I64 = 5,
+  HOVA_BOOL = 6
+} hova_dtype;
+
+/// The type and device of a tensor, field by field those of DLPack.
+typedef struct hova_data_type {
+  uint8_t code; ///< 0 signed integer, 2 float, 4 bfloat, 6 bool
+  uint8_t bits;
+  uint16_t lanes; ///< 1
+} hova_data_type;
+
+typedef struct hova_device {
+  int32_t device_type; ///< 1: CPU memory
+  int32_t device_id;
+} hova_device;
+
+/// A view of memory that the caller owns. The fields before `name` are those
+/// of DLPack's `DLTensor`, in its order.
+typedef struct hova_tensor {
+  void *data;
+  hova_device device;
+  int32_t ndim;
+  hova_data_type dtype;
+  int64_t *shape;       ///< [ndim]
+  int64_t *strides;     ///< [ndim], in elements; null: dense, row-major
+  uint64_t byte_offset; ///< added to `data`
+  const char *name;     ///< null, or the name that stands at this position
+} hova_tensor;
+
+/// Makes a dense view in CPU memory.
+static inline hova_tensor hova_make_tensor(const char *name, hova_dtype dtype,
+                                           int32_t ndim, int64_t *shape,
+                                           void *data) {
+  static const hova_data_type types[] = {{2, 32, 1}, {2, 64, 1}, {4, 16, 1},
+                                         {2, 16, 1}, {0, 32, 1}, {0, 64, 1},
+                                         {6, 8, 1}};
+  hova_tensor tensor;
+  tensor.data = data;
+  tensor.device.device_type = 1;
+  tensor.device.device_id = 0;
+  tensor.ndim = ndim;
+  tensor.dtype = types[dtype];
+  tensor.shape = shape;
+  tensor.strides = NULL;
+  tensor.byte_offset = 0;
+  tensor.name = name;
+  return tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// The program, as the code generator emits it
+//===----------------------------------------------------------------------===//
+
+/// The threads of a context, opaque to generated code.
+struct hova_team;
+
+/// An input or output: dense, row-major, aligned to its element.
+typedef struct hova_tensor_info {
+  const char *name;
+  int32_t dtype; ///< hova_dtype
+  int32_t rank;
+  const int64_t *dims; ///< [rank]
+  int64_t lower;       ///< valid integers x: lower <= x < upper;
+  int64_t upper;       ///< lower == upper: every integer is valid
+} hova_tensor_info;
+
+/// A value that stays in the arena until kernel `kernel` has ended. Its rows
+/// (the last axis, dense) start every `row_stride` elements.
+typedef struct hova_value_info {
+  const char *path; ///< of the JSON description, dotted
+  int32_t kernel;   ///< index of the kernel that finishes it
+  int32_t dtype;    ///< hova_dtype
+  int32_t rank;
+  const int64_t *dims; ///< [rank]
+  int64_t row_stride;
+  uint64_t offset; ///< bytes from the start of the arena
+} hova_value_info;
+
+typedef struct hova_kernel_info {
+  const char *path;   ///< of the JSON description, dotted
+  const char *symbol; ///< of the function; identical kernels share one
+  uint64_t flops;     ///< executed, twice the multiply-accumulates
+  uint64_t bytes;     ///< read and written outside the caches' reach
+} hova_kernel_info;
+
+/// One whole run, executed by every thread of the team from start to end:
+/// the code takes its share by `thread` of `threads` and calls `hova_barrier`
+/// after each kernel. `weights` is the image behind its header.
+typedef void hova_run_fn(void *const *inputs, void *const *outputs, char *arena,
+                         const char *weights, int64_t thread, int64_t threads,
+                         struct hova_team *team);
+
+/// The program's code for one kind of machine.
+typedef struct hova_level {
+  const char *name;
+  uint64_t features; ///< HOVA_CPU_* bits that the code needs
+  hova_run_fn *run;
+} hova_level;
+
+typedef struct hova_program {
+  uint32_t abi; ///< HOVA_ABI_VERSION
+  uint32_t num_levels;
+  const char *name;
+  const hova_level *levels; ///< best first
+  uint32_t num_inputs;
+  uint32_t num_outputs;
+  const hova_tensor_info *inputs;
+  const hova_tensor_info *outputs;
+  uint64_t arena_bytes;
+  uint64_t weight_bytes; ///< of the image, without its header
+  /// Hexadecimal digest of the model and the layout of its weights (not of
+  /// their values); an image must carry the same. Null: unchecked.
+  const char *weight_id;
+  /// What follows `hova weights pack` to make an image for this program, for
+  /// messages, without `-o`. May be null.
+  const char *pack_arguments;
+  uint64_t flops;          ///< of the description, dense
+  uint64_t flops_executed; ///< of the kernels
+  uint32_t num_kernels;
+  uint32_t num_values;
+  const hova_kernel_info *kernels;
+  const hova_value_info *values;
+  const char *compiler; ///< name and version
+} hova_program;
+
+/// Called by every thread after kernel `kernel`. Returns when all have called;
+/// what any thread wrote before is then visible to every thread.
+void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel);
+
+/// Processor features that generated code may need: X(NAME, "llvm-name").
+/// The bit of a feature is its place in this list.
+#define HOVA_CPU_FEATURES(X)                                                   \
+  X(SSE3, "sse3")                                                              \
+  X(SSSE3, "ssse3")                                                            \
+  X(SSE41, "sse4.1")                                                           \
+  X(SSE42, "sse4.2")                                                           \
+  X(POPCNT, "popcnt")                                                          \
+  X(CX16, "cx16")                                                              \
+  X(LAHF, "sahf")                                                              \
+  X(AVX, "avx")                                                                \
+  X(AVX2, "avx2")                                                              \
+  X(FMA, "fma")                                                                \
+  X(F16C, "f16c")                                                              \
+  X(BMI, "bmi")                                                                \
+  X(BMI2, "bmi2")                                                              \
+  X(LZCNT, "lzcnt")                                                            \
+  X(MOVBE, "movbe")                                                            \
+  X(AES, "aes")                                                                \
+  X(PCLMUL, "pclmul")                                                          \
+  X(ADX, "adx")                                                                \
+  X(SHA, "sha")                                                                \
+  X(GFNI, "gfni")                                                              \
+  X(VAES, "vaes")                                                              \
+  X(VPCLMULQDQ, "vpclmulqdq")                                                  \
+  X(AVX512F, "avx512f")                                                        \
+  X(AVX512BW, "avx512bw")                                                      \
+  X(AVX512CD, "avx512cd")                                                      \
+  X(AVX512DQ, "avx512dq")                                                      \
+  X(AVX512VL, "avx512vl")                                                      \
+  X(AVX512IFMA, "avx512ifma")                                                  \
+  X(AVX512VBMI, "avx512vbmi")                                                  \
+  X(AVX512VBMI2, "avx512vbmi2")                                                \
+  X(AVX512VNNI, "avx512vnni")                                                  \
+  X(AVX512BITALG, "avx512bitalg")                                              \
+  X(AVX512VPOPCNTDQ, "avx512vpopcntdq")                                        \
+  X(AVX512VP2INTERSECT, "avx512vp2intersect")                                  \
+  X(AVX512BF16, "avx512bf16")                                                  \
+  X(AVX512FP16, "avx512fp16")                                                  \
+  X(AVXVNNI, "avxvnni")                                                        \
+  X(RDPID, "rdpid")                                                            \
+  X(RDRND, "rdrnd")                                                            \
+  X(RDSEED, "rdseed")                                                          \
+  X(CLFLUSHOPT, "clflushopt")                                                  \
+  X(CLWB, "clwb")                                                              \
+  X(MOVDIRI, "movdiri")                                                        \
+  X(MOVDIR64B, "movdir64b")                                                    \
+  X(FSGSBASE, "fsgsbase")                                                      \
+  X(PRFCHW, "prfchw")                                                          \
+  X(XSAVE, "xsave")
+
+/// Their bit numbers: HOVA_CPU_BIT_AVX2 and so on.
+enum hova_cpu_bit {
+#define HOVA_CPU_FEATURE_BIT(NAME, TEXT) HOVA_CPU_BIT_##NAME,
+  HOVA_CPU_FEATURES(HOVA_CPU_FEATURE_BIT)
+#undef HOVA_CPU_FEATURE_BIT
+      HOVA_NUM_CPU_FEATURES
+};
+/// The mask of one feature: HOVA_CPU(AVX2).
+#define HOVA_CPU(NAME) (UINT64_C(1) << HOVA_CPU_BIT_##NAME)
+
+/// The features that this machine and its operating system offer.
+uint64_t hova_cpu_features(void);
+
+//===----------------------------------------------------------------------===//
+// The weight image
+//===----------------------------------------------------------------------===//
+
+/// Bytes before the first tensor of an image, so that data starts on a page.
+#define HOVA_IMAGE_HEADER_BYTES 4096
+#define HOVA_IMAGE_MAGIC "HOVAIMG1"
+
+/// The start of an image; the rest of the 4096 bytes is zero. Little endian.
+typedef struct hova_image_header {
+  char magic[8]; ///< HOVA_IMAGE_MAGIC, not terminated
+  uint32_t abi;  ///< HOVA_ABI_VERSION
+  uint32_t header_bytes;
+  uint64_t weight_bytes; ///< the file is header_bytes + weight_bytes long
+  char id[128];          ///< `weight_id` of the programs that it fits
+  char model[128];       ///< name of the model, for messages
+} hova_image_header;
+
+//===----------------------------------------------------------------------===//
+// Contexts
+//===----------------------------------------------------------------------===//
+
+typedef struct hova_context hova_context;
+
+/// What `hova_create` may be told; zero everywhere (or a null pointer) is the
+/// default.
+typedef struct hova_options {
+  /// Threads of the context, the caller's included, at most 1024. 0: one for
+  /// each processor that the process may use.
+  int32_t threads;
+  int32_t reserved; ///< 0
+  /// Path of a weight image. Null: `image`, else the embedded image.
+  const char *weights;
+  /// An image in memory (header included, 64-byte aligned) that outlives the
+  /// context, and its size. Null: none.
+  const void *image;
+  uint64_t image_bytes;
+  /// Receives, cut to `message_bytes`, why a create failed. May be null.
+  char *message;
+  uint64_t message_bytes;
+} hova_options;
+
+/// Makes a context for `program`: picks the best level that the machine can
+/// run, maps and checks the weights, allocates the arena and starts the
+/// threads. On failure `*context` is null.
+///
+/// Fails with HOVA_REJECTED (no level fits, wrong image, bad option),
+/// HOVA_OUT_OF_MEMORY (arena or threads) or HOVA_IO_ERROR.
+hova_status hova_create(const hova_program *program,
+                        const hova_options *options, hova_context **context);
+
+/// Runs once. `inputs` and `outputs` hold as many tensors as the program has,
+/// in its order. Allocates nothing. Checks every tensor (pointer, device, name,
+/// dtype, shape, strides, alignment, overlap of outputs with anything) and every
+/// integer and boolean (range) before the first write; then cannot fail.
+/// Results do not depend on the number of threads.
+hova_status hova_run(hova_context *context, const hova_tensor *inputs,
+                     const hova_tensor *outputs);
+
+/// Ends the threads and frees everything. Null is allowed.
+void hova_destroy(hova_context *context);
+
+/// Why the last call on this context failed; "" if it did not.
+const char *hova_message(const hova_context *context);
+
+/// The program, the level it runs at, its threads and its arena
+/// (`arena_bytes` long; a `hova_value_info` says what lies where).
+const hova_program *hova_program_of(const hova_context *context);
+const hova_level *hova_level_of(const hova_context *context);
+int32_t hova_threads_of(const hova_context *context);
+const char *hova_arena_of(const hova_context *context);
+
+/// Called by the first thread after each kernel while all others wait.
+typedef void hova_hook_fn(void *user, int64_t kernel);
+
+/// Sets or (null) removes the hook of the next runs.
+void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user);
+
+/// Gives the next runs an array of num_kernels + 1 times, or (null) none: the
+/// start and the end of each kernel on the first thread, in nanoseconds of
+/// CLOCK_MONOTONIC.
+void hova_set_times(hova_context *context, uint64_t *times);
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // HOVA_RUNTIME_H
