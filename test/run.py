@@ -1,0 +1,150 @@
+# ===- run.py - Run every test and count ------------------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Runs lit, CTest and pytest and ends with one line: "N passed, N failed, N skipped".
+
+`./dev test` calls it after building. The counts come from the JUnit files that the
+three runners write. A runner that fails without naming a failed test counts as one
+failure. The exit status is 1 when something failed or when nothing ran.
+
+Environment: HOVA_BUILD, the build folder; HOVA_LLVM, where LLVM is installed;
+HOVA_SKIP_CHECKPOINTS, why the checkpoint tests cannot run (empty: they can).
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+SOURCE = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ["HOVA_BUILD"])
+LLVM = Path(os.environ["HOVA_LLVM"])
+RESULTS = BUILD / "test-results"
+
+# What `--only ROOM` adds to the room's own tests: small models against numbers that
+# were not computed by hova.
+SMOKE = "smoke"
+
+PYTEST_NOTHING_COLLECTED = 5
+
+
+@dataclass
+class Count:
+    passed: int = 0
+    failed: list = field(default_factory=list)
+    skipped: list = field(default_factory=list)
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+
+def read_junit(path, runner):
+    """The counts of one JUnit file, whichever of the three dialects it is in."""
+    count = Count()
+    if not path.exists():
+        return count
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        name = "/".join(p for p in (case.get("classname"), case.get("name")) if p)
+        name = f"{runner}: {name}"
+        skipped = case.find("skipped")
+        if case.find("failure") is not None or case.find("error") is not None:
+            count.failed.append(name)
+        elif skipped is not None or case.get("status") in ("notrun", "disabled"):
+            reason = "" if skipped is None else skipped.get("message", "")
+            count.skipped.append(f"{name} ({reason})" if reason else name)
+        else:
+            count.passed += 1
+    return count
+
+
+def run(runner, command, *, environment=None, empty_status=None):
+    """Runs one runner, which writes RESULTS/runner.xml, and returns its counts."""
+    start = time.monotonic()
+    print(f"-- {runner}", flush=True)
+    status = subprocess.run(
+        [str(part) for part in command],
+        cwd=SOURCE,
+        env={**os.environ, **(environment or {})},
+        check=False,
+    ).returncode
+    count = read_junit(RESULTS / f"{runner}.xml", runner)
+    if status not in (0, empty_status) and not count.failed:
+        count.failed.append(f"{runner}: exit status {status} without a failed test")
+    print(f"-- {runner}: {time.monotonic() - start:.0f} s", flush=True)
+    return count
+
+
+def run_lit(only):
+    command = [LLVM / "bin/lit", "-sv", "--xunit-xml-output", RESULTS / "lit.xml"]
+    if only:
+        command += ["--filter", rf"(^|:: ){only}/|{SMOKE}", "--allow-empty-runs"]
+    return run("lit", [*command, BUILD / "test"])
+
+
+def run_ctest(only):
+    command = ["ctest", "--test-dir", BUILD, "--output-on-failure"]
+    command += ["--output-junit", RESULTS / "ctest.xml", "--no-tests=ignore"]
+    if only:
+        command += ["-R", rf"^{only}|{SMOKE}"]
+    return run("ctest", command)
+
+
+def run_pytest(runner, venv, paths, options=()):
+    return run(
+        runner,
+        [BUILD / venv / "bin/python", "-B", "-m", "pytest", "-q", "-rs"]
+        + ["-p", "no:cacheprovider", f"--junitxml={RESULTS / runner}.xml"]
+        + [*options, *paths],
+        empty_status=PYTEST_NOTHING_COLLECTED,
+    )
+
+
+def run_python(only):
+    room = SOURCE / "test" / only if only else SOURCE / "test"
+    ignore = [f"--ignore={SOURCE / 'test/checkpoints'}"]
+    return run_pytest("pytest", "venv-test", [room], ignore)
+
+
+def run_checkpoints():
+    tests = SOURCE / "test/checkpoints"
+    problem = os.environ.get("HOVA_SKIP_CHECKPOINTS", "")
+    if problem:
+        names = sorted(path.name for path in tests.glob("test_*.py"))
+        return Count(skipped=[f"checkpoints: {name} ({problem})" for name in names])
+    return run_pytest("checkpoints", "venv-checkpoints", [tests])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", metavar="ROOM", default="")
+    only = parser.parse_args().only
+
+    RESULTS.mkdir(exist_ok=True)
+    for old in RESULTS.glob("*.xml"):
+        old.unlink()
+    total = Count()
+    if only != "checkpoints":
+        total.add(run_lit(only))
+        total.add(run_ctest(only))
+        total.add(run_python(only))
+    if only in ("", "checkpoints"):
+        total.add(run_checkpoints())
+
+    for name in total.skipped:
+        print(f"skipped  {name}")
+    for name in total.failed:
+        print(f"FAILED   {name}")
+    line = f"{total.passed} passed, {len(total.failed)} failed"
+    if total.skipped:
+        line += f", {len(total.skipped)} skipped"
+    print(line)
+    return 1 if total.failed or total.passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
