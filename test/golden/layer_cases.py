@@ -1,0 +1,168 @@
+#===- layer_cases.py - Golden cases of dense, token and omni layers -------===#
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Widths that are no multiple of a vector, one row, large magnitudes, and both
+# places and orders of the omnidirectional layer.
+#
+#===-----------------------------------------------------------------------===#
+
+import numpy as np
+
+import oracle
+from case import Case
+
+
+def linear(name, rows, width, result, bias=True):
+    case = Case(name)
+    x = case.values("x", *rows, width)
+    case.layer("fc", "linear", input="x", width=result, bias=bias)
+    case.output("y", "fc", case.net.linear("fc", x, result, bias))
+    return case
+
+
+def tied():
+    """An embedding whose table is also the output projection, scaled."""
+    case = Case("tied_embedding")
+    ids = case.input("tokens", case.net.draw.integers(11, 2, 7), bound=11)
+    case.layer("embed", "embedding", input="tokens", vocab=11, width=6)
+    case.layer("scaled", "scale", input="embed", by=0.375)
+    case.layer("head", "linear", input="scaled", width=11, bias=False,
+               weight="embed.weight", transposed=True)
+    table = case.net.weight("embed.weight", 11, 6)
+    case.output("y", "head", oracle.linear(0.375 * table[ids], table.T))
+    return case
+
+
+def wide_ids():
+    case = Case("embedding_i64")
+    ids = case.net.draw.integers(13, 3, 5, dtype=np.int64)
+    ids[0, 0], ids[0, 1] = 0, 12
+    case.input("tokens", ids, bound=13)
+    case.layer("embed", "embedding", input="tokens", vocab=13, width=7)
+    case.layer("valid", "padding_mask", input="tokens", pad=2)
+    case.layer("attn", "attention", query="embed", key="embed", value="embed",
+               heads=1, key_valid="valid")
+    value = case.net.weight("embed.weight", 13, 7)[ids]
+    case.output("y", "attn", oracle.attention(
+        *[value[:, None]] * 3, key_valid=ids != 2)[:, 0])
+    return case
+
+
+def norm(name, shape, eps, scale=1.0):
+    case = Case(name)
+    x = case.values("x", *shape, scale=scale)
+    case.layer("norm", "layer_norm", input="x", eps=eps)
+    case.output("y", "norm", case.net.layer_norm("norm", x, eps))
+    return case
+
+
+def activation(kind):
+    case = Case("activation_" + kind)
+    x = case.net.draw.values(3, 37, scale=3.0)
+    edges = np.array([0.0, -0.0, 1e-30, -1e-30, 20, -20, 100, -100, 1e4, -1e4])
+    x[0, : len(edges)] = edges.astype(np.float32)
+    value = case.input("x", x)
+    case.layer("act", "activation", input="x", kind=kind)
+    with np.errstate(over="ignore"):
+        case.output("y", "act", oracle.ACTIVATIONS[kind](value))
+    return case
+
+
+def feed_forward(kind, **options):
+    case = Case("feed_forward_" + kind)
+    x = case.values("x", 2, 7, 10)
+    case.layer("ffn", "feed_forward", input="x", hidden=23, activation=kind,
+               **options)
+    case.output("y", "ffn", case.net.feed_forward("ffn", x, 23, kind, **options))
+    return case
+
+
+def elementwise():
+    case = Case("elementwise")
+    a, b, c = (case.values(name, 2, 5, 7) for name in "abc")
+    case.layer("sum", "add", inputs=["a", "b", "c"])
+    case.layer("product", "multiply", inputs=["sum", "a"])
+    case.layer("scaled", "scale", input="product", by=-1.5)
+    case.layer("joined", "concat", inputs=["scaled", "b"])
+    case.layer("part", "slice", input="joined", start=3, end=11)
+    case.layer("rows", "slice", input="part", axis=1, start=1, end=4)
+    total = a + b + c
+    scaled = -1.5 * (total * a)
+    joined = np.concatenate([scaled, b], axis=-1)
+    case.output("product", "product", total * a)
+    case.output("part", "part", joined[:, :, 3:11])
+    case.output("rows", "rows", joined[:, 1:4, 3:11])
+    return case
+
+
+def positions(name, tokens, width, **options):
+    case = Case(name)
+    x = case.values("x", 2, tokens, width)
+    case.layer("pos", "positions", input="x", **options)
+    if options["kind"] == "learned":
+        rows = options.get("length", tokens)
+        table = case.net.weight("pos.weight", rows, width)[:tokens]
+    else:
+        table = oracle.sinusoid(tokens, width, options.get("layout", "interleaved"))
+    case.output("y", "pos", x + table)
+    return case
+
+
+def image(name, batch, channels, size, patch, width, bias=True):
+    case = Case(name)
+    x = case.values("image", batch, channels, *size)
+    case.layer("patches", "patch_embedding", input="image", patch=patch,
+               width=width, bias=bias)
+    case.layer("token", "class_token", input="patches")
+    case.layer("first", "pool", input="token", kind="first")
+    case.layer("mean", "pool", input="token", kind="mean")
+    tokens = case.net.linear("patches", oracle.patches(x, patch), width, bias)
+    first = np.broadcast_to(case.net.weight("token.weight", width), (batch, 1, width))
+    tokens = np.concatenate([first, tokens], axis=1)
+    case.output("tokens", "token", tokens)
+    case.output("first", "first", tokens[:, 0])
+    case.output("mean", "mean", tokens.mean(axis=1))
+    return case
+
+
+def omni(name, count, batch, tokens, width, heads, hidden, **options):
+    case = Case(name)
+    names = [f"state{i}" for i in range(count)]
+    states = [case.values(n, batch, tokens, width) for n in names]
+    case.layer("omni", "omni_attention", inputs=names, heads=heads,
+               hidden=hidden, **options)
+    case.output("y", "omni", case.net.omni_attention(
+        "omni", states, heads, hidden, **options))
+    return case
+
+
+def cases():
+    yield linear("linear_one", (1, 1), 1, 1)
+    yield linear("linear_odd", (2, 5), 7, 19)
+    yield linear("linear_no_bias", (3, 13), 33, 17, bias=False)
+    yield linear("linear_matrix", (5,), 48, 31)
+    yield tied()
+    yield wide_ids()
+    yield norm("layer_norm", (2, 5, 13), 1e-6)
+    yield norm("layer_norm_large", (3, 4, 48), 1e-12, scale=1000.0)
+    yield norm("layer_norm_small", (1, 1, 5), 1e-5, scale=1e-4)
+    for kind in oracle.ACTIVATIONS:
+        yield activation(kind)
+    yield feed_forward("relu")
+    yield feed_forward("gelu_erf", width=6)
+    yield feed_forward("gelu_tanh")
+    yield elementwise()
+    yield positions("positions_interleaved", 11, 9, kind="sinusoid")
+    yield positions("positions_split", 7, 10, kind="sinusoid", layout="split")
+    yield positions("positions_learned", 5, 6, kind="learned")
+    yield positions("positions_learned_longer", 5, 6, kind="learned", length=9)
+    yield image("patches", 2, 3, (8, 12), 4, 10)
+    yield image("patches_no_bias", 1, 1, (6, 6), 3, 7, bias=False)
+    yield omni("omni_one_state", 1, 2, 5, 12, 2, 20)
+    yield omni("omni_after_block", 3, 2, 5, 12, 2, 20)
+    yield omni("omni_after_attention", 3, 2, 5, 12, 3, 20,
+               pool="after_attention", activation="gelu_tanh")
+    yield omni("omni_flattened", 3, 1, 7, 12, 2, 20, causal="flattened", bias=False)
+    yield omni("omni_block", 2, 2, 7, 12, 2, 20, causal="block",
+               pool="after_attention", output_bias=False)

@@ -1,0 +1,219 @@
+#===- oracle.py - The operators in NumPy, from the papers' equations ------===#
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# An implementation in float64 that shares no code with hova: it is what the
+# reference evaluator is checked against. Every function states the equation it
+# follows. Plain formulas, no blocking, no online softmax, so that a reader can
+# hold each one next to the paper. Row convention: y = x W + b, W is [in, out].
+#
+#===-----------------------------------------------------------------------===#
+
+import math
+
+import numpy as np
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+# --- dense, element-wise and norm --------------------------------------------
+
+
+def linear(x, weight, bias=None):
+    """y = x W + b over the last axis."""
+    y = np.einsum("...i,io->...o", x, weight)
+    return y if bias is None else y + bias
+
+
+def layer_norm(x, gain, bias, eps):
+    """g (x - mean) / sqrt(var + eps) + b with the population variance."""
+    mean = np.mean(x, axis=-1, keepdims=True)
+    variance = np.mean((x - mean) ** 2, axis=-1, keepdims=True)
+    return gain * (x - mean) / np.sqrt(variance + eps) + bias
+
+
+def sigmoid(x):
+    """1 / (1 + e^-x), by the branch that cannot overflow."""
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+
+
+ACTIVATIONS = {
+    "relu": lambda x: np.maximum(x, 0.0),
+    "gelu_erf": lambda x: 0.5 * x * (1 + _erf(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: 0.5
+    * x
+    * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "tanh": np.tanh,
+    "sigmoid": sigmoid,
+}
+
+
+def feed_forward(x, w1, b1, w2, b2, activation):
+    """act(x W1 + b1) W2 + b2."""
+    return linear(ACTIVATIONS[activation](linear(x, w1, b1)), w2, b2)
+
+
+# --- attention ---------------------------------------------------------------
+
+
+def split_heads(x, heads):
+    """[B, N, M d] -> [B, M, N, d]; head m owns columns m d .. (m + 1) d - 1."""
+    batch, tokens, width = x.shape
+    return x.reshape(batch, tokens, heads, width // heads).transpose(0, 2, 1, 3)
+
+
+def merge_heads(x):
+    """[B, M, N, d] -> [B, N, M d]."""
+    batch, heads, tokens, width = x.shape
+    return x.transpose(0, 2, 1, 3).reshape(batch, tokens, heads * width)
+
+
+def kept(shape, causal=False, key_valid=None, mask=None, score_bias=None):
+    """Which of the scores [B, M, Nq, Nk] take part: all masks and-ed.
+
+    Causal is aligned bottom-right, key_valid is [B, Nk], mask broadcasts to
+    the scores, and a score bias of -inf masks like a boolean.
+    """
+    keep = np.ones(shape, dtype=bool)
+    queries, keys = shape[-2:]
+    if causal:
+        i, j = np.arange(queries)[:, None], np.arange(keys)[None, :]
+        keep &= j <= i + (keys - queries)
+    if key_valid is not None:
+        keep &= key_valid[:, None, None, :]
+    if mask is not None:
+        keep &= mask
+    if score_bias is not None:
+        keep &= ~np.isneginf(np.broadcast_to(score_bias, shape))
+    return keep
+
+
+def probabilities(scores, keep, empty_row="zero"):
+    """Softmax over the kept keys; a row without any is 0 or 1 / Nk."""
+    masked = np.where(keep, scores, -np.inf)
+    any_kept = keep.any(axis=-1, keepdims=True)
+    peak = np.max(masked, axis=-1, keepdims=True, initial=-np.inf)
+    weights = np.exp(masked - np.where(any_kept, peak, 0.0))
+    total = np.sum(weights, axis=-1, keepdims=True)
+    empty = 1.0 / scores.shape[-1] if empty_row == "uniform" else 0.0
+    return np.where(any_kept, weights / np.where(any_kept, total, 1.0), empty)
+
+
+def attention(
+    q, k, v, scale=None, score_bias=None, causal=False, key_valid=None, mask=None,
+    empty_row="zero",
+):
+    """softmax(mask(scale Q K^T + score_bias)) V on [B, M, N, d]."""
+    if scale is None:
+        scale = 1 / math.sqrt(q.shape[-1])
+    scores = scale * np.einsum("bmid,bmjd->bmij", q, k)
+    if score_bias is not None:
+        scores = scores + score_bias
+    keep = kept(scores.shape, causal, key_valid, mask, score_bias)
+    return np.einsum(
+        "bmij,bmjd->bmid", probabilities(scores, keep, empty_row), v
+    )
+
+
+def additive_attention(
+    q, k, v, wq, wk, wv, score_bias=None, causal=False, key_valid=None, mask=None,
+    empty_row="zero",
+):
+    """e_ij = w_v . tanh(W_q q_i + W_k k_j) (Bahdanau), per head.
+
+    wq is [M, p_q, a], wk [M, p_k, a], wv [M, a].
+    """
+    hidden = np.tanh(
+        np.einsum("bmid,mda->bmia", q, wq)[:, :, :, None, :]
+        + np.einsum("bmjd,mda->bmja", k, wk)[:, :, None, :, :]
+    )
+    scores = np.einsum("bmija,ma->bmij", hidden, wv)
+    if score_bias is not None:
+        scores = scores + score_bias
+    keep = kept(scores.shape, causal, key_valid, mask, score_bias)
+    return np.einsum(
+        "bmij,bmjd->bmid", probabilities(scores, keep, empty_row), v
+    )
+
+
+def head_reweight(h, x, a1, a2, b, bias):
+    """Horizontal attention: a softmax over the heads of every token.
+
+    A_m = ReLU(H_m W_A1 + X W_A2), B_m = A_m W_B + b_B,
+    alpha = softmax over m, result alpha_m H_m. h is [B, M, N, dv], x [B, N, D].
+    """
+    hidden = np.maximum(
+        np.einsum("bmnd,de->bmne", h, a1)
+        + np.einsum("bnd,de->bne", x, a2)[:, None],
+        0.0,
+    )
+    logits = np.einsum("bmne,e->bmn", hidden, b.reshape(-1)) + bias
+    exps = np.exp(logits - logits.max(axis=1, keepdims=True))
+    alpha = exps / exps.sum(axis=1, keepdims=True)
+    return alpha[..., None] * h
+
+
+def channel_gate(y, x, u1, u2, u, bias):
+    """Vertical attention: sigmoid(ReLU(X W_U1 + Y W_U2) W_U + b_U) * Y."""
+    hidden = np.maximum(linear(x, u1) + linear(y, u2), 0.0)
+    return sigmoid(linear(hidden, u, bias)) * y
+
+
+# --- tokens ------------------------------------------------------------------
+
+
+def sinusoid(length, width, layout="interleaved"):
+    """The fixed position table [length, width], positions from 0, in float32."""
+    table = np.zeros((length, width))
+    for i in range(length):
+        if layout == "interleaved":
+            for c in range(width):
+                angle = i / 10000.0 ** (2 * (c // 2) / width)
+                table[i, c] = math.sin(angle) if c % 2 == 0 else math.cos(angle)
+        else:
+            half = width // 2
+            for j in range(half):
+                rate = math.exp(-j * math.log(10000.0) / (half - 1))
+                table[i, j] = math.sin(i * rate)
+                table[i, half + j] = math.cos(i * rate)
+    return table.astype(np.float32).astype(np.float64)
+
+
+def patches(image, size):
+    """[B, C, H, W] -> [B, N, C size size]; columns c, kh, kw; rows row-major."""
+    batch, channels, height, width = image.shape
+    rows, columns = height // size, width // size
+    out = np.empty((batch, rows * columns, channels * size * size))
+    for r in range(rows):
+        for c in range(columns):
+            tile = image[
+                :, :, r * size : (r + 1) * size, c * size : (c + 1) * size
+            ]
+            out[:, r * columns + c] = tile.reshape(batch, -1)
+    return out
+
+
+# --- omnidirectional attention -----------------------------------------------
+
+
+def index_sort(states):
+    """K states [B, N, D] -> [B, N K, D], token-major: p = i K + l."""
+    batch, tokens, width = states[0].shape
+    return np.stack(states, axis=2).reshape(batch, tokens * len(states), width)
+
+
+def max_pool(x, size):
+    """[B, N size, D] -> [B, N, D]: the maximum of each group of rows."""
+    batch, rows, width = x.shape
+    return x.reshape(batch, rows // size, size, width).max(axis=2)
+
+
+def omni_keep(length, states, causal):
+    """Flattened: k <= q. Block: token(k) <= token(q), own layers included."""
+    position = np.arange(length * states)
+    if causal == "flattened":
+        return position[None, :] <= position[:, None]
+    if causal == "block":
+        return position[None, :] // states <= position[:, None] // states
+    return np.ones((length * states, length * states), dtype=bool)

@@ -1,0 +1,123 @@
+#===- test_vectors.py - The committed golden vectors are current ----------===#
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# The vectors are what generate.py writes, and the oracle has the properties
+# that the papers' equations imply.
+#
+#===-----------------------------------------------------------------------===#
+
+import numpy as np
+
+import generate
+import oracle
+from net import Draw, wide
+
+
+def values(name, *shape):
+    return wide(Draw(name).values(*shape))
+
+
+def heads(name):
+    return [values(name + part, 2, 3, 5, 4) for part in "qkv"]
+
+
+def test_committed_vectors_are_regenerated():
+    assert generate.check() == []
+
+
+def test_a_changed_vector_is_noticed(tmp_path):
+    case = next(generate.all_cases())
+    case.write(tmp_path)
+    file = next((tmp_path / case.name / "outputs").iterdir())
+    file.write_bytes(file.read_bytes()[:-8] + b"\0" * 8)
+    assert f"{case.name}/outputs/{file.name} has other values" in generate.check(
+        tmp_path
+    )
+
+
+def test_scores_may_be_shifted_by_row():
+    q, k, v = heads("shift")
+    plain = oracle.attention(q, k, v)
+    shift = values("shift rows", 2, 3, 5, 1)
+    np.testing.assert_allclose(
+        oracle.attention(q, k, v, score_bias=shift), plain, rtol=1e-12, atol=1e-14
+    )
+
+
+def test_keys_and_values_may_be_permuted_together():
+    q, k, v = heads("permute")
+    order = [3, 0, 4, 1, 2]
+    np.testing.assert_allclose(
+        oracle.attention(q, k[:, :, order], v[:, :, order]),
+        oracle.attention(q, k, v),
+        rtol=1e-12, atol=1e-14,
+    )
+
+
+def test_causal_rows_do_not_see_the_future():
+    q, k, v = heads("future")
+    before = oracle.attention(q, k, v, causal=True)
+    k[:, :, 3:], v[:, :, 3:] = 7.0, -7.0
+    after = oracle.attention(q, k, v, causal=True)
+    np.testing.assert_array_equal(before[:, :, :3], after[:, :, :3])
+
+
+def test_prefill_and_decode_equal_the_full_run():
+    q, k, v = heads("decode")
+    full = oracle.attention(q, k, v, causal=True)
+    last = oracle.attention(q[:, :, 3:], k, v, causal=True)
+    np.testing.assert_allclose(last, full[:, :, 3:], rtol=1e-12)
+
+
+def test_masked_rows_are_zero_or_uniform():
+    q, k, v = heads("masked")
+    none = np.zeros((5, 5), dtype=bool)
+    assert not oracle.attention(q, k, v, mask=none).any()
+    np.testing.assert_allclose(
+        oracle.attention(q, k, v, mask=none, empty_row="uniform"),
+        np.broadcast_to(v.mean(axis=2, keepdims=True), v.shape),
+    )
+
+
+def test_one_head_is_not_reweighted():
+    h, x = values("h", 2, 1, 5, 4), values("x", 2, 5, 6)
+    weights = values("a1", 4, 4), values("a2", 6, 4), values("b", 4), 0.5
+    np.testing.assert_array_equal(oracle.head_reweight(h, x, *weights), h)
+
+
+def test_the_score_bias_of_horizontal_attention_has_no_effect():
+    h, x = values("h", 2, 3, 5, 4), values("x", 2, 5, 6)
+    weights = values("a1", 4, 4), values("a2", 6, 4), values("b", 4)
+    np.testing.assert_allclose(
+        oracle.head_reweight(h, x, *weights, 3.0),
+        oracle.head_reweight(h, x, *weights, 0.0),
+        rtol=1e-12,
+    )
+
+
+def test_the_gate_shrinks_every_channel():
+    y, x = values("y", 2, 5, 6), values("x", 2, 5, 6)
+    gated = oracle.channel_gate(
+        y, x, values("u1", 6, 2), values("u2", 6, 2), values("u", 2, 6), 0.0
+    )
+    assert (np.abs(gated) < np.abs(y)).all()
+
+
+def test_index_sort_is_token_major():
+    layers = [np.arange(4.0).reshape(1, 4, 1) + 1 + 4 * i for i in range(3)]
+    assert oracle.index_sort(layers).ravel().tolist() == [
+        1, 5, 9, 2, 6, 10, 3, 7, 11, 4, 8, 12,
+    ]
+
+
+def test_sinusoids_rotate_with_position():
+    table = oracle.sinusoid(9, 8)
+    rate = 10000.0 ** (-2 * 2 / 8)
+    turn = np.array([
+        [np.cos(3 * rate), np.sin(3 * rate)],
+        [-np.sin(3 * rate), np.cos(3 * rate)],
+    ])
+    np.testing.assert_allclose(
+        table[3:, 4:6], table[:-3, 4:6] @ turn.T, atol=1e-6
+    )
