@@ -33,7 +33,9 @@ def logits_of(model, image):
 
 
 @pytest.mark.parametrize("patch", [32, 16])
-@pytest.mark.parametrize("source, make", [("timm", timm_model), ("transformers", transformers_model)])
+@pytest.mark.parametrize(
+    "source, make", [("timm", timm_model), ("transformers", transformers_model)]
+)
 def test_same_logits(source, make, patch, scratch):
     model = randomise(make(patch), seed=patch)
     save_weights(model.state_dict(), scratch / "model.safetensors")

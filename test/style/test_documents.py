@@ -1,0 +1,72 @@
+# ===- test_documents.py - The documents say what the programs do ------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Examples in documents run, links lead somewhere, and quoted files exist."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from sources import SOURCE, files, text
+
+BIN = Path(os.environ.get("HOVA_BUILD", SOURCE / "build")) / "bin"
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+QUOTED = re.compile(
+    r"`((?:dialect|passes|codegen|frontend|runtime|tools|test|examples|docs|cmake)/[\w./-]*\w)`"
+)
+
+DOCUMENTS = files(".md")
+GENERATED = "docs/generated/"
+
+
+def fences(language):
+    found = []
+    for path in DOCUMENTS:
+        for match in FENCE.finditer(text(path)):
+            if match[1] == language:
+                line = text(path)[: match.start()].count("\n") + 1
+                found.append(pytest.param(match[2], id=f"{path}:{line}"))
+    return found
+
+
+@pytest.mark.parametrize("code", fences("mlir"))
+def test_ir_in_documents_parses(code):
+    done = subprocess.run(
+        [BIN / "hova-opt"], input=code, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        p
+        for p in fences("json")
+        if '"layers"' in p.values[0] and '"hova"' in p.values[0]
+    ],
+)
+def test_descriptions_in_documents_are_accepted(code, tmp_path):
+    (tmp_path / "model.json").write_text(code)
+    done = subprocess.run(
+        [BIN / "hova", "check", "model.json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=str)
+def test_links_and_quoted_paths_exist(path):
+    content = text(path)
+    missing = [
+        link
+        for link in LINK.findall(content)
+        if "://" not in link and not (SOURCE / path.parent / link).exists()
+    ]
+    if not path.as_posix().startswith(GENERATED):
+        missing += [q for q in QUOTED.findall(content) if not (SOURCE / q).exists()]
+    assert missing == []

@@ -1,0 +1,68 @@
+# ===- test_layering.py - Rooms include only what lies below them ------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""The arrows between rooms, read from the #include lines."""
+
+import re
+
+import pytest
+from sources import files, text
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
+
+# What a room may include besides itself and the platform.
+BELOW = {
+    "dialect": set(),
+    "passes": {"dialect"},
+    "codegen": {"dialect", "passes"},
+    "frontend": {"dialect"},
+    "runtime": set(),
+    "tools": {"dialect", "passes", "codegen", "frontend", "runtime"},
+}
+
+# Single headers of a room that others may use: the interface of compiled programs,
+# and the readers that compiler and programs share.
+SHARED = {
+    "codegen": {"runtime/hova_runtime.h"},
+    "frontend": {"runtime/Safetensors.h", "runtime/Error.h", "runtime/Bytes.h"},
+}
+
+
+def includes(path):
+    return INCLUDE.findall(text(path))
+
+
+def room(name):
+    first = name.split("/")[0]
+    return first if "/" in name and first in BELOW else None
+
+
+@pytest.mark.parametrize("name", list(BELOW))
+def test_no_arrow_points_back(name):
+    wrong = [
+        f"{path} includes {header}"
+        for path in files(".h", ".c", ".cpp", ".td", under=f"{name}/")
+        for header in includes(path)
+        if room(header) not in {None, name, *BELOW[name]}
+        and header not in SHARED.get(name, ())
+    ]
+    assert wrong == []
+
+
+def test_runtime_and_reader_know_nothing_of_llvm():
+    wrong = [
+        f"{path} includes {header}"
+        for under in ("runtime/", "frontend/reader/")
+        for path in files(".h", ".c", ".cpp", under=under)
+        for header in includes(path)
+        if header.startswith(("mlir/", "llvm/"))
+    ]
+    assert wrong == []
+
+
+def test_one_file_includes_the_json_library():
+    users = [
+        path.as_posix()
+        for path in files(".h", ".c", ".cpp")
+        if any(header.startswith("nlohmann/") for header in includes(path))
+    ]
+    assert len(users) <= 1 and all(u.startswith("frontend/") for u in users), users

@@ -1,0 +1,76 @@
+# ===- test_sources.py - Licence lines, sizes and live CHECK lines -----------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""What every source file must have, and how long it may be."""
+
+import re
+
+from sources import files, text
+
+CODE = (".cpp", ".h", ".c", ".td", ".py", ".cmake")
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+
+# Executables, libraries and embedders share one header, so it may be long.
+ONE_PUBLIC_HEADER = "runtime/hova_runtime.h"
+
+CHECK = re.compile(
+    r"^\s*(?://|#|;)\s*([A-Z][A-Z0-9_-]*?)(?:-(?:LABEL|NEXT|SAME|NOT|DAG|COUNT-\d+|EMPTY))?:",
+    re.M,
+)
+PREFIXES = re.compile(r"--?check-prefix(?:es)?[= ]([\w,-]+)")
+
+
+def test_every_source_names_the_licence():
+    missing = [p for p in files(*CODE) if LICENCE not in text(p)[:400]]
+    assert [p.as_posix() for p in missing] == []
+
+
+def longer_than(limit, paths):
+    return [
+        f"{path}: {lines} lines, at most {limit}"
+        for path in paths
+        if (lines := text(path).count("\n")) > limit
+    ]
+
+
+def test_no_file_is_too_long():
+    passes = [p for p in files(".cpp", under="passes/") if p.parent.name != "passes"]
+    headers = [p for p in files(".h") if p.as_posix() != ONE_PUBLIC_HEADER]
+    assert longer_than(400, passes) == []
+    assert longer_than(300, headers) == []
+    assert longer_than(600, files(".cpp", ".c", ".td")) == []
+    assert longer_than(400, files(".mlir", under="test/")) == []
+
+
+def test_readme_is_short():
+    assert (
+        longer_than(199, [p for p in files(".md") if p.as_posix() == "README.md"]) == []
+    )
+
+
+def test_every_check_line_is_read_by_filecheck():
+    """A CHECK line that no RUN line's FileCheck reads passes for ever."""
+    dead = []
+    for path in files(".mlir", ".json", ".test", ".c", under="test/"):
+        content = text(path)
+        runs = "\n".join(re.findall(r"RUN:(.*)", content))
+        if "RUN:" not in content:
+            continue
+        read = set(",".join(PREFIXES.findall(runs)).split(",")) - {""}
+        if re.search(r"FileCheck(?![^|]*check-prefix)", runs):
+            read.add("CHECK")
+        written = {
+            name
+            for name in CHECK.findall(content)
+            if name.startswith("CHECK") or name in read
+        }
+        dead += [f"{path}: {name}" for name in sorted(written - read)]
+    assert dead == []
+
+
+def test_passes_are_one_per_file():
+    wrong = [
+        p.as_posix()
+        for p in files(".cpp", under="passes/")
+        if text(p).count("#define GEN_PASS_DEF_") > 1
+    ]
+    assert wrong == []
