@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs lit, CTest and pytest and ends with one line: "N passed, N failed, N skipped".
 
-`./dev test` calls it after building. The counts come from the JUnit files that the
+`./dev test` and the target check-hova call it. The counts come from the JUnit files that the
 three runners write. A runner that fails without naming a failed test counts as one
 failure. The exit status is 1 when something failed or when nothing ran.
 
@@ -22,6 +22,7 @@ from xml.etree import ElementTree
 SOURCE = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ["HOVA_BUILD"])
 LLVM = Path(os.environ["HOVA_LLVM"])
+CHECKPOINTS = SOURCE / "test/checkpoints"
 RESULTS = BUILD / "test-results"
 
 # What `--only ROOM` adds to the room's own tests: small models against numbers that
@@ -80,7 +81,13 @@ def run(runner, command, *, environment=None, empty_status=None):
 
 
 def run_lit(only):
-    command = [LLVM / "bin/lit", "-sv", "--xunit-xml-output", RESULTS / "lit.xml"]
+    command = [
+        LLVM / "bin/lit",
+        "-sv",
+        "--no-progress-bar",
+        "--xunit-xml-output",
+        RESULTS / "lit.xml",
+    ]
     if only:
         command += ["--filter", rf"(^|:: ){only}/|{SMOKE}", "--allow-empty-runs"]
     return run("lit", [*command, BUILD / "test"])
@@ -94,29 +101,41 @@ def run_ctest(only):
     return run("ctest", command)
 
 
-def run_pytest(runner, venv, paths, options=()):
+def run_pytest(runner, venv, tests, ignore=None, problem=""):
+    """Runs pytest on a folder, except the folder `ignore`; skips it for a problem."""
+    python = BUILD / venv / "bin/python"
+    if not problem and not python.exists():
+        problem = f"no {python.parent.parent}: ./dev test makes it"
+    if problem:
+        paths = [p for p in tests.rglob("test_*.py") if ignore not in p.parents]
+        names = sorted(path.name for path in paths)
+        return Count(skipped=[f"{runner}: {name} ({problem})" for name in names])
     return run(
         runner,
-        [BUILD / venv / "bin/python", "-B", "-m", "pytest", "-q", "-rs"]
-        + ["-p", "no:cacheprovider", f"--junitxml={RESULTS / runner}.xml"]
-        + [*options, *paths],
+        [
+            python,
+            "-B",
+            "-m",
+            "pytest",
+            "-q",
+            "-rs",
+            "--tb=short",
+            "-p",
+            "no:cacheprovider",
+        ]
+        + [f"--junitxml={RESULTS / runner}.xml", f"--ignore={ignore}", tests],
         empty_status=PYTEST_NOTHING_COLLECTED,
     )
 
 
 def run_python(only):
-    room = SOURCE / "test" / only if only else SOURCE / "test"
-    ignore = [f"--ignore={SOURCE / 'test/checkpoints'}"]
-    return run_pytest("pytest", "venv-test", [room], ignore)
+    tests = SOURCE / "test" / only if only else SOURCE / "test"
+    return run_pytest("pytest", "venv-test", tests, ignore=CHECKPOINTS)
 
 
 def run_checkpoints():
-    tests = SOURCE / "test/checkpoints"
     problem = os.environ.get("HOVA_SKIP_CHECKPOINTS", "")
-    if problem:
-        names = sorted(path.name for path in tests.glob("test_*.py"))
-        return Count(skipped=[f"checkpoints: {name} ({problem})" for name in names])
-    return run_pytest("checkpoints", "venv-checkpoints", [tests])
+    return run_pytest("checkpoints", "venv-checkpoints", CHECKPOINTS, problem=problem)
 
 
 def main():

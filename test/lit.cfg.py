@@ -1,0 +1,38 @@
+# ===- lit.cfg.py - How lit finds and runs hova's tests -----------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+# The programs under test and FileCheck come first in PATH, so RUN lines name them
+# plainly. Substitutions: %models, the folder of the example descriptions; %examples,
+# all examples; %python, an interpreter with NumPy. Features: avx2, avx512f,
+# avx512_bf16 (what this machine runs), cuda-gpu.
+
+import os
+from pathlib import Path
+
+import lit.formats
+
+config.name = "hova"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "checkpoints", "golden", "style"]
+config.test_source_root = os.path.dirname(__file__)
+
+source, build = Path(config.hova_source), Path(config.hova_build)
+config.environment["PATH"] = os.pathsep.join(
+    [str(build / "bin"), config.llvm_bin, os.environ["PATH"]]
+)
+# A variable captured in one function must not be used in the next by accident.
+config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
+
+examples = source / "examples"
+config.substitutions += [
+    ("%models", str(examples / "models")),
+    ("%examples", str(examples)),
+    ("%python", str(build / "venv-test/bin/python")),
+]
+
+flags = set(Path("/proc/cpuinfo").read_text().split())
+for feature in ("avx2", "avx512f", "avx512_bf16"):
+    if feature in flags:
+        config.available_features.add(feature)
+if Path("/dev/nvidia0").exists():
+    config.available_features.add("cuda-gpu")
