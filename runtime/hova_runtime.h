@@ -301,8 +301,8 @@ hova_status hova_create(const hova_program *program,
 
 /// Runs once. `inputs` and `outputs` hold as many tensors as the program has,
 /// in its order. Allocates nothing. Checks every tensor (pointer, device, name,
-/// dtype, shape, strides, alignment, overlap of outputs with anything) and every
-/// integer and boolean (range) before the first write; then cannot fail.
+/// dtype, shape, strides, alignment, overlap of outputs with anything) and
+/// every integer and boolean (range) before the first write; then cannot fail.
 /// Results do not depend on the number of threads.
 hova_status hova_run(hova_context *context, const hova_tensor *inputs,
                      const hova_tensor *outputs);

@@ -1,0 +1,156 @@
+//===- Bytes.c - Checked access to the bytes of a file --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/Bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool hova_take(hova_cursor *cursor, uint64_t size, hova_span *taken) {
+  if (size > cursor->span.size - cursor->at) {
+    return false;
+  }
+  taken->data = cursor->span.data + cursor->at;
+  taken->size = size;
+  cursor->at += size;
+  return true;
+}
+
+bool hova_take_integer(hova_cursor *cursor, unsigned size, uint64_t *value) {
+  hova_span bytes;
+  if (size > 8 || !hova_take(cursor, size, &bytes)) {
+    return false;
+  }
+  *value = 0;
+  for (unsigned i = 0; i < size; ++i) {
+    *value |= (uint64_t)bytes.data[i] << (8 * i);
+  }
+  return true;
+}
+
+int hova_peek(const hova_cursor *cursor) {
+  return cursor->at < cursor->span.size ? cursor->span.data[cursor->at] : -1;
+}
+
+bool hova_take_byte(hova_cursor *cursor, char byte) {
+  if (hova_peek(cursor) != (unsigned char)byte) {
+    return false;
+  }
+  ++cursor->at;
+  return true;
+}
+
+bool hova_take_text(hova_cursor *cursor, const char *text) {
+  uint64_t size = strlen(text);
+  if (size > cursor->span.size - cursor->at ||
+      memcmp(cursor->span.data + cursor->at, text, size) != 0) {
+    return false;
+  }
+  cursor->at += size;
+  return true;
+}
+
+void hova_skip_blanks(hova_cursor *cursor) {
+  for (int next = hova_peek(cursor);
+       next == ' ' || next == '\t' || next == '\n' || next == '\r';
+       next = hova_peek(cursor)) {
+    ++cursor->at;
+  }
+}
+
+bool hova_part(hova_span span, uint64_t begin, uint64_t end, hova_span *part) {
+  if (begin > end || end > span.size) {
+    return false;
+  }
+  part->data = span.data + begin;
+  part->size = end - begin;
+  return true;
+}
+
+bool hova_multiply(uint64_t a, uint64_t b, uint64_t *product) {
+  return !__builtin_mul_overflow(a, b, product);
+}
+
+bool hova_add(uint64_t a, uint64_t b, uint64_t *sum) {
+  return !__builtin_add_overflow(a, b, sum);
+}
+
+bool hova_take_decimal(hova_cursor *cursor, uint64_t limit, uint64_t *value) {
+  hova_cursor start = *cursor;
+  *value = 0;
+  int next = hova_peek(cursor);
+  if (next < '0' || next > '9') {
+    return false;
+  }
+  for (; next >= '0' && next <= '9'; next = hova_peek(cursor)) {
+    uint64_t digit = (uint64_t)(next - '0');
+    bool leading_zero = cursor->at == start.at + 1 && *value == 0;
+    if (leading_zero || !hova_multiply(*value, 10, value) ||
+        !hova_add(*value, digit, value) || *value > limit) {
+      *cursor = start;
+      return false;
+    }
+    ++cursor->at;
+  }
+  return true;
+}
+
+/// Maps an open file whose size must not change meanwhile.
+static hova_status map_descriptor(int descriptor, const char *path,
+                                  hova_span *file, hova_error *error) {
+  struct stat before, after;
+  if (fstat(descriptor, &before) != 0) {
+    return hova_fail(error, HOVA_IO_ERROR, "cannot read '%s': %s", path,
+                     strerror(errno));
+  }
+  if (!S_ISREG(before.st_mode)) {
+    return hova_fail(error, HOVA_REJECTED, "'%s' is not a regular file", path);
+  }
+  file->size = (uint64_t)before.st_size;
+  if (file->size == 0) {
+    return HOVA_OK;
+  }
+  void *data =
+      mmap(NULL, (size_t)file->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (data == MAP_FAILED) {
+    hova_status status = errno == ENOMEM ? HOVA_OUT_OF_MEMORY : HOVA_IO_ERROR;
+    return hova_fail(error, status, "cannot map the %llu bytes of '%s': %s",
+                     (unsigned long long)file->size, path, strerror(errno));
+  }
+  file->data = data;
+  if (fstat(descriptor, &after) != 0 || after.st_size != before.st_size) {
+    hova_unmap_file(*file);
+    return hova_fail(error, HOVA_IO_ERROR, "'%s' changed while it was opened",
+                     path);
+  }
+  return HOVA_OK;
+}
+
+hova_status hova_map_file(const char *path, hova_span *file,
+                          hova_error *error) {
+  file->data = NULL;
+  file->size = 0;
+  // A pipe must fail at once, not wait for a writer.
+  int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    return hova_fail(error, HOVA_IO_ERROR, "cannot open '%s': %s", path,
+                     strerror(errno));
+  }
+  hova_status status = map_descriptor(descriptor, path, file, error);
+  close(descriptor);
+  if (status != HOVA_OK) {
+    file->data = NULL;
+    file->size = 0;
+  }
+  return status;
+}
+
+void hova_unmap_file(hova_span file) {
+  if (file.size != 0) {
+    munmap((void *)file.data, (size_t)file.size);
+  }
+}

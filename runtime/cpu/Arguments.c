@@ -1,0 +1,219 @@
+//===- Arguments.c - Checks of the tensors of a call ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/cpu/Arguments.h"
+
+#include "runtime/Elements.h"
+#include "runtime/Npy.h"
+
+#include <string.h>
+
+bool hova_info_is_valid(const hova_tensor_info *info) {
+  uint64_t count, bytes;
+  return info->name && info->dtype >= 0 && info->dtype <= HOVA_BOOL &&
+         info->rank >= 0 && info->rank <= HOVA_MAX_RANK &&
+         (info->dims || info->rank == 0) &&
+         hova_count_elements(info->rank, info->dims, &count) &&
+         !__builtin_mul_overflow(
+             count, hova_element_bytes((hova_element)info->dtype), &bytes);
+}
+
+uint64_t hova_info_count(const hova_tensor_info *info) {
+  uint64_t count = 0;
+  hova_count_elements(info->rank, info->dims, &count);
+  return count;
+}
+
+uint64_t hova_info_bytes(const hova_tensor_info *info) {
+  return hova_info_count(info) * hova_element_bytes((hova_element)info->dtype);
+}
+
+static hova_status check_shape(const hova_tensor_info *info,
+                               const hova_tensor *tensor, const char *role,
+                               hova_error *error) {
+  bool equal = tensor->ndim == info->rank && (tensor->shape || !info->rank);
+  for (int32_t i = 0; equal && i < info->rank; ++i) {
+    equal = tensor->shape[i] == info->dims[i];
+  }
+  if (equal) {
+    return HOVA_OK;
+  }
+  char expected[192], found[192];
+  hova_format_shape(expected, sizeof expected, info->rank, info->dims);
+  bool printable = tensor->shape && tensor->ndim >= 0 && tensor->ndim <= 64;
+  hova_format_shape(found, sizeof found, printable ? tensor->ndim : 0,
+                    tensor->shape);
+  return hova_fail(error, HOVA_REJECTED, "%s '%s' expects shape %s, got %s",
+                   role, info->name, expected,
+                   printable || tensor->ndim == 0 ? found : "none");
+}
+
+/// A dim of 1 has no step, so its stride may be anything.
+static bool is_dense(const hova_tensor *tensor) {
+  int64_t step = 1;
+  for (int32_t i = tensor->ndim - 1; tensor->strides && i >= 0; --i) {
+    if (tensor->shape[i] != 1 && tensor->strides[i] != step) {
+      return false;
+    }
+    step *= tensor->shape[i];
+  }
+  return true;
+}
+
+/// Everything about one tensor that does not depend on its contents.
+static hova_status check_tensor(const hova_tensor_info *info,
+                                const hova_tensor *tensor, const char *role,
+                                void **data, hova_error *error) {
+  uint64_t bytes = hova_element_bytes((hova_element)info->dtype);
+  if (tensor->name && strcmp(tensor->name, info->name) != 0) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "%s '%s' expected at this position, got '%s'", role,
+                     info->name, tensor->name);
+  }
+  if (tensor->device.device_type != 1) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "%s '%s' expects CPU memory (device type 1), got %d", role,
+                     info->name, tensor->device.device_type);
+  }
+  hova_data_type expected =
+      hova_make_tensor(NULL, (hova_dtype)info->dtype, 0, NULL, NULL).dtype;
+  if (tensor->dtype.code != expected.code ||
+      tensor->dtype.bits != expected.bits || tensor->dtype.lanes != 1) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "%s '%s' expects %s, got type code %u with %u bits and %u "
+                     "lanes",
+                     role, info->name, hova_dtype_name(info->dtype),
+                     tensor->dtype.code, tensor->dtype.bits,
+                     tensor->dtype.lanes);
+  }
+  hova_status status = check_shape(info, tensor, role, error);
+  if (status != HOVA_OK) {
+    return status;
+  }
+  if (!is_dense(tensor)) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "%s '%s' expects dense row-major memory; copy it", role,
+                     info->name);
+  }
+  if (!tensor->data) {
+    return hova_fail(error, HOVA_REJECTED, "%s '%s' has no data", role,
+                     info->name);
+  }
+  *data = (char *)tensor->data + tensor->byte_offset;
+  if ((uintptr_t)*data % bytes != 0) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "%s '%s' expects data aligned to %llu bytes", role,
+                     info->name, (unsigned long long)bytes);
+  }
+  return HOVA_OK;
+}
+
+/// The index of the first value outside [lower, upper), or `count`. Without
+/// exits, so that it is vectorised: block by block.
+#define HOVA_FIND_OUTSIDE(NAME, TYPE)                                          \
+  static uint64_t NAME(const TYPE *values, uint64_t count, int64_t lower,      \
+                       int64_t upper) {                                        \
+    for (uint64_t begin = 0; begin < count; begin += 4096) {                   \
+      uint64_t end = count - begin < 4096 ? count : begin + 4096;              \
+      int outside = 0;                                                         \
+      for (uint64_t i = begin; i < end; ++i) {                                 \
+        outside |= (values[i] < lower) | (values[i] >= upper);                 \
+      }                                                                        \
+      for (uint64_t i = begin; outside && i < end; ++i) {                      \
+        if (values[i] < lower || values[i] >= upper) {                         \
+          return i;                                                            \
+        }                                                                      \
+      }                                                                        \
+    }                                                                          \
+    return count;                                                              \
+  }
+HOVA_FIND_OUTSIDE(find_outside_i32, int32_t)
+HOVA_FIND_OUTSIDE(find_outside_i64, int64_t)
+HOVA_FIND_OUTSIDE(find_outside_bool, uint8_t)
+#undef HOVA_FIND_OUTSIDE
+
+hova_status hova_check_range(const hova_tensor_info *info, const void *data,
+                             uint64_t count, hova_error *error) {
+  int64_t lower = info->lower, upper = info->upper;
+  uint64_t at = count;
+  if (info->dtype == HOVA_BOOL) {
+    lower = 0;
+    upper = 2;
+    at = find_outside_bool(data, count, lower, upper);
+  } else if (lower != upper && info->dtype == HOVA_I32) {
+    at = find_outside_i32(data, count, lower, upper);
+  } else if (lower != upper && info->dtype == HOVA_I64) {
+    at = find_outside_i64(data, count, lower, upper);
+  }
+  if (at == count) {
+    return HOVA_OK;
+  }
+  long long value =
+      info->dtype == HOVA_BOOL  ? (long long)((const uint8_t *)data)[at]
+      : info->dtype == HOVA_I32 ? (long long)((const int32_t *)data)[at]
+                                : (long long)((const int64_t *)data)[at];
+  return hova_fail(
+      error, HOVA_REJECTED,
+      "input '%s' expects values from %lld to %lld, got %lld at element %llu",
+      info->name, (long long)lower, (long long)upper - 1, value,
+      (unsigned long long)at);
+}
+
+static bool overlap(const void *a, uint64_t a_bytes, const void *b,
+                    uint64_t b_bytes) {
+  uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+  return x < y + b_bytes && y < x + a_bytes;
+}
+
+/// Checks output `index` against the inputs and the outputs before it.
+static hova_status check_overlap(const hova_program *program, uint32_t index,
+                                 void *const *input_data,
+                                 void *const *output_data, hova_error *error) {
+  const hova_tensor_info *info = &program->outputs[index];
+  uint64_t bytes = hova_info_bytes(info);
+  for (uint32_t i = 0; i < program->num_inputs; ++i) {
+    if (overlap(output_data[index], bytes, input_data[i],
+                hova_info_bytes(&program->inputs[i]))) {
+      return hova_fail(error, HOVA_REJECTED,
+                       "output '%s' overlaps input '%s' in memory", info->name,
+                       program->inputs[i].name);
+    }
+  }
+  for (uint32_t i = 0; i < index; ++i) {
+    if (overlap(output_data[index], bytes, output_data[i],
+                hova_info_bytes(&program->outputs[i]))) {
+      return hova_fail(error, HOVA_REJECTED,
+                       "output '%s' overlaps output '%s' in memory", info->name,
+                       program->outputs[i].name);
+    }
+  }
+  return HOVA_OK;
+}
+
+hova_status hova_check_arguments(const hova_program *program,
+                                 const hova_tensor *inputs,
+                                 const hova_tensor *outputs, void **input_data,
+                                 void **output_data, hova_error *error) {
+  if ((!inputs && program->num_inputs) || (!outputs && program->num_outputs)) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "expects %u inputs and %u outputs, got a null pointer",
+                     program->num_inputs, program->num_outputs);
+  }
+  hova_status status = HOVA_OK;
+  for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
+    const hova_tensor_info *info = &program->inputs[i];
+    status = check_tensor(info, &inputs[i], "input", &input_data[i], error);
+    if (status == HOVA_OK) {
+      status =
+          hova_check_range(info, input_data[i], hova_info_count(info), error);
+    }
+  }
+  for (uint32_t i = 0; i < program->num_outputs && status == HOVA_OK; ++i) {
+    status = check_tensor(&program->outputs[i], &outputs[i], "output",
+                          &output_data[i], error);
+    if (status == HOVA_OK) {
+      status = check_overlap(program, i, input_data, output_data, error);
+    }
+  }
+  return status;
+}

@@ -1,0 +1,295 @@
+//===- Context.c - Create, run and destroy --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/cpu/Arguments.h"
+#include "runtime/cpu/Image.h"
+#include "runtime/cpu/Team.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MAX_THREADS 1024
+#define HUGE_PAGE (UINT64_C(2) << 20)
+
+struct hova_context {
+  const hova_program *program;
+  const hova_level *level;
+  hova_team *team;
+  hova_span image; ///< mapped by this context; empty where the caller owns it
+  hova_job job;
+  int32_t threads;
+  atomic_flag running;
+  hova_error error;
+  void *arena_memory; ///< what to unmap; job.arena lies in it
+  uint64_t arena_memory_bytes;
+  void *data[]; ///< addresses of inputs, then of outputs
+};
+
+//===----------------------------------------------------------------------===//
+// Creation, step by step
+//===----------------------------------------------------------------------===//
+
+/// What a corrupt or newer object could get wrong.
+static hova_status check_program(const hova_program *program,
+                                 hova_error *error) {
+  if (!program || program->abi != HOVA_ABI_VERSION) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "expects a program of interface version %d, got %d",
+                     HOVA_ABI_VERSION, program ? (int)program->abi : -1);
+  }
+  for (uint32_t i = 0; i < program->num_inputs + program->num_outputs; ++i) {
+    const hova_tensor_info *info =
+        i < program->num_inputs ? &program->inputs[i]
+                                : &program->outputs[i - program->num_inputs];
+    if (!hova_info_is_valid(info)) {
+      return hova_fail(error, HOVA_REJECTED,
+                       "input or output %u of program '%s' is malformed", i,
+                       program->name);
+    }
+  }
+  return HOVA_OK;
+}
+
+static void list_missing(char *text, size_t size, uint64_t missing) {
+  static const char *const names[] = {
+#define HOVA_CPU_FEATURE_NAME(NAME, TEXT) TEXT,
+      HOVA_CPU_FEATURES(HOVA_CPU_FEATURE_NAME)
+#undef HOVA_CPU_FEATURE_NAME
+  };
+  size_t length = 0;
+  text[0] = '\0';
+  for (int bit = 0; bit < HOVA_NUM_CPU_FEATURES && length < size; ++bit) {
+    if (missing >> bit & 1) {
+      length += (size_t)snprintf(text + length, size - length, "%s%s",
+                                 length ? ", " : "", names[bit]);
+    }
+  }
+}
+
+static hova_status pick_level(const hova_program *program,
+                              const hova_level **level, hova_error *error) {
+  uint64_t features = hova_cpu_features();
+  for (uint32_t i = 0; i < program->num_levels; ++i) {
+    if ((program->levels[i].features & ~features) == 0) {
+      *level = &program->levels[i];
+      return HOVA_OK;
+    }
+  }
+  if (program->num_levels == 0) {
+    return hova_fail(error, HOVA_REJECTED, "program '%s' has no code",
+                     program->name);
+  }
+  const hova_level *last = &program->levels[program->num_levels - 1];
+  char missing[400];
+  list_missing(missing, sizeof missing, last->features & ~features);
+  return hova_fail(error, HOVA_REJECTED,
+                   "program '%s' needs a processor of level %s; this machine "
+                   "lacks %s",
+                   program->name, last->name, missing);
+}
+
+static hova_status open_weights(hova_context *context,
+                                const hova_options *options) {
+  const hova_program *program = context->program;
+  hova_error *error = &context->error;
+  hova_span image = {options->image, options->image_bytes};
+  const char *name = "embedded image";
+  if (program->weight_bytes == 0) {
+    return HOVA_OK;
+  }
+  if (options->weights) {
+    hova_status status =
+        hova_map_file(options->weights, &context->image, error);
+    if (status != HOVA_OK) {
+      return status;
+    }
+    image = context->image;
+    name = options->weights;
+  }
+  if (!image.data && !options->weights) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "program '%s' needs a weight image: pass its path",
+                     program->name);
+  }
+  if ((uintptr_t)image.data % 64 != 0) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "the weight image must be aligned to 64 bytes");
+  }
+  hova_status status =
+      hova_image_check(image, name, program, &context->job.weights, error);
+  if (status == HOVA_OK) {
+    // Only a hint: the first run then meets fewer page faults.
+    madvise((void *)((uintptr_t)image.data & ~UINT64_C(4095)),
+            (size_t)image.size, MADV_WILLNEED);
+  }
+  return status;
+}
+
+/// Zero pages, aligned for huge ones.
+static hova_status allocate_arena(hova_context *context) {
+  uint64_t bytes = context->program->arena_bytes;
+  if (bytes == 0) {
+    return HOVA_OK;
+  }
+  uint64_t reserved;
+  void *memory = MAP_FAILED;
+  if (hova_add(bytes, 2 * HUGE_PAGE, &reserved)) {
+    reserved &= ~(HUGE_PAGE - 1);
+    memory = mmap(NULL, (size_t)reserved, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  if (memory == MAP_FAILED) {
+    return hova_fail(&context->error, HOVA_OUT_OF_MEMORY,
+                     "out of memory: the arena takes %llu bytes",
+                     (unsigned long long)bytes);
+  }
+  context->arena_memory = memory;
+  context->arena_memory_bytes = reserved;
+  uintptr_t start = ((uintptr_t)memory + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+  context->job.arena = (char *)start;
+  // Only a hint: without huge pages the program is slower, not wrong.
+  madvise((void *)start, (size_t)bytes, MADV_HUGEPAGE);
+  return HOVA_OK;
+}
+
+static hova_status start(hova_context *context, const hova_options *options) {
+  hova_error *error = &context->error;
+  hova_status status = pick_level(context->program, &context->level, error);
+  if (status != HOVA_OK) {
+    return status;
+  }
+  if (options->threads < 0 || options->threads > MAX_THREADS ||
+      options->reserved != 0) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "expects 0 to %d threads and reserved fields 0, got %d "
+                     "threads",
+                     MAX_THREADS, options->threads);
+  }
+  context->job.run = context->level->run;
+  context->threads =
+      options->threads ? options->threads : hova_usable_processors();
+  if (context->threads > MAX_THREADS) {
+    context->threads = MAX_THREADS;
+  }
+  status = open_weights(context, options);
+  if (status == HOVA_OK) {
+    status = allocate_arena(context);
+  }
+  if (status == HOVA_OK) {
+    status = hova_team_create(context->threads, &context->team, error);
+  }
+  return status;
+}
+
+static void report(const hova_options *options, const hova_error *error) {
+  if (options->message && options->message_bytes) {
+    snprintf(options->message, (size_t)options->message_bytes, "%s",
+             error->text);
+  }
+}
+
+hova_status hova_create(const hova_program *program,
+                        const hova_options *options, hova_context **created) {
+  static const hova_options defaults = {0};
+  hova_error error = {HOVA_OK, ""};
+  options = options ? options : &defaults;
+  if (!created) {
+    report(options, &error);
+    return HOVA_REJECTED;
+  }
+  *created = NULL;
+  hova_status status = check_program(program, &error);
+  if (status != HOVA_OK) {
+    report(options, &error);
+    return status;
+  }
+  size_t tensors = (size_t)program->num_inputs + program->num_outputs;
+  hova_context *context =
+      calloc(1, sizeof *context + tensors * sizeof context->data[0]);
+  if (!context) {
+    hova_fail(&error, HOVA_OUT_OF_MEMORY, "out of memory for a context");
+    report(options, &error);
+    return HOVA_OUT_OF_MEMORY;
+  }
+  context->program = program;
+  context->job.inputs = context->data;
+  context->job.outputs = context->data + program->num_inputs;
+  atomic_flag_clear(&context->running);
+  status = start(context, options);
+  if (status != HOVA_OK) {
+    report(options, &context->error);
+    hova_destroy(context);
+    return status;
+  }
+  *created = context;
+  return HOVA_OK;
+}
+
+void hova_destroy(hova_context *context) {
+  if (!context) {
+    return;
+  }
+  hova_team_destroy(context->team);
+  hova_unmap_file(context->image);
+  if (context->arena_memory) {
+    munmap(context->arena_memory, (size_t)context->arena_memory_bytes);
+  }
+  free(context);
+}
+
+//===----------------------------------------------------------------------===//
+// Running and asking
+//===----------------------------------------------------------------------===//
+
+hova_status hova_run(hova_context *context, const hova_tensor *inputs,
+                     const hova_tensor *outputs) {
+  if (!context) {
+    return HOVA_REJECTED;
+  }
+  // Two callers at once would share the arena.
+  if (atomic_flag_test_and_set(&context->running)) {
+    return HOVA_BUSY;
+  }
+  context->error.text[0] = '\0';
+  hova_status status = hova_check_arguments(
+      context->program, inputs, outputs, context->data,
+      context->data + context->program->num_inputs, &context->error);
+  if (status == HOVA_OK) {
+    hova_team_run(context->team, &context->job);
+  }
+  atomic_flag_clear(&context->running);
+  return status;
+}
+
+const char *hova_message(const hova_context *context) {
+  return context ? context->error.text : "expects a context, got null";
+}
+
+const hova_program *hova_program_of(const hova_context *context) {
+  return context->program;
+}
+
+const hova_level *hova_level_of(const hova_context *context) {
+  return context->level;
+}
+
+int32_t hova_threads_of(const hova_context *context) {
+  return context->threads;
+}
+
+const char *hova_arena_of(const hova_context *context) {
+  return context->job.arena;
+}
+
+void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user) {
+  context->job.hook = hook;
+  context->job.user = user;
+}
+
+void hova_set_times(hova_context *context, uint64_t *times) {
+  context->job.times = times;
+}

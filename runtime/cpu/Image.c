@@ -1,0 +1,73 @@
+//===- Image.c - Weight images --------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/cpu/Image.h"
+
+#include <string.h>
+
+static hova_status reject(const char *path, const char *what,
+                          const hova_program *program, hova_error *error) {
+  const char *arguments =
+      program->pack_arguments ? program->pack_arguments : "MODEL.json";
+  return hova_fail(error, HOVA_REJECTED,
+                   "'%s' %s; make one for this program with: hova weights "
+                   "pack %s -o IMAGE",
+                   path, what, arguments);
+}
+
+/// Whether the text field `field` of a header holds `text`.
+static bool field_is(const char field[128], const char *text) {
+  size_t length = strlen(text);
+  return length < 128 && memcmp(field, text, length + 1) == 0;
+}
+
+/// safetensors files start with a header length and a brace.
+static bool looks_like_safetensors(hova_span image) {
+  hova_cursor cursor = {image, 0};
+  uint64_t length;
+  return hova_take_integer(&cursor, 8, &length) && length < image.size &&
+         hova_take_byte(&cursor, '{');
+}
+
+hova_status hova_image_check(hova_span image, const char *path,
+                             const hova_program *program, const char **weights,
+                             hova_error *error) {
+  hova_cursor cursor = {image, 0};
+  if (!hova_take_text(&cursor, HOVA_IMAGE_MAGIC)) {
+    return reject(path,
+                  looks_like_safetensors(image)
+                      ? "is a safetensors file, not a weight image"
+                      : "is not a weight image",
+                  program, error);
+  }
+  hova_span bytes;
+  cursor.at = 0;
+  if (!hova_take(&cursor, HOVA_IMAGE_HEADER_BYTES, &bytes)) {
+    return reject(path, "is cut off", program, error);
+  }
+  hova_image_header header;
+  memcpy(&header, bytes.data, sizeof header);
+  if (header.abi != HOVA_ABI_VERSION ||
+      header.header_bytes != HOVA_IMAGE_HEADER_BYTES) {
+    return reject(path, "is a weight image of another version of hova", program,
+                  error);
+  }
+  if (program->weight_id && !field_is(header.id, program->weight_id)) {
+    bool same_model = field_is(header.model, program->name);
+    return reject(path,
+                  same_model ? "holds weights in another layout or of another "
+                               "variant of the model"
+                             : "holds the weights of another model",
+                  program, error);
+  }
+  if (header.weight_bytes != program->weight_bytes ||
+      !hova_take(&cursor, program->weight_bytes, &bytes) ||
+      hova_peek(&cursor) >= 0) {
+    return reject(path,
+                  "has another size than its header says or the program "
+                  "needs",
+                  program, error);
+  }
+  *weights = (const char *)bytes.data;
+  return HOVA_OK;
+}

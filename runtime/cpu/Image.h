@@ -1,0 +1,15 @@
+//===- Image.h - Weight images ----------------------------------*- C -*---===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_RUNTIME_CPU_IMAGE_H
+#define HOVA_RUNTIME_CPU_IMAGE_H
+
+#include "runtime/Bytes.h"
+
+/// Checks that `image` fits the program: magic, version, identity and size.
+/// `path` names it in messages. `*weights` is the data behind the header.
+hova_status hova_image_check(hova_span image, const char *path,
+                             const hova_program *program, const char **weights,
+                             hova_error *error);
+
+#endif // HOVA_RUNTIME_CPU_IMAGE_H

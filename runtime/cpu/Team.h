@@ -1,0 +1,48 @@
+//===- Team.h - The threads of a context ------------------------*- C -*---===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One parallel region covers a whole run. The caller is thread 0; the others
+// wait for the next run, then execute the same function, meeting at a barrier
+// after each kernel.
+//
+// A barrier is one counter and one phase number. Who arrives last resets the
+// counter and raises the phase; the others watch the phase, first spinning,
+// then asleep in a futex, so that an idle context costs nothing and a busy one
+// never enters the kernel. With more threads than processors nobody spins: the
+// awaited thread may need the very processor.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_RUNTIME_CPU_TEAM_H
+#define HOVA_RUNTIME_CPU_TEAM_H
+
+#include "runtime/Error.h"
+
+#include <stdbool.h>
+
+typedef struct hova_team hova_team;
+
+/// What one run executes.
+typedef struct hova_job {
+  hova_run_fn *run;
+  void *const *inputs;
+  void *const *outputs;
+  char *arena;
+  const char *weights;
+  hova_hook_fn *hook; ///< null: none
+  void *user;
+  uint64_t *times; ///< null: none
+} hova_job;
+
+/// Starts `threads` - 1 threads.
+hova_status hova_team_create(int32_t threads, hova_team **team,
+                             hova_error *error);
+void hova_team_destroy(hova_team *team);
+
+/// Runs a job on every thread and returns when all have ended.
+void hova_team_run(hova_team *team, const hova_job *job);
+
+/// Processors that this process may use, at least 1.
+int32_t hova_usable_processors(void);
+
+#endif // HOVA_RUNTIME_CPU_TEAM_H

@@ -1,0 +1,291 @@
+//===- CommandLine.c - Options of a compiled program ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Long options only, in any order, value after '=' or as the next word. An
+// option given twice is an error unless it names another tensor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/main/CommandLine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum option_id {
+  OPTION_INPUT,
+  OPTION_OUTPUT,
+  OPTION_EXPECTED,
+  OPTION_OUTPUT_DIR,
+  OPTION_RTOL,
+  OPTION_ATOL,
+  OPTION_RANDOM_INPUTS,
+  OPTION_THREADS,
+  OPTION_WEIGHTS,
+  OPTION_BENCHMARK,
+  OPTION_WARMUP,
+  OPTION_REPETITIONS,
+  OPTION_BENCHMARK_OUT,
+  OPTION_TRACE,
+  OPTION_DESCRIBE,
+  OPTION_HELP,
+  NUM_OPTIONS
+} option_id;
+
+typedef struct option_info {
+  const char *flag;
+  const char *value; ///< its name in the help; null: a switch
+  const char *help;
+} option_info;
+
+static const option_info infos[NUM_OPTIONS] = {
+    [OPTION_INPUT] = {"--input", "NAME=FILE.npy", "read an input"},
+    [OPTION_OUTPUT] = {"--output", "NAME=FILE.npy", "write an output"},
+    [OPTION_EXPECTED] = {"--expected", "NAME=FILE.npy",
+                         "compare an output; exit status 3 if it differs"},
+    [OPTION_OUTPUT_DIR] = {"--output-dir", "DIR",
+                           "write every output as DIR/NAME.npy"},
+    [OPTION_RTOL] = {"--rtol", "R", "relative tolerance (default 1e-3)"},
+    [OPTION_ATOL] = {"--atol", "A", "absolute tolerance (default 1e-4)"},
+    [OPTION_RANDOM_INPUTS] = {"--random-inputs", "SEED",
+                              "fill every input that is not given"},
+    [OPTION_THREADS] = {"--threads", "N",
+                        "threads (default: usable processors)"},
+    [OPTION_WEIGHTS] = {"--weights", "FILE",
+                        "weight image made by 'hova weights pack'"},
+    [OPTION_BENCHMARK] = {"--benchmark", NULL, "measure the latency"},
+    [OPTION_WARMUP] = {"--warmup", "N", "runs before measuring (default 3)"},
+    [OPTION_REPETITIONS] = {"--repetitions", "N", "measured runs (default 20)"},
+    [OPTION_BENCHMARK_OUT] = {"--benchmark-out", "FILE.json",
+                              "write the measurement"},
+    [OPTION_TRACE] = {"--trace", "FILE.json",
+                      "write the times of every kernel of the last run"},
+    [OPTION_DESCRIBE] = {"--describe", NULL, "print what the program is"},
+    [OPTION_HELP] = {"--help", NULL, "print this text"},
+};
+
+void hova_print_help(const hova_program *program) {
+  printf("usage: PROGRAM [options]\nRuns the model '%s'.\n\n", program->name);
+  for (int i = 0; i < NUM_OPTIONS; ++i) {
+    char left[64];
+    snprintf(left, sizeof left, "%s %s", infos[i].flag,
+             infos[i].value ? infos[i].value : "");
+    printf("  %-28s %s\n", left, infos[i].help);
+  }
+  printf("\nWith one input or output NAME= may be left out. Without an output "
+         "file a short\nsummary is printed.\n");
+}
+
+static hova_status usage(hova_error *error, const char *flag, const char *what,
+                         const char *found) {
+  return hova_fail(error, HOVA_REJECTED, "%s expects %s, got '%s'", flag, what,
+                   found);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static hova_status parse_count(const char *flag, const char *text,
+                               uint64_t least, uint64_t most, uint64_t *value,
+                               hova_error *error) {
+  char *end = NULL;
+  errno = 0;
+  *value = strtoull(text, &end, 10);
+  // strtoull accepts blanks and signs.
+  bool digits = text[0] >= '0' && text[0] <= '9' && *end == '\0';
+  if (!digits || errno || *value < least || *value > most) {
+    char what[80];
+    snprintf(what, sizeof what, "an integer from %llu to %llu",
+             (unsigned long long)least, (unsigned long long)most);
+    return usage(error, flag, what, text);
+  }
+  return HOVA_OK;
+}
+
+static hova_status parse_tolerance(const char *flag, const char *text,
+                                   double *value, hova_error *error) {
+  char *end = NULL;
+  *value = strtod(text, &end);
+  if (end == text || *end != '\0' || !isfinite(*value) || *value < 0) {
+    return usage(error, flag, "a number that is not negative", text);
+  }
+  return HOVA_OK;
+}
+
+static void list_names(char *text, size_t size, uint32_t count,
+                       const hova_tensor_info *infos_of) {
+  size_t length = 0;
+  text[0] = '\0';
+  for (uint32_t i = 0; i < count && length < size; ++i) {
+    length += (size_t)snprintf(text + length, size - length, "%s%s",
+                               i ? ", " : "", infos_of[i].name);
+  }
+}
+
+/// Notes NAME=FILE, or FILE alone where there is one tensor.
+static hova_status note_file(const char *flag, const char *text, uint32_t count,
+                             const hova_tensor_info *tensors,
+                             const char **files, hova_error *error) {
+  const char *equals = strchr(text, '=');
+  size_t length = equals ? (size_t)(equals - text) : 0;
+  uint32_t index = count;
+  const char *file = text;
+  for (uint32_t i = 0; equals && i < count; ++i) {
+    if (strlen(tensors[i].name) == length &&
+        memcmp(tensors[i].name, text, length) == 0) {
+      index = i;
+      file = equals + 1;
+    }
+  }
+  if (index == count && count == 1) {
+    index = 0;
+  }
+  if (index == count || !*file) {
+    char names[300], what[360];
+    list_names(names, sizeof names, count, tensors);
+    snprintf(what, sizeof what, "NAME=FILE.npy with NAME one of: %s", names);
+    return usage(error, flag, what, text);
+  }
+  if (files[index]) {
+    return hova_fail(error, HOVA_REJECTED, "%s is given twice for '%s'", flag,
+                     tensors[index].name);
+  }
+  files[index] = file;
+  return HOVA_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+static hova_status apply(option_id id, const char *text,
+                         const hova_program *program, command_line *options,
+                         hova_error *error) {
+  const char *flag = infos[id].flag;
+  uint64_t count = 0;
+  hova_status status = HOVA_OK;
+  switch (id) {
+  case OPTION_INPUT:
+    return note_file(flag, text, program->num_inputs, program->inputs,
+                     options->inputs, error);
+  case OPTION_OUTPUT:
+    return note_file(flag, text, program->num_outputs, program->outputs,
+                     options->outputs, error);
+  case OPTION_EXPECTED:
+    return note_file(flag, text, program->num_outputs, program->outputs,
+                     options->expected, error);
+  case OPTION_RTOL:
+    return parse_tolerance(flag, text, &options->rtol, error);
+  case OPTION_ATOL:
+    return parse_tolerance(flag, text, &options->atol, error);
+  case OPTION_RANDOM_INPUTS:
+    options->random_inputs = true;
+    return parse_count(flag, text, 0, UINT64_MAX, &options->seed, error);
+  case OPTION_THREADS:
+    status = parse_count(flag, text, 1, 1024, &count, error);
+    options->threads = (int32_t)count;
+    return status;
+  case OPTION_WARMUP:
+    return parse_count(flag, text, 0, 1000000000, &options->warmup, error);
+  case OPTION_REPETITIONS:
+    return parse_count(flag, text, 1, 10000000, &options->repetitions, error);
+  case OPTION_OUTPUT_DIR:
+    options->output_directory = text;
+    return HOVA_OK;
+  case OPTION_WEIGHTS:
+    options->weights = text;
+    return HOVA_OK;
+  case OPTION_BENCHMARK_OUT:
+    options->benchmark_out = text;
+    options->benchmark = true;
+    return HOVA_OK;
+  case OPTION_TRACE:
+    options->trace = text;
+    return HOVA_OK;
+  case OPTION_BENCHMARK:
+    options->benchmark = true;
+    return HOVA_OK;
+  case OPTION_DESCRIBE:
+    options->describe = true;
+    return HOVA_OK;
+  default:
+    options->help = true;
+    return HOVA_OK;
+  }
+}
+
+/// The option whose flag is the first `length` bytes of `word`.
+static option_id find_option(const char *word, size_t length) {
+  int id = 0;
+  while (id < NUM_OPTIONS && (strlen(infos[id].flag) != length ||
+                              memcmp(infos[id].flag, word, length) != 0)) {
+    ++id;
+  }
+  return (option_id)id;
+}
+
+static bool may_repeat(option_id id) { return id <= OPTION_EXPECTED; }
+
+/// Parses the option at argv[*at] and moves past its value.
+static hova_status parse_option(int argc, char **argv, int *at,
+                                const hova_program *program, uint32_t *seen,
+                                command_line *options, hova_error *error) {
+  const char *word = argv[*at];
+  const char *equals = strchr(word, '=');
+  size_t length = equals ? (size_t)(equals - word) : strlen(word);
+  option_id id = find_option(word, length);
+  if (id == NUM_OPTIONS) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "unknown option '%s'; --help lists the options", word);
+  }
+  if (!may_repeat(id) && (*seen >> id & 1)) {
+    return hova_fail(error, HOVA_REJECTED, "%s is given twice", infos[id].flag);
+  }
+  *seen |= 1u << id;
+  const char *value = equals ? equals + 1 : NULL;
+  if (!infos[id].value && value) {
+    return hova_fail(error, HOVA_REJECTED, "%s takes no value", infos[id].flag);
+  }
+  if (infos[id].value && !value) {
+    value = *at + 1 < argc ? argv[++*at] : NULL;
+  }
+  if (infos[id].value && (!value || !*value)) {
+    return hova_fail(error, HOVA_REJECTED, "%s expects a value: %s",
+                     infos[id].flag, infos[id].value);
+  }
+  return apply(id, value, program, options, error);
+}
+
+hova_status hova_parse_command_line(int argc, char **argv,
+                                    const hova_program *program,
+                                    command_line *options, hova_error *error) {
+  *options = (command_line){
+      .rtol = 1e-3, .atol = 1e-4, .warmup = 3, .repetitions = 20};
+  size_t files = (size_t)program->num_inputs + 2 * (size_t)program->num_outputs;
+  options->inputs = calloc(files + 1, sizeof *options->inputs);
+  if (!options->inputs) {
+    return hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory");
+  }
+  options->outputs = options->inputs + program->num_inputs;
+  options->expected = options->outputs + program->num_outputs;
+  uint32_t seen = 0;
+  hova_status status = HOVA_OK;
+  for (int at = 1; at < argc && status == HOVA_OK; ++at) {
+    status = parse_option(argc, argv, &at, program, &seen, options, error);
+  }
+  for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
+    if (!options->inputs[i] && !options->random_inputs && !options->describe &&
+        !options->help) {
+      status = hova_fail(error, HOVA_REJECTED,
+                         "input '%s' is not given: use --input %s=FILE.npy or "
+                         "--random-inputs SEED",
+                         program->inputs[i].name, program->inputs[i].name);
+    }
+  }
+  return status;
+}
+
+void hova_free_command_line(command_line *options) { free(options->inputs); }

@@ -1,0 +1,52 @@
+//===- CommandLine.h - Options of a compiled program ------------*- C -*---===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_RUNTIME_MAIN_COMMANDLINE_H
+#define HOVA_RUNTIME_MAIN_COMMANDLINE_H
+
+#include "runtime/Error.h"
+
+#include <stdbool.h>
+
+/// Exit statuses of a compiled program.
+enum {
+  EXIT_OK = 0,
+  EXIT_REJECTED = 1,
+  EXIT_USAGE = 2,
+  EXIT_NUMBERS_DIFFER = 3,
+  EXIT_NO_MEMORY = 71,
+  EXIT_IO = 74
+};
+
+typedef struct command_line {
+  /// Files by index of the program's input or output; null: not given.
+  const char **inputs;
+  const char **outputs;
+  const char **expected;
+  const char *output_directory;
+  const char *weights;
+  const char *benchmark_out;
+  const char *trace;
+  double rtol;
+  double atol;
+  uint64_t seed;
+  uint64_t warmup;
+  uint64_t repetitions;
+  int32_t threads;
+  bool random_inputs;
+  bool benchmark;
+  bool describe;
+  bool help;
+} command_line;
+
+/// Parses; HOVA_REJECTED here means exit status 2. Names are those of the
+/// program's inputs and outputs.
+hova_status hova_parse_command_line(int argc, char **argv,
+                                    const hova_program *program,
+                                    command_line *options, hova_error *error);
+void hova_free_command_line(command_line *options);
+
+/// One screen of help on standard output.
+void hova_print_help(const hova_program *program);
+
+#endif // HOVA_RUNTIME_MAIN_COMMANDLINE_H

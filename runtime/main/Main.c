@@ -1,0 +1,211 @@
+//===- Main.c - A compiled program ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parses the command line, runs the model once (or as often as a measurement
+// asks for), and writes, compares or summarises its outputs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/main/Compare.h"
+#include "runtime/main/Entry.h"
+#include "runtime/main/Report.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int exit_status(hova_status status) {
+  switch (status) {
+  case HOVA_OK:
+    return EXIT_OK;
+  case HOVA_OUT_OF_MEMORY:
+    return EXIT_NO_MEMORY;
+  case HOVA_IO_ERROR:
+    return EXIT_IO;
+  default:
+    return EXIT_REJECTED;
+  }
+}
+
+/// A mapped file shrank or its disk failed. Only write and _exit are safe here.
+static void end_on_sigbus(int signal) {
+  (void)signal;
+  static const char text[] =
+      "error: a mapped file was cut off or could not be read\n";
+  ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+  (void)written;
+  _exit(EXIT_IO);
+}
+
+static hova_status create(const command_line *options, hova_context **context,
+                          hova_error *error) {
+  hova_options chosen = {.threads = options->threads,
+                         .weights = options->weights,
+                         .message = error->text,
+                         .message_bytes = sizeof error->text};
+  char sidecar[PATH_MAX + 16];
+  if (!chosen.weights && hova_weights_bytes != 0) {
+    chosen.image = hova_weights_begin;
+    chosen.image_bytes = hova_weights_bytes;
+  } else if (!chosen.weights && hova_linked_program.weight_bytes != 0) {
+    ssize_t length = readlink("/proc/self/exe", sidecar, PATH_MAX);
+    if (length < 0 || length >= PATH_MAX) {
+      return hova_fail(error, HOVA_IO_ERROR,
+                       "cannot find this program's own path: use --weights");
+    }
+    memcpy(sidecar + length, ".weights", sizeof ".weights");
+    chosen.weights = sidecar;
+  }
+  return hova_create(&hova_linked_program, &chosen, context);
+}
+
+static double milliseconds_now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/// Runs repeatedly; the last run leaves its outputs.
+static hova_status measure(hova_context *context, const command_line *options,
+                           const tensor_set *set, hova_error *error) {
+  double *times = malloc(options->repetitions * sizeof *times);
+  if (!times) {
+    return hova_fail(error, HOVA_OUT_OF_MEMORY,
+                     "out of memory for %llu repetitions",
+                     (unsigned long long)options->repetitions);
+  }
+  hova_status status = HOVA_OK;
+  for (uint64_t i = 0; i < options->warmup && status == HOVA_OK; ++i) {
+    status = hova_run(context, set->inputs, set->outputs);
+  }
+  for (uint64_t i = 0; i < options->repetitions && status == HOVA_OK; ++i) {
+    double start = milliseconds_now();
+    status = hova_run(context, set->inputs, set->outputs);
+    times[i] = milliseconds_now() - start;
+  }
+  if (status != HOVA_OK) {
+    free(times);
+    return hova_fail(error, status, "%s", hova_message(context));
+  }
+  qsort(times, options->repetitions, sizeof *times, compare_doubles);
+  latencies measured = {times, options->repetitions};
+  hova_print_latencies(context, measured);
+  if (options->benchmark_out) {
+    status =
+        hova_write_latencies(context, measured, options->benchmark_out, error);
+  }
+  free(times);
+  return status;
+}
+
+/// Runs as the options ask, with a trace if they want one.
+static hova_status run(hova_context *context, const command_line *options,
+                       const tensor_set *set, hova_error *error) {
+  uint64_t *times = NULL;
+  if (options->trace) {
+    times = calloc((size_t)hova_linked_program.num_kernels + 1, sizeof *times);
+    if (!times) {
+      return hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory for a trace");
+    }
+    hova_set_times(context, times);
+  }
+  hova_status status;
+  if (options->benchmark) {
+    status = measure(context, options, set, error);
+  } else {
+    status = hova_run(context, set->inputs, set->outputs);
+    if (status != HOVA_OK) {
+      hova_fail(error, status, "%s", hova_message(context));
+    }
+  }
+  if (times && status == HOVA_OK) {
+    status = hova_write_trace(context, times, options->trace, error);
+  }
+  free(times);
+  return status;
+}
+
+/// Whether the options ask for nothing but to see the outputs.
+static bool wants_summary(const command_line *options) {
+  bool wants = !options->output_directory && !options->benchmark;
+  for (uint32_t i = 0; i < hova_linked_program.num_outputs; ++i) {
+    wants &= !options->outputs[i] && !options->expected[i];
+  }
+  return wants;
+}
+
+/// Everything after the command line.
+static hova_status execute(const command_line *options, bool *equal,
+                           hova_error *error) {
+  const hova_program *program = &hova_linked_program;
+  hova_context *context = NULL;
+  tensor_set set = {NULL, NULL};
+  hova_status status = create(options, &context, error);
+  if (status == HOVA_OK) {
+    status = hova_allocate_tensors(program, &set, error);
+  }
+  if (status == HOVA_OK) {
+    status = hova_fill_inputs(program, options, &set, error);
+  }
+  if (status == HOVA_OK) {
+    status = run(context, options, &set, error);
+  }
+  if (status == HOVA_OK) {
+    status = hova_write_outputs(program, options, &set, error);
+  }
+  if (status == HOVA_OK && wants_summary(options)) {
+    hova_print_outputs(program, &set);
+  }
+  if (status == HOVA_OK) {
+    status = hova_compare_outputs(program, options, &set, equal, error);
+  }
+  hova_free_tensors(program, &set);
+  hova_destroy(context);
+  return status;
+}
+
+/// What was printed must have arrived: a full disk is not success.
+static int close_output(int result) {
+  if (fflush(stdout) != 0 || ferror(stdout)) {
+    fprintf(stderr, "error: cannot write standard output\n");
+    return EXIT_IO;
+  }
+  return result;
+}
+
+int main(int argc, char **argv) {
+  signal(SIGBUS, end_on_sigbus);
+  hova_error error = {HOVA_OK, ""};
+  command_line options;
+  hova_status status = hova_parse_command_line(argc, argv, &hova_linked_program,
+                                               &options, &error);
+  if (status != HOVA_OK) {
+    fprintf(stderr, "error: %s\n", error.text);
+    hova_free_command_line(&options);
+    return status == HOVA_REJECTED ? EXIT_USAGE : exit_status(status);
+  }
+  bool equal = true;
+  if (options.help) {
+    hova_print_help(&hova_linked_program);
+  } else if (options.describe) {
+    hova_print_description(&hova_linked_program, hova_weights_bytes);
+  } else {
+    status = execute(&options, &equal, &error);
+  }
+  hova_free_command_line(&options);
+  if (status != HOVA_OK) {
+    fflush(stdout);
+    fprintf(stderr, "error: %s\n", error.text);
+    return exit_status(status);
+  }
+  return close_output(equal ? EXIT_OK : EXIT_NUMBERS_DIFFER);
+}

@@ -1,0 +1,196 @@
+//===- Report.c - What a program is and how fast --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/main/Report.h"
+
+#include "runtime/Elements.h"
+#include "runtime/Npy.h"
+#include "runtime/Output.h"
+
+#include <stdio.h>
+
+//===----------------------------------------------------------------------===//
+// Description
+//===----------------------------------------------------------------------===//
+
+static void print_tensor(const char *role, const hova_tensor_info *info) {
+  char shape[192];
+  hova_format_shape(shape, sizeof shape, info->rank, info->dims);
+  printf("%-10s %s %s%s", role, info->name, hova_dtype_name(info->dtype),
+         shape);
+  if (info->lower != info->upper) {
+    printf(" from %lld to %lld", (long long)info->lower,
+           (long long)info->upper - 1);
+  }
+  printf("\n");
+}
+
+static void print_levels(const hova_program *program) {
+  uint64_t features = hova_cpu_features();
+  bool chosen = false;
+  printf("%-10s", "levels");
+  for (uint32_t i = 0; i < program->num_levels; ++i) {
+    const hova_level *level = &program->levels[i];
+    bool runs = (level->features & ~features) == 0;
+    printf("%s %s%s", i ? "," : "", level->name,
+           runs && !chosen ? " (chosen here)"
+           : runs          ? ""
+                           : " (not on this machine)");
+    chosen |= runs;
+  }
+  printf("\n");
+}
+
+void hova_print_description(const hova_program *program,
+                            uint64_t embedded_bytes) {
+  printf("%-10s %s\n", "model", program->name);
+  printf("%-10s %s\n", "compiler", program->compiler ? program->compiler : "");
+  print_levels(program);
+  for (uint32_t i = 0; i < program->num_inputs; ++i) {
+    print_tensor("input", &program->inputs[i]);
+  }
+  for (uint32_t i = 0; i < program->num_outputs; ++i) {
+    print_tensor("output", &program->outputs[i]);
+  }
+  printf("%-10s %u\n", "kernels", program->num_kernels);
+  printf("%-10s %llu of the description, %llu executed\n", "flops",
+         (unsigned long long)program->flops,
+         (unsigned long long)program->flops_executed);
+  printf("%-10s %llu bytes\n", "arena",
+         (unsigned long long)program->arena_bytes);
+  printf("%-10s %llu bytes%s\n", "weights",
+         (unsigned long long)program->weight_bytes,
+         program->weight_bytes == 0 ? ""
+         : embedded_bytes           ? ", embedded"
+                                    : ", in a file");
+}
+
+//===----------------------------------------------------------------------===//
+// Latency
+//===----------------------------------------------------------------------===//
+
+/// The smallest measurement that `percent` of all do not exceed.
+static double percentile(latencies measured, uint64_t percent) {
+  uint64_t rank = (measured.count * percent + 99) / 100;
+  return measured.sorted[rank > 0 ? rank - 1 : 0];
+}
+
+static double median(latencies measured) {
+  uint64_t middle = measured.count / 2;
+  if (measured.count % 2 == 1) {
+    return measured.sorted[middle];
+  }
+  return (measured.sorted[middle - 1] + measured.sorted[middle]) / 2;
+}
+
+void hova_print_latencies(const hova_context *context, latencies measured) {
+  const hova_program *program = hova_program_of(context);
+  double middle = median(measured);
+  printf("%s at level %s, %d threads, %llu repetitions\n", program->name,
+         hova_level_of(context)->name, hova_threads_of(context),
+         (unsigned long long)measured.count);
+  printf("latency ms: min %.4f  median %.4f  p90 %.4f  max %.4f\n",
+         measured.sorted[0], middle, percentile(measured, 90),
+         measured.sorted[measured.count - 1]);
+  printf("GFLOP: %.4f executed, %.4f dense; GFLOP/s at the median: %.1f "
+         "executed, %.1f dense\n",
+         (double)program->flops_executed * 1e-9, (double)program->flops * 1e-9,
+         (double)program->flops_executed * 1e-6 / middle,
+         (double)program->flops * 1e-6 / middle);
+}
+
+hova_status hova_write_latencies(const hova_context *context,
+                                 latencies measured, const char *path,
+                                 hova_error *error) {
+  const hova_program *program = hova_program_of(context);
+  hova_output output;
+  hova_status status = hova_output_open(&output, path, error);
+  if (status == HOVA_OK) {
+    status = hova_output_print(&output, error, "{\"model\": ");
+  }
+  if (status == HOVA_OK) {
+    status = hova_output_print_string(&output, error, program->name);
+  }
+  if (status == HOVA_OK) {
+    status = hova_output_print(
+        &output, error,
+        ", \"target\": \"cpu\", \"level\": \"%s\", \"threads\": %d, "
+        "\"repetitions\": %llu, \"latency_ms\": {\"min\": %.6f, \"median\": "
+        "%.6f, \"p90\": %.6f, \"max\": %.6f}, \"flops\": %llu, "
+        "\"flops_executed\": %llu, \"arena_bytes\": %llu, \"weight_bytes\": "
+        "%llu}\n",
+        hova_level_of(context)->name, hova_threads_of(context),
+        (unsigned long long)measured.count, measured.sorted[0],
+        median(measured), percentile(measured, 90),
+        measured.sorted[measured.count - 1], (unsigned long long)program->flops,
+        (unsigned long long)program->flops_executed,
+        (unsigned long long)program->arena_bytes,
+        (unsigned long long)program->weight_bytes);
+  }
+  return hova_output_close(&output, status, error);
+}
+
+//===----------------------------------------------------------------------===//
+// Trace
+//===----------------------------------------------------------------------===//
+
+/// One complete event ("X"), times in microseconds from the start of the run.
+static hova_status write_event(hova_output *output,
+                               const hova_kernel_info *kernel,
+                               const uint64_t *times, uint64_t start,
+                               hova_error *error) {
+  double begin = (double)(times[0] - start) * 1e-3;
+  double duration = (double)(times[1] - times[0]) * 1e-3;
+  hova_status status = hova_output_print(output, error, ",\n{\"name\": ");
+  if (status == HOVA_OK) {
+    status = hova_output_print_string(output, error, kernel->path);
+  }
+  if (status == HOVA_OK) {
+    status = hova_output_print(
+        output, error,
+        ", \"ph\": \"X\", \"pid\": 1, \"tid\": 0, \"ts\": %.3f, \"dur\": %.3f, "
+        "\"args\": {\"symbol\": ",
+        begin, duration);
+  }
+  if (status == HOVA_OK) {
+    status = hova_output_print_string(output, error, kernel->symbol);
+  }
+  if (status == HOVA_OK) {
+    double gflops = duration > 0 ? (double)kernel->flops * 1e-3 / duration : 0;
+    status = hova_output_print(
+        output, error,
+        ", \"flops\": %llu, \"bytes\": %llu, \"GFLOP/s\": %.3f}}",
+        (unsigned long long)kernel->flops, (unsigned long long)kernel->bytes,
+        gflops);
+  }
+  return status;
+}
+
+hova_status hova_write_trace(const hova_context *context, const uint64_t *times,
+                             const char *path, hova_error *error) {
+  const hova_program *program = hova_program_of(context);
+  hova_output output;
+  hova_status status = hova_output_open(&output, path, error);
+  if (status == HOVA_OK) {
+    status = hova_output_print(
+        &output, error,
+        "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n{\"name\": "
+        "\"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 0, \"args\": "
+        "{\"name\": \"thread 0\"}},\n{\"name\": \"process_name\", \"ph\": "
+        "\"M\", \"pid\": 1, \"args\": {\"name\": ");
+  }
+  if (status == HOVA_OK) {
+    status = hova_output_print_string(&output, error, program->name);
+  }
+  if (status == HOVA_OK) {
+    status = hova_output_print(&output, error, "}}");
+  }
+  for (uint32_t i = 0; i < program->num_kernels && status == HOVA_OK; ++i) {
+    status =
+        write_event(&output, &program->kernels[i], times + i, times[0], error);
+  }
+  if (status == HOVA_OK) {
+    status = hova_output_print(&output, error, "\n]}\n");
+  }
+  return hova_output_close(&output, status, error);
+}

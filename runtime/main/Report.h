@@ -1,0 +1,32 @@
+//===- Report.h - What a program is and how fast ----------------*- C -*---===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_RUNTIME_MAIN_REPORT_H
+#define HOVA_RUNTIME_MAIN_REPORT_H
+
+#include "runtime/main/CommandLine.h"
+
+/// Measured latencies of a context, sorted, in milliseconds.
+typedef struct latencies {
+  const double *sorted;
+  uint64_t count;
+} latencies;
+
+/// Prints name, levels, inputs, outputs and sizes. Needs no context, so that
+/// it also works on a machine that cannot run the program.
+void hova_print_description(const hova_program *program,
+                            uint64_t embedded_bytes);
+
+void hova_print_latencies(const hova_context *context, latencies measured);
+
+/// Writes the measurement as JSON.
+hova_status hova_write_latencies(const hova_context *context,
+                                 latencies measured, const char *path,
+                                 hova_error *error);
+
+/// Writes the kernels of one run as trace events; `times` as hova_set_times
+/// filled it.
+hova_status hova_write_trace(const hova_context *context, const uint64_t *times,
+                             const char *path, hova_error *error);
+
+#endif // HOVA_RUNTIME_MAIN_REPORT_H
