@@ -1,0 +1,475 @@
+//===- Link.cpp - From object code to a program ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cpu/Link.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+#include <cstring>
+#include <dlfcn.h>
+#include <memory>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+namespace hova {
+
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr const char *kWeightSection = ".hova_weights";
+
+/// A file without a name. The linker, a child process, opens it by number.
+class MemoryFile {
+public:
+  MemoryFile() : descriptor(::memfd_create("hova", 0)) {}
+  ~MemoryFile() {
+    if (descriptor >= 0) {
+      ::close(descriptor);
+    }
+  }
+  MemoryFile(const MemoryFile &) = delete;
+  MemoryFile &operator=(const MemoryFile &) = delete;
+
+  llvm::Error write(llvm::StringRef contents) {
+    llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/false);
+    os << contents;
+    os.flush();
+    std::error_code code = os.error();
+    os.clear_error();
+    return code ? llvm::createStringError(
+                      code, "cannot keep the linker's input in memory: %s",
+                      code.message().c_str())
+                : llvm::Error::success();
+  }
+
+  std::string getPath() const {
+    return "/proc/self/fd/" + std::to_string(descriptor);
+  }
+
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read() const {
+    return llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(
+        getPath(), /*IsText=*/false, /*RequiresNullTerminator=*/false));
+  }
+
+private:
+  int descriptor;
+};
+
+//===----------------------------------------------------------------------===//
+// Where things are
+//===----------------------------------------------------------------------===//
+
+/// The prelinked runtime lies in `hova/` beside the library of this function.
+llvm::Expected<std::string> findRuntimeFile(llvm::StringRef name) {
+  Dl_info self;
+  if (!::dladdr(reinterpret_cast<const void *>(&linkProgram), &self)) {
+    return llvm::createStringError(std::errc::no_such_file_or_directory,
+                                   "cannot find hova's own library");
+  }
+  llvm::SmallString<256> path;
+  if (std::error_code code = llvm::sys::fs::real_path(self.dli_fname, path)) {
+    return llvm::createStringError(code, "cannot find '%s'", self.dli_fname);
+  }
+  llvm::sys::path::remove_filename(path);
+  llvm::SmallString<256> beside = path;
+  llvm::sys::path::append(beside, "hova", name);
+  // A program of the build that carries this code itself lies in bin/.
+  llvm::SmallString<256> sibling = llvm::sys::path::parent_path(path);
+  llvm::sys::path::append(sibling, "lib", "hova", name);
+  for (const auto &candidate : {beside, sibling}) {
+    if (llvm::sys::fs::exists(candidate)) {
+      return std::string(candidate);
+    }
+  }
+  return llvm::createStringError(std::errc::no_such_file_or_directory,
+                                 "hova is not installed completely: '%s' is "
+                                 "missing",
+                                 beside.c_str());
+}
+
+llvm::Expected<std::string> findLinker() {
+  if (llvm::sys::fs::can_execute(HOVA_LLD_PATH)) {
+    return std::string(HOVA_LLD_PATH);
+  }
+  for (const char *name : {"ld.lld-22", "ld.lld"}) {
+    if (auto found = llvm::sys::findProgramByName(name)) {
+      return *found;
+    }
+  }
+  return llvm::createStringError(
+      std::errc::no_such_file_or_directory,
+      "hova needs the linker ld.lld of LLVM 22: install the package lld-22");
+}
+
+/// The system's C library itself, so that no development package is needed.
+llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
+  for (const char *directory :
+       {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
+        "/usr/lib64", "/usr/lib", "/lib"}) {
+    llvm::SmallString<128> path(directory);
+    llvm::sys::path::append(path, name);
+    if (llvm::sys::fs::exists(path)) {
+      return std::string(path);
+    }
+  }
+  return llvm::createStringError(std::errc::no_such_file_or_directory,
+                                 "cannot find the system's %s",
+                                 name.str().c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// The section that the image will fill
+//===----------------------------------------------------------------------===//
+
+/// An object of one section without contents:
+///   .hova_weights NOBITS "awl", page-aligned, `bytes` long
+///   hova_weights_begin = its start; hova_weights_bytes = a constant `bytes`
+std::string makeWeightObject(uint64_t bytes) {
+  using namespace llvm::ELF;
+  const char strings[] = "\0.hova_weights\0.rodata\0.symtab\0.strtab\0"
+                         "hova_weights_begin\0hova_weights_bytes";
+  enum { Weights = 1, Constant = 15, Symbols = 23, Strings = 31 };
+  enum { Begin = 39, Bytes = 58 };
+  struct Object {
+    Elf64_Ehdr header;
+    uint64_t constant;
+    Elf64_Sym symbols[3];
+    char strings[80];
+    Elf64_Shdr sections[5];
+  } object = {};
+  static_assert(sizeof strings <= sizeof object.strings);
+  std::memcpy(object.strings, strings, sizeof strings);
+  object.constant = bytes;
+
+  std::memcpy(object.header.e_ident, ElfMagic, 4);
+  object.header.e_ident[EI_CLASS] = ELFCLASS64;
+  object.header.e_ident[EI_DATA] = ELFDATA2LSB;
+  object.header.e_ident[EI_VERSION] = EV_CURRENT;
+  object.header.e_type = ET_REL;
+  object.header.e_machine = EM_X86_64;
+  object.header.e_version = EV_CURRENT;
+  object.header.e_shoff = offsetof(Object, sections);
+  object.header.e_ehsize = sizeof(Elf64_Ehdr);
+  object.header.e_shentsize = sizeof(Elf64_Shdr);
+  object.header.e_shnum = 5;
+  object.header.e_shstrndx = 4;
+
+  auto setSection = [&](int index, Elf64_Word name, Elf64_Word type,
+                        Elf64_Xword flags, Elf64_Off offset, Elf64_Xword size,
+                        Elf64_Xword align) {
+    Elf64_Shdr &section = object.sections[index];
+    section.sh_name = name;
+    section.sh_type = type;
+    section.sh_flags = flags;
+    section.sh_offset = offset;
+    section.sh_size = size;
+    section.sh_addralign = align;
+  };
+  setSection(1, Weights, SHT_NOBITS, SHF_ALLOC | SHF_WRITE | SHF_X86_64_LARGE,
+             offsetof(Object, constant), bytes, kPageBytes);
+  setSection(2, Constant, SHT_PROGBITS, SHF_ALLOC, offsetof(Object, constant),
+             sizeof object.constant, 8);
+  setSection(3, Symbols, SHT_SYMTAB, 0, offsetof(Object, symbols),
+             sizeof object.symbols, 8);
+  setSection(4, Strings, SHT_STRTAB, 0, offsetof(Object, strings),
+             sizeof strings, 1);
+  object.sections[3].sh_link = 4;
+  object.sections[3].sh_info = 1;
+  object.sections[3].sh_entsize = sizeof(Elf64_Sym);
+
+  auto setSymbol = [&](int index, Elf64_Word name, Elf64_Half section) {
+    Elf64_Sym &symbol = object.symbols[index];
+    symbol.st_name = name;
+    symbol.setBindingAndType(STB_GLOBAL, STT_OBJECT);
+    symbol.st_other = STV_HIDDEN;
+    symbol.st_shndx = section;
+  };
+  setSymbol(1, Begin, 1);
+  setSymbol(2, Bytes, 2);
+  return std::string(reinterpret_cast<const char *>(&object), sizeof object);
+}
+
+/// Turns section and segment of the weights into contents at `offset` of the
+/// file, read-only.
+llvm::Error placeImage(llvm::MutableArrayRef<char> file, uint64_t offset,
+                       uint64_t bytes) {
+  using namespace llvm::ELF;
+  auto fail = [] {
+    return llvm::createStringError(std::errc::invalid_argument,
+                                   "the linked program has no place for the "
+                                   "weight image");
+  };
+  auto *header = reinterpret_cast<Elf64_Ehdr *>(file.data());
+  auto *sections =
+      reinterpret_cast<Elf64_Shdr *>(file.data() + header->e_shoff);
+  auto *segments =
+      reinterpret_cast<Elf64_Phdr *>(file.data() + header->e_phoff);
+  const char *names = file.data() + sections[header->e_shstrndx].sh_offset;
+  Elf64_Shdr *section = nullptr;
+  for (int i = 0; i < header->e_shnum; ++i) {
+    if (llvm::StringRef(names + sections[i].sh_name) == kWeightSection) {
+      section = &sections[i];
+    }
+  }
+  if (!section || section->sh_size != bytes) {
+    return fail();
+  }
+  for (int i = 0; i < header->e_phnum; ++i) {
+    Elf64_Phdr &segment = segments[i];
+    if (segment.p_type == PT_LOAD && segment.p_vaddr == section->sh_addr &&
+        segment.p_filesz == 0 && segment.p_memsz == bytes) {
+      segment.p_offset = section->sh_offset = offset;
+      segment.p_filesz = bytes;
+      segment.p_flags = PF_R;
+      section->sh_type = SHT_PROGBITS;
+      section->sh_flags = SHF_ALLOC | SHF_X86_64_LARGE;
+      return llvm::Error::success();
+    }
+  }
+  return fail();
+}
+
+//===----------------------------------------------------------------------===//
+// Linking
+//===----------------------------------------------------------------------===//
+
+const char *const kExports[] = {"create",  "run",     "destroy",
+                                "message", "program", "abi_version"};
+
+/// What a library's export is called in the runtime.
+std::string getRuntimeName(llvm::StringRef exported) {
+  bool shared =
+      exported == "run" || exported == "destroy" || exported == "message";
+  return ((shared ? "hova_" : "hova_library_") + exported).str();
+}
+
+/// Runs the linker; what it says is the error.
+llvm::Error runLinker(llvm::ArrayRef<std::string> arguments,
+                      const MemoryFile &result) {
+  MemoryFile messages;
+  std::string in = "/dev/null", out = result.getPath(),
+              err = messages.getPath();
+  llvm::SmallVector<llvm::StringRef> words(arguments.begin(), arguments.end());
+  // No variable of the environment may add anything to the result.
+  llvm::SmallVector<llvm::StringRef> environment = {"LC_ALL=C"};
+  std::string failure;
+  int status = llvm::sys::ExecuteAndWait(
+      arguments.front(), words, environment,
+      {llvm::StringRef(in), llvm::StringRef(out), llvm::StringRef(err)},
+      /*SecondsToWait=*/0, /*MemoryLimit=*/0, &failure);
+  if (status == 0) {
+    return llvm::Error::success();
+  }
+  if (auto text = messages.read()) {
+    failure += (*text)->getBuffer();
+  } else {
+    llvm::consumeError(text.takeError());
+  }
+  return llvm::createStringError(
+      std::errc::invalid_argument, "the linker %s failed: %s",
+      arguments.front().c_str(), llvm::StringRef(failure).trim().str().c_str());
+}
+
+/// Adds the arguments that depend on the kind of program.
+llvm::Error addKind(std::vector<std::string> &arguments,
+                    const LinkOptions &options, llvm::StringRef soname,
+                    MemoryFile &exports) {
+  auto runtime = findRuntimeFile(options.sharedLibrary ? "lib.o" : "exe.o");
+  if (!runtime) {
+    return runtime.takeError();
+  }
+  if (!options.sharedLibrary) {
+    arguments.insert(
+        arguments.end(),
+        {"-pie", "--dynamic-linker", "/lib64/ld-linux-x86-64.so.2", *runtime});
+    return llvm::Error::success();
+  }
+  std::string script = "{ global:";
+  arguments.insert(arguments.end(), {"-shared", "-soname", soname.str()});
+  for (llvm::StringRef name : kExports) {
+    std::string symbol = options.prefix + "_" + name.str();
+    arguments.push_back("--defsym=" + symbol + "=" + getRuntimeName(name));
+    script += " " + symbol + ";";
+  }
+  arguments.push_back("--version-script=" + exports.getPath());
+  arguments.push_back(*runtime);
+  return exports.write(script + " local: *; };\n");
+}
+
+/// Links into memory.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+linkInMemory(llvm::MemoryBufferRef object, const LinkOptions &options,
+             llvm::StringRef soname) {
+  auto linker = findLinker();
+  if (!linker) {
+    return linker.takeError();
+  }
+  MemoryFile code, weights, exports, result;
+  std::vector<std::string> arguments = {*linker,
+                                        "--gc-sections",
+                                        "-z",
+                                        "relro",
+                                        "-z",
+                                        "now",
+                                        "-z",
+                                        "defs",
+                                        "--hash-style",
+                                        "gnu",
+                                        "--eh-frame-hdr",
+                                        "--color-diagnostics=never",
+                                        "-o",
+                                        "-"};
+  if (llvm::Error error = addKind(arguments, options, soname, exports)) {
+    return error;
+  }
+  if (llvm::Error error = code.write(object.getBuffer())) {
+    return error;
+  }
+  if (llvm::Error error = weights.write(makeWeightObject(options.imageBytes))) {
+    return error;
+  }
+  arguments.insert(
+      arguments.end(),
+      {"--defsym=hova_linked_program=hova_program_" + options.prefix,
+       code.getPath(), weights.getPath(), "--as-needed"});
+  for (const char *name : {"libc.so.6", "libm.so.6"}) {
+    auto library = findSystemLibrary(name);
+    if (!library) {
+      return library.takeError();
+    }
+    arguments.push_back(*library);
+  }
+  if (llvm::Error error = runLinker(arguments, result)) {
+    return error;
+  }
+  return result.read();
+}
+
+/// Writes the linked file, then the image behind it.
+llvm::Error writeProgram(llvm::raw_ostream &os, llvm::StringRef linked,
+                         uint64_t imageBytes, WriteFunction writeImage) {
+  uint64_t offset = llvm::alignTo(linked.size(), kPageBytes);
+  std::vector<char> file(linked.begin(), linked.end());
+  if (imageBytes == 0) {
+    os.write(file.data(), file.size());
+    return llvm::Error::success();
+  }
+  if (llvm::Error error = placeImage(file, offset, imageBytes)) {
+    return error;
+  }
+  os.write(file.data(), file.size());
+  os.write_zeros(offset - file.size());
+  if (llvm::Error error = writeImage(os)) {
+    return error;
+  }
+  if (os.tell() != offset + imageBytes) {
+    return llvm::createStringError(std::errc::invalid_argument,
+                                   "expects a weight image of %llu bytes, got "
+                                   "%llu",
+                                   (unsigned long long)imageBytes,
+                                   (unsigned long long)(os.tell() - offset));
+  }
+  return llvm::Error::success();
+}
+
+bool isIdentifier(llvm::StringRef text) {
+  return !text.empty() && !llvm::isDigit(text.front()) &&
+         llvm::all_of(text,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+} // namespace
+
+llvm::Expected<std::string> makeLibraryHeader(llvm::StringRef prefix) {
+  auto path = findRuntimeFile("hova_runtime.h");
+  if (!path) {
+    return path.takeError();
+  }
+  auto runtime =
+      llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(*path, true));
+  if (!runtime) {
+    return runtime.takeError();
+  }
+  std::string guard = prefix.upper() + "_H";
+  std::string name = prefix.str();
+  return "// Generated by hova: the interface of the compiled model '" + name +
+         "'.\n#ifndef " + guard + "\n#define " + guard + "\n\n" +
+         (*runtime)->getBuffer().str() + R"(
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Inputs, outputs and sizes of the model.
+const hova_program *)" +
+         name + R"(_program(void);
+/// As hova_create, for this program; without `weights` and `image` the image
+/// embedded in the library, or the file beside it named as the library and
+/// ".weights".
+hova_status )" +
+         name + R"(_create(const hova_options *options,
+    hova_context **context);
+/// As hova_run, hova_destroy and hova_message.
+hova_status )" +
+         name + R"(_run(hova_context *context,
+    const hova_tensor *inputs, const hova_tensor *outputs);
+void )" + name +
+         R"(_destroy(hova_context *context);
+const char *)" +
+         name + R"(_message(const hova_context *context);
+/// HOVA_ABI_VERSION of the library.
+uint32_t )" +
+         name + R"(_abi_version(void);
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // )" +
+         guard + "\n";
+}
+
+llvm::Error linkProgram(llvm::MemoryBufferRef object,
+                        const LinkOptions &options, WriteFunction writeImage) {
+  if (!isIdentifier(options.prefix)) {
+    return llvm::createStringError(std::errc::invalid_argument,
+                                   "expects a C identifier as prefix, got '%s'",
+                                   options.prefix.c_str());
+  }
+  llvm::StringRef stem = options.output;
+  stem.consume_back(".so");
+  std::string path =
+      options.sharedLibrary ? (stem + ".so").str() : options.output;
+  auto linked = linkInMemory(object, options, llvm::sys::path::filename(path));
+  if (!linked) {
+    return linked.takeError();
+  }
+  if (options.sharedLibrary) {
+    auto header = makeLibraryHeader(options.prefix);
+    if (!header) {
+      return header.takeError();
+    }
+    auto writeHeader = [&](llvm::raw_ostream &os) {
+      os << *header;
+      return llvm::Error::success();
+    };
+    if (llvm::Error error =
+            writeFileWhole((stem + ".h").str(), 0666, writeHeader)) {
+      return error;
+    }
+  }
+  return writeFileWhole(path, 0777, [&](llvm::raw_ostream &os) {
+    return writeProgram(os, (*linked)->getBuffer(), options.imageBytes,
+                        writeImage);
+  });
+}
+
+} // namespace hova
