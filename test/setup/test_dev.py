@@ -1,0 +1,125 @@
+# ===- test_dev.py - The dev script says what is wrong in one sentence --------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a copy of `dev` with stand-ins for the programs that it asks and orders."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+DEV = Path(__file__).resolve().parents[2] / "dev"
+REAL = [
+    "bash",
+    "env",
+    "dirname",
+    "mkdir",
+    "find",
+    "awk",
+    "sed",
+    "grep",
+    "tail",
+    "cat",
+    "tr",
+]
+
+INSTALLED = 'echo -n "ii "'
+MISSING = "exit 1"
+ROOT, USER = "echo 0", "echo 1000"
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A function that runs `dev` where only the given programs exist."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    shutil.copy(DEV, tmp_path / "dev")
+    for name in REAL:
+        (programs / name).symlink_to(shutil.which(name))
+
+    def run(*arguments, **stand_ins):
+        defaults = {
+            "df": "echo; echo / 1 1 50000 1 /",
+            "id": ROOT,
+            "dpkg_query": MISSING,
+            "apt_get": "exit 0",
+            "apt_cache": 'echo "  Candidate: 1"',
+        }
+        for name, body in {**defaults, **stand_ins}.items():
+            program = programs / name.replace("_", "-")
+            program.write_text(f"#!{shutil.which('bash')}\n{body}\n")
+            program.chmod(0o755)
+        return subprocess.run(
+            [tmp_path / "dev", *arguments],
+            env={"PATH": str(programs)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def last_sentence(done):
+    assert done.returncode == 1
+    return done.stderr.splitlines()[-1]
+
+
+def test_second_set_up_does_nothing(machine):
+    done = machine("setup", dpkg_query=INSTALLED, apt_get="exit 9")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_set_up_prints_what_it_installs(machine):
+    only_ninja = f'[ "$4" = ninja-build ] && exit 1; {INSTALLED}'
+    done = machine("setup", dpkg_query=only_ninja, apt_get='echo "$@"')
+    if "Debian 12 only" in done.stderr:
+        pytest.skip("this machine is not Debian 12")
+    assert done.returncode == 0
+    assert done.stderr == "dev: installing ninja-build\n"
+
+
+def test_full_disk(machine):
+    done = machine("setup", df="echo; echo / 1 1 100 1 /")
+    assert "only 100 MB are free" in last_sentence(done)
+
+
+@pytest.mark.parametrize(
+    "expected, stand_ins",
+    [
+        ("neither root nor have sudo", {"id": USER}),
+        ("sudo refused", {"id": USER, "sudo": "echo a password is required; exit 1"}),
+        (
+            "check the network",
+            {"apt_get": "echo W: Failed to fetch x: Temporary failure; exit 100"},
+        ),
+        (
+            "check the network",
+            {
+                "apt_get": "echo W: Failed to fetch x",
+                "apt_cache": 'echo "  Candidate: (none)"',
+            },
+        ),
+        ("bookworm-security", {"apt_cache": 'echo "  Candidate: (none)"'}),
+        ("the disk is full", {"apt_get": "echo E: No space left on device; exit 100"}),
+        ("another program", {"apt_get": "echo E: Could not get lock; exit 100"}),
+        ('"E: strange"', {"apt_get": "echo E: strange; exit 100"}),
+    ],
+)
+def test_set_up_explains_a_failure(machine, expected, stand_ins):
+    sentence = last_sentence(machine("setup", **stand_ins))
+    if "Debian 12 only" in sentence:
+        pytest.skip("this machine is not Debian 12")
+    assert expected in sentence
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["--frobnicate"]])
+def test_unknown_verb_is_a_usage_error(machine, arguments):
+    done = machine(*arguments)
+    assert done.returncode == 2 and "usage: ./dev VERB" in done.stderr
+
+
+def test_unknown_room_names_the_rooms(machine, tmp_path):
+    (tmp_path / "test/frontend").mkdir(parents=True)
+    done = machine("test", "--only", "kitchen")
+    assert "one of frontend" in last_sentence(done)
