@@ -1,0 +1,241 @@
+//===- AttentionEvaluate.cpp - Meaning of attention -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The definition, not an algorithm: for every batch entry and head all scores,
+// then masks, then a softmax over the kept keys, then the product with the
+// values.
+
+#include "dialect/AttentionOps.h"
+#include "dialect/Evaluate.h"
+#include <cmath>
+#include <limits>
+#include <vector>
+
+using namespace mlir;
+using namespace hova;
+
+namespace {
+
+/// A score operand `[batch|1, heads|1, q_len|1, kv_len|1]`, indexed as if it
+/// had been broadcast.
+class BroadcastScores {
+public:
+  explicit BroadcastScores(const HostTensor *tensor) : tensor(tensor) {
+    int64_t stride = 1;
+    for (int axis = 3; tensor && axis >= 0; --axis) {
+      int64_t dim = tensor->getShape()[axis];
+      strides[axis] = dim == 1 ? 0 : stride;
+      stride *= dim;
+    }
+  }
+  explicit operator bool() const { return tensor; }
+  double at(int64_t batch, int64_t head, int64_t query, int64_t key) const {
+    return tensor->at(batch * strides[0] + head * strides[1] +
+                      query * strides[2] + key * strides[3]);
+  }
+
+private:
+  const HostTensor *tensor;
+  int64_t strides[4] = {0, 0, 0, 0};
+};
+
+/// Everything of one attention but the number type.
+struct Attention {
+  Attention(const AttentionParameters &parameters, const HostTensor &query,
+            const HostTensor &key, const HostTensor &value)
+      : kind(parameters.kind), emptyRow(parameters.emptyRow),
+        scale(parameters.scale), causal(parameters.causal),
+        batch(query.getShape()[0]), heads(parameters.heads),
+        queries(query.getShape()[1]), keys(key.getShape()[1]),
+        keyWidth(query.getShape()[2] / heads),
+        valueWidth(value.getShape()[2] / heads), bias(parameters.scoreBias),
+        mask(parameters.mask), keyValid(parameters.keyValid) {}
+
+  AttentionKind kind;
+  EmptyRow emptyRow;
+  double scale;
+  std::optional<int64_t> causal;
+  int64_t batch, heads, queries, keys, keyWidth, valueWidth;
+  BroadcastScores bias, mask;
+  const HostTensor *keyValid;
+
+  bool keeps(int64_t entry, int64_t head, int64_t query, int64_t key) const {
+    if (causal && floorDivide(key, *causal) >
+                      floorDivide(query + keys - queries, *causal)) {
+      return false;
+    }
+    if (keyValid && keyValid->at(entry * keys + key) == 0) {
+      return false;
+    }
+    if (mask && mask.at(entry, head, query, key) == 0) {
+      return false;
+    }
+    return !bias || bias.at(entry, head, query, key) !=
+                        -std::numeric_limits<double>::infinity();
+  }
+
+private:
+  /// With more queries than keys the aligned position can be negative.
+  static int64_t floorDivide(int64_t value, int64_t by) {
+    return value >= 0 ? value / by : -((by - 1 - value) / by);
+  }
+};
+
+} // namespace
+
+/// Columns `head*width ..` of all rows of one batch entry, dense.
+template <typename T>
+static std::vector<T> headRows(const T *data, int64_t entry, int64_t head,
+                               int64_t rows, int64_t heads, int64_t width) {
+  std::vector<T> result(rows * width);
+  for (int64_t i = 0; i < rows; ++i) {
+    const T *row = data + ((entry * rows + i) * heads + head) * width;
+    std::copy_n(row, width, result.data() + i * width);
+  }
+  return result;
+}
+
+/// `scale q k^T`.
+template <typename T>
+static void scaledProducts(const Attention &attention, const std::vector<T> &q,
+                           const std::vector<T> &k, std::vector<T> &scores) {
+  MatrixView<T> transposed{k.data(), 1, attention.keyWidth};
+  multiply(q.data(), transposed, nullptr, scores.data(), attention.queries,
+           attention.keyWidth, attention.keys, /*parallel=*/false);
+  for (T &score : scores) {
+    score *= static_cast<T>(attention.scale);
+  }
+}
+
+/// `w . tanh(q + k)`.
+template <typename T>
+static void additiveScores(const Attention &attention, const std::vector<T> &q,
+                           const std::vector<T> &k, const T *vector,
+                           std::vector<T> &scores) {
+  for (int64_t i = 0; i < attention.queries; ++i) {
+    for (int64_t j = 0; j < attention.keys; ++j) {
+      T sum = 0;
+      for (int64_t a = 0; a < attention.keyWidth; ++a) {
+        sum += vector[a] * std::tanh(q[i * attention.keyWidth + a] +
+                                     k[j * attention.keyWidth + a]);
+      }
+      scores[i * attention.keys + j] = sum;
+    }
+  }
+}
+
+/// Scores of one query become probabilities: 0 where masked.
+template <typename T>
+static void softmaxRow(const Attention &attention, int64_t entry, int64_t head,
+                       int64_t query, T *row) {
+  std::vector<bool> kept(attention.keys);
+  T peak = -std::numeric_limits<T>::infinity();
+  bool any = false, undefined = false;
+  for (int64_t j = 0; j < attention.keys; ++j) {
+    if (attention.bias) {
+      row[j] += static_cast<T>(attention.bias.at(entry, head, query, j));
+    }
+    kept[j] = attention.keeps(entry, head, query, j);
+    any |= kept[j];
+    if (kept[j]) {
+      undefined |= std::isnan(row[j]);
+      peak = std::max(peak, row[j]);
+    }
+  }
+  if (!any) {
+    T share = attention.emptyRow == EmptyRow::uniform
+                  ? T(1) / static_cast<T>(attention.keys)
+                  : T(0);
+    std::fill_n(row, attention.keys, share);
+    return;
+  }
+  // max() drops a NaN that comes second; the row must not.
+  if (undefined) {
+    peak = std::numeric_limits<T>::quiet_NaN();
+  }
+  T sum = 0;
+  for (int64_t j = 0; j < attention.keys; ++j) {
+    row[j] = kept[j] ? std::exp(row[j] - peak) : T(0);
+    sum += row[j];
+  }
+  for (int64_t j = 0; j < attention.keys; ++j) {
+    row[j] /= sum;
+  }
+}
+
+/// One batch entry and head of the result.
+template <typename T>
+static void attend(const Attention &attention, int64_t entry, int64_t head,
+                   const T *query, const T *key, const T *value,
+                   const T *scoreVector, T *result) {
+  auto rows = [&](const T *data, int64_t count, int64_t width) {
+    return headRows(data, entry, head, count, attention.heads, width);
+  };
+  std::vector<T> q = rows(query, attention.queries, attention.keyWidth);
+  std::vector<T> k = rows(key, attention.keys, attention.keyWidth);
+  std::vector<T> v = rows(value, attention.keys, attention.valueWidth);
+  std::vector<T> scores(attention.queries * attention.keys);
+  if (attention.kind == AttentionKind::additive) {
+    additiveScores(attention, q, k, scoreVector + head * attention.keyWidth,
+                   scores);
+  } else {
+    scaledProducts(attention, q, k, scores);
+  }
+  for (int64_t i = 0; i < attention.queries; ++i) {
+    softmaxRow(attention, entry, head, i, scores.data() + i * attention.keys);
+  }
+  std::vector<T> pooled(attention.queries * attention.valueWidth);
+  multiply(scores.data(), MatrixView<T>{v.data(), attention.valueWidth, 1},
+           nullptr, pooled.data(), attention.queries, attention.keys,
+           attention.valueWidth, /*parallel=*/false);
+  for (int64_t i = 0; i < attention.queries; ++i) {
+    std::copy_n(pooled.data() + i * attention.valueWidth, attention.valueWidth,
+                result +
+                    ((entry * attention.queries + i) * attention.heads + head) *
+                        attention.valueWidth);
+  }
+}
+
+HostTensor hova::evaluateAttention(const AttentionParameters &parameters,
+                                   const HostTensor &query,
+                                   const HostTensor &key,
+                                   const HostTensor &value,
+                                   HostTensor::Element element) {
+  int64_t heads = parameters.heads;
+  Attention attention{parameters, query, key, value};
+  HostTensor result(
+      element, {query.getShape()[0], query.getShape()[1], value.getShape()[2]});
+  withNumberType(element, [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> q(query), k(key), v(value);
+    std::optional<Numbers<T>> vector;
+    if (parameters.scoreVector) {
+      vector.emplace(*parameters.scoreVector);
+    }
+    forEachInParallel(attention.batch * heads, [&](int64_t unit) {
+      attend(attention, unit / heads, unit % heads, q.data(), k.data(),
+             v.data(), vector ? vector->data() : nullptr,
+             result.mutableAs<T>());
+    });
+  });
+  return result;
+}
+
+LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
+                                    SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  AttentionParameters parameters;
+  parameters.kind = getKind();
+  parameters.emptyRow = getEmptyRow();
+  parameters.heads = getHeads();
+  parameters.scale = getScale().convertToDouble();
+  parameters.causal = getCausal();
+  parameters.scoreVector = value.optional(getScoreVector());
+  parameters.scoreBias = value.optional(getScoreBias());
+  parameters.mask = value.optional(getMask());
+  parameters.keyValid = value.optional(getKeyValid());
+  results.push_back(evaluateAttention(parameters, value(getQuery()),
+                                      value(getKey()), value(getValue()),
+                                      value.resultElement()));
+  return success();
+}

@@ -1,0 +1,198 @@
+//===- DenseEvaluate.cpp - Meaning of dense and element-wise operations ---===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/DenseOps.h"
+#include "dialect/Evaluate.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace hova;
+
+//===----------------------------------------------------------------------===//
+// Linear
+//===----------------------------------------------------------------------===//
+
+HostTensor hova::evaluateLinear(const HostTensor &x, const HostTensor &weight,
+                                const HostTensor *bias, bool transposed,
+                                HostTensor::Element element) {
+  ArrayRef<int64_t> matrix = weight.getShape();
+  int64_t depth = matrix[transposed ? 1 : 0];
+  int64_t columns = matrix[transposed ? 0 : 1];
+  SmallVector<int64_t> shape(x.getShape());
+  shape.back() = columns;
+  HostTensor result(element, shape);
+  withNumberType(element, [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> input(x), table(weight);
+    std::optional<Numbers<T>> shift;
+    if (bias) {
+      shift.emplace(*bias);
+    }
+    MatrixView<T> view{table.data(), transposed ? 1 : columns,
+                       transposed ? depth : 1};
+    multiply(input.data(), view, shift ? shift->data() : nullptr,
+             result.mutableAs<T>(), rowCount(shape), depth, columns,
+             /*parallel=*/true);
+  });
+  return result;
+}
+
+LogicalResult LinearOp::evaluate(ArrayRef<HostTensor> operands,
+                                 SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  results.push_back(evaluateLinear(value(getX()), value(getWeight()),
+                                   value.optional(getBias()), getTransposed(),
+                                   value.resultElement()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Layer norm
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static void normalizeRow(const T *x, const T *gain, const T *bias, T eps, T *y,
+                         int64_t width) {
+  T mean = 0;
+  for (int64_t i = 0; i < width; ++i) {
+    mean += x[i];
+  }
+  mean /= static_cast<T>(width);
+  T variance = 0;
+  for (int64_t i = 0; i < width; ++i) {
+    variance += (x[i] - mean) * (x[i] - mean);
+  }
+  variance /= static_cast<T>(width);
+  T deviation = std::sqrt(variance + eps);
+  for (int64_t i = 0; i < width; ++i) {
+    y[i] = gain[i] * ((x[i] - mean) / deviation) + bias[i];
+  }
+}
+
+HostTensor hova::evaluateLayerNorm(const HostTensor &x, const HostTensor &gain,
+                                   const HostTensor &bias, double eps,
+                                   HostTensor::Element element) {
+  HostTensor result(element, x.getShape());
+  withNumberType(element, [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> input(x), scale(gain), shift(bias);
+    int64_t width = x.getShape().back();
+    for (int64_t row = 0, e = rowCount(x.getShape()); row < e; ++row) {
+      normalizeRow(input.data() + row * width, scale.data(), shift.data(),
+                   static_cast<T>(eps), result.mutableAs<T>() + row * width,
+                   width);
+    }
+  });
+  return result;
+}
+
+LogicalResult LayerNormOp::evaluate(ArrayRef<HostTensor> operands,
+                                    SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  results.push_back(
+      evaluateLayerNorm(value(getX()), value(getGain()), value(getBias()),
+                        getEps().convertToDouble(), value.resultElement()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Element-wise
+//===----------------------------------------------------------------------===//
+
+/// NaN propagates. The two GELUs are written so that their left tails do not
+/// cancel: 1 + erf(z) is erfc(-z), and (1 + tanh(z)) / 2 is sigmoid(2 z).
+template <typename T> static T activate(ActivationKind kind, T x) {
+  switch (kind) {
+  case ActivationKind::relu:
+    return x < T(0) ? T(0) : x;
+  case ActivationKind::gelu_erf:
+    return T(0.5) * x * std::erfc(-x / std::sqrt(T(2)));
+  case ActivationKind::gelu_tanh:
+    return x * evaluateSigmoid(T(2) * static_cast<T>(std::sqrt(2 / M_PI)) *
+                               (x + T(0.044715) * x * x * x));
+  case ActivationKind::tanh:
+    return std::tanh(x);
+  case ActivationKind::sigmoid:
+    return evaluateSigmoid(x);
+  }
+  llvm_unreachable("unknown activation");
+}
+
+HostTensor hova::evaluateActivation(ActivationKind kind, const HostTensor &x,
+                                    HostTensor::Element element) {
+  HostTensor result(element, x.getShape());
+  withNumberType(element, [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> input(x);
+    for (int64_t i = 0, e = x.size(); i < e; ++i) {
+      result.mutableAs<T>()[i] = activate(kind, input[i]);
+    }
+  });
+  return result;
+}
+
+LogicalResult ActivationOp::evaluate(ArrayRef<HostTensor> operands,
+                                     SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  results.push_back(
+      evaluateActivation(getKind(), value(getX()), value.resultElement()));
+  return success();
+}
+
+/// The shape of rhs is a suffix of that of lhs, so that element i meets element
+/// `i mod size(rhs)`.
+template <typename Function>
+static HostTensor evaluateBinary(const HostTensor &lhs, const HostTensor &rhs,
+                                 HostTensor::Element element,
+                                 Function function) {
+  HostTensor result(element, lhs.getShape());
+  withNumberType(element, [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> x(lhs), y(rhs);
+    int64_t period = rhs.size();
+    for (int64_t i = 0, e = lhs.size(); i < e; ++i) {
+      result.mutableAs<T>()[i] = function(x[i], y[i % period]);
+    }
+  });
+  return result;
+}
+
+HostTensor hova::evaluateSum(const HostTensor &lhs, const HostTensor &rhs,
+                             HostTensor::Element element) {
+  return evaluateBinary(lhs, rhs, element,
+                        [](auto x, auto y) { return x + y; });
+}
+
+LogicalResult AddOp::evaluate(ArrayRef<HostTensor> operands,
+                              SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  results.push_back(
+      evaluateSum(value(getLhs()), value(getRhs()), value.resultElement()));
+  return success();
+}
+
+LogicalResult MultiplyOp::evaluate(ArrayRef<HostTensor> operands,
+                                   SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  results.push_back(evaluateBinary(value(getLhs()), value(getRhs()),
+                                   value.resultElement(),
+                                   [](auto x, auto y) { return x * y; }));
+  return success();
+}
+
+LogicalResult ScaleOp::evaluate(ArrayRef<HostTensor> operands,
+                                SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &x = value(getX());
+  HostTensor result(value.resultElement(), x.getShape());
+  withNumberType(result.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> input(x);
+    T factor = static_cast<T>(getFactor().convertToDouble());
+    for (int64_t i = 0, e = x.size(); i < e; ++i) {
+      result.mutableAs<T>()[i] = factor * input[i];
+    }
+  });
+  results.push_back(result);
+  return success();
+}

@@ -1,0 +1,61 @@
+//===- ProgramEvaluate.cpp - Meaning of the weight program's operations ---===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pure data movement: elements keep their type.
+
+#include "dialect/Evaluate.h"
+#include "dialect/ProgramOps.h"
+
+using namespace mlir;
+using namespace hova;
+
+template <typename T>
+static void transpose(const T *x, T *y, int64_t rows, int64_t columns) {
+  // Square blocks keep both sides in cache.
+  constexpr int64_t kBlock = 32;
+  for (int64_t i = 0; i < rows; i += kBlock) {
+    for (int64_t j = 0; j < columns; j += kBlock) {
+      for (int64_t r = i; r < std::min(i + kBlock, rows); ++r) {
+        for (int64_t c = j; c < std::min(j + kBlock, columns); ++c) {
+          y[c * rows + r] = x[r * columns + c];
+        }
+      }
+    }
+  }
+}
+
+LogicalResult TransposeOp::evaluate(ArrayRef<HostTensor> operands,
+                                    SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = OperandValues(*this, operands)(getX());
+  int64_t rows = x.getShape()[0], columns = x.getShape()[1];
+  HostTensor result(x.getElement(), {columns, rows});
+  withNumberType(x.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    transpose(x.as<T>(), result.mutableAs<T>(), rows, columns);
+  });
+  results.push_back(result);
+  return success();
+}
+
+LogicalResult PackOp::evaluate(ArrayRef<HostTensor> operands,
+                               SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = OperandValues(*this, operands)(getX());
+  int64_t depth = x.getShape()[0], columns = x.getShape()[1];
+  // The width of a panel is the schedule's choice: only the type knows it.
+  int64_t panel = cast<ShapedType>(getResult().getType()).getShape().back();
+  int64_t panels = (columns + panel - 1) / panel;
+  HostTensor result(x.getElement(), {panels, depth, panel});
+  withNumberType(x.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    T *out = result.mutableAs<T>();
+    for (int64_t p = 0; p < panels; ++p) {
+      int64_t width = std::min(panel, columns - p * panel);
+      for (int64_t k = 0; k < depth; ++k) {
+        std::copy_n(x.as<T>() + k * columns + p * panel, width,
+                    out + (p * depth + k) * panel);
+      }
+    }
+  });
+  results.push_back(result);
+  return success();
+}

@@ -1,0 +1,300 @@
+//===- TokenEvaluate.cpp - Meaning of token operations --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Most of these move data: elements keep their type, and where operands differ
+// the widest wins.
+
+#include "dialect/Evaluate.h"
+#include "dialect/TokenOps.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace hova;
+
+using Element = HostTensor::Element;
+
+//===----------------------------------------------------------------------===//
+// Ids and positions
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
+                                    SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &ids = value(getIds()), &table = value(getTable());
+  int64_t vocabulary = table.getShape()[0], width = table.getShape()[1];
+  SmallVector<int64_t> shape(ids.getShape());
+  shape.push_back(width);
+  HostTensor result(table.getElement(), shape);
+  for (int64_t i = 0, e = ids.size(); i < e; ++i) {
+    int64_t id = ids.as<int64_t>()[i];
+    if (id < 0 || id >= vocabulary) {
+      return emitOpError("expects ids below ")
+             << vocabulary << ", got " << id << " at element " << i;
+    }
+    withNumberType(table.getElement(), [&](auto zero) {
+      using T = decltype(zero);
+      std::copy_n(table.as<T>() + id * width, width,
+                  result.mutableAs<T>() + i * width);
+    });
+  }
+  results.push_back(result);
+  return success();
+}
+
+/// Angles in float64, the table in float32 whatever the run: it is a constant
+/// of the model, as weights are.
+static float sinusoid(SinusoidLayout layout, int64_t position, int64_t column,
+                      int64_t width) {
+  if (layout == SinusoidLayout::interleaved) {
+    double rate = std::pow(10000.0, -2.0 * static_cast<double>(column / 2) /
+                                        static_cast<double>(width));
+    double angle = static_cast<double>(position) * rate;
+    return static_cast<float>(column % 2 == 0 ? std::sin(angle)
+                                              : std::cos(angle));
+  }
+  int64_t half = width / 2;
+  double rate = std::exp(-static_cast<double>(column % half) *
+                         std::log(10000.0) / static_cast<double>(half - 1));
+  double angle = static_cast<double>(position) * rate;
+  return static_cast<float>(column < half ? std::sin(angle) : std::cos(angle));
+}
+
+LogicalResult SinusoidOp::evaluate(ArrayRef<HostTensor>,
+                                   SmallVectorImpl<HostTensor> &results) {
+  ArrayRef<int64_t> shape = getResult().getType().getShape();
+  if (ShapedType::isDynamicShape(shape)) {
+    return emitOpError("expects a static table to evaluate");
+  }
+  HostTensor result(Element::F32, shape);
+  for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    result.mutableAs<float>()[i] =
+        sinusoid(getLayout(), i / shape[1], i % shape[1], shape[1]);
+  }
+  results.push_back(result);
+  return success();
+}
+
+LogicalResult PaddingMaskOp::evaluate(ArrayRef<HostTensor> operands,
+                                      SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &ids = OperandValues(*this, operands)(getIds());
+  HostTensor result(Element::I1, ids.getShape());
+  int64_t pad = getPad();
+  for (int64_t i = 0, e = ids.size(); i < e; ++i) {
+    result.mutableAs<uint8_t>()[i] = ids.as<int64_t>()[i] != pad;
+  }
+  results.push_back(result);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+/// `[batch, channels, height, width]` to `[batch, patches, channels*patch^2]`.
+static HostTensor unfold(const HostTensor &image, int64_t patch) {
+  ArrayRef<int64_t> shape = image.getShape();
+  int64_t channels = shape[1], height = shape[2], width = shape[3];
+  int64_t rows = height / patch, columns = width / patch;
+  HostTensor result(image.getElement(),
+                    {shape[0], rows * columns, channels * patch * patch});
+  withNumberType(image.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    T *out = result.mutableAs<T>();
+    for (int64_t unit = 0; unit < shape[0] * rows * columns; ++unit) {
+      int64_t entry = unit / (rows * columns);
+      int64_t top = unit / columns % rows * patch;
+      int64_t left = unit % columns * patch;
+      for (int64_t c = 0; c < channels; ++c) {
+        for (int64_t y = 0; y < patch; ++y, out += patch) {
+          const T *line = image.as<T>() +
+                          ((entry * channels + c) * height + top + y) * width +
+                          left;
+          std::copy_n(line, patch, out);
+        }
+      }
+    }
+  });
+  return result;
+}
+
+LogicalResult PatchEmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
+                                         SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  results.push_back(evaluateLinear(
+      unfold(value(getImage()), getPatch()), value(getWeight()),
+      value.optional(getBias()), /*transposed=*/false, value.resultElement()));
+  return success();
+}
+
+LogicalResult UnfoldPatchesOp::evaluate(ArrayRef<HostTensor> operands,
+                                        SmallVectorImpl<HostTensor> &results) {
+  results.push_back(
+      unfold(OperandValues(*this, operands)(getImage()), getPatch()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Joining, cutting and pooling
+//===----------------------------------------------------------------------===//
+
+/// Joins tensors that agree in all other dimensions along `axis`.
+static HostTensor join(ArrayRef<HostTensor> inputs, int64_t axis,
+                       Element element) {
+  SmallVector<int64_t> shape(inputs.front().getShape());
+  shape[axis] = 0;
+  for (const HostTensor &input : inputs) {
+    shape[axis] += input.getShape()[axis];
+  }
+  HostTensor result(element, shape);
+  withNumberType(element, [&](auto zero) {
+    using T = decltype(zero);
+    int64_t outer = rowCount(ArrayRef(shape).take_front(axis + 1));
+    int64_t pitch = outer ? result.size() / outer : 0, offset = 0;
+    for (const HostTensor &input : inputs) {
+      Numbers<T> from(input);
+      int64_t part = outer ? input.size() / outer : 0;
+      for (int64_t i = 0; i < outer; ++i) {
+        std::copy_n(from.data() + i * part, part,
+                    result.mutableAs<T>() + i * pitch + offset);
+      }
+      offset += part;
+    }
+  });
+  return result;
+}
+
+LogicalResult ConcatOp::evaluate(ArrayRef<HostTensor> operands,
+                                 SmallVectorImpl<HostTensor> &results) {
+  Element element = OperandValues(*this, operands).resultElement();
+  results.push_back(join(operands, getAxis(), element));
+  return success();
+}
+
+LogicalResult SliceOp::evaluate(ArrayRef<HostTensor> operands,
+                                SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = OperandValues(*this, operands)(getX());
+  int64_t axis = getAxis(), offset = getOffset();
+  SmallVector<int64_t> shape(x.getShape());
+  int64_t extent = shape[axis];
+  shape[axis] = cast<ShapedType>(getResult().getType()).getShape()[axis];
+  if (ShapedType::isDynamic(shape[axis])) {
+    return emitOpError("expects a static size to evaluate");
+  }
+  HostTensor result(x.getElement(), shape);
+  withNumberType(x.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    int64_t outer = rowCount(ArrayRef(shape).take_front(axis + 1));
+    int64_t inner = 1;
+    for (int64_t dim : ArrayRef(shape).drop_front(axis + 1)) {
+      inner *= dim;
+    }
+    for (int64_t i = 0; i < outer; ++i) {
+      std::copy_n(x.as<T>() + (i * extent + offset) * inner,
+                  shape[axis] * inner,
+                  result.mutableAs<T>() + i * shape[axis] * inner);
+    }
+  });
+  results.push_back(result);
+  return success();
+}
+
+LogicalResult ClassTokenOp::evaluate(ArrayRef<HostTensor> operands,
+                                     SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &x = value(getX());
+  int64_t batch = x.getShape()[0], width = x.getShape()[2];
+  // The same token in front of every batch entry.
+  HostTensor token = castTo(value(getToken()), value.resultElement());
+  HostTensor first(value.resultElement(), {batch, 1, width});
+  withNumberType(first.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t b = 0; b < batch; ++b) {
+      std::copy_n(token.as<T>(), width, first.mutableAs<T>() + b * width);
+    }
+  });
+  results.push_back(join({first, x}, /*axis=*/1, value.resultElement()));
+  return success();
+}
+
+LogicalResult PoolOp::evaluate(ArrayRef<HostTensor> operands,
+                               SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = OperandValues(*this, operands)(getX());
+  int64_t batch = x.getShape()[0], tokens = x.getShape()[1];
+  int64_t width = x.getShape()[2];
+  HostTensor result(x.getElement(), {batch, width});
+  withNumberType(x.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    int64_t used = getKind() == PoolKind::first ? 1 : tokens;
+    for (int64_t b = 0; b < batch; ++b) {
+      T *out = result.mutableAs<T>() + b * width;
+      for (int64_t i = 0; i < used; ++i) {
+        for (int64_t c = 0; c < width; ++c) {
+          out[c] += x.as<T>()[(b * tokens + i) * width + c];
+        }
+      }
+      for (int64_t c = 0; c < width; ++c) {
+        out[c] /= static_cast<T>(used);
+      }
+    }
+  });
+  results.push_back(result);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Layers of an omnidirectional attention
+//===----------------------------------------------------------------------===//
+
+HostTensor hova::evaluateIndexSort(ArrayRef<HostTensor> states) {
+  ArrayRef<int64_t> shape = states.front().getShape();
+  int64_t layers = states.size(), width = shape[2];
+  Element element = Element::F32;
+  for (const HostTensor &state : states) {
+    element = state.getElement() == Element::F64 ? Element::F64 : element;
+  }
+  HostTensor result(element, {shape[0], shape[1] * layers, width});
+  withNumberType(element, [&](auto zero) {
+    using T = decltype(zero);
+    for (auto [layer, state] : llvm::enumerate(states)) {
+      Numbers<T> from(state);
+      for (int64_t i = 0; i < shape[0] * shape[1]; ++i) {
+        std::copy_n(from.data() + i * width, width,
+                    result.mutableAs<T>() +
+                        (i * layers + static_cast<int64_t>(layer)) * width);
+      }
+    }
+  });
+  return result;
+}
+
+LogicalResult IndexSortOp::evaluate(ArrayRef<HostTensor> operands,
+                                    SmallVectorImpl<HostTensor> &results) {
+  results.push_back(evaluateIndexSort(operands));
+  return success();
+}
+
+HostTensor hova::evaluateLayerPool(const HostTensor &x, int64_t layers) {
+  ArrayRef<int64_t> shape = x.getShape();
+  int64_t tokens = shape[1] / layers, width = shape[2];
+  HostTensor result(x.getElement(), {shape[0], tokens, width});
+  withNumberType(x.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0, e = result.size(); i < e; ++i) {
+      const T *group = x.as<T>() + i / width * layers * width + i % width;
+      T peak = group[0];
+      for (int64_t l = 1; l < layers; ++l) {
+        T candidate = group[l * width];
+        peak = std::isnan(candidate) || candidate > peak ? candidate : peak;
+      }
+      result.mutableAs<T>()[i] = peak;
+    }
+  });
+  return result;
+}
+
+LogicalResult LayerPoolOp::evaluate(ArrayRef<HostTensor> operands,
+                                    SmallVectorImpl<HostTensor> &results) {
+  results.push_back(
+      evaluateLayerPool(OperandValues(*this, operands)(getX()), getLayers()));
+  return success();
+}
