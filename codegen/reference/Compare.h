@@ -1,0 +1,101 @@
+//===- Compare.h - The numeric policy and its comparisons -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// When are the numbers of a compiled program right? The reference is float64
+// evaluation on the same (already rounded) weights and inputs. Four tiers:
+//
+//   T0 exact        data movement, masks, gathers: every bit equal
+//   T1 unary        element-wise functions: a count of units in the last place
+//   T2 contraction  sums of products: |y - y64| <= c u sum |a b|, element-wise
+//   T3 model        whole programs: the maximum and the root mean square of the
+//                   error are at most twice those of a plain unfused run in the
+//                   same type, plus four units in the last place of the largest
+//                   magnitude
+//
+// T3 has no hand-picked tolerance: the yardstick is what rounding alone does to
+// the same formulas. In every tier NaN and infinities must sit exactly where
+// the reference has them; a NaN on one side fails.
+//
+// All figures are in one table, `numericPolicy`; changing one is a change of
+// what hova promises.
+
+#ifndef HOVA_CODEGEN_REFERENCE_COMPARE_H
+#define HOVA_CODEGEN_REFERENCE_COMPARE_H
+
+#include "dialect/HostTensor.h"
+#include <string>
+
+namespace llvm {
+class raw_ostream;
+}
+
+namespace hova {
+
+/// Types that activations and weights are stored in.
+enum class Storage { F32, BF16, F16 };
+
+/// The figures of the policy for one storage type.
+struct NumericPolicy {
+  /// T1: units in the last place of the reference value, for exp and for the
+  /// other functions.
+  double exponentialUlps;
+  double unaryUlps;
+  /// T2: `c` is the number of summands, at most `contractionDepth` (the longest
+  /// chain of additions of a blocked sum), plus this.
+  double contractionConstant;
+  /// T3: multiple of the plain run's error, and units in the last place of the
+  /// largest magnitude.
+  double plainFactor;
+  double magnitudeUlps;
+};
+const NumericPolicy &numericPolicy(Storage storage);
+
+/// Half the distance from 1 to the next number: 2^-24 for f32.
+double unitRoundoff(Storage storage);
+/// The unit in the last place of `value`.
+double ulpOf(double value, Storage storage);
+
+/// One element, for reports.
+struct ElementDifference {
+  int64_t index;
+  double got;
+  double want;
+  double error;
+  double bound;
+};
+
+struct Comparison {
+  bool within = false;
+  /// One sentence where `within` is false.
+  std::string reason;
+  int64_t elements = 0;
+  double maxError = 0, maxBound = 0;
+  double rmsError = 0, rmsBound = 0;
+  /// The five largest errors; non-finite disagreements come first.
+  llvm::SmallVector<ElementDifference, 5> worst;
+};
+
+/// T0. Floating-point elements are compared as bits of their common type.
+Comparison compareExact(const HostTensor &got, const HostTensor &want);
+
+/// T1 with a bound of `ulps` units in the last place.
+Comparison compareUnary(const HostTensor &got, const HostTensor &want,
+                        double ulps, Storage storage = Storage::F32);
+
+/// T2. `magnitudes` holds `sum |a b|` of every element, `depth` the number of
+/// summands or the longest chain of a blocked sum, whichever is smaller.
+Comparison compareContraction(const HostTensor &got, const HostTensor &want,
+                              const HostTensor &magnitudes, int64_t depth,
+                              Storage storage = Storage::F32);
+
+/// T3. `plain` is the value of a plain run in the storage type.
+Comparison compareModel(const HostTensor &got, const HostTensor &plain,
+                        const HostTensor &want, Storage storage = Storage::F32);
+
+/// The worst elements as a table: index, got, want, error, bound.
+void printWorst(const Comparison &comparison, llvm::ArrayRef<int64_t> shape,
+                llvm::raw_ostream &os);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_REFERENCE_COMPARE_H

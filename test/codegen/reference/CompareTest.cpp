@@ -1,0 +1,152 @@
+//===- CompareTest.cpp - Comparisons fail where they must -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/reference/Compare.h"
+#include "gtest/gtest.h"
+#include <cmath>
+#include <limits>
+
+using namespace hova;
+
+namespace {
+
+using Element = HostTensor::Element;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+HostTensor doubles(llvm::ArrayRef<double> values) {
+  HostTensor tensor(Element::F64, {static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), tensor.mutableAs<double>());
+  return tensor;
+}
+
+HostTensor floats(llvm::ArrayRef<float> values) {
+  HostTensor tensor(Element::F32, {static_cast<int64_t>(values.size())});
+  std::copy(values.begin(), values.end(), tensor.mutableAs<float>());
+  return tensor;
+}
+
+double ulp(double value) { return ulpOf(value, Storage::F32); }
+
+TEST(Ulp, is_the_distance_to_the_next_float) {
+  EXPECT_EQ(ulp(1.0), std::nextafter(1.0f, 2.0f) - 1.0f);
+  EXPECT_EQ(ulp(-1.5), ulp(1.0));
+  EXPECT_EQ(ulp(1e-30f), std::nextafter(1e-30f, 1.0f) - 1e-30f);
+  EXPECT_EQ(ulp(0.0), std::numeric_limits<float>::denorm_min());
+  EXPECT_EQ(ulpOf(1.0, Storage::BF16), 0x1p-7);
+  EXPECT_EQ(ulpOf(1.0, Storage::F16), 0x1p-10);
+  EXPECT_EQ(unitRoundoff(Storage::F32), 0x1p-24);
+}
+
+TEST(Exact, accepts_equal_bits) {
+  EXPECT_TRUE(
+      compareExact(floats({1.0f, -2.0f}), floats({1.0f, -2.0f})).within);
+  EXPECT_TRUE(compareExact(floats({0.5f}), doubles({0.5})).within);
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(compareExact(floats({nan}), floats({nan})).within);
+}
+
+TEST(Exact, rejects_one_last_place_and_negative_zero) {
+  float next = std::nextafter(1.0f, 2.0f);
+  EXPECT_FALSE(compareExact(floats({next}), floats({1.0f})).within);
+  EXPECT_FALSE(compareExact(floats({-0.0f}), floats({0.0f})).within);
+}
+
+TEST(Exact, compares_large_ids_as_integers) {
+  HostTensor a(Element::I64, {1}), b(Element::I64, {1});
+  a.mutableAs<int64_t>()[0] = (int64_t(1) << 60) + 1;
+  b.mutableAs<int64_t>()[0] = int64_t(1) << 60;
+  EXPECT_FALSE(compareExact(a, b).within);
+  EXPECT_TRUE(compareExact(a, a).within);
+}
+
+TEST(Unary, counts_last_places) {
+  double want = 1.0;
+  EXPECT_TRUE(
+      compareUnary(doubles({want + 4 * ulp(want)}), doubles({want}), 4).within);
+  EXPECT_FALSE(
+      compareUnary(doubles({want + 5 * ulp(want)}), doubles({want}), 4).within);
+}
+
+TEST(Unary, demands_infinities_and_nans_in_place) {
+  EXPECT_TRUE(
+      compareUnary(doubles({kInfinity}), doubles({kInfinity}), 4).within);
+  EXPECT_FALSE(
+      compareUnary(doubles({-kInfinity}), doubles({kInfinity}), 4).within);
+  EXPECT_FALSE(compareUnary(doubles({kNan}), doubles({0.0}), 4).within);
+  EXPECT_FALSE(compareUnary(doubles({0.0}), doubles({kNan}), 4).within);
+}
+
+TEST(Contraction, bound_grows_with_magnitude_and_depth) {
+  double u = unitRoundoff(Storage::F32);
+  HostTensor want = doubles({0.0}), magnitudes = doubles({100.0});
+  HostTensor got = doubles({100.0 * 10 * u});
+  EXPECT_TRUE(compareContraction(got, want, magnitudes, 6).within);
+  EXPECT_FALSE(compareContraction(got, want, magnitudes, 5).within);
+  EXPECT_FALSE(compareContraction(got, want, doubles({10.0}), 6).within);
+}
+
+TEST(Model, allows_twice_the_error_of_the_plain_run) {
+  HostTensor want = doubles({1.0, 0.25}), plain = doubles({1.0 + 1e-5, 0.25});
+  double allowed = 2e-5 + 4 * ulp(1.0);
+  EXPECT_TRUE(
+      compareModel(doubles({1.0 + 0.99 * allowed, 0.25}), plain, want).within);
+  EXPECT_FALSE(
+      compareModel(doubles({1.0 + 1.01 * allowed, 0.25}), plain, want).within);
+}
+
+TEST(Model, allows_four_last_places_where_the_plain_run_is_exact) {
+  HostTensor want = doubles({8.0, 0.0});
+  EXPECT_TRUE(compareModel(doubles({8.0, 3.9 * ulp(8.0)}), want, want).within);
+  EXPECT_FALSE(compareModel(doubles({8.0, 4.1 * ulp(8.0)}), want, want).within);
+}
+
+TEST(Model, rejects_many_small_errors_below_the_maximum) {
+  // One large error of the plain run must not hide errors everywhere.
+  HostTensor want(Element::F64, {1000}), plain(Element::F64, {1000});
+  HostTensor got(Element::F64, {1000});
+  plain.mutableAs<double>()[0] = 1e-3;
+  for (int i = 0; i < 1000; ++i) {
+    got.mutableAs<double>()[i] = 1e-3;
+  }
+  Comparison comparison = compareModel(got, plain, want);
+  EXPECT_LT(comparison.maxError, comparison.maxBound);
+  EXPECT_FALSE(comparison.within);
+}
+
+TEST(Model, rejects_a_nan_on_either_side) {
+  HostTensor finite = doubles({1.0, 2.0}), broken = doubles({1.0, kNan});
+  EXPECT_FALSE(compareModel(broken, finite, finite).within);
+  EXPECT_FALSE(compareModel(finite, broken, broken).within);
+  EXPECT_FALSE(compareModel(broken, broken, finite).within);
+  EXPECT_TRUE(compareModel(broken, broken, broken).within);
+}
+
+TEST(Model, rejects_an_infinity_in_place_of_a_number) {
+  HostTensor finite = doubles({1.0}), infinite = doubles({kInfinity});
+  EXPECT_FALSE(compareModel(infinite, finite, finite).within);
+  EXPECT_FALSE(compareModel(finite, infinite, infinite).within);
+}
+
+TEST(AnyTier, rejects_another_shape) {
+  HostTensor a = doubles({1.0}), b = doubles({1.0, 1.0});
+  EXPECT_FALSE(compareExact(a, b).within);
+  EXPECT_FALSE(compareUnary(a, b, 4).within);
+  EXPECT_FALSE(compareModel(a, b, b).within);
+  EXPECT_EQ(compareModel(a, b, b).reason, "the shapes differ");
+}
+
+TEST(Worst, are_the_five_largest_errors_in_order) {
+  HostTensor want(Element::F64, {8}), got(Element::F64, {8});
+  for (int i = 0; i < 8; ++i) {
+    got.mutableAs<double>()[i] = (i * 3) % 8;
+  }
+  Comparison comparison = compareModel(got, want, want);
+  ASSERT_EQ(comparison.worst.size(), 5u);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(comparison.worst[i].error, 7 - i);
+  }
+  EXPECT_EQ(comparison.worst[0].index, 5);
+}
+
+} // namespace
