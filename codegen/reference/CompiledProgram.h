@@ -1,0 +1,54 @@
+//===- CompiledProgram.h - A compiled shared library, loaded --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What verification and bisection need of a compiled program: run it on host
+// tensors, with the values that each kernel leaves in the arena.
+
+#ifndef HOVA_CODEGEN_REFERENCE_COMPILEDPROGRAM_H
+#define HOVA_CODEGEN_REFERENCE_COMPILEDPROGRAM_H
+
+#include "dialect/HostTensor.h"
+#include "runtime/hova_runtime.h"
+#include "llvm/Support/Error.h"
+#include <map>
+#include <string>
+
+namespace hova {
+
+class CompiledProgram {
+public:
+  /// Loads the library at `path` whose functions start with `prefix`.
+  static llvm::Expected<CompiledProgram> load(llvm::StringRef path,
+                                              llvm::StringRef prefix);
+  CompiledProgram(CompiledProgram &&other);
+  CompiledProgram &operator=(CompiledProgram &&) = delete;
+  ~CompiledProgram();
+
+  const hova_program &description() const { return *program; }
+
+  /// Values of the arena by their index in `hova_program::values`.
+  using Values = std::map<uint32_t, HostTensor>;
+
+  /// Runs on `inputs` (program order; ids I64, masks I1, numbers of any
+  /// floating-point type, rounded to the program's) with `threads` threads.
+  /// Outputs are F32. Where `values` is given it receives every value of the
+  /// arena as it was when its kernel ended.
+  llvm::Expected<llvm::SmallVector<HostTensor>>
+  run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
+      Values *values = nullptr);
+
+private:
+  CompiledProgram() = default;
+
+  void *library = nullptr;
+  const hova_program *program = nullptr;
+  hova_status (*create)(const hova_options *, hova_context **) = nullptr;
+  hova_status (*runFunction)(hova_context *, const hova_tensor *,
+                             const hova_tensor *) = nullptr;
+  void (*destroy)(hova_context *) = nullptr;
+  const char *(*message)(const hova_context *) = nullptr;
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_REFERENCE_COMPILEDPROGRAM_H

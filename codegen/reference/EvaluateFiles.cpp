@@ -1,0 +1,208 @@
+//===- EvaluateFiles.cpp - Reference evaluation of tensor files -----------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/reference/EvaluateFiles.h"
+#include "runtime/Error.h"
+#include "runtime/Npy.h"
+#include "llvm/Support/FileSystem.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace hova;
+
+using Element = HostTensor::Element;
+
+static std::string shapeText(ArrayRef<int64_t> shape) {
+  std::string text;
+  for (int64_t dim : shape) {
+    text += (text.empty() ? "" : ", ") +
+            (ShapedType::isDynamic(dim) ? "?" : std::to_string(dim));
+  }
+  return "[" + text + "]";
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+/// Carries whether the file could not be read at all: another exit status.
+static llvm::Error fileError(const hova_error &error) {
+  return llvm::createStringError(error.status == HOVA_IO_ERROR
+                                     ? std::errc::io_error
+                                     : std::errc::invalid_argument,
+                                 "%s", error.text);
+}
+
+static Element elementOf(hova_element element) {
+  if (element == HOVA_ELEMENT_F64) {
+    return Element::F64;
+  }
+  if (element == HOVA_ELEMENT_BOOL) {
+    return Element::I1;
+  }
+  return hova_element_is_float(element) ? Element::F32 : Element::I64;
+}
+
+/// Integers of 64 bits are read as they are: a double would round them.
+static void readElements(const hova_npy &npy, HostTensor &tensor) {
+  int64_t count = tensor.size();
+  const void *data = npy.data.data;
+  for (int64_t i = 0; i < count; ++i) {
+    if (npy.element == HOVA_ELEMENT_I64) {
+      std::memcpy(tensor.mutableAs<int64_t>() + i,
+                  static_cast<const char *>(data) + i * 8, 8);
+      continue;
+    }
+    double value = hova_element_value(npy.element, data, i);
+    switch (tensor.getElement()) {
+    case Element::F64:
+      tensor.mutableAs<double>()[i] = value;
+      break;
+    case Element::F32:
+      tensor.mutableAs<float>()[i] = static_cast<float>(value);
+      break;
+    case Element::I64:
+      tensor.mutableAs<int64_t>()[i] = static_cast<int64_t>(value);
+      break;
+    case Element::I1:
+      tensor.mutableAs<uint8_t>()[i] = value != 0;
+      break;
+    }
+  }
+}
+
+llvm::Expected<HostTensor> hova::readTensor(StringRef path) {
+  hova_npy npy = {};
+  hova_error error = {};
+  if (hova_npy_open(path.str().c_str(), &npy, &error) != HOVA_OK) {
+    return fileError(error);
+  }
+  HostTensor tensor(elementOf(npy.element),
+                    ArrayRef<int64_t>(npy.dims, npy.rank));
+  readElements(npy, tensor);
+  hova_npy_close(&npy);
+  return tensor;
+}
+
+llvm::Error hova::writeTensor(StringRef path, const HostTensor &tensor) {
+  hova_element element = HOVA_ELEMENT_F64;
+  switch (tensor.getElement()) {
+  case Element::F64:
+    break;
+  case Element::F32:
+    element = HOVA_ELEMENT_F32;
+    break;
+  case Element::I64:
+    element = HOVA_ELEMENT_I64;
+    break;
+  case Element::I1:
+    element = HOVA_ELEMENT_BOOL;
+    break;
+  }
+  hova_error error = {};
+  if (hova_npy_write(path.str().c_str(), element, tensor.getRank(),
+                     tensor.getShape().data(), tensor.data(),
+                     &error) != HOVA_OK) {
+    return fileError(error);
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+static std::string argumentName(func::FuncOp main, unsigned index) {
+  auto name = main.getArgAttrOfType<StringAttr>(index, "hova.name");
+  return name ? name.getValue().str() : "input" + std::to_string(index);
+}
+
+static std::string resultName(func::FuncOp main, unsigned index) {
+  auto name = main.getResultAttrOfType<StringAttr>(index, "hova.name");
+  return name ? name.getValue().str() : "output" + std::to_string(index);
+}
+
+/// The kinds of element that an argument of this type takes.
+static bool accepts(Type type, Element element) {
+  if (type.isInteger(1)) {
+    return element == Element::I1;
+  }
+  bool number = element == Element::F32 || element == Element::F64;
+  return isa<FloatType>(type) ? number : element == Element::I64;
+}
+
+static llvm::Expected<HostTensor>
+readArgument(func::FuncOp main, unsigned index, ArrayRef<NamedFile> files) {
+  std::string name = argumentName(main, index);
+  const NamedFile *file = llvm::find_if(files, [&](const NamedFile &file) {
+    return file.name == name ||
+           (file.name.empty() && main.getNumArguments() == 1);
+  });
+  if (file == files.end()) {
+    return llvm::createStringError("input '%s' is not given", name.c_str());
+  }
+  llvm::Expected<HostTensor> tensor = readTensor(file->path);
+  if (!tensor) {
+    return tensor.takeError();
+  }
+  auto type = cast<ShapedType>(main.getArgumentTypes()[index]);
+  if (failed(verifyCompatibleShape(type.getShape(), tensor->getShape()))) {
+    return llvm::createStringError(
+        "input '%s' expects shape %s, %s has %s", name.c_str(),
+        shapeText(type.getShape()).c_str(), file->path.c_str(),
+        shapeText(tensor->getShape()).c_str());
+  }
+  if (!accepts(type.getElementType(), tensor->getElement())) {
+    return llvm::createStringError("input '%s' expects another element type "
+                                   "than that of %s",
+                                   name.c_str(), file->path.c_str());
+  }
+  return tensor;
+}
+
+static llvm::Error checkNames(func::FuncOp main, ArrayRef<NamedFile> files) {
+  for (const NamedFile &file : files) {
+    bool known = file.name.empty() && main.getNumArguments() == 1;
+    for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+      known |= argumentName(main, i) == file.name;
+    }
+    if (!known) {
+      return llvm::createStringError("the model has no input '%s'",
+                                     file.name.c_str());
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error hova::evaluateFiles(func::FuncOp main, Evaluator &evaluator,
+                                ArrayRef<NamedFile> inputs,
+                                StringRef directory) {
+  if (llvm::Error error = checkNames(main, inputs)) {
+    return error;
+  }
+  SmallVector<HostTensor> arguments;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    llvm::Expected<HostTensor> argument = readArgument(main, i, inputs);
+    if (!argument) {
+      return argument.takeError();
+    }
+    arguments.push_back(*argument);
+  }
+  FailureOr<SmallVector<HostTensor>> outputs = evaluator.run(main, arguments);
+  if (failed(outputs)) {
+    return llvm::createStringError("the evaluation failed");
+  }
+  if (std::error_code error = llvm::sys::fs::create_directories(directory)) {
+    return llvm::createStringError("cannot create %s: %s",
+                                   directory.str().c_str(),
+                                   error.message().c_str());
+  }
+  for (auto [index, output] : llvm::enumerate(*outputs)) {
+    std::string path =
+        (directory + "/" + resultName(main, index) + ".npy").str();
+    if (llvm::Error error = writeTensor(path, output)) {
+      return error;
+    }
+  }
+  return llvm::Error::success();
+}

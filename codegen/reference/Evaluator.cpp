@@ -1,0 +1,262 @@
+//===- Evaluator.cpp - Executes hova IR on host tensors -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/reference/Evaluator.h"
+#include "dialect/Evaluate.h"
+#include "dialect/TokenOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace hova;
+
+using Element = HostTensor::Element;
+
+static bool isFloat(const HostTensor &tensor) {
+  return tensor.getElement() == Element::F64 ||
+         tensor.getElement() == Element::F32;
+}
+
+/// Operations whose results are elements of their operands: on float32 operands
+/// they need no float64.
+static bool movesData(Operation *op) {
+  if (auto pool = dyn_cast<PoolOp>(op)) {
+    return pool.getKind() == PoolKind::first;
+  }
+  return isa<TransposeOp, PackOp, EmbeddingOp, ConcatOp, SliceOp, ClassTokenOp,
+             IndexSortOp, LayerPoolOp, UnfoldPatchesOp>(op);
+}
+
+StringRef hova::layerPath(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location)) {
+    return name.getName();
+  }
+  if (auto fused = dyn_cast<FusedLoc>(location)) {
+    for (Location part : fused.getLocations()) {
+      StringRef path = layerPath(part);
+      if (!path.empty()) {
+        return path;
+      }
+    }
+  }
+  return {};
+}
+
+StringRef hova::resultPath(KernelOp kernel, unsigned index) {
+  Value yielded = kernel.getBody().front().getTerminator()->getOperand(index);
+  Operation *producer = yielded.getDefiningOp();
+  StringRef path = producer ? layerPath(producer->getLoc()) : StringRef();
+  return path.empty() ? kernel.getName() : path;
+}
+
+/// `[ceil(out/panel)][in][panel]` back to `[in, out]`.
+static HostTensor unpack(const HostTensor &panels, ArrayRef<int64_t> shape) {
+  int64_t depth = shape[0], columns = shape[1];
+  int64_t width = panels.getShape()[2];
+  HostTensor matrix(panels.getElement(), shape);
+  withNumberType(panels.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t j = 0; j < columns; ++j) {
+        matrix.mutableAs<T>()[k * columns + j] =
+            panels.as<T>()[(j / width * depth + k) * width + j % width];
+      }
+    }
+  });
+  return matrix;
+}
+
+static FailureOr<HostTensor> constantValue(arith::ConstantOp op) {
+  auto values = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!values) {
+    return op.emitOpError("has no reference evaluation for this type");
+  }
+  ArrayRef<int64_t> shape = values.getType().getShape();
+  if (isa<FloatType>(values.getElementType())) {
+    HostTensor result(Element::F64, shape);
+    for (auto [index, value] : llvm::enumerate(values.getValues<APFloat>())) {
+      result.mutableAs<double>()[index] = value.convertToDouble();
+    }
+    return result;
+  }
+  bool mask = values.getElementType().isInteger(1);
+  HostTensor result(mask ? Element::I1 : Element::I64, shape);
+  for (auto [index, value] : llvm::enumerate(values.getValues<APInt>())) {
+    if (mask) {
+      result.mutableAs<uint8_t>()[index] = !value.isZero();
+    } else {
+      result.mutableAs<int64_t>()[index] = value.getSExtValue();
+    }
+  }
+  return result;
+}
+
+LogicalResult Evaluator::loadWeight(Operation *op,
+                                    SmallVectorImpl<HostTensor> &results) {
+  if (auto weight = dyn_cast<WeightOp>(op)) {
+    FailureOr<HostTensor> value = weights(weight);
+    if (failed(value)) {
+      return failure();
+    }
+    results.push_back(*value);
+    return success();
+  }
+  auto weight = cast<ImageWeightOp>(op);
+  auto stored = image.find(weight.getName());
+  if (stored == image.end()) {
+    return weight.emitOpError("names a tensor that the weight program did not "
+                              "store: '")
+           << weight.getName() << "'";
+  }
+  auto shape = cast<ShapedType>(weight.getResult().getType()).getShape();
+  const HostTensor &value = stored->second;
+  bool packed = shape.size() == 2 && value.getRank() == 3;
+  results.push_back(packed ? unpack(value, shape) : value);
+  return success();
+}
+
+/// A view of the same elements with the shape of the result.
+static HostTensor reshaped(const HostTensor &tensor, Type type) {
+  auto keep = std::make_shared<HostTensor>(tensor);
+  return HostTensor::view(tensor.getElement(),
+                          cast<ShapedType>(type).getShape(), keep->data(),
+                          keep);
+}
+
+LogicalResult Evaluator::runOperation(Operation *op,
+                                      MutableArrayRef<HostTensor> operands,
+                                      SmallVectorImpl<HostTensor> &results) {
+  if (isa<WeightOp, ImageWeightOp>(op)) {
+    return loadWeight(op, results);
+  }
+  if (auto target = dyn_cast<StoreWeightOp>(op)) {
+    return store(target, castTo(operands.front(), Element::F32));
+  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    FailureOr<HostTensor> value = constantValue(constant);
+    if (failed(value)) {
+      return failure();
+    }
+    results.push_back(precision == Precision::Single && isFloat(*value)
+                          ? castTo(*value, Element::F32)
+                          : *value);
+    return success();
+  }
+  if (auto kernel = dyn_cast<KernelOp>(op)) {
+    FailureOr<Results> yielded = runBlock(kernel.getBody().front(), operands);
+    if (failed(yielded)) {
+      return failure();
+    }
+    results.append(yielded->begin(), yielded->end());
+    return success();
+  }
+  // Named by text, so that the tensor dialect is not linked for its reshapes.
+  StringRef name = op->getName().getStringRef();
+  if (name == "tensor.expand_shape" || name == "tensor.collapse_shape" ||
+      name == "tensor.cast") {
+    results.push_back(reshaped(operands.front(), op->getResult(0).getType()));
+    return success();
+  }
+  auto reference = dyn_cast<ReferenceOpInterface>(op);
+  if (!reference) {
+    return op->emitOpError("has no reference evaluation");
+  }
+  // One float64 operand makes an operation compute in float64.
+  if (precision == Precision::Double && !movesData(op)) {
+    for (HostTensor &operand : operands) {
+      if (isFloat(operand)) {
+        operand = castTo(operand, Element::F64);
+        break;
+      }
+    }
+  }
+  return reference.evaluate(operands, results);
+}
+
+/// Evaluation computes shapes from its operands: they must be the declared
+/// ones.
+static LogicalResult checkShapes(Operation *op, ArrayRef<HostTensor> results) {
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), results)) {
+    auto type = cast<ShapedType>(result.getType());
+    if (failed(verifyCompatibleShape(type.getShape(), value.getShape()))) {
+      return op->emitOpError("expects a value of type ")
+             << type << ", evaluation gave another shape";
+    }
+  }
+  return success();
+}
+
+FailureOr<SmallVector<HostTensor>>
+Evaluator::runBlock(Block &block, ArrayRef<HostTensor> arguments) {
+  Values values;
+  DenseMap<Value, int64_t> remaining;
+  for (auto [argument, value] :
+       llvm::zip_equal(block.getArguments(), arguments)) {
+    values[argument] = value;
+  }
+  for (Operation &op : block) {
+    Results operands, results;
+    for (Value operand : op.getOperands()) {
+      operands.push_back(values.lookup(operand));
+    }
+    // Last uses free their values before the operation makes new ones.
+    for (Value operand : op.getOperands()) {
+      auto [uses, first] = remaining.try_emplace(operand, 0);
+      if (first) {
+        uses->second = std::distance(operand.use_begin(), operand.use_end());
+      }
+      if (--uses->second == 0) {
+        values.erase(operand);
+      }
+    }
+    if (op.hasTrait<OpTrait::IsTerminator>()) {
+      return operands;
+    }
+    if (failed(runOperation(&op, operands, results)) ||
+        failed(checkShapes(&op, results))) {
+      return failure();
+    }
+    for (auto [result, value] : llvm::zip_equal(op.getResults(), results)) {
+      if (observer) {
+        observer(result, value);
+      }
+      if (!result.use_empty()) {
+        values[result] = value;
+      }
+    }
+  }
+  return Results();
+}
+
+LogicalResult Evaluator::runWeightProgram(
+    func::FuncOp program,
+    llvm::function_ref<LogicalResult(StoreWeightOp, const HostTensor &)>
+        newStore) {
+  store = newStore;
+  bool ran = succeeded(runBlock(program.getBody().front(), {}));
+  store = nullptr;
+  return success(ran);
+}
+
+LogicalResult Evaluator::runWeightProgram(func::FuncOp program) {
+  return runWeightProgram(program,
+                          [&](StoreWeightOp op, const HostTensor &value) {
+                            image[op.getName()] = value;
+                            return success();
+                          });
+}
+
+FailureOr<SmallVector<HostTensor>> Evaluator::run(func::FuncOp function,
+                                                  ArrayRef<HostTensor> inputs) {
+  if (inputs.size() != function.getNumArguments()) {
+    return function.emitOpError("expects ")
+           << function.getNumArguments() << " inputs, got " << inputs.size();
+  }
+  Results arguments(inputs.begin(), inputs.end());
+  for (HostTensor &argument : arguments) {
+    if (precision == Precision::Single && isFloat(argument)) {
+      argument = castTo(argument, Element::F32);
+    }
+  }
+  return runBlock(function.getBody().front(), arguments);
+}

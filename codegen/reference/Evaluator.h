@@ -1,0 +1,93 @@
+//===- Evaluator.h - Executes hova IR on host tensors ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reference semantics of a program: runs straight-line functions of the
+// phases `import` to `assign`, and the weight program, operation by operation
+// through ReferenceOpInterface. Kernel regions are evaluated in place. A value
+// is freed after its last use.
+//
+// In `Precision::Double` everything that computes does so in float64; weights
+// stay in the float32 storage they come in until an operation computes with
+// them, so that moving them costs no conversion. `Precision::Single` is the
+// plain unfused float32 run whose rounding error is the yardstick of the
+// numeric policy (Compare.h).
+
+#ifndef HOVA_CODEGEN_REFERENCE_EVALUATOR_H
+#define HOVA_CODEGEN_REFERENCE_EVALUATOR_H
+
+#include "dialect/HostTensor.h"
+#include "dialect/ProgramOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringMap.h"
+#include <functional>
+
+namespace hova {
+
+enum class Precision { Double, Single };
+
+/// The value of a weight, float32 and of the operation's shape. Reports its own
+/// errors.
+using WeightLookup = std::function<mlir::FailureOr<HostTensor>(WeightOp)>;
+
+/// Called with every result of every operation, kernels included.
+using ValueObserver = std::function<void(mlir::OpResult, const HostTensor &)>;
+
+class Evaluator {
+public:
+  explicit Evaluator(WeightLookup weights,
+                     Precision precision = Precision::Double)
+      : weights(std::move(weights)), precision(precision) {}
+
+  void setObserver(ValueObserver newObserver) {
+    observer = std::move(newObserver);
+  }
+
+  /// Of the runs from here on; what the weight program stored stays.
+  void setPrecision(Precision newPrecision) { precision = newPrecision; }
+
+  /// Runs the weight program and keeps what it stores for `hova.image_weight`,
+  /// rounded to the stored type.
+  llvm::LogicalResult runWeightProgram(mlir::func::FuncOp program);
+
+  /// As above, but hands every stored tensor to `store` and keeps none.
+  llvm::LogicalResult runWeightProgram(
+      mlir::func::FuncOp program,
+      llvm::function_ref<llvm::LogicalResult(StoreWeightOp, const HostTensor &)>
+          store);
+
+  /// Results of `function` on `inputs`: ids are I64, masks I1, numbers F32 or
+  /// F64. Errors are reported on the operation they concern.
+  mlir::FailureOr<llvm::SmallVector<HostTensor>>
+  run(mlir::func::FuncOp function, llvm::ArrayRef<HostTensor> inputs);
+
+private:
+  using Values = llvm::DenseMap<mlir::Value, HostTensor>;
+  using Results = llvm::SmallVector<HostTensor>;
+
+  mlir::FailureOr<Results> runBlock(mlir::Block &block,
+                                    llvm::ArrayRef<HostTensor> arguments);
+  llvm::LogicalResult runOperation(mlir::Operation *op,
+                                   llvm::MutableArrayRef<HostTensor> operands,
+                                   llvm::SmallVectorImpl<HostTensor> &results);
+  llvm::LogicalResult loadWeight(mlir::Operation *op,
+                                 llvm::SmallVectorImpl<HostTensor> &results);
+
+  WeightLookup weights;
+  Precision precision;
+  ValueObserver observer;
+  llvm::StringMap<HostTensor> image;
+  llvm::function_ref<llvm::LogicalResult(StoreWeightOp, const HostTensor &)>
+      store;
+};
+
+/// The layer path of an operation, such as `encoder.3.attn.query`: the first
+/// name in its location, or an empty string.
+llvm::StringRef layerPath(mlir::Location location);
+
+/// The layer path of result `index` of a kernel: that of the operation in its
+/// region that computes it, or the kernel's name.
+llvm::StringRef resultPath(KernelOp kernel, unsigned index);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_REFERENCE_EVALUATOR_H

@@ -1,0 +1,103 @@
+//===- Inputs.cpp - Random and edge inputs for verification ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/reference/Verify.h"
+#include "dialect/Evaluate.h"
+#include <cmath>
+
+using namespace hova;
+
+using Element = HostTensor::Element;
+
+namespace {
+/// Small counter-based generator (SplitMix64): the same numbers everywhere.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+
+  uint64_t next() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  /// In (0, 1].
+  double uniform() { return (static_cast<double>(next() >> 11) + 1) * 0x1p-53; }
+  double normal() {
+    return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * M_PI * uniform());
+  }
+
+private:
+  uint64_t state;
+};
+
+enum class Kind { Random, Edges, Zeros };
+} // namespace
+
+static HostTensor makeNumbers(llvm::ArrayRef<int64_t> shape, Kind kind,
+                              Random &random) {
+  HostTensor result(Element::F32, shape);
+  for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    double value = 0;
+    if (kind == Kind::Random) {
+      value = random.normal();
+    } else if (kind == Kind::Edges) {
+      // Far from 1 in both directions, zeros of both signs between them.
+      static const double scales[] = {1.0, 30.0, 1e-6, 0.0, -0.0};
+      value = random.normal() * scales[random.next() % 5];
+    }
+    result.mutableAs<float>()[i] = static_cast<float>(value);
+  }
+  return result;
+}
+
+static HostTensor makeIds(llvm::ArrayRef<int64_t> shape,
+                          const hova_tensor_info &info, Kind kind,
+                          Random &random) {
+  HostTensor result(Element::I64, shape);
+  int64_t count = std::max<int64_t>(info.upper - info.lower, 1);
+  for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    int64_t id = 0;
+    if (kind == Kind::Random) {
+      id = static_cast<int64_t>(random.next() % count);
+    } else if (kind == Kind::Edges) {
+      id = random.next() % 2 ? 0 : count - 1;
+    }
+    result.mutableAs<int64_t>()[i] = info.lower + id;
+  }
+  return result;
+}
+
+static HostTensor makeMask(llvm::ArrayRef<int64_t> shape, Kind kind,
+                           Random &random) {
+  HostTensor result(Element::I1, shape);
+  int64_t width = shape.empty() ? 1 : shape.back();
+  for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    bool keep = random.next() % 4 != 0;
+    // Every other row without a key, from the first on.
+    keep &= kind == Kind::Random || (kind == Kind::Edges && i / width % 2);
+    result.mutableAs<uint8_t>()[i] = keep;
+  }
+  return result;
+}
+
+llvm::SmallVector<HostTensor> hova::makeInputs(const hova_program &program,
+                                               uint64_t seed, int64_t index) {
+  Kind kind = index == 1   ? Kind::Edges
+              : index == 2 ? Kind::Zeros
+                           : Kind::Random;
+  llvm::SmallVector<HostTensor> inputs;
+  for (uint32_t i = 0; i < program.num_inputs; ++i) {
+    const hova_tensor_info &info = program.inputs[i];
+    llvm::ArrayRef<int64_t> shape(info.dims, info.rank);
+    Random random(seed * 1000003 + static_cast<uint64_t>(index) * 1009 + i);
+    if (info.dtype == HOVA_BOOL) {
+      inputs.push_back(makeMask(shape, kind, random));
+    } else if (info.dtype == HOVA_I32 || info.dtype == HOVA_I64) {
+      inputs.push_back(makeIds(shape, info, kind, random));
+    } else {
+      inputs.push_back(makeNumbers(shape, kind, random));
+    }
+  }
+  return inputs;
+}

@@ -1,0 +1,246 @@
+//===- Verify.cpp - A compiled program against the reference evaluator ----===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/reference/Verify.h"
+#include "codegen/reference/Compare.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace hova;
+
+namespace {
+using Tensors = llvm::SmallVector<HostTensor>;
+using Values = CompiledProgram::Values;
+
+/// One evaluation of the kernels: outputs and the values the program keeps.
+struct KernelRun {
+  Tensors outputs;
+  Values values;
+};
+
+class Verifier {
+public:
+  Verifier(const VerifiedProgram &reference, CompiledProgram &compiled,
+           const VerifyOptions &options, llvm::raw_ostream &os)
+      : reference(reference), compiled(compiled), options(options), os(os),
+        evaluator(reference.weights) {}
+
+  llvm::Error runWeightProgram();
+  llvm::Error runCase(int64_t index);
+  bool passed() const { return firstDifference.empty(); }
+  llvm::StringRef getFirstDifference() const { return firstDifference; }
+
+private:
+  llvm::Expected<Tensors> evaluate(Precision precision,
+                                   llvm::ArrayRef<HostTensor> inputs);
+  llvm::Expected<KernelRun> evaluateKernels(Precision precision,
+                                            llvm::ArrayRef<HostTensor> inputs);
+  void compareValues(const Values &got, const Values &plain,
+                     const Values &want);
+  void compareMeaning(const Tensors &got, const Tensors &want);
+  void report(llvm::StringRef what, const Comparison &comparison,
+              llvm::ArrayRef<int64_t> shape);
+  void row(llvm::StringRef what, const Comparison &comparison);
+
+  const VerifiedProgram &reference;
+  CompiledProgram &compiled;
+  const VerifyOptions &options;
+  llvm::raw_ostream &os;
+  Evaluator evaluator;
+  llvm::StringRef caseName;
+  std::string firstDifference;
+};
+} // namespace
+
+static llvm::Error evaluationFailed() {
+  return llvm::createStringError("the reference evaluation failed");
+}
+
+llvm::Expected<Tensors> Verifier::evaluate(Precision precision,
+                                           llvm::ArrayRef<HostTensor> inputs) {
+  func::FuncOp main = reference.imported;
+  evaluator.setPrecision(precision);
+  evaluator.setObserver(nullptr);
+  FailureOr<Tensors> outputs = evaluator.run(main, inputs);
+  if (failed(outputs)) {
+    return evaluationFailed();
+  }
+  return *outputs;
+}
+
+llvm::Error Verifier::runWeightProgram() {
+  func::FuncOp program = reference.weightProgram;
+  if (program && failed(evaluator.runWeightProgram(program))) {
+    return evaluationFailed();
+  }
+  return llvm::Error::success();
+}
+
+/// Values are matched by kernel and layer path; a kernel may keep several.
+llvm::Expected<KernelRun>
+Verifier::evaluateKernels(Precision precision,
+                          llvm::ArrayRef<HostTensor> inputs) {
+  llvm::DenseMap<Operation *, int32_t> kernelIndex;
+  func::FuncOp main = reference.kernels;
+  main.walk([&](KernelOp kernel) {
+    kernelIndex.try_emplace(kernel, kernelIndex.size());
+  });
+  KernelRun run;
+  evaluator.setPrecision(precision);
+  evaluator.setObserver([&](OpResult result, const HostTensor &value) {
+    auto kernel = dyn_cast<KernelOp>(result.getOwner());
+    if (!kernel) {
+      return;
+    }
+    llvm::StringRef path = resultPath(kernel, result.getResultNumber());
+    const hova_program &program = compiled.description();
+    for (uint32_t i = 0; i < program.num_values; ++i) {
+      const hova_value_info &info = program.values[i];
+      if (info.kernel == kernelIndex.lookup(kernel) && path == info.path) {
+        run.values[i] = value;
+      }
+    }
+  });
+  FailureOr<Tensors> outputs = evaluator.run(main, inputs);
+  if (failed(outputs)) {
+    return evaluationFailed();
+  }
+  run.outputs = *outputs;
+  return run;
+}
+
+void Verifier::row(llvm::StringRef what, const Comparison &comparison) {
+  os << llvm::format("%-7s %-36s %9lld  %9.2e %9.2e  %9.2e %9.2e  %s\n",
+                     caseName.str().c_str(), what.str().c_str(),
+                     static_cast<long long>(comparison.elements),
+                     comparison.maxError, comparison.maxBound,
+                     comparison.rmsError, comparison.rmsBound,
+                     comparison.within ? "ok" : "DIFFERS");
+}
+
+void Verifier::report(llvm::StringRef what, const Comparison &comparison,
+                      llvm::ArrayRef<int64_t> shape) {
+  row(what, comparison);
+  if (comparison.within) {
+    return;
+  }
+  os << "  " << comparison.reason << "\n";
+  printWorst(comparison, shape, os);
+  if (firstDifference.empty()) {
+    firstDifference = what.str();
+  }
+}
+
+/// Kernels in the order they run, so that the first failure is where a
+/// difference enters. Of the values that are right only the worst is printed.
+void Verifier::compareValues(const Values &got, const Values &plain,
+                             const Values &want) {
+  const hova_program &program = compiled.description();
+  std::vector<uint32_t> order;
+  for (auto &[index, value] : got) {
+    if (want.count(index)) {
+      order.push_back(index);
+    }
+  }
+  llvm::sort(order, [&](uint32_t a, uint32_t b) {
+    return std::make_pair(program.values[a].kernel, a) <
+           std::make_pair(program.values[b].kernel, b);
+  });
+  Comparison worst;
+  double worstShare = -1;
+  for (uint32_t index : order) {
+    Comparison comparison =
+        compareModel(got.at(index), plain.at(index), want.at(index));
+    if (!comparison.within) {
+      report(program.values[index].path, comparison, want.at(index).getShape());
+      continue;
+    }
+    double share =
+        comparison.maxBound > 0 ? comparison.maxError / comparison.maxBound : 0;
+    if (share > worstShare) {
+      worstShare = share;
+      worst = comparison;
+    }
+  }
+  if (worstShare >= 0) {
+    row(("worst of " + llvm::Twine(order.size()) + " values between kernels")
+            .str(),
+        worst);
+  }
+}
+
+/// Passes may reassociate, never more: float64 keeps ten digits through that.
+void Verifier::compareMeaning(const Tensors &got, const Tensors &want) {
+  const hova_program &program = compiled.description();
+  for (auto [index, value] : llvm::enumerate(want)) {
+    Comparison comparison = compareModel(got[index], value, value);
+    if (!comparison.within) {
+      report(("kernels of " + llvm::Twine(program.outputs[index].name)).str(),
+             comparison, value.getShape());
+    }
+  }
+}
+
+llvm::Error Verifier::runCase(int64_t index) {
+  static const char *const names[] = {"random", "edges", "zeros"};
+  caseName = index < 3 ? names[index] : "random";
+  const hova_program &program = compiled.description();
+  Tensors inputs = makeInputs(program, options.seed, index);
+  Values got;
+  auto outputs = compiled.run(inputs, 1, &got);
+  if (!outputs) {
+    return outputs.takeError();
+  }
+  auto again = compiled.run(inputs, options.threads);
+  if (!again) {
+    return again.takeError();
+  }
+  auto want = evaluate(Precision::Double, inputs);
+  auto plain = evaluate(Precision::Single, inputs);
+  auto kernels = evaluateKernels(Precision::Double, inputs);
+  auto plainKernels = evaluateKernels(Precision::Single, inputs);
+  if (!want || !plain || !kernels || !plainKernels) {
+    return llvm::joinErrors(
+        llvm::joinErrors(want.takeError(), plain.takeError()),
+        llvm::joinErrors(kernels.takeError(), plainKernels.takeError()));
+  }
+  compareValues(got, plainKernels->values, kernels->values);
+  for (uint32_t i = 0; i < program.num_outputs; ++i) {
+    report((llvm::Twine("output ") + program.outputs[i].name).str(),
+           compareModel((*outputs)[i], (*plain)[i], (*want)[i]),
+           (*want)[i].getShape());
+    Comparison threads = compareExact((*again)[i], (*outputs)[i]);
+    if (!threads.within) {
+      report((llvm::Twine(options.threads) + " threads, " +
+              program.outputs[i].name)
+                 .str(),
+             threads, (*want)[i].getShape());
+    }
+  }
+  compareMeaning(kernels->outputs, *want);
+  return llvm::Error::success();
+}
+
+llvm::Expected<bool> hova::verifyProgram(const VerifiedProgram &reference,
+                                         CompiledProgram &compiled,
+                                         const VerifyOptions &options,
+                                         llvm::raw_ostream &os) {
+  os << "inputs  value                                 elements  max error  "
+        "   bound  rms error     bound\n";
+  Verifier verifier(reference, compiled, options, os);
+  if (llvm::Error error = verifier.runWeightProgram()) {
+    return std::move(error);
+  }
+  for (int64_t index = 0; index < options.cases; ++index) {
+    if (llvm::Error error = verifier.runCase(index)) {
+      return std::move(error);
+    }
+  }
+  if (verifier.passed()) {
+    os << "verified: " << options.cases
+       << " cases are within the numeric policy\n";
+    return true;
+  }
+  os << "differs: " << verifier.getFirstDifference() << "\n";
+  return false;
+}
