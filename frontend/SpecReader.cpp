@@ -1,0 +1,289 @@
+//===- SpecReader.cpp - Leaves of a description ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Messages, and the small things that every section is made of: names, numbers
+// that may be expressions, names of values.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/SpecReader.h"
+#include "frontend/reader/Suggest.h"
+
+#include <algorithm>
+
+namespace hova::frontend {
+
+using reader::Diagnostic;
+using reader::inQuotes;
+using reader::Range;
+
+Diagnostic &SpecReader::error(const Node &node, std::string message) {
+  return diagnostics.error(node.range, std::move(message), node.pointer());
+}
+
+Diagnostic &SpecReader::errorAt(Range range, const Node &node,
+                                std::string message) {
+  return diagnostics.error(range, std::move(message), node.pointer());
+}
+
+Diagnostic &SpecReader::errorInside(const Node &node, const TextError &inner) {
+  const reader::Source &source = diagnostics.source();
+  Range range{source.offsetInString(node.range, inner.begin),
+              source.offsetInString(node.range, inner.end)};
+  return errorAt(range, node, inner.message);
+}
+
+void SpecReader::suggestFor(Diagnostic &diagnostic, std::string_view word,
+                            const std::vector<std::string> &candidates) {
+  std::string canonical(canonicalWord(word));
+  bool offered = std::find(candidates.begin(), candidates.end(), canonical) !=
+                 candidates.end();
+  std::optional<std::string> best =
+      offered ? std::optional<std::string>(canonical)
+              : reader::suggest(word, candidates);
+  if (best) {
+    diagnostic.notes.push_back(
+        {"did you mean " + inQuotes(*best) + "?", std::nullopt});
+  }
+}
+
+bool SpecReader::expect(const Node &node, Node::Kind kind, const char *what) {
+  if (node.is(kind)) {
+    return true;
+  }
+  error(node, std::string(what) + " must be " + reader::describe(kind) +
+                  ", got " + reader::describe(node.kind));
+  return false;
+}
+
+std::vector<const reader::Member *>
+SpecReader::uniqueMembers(const Node &object) {
+  std::vector<const Member *> members;
+  for (const Member &member : object.members) {
+    // A repeated key has been reported; the first one stands.
+    if (object.find(member.key) == &member) {
+      members.push_back(&member);
+    }
+  }
+  return members;
+}
+
+void SpecReader::checkKeys(const Node &object,
+                           const std::vector<std::string> &known,
+                           const std::string &what) {
+  for (const Member *member : uniqueMembers(object)) {
+    if (std::find(known.begin(), known.end(), member->key) == known.end()) {
+      Diagnostic &unknown =
+          errorAt(member->keyRange, *member->value,
+                  "unknown key " + inQuotes(member->key) + " in " + what);
+      suggestFor(unknown, member->key, known);
+    }
+  }
+}
+
+bool SpecReader::checkName(std::string_view name, Range range,
+                           const Node &node, const char *what) {
+  if (isName(name)) {
+    return true;
+  }
+  errorAt(range, node,
+          std::string(what) + " " + inQuotes(name) +
+              " must be letters, digits and underscores after a letter");
+  return false;
+}
+
+std::optional<std::string> SpecReader::stringOf(const Node &node,
+                                                const char *what) {
+  if (!expect(node, Node::Kind::String, what)) {
+    return std::nullopt;
+  }
+  return node.text;
+}
+
+bool SpecReader::checkScalars(const Node &node,
+                              const std::vector<NameUse> &names,
+                              const NameScope &scope, size_t shift) {
+  bool known = true;
+  for (const NameUse &use : names) {
+    if (std::find(scope.scalars.begin(), scope.scalars.end(), use.name) ==
+        scope.scalars.end()) {
+      Diagnostic &unknown = errorInside(
+          node, {use.begin + shift, use.begin + shift + use.name.size(),
+                 "unknown name " + inQuotes(use.name) +
+                     "; expressions know parameters, arguments and index"});
+      suggestFor(unknown, use.name, scope.scalars);
+      known = false;
+    }
+  }
+  return known;
+}
+
+/// "a number" and so on, with what a string may be.
+static std::string wanted(SettingKind kind) {
+  switch (kind) {
+  case SettingKind::Integer:
+    return "an integer or an expression";
+  case SettingKind::Number:
+    return "a number or an expression";
+  case SettingKind::Boolean:
+    return "a boolean or an expression";
+  default:
+    return "a word, a number or an expression";
+  }
+}
+
+/// The literal that `node` is, if it is one of the right kind.
+static std::optional<Scalar> literalOf(const reader::Node &node,
+                                       SettingKind kind) {
+  using Kind = reader::Node::Kind;
+  bool any = kind == SettingKind::Any;
+  if (node.is(Kind::Integer) &&
+      (any || kind == SettingKind::Integer || kind == SettingKind::Number)) {
+    return Scalar::ofInteger(node.integer);
+  }
+  if (node.is(Kind::Real) && (any || kind == SettingKind::Number)) {
+    return Scalar::ofReal(node.real);
+  }
+  if (node.is(Kind::Boolean) && (any || kind == SettingKind::Boolean)) {
+    return Scalar::ofBoolean(node.boolean);
+  }
+  return std::nullopt;
+}
+
+std::optional<Setting>
+SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
+                    const std::vector<std::string> &words) {
+  Setting setting;
+  setting.node = &node;
+  if (std::optional<Scalar> literal = literalOf(node, kind)) {
+    setting.literal = std::move(literal);
+    return setting;
+  }
+  if (!node.is(Node::Kind::String)) {
+    error(node, "expected " +
+                    (words.empty() ? wanted(kind) : "one word of a list") +
+                    ", got " + reader::describe(node.kind));
+    return std::nullopt;
+  }
+  if (std::find(words.begin(), words.end(), node.text) != words.end()) {
+    setting.literal = Scalar::ofText(node.text);
+    return setting;
+  }
+  bool isBareWord = isName(node.text);
+  bool isScalar = std::find(scope.scalars.begin(), scope.scalars.end(),
+                            node.text) != scope.scalars.end();
+  if (kind == SettingKind::Word && isBareWord && !isScalar) {
+    std::string list;
+    for (const std::string &word : words) {
+      list += (list.empty() ? "" : ", ") + word;
+    }
+    Diagnostic &unknown =
+        error(node, "unknown word " + inQuotes(node.text) + "; expected " +
+                        (words.empty() ? "a parameter" : list));
+    std::vector<std::string> candidates = words;
+    candidates.insert(candidates.end(), scope.scalars.begin(),
+                      scope.scalars.end());
+    suggestFor(unknown, node.text, candidates);
+    return std::nullopt;
+  }
+  TextError failure;
+  setting.expression = Expression::parse(node.text, failure);
+  if (!setting.expression) {
+    errorInside(node, failure);
+    return std::nullopt;
+  }
+  if (!checkScalars(node, setting.expression->names(), scope)) {
+    return std::nullopt;
+  }
+  return setting;
+}
+
+std::optional<ValueUse> SpecReader::valueUse(const Node &node,
+                                             const NameScope &scope) {
+  if (!expect(node, Node::Kind::String, "the name of a value")) {
+    return std::nullopt;
+  }
+  TextError failure;
+  std::optional<Reference> reference = Reference::parse(node.text, failure);
+  if (!reference) {
+    errorInside(node, failure);
+    return std::nullopt;
+  }
+  auto named = [&](const auto &entry) {
+    return entry.first == reference->base;
+  };
+  bool visible =
+      std::any_of(scope.values.begin(), scope.values.end(), named);
+  if (!visible) {
+    TextError place{0, reference->base.size(), ""};
+    auto later = std::find_if(scope.later.begin(), scope.later.end(), named);
+    if (later != scope.later.end()) {
+      place.message = "value " + inQuotes(reference->base) +
+                      " is read before it is computed";
+      errorInside(node, place).notes.push_back({"computed here", later->second});
+      return std::nullopt;
+    }
+    place.message = "unknown value " + inQuotes(reference->base);
+    Diagnostic &unknown = errorInside(node, place);
+    std::vector<std::string> candidates;
+    for (const auto &value : scope.values) {
+      candidates.push_back(value.first);
+    }
+    suggestFor(unknown, reference->base, candidates);
+    return std::nullopt;
+  }
+  if (!checkScalars(node, reference->names(), scope)) {
+    return std::nullopt;
+  }
+  return ValueUse{&node, std::move(*reference)};
+}
+
+std::vector<ValueUse> SpecReader::valueUses(const Node &node,
+                                            const NameScope &scope) {
+  std::vector<ValueUse> uses;
+  if (!node.is(Node::Kind::Array)) {
+    if (std::optional<ValueUse> use = valueUse(node, scope)) {
+      uses.push_back(std::move(*use));
+    }
+    return uses;
+  }
+  if (node.elements.empty()) {
+    error(node, "an empty list of values");
+  }
+  for (const Node *element : node.elements) {
+    if (std::optional<ValueUse> use = valueUse(*element, scope)) {
+      uses.push_back(std::move(*use));
+    }
+  }
+  return uses;
+}
+
+const BlockSpec *ModelSpec::findBlock(std::string_view name) const {
+  for (const BlockSpec &block : blocks) {
+    if (block.name == name) {
+      return &block;
+    }
+  }
+  return nullptr;
+}
+
+const ParameterSpec *ModelSpec::findParameter(std::string_view name) const {
+  for (const ParameterSpec &parameter : parameters) {
+    if (parameter.name == name) {
+      return &parameter;
+    }
+  }
+  return nullptr;
+}
+
+const CheckpointSpec *ModelSpec::findCheckpoint(std::string_view name) const {
+  for (const CheckpointSpec &checkpoint : checkpoints) {
+    if (checkpoint.name == name) {
+      return &checkpoint;
+    }
+  }
+  return nullptr;
+}
+
+} // namespace hova::frontend
