@@ -13,8 +13,9 @@ using Element = HostTensor::Element;
 
 /// Finds `prefix_name`; where it is missing, `missing` names the first.
 template <typename Function>
-static void bind(void *library, llvm::StringRef prefix, llvm::StringRef name,
-                 Function &function, std::string &missing) {
+static void findFunction(void *library, llvm::StringRef prefix,
+                         llvm::StringRef name, Function &function,
+                         std::string &missing) {
   std::string symbol = (prefix + "_" + name).str();
   function = reinterpret_cast<Function>(dlsym(library, symbol.c_str()));
   if (!function && missing.empty()) {
@@ -32,11 +33,11 @@ llvm::Expected<CompiledProgram> CompiledProgram::load(llvm::StringRef path,
   }
   const hova_program *(*describe)() = nullptr;
   std::string missing;
-  bind(result.library, prefix, "program", describe, missing);
-  bind(result.library, prefix, "create", result.create, missing);
-  bind(result.library, prefix, "run", result.runFunction, missing);
-  bind(result.library, prefix, "destroy", result.destroy, missing);
-  bind(result.library, prefix, "message", result.message, missing);
+  findFunction(result.library, prefix, "program", describe, missing);
+  findFunction(result.library, prefix, "create", result.create, missing);
+  findFunction(result.library, prefix, "run", result.runFunction, missing);
+  findFunction(result.library, prefix, "destroy", result.destroy, missing);
+  findFunction(result.library, prefix, "message", result.message, missing);
   if (!missing.empty()) {
     return llvm::createStringError("the compiled library has no function '%s'",
                                    missing.c_str());

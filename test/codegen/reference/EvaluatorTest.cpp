@@ -1,0 +1,236 @@
+//===- EvaluatorTest.cpp - Executing hova IR ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the golden vectors cannot show: precision, kernels, the weight program,
+// observers and errors.
+
+#include "codegen/reference/Evaluator.h"
+#include "dialect/AttentionOps.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace hova;
+
+namespace {
+
+using Element = HostTensor::Element;
+
+HostTensor floats(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<float> values) {
+  HostTensor tensor(Element::F32, shape);
+  std::copy(values.begin(), values.end(), tensor.mutableAs<float>());
+  return tensor;
+}
+
+HostTensor ids(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> values) {
+  HostTensor tensor(Element::I64, shape);
+  std::copy(values.begin(), values.end(), tensor.mutableAs<int64_t>());
+  return tensor;
+}
+
+class EvaluatorTest : public testing::Test {
+protected:
+  EvaluatorTest() {
+    context.loadDialect<HovaDialect, func::FuncDialect>();
+    context.getDiagEngine().registerHandler(
+        [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
+  }
+
+  func::FuncOp parse(llvm::StringRef text, llvm::StringRef name = "main") {
+    module = parseSourceString<ModuleOp>(text, &context);
+    EXPECT_TRUE(module) << message;
+    return module->lookupSymbol<func::FuncOp>(name);
+  }
+
+  HostTensor run(func::FuncOp function, llvm::ArrayRef<HostTensor> inputs,
+                 Precision precision = Precision::Double) {
+    evaluator.setPrecision(precision);
+    auto results = evaluator.run(function, inputs);
+    EXPECT_TRUE(succeeded(results)) << message;
+    return succeeded(results) ? results->front() : HostTensor();
+  }
+
+  /// Every weight is counted from 0 in row-major order.
+  static FailureOr<HostTensor> countingWeight(WeightOp op) {
+    auto shape = op.getResult().getType().getShape();
+    HostTensor tensor(Element::F32, shape);
+    for (int64_t i = 0; i < tensor.size(); ++i) {
+      tensor.mutableAs<float>()[i] = static_cast<float>(i);
+    }
+    return tensor;
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  std::string message;
+  Evaluator evaluator{countingWeight};
+};
+
+constexpr const char *kDoubled = R"mlir(
+  func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+    %y = hova.scale %x {factor = 0.1 : f64} : tensor<3xf32>
+    %z = hova.add %y, %y : tensor<3xf32>, tensor<3xf32>
+    return %z : tensor<3xf32>
+  })mlir";
+
+TEST_F(EvaluatorTest, double_precision_computes_in_float64) {
+  HostTensor y = run(parse(kDoubled), {floats({3}, {1, 2, 3})});
+  ASSERT_EQ(y.getElement(), Element::F64);
+  EXPECT_EQ(y.as<double>()[0], 0.1 + 0.1);
+}
+
+TEST_F(EvaluatorTest, single_precision_rounds_every_result) {
+  HostTensor y =
+      run(parse(kDoubled), {floats({3}, {1, 2, 3})}, Precision::Single);
+  ASSERT_EQ(y.getElement(), Element::F32);
+  EXPECT_EQ(y.as<float>()[2], 2 * (0.1f * 3.0f));
+}
+
+TEST_F(EvaluatorTest, sums_of_a_single_run_are_rounded_in_order) {
+  func::FuncOp main = parse(R"mlir(
+    func.func @main(%x: tensor<1x3xf32>, %w: tensor<3x1xf32>)
+        -> tensor<1x1xf32> {
+      %y = hova.linear %x, %w
+          : tensor<1x3xf32>, tensor<3x1xf32> -> tensor<1x1xf32>
+      return %y : tensor<1x1xf32>
+    })mlir");
+  HostTensor x = floats({1, 3}, {1, 0x1p24f, -0x1p24f});
+  HostTensor w = floats({3, 1}, {1, 1, 1});
+  EXPECT_EQ(run(main, {x, w}, Precision::Single).at(0), 0.0);
+  EXPECT_EQ(run(main, {x, w}).at(0), 1.0);
+}
+
+TEST_F(EvaluatorTest, dynamic_dimensions_take_their_size_from_the_values) {
+  func::FuncOp main = parse(R"mlir(
+    func.func @main(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
+      %y = hova.activation relu %x : tensor<?x?xf32>
+      return %y : tensor<?x?xf32>
+    })mlir");
+  HostTensor y = run(main, {floats({2, 1}, {-1, 2})});
+  EXPECT_EQ(y.getShape(), llvm::ArrayRef<int64_t>({2, 1}));
+  EXPECT_EQ(y.at(0), 0.0);
+}
+
+constexpr const char *kKernel = R"mlir(
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %y = hova.kernel "act" (%x) {
+    ^bb0(%a: tensor<4xf32>):
+      %r = hova.activation relu %a : tensor<4xf32> loc("encoder.0.relu")
+      %s = hova.scale %r {factor = 2.0 : f64} : tensor<4xf32> loc("encoder.0.twice")
+      hova.yield %s : tensor<4xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+  })mlir";
+
+TEST_F(EvaluatorTest, kernels_are_evaluated_in_place) {
+  HostTensor y = run(parse(kKernel), {floats({4}, {-1, 0, 1, 2})});
+  EXPECT_EQ(y.at(0), 0.0);
+  EXPECT_EQ(y.at(3), 4.0);
+}
+
+TEST_F(EvaluatorTest, observers_see_every_value_with_its_layer) {
+  std::vector<std::string> seen;
+  evaluator.setObserver([&](OpResult result, const HostTensor &) {
+    Operation *op = result.getOwner();
+    auto kernel = dyn_cast<KernelOp>(op);
+    seen.push_back((kernel ? resultPath(kernel, result.getResultNumber())
+                           : layerPath(op->getLoc()))
+                       .str());
+  });
+  run(parse(kKernel), {floats({4}, {-1, 0, 1, 2})});
+  EXPECT_EQ(seen, (std::vector<std::string>{"encoder.0.relu", "encoder.0.twice",
+                                            "encoder.0.twice"}));
+}
+
+constexpr const char *kWeights = R"mlir(
+  func.func @weights() {
+    %w = hova.weight "w" : tensor<2x3xf32>
+    %p = hova.pack %w : tensor<2x3xf32> -> tensor<2x2x2xf32>
+    hova.store_weight "w.packed", %p : tensor<2x2x2xf32>
+    %t = hova.transpose %w : tensor<2x3xf32> -> tensor<3x2xf32>
+    hova.store_weight "w.transposed", %t : tensor<3x2xf32>
+    return
+  }
+  func.func @main(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {
+    %w = hova.image_weight "w.packed" {panel = 2 : i64} : tensor<2x3xf32>
+    %y = hova.linear %x, %w : tensor<1x2xf32>, tensor<2x3xf32> -> tensor<1x3xf32>
+    %t = hova.image_weight "w.transposed" : tensor<3x2xf32>
+    %z = hova.linear %x, %t {transposed}
+        : tensor<1x2xf32>, tensor<3x2xf32> -> tensor<1x3xf32>
+    return %y, %z : tensor<1x3xf32>, tensor<1x3xf32>
+  })mlir";
+
+TEST_F(EvaluatorTest, main_reads_what_the_weight_program_stored) {
+  func::FuncOp main = parse(kWeights);
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
+      module->lookupSymbol<func::FuncOp>("weights"))));
+  auto results = evaluator.run(main, {floats({1, 2}, {1, 10})});
+  ASSERT_TRUE(succeeded(results)) << message;
+  for (const HostTensor &result : *results) {
+    EXPECT_EQ(result.at(0), 30.0);
+    EXPECT_EQ(result.at(1), 41.0);
+    EXPECT_EQ(result.at(2), 52.0);
+  }
+}
+
+TEST_F(EvaluatorTest, the_weight_program_hands_out_float32) {
+  parse(kWeights);
+  std::vector<std::string> names;
+  auto store = [&](StoreWeightOp op, const HostTensor &value) {
+    EXPECT_EQ(value.getElement(), Element::F32);
+    names.push_back(op.getName().str());
+    return success();
+  };
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
+      module->lookupSymbol<func::FuncOp>("weights"), store)));
+  EXPECT_EQ(names, (std::vector<std::string>{"w.packed", "w.transposed"}));
+}
+
+TEST_F(EvaluatorTest, a_weight_that_was_not_stored_is_an_error) {
+  func::FuncOp main = parse(kWeights);
+  EXPECT_TRUE(failed(evaluator.run(main, {floats({1, 2}, {1, 10})})));
+  EXPECT_NE(message.find("'w.packed'"), std::string::npos) << message;
+}
+
+TEST_F(EvaluatorTest, an_id_outside_of_the_table_is_an_error) {
+  func::FuncOp main = parse(R"mlir(
+    func.func @main(%i: tensor<1x2xi32>, %t: tensor<3x1xf32>)
+        -> tensor<1x2x1xf32> {
+      %y = hova.embedding %i, %t
+          : tensor<1x2xi32>, tensor<3x1xf32> -> tensor<1x2x1xf32>
+      return %y : tensor<1x2x1xf32>
+    })mlir");
+  HostTensor table = floats({3, 1}, {7, 8, 9});
+  EXPECT_EQ(run(main, {ids({1, 2}, {2, 0}), table}).at(0), 9.0);
+  EXPECT_TRUE(failed(evaluator.run(main, {ids({1, 2}, {0, 3}), table})));
+  EXPECT_NE(message.find("got 3 at element 1"), std::string::npos) << message;
+}
+
+TEST_F(EvaluatorTest, operations_without_a_meaning_are_errors) {
+  func::FuncOp main = parse(R"mlir(
+    func.func private @other(tensor<1xf32>) -> tensor<1xf32>
+    func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {
+      %y = call @other(%x) : (tensor<1xf32>) -> tensor<1xf32>
+      return %y : tensor<1xf32>
+    })mlir");
+  EXPECT_TRUE(failed(evaluator.run(main, {floats({1}, {1})})));
+  EXPECT_NE(message.find("has no reference evaluation"), std::string::npos);
+}
+
+TEST_F(EvaluatorTest, nan_propagates_through_masks_only_where_it_is_kept) {
+  func::FuncOp main = parse(R"mlir(
+    func.func @main(%q: tensor<1x2x1xf32>, %k: tensor<1x2x1xf32>,
+                    %v: tensor<1x2x1xf32>) -> tensor<1x2x1xf32> {
+      %y = hova.attention softmax %q, %k, %v {heads = 1 : i64, causal = 1 : i64}
+          : (tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>)
+         -> tensor<1x2x1xf32>
+      return %y : tensor<1x2x1xf32>
+    })mlir");
+  HostTensor q = floats({1, 2, 1}, {1, 1}), v = floats({1, 2, 1}, {3, 4});
+  HostTensor k = floats({1, 2, 1}, {1, std::nanf("")});
+  HostTensor y = run(main, {q, k, v});
+  EXPECT_EQ(y.at(0), 3.0);
+  EXPECT_TRUE(std::isnan(y.at(1)));
+}
+
+} // namespace

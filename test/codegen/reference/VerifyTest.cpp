@@ -1,0 +1,148 @@
+//===- VerifyTest.cpp - Verification finds planted mistakes ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The compiled programs are written by hand (Inputs/Program.c), each with one
+// mistake or none; verification must accept and reject the right ones and name
+// the layer.
+
+#include "codegen/reference/Verify.h"
+#include "dialect/DenseOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace hova;
+
+namespace {
+
+constexpr const char *kProgram = R"mlir(
+  func.func @imported(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
+    %one = arith.constant dense<1.0> : tensor<5xf32>
+    %r = hova.activation relu %x : tensor<3x5xf32>
+    %s = hova.scale %r {factor = 2.0 : f64} : tensor<3x5xf32>
+    %y = hova.add %s, %one : tensor<3x5xf32>, tensor<5xf32>
+    return %y : tensor<3x5xf32>
+  }
+  func.func @kernels(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
+    %h = hova.kernel "first" (%x) {
+    ^bb0(%a: tensor<3x5xf32>):
+      %r = hova.activation relu %a : tensor<3x5xf32> loc("layer.0.relu")
+      hova.yield %r : tensor<3x5xf32>
+    } : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    %y = hova.kernel "second" (%h) {
+    ^bb0(%a: tensor<3x5xf32>):
+      %one = arith.constant dense<1.0> : tensor<5xf32>
+      %s = hova.scale %a {factor = FACTOR : f64} : tensor<3x5xf32>
+      %t = hova.add %s, %one : tensor<3x5xf32>, tensor<5xf32> loc("layer.1.sum")
+      hova.yield %t : tensor<3x5xf32>
+    } : (tensor<3x5xf32>) -> tensor<3x5xf32>
+    return %y : tensor<3x5xf32>
+  })mlir";
+
+class VerifyTest : public testing::Test {
+protected:
+  VerifyTest() {
+    context.loadDialect<HovaDialect, func::FuncDialect, arith::ArithDialect>();
+  }
+
+  /// Verifies the program with a mistake against kernels that scale by
+  /// `factor`.
+  bool verify(int mistake, int64_t cases = 3, llvm::StringRef factor = "2.0") {
+    std::string text = kProgram;
+    text.replace(text.find("FACTOR"), 6, factor.str());
+    module = parseSourceString<ModuleOp>(text, &context);
+    VerifiedProgram reference{module->lookupSymbol<func::FuncOp>("imported"),
+                              module->lookupSymbol<func::FuncOp>("kernels"),
+                              nullptr, nullptr};
+    auto compiled = CompiledProgram::load(HOVA_TEST_PROGRAMS "/libby_hand_" +
+                                              std::to_string(mistake) + ".so",
+                                          "by_hand");
+    if (!compiled) {
+      ADD_FAILURE() << llvm::toString(compiled.takeError());
+      return false;
+    }
+    VerifyOptions options;
+    options.cases = cases;
+    llvm::raw_string_ostream os(report);
+    auto result = verifyProgram(reference, *compiled, options, os);
+    EXPECT_TRUE(static_cast<bool>(result));
+    return *result;
+  }
+
+  bool reports(llvm::StringRef line) const {
+    return llvm::StringRef(report).contains(line);
+  }
+
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  std::string report;
+};
+
+TEST_F(VerifyTest, accepts_a_right_program) {
+  EXPECT_TRUE(verify(0)) << report;
+  EXPECT_TRUE(reports("worst of 1 values between kernels")) << report;
+  EXPECT_TRUE(reports("verified: 3 cases")) << report;
+}
+
+TEST_F(VerifyTest, names_the_layer_where_a_difference_enters) {
+  EXPECT_FALSE(verify(1));
+  EXPECT_TRUE(reports("differs: layer.0.relu\n")) << report;
+  EXPECT_TRUE(reports("[1, 2]")) << report;
+}
+
+TEST_F(VerifyTest, finds_a_nan_that_only_edge_inputs_show) {
+  EXPECT_TRUE(verify(2, /*cases=*/1)) << report;
+  report.clear();
+  EXPECT_FALSE(verify(2));
+  EXPECT_TRUE(reports("differs: output y\n")) << report;
+  EXPECT_TRUE(reports("NaN or infinite on one side only")) << report;
+}
+
+TEST_F(VerifyTest, finds_a_result_that_depends_on_the_threads) {
+  EXPECT_FALSE(verify(3));
+  EXPECT_TRUE(reports("differs: 2 threads, y\n")) << report;
+}
+
+TEST_F(VerifyTest, accepts_what_rounding_explains) {
+  EXPECT_TRUE(verify(4)) << report;
+}
+
+TEST_F(VerifyTest, finds_kernels_that_mean_something_else) {
+  EXPECT_FALSE(verify(0, 3, "2.001"));
+  EXPECT_TRUE(reports("differs: kernels of y\n")) << report;
+}
+
+TEST(CompiledProgram, says_which_function_is_missing) {
+  auto compiled =
+      CompiledProgram::load(HOVA_TEST_PROGRAMS "/libby_hand_0.so", "other");
+  ASSERT_FALSE(static_cast<bool>(compiled));
+  EXPECT_EQ(llvm::toString(compiled.takeError()),
+            "the compiled library has no function 'other_program'");
+}
+
+TEST(Inputs, differ_by_case_and_stay_in_range) {
+  int64_t dims[] = {50, 40};
+  hova_tensor_info info[] = {{"ids", HOVA_I32, 2, dims, 3, 9},
+                             {"valid", HOVA_BOOL, 2, dims, 0, 0}};
+  hova_program program = {};
+  program.num_inputs = 2;
+  program.inputs = info;
+  for (int64_t index : {0, 1, 2, 3}) {
+    auto inputs = makeInputs(program, 7, index);
+    for (int64_t i = 0; i < inputs[0].size(); ++i) {
+      int64_t id = inputs[0].as<int64_t>()[i];
+      EXPECT_TRUE(id >= 3 && id < 9) << id;
+      EXPECT_TRUE(index != 1 || id == 3 || id == 8) << id;
+      EXPECT_LE(inputs[1].as<uint8_t>()[i], 1);
+    }
+  }
+  // The edge masks hold whole rows without a key.
+  auto edges = makeInputs(program, 7, 1);
+  EXPECT_EQ(std::count(edges[1].as<uint8_t>(), edges[1].as<uint8_t>() + 40, 1),
+            0);
+  auto first = makeInputs(program, 7, 0), third = makeInputs(program, 7, 3);
+  EXPECT_NE(std::memcmp(first[0].data(), third[0].data(), 8 * 2000), 0);
+}
+
+} // namespace

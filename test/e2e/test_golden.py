@@ -1,0 +1,72 @@
+# ===- test_golden.py - The golden vectors against hova ----------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Every golden case: the evaluator to twelve digits, the compiled program in float32.
+
+The vectors in test/golden were computed by an implementation that shares no code with
+hova. `hova evaluate` must give the same float64 numbers up to the order of its sums;
+a compiled program the same within the outer bounds for users.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
+HOVA = BUILD / "bin/hova"
+VECTORS = SOURCE / "test/golden/vectors"
+CASES = sorted(path.parent.name for path in VECTORS.glob("*/model.json"))
+
+# One operator, and a chain of them.
+OPERATOR = {"rtol": 1e-4, "atol": 1e-5}
+MODEL = {"rtol": 1e-3, "atol": 1e-4}
+
+
+def run(*command):
+    result = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def inputs(case):
+    files = sorted((VECTORS / case / "inputs").glob("*.npy"))
+    return [part for file in files for part in ("--input", f"{file.stem}={file}")]
+
+
+def weights(case):
+    file = VECTORS / case / "weights.safetensors"
+    return ["--weights", file] if file.exists() else []
+
+
+def pairs(case, folder):
+    """(name, computed, expected) for every output of a case."""
+    files = sorted((VECTORS / case / "outputs").glob("*.npy"))
+    assert {file.name for file in files} == {file.name for file in folder.iterdir()}
+    return [(file.stem, np.load(folder / file.name), np.load(file)) for file in files]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_evaluator_equals_the_oracle(case, tmp_path):
+    model = VECTORS / case / "model.json"
+    out = tmp_path / "outputs"
+    run(HOVA, "evaluate", model, *weights(case), *inputs(case), "--output-dir", out)
+    for name, got, want in pairs(case, out):
+        assert got.dtype == np.float64 and got.shape == want.shape, name
+        scale = np.abs(want).max()
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_compiled_program_equals_the_oracle(case, tmp_path):
+    model, program = VECTORS / case / "model.json", tmp_path / case
+    out = tmp_path / "outputs"
+    run(HOVA, "compile", model, *weights(case), "-o", program)
+    run(program, *inputs(case), "--output-dir", out)
+    bounds = MODEL if case.startswith("tiny_") else OPERATOR
+    for name, got, want in pairs(case, out):
+        assert got.dtype == np.float32 and got.shape == want.shape, name
+        np.testing.assert_allclose(got, want, **bounds)
