@@ -38,16 +38,14 @@ bool LayerContext::addMask(const char *role, const Heads &heads,
   const Shape &given = shape(mask);
   bool isMask = std::string_view(role) == "mask";
   bool fits = type(mask).dtype == (isMask ? DType::Bool : DType::F32) &&
-              (given.size() == 2 || given.size() == 4);
-  for (size_t i = 1; fits && i <= given.size(); ++i) {
-    int64_t dimension = given[given.size() - i];
-    fits = dimension == full[4 - i] || (i > 1 && dimension == 1);
+              given.size() == full.size() && given.back() == full.back();
+  for (size_t i = 0; fits && i + 1 < full.size(); ++i) {
+    fits = given[i] == full[i] || given[i] == 1;
   }
   if (!fits) {
     shapeError(role, mask,
                std::string("expects ") + role + " of " +
-                   (isMask ? "booleans " : "numbers ") + str(full) + " or " +
-                   str({full[2], full[3]}) +
+                   (isMask ? "booleans " : "numbers ") + str(full) +
                    " (all axes but the last may be 1), got " +
                    type(mask).str(),
                {heads.query, heads.key});

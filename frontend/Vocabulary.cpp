@@ -73,7 +73,8 @@ Roles maskRoles() {
       {"key_valid", false, false,
        "[batch, Nk] booleans; false keys are never attended to"},
       {"mask", false, false,
-       "booleans, true = attend; [Nq, Nk] or [batch, heads, Nq, Nk]"},
+       "booleans, true = attend; [batch, heads, Nq, Nk], where all axes but "
+       "the last may be 1"},
       {"score_bias", false, false,
        "numbers added to the scores, shaped as mask"},
   };

@@ -158,7 +158,7 @@ def cases():
     yield masked_attention("padding_causal", ["key_valid"], queries=9, causal=True)
     yield masked_attention("boolean_mask", ["mask"])
     yield masked_attention("boolean_mask_uniform", ["mask"], empty_row="uniform")
-    yield masked_attention("boolean_mask_shared", ["mask"], shape=(5, 9))
+    yield masked_attention("boolean_mask_shared", ["mask"], shape=(1, 1, 5, 9))
     yield masked_attention("score_bias", ["score_bias"])
     yield masked_attention("score_bias_of_heads", ["score_bias"],
                            shape=(1, 2, 5, 9))

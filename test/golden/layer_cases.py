@@ -165,4 +165,4 @@ def cases():
                pool="after_attention", activation="gelu_tanh")
     yield omni("omni_flattened", 3, 1, 7, 12, 2, 20, causal="flattened", bias=False)
     yield omni("omni_block", 2, 2, 7, 12, 2, 20, causal="block",
-               pool="after_attention", output_bias=False)
+               pool="after_attention")

@@ -155,12 +155,12 @@ class Net:
                         scale=query_width**-0.5),
             self.weight(path + ".key", heads, key_width, hidden,
                         scale=key_width**-0.5),
-            self.weight(path + ".vector", heads, hidden),
+            self.weight(path + ".vector", heads * hidden).reshape(heads, hidden),
         )
 
     def omni_attention(
         self, path, states, heads, hidden, activation="relu", eps=1e-6,
-        pool="after_block", causal="none", bias=True, output_bias=None,
+        pool="after_block", causal="none", bias=True,
     ):
         """OmniNet, Eq. 3-5, pre-norm, without the residual around the layer."""
         count = len(states)
@@ -168,7 +168,7 @@ class Net:
         keep = oracle.omni_keep(states[0].shape[1], count, causal)
         a = z + self.multi_head_attention(
             path, self.layer_norm(path + ".norm1", z, eps), heads, bias=bias,
-            output_bias=output_bias, mask=keep,
+            mask=keep,
         )
         if pool == "after_attention":
             a = oracle.max_pool(a, count)

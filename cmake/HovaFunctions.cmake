@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# The only place where CMake functions live.
+
+set(HOVA_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter)
+
+# Flags of every C++ target that sees LLVM: its headers are system headers, its RTTI and exception settings ours.
+add_library(hova_llvm INTERFACE)
+target_include_directories(hova_llvm SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+target_include_directories(hova_llvm INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+separate_arguments(HOVA_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+target_compile_definitions(hova_llvm INTERFACE ${HOVA_LLVM_DEFINITIONS})
+target_compile_options(hova_llvm INTERFACE -fno-exceptions -fvisibility-inlines-hidden ${HOVA_WARNINGS})
+
+# One precompiled header serves every library: MLIR's headers dominate compile time otherwise.
+add_library(hova_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/Precompiled.cpp)
+target_link_libraries(hova_pch PUBLIC hova_llvm)
+target_precompile_headers(hova_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/Precompiled.h)
+target_compile_options(hova_pch PRIVATE -fpch-instantiate-templates)
+
+# hova_add_library(NAME SOURCES... [DEPENDS generated targets...])
+# One room's (or folder's) objects; libhova.so is made of all of them.
+function(hova_add_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} OBJECT ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC hova_llvm PRIVATE ${ARG_LINK})
+  target_precompile_headers(${name} REUSE_FROM hova_pch)
+  target_compile_options(${name} PRIVATE -fpch-instantiate-templates)
+  # Generated headers of the dialect are needed by everything that includes its operations.
+  add_dependencies(${name} hova_dialect_headers ${ARG_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY HOVA_LIBRARIES ${name})
+endfunction()
+
+# hova_add_tablegen(TD GENERATOR-FLAG OUTPUT [more FLAG OUTPUT pairs])
+# Runs mlir-tblgen and adds each output to the list HOVA_TABLEGEN_OUTPUTS of the caller.
+function(hova_add_tablegen td)
+  set(outputs ${HOVA_TABLEGEN_OUTPUTS})
+  set(pairs ${ARGN})
+  while(pairs)
+    list(POP_FRONT pairs flag output)
+    set(path ${CMAKE_CURRENT_BINARY_DIR}/${output})
+    add_custom_command(OUTPUT ${path}
+      COMMAND ${MLIR_TABLEGEN_EXE} ${flag} -I ${PROJECT_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS}
+              ${CMAKE_CURRENT_SOURCE_DIR}/${td} -o ${path} -d ${path}.d
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${td} DEPFILE ${path}.d VERBATIM)
+    list(APPEND outputs ${path})
+  endwhile()
+  set(HOVA_TABLEGEN_OUTPUTS ${outputs} PARENT_SCOPE)
+endfunction()
+
+# hova_add_tool(NAME SOURCES...): an executable over libhova.so.
+function(hova_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE hova_llvm hova MLIR LLVM ${ARG_LINK})
+  target_precompile_headers(${name} REUSE_FROM hova_pch)
+  target_compile_options(${name} PRIVATE -fpch-instantiate-templates)
+  add_dependencies(${name} hova_dialect_headers)
+endfunction()

@@ -1,0 +1,279 @@
+//===- AttentionOps.cpp - Verifiers and costs of attention ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/AttentionOps.h"
+#include "dialect/Shapes.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace hova;
+
+static constexpr int64_t kDynamic = ShapedType::kDynamic;
+
+static bool divides(int64_t divisor, int64_t dim) {
+  return dim == kDynamic || dim % divisor == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionOp
+//===----------------------------------------------------------------------===//
+
+/// Whether `shape` broadcasts to `full`; the last dimension must be present.
+static bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> full) {
+  return shape.size() == full.size() && agree(shape.back(), full.back()) &&
+         llvm::all_of(llvm::zip(shape, full), [](auto pair) {
+           auto [a, b] = pair;
+           return a == 1 || agree(a, b);
+         });
+}
+
+LogicalResult AttentionOp::verify() {
+  ArrayRef<int64_t> q = shapeOf(getQuery()), k = shapeOf(getKey()),
+                    v = shapeOf(getValue());
+  int64_t heads = getHeads();
+  if (q.size() != 3 || k.size() != 3 || v.size() != 3 || !agree(q[0], k[0]) ||
+      !agree(k[0], v[0]) || !agree(k[1], v[1])) { // C1
+    return emitOpError("expects query [batch, q_len, width], key and value "
+                       "[batch, kv_len, width], got ")
+           << shapeText(q) << ", " << shapeText(k) << " and " << shapeText(v);
+  }
+  if (!divides(heads, q[2]) || !divides(heads, k[2]) ||
+      !divides(heads, v[2])) { // C2
+    return emitOpError("expects widths divisible by ")
+           << heads << " heads, got " << q[2] << ", " << k[2] << " and "
+           << v[2];
+  }
+  if (!agree(q[2], k[2])) { // C3
+    return emitOpError("expects query and key to share their width, got ")
+           << q[2] << " and " << k[2];
+  }
+  SmallVector<int64_t> expected{q[0], q[1], v[2]};
+  if (!agree(shapeOf(getResult()), expected)) { // C4
+    return emitOpError("expects a result of shape ")
+           << shapeText(expected) << ", got "
+           << shapeText(shapeOf(getResult()));
+  }
+  bool additive = getKind() == AttentionKind::additive;
+  if (additive != static_cast<bool>(getScoreVector()) ||
+      (additive && !agree(shapeOf(getScoreVector()), {q[2]}))) { // C5
+    return emitOpError("expects score_vector exactly for additive attention, "
+                       "with one element per column of the query");
+  }
+  SmallVector<int64_t> scores{q[0], heads, q[1], k[1]};
+  for (Value operand : {Value(getScoreBias()), Value(getMask())}) {
+    if (operand && !broadcasts(shapeOf(operand), scores)) { // C6
+      return emitOpError("expects score_bias and mask to broadcast to ")
+             << shapeText(scores) << ", got " << shapeText(shapeOf(operand));
+    }
+  }
+  if (getKeyValid() && !agree(shapeOf(getKeyValid()), {k[0], k[1]})) { // C7
+    return emitOpError("expects key_valid of shape ")
+           << shapeText({k[0], k[1]}) << ", got "
+           << shapeText(shapeOf(getKeyValid()));
+  }
+  if (getCausal() && *getCausal() <= 0) { // C8
+    return emitOpError("expects causal to be positive, got ") << *getCausal();
+  }
+  double scale = getScale().convertToDouble();
+  if (!std::isfinite(scale) || (additive && scale != 1)) { // C9
+    return emitOpError("expects a finite scale, 1 for additive attention, got ")
+           << scale;
+  }
+  return success();
+}
+
+int64_t AttentionOp::getAttentionMacs() {
+  ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
+  return staticSize(q.take_front(2)) * staticSize({v[1]}) *
+         (staticSize({q[2]}) + staticSize({v[2]}));
+}
+
+//===----------------------------------------------------------------------===//
+// Horizontal attention
+//===----------------------------------------------------------------------===//
+
+LogicalResult HeadReweightOp::verify() {
+  ArrayRef<int64_t> h = shapeOf(getHeadsIn()), x = shapeOf(getX());
+  int64_t heads = getHeads();
+  if (h.size() != 3 || x.size() != 3 || !divides(heads, h[2]) ||
+      !agree(h.take_front(2), x.take_front(2))) { // C1
+    return emitOpError("expects heads_in and x [batch, tokens, width] with ")
+           << heads << " heads dividing the first's width, got "
+           << shapeText(h) << " and " << shapeText(x);
+  }
+  int64_t width = h[2] == kDynamic ? kDynamic : h[2] / heads;
+  if (!agree(shapeOf(getHeadWeight()), {width, width})) { // C2
+    return emitOpError("expects head_weight of shape ")
+           << shapeText({width, width}) << ", got "
+           << shapeText(shapeOf(getHeadWeight()));
+  }
+  if (!agree(shapeOf(getInputWeight()), {x[2], width})) { // C3
+    return emitOpError("expects input_weight of shape ")
+           << shapeText({x[2], width}) << ", got "
+           << shapeText(shapeOf(getInputWeight()));
+  }
+  if (!agree(shapeOf(getScoreWeight()), {width}) ||
+      (getScoreBias() && !agree(shapeOf(getScoreBias()), {1}))) { // C4
+    return emitOpError("expects score_weight of shape ")
+           << shapeText({width}) << " and score_bias of shape 1";
+  }
+  return success();
+}
+
+int64_t HeadReweightOp::getLinearMacs() {
+  ArrayRef<int64_t> h = shapeOf(getHeadsIn()), x = shapeOf(getX());
+  int64_t width = staticSize({h[2]}) / getHeads();
+  return staticSize(h.take_front(2)) *
+         (getHeads() * width * width + staticSize({x[2]}) * width +
+          getHeads() * width);
+}
+
+bool HeadReweightOp::isRowAligned(unsigned index) { return index < 2; }
+
+LogicalResult HeadLogitsOp::verify() {
+  ArrayRef<int64_t> h = shapeOf(getHeadsIn()), s = shapeOf(getShift());
+  ArrayRef<int64_t> weight = shapeOf(getHeadWeight());
+  int64_t heads = getHeads();
+  if (h.size() != 3 || s.size() != 3 || weight.size() != 2 ||
+      !agree(h.take_front(2), s.take_front(2)) || !divides(heads, h[2]) ||
+      !agree(weight, {h[2] == kDynamic ? kDynamic : h[2] / heads, s[2]}) ||
+      !agree(shapeOf(getScoreWeight()), {s[2]})) { // C1
+    return emitOpError("expects heads_in [batch, tokens, heads*head_dim], shift "
+                       "[batch, tokens, hidden], head_weight [head_dim, "
+                       "hidden] and score_weight [hidden], got ")
+           << shapeText(h) << ", " << shapeText(s) << ", " << shapeText(weight)
+           << " and " << shapeText(shapeOf(getScoreWeight()));
+  }
+  if (!agree(shapeOf(getResult()), {h[0], h[1], heads})) { // C2
+    return emitOpError("expects a result of shape ")
+           << shapeText({h[0], h[1], heads}) << ", got "
+           << shapeText(shapeOf(getResult()));
+  }
+  return success();
+}
+
+int64_t HeadLogitsOp::getLinearMacs() {
+  int64_t rows = staticSize(shapeOf(getHeadsIn()).take_front(2));
+  ArrayRef<int64_t> weight = shapeOf(getHeadWeight());
+  return rows * getHeads() * (staticSize(weight) + staticSize({weight[1]}));
+}
+
+bool HeadLogitsOp::isRowAligned(unsigned index) { return index < 2; }
+
+LogicalResult ScaleHeadsOp::verify() {
+  ArrayRef<int64_t> h = shapeOf(getHeadsIn()), b = shapeOf(getLogits());
+  if (h.size() != 3 || b.size() != 3 ||
+      !agree(h.take_front(2), b.take_front(2)) ||
+      (b[2] != kDynamic && (b[2] == 0 || !divides(b[2], h[2])))) { // C1
+    return emitOpError("expects heads_in [batch, tokens, heads*head_dim] and "
+                       "logits [batch, tokens, heads], got ")
+           << shapeText(h) << " and " << shapeText(b);
+  }
+  return success();
+}
+
+bool ScaleHeadsOp::isRowAligned(unsigned) { return true; }
+
+//===----------------------------------------------------------------------===//
+// Vertical attention
+//===----------------------------------------------------------------------===//
+
+LogicalResult ChannelGateOp::verify() {
+  ArrayRef<int64_t> y = shapeOf(getY()), x = shapeOf(getX());
+  if (y.size() != 3 || x.size() != 3 ||
+      !agree(y.take_front(2), x.take_front(2))) { // C1
+    return emitOpError("expects y and x to share [batch, tokens], got ")
+           << shapeText(y) << " and " << shapeText(x);
+  }
+  ArrayRef<int64_t> gate = shapeOf(getGateWeight());
+  int64_t hidden = gate.empty() ? kDynamic : gate[0];
+  if (!agree(shapeOf(getInputWeight()), {x[2], hidden}) ||
+      !agree(shapeOf(getOutputWeight()), {y[2], hidden})) { // C2
+    return emitOpError("expects input_weight ")
+           << shapeText({x[2], hidden}) << " and output_weight "
+           << shapeText({y[2], hidden}) << ", got "
+           << shapeText(shapeOf(getInputWeight())) << " and "
+           << shapeText(shapeOf(getOutputWeight()));
+  }
+  if (!agree(gate, {hidden, y[2]}) ||
+      (getGateBias() && !agree(shapeOf(getGateBias()), {y[2]}))) { // C3
+    return emitOpError("expects gate_weight ")
+           << shapeText({hidden, y[2]}) << " and a gate_bias of the width of y, "
+           << "got " << shapeText(gate);
+  }
+  return success();
+}
+
+int64_t ChannelGateOp::getLinearMacs() {
+  ArrayRef<int64_t> y = shapeOf(getY());
+  return staticSize(y.take_front(2)) *
+         (staticSize(shapeOf(getInputWeight())) +
+          staticSize(shapeOf(getOutputWeight())) +
+          staticSize(shapeOf(getGateWeight())));
+}
+
+bool ChannelGateOp::isRowAligned(unsigned index) { return index < 2; }
+
+//===----------------------------------------------------------------------===//
+// OmniAttentionOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult OmniAttentionOp::verify() {
+  ArrayRef<int64_t> state =
+      getStates().empty() ? ArrayRef<int64_t>() : shapeOf(getStates()[0]);
+  if (state.size() != 3 || llvm::any_of(getStates(), [&](Value other) {
+        return !agree(shapeOf(other), state);
+      })) { // C1
+    return emitOpError("expects states [batch, tokens, width] of one shape");
+  }
+  size_t count = getAttentionBias() ? 16 : 12;
+  if (getWeights().size() != count) { // C2
+    return emitOpError("expects ")
+           << count << " weights, got " << getWeights().size();
+  }
+  auto weight = [&](int index) { return shapeOf(getWeights()[index]); };
+  int64_t width = state[2];
+  int64_t inner = weight(2).size() == 2 ? weight(2)[1] : kDynamic;
+  int64_t hidden = weight(8).size() == 2 ? weight(8)[1] : kDynamic;
+  SmallVector<SmallVector<int64_t>> expected = {
+      {width},        {width}, {width, inner}, {width, inner},
+      {width, inner}, {inner, width}, {width}, {width},
+      {width, hidden}, {hidden}, {hidden, width}, {width},
+      {inner},        {inner}, {inner},        {width}};
+  for (size_t i = 0; i < count; ++i) {
+    if (!agree(weight(i), expected[i])) { // C2
+      return emitOpError("expects weight ")
+             << i << " of shape " << shapeText(expected[i]) << ", got "
+             << shapeText(weight(i));
+    }
+  }
+  if (!divides(getHeads(), inner)) { // C3
+    return emitOpError("expects an attention width divisible by ")
+           << getHeads() << " heads, got " << inner;
+  }
+  if (!agree(shapeOf(getResult()), state)) { // C4
+    return emitOpError("expects a result of shape ")
+           << shapeText(state) << ", got " << shapeText(shapeOf(getResult()));
+  }
+  return success();
+}
+
+int64_t OmniAttentionOp::getLinearMacs() {
+  ArrayRef<int64_t> state = shapeOf(getStates()[0]);
+  int64_t tokens = staticSize(state.take_front(2));
+  int64_t all = tokens * getStates().size();
+  int64_t projection = staticSize(shapeOf(getWeights()[2]));
+  int64_t feedForward = 2 * staticSize(shapeOf(getWeights()[8]));
+  return all * 4 * projection +
+         (getPool() == OmniPool::after_block ? all : tokens) * feedForward;
+}
+
+int64_t OmniAttentionOp::getAttentionMacs() {
+  ArrayRef<int64_t> state = shapeOf(getStates()[0]);
+  int64_t all = staticSize({state[1]}) * getStates().size();
+  return staticSize({state[0]}) * all * all * 2 *
+         staticSize({shapeOf(getWeights()[2])[1]});
+}
+
+#define GET_OP_CLASSES
+#include "dialect/AttentionOps.cpp.inc"

@@ -1,0 +1,12 @@
+//===- AttentionOps.h - Attention, reweighting and omni attention
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_DIALECT_ATTENTIONOPS_H
+#define HOVA_DIALECT_ATTENTIONOPS_H
+
+#include "dialect/HovaDialect.h"
+
+#define GET_OP_CLASSES
+#include "dialect/AttentionOps.h.inc"
+
+#endif // HOVA_DIALECT_ATTENTIONOPS_H

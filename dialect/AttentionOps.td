@@ -1,0 +1,301 @@
+//===- AttentionOps.td - Attention, reweighting and omni attention --------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_DIALECT_ATTENTIONOPS
+#define HOVA_DIALECT_ATTENTIONOPS
+
+include "dialect/HovaDialect.td"
+include "dialect/Interfaces.td"
+
+def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "multi-head attention pooling on projected queries, keys, values";
+  let description = [{
+    Per batch entry and head m, with head m owning columns
+    `m*head_dim .. (m+1)*head_dim - 1` of each operand:
+
+    softmax (Vaswani et al., Eq. 1): `S = scale * Q K^T + score_bias`,
+    `P = softmax over kept keys of S`, `O = P V`.
+    additive (Bahdanau et al., appendix A.1.2):
+    `S_ij = score_vector . tanh(q_i + k_j) + score_bias`, no scale.
+
+    Operands: query `[batch, q_len, heads*key_width]`, key `[batch, kv_len,
+    heads*key_width]`, value `[batch, kv_len, heads*value_width]`; optional
+    `score_vector [heads*key_width]` (additive only), `score_bias` additive
+    scores `[batch|1, heads|1, q_len|1, kv_len]` whose `-inf` entries mask,
+    `mask` of the same shape rule (true keeps), `key_valid [batch, kv_len]`.
+    Result `[batch, q_len, heads*value_width]`.
+
+    Order: scale, bias, masks, softmax; scores and softmax are f32 at least.
+    `causal = G` keeps key k for query q iff
+    `floor(k/G) <= floor((q + kv_len - q_len)/G)`: G = 1 is the bottom-right
+    aligned causal mask, G > 1 lets groups of G tokens see all of themselves.
+    Masks combine by logical and. A row without kept keys yields 0
+    (`empty_row = zero`) or the mean of all values (`uniform`).
+
+    - C1: query, key and value have three dimensions and share batch; key and
+      value share kv_len.
+    - C2: heads divides the width of query, key and value.
+    - C3: query and key share their width.
+    - C4: the result is [batch, q_len, value width].
+    - C5: score_vector is given exactly for additive attention, with the width
+      of the query.
+    - C6: score_bias and mask broadcast to [batch, heads, q_len, kv_len].
+    - C7: key_valid is [batch, kv_len].
+    - C8: causal is positive.
+    - C9: scale is finite, and 1 for additive attention.
+
+    ```mlir
+    func.func @attend(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>,
+                      %v: tensor<1x7x96xf32>, %valid: tensor<1x7xi1>)
+        -> tensor<1x9x96xf32> {
+      %o = hova.attention softmax %q, %k, %v key_valid(%valid)
+          {heads = 4 : i64, scale = 0.25 : f64}
+          : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>,
+             tensor<1x7xi1>) -> tensor<1x9x96xf32>
+      return %o : tensor<1x9x96xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_AttentionKind:$kind,
+      Hova_Tensor:$query, Hova_Tensor:$key, Hova_Tensor:$value,
+      Optional<Hova_Tensor>:$score_vector, Optional<Hova_Tensor>:$score_bias,
+      Optional<Hova_Mask>:$mask, Optional<Hova_Mask>:$key_valid,
+      ConfinedAttr<I64Attr, [IntPositive]>:$heads,
+      DefaultValuedAttr<F64Attr, "1.0">:$scale,
+      OptionalAttr<I64Attr>:$causal,
+      DefaultValuedAttr<Hova_EmptyRow, "::hova::EmptyRow::zero">:$empty_row);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    $kind $query `,` $key `,` $value
+    oilist(`score_vector` `(` $score_vector `)` | `score_bias` `(` $score_bias `)`
+         | `mask` `(` $mask `)` | `key_valid` `(` $key_valid `)`)
+    attr-dict `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_HeadReweightOp : Hova_Op<"head_reweight", [Pure,
+    AllTypesMatch<["heads_in", "result"]>,
+    DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
+    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_DecomposeOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "horizontal attention: a softmax over heads per token";
+  let description = [{
+    Yu and Zhang, Horizontal and Vertical Attention in Transformers, Eq. 5-6:
+    `A_m = relu(H_m W_A1 + X W_A2)`, `B_m = A_m W_B + b_B`,
+    `alpha = softmax over m of B`, result `alpha_m H_m` per head m. All weights
+    are shared by the heads; the softmax runs over heads for every token alone.
+    b_B shifts all scores of a token equally and so never changes the result.
+
+    Operands: `heads_in [batch, tokens, heads*head_dim]` (before the output
+    projection), `x [batch, tokens, width]` (input of the query projection),
+    `head_weight [head_dim, head_dim]` (W_A1), `input_weight [width, head_dim]`
+    (W_A2), `score_weight [head_dim]` (W_B), optional `score_bias [1]` (b_B).
+
+    - C1: heads divides the width of heads_in; x agrees with it in batch and
+      tokens.
+    - C2: head_weight is [head_dim, head_dim].
+    - C3: input_weight is [width of x, head_dim].
+    - C4: score_weight is [head_dim], score_bias [1].
+
+    ```mlir
+    func.func @hor(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
+                   %a1: tensor<16x16xf32>, %a2: tensor<32x16xf32>,
+                   %b: tensor<16xf32>) -> tensor<1x9x64xf32> {
+      %y = hova.head_reweight %h, %x, %a1, %a2, %b {heads = 4 : i64}
+          : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>,
+             tensor<32x16xf32>, tensor<16xf32>) -> tensor<1x9x64xf32>
+      return %y : tensor<1x9x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$heads_in, Hova_Tensor:$x,
+      Hova_Tensor:$head_weight, Hova_Tensor:$input_weight,
+      Hova_Tensor:$score_weight, Optional<Hova_Tensor>:$score_bias,
+      ConfinedAttr<I64Attr, [IntPositive]>:$heads);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    $heads_in `,` $x `,` $head_weight `,` $input_weight `,` $score_weight
+    (`score_bias` `(` $score_bias^ `)`)? attr-dict
+    `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_HeadLogitsOp : Hova_Op<"head_logits", [Pure,
+    DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
+    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "one score per token and head from the heads' outputs";
+  let description = [{
+    `B[t, m] = relu(H_m[t] head_weight + shift[t]) . score_weight`, the scores of
+    horizontal attention with `shift = X W_A2` computed before.
+
+    Operands: `heads_in [batch, tokens, heads*head_dim]`, `shift [batch, tokens,
+    hidden]`, `head_weight [head_dim, hidden]`, `score_weight [hidden]`; result
+    `[batch, tokens, heads]`.
+
+    - C1: heads divides the width of heads_in, head_weight is
+      [head_dim, hidden], shift ends in hidden, score_weight is [hidden].
+    - C2: the result is [batch, tokens, heads].
+
+    ```mlir
+    func.func @logits(%h: tensor<1x9x64xf32>, %s: tensor<1x9x16xf32>,
+                      %a: tensor<16x16xf32>, %b: tensor<16xf32>)
+        -> tensor<1x9x4xf32> {
+      %y = hova.head_logits %h, %s, %a, %b {heads = 4 : i64}
+          : (tensor<1x9x64xf32>, tensor<1x9x16xf32>, tensor<16x16xf32>,
+             tensor<16xf32>) -> tensor<1x9x4xf32>
+      return %y : tensor<1x9x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$heads_in, Hova_Tensor:$shift,
+      Hova_Tensor:$head_weight, Hova_Tensor:$score_weight,
+      ConfinedAttr<I64Attr, [IntPositive]>:$heads);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    $heads_in `,` $shift `,` $head_weight `,` $score_weight attr-dict
+    `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_ScaleHeadsOp : Hova_Op<"scale_heads", [Pure,
+    AllTypesMatch<["heads_in", "result"]>,
+    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "heads scaled by a softmax of their logits";
+  let description = [{
+    `alpha = softmax(logits[t, :])`, `y[t, head m] = alpha_m * heads_in[t, head m]`.
+
+    Operands: `heads_in [batch, tokens, heads*head_dim]`, `logits [batch,
+    tokens, heads]`.
+
+    - C1: the last dimension of logits divides that of heads_in, and the others
+      agree.
+
+    ```mlir
+    func.func @scale(%h: tensor<1x9x64xf32>, %b: tensor<1x9x4xf32>)
+        -> tensor<1x9x64xf32> {
+      %y = hova.scale_heads %h, %b : tensor<1x9x64xf32>, tensor<1x9x4xf32>
+      return %y : tensor<1x9x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$heads_in, Hova_Tensor:$logits);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat =
+      "$heads_in `,` $logits attr-dict `:` type($heads_in) `,` type($logits)";
+  let hasVerifier = 1;
+}
+
+def Hova_ChannelGateOp : Hova_Op<"channel_gate", [Pure,
+    AllTypesMatch<["y", "result"]>,
+    DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
+    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_DecomposeOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "vertical attention: a sigmoid gate per token and channel";
+  let description = [{
+    Yu and Zhang, Eq. 7-8: `U = relu(X W_U1 + Y W_U2)`,
+    `beta = sigmoid(U W_U + b_U)`, result `beta * Y`.
+
+    Operands: `y [batch, tokens, width]` (output of the output projection),
+    `x [batch, tokens, x_width]` (input of the query projection), `input_weight
+    [x_width, hidden]` (W_U1), `output_weight [width, hidden]` (W_U2),
+    `gate_weight [hidden, width]` (W_U), optional `gate_bias [width]` (b_U).
+
+    - C1: x agrees with y in batch and tokens.
+    - C2: input_weight is [x_width, hidden], output_weight [width, hidden].
+    - C3: gate_weight is [hidden, width], gate_bias [width].
+
+    ```mlir
+    func.func @ver(%y: tensor<1x9x32xf32>, %x: tensor<1x9x32xf32>,
+                   %u1: tensor<32x8xf32>, %u2: tensor<32x8xf32>,
+                   %u: tensor<8x32xf32>, %b: tensor<32xf32>)
+        -> tensor<1x9x32xf32> {
+      %r = hova.channel_gate %y, %x, %u1, %u2, %u gate_bias(%b)
+          : (tensor<1x9x32xf32>, tensor<1x9x32xf32>, tensor<32x8xf32>,
+             tensor<32x8xf32>, tensor<8x32xf32>, tensor<32xf32>)
+         -> tensor<1x9x32xf32>
+      return %r : tensor<1x9x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$y, Hova_Tensor:$x,
+      Hova_Tensor:$input_weight, Hova_Tensor:$output_weight,
+      Hova_Tensor:$gate_weight, Optional<Hova_Tensor>:$gate_bias);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    $y `,` $x `,` $input_weight `,` $output_weight `,` $gate_weight
+    (`gate_bias` `(` $gate_bias^ `)`)? attr-dict
+    `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_OmniAttentionOp : Hova_Op<"omni_attention", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Hova_CostOpInterface,
+                              ["getLinearMacs", "getAttentionMacs"]>,
+    DeclareOpInterfaceMethods<Hova_DecomposeOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "attention over all tokens of several layers, pooled over layers";
+  let description = [{
+    Tay et al., OmniNet, Eq. 3-5, with full softmax attention: the K states are
+    interleaved (`hova.index_sort`) to `Z [batch, K*tokens, width]`; then, with
+    `norm = pre_ln`, `a = Z + MHA(LN1(Z))` and `O = a + FFN(LN2(a))`; with
+    `norm = res_post`, `a = Z + LN1(MHA(Z))` and `O = a + LN2(FFN(a))`. The result is
+    the per-channel maximum over the K rows of each token: of O
+    (`pool = after_block`), or of a, and then the feed-forward runs on `tokens`
+    rows (`after_attention`). The residual around the whole layer is not part
+    of the operation. `causal = flattened` is a lower triangle on the K*tokens
+    order, `block` lets a token see all its own layers.
+
+    Operands: `states` K tensors `[batch, tokens, width]`; `weights`, in this
+    order: norm1 gain and bias `[width]`; query, key, value `[width, attention_width]`;
+    output `[attention_width, width]`; norm2 gain and bias `[width]`; hidden
+    weight `[width, hidden]` and bias `[hidden]`; final weight `[hidden, width]`
+    and bias `[width]`. With `attention_bias`, the biases of query, key, value
+    and output follow.
+
+    - C1: there is at least one state, and all are [batch, tokens, width].
+    - C2: there are 12 weights, 16 with attention_bias, of the shapes above.
+    - C3: heads divides attention_width.
+    - C4: the result has the type of a state.
+
+    ```mlir
+    func.func @omni(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>,
+                    %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>)
+        -> tensor<1x4x8xf32> {
+      %y = hova.omni_attention states(%s, %s)
+          weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n)
+          {heads = 2 : i64, activation = #hova<activation_kind relu>,
+           pool = #hova<omni_pool after_block>, eps = 1.0e-6 : f64}
+          : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>,
+             tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>,
+             tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>,
+             tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+      return %y : tensor<1x4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Hova_Tensor>:$states,
+      Variadic<Hova_Tensor>:$weights,
+      ConfinedAttr<I64Attr, [IntPositive]>:$heads,
+      Hova_ActivationKind:$activation, Hova_OmniPool:$pool,
+      DefaultValuedAttr<Hova_OmniCausal, "::hova::OmniCausal::none">:$causal,
+      DefaultValuedAttr<Hova_NormPlacement, "::hova::NormPlacement::pre_ln">:$norm,
+      F64Attr:$eps, UnitAttr:$attention_bias);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    `states` `(` $states `)` `weights` `(` $weights `)` attr-dict
+    `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // HOVA_DIALECT_ATTENTIONOPS

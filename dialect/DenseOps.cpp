@@ -1,0 +1,154 @@
+//===- DenseOps.cpp - Linear layers, norms, element-wise operations -------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace hova;
+
+//===----------------------------------------------------------------------===//
+// LinearOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult LinearOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), weight = shapeOf(getWeight());
+  if (x.empty() || weight.size() != 2) { // C1
+    return emitOpError("expects x with a last axis and a weight matrix, got ")
+           << shapeText(x) << " and " << shapeText(weight);
+  }
+  int64_t in = weight[getTransposed() ? 1 : 0];
+  int64_t out = weight[getTransposed() ? 0 : 1];
+  if (!agree(x.back(), in)) { // C1
+    return emitOpError("expects a weight for inputs of width ")
+           << x.back() << ", got one for " << in;
+  }
+  if (getBias() && !agree(shapeOf(getBias()), {out})) { // C2
+    return emitOpError("expects a bias of shape ")
+           << out << ", got " << shapeText(shapeOf(getBias()));
+  }
+  SmallVector<int64_t> expected(x);
+  expected.back() = out;
+  if (!agree(shapeOf(getResult()), expected)) { // C3
+    return emitOpError("expects a result of shape ")
+           << shapeText(expected) << ", got "
+           << shapeText(shapeOf(getResult()));
+  }
+  return success();
+}
+
+int64_t LinearOp::getLinearMacs() {
+  return staticSize(shapeOf(getResult())) *
+         staticSize({shapeOf(getX()).back()});
+}
+
+bool LinearOp::isRowAligned(unsigned index) { return index == 0; }
+
+//===----------------------------------------------------------------------===//
+// LayerNormOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult LayerNormOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX());
+  if (x.empty() || !agree(shapeOf(getGain()), {x.back()})) { // C1
+    return emitOpError("expects gain and bias of the width of x ")
+           << shapeText(x) << ", got " << shapeText(shapeOf(getGain()));
+  }
+  if (!(getEps().convertToDouble() >= 0)) { // C2
+    return emitOpError("expects eps >= 0, got ") << getEps().convertToDouble();
+  }
+  return success();
+}
+
+bool LayerNormOp::isRowAligned(unsigned index) { return index == 0; }
+
+//===----------------------------------------------------------------------===//
+// ActivationOp
+//===----------------------------------------------------------------------===//
+
+OpFoldResult ActivationOp::fold(FoldAdaptor) {
+  // relu(relu(x)) = relu(x).
+  auto inner = getX().getDefiningOp<ActivationOp>();
+  if (getKind() == ActivationKind::relu && inner &&
+      inner.getKind() == ActivationKind::relu) {
+    return inner.getResult();
+  }
+  return {};
+}
+
+bool ActivationOp::isRowAligned(unsigned) { return true; }
+
+Value ActivationOp::emitTile(OpBuilder &builder, ValueRange tiles) {
+  return ActivationOp::create(builder, getLoc(), tiles[0].getType(), getKind(),
+                              tiles[0]);
+}
+
+//===----------------------------------------------------------------------===//
+// AddOp, MultiplyOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyBinary(Operation *op) {
+  ArrayRef<int64_t> lhs = shapeOf(op->getOperand(0));
+  ArrayRef<int64_t> rhs = shapeOf(op->getOperand(1));
+  if (rhs.size() > lhs.size() || !agree(lhs.take_back(rhs.size()), rhs)) { // C1
+    return op->emitOpError("expects the shape of rhs to end that of lhs, got ")
+           << shapeText(rhs) << " and " << shapeText(lhs);
+  }
+  return success();
+}
+
+LogicalResult AddOp::verify() { return verifyBinary(*this); }
+LogicalResult MultiplyOp::verify() { return verifyBinary(*this); }
+
+/// A right-hand side of full shape is read at the same row; a broadcast one is
+/// a table that must be complete before.
+static bool isBinaryRowAligned(Operation *op, unsigned index) {
+  return index == 0 || shapeOf(op->getOperand(1)) == shapeOf(op->getOperand(0));
+}
+bool AddOp::isRowAligned(unsigned index) {
+  return isBinaryRowAligned(*this, index);
+}
+bool MultiplyOp::isRowAligned(unsigned index) {
+  return isBinaryRowAligned(*this, index);
+}
+
+Value AddOp::emitTile(OpBuilder &builder, ValueRange tiles) {
+  return arith::AddFOp::create(builder, getLoc(), tiles[0], tiles[1]);
+}
+Value MultiplyOp::emitTile(OpBuilder &builder, ValueRange tiles) {
+  return arith::MulFOp::create(builder, getLoc(), tiles[0], tiles[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// ScaleOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScaleOp::verify() {
+  if (!std::isfinite(getFactor().convertToDouble())) { // C1
+    return emitOpError("expects a finite factor");
+  }
+  return success();
+}
+
+OpFoldResult ScaleOp::fold(FoldAdaptor) {
+  return getFactor().isExactlyValue(1.0) ? OpFoldResult(getX())
+                                         : OpFoldResult();
+}
+
+bool ScaleOp::isRowAligned(unsigned) { return true; }
+
+Value ScaleOp::emitTile(OpBuilder &builder, ValueRange tiles) {
+  auto type = cast<VectorType>(tiles[0].getType());
+  Value factor = arith::ConstantOp::create(
+      builder, getLoc(),
+      DenseElementsAttr::get(
+          type, builder.getFloatAttr(type.getElementType(),
+                                     getFactor().convertToDouble())));
+  return arith::MulFOp::create(builder, getLoc(), tiles[0], factor);
+}
+
+#define GET_OP_CLASSES
+#include "dialect/DenseOps.cpp.inc"

@@ -1,0 +1,163 @@
+//===- DenseOps.td - Linear layers, norms and element-wise operations -----===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_DIALECT_DENSEOPS
+#define HOVA_DIALECT_DENSEOPS
+
+include "dialect/HovaDialect.td"
+include "dialect/Interfaces.td"
+
+def Hova_LinearOp : Hova_Op<"linear", [Pure,
+    DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
+    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "product of every row with a weight matrix, plus a bias";
+  let description = [{
+    `y[.., j] = sum_k x[.., k] w[k, j] + b[j]`.
+
+    Operands: `x [.., in]`, `weight [in, out]`, optional `bias [out]`. With
+    `transposed` the weight is `[out, in]` (a table shared with an embedding).
+    Products of 16-bit inputs accumulate in f32.
+
+    - C1: weight is a matrix and its input dimension equals the last dimension
+      of x.
+    - C2: bias has one element per output column.
+    - C3: result has the shape of x with the last dimension replaced by out.
+
+    ```mlir
+    func.func @linear(%x: tensor<1x197x768xf32>, %w: tensor<768x3072xf32>,
+                      %b: tensor<3072xf32>) -> tensor<1x197x3072xf32> {
+      %y = hova.linear %x, %w bias(%b)
+          : tensor<1x197x768xf32>, tensor<768x3072xf32>, tensor<3072xf32>
+         -> tensor<1x197x3072xf32>
+      return %y : tensor<1x197x3072xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x, Hova_Tensor:$weight,
+                       Optional<Hova_Tensor>:$bias, UnitAttr:$transposed);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    $x `,` $weight (`bias` `(` $bias^ `)`)? attr-dict
+    `:` type($x) `,` type($weight) (`,` type($bias)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure,
+    AllTypesMatch<["x", "result"]>, AllTypesMatch<["gain", "bias"]>,
+    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "normalisation of every row to zero mean and unit variance";
+  let description = [{
+    `y = gain * (x - mean) / sqrt(variance + eps) + bias` with the mean and the
+    population variance of each row (Ba et al., Layer Normalization, Eq. 3).
+
+    Operands: `x [.., width]`, `gain [width]`, `bias [width]`. Statistics are
+    f32 at least.
+
+    - C1: gain and bias have one element per column of x.
+    - C2: eps is not negative.
+
+    ```mlir
+    func.func @norm(%x: tensor<2x9x64xf32>, %g: tensor<64xf32>,
+                    %b: tensor<64xf32>) -> tensor<2x9x64xf32> {
+      %y = hova.layer_norm %x, %g, %b {eps = 1.0e-6 : f64}
+          : tensor<2x9x64xf32>, tensor<64xf32>
+      return %y : tensor<2x9x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x, Hova_Tensor:$gain, Hova_Tensor:$bias,
+                       F64Attr:$eps);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat =
+      "$x `,` $gain `,` $bias attr-dict `:` type($x) `,` type($gain)";
+  let hasVerifier = 1;
+}
+
+def Hova_ActivationOp : Hova_Op<"activation", [Pure,
+    AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_TileOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "element-wise non-linear function";
+  let description = [{
+    relu `max(0, x)`; gelu_erf `x (1 + erf(x / sqrt 2)) / 2`; gelu_tanh
+    `x (1 + tanh(sqrt(2/pi)(x + 0.044715 x^3))) / 2`; tanh; sigmoid
+    `1 / (1 + exp(-x))`. NaN propagates.
+
+    ```mlir
+    func.func @gelu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %y = hova.activation gelu_erf %x : tensor<4x8xf32>
+      return %y : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_ActivationKind:$kind, Hova_TensorOrVector:$x);
+  let results = (outs Hova_TensorOrVector:$result);
+  let assemblyFormat = "$kind $x attr-dict `:` type($x)";
+  let hasFolder = 1;
+}
+
+class Hova_BinaryOp<string mnemonic, string name, string symbol>
+    : Hova_Op<mnemonic, [Pure, AllTypesMatch<["lhs", "result"]>,
+        DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+        DeclareOpInterfaceMethods<Hova_TileOpInterface>,
+        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = name;
+  let description = "`lhs " # symbol # [{ rhs`, element by element.
+
+    The shape of rhs equals that of lhs or its trailing dimensions (a position
+    table `[tokens, width]` added to `[batch, tokens, width]`).
+
+    - C1: the shape of rhs is a suffix of the shape of lhs.
+
+    ```mlir
+    func.func @binary(%x: tensor<2x9x64xf32>, %p: tensor<9x64xf32>)
+        -> tensor<2x9x64xf32> {
+      %y = hova.}] # mnemonic # [{ %x, %p : tensor<2x9x64xf32>, tensor<9x64xf32>
+      return %y : tensor<2x9x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$lhs, Hova_Tensor:$rhs);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs),
+      [{ build($_builder, $_state, lhs.getType(), lhs, rhs); }]>];
+  let extraClassDeclaration = [{
+    static constexpr bool isAddition = }] # !if(!eq(symbol, "+"), "true", "false") # [{;
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_AddOp : Hova_BinaryOp<"add", "sum of two tensors, such as a residual", "+">;
+def Hova_MultiplyOp : Hova_BinaryOp<"multiply", "product of two tensors, such as a gate", "*">;
+
+def Hova_ScaleOp : Hova_Op<"scale", [Pure, AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_TileOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "multiplication by a constant";
+  let description = [{
+    `y = factor * x`; the scaling of embeddings by `sqrt(width)`, or of tied
+    logits by its inverse.
+
+    - C1: factor is finite.
+
+    ```mlir
+    func.func @scale(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %y = hova.scale %x {factor = 22.5 : f64} : tensor<4x8xf32>
+      return %y : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x, F64Attr:$factor);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+#endif // HOVA_DIALECT_DENSEOPS

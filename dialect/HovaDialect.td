@@ -1,0 +1,101 @@
+//===- HovaDialect.td - The dialect, its enums and type constraints -------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_DIALECT_HOVADIALECT
+#define HOVA_DIALECT_HOVADIALECT
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Hova_Dialect : Dialect {
+  let name = "hova";
+  let cppNamespace = "::hova";
+  let summary = "declared attention: Transformers as their papers state them";
+  let description = [{
+    Operations name the ideas of Transformer papers. Activations are ranked
+    tensors `[batch, tokens, width]`; heads are consecutive column groups of the
+    last axis, so splitting and merging heads is part of an operand's meaning,
+    never a transpose. Dimensions may be dynamic in types and verifiers.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Enums
+//===----------------------------------------------------------------------===//
+
+class Hova_Enum<string name, string summary, list<string> cases>
+    : I32EnumAttr<name, summary, !foreach(i, !range(!size(cases)),
+        I32EnumAttrCase<cases[i], i>)> {
+  let cppNamespace = "::hova";
+  let genSpecializedAttr = 0;
+}
+
+def Hova_AttentionKindEnum : Hova_Enum<"AttentionKind",
+    "score function: scaled dot product or Bahdanau's additive form",
+    ["softmax", "additive"]>;
+def Hova_AttentionKind : EnumAttr<Hova_Dialect, Hova_AttentionKindEnum, "attention_kind">;
+
+def Hova_EmptyRowEnum : Hova_Enum<"EmptyRow",
+    "result of a row without kept keys: zero, or the mean of all values",
+    ["zero", "uniform"]>;
+def Hova_EmptyRow : EnumAttr<Hova_Dialect, Hova_EmptyRowEnum, "empty_row">;
+
+def Hova_ActivationKindEnum : Hova_Enum<"ActivationKind",
+    "element-wise function",
+    ["relu", "gelu_erf", "gelu_tanh", "tanh", "sigmoid"]>;
+def Hova_ActivationKind : EnumAttr<Hova_Dialect, Hova_ActivationKindEnum, "activation_kind">;
+
+def Hova_SinusoidLayoutEnum : Hova_Enum<"SinusoidLayout",
+    "sine and cosine in alternating columns, or sines first",
+    ["interleaved", "split"]>;
+def Hova_SinusoidLayout : EnumAttr<Hova_Dialect, Hova_SinusoidLayoutEnum, "sinusoid_layout">;
+
+def Hova_PoolKindEnum : Hova_Enum<"PoolKind",
+    "which tokens a pooled row stands for",
+    ["first", "mean"]>;
+def Hova_PoolKind : EnumAttr<Hova_Dialect, Hova_PoolKindEnum, "pool_kind">;
+
+def Hova_OmniPoolEnum : Hova_Enum<"OmniPool",
+    "where an omnidirectional layer takes the maximum over layer states",
+    ["after_block", "after_attention"]>;
+def Hova_OmniPool : EnumAttr<Hova_Dialect, Hova_OmniPoolEnum, "omni_pool">;
+
+def Hova_OmniCausalEnum : Hova_Enum<"OmniCausal",
+    "causality of an omnidirectional layer on the token-major order",
+    ["none", "flattened", "block"]>;
+def Hova_OmniCausal : EnumAttr<Hova_Dialect, Hova_OmniCausalEnum, "omni_causal">;
+
+def Hova_NormPlacementEnum : Hova_Enum<"NormPlacement",
+    "norm before the sublayer, or after it inside the residual branch",
+    ["pre_ln", "res_post"]>;
+def Hova_NormPlacement : EnumAttr<Hova_Dialect, Hova_NormPlacementEnum, "norm_placement">;
+
+def Hova_ParallelEnum : Hova_Enum<"Parallel",
+    "what the threads of a kernel divide among themselves",
+    ["rows", "heads", "columns"]>;
+def Hova_Parallel : EnumAttr<Hova_Dialect, Hova_ParallelEnum, "parallel">;
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def Hova_Float : AnyTypeOf<[F64, F32, BF16, F16]>;
+/// Activations and weights.
+def Hova_Tensor : RankedTensorOf<[Hova_Float]>;
+/// Token, position and type ids.
+def Hova_Ids : RankedTensorOf<[I32, I64]>;
+/// true keeps, false masks.
+def Hova_Mask : RankedTensorOf<[I1]>;
+/// Element-wise operations work on tensors and, after tiling, on vectors.
+def Hova_TensorOrVector
+    : AnyTypeOf<[Hova_Tensor, FixedVectorOfAnyRank<[Hova_Float]>]>;
+
+class Hova_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Hova_Dialect, mnemonic, traits>;
+
+#endif // HOVA_DIALECT_HOVADIALECT

@@ -1,0 +1,86 @@
+//===- Interfaces.td - What passes may ask of an operation ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_DIALECT_INTERFACES
+#define HOVA_DIALECT_INTERFACES
+
+include "mlir/IR/OpBase.td"
+
+def Hova_CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    Work of one evaluation, in multiply-accumulates on the static shapes.
+    `linear` counts activation x weight, `attention` activation x activation,
+    dense: masks do not lower it. Element-wise work is not counted. Dynamic
+    dimensions count as 0.
+  }];
+  let methods = [
+    InterfaceMethod<"multiply-accumulates of activation x weight products",
+      "int64_t", "getLinearMacs", (ins), "", "return 0;">,
+    InterfaceMethod<"multiply-accumulates of activation x activation products",
+      "int64_t", "getAttentionMacs", (ins), "", "return 0;">,
+  ];
+}
+
+def Hova_ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    The meaning of the operation: plain loops in float64. Lowering never calls
+    this; verification does.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Computes the results from `operands` (in operand order). Floating-point
+      results are float64. Fails, with an error on the operation, where the
+      values themselves are invalid (an id out of range).
+    }], "::llvm::LogicalResult", "evaluate",
+      (ins "::llvm::ArrayRef<::hova::HostTensor>":$operands,
+           "::llvm::SmallVectorImpl<::hova::HostTensor> &":$results)>,
+  ];
+}
+
+def Hova_DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    A compound operation written as simpler ones of the same level.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the equivalent operations before this one and returns their
+      results; the caller replaces. Fails without building anything.
+    }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "decompose",
+      (ins "::mlir::RewriterBase &":$rewriter)>,
+  ];
+}
+
+def Hova_RowOpInterface : OpInterface<"RowOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    How rows of the result depend on rows of the operands. A row is all of the
+    last axis at one position of the other axes. Row r of the result may depend
+    on row r of a *row-aligned* operand, on all of any *uniform* operand
+    (weights), and on arbitrary rows of a *gathered* one, which therefore must
+    be complete before any row of the result is computed.
+  }];
+  let methods = [
+    InterfaceMethod<"whether operand `index` is read at the result's row only",
+      "bool", "isRowAligned", (ins "unsigned":$index)>,
+  ];
+}
+
+def Hova_TileOpInterface : OpInterface<"TileOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    Element-wise operations that can join another operation's loop nest: given
+    tiles of the operands they emit their own tile.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      `tiles` holds one `vector<rows x columns>` value per operand; operands
+      that are broadcast have been broadcast. Returns the tile of the result.
+    }], "::mlir::Value", "emitTile",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$tiles)>,
+  ];
+}
+
+#endif // HOVA_DIALECT_INTERFACES

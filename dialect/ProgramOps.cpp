@@ -1,0 +1,77 @@
+//===- ProgramOps.cpp - Weights, kernels and launches ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/ProgramOps.h"
+#include "dialect/Shapes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace hova;
+
+LogicalResult WeightOp::verify() {
+  if (getName().empty()) { // C1
+    return emitOpError("expects a name");
+  }
+  return success();
+}
+
+LogicalResult ImageWeightOp::verify() {
+  if (getPanel() &&
+      (*getPanel() <= 0 || shapeOf(getResult()).size() != 2)) { // C1
+    return emitOpError("expects panels of a matrix, got panel = ")
+           << *getPanel() << " for " << shapeText(shapeOf(getResult()));
+  }
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX());
+  if (x.size() != 2 || !agree(shapeOf(getResult()), {x[1], x[0]})) { // C1
+    return emitOpError("expects a matrix and its transpose, got ")
+           << shapeText(x) << " and " << shapeText(shapeOf(getResult()));
+  }
+  return success();
+}
+
+LogicalResult PackOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), result = shapeOf(getResult());
+  if (x.size() != 2 || result.size() != 3 || !agree(x[0], result[1]) ||
+      !agree(result[0],
+             combine(x[1], result[2], [](int64_t columns, int64_t panel) {
+               return (columns + panel - 1) / std::max<int64_t>(panel, 1);
+             }))) { // C1
+    return emitOpError("expects [ceil(out/panel), in, panel] for [in, out] = ")
+           << shapeText(x) << ", got " << shapeText(result);
+  }
+  return success();
+}
+
+LogicalResult KernelOp::verify() {
+  if (!llvm::equal(getInputs().getTypes(),
+                   getBody().front().getArgumentTypes())) { // C1
+    return emitOpError("expects region arguments of the inputs' types");
+  }
+  auto yield = cast<YieldOp>(getBody().front().getTerminator());
+  if (!llvm::equal(getResultTypes(), yield.getValues().getTypes())) { // C2
+    return emitOpError("expects the yielded types to be the results'");
+  }
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto callee = tables.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getCalleeAttr());
+  if (!callee) { // C1
+    return emitOpError("expects a function named ") << getCallee();
+  }
+  ArrayRef<Type> arguments = callee.getArgumentTypes();
+  if (arguments.size() != getBuffers().size() + 3 ||
+      !llvm::equal(getBuffers().getTypes(), arguments.drop_back(3))) { // C1
+    return emitOpError("expects the buffers to fit the arguments of ")
+           << getCallee();
+  }
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "dialect/ProgramOps.cpp.inc"

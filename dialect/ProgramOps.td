@@ -1,0 +1,187 @@
+//===- ProgramOps.td - Weights, kernels and launches ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_DIALECT_PROGRAMOPS
+#define HOVA_DIALECT_PROGRAMOPS
+
+include "dialect/HovaDialect.td"
+include "dialect/Interfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+def Hova_WeightOp : Hova_Op<"weight", [Pure]> {
+  let summary = "reference to a named tensor of the weight file";
+  let description = [{
+    A reference, never a literal. `name` is the safetensors name; `init` tells
+    how the tensor is made where no file is given. Frozen weights (random
+    features) are not `trainable`. The same name may be referenced more than
+    once (tied weights) and then has one type.
+
+    - C1: name is not empty.
+
+    ```mlir
+    func.func @reference() -> tensor<768x768xf32> {
+      %w = hova.weight "encoder.3.attn.query.weight" {init = "linear"}
+          : tensor<768x768xf32>
+      return %w : tensor<768x768xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, DefaultValuedAttr<StrAttr, "\"linear\"">:$init,
+                       DefaultValuedAttr<BoolAttr, "true">:$trainable);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_ImageWeightOp : Hova_Op<"image_weight", [Pure]> {
+  let summary = "reference to a tensor that the weight program makes";
+  let description = [{
+    The tensor that `hova.store_weight` of the same name leaves in the weight
+    image. After `assign`, `panel` tells that the image holds the matrix
+    `[in, out]` as panels `[ceil(out/panel)][in][panel]`, zero behind the last
+    column.
+
+    - C1: panel is given for matrices only and is positive.
+
+    ```mlir
+    func.func @reference() -> tensor<768x2304xf32> {
+      %w = hova.image_weight "encoder.3.attn.qkv" {panel = 32 : i64}
+          : tensor<768x2304xf32>
+      return %w : tensor<768x2304xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$panel);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_StoreWeightOp : Hova_Op<"store_weight"> {
+  let summary = "one result of the weight program";
+  let description = [{
+    Names a tensor computed from weights alone, as `hova.image_weight` reads it.
+
+    ```mlir
+    func.func @weights() {
+      %w = hova.weight "head.weight" : tensor<64x10xf32>
+      hova.store_weight "head.weight", %w : tensor<64x10xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Hova_Tensor:$value);
+  let assemblyFormat = "$name `,` $value attr-dict `:` type($value)";
+}
+
+def Hova_TransposeOp : Hova_Op<"transpose", [Pure,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "a weight matrix with rows and columns exchanged";
+  let description = [{
+    - C1: x is a matrix and the result has its dimensions exchanged.
+
+    ```mlir
+    func.func @t(%w: tensor<8x4xf32>) -> tensor<4x8xf32> {
+      %t = hova.transpose %w : tensor<8x4xf32> -> tensor<4x8xf32>
+      return %t : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_PackOp : Hova_Op<"pack", [Pure,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "a weight matrix in panels of columns";
+  let description = [{
+    `[in, out] -> [ceil(out/panel), in, panel]`; columns behind `out` are zero.
+
+    - C1: x is a matrix and the result has that shape.
+
+    ```mlir
+    func.func @p(%w: tensor<8x40xf32>) -> tensor<2x8x32xf32> {
+      %p = hova.pack %w : tensor<8x40xf32> -> tensor<2x8x32xf32>
+      return %p : tensor<2x8x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "one unit of code generation";
+  let description = [{
+    The operations of the region become one function: no thread waits for
+    another between them. `name` is the path of the anchor. After `assign`,
+    `parallel` says what the threads divide (`rows`: all but the last axis;
+    `heads`: batch entries and heads) and every operation of the region carries
+    its `stage`.
+
+    - C1: the region's arguments have the types of the inputs.
+    - C2: the yielded values have the types of the results.
+
+    ```mlir
+    func.func @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %y = hova.kernel "act" (%x) {
+      ^bb0(%a: tensor<4x8xf32>):
+        %r = hova.activation relu %a : tensor<4x8xf32>
+        hova.yield %r : tensor<4x8xf32>
+      } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %y : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Variadic<AnyRankedTensor>:$inputs,
+                       OptionalAttr<Hova_Parallel>:$parallel);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $name `(` $inputs `)` attr-dict-with-keyword $body
+    `:` functional-type($inputs, $results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_YieldOp : Hova_Op<"yield", [Pure, Terminator, ReturnLike,
+                                     HasParent<"KernelOp">]> {
+  let summary = "results of a kernel";
+  let description = "Ends the region of `hova.kernel`.";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{}]>];
+}
+
+def Hova_LaunchOp : Hova_Op<"launch", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a kernel function run by all threads on its buffers";
+  let description = [{
+    Every thread calls `callee(buffers..., scratch, begin, end)` on its part of
+    `units`, in multiples of `grain`, and all threads meet behind it.
+
+    - C1: callee is a function whose arguments are the buffers' types, scratch
+      (`memref<?xi8>`) and two indices.
+
+    ```mlir
+    func.func private @k(memref<4x8xf32>, memref<?xi8>, index, index)
+    func.func @main(%x: memref<4x8xf32>) {
+      hova.launch @k(%x) "act" {units = 4 : i64} : (memref<4x8xf32>)
+      return
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers,
+      StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive]>:$units);
+  let assemblyFormat =
+      "$callee `(` $buffers `)` $name attr-dict `:` `(` type($buffers) `)`";
+}
+
+#endif // HOVA_DIALECT_PROGRAMOPS

@@ -1,0 +1,46 @@
+//===- TileOps.cpp - Tiles of matrices as two-dimensional vectors ---------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/TileOps.h"
+
+using namespace mlir;
+using namespace hova;
+
+/// Static strides of a buffer whose last one is 1.
+static bool hasUnitColumns(MemRefType type, size_t minimumRank) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return static_cast<size_t>(type.getRank()) >= minimumRank &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides.back() == 1 && llvm::none_of(strides, ShapedType::isDynamic);
+}
+
+static LogicalResult verifyMatrix(Operation *op, MemRefType type) {
+  if (type.getRank() == 2 && hasUnitColumns(type, 2)) { // C1
+    return success();
+  }
+  return op->emitOpError("expects a matrix with unit column stride, got ")
+         << type;
+}
+
+LogicalResult TileLoadOp::verify() {
+  return verifyMatrix(*this, getSource().getType());
+}
+
+LogicalResult TileStoreOp::verify() {
+  return verifyMatrix(*this, getTarget().getType());
+}
+
+LogicalResult TileProductOp::verify() {
+  MemRefType rhs = getRhs().getType();
+  if (!hasUnitColumns(rhs, 2) ||
+      getRhsIndices().size() != static_cast<size_t>(rhs.getRank())) { // C2
+    return emitOpError("expects one index per dimension of rhs with unit "
+                       "column stride, got ")
+           << getRhsIndices().size() << " for " << rhs;
+  }
+  return verifyMatrix(*this, getLhs().getType());
+}
+
+#define GET_OP_CLASSES
+#include "dialect/TileOps.cpp.inc"

@@ -1,0 +1,12 @@
+//===- TileOps.h - Tiles of matrices as vectors
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_DIALECT_TILEOPS_H
+#define HOVA_DIALECT_TILEOPS_H
+
+#include "dialect/HovaDialect.h"
+
+#define GET_OP_CLASSES
+#include "dialect/TileOps.h.inc"
+
+#endif // HOVA_DIALECT_TILEOPS_H

@@ -1,0 +1,123 @@
+//===- TileOps.td - Tiles of matrices as two-dimensional vectors ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Between `tile` and `vectorize` a tile is one value, `vector<rows x columns>`.
+// `vectorize` gives every row a vector of its own: a two-dimensional vector
+// carried by a loop would become an array that LLVM keeps in memory.
+
+#ifndef HOVA_DIALECT_TILEOPS
+#define HOVA_DIALECT_TILEOPS
+
+include "dialect/HovaDialect.td"
+
+def Hova_Tile : VectorOfRankAndType<[2], [F32]>;
+def Hova_Buffer : MemRefOf<[F32, I8, I32, I64]>;
+
+def Hova_TileLoadOp : Hova_Op<"tile_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile of a row-major matrix";
+  let description = [{
+    `tile[i, j] = source[row + i, column + j]`, 0 for `j >= columns` where
+    `columns` is given.
+
+    - C1: source is a matrix with unit column stride and static row stride.
+
+    ```mlir
+    func.func @load(%m: memref<9x40xf32>, %r: index, %c: index)
+        -> vector<4x32xf32> {
+      %t = hova.tile_load %m[%r, %c] : memref<9x40xf32> -> vector<4x32xf32>
+      return %t : vector<4x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Arg<Hova_Buffer, "", [MemRead]>:$source, Index:$row,
+                       Index:$column, OptionalAttr<I64Attr>:$columns);
+  let results = (outs Hova_Tile:$tile);
+  let assemblyFormat =
+      "$source `[` $row `,` $column `]` attr-dict `:` type($source) `->` type($tile)";
+  let hasVerifier = 1;
+}
+
+def Hova_TileStoreOp : Hova_Op<"tile_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a tile written to a row-major matrix";
+  let description = [{
+    `target[row + i, column + j] = tile[i, j]` for `j < columns`, all columns
+    where `columns` is not given.
+
+    - C1: target is a matrix with unit column stride and static row stride.
+
+    ```mlir
+    func.func @store(%t: vector<4x32xf32>, %m: memref<9x40xf32>, %r: index,
+                     %c: index) {
+      hova.tile_store %t, %m[%r, %c] {columns = 8 : i64}
+          : vector<4x32xf32>, memref<9x40xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tile:$tile, Arg<Hova_Buffer, "", [MemWrite]>:$target,
+                       Index:$row, Index:$column, OptionalAttr<I64Attr>:$columns);
+  let assemblyFormat = [{
+    $tile `,` $target `[` $row `,` $column `]` attr-dict
+    `:` type($tile) `,` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_TileProductOp : Hova_Op<"tile_product", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile of a matrix product over the whole inner dimension";
+  let description = [{
+    `tile[i, j] = sum over k < depth of lhs[row + i, column + k] * rhs[.., k, j]`
+    where `rhs_indices` is the position of element (0, 0) in rhs, whose last two
+    dimensions are k and the column. Where `columns` is given, lanes
+    `j >= columns` of rhs are not read and the tile is 0 there. The sum runs in
+    order of k, one fused multiply-add each.
+
+    - C1: lhs is a matrix with unit column stride and static row stride.
+    - C2: rhs has unit stride in its last dimension, static strides, at least
+      two dimensions, and one index each.
+
+    ```mlir
+    func.func @product(%a: memref<197x768xf32, strided<[784, 1]>>,
+                       %b: memref<96x768x32xf32>, %r: index, %p: index)
+        -> vector<14x32xf32> {
+      %c0 = arith.constant 0 : index
+      %k = arith.constant 768 : index
+      %t = hova.tile_product %a[%r, %c0], %b[%p, %c0, %c0] depth %k
+          : memref<197x768xf32, strided<[784, 1]>>, memref<96x768x32xf32>
+         -> vector<14x32xf32>
+      return %t : vector<14x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Arg<Hova_Buffer, "", [MemRead]>:$lhs, Index:$row, Index:$column,
+                       Arg<Hova_Buffer, "", [MemRead]>:$rhs,
+                       Variadic<Index>:$rhs_indices, Index:$depth,
+                       OptionalAttr<I64Attr>:$columns);
+  let results = (outs Hova_Tile:$tile);
+  let assemblyFormat = [{
+    $lhs `[` $row `,` $column `]` `,` $rhs `[` $rhs_indices `]` `depth` $depth
+    attr-dict `:` type($lhs) `,` type($rhs) `->` type($tile)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_Exp2Op : Hova_Op<"exp2", [Pure, SameOperandsAndResultType]> {
+  let summary = "two to the power of x, for x that are not large";
+  let description = [{
+    `2^x` with a relative error of about 1e-7 for x in [-126, 127]; below -126
+    the result is between 0 and 2^-126. Softmax needs no more: its arguments
+    are not positive.
+
+    ```mlir
+    func.func @e(%x: vector<32xf32>) -> vector<32xf32> {
+      %y = hova.exp2 %x : vector<32xf32>
+      return %y : vector<32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins FixedVectorOfAnyRank<[F32]>:$x);
+  let results = (outs FixedVectorOfAnyRank<[F32]>:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+#endif // HOVA_DIALECT_TILEOPS

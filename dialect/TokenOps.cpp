@@ -1,0 +1,252 @@
+//===- TokenOps.cpp - From ids and images to tokens -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/TokenOps.h"
+#include "dialect/Shapes.h"
+
+using namespace mlir;
+using namespace hova;
+
+static constexpr int64_t kDynamic = ShapedType::kDynamic;
+
+/// Reports that a result should have another shape.
+static LogicalResult expectResult(Operation *op, ArrayRef<int64_t> expected) {
+  ArrayRef<int64_t> actual = shapeOf(op->getResult(0));
+  if (agree(actual, expected)) {
+    return success();
+  }
+  return op->emitOpError("expects a result of shape ")
+         << shapeText(expected) << ", got " << shapeText(actual);
+}
+
+//===----------------------------------------------------------------------===//
+// EmbeddingOp, SinusoidOp, PaddingMaskOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::verify() {
+  ArrayRef<int64_t> table = shapeOf(getTable());
+  if (table.size() != 2) { // C1
+    return emitOpError("expects a table [vocabulary, width], got ")
+           << shapeText(table);
+  }
+  SmallVector<int64_t> expected(shapeOf(getIds()));
+  expected.push_back(table[1]);
+  return expectResult(*this, expected); // C2
+}
+
+bool EmbeddingOp::isRowAligned(unsigned) { return false; }
+
+LogicalResult SinusoidOp::verify() {
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  if (shape.size() != 2) { // C1
+    return emitOpError("expects a result [tokens, width], got ")
+           << shapeText(shape);
+  }
+  if (getLayout() == SinusoidLayout::split && shape[1] != kDynamic &&
+      (shape[1] % 2 || shape[1] < 4)) { // C2
+    return emitOpError("expects an even width of at least 4, got ") << shape[1];
+  }
+  return success();
+}
+
+LogicalResult PaddingMaskOp::verify() {
+  return expectResult(*this, shapeOf(getIds())); // C1
+}
+
+//===----------------------------------------------------------------------===//
+// Patches
+//===----------------------------------------------------------------------===//
+
+/// [batch, patches, channels*patch*patch] of an image, or nothing if the patch
+/// does not divide it.
+static FailureOr<SmallVector<int64_t>> unfoldedShape(ArrayRef<int64_t> image,
+                                                     int64_t patch) {
+  auto divides = [&](int64_t d) { return d == kDynamic || d % patch == 0; };
+  if (image.size() != 4 || !divides(image[2]) || !divides(image[3])) {
+    return failure();
+  }
+  int64_t patches = combine(image[2], image[3], [&](int64_t h, int64_t w) {
+    return (h / patch) * (w / patch);
+  });
+  int64_t columns = combine(image[1], patch, [&](int64_t c, int64_t p) {
+    return c * p * p;
+  });
+  return SmallVector<int64_t>{image[0], patches, columns};
+}
+
+LogicalResult PatchEmbeddingOp::verify() {
+  auto unfolded = unfoldedShape(shapeOf(getImage()), getPatch());
+  if (failed(unfolded)) { // C1
+    return emitOpError("expects an image [batch, channels, height, width] with "
+                       "sides divisible by ")
+           << getPatch() << ", got " << shapeText(shapeOf(getImage()));
+  }
+  ArrayRef<int64_t> weight = shapeOf(getWeight());
+  if (weight.size() != 2 || !agree(weight[0], (*unfolded)[2])) { // C2
+    return emitOpError("expects a weight with ")
+           << (*unfolded)[2] << " rows, got " << shapeText(weight);
+  }
+  if (getBias() && !agree(shapeOf(getBias()), {weight[1]})) { // C3
+    return emitOpError("expects a bias of shape ")
+           << weight[1] << ", got " << shapeText(shapeOf(getBias()));
+  }
+  return expectResult(*this, {(*unfolded)[0], (*unfolded)[1], weight[1]}); // C4
+}
+
+int64_t PatchEmbeddingOp::getLinearMacs() {
+  return staticSize(shapeOf(getResult())) *
+         staticSize({shapeOf(getWeight())[0]});
+}
+
+bool PatchEmbeddingOp::isRowAligned(unsigned) { return false; }
+
+LogicalResult UnfoldPatchesOp::verify() {
+  auto unfolded = unfoldedShape(shapeOf(getImage()), getPatch());
+  if (failed(unfolded)) { // C1
+    return emitOpError("expects an image [batch, channels, height, width] with "
+                       "sides divisible by ")
+           << getPatch() << ", got " << shapeText(shapeOf(getImage()));
+  }
+  return expectResult(*this, *unfolded); // C1
+}
+
+bool UnfoldPatchesOp::isRowAligned(unsigned) { return false; }
+
+//===----------------------------------------------------------------------===//
+// ClassTokenOp, PoolOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ClassTokenOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX());
+  if (x.size() != 3 || !agree(shapeOf(getToken()), {x[2]})) { // C1
+    return emitOpError("expects x [batch, tokens, width] and a token of the "
+                       "same width, got ")
+           << shapeText(x) << " and " << shapeText(shapeOf(getToken()));
+  }
+  int64_t tokens = x[1] == kDynamic ? kDynamic : x[1] + 1;
+  return expectResult(*this, {x[0], tokens, x[2]}); // C2
+}
+
+bool ClassTokenOp::isRowAligned(unsigned) { return false; }
+
+LogicalResult PoolOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX());
+  if (x.size() != 3) { // C1
+    return emitOpError("expects x [batch, tokens, width], got ")
+           << shapeText(x);
+  }
+  return expectResult(*this, {x[0], x[2]}); // C1
+}
+
+bool PoolOp::isRowAligned(unsigned) { return false; }
+
+//===----------------------------------------------------------------------===//
+// IndexSortOp, LayerPoolOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult IndexSortOp::verify() {
+  ArrayRef<int64_t> state =
+      getStates().empty() ? ArrayRef<int64_t>() : shapeOf(getStates()[0]);
+  if (state.size() != 3) { // C1
+    return emitOpError("expects states [batch, tokens, width], got ")
+           << shapeText(state);
+  }
+  int64_t rows = combine(state[1], getStates().size(), std::multiplies<>());
+  return expectResult(*this, {state[0], rows, state[2]}); // C1
+}
+
+bool IndexSortOp::isRowAligned(unsigned) { return false; }
+
+ParseResult IndexSortOp::parse(OpAsmParser &parser, OperationState &result) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  Type state, sorted;
+  if (parser.parseOperandList(operands) ||
+      parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseColonType(state) || parser.parseArrow() ||
+      parser.parseType(sorted) ||
+      parser.resolveOperands(operands, state, result.operands)) {
+    return failure();
+  }
+  result.addTypes(sorted);
+  return success();
+}
+
+void IndexSortOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getStates();
+  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer << " : " << getStates()[0].getType() << " -> "
+          << getResult().getType();
+}
+
+LogicalResult LayerPoolOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX());
+  int64_t layers = getLayers();
+  if (x.size() != 3 || (x[1] != kDynamic && x[1] % layers != 0)) { // C1
+    return emitOpError("expects x [batch, layers * tokens, width] for ")
+           << layers << " layers, got " << shapeText(x);
+  }
+  return expectResult(
+      *this, {x[0], combine(x[1], layers, std::divides<>()), x[2]}); // C1
+}
+
+bool LayerPoolOp::isRowAligned(unsigned) { return false; }
+
+//===----------------------------------------------------------------------===//
+// ConcatOp, SliceOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConcatOp::verify() {
+  if (getInputs().empty()) { // C1
+    return emitOpError("expects at least one input");
+  }
+  SmallVector<int64_t> expected(shapeOf(getInputs()[0]));
+  size_t axis = getAxis();
+  if (axis >= expected.size()) { // C2
+    return emitOpError("expects an axis below ")
+           << expected.size() << ", got " << axis;
+  }
+  for (Value input : getInputs().drop_front()) {
+    SmallVector<int64_t> shape(shapeOf(input));
+    SmallVector<int64_t> first(expected);
+    if (shape.size() == first.size()) {
+      first[axis] = shape[axis];
+    }
+    if (!agree(shape, first) || getElementTypeOrSelf(input.getType()) !=
+                                    getElementTypeOrSelf(getResult())) { // C1
+      return emitOpError("expects inputs that differ at axis ")
+             << axis << " only, got " << shapeText(expected) << " and "
+             << shapeText(shape);
+    }
+    expected[axis] = combine(expected[axis], shape[axis], std::plus<>());
+  }
+  return expectResult(*this, expected); // C2
+}
+
+bool ConcatOp::isRowAligned(unsigned) {
+  return getAxis() + 1 == shapeOf(getResult()).size();
+}
+
+LogicalResult SliceOp::verify() {
+  SmallVector<int64_t> expected(shapeOf(getX()));
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  size_t axis = getAxis();
+  if (axis >= expected.size() || result.size() != expected.size()) { // C1
+    return emitOpError("expects an axis below ")
+           << expected.size() << ", got " << axis;
+  }
+  int64_t size = result[axis], whole = expected[axis];
+  if (size != kDynamic && whole != kDynamic &&
+      static_cast<int64_t>(getOffset()) > whole - size) { // C1
+    return emitOpError("expects a slice inside ")
+           << whole << " elements, got " << size << " from " << getOffset();
+  }
+  expected[axis] = size;
+  return expectResult(*this, expected); // C1
+}
+
+bool SliceOp::isRowAligned(unsigned) {
+  return getAxis() + 1 == shapeOf(getResult()).size();
+}
+
+#define GET_OP_CLASSES
+#include "dialect/TokenOps.cpp.inc"

@@ -1,0 +1,293 @@
+//===- TokenOps.td - From ids and images to tokens, and between grids -----===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_DIALECT_TOKENOPS
+#define HOVA_DIALECT_TOKENOPS
+
+include "dialect/HovaDialect.td"
+include "dialect/Interfaces.td"
+
+class Hova_TokenOp<string mnemonic, list<Trait> traits = []>
+    : Hova_Op<mnemonic, !listconcat([Pure,
+        DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>], traits)>;
+
+def Hova_EmbeddingOp : Hova_TokenOp<"embedding"> {
+  let summary = "rows of a table, chosen by ids";
+  let description = [{
+    `y[b, i, :] = table[ids[b, i], :]`.
+
+    Operands: `ids [batch, tokens]` (i32 or i64), `table [vocabulary, width]`.
+    An id outside `[0, vocabulary)` is an error of the caller: programs reject
+    it before anything runs.
+
+    - C1: table is a matrix.
+    - C2: the result has the shape of ids with width appended.
+
+    ```mlir
+    func.func @embed(%ids: tensor<1x7xi32>, %t: tensor<100x64xf32>)
+        -> tensor<1x7x64xf32> {
+      %y = hova.embedding %ids, %t
+          : tensor<1x7xi32>, tensor<100x64xf32> -> tensor<1x7x64xf32>
+      return %y : tensor<1x7x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Ids:$ids, Hova_Tensor:$table);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat =
+      "$ids `,` $table attr-dict `:` type($ids) `,` type($table) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_SinusoidOp : Hova_Op<"sinusoid", [Pure,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "table of sine and cosine positions";
+  let description = [{
+    interleaved (Vaswani et al., Attention Is All You Need, section 3.5):
+    `p[i, 2j] = sin(i / 10000^(2j/width))`, `p[i, 2j+1] = cos(..)`; a last odd
+    column is a sine. split: columns `0 .. width/2-1` are sines and the rest
+    cosines of `i * exp(-j ln(10000) / (width/2 - 1))`. Angles are f64. The
+    table is a frozen constant `[tokens, width]`, not a parameter.
+
+    - C1: the result is a matrix.
+    - C2: split needs an even width of at least 4.
+
+    ```mlir
+    func.func @table() -> tensor<64x512xf32> {
+      %p = hova.sinusoid interleaved : tensor<64x512xf32>
+      return %p : tensor<64x512xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_SinusoidLayout:$layout);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$layout attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_PatchEmbeddingOp : Hova_TokenOp<"patch_embedding", [
+    DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>]> {
+  let summary = "linear map of non-overlapping image patches to tokens";
+  let description = [{
+    Patches of `patch x patch` pixels, row-major, each flattened in the order
+    channel, row, column and multiplied with the weight (Dosovitskiy et al., An
+    Image is Worth 16x16 Words, Eq. 1, without class token and positions).
+
+    Operands: `image [batch, channels, height, width]`, `weight
+    [channels*patch*patch, out]`, optional `bias [out]`; result `[batch,
+    (height/patch)*(width/patch), out]`.
+
+    - C1: image has four dimensions and patch divides height and width.
+    - C2: weight has channels*patch*patch rows.
+    - C3: bias has one element per output column.
+    - C4: the result is [batch, patches, out].
+
+    ```mlir
+    func.func @patches(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>)
+        -> tensor<1x4x64xf32> {
+      %y = hova.patch_embedding %i, %w {patch = 16 : i64}
+          : tensor<1x3x32x32xf32>, tensor<768x64xf32> -> tensor<1x4x64xf32>
+      return %y : tensor<1x4x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$image, Hova_Tensor:$weight,
+      Optional<Hova_Tensor>:$bias,
+      ConfinedAttr<I64Attr, [IntPositive]>:$patch);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    $image `,` $weight (`bias` `(` $bias^ `)`)? attr-dict
+    `:` type($image) `,` type($weight) (`,` type($bias)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_UnfoldPatchesOp : Hova_TokenOp<"unfold_patches"> {
+  let summary = "image patches as rows";
+  let description = [{
+    `[batch, channels, height, width] -> [batch, patches, channels*patch*patch]`,
+    patches row-major, columns in the order channel, row, column.
+
+    - C1: patch divides height and width and the result is
+      [batch, patches, channels*patch*patch].
+
+    ```mlir
+    func.func @unfold(%i: tensor<1x3x32x32xf32>) -> tensor<1x4x768xf32> {
+      %y = hova.unfold_patches %i {patch = 16 : i64}
+          : tensor<1x3x32x32xf32> -> tensor<1x4x768xf32>
+      return %y : tensor<1x4x768xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$image,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$patch);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$image attr-dict `:` type($image) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_ClassTokenOp : Hova_TokenOp<"class_token"> {
+  let summary = "a learned token put before the others";
+  let description = [{
+    `y[b, 0, :] = token`, `y[b, i + 1, :] = x[b, i, :]`.
+
+    - C1: token has one element per column of x, which is
+      [batch, tokens, width].
+    - C2: the result is [batch, tokens + 1, width].
+
+    ```mlir
+    func.func @cls(%x: tensor<1x4x64xf32>, %t: tensor<64xf32>)
+        -> tensor<1x5x64xf32> {
+      %y = hova.class_token %x, %t
+          : tensor<1x4x64xf32>, tensor<64xf32> -> tensor<1x5x64xf32>
+      return %y : tensor<1x5x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x, Hova_Tensor:$token);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat =
+      "$x `,` $token attr-dict `:` type($x) `,` type($token) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_PoolOp : Hova_TokenOp<"pool"> {
+  let summary = "one row for all tokens";
+  let description = [{
+    first: `y[b, :] = x[b, 0, :]`; mean: `y[b, :] = mean_i x[b, i, :]`.
+
+    - C1: x is [batch, tokens, width] and the result [batch, width].
+
+    ```mlir
+    func.func @pool(%x: tensor<1x5x64xf32>) -> tensor<1x64xf32> {
+      %y = hova.pool first %x : tensor<1x5x64xf32> -> tensor<1x64xf32>
+      return %y : tensor<1x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_PoolKind:$kind, Hova_Tensor:$x);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_PaddingMaskOp : Hova_Op<"padding_mask", [Pure,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "which tokens are not padding";
+  let description = [{
+    `y[b, i] = ids[b, i] != pad`.
+
+    - C1: the result has the shape of ids.
+
+    ```mlir
+    func.func @valid(%ids: tensor<2x7xi32>) -> tensor<2x7xi1> {
+      %y = hova.padding_mask %ids {pad = 0 : i64}
+          : tensor<2x7xi32> -> tensor<2x7xi1>
+      return %y : tensor<2x7xi1>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Ids:$ids, I64Attr:$pad);
+  let results = (outs Hova_Mask:$result);
+  let assemblyFormat = "$ids attr-dict `:` type($ids) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_IndexSortOp : Hova_TokenOp<"index_sort", [SameTypeOperands]> {
+  let summary = "states of several layers interleaved token by token";
+  let description = [{
+    Row `i*K + l` of the result is row i of state l, K being the number of
+    states (Tay et al., OmniNet, IndexSort).
+
+    - C1: states are [batch, tokens, width], the result
+      [batch, K * tokens, width].
+
+    ```mlir
+    func.func @sort(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf32>)
+        -> tensor<1x8x8xf32> {
+      %y = hova.index_sort %a, %b : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
+      return %y : tensor<1x8x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Hova_Tensor>:$states);
+  let results = (outs Hova_Tensor:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Hova_LayerPoolOp : Hova_TokenOp<"layer_pool"> {
+  let summary = "per channel maximum over the layers of each token";
+  let description = [{
+    `y[b, i, c] = max_l x[b, i*layers + l, c]` (OmniNet, Eq. 5: max pooling with
+    kernel and stride `layers`). NaN propagates.
+
+    - C1: layers divides the tokens of x [batch, layers * tokens, width]; the
+      result is [batch, tokens, width].
+
+    ```mlir
+    func.func @pool(%x: tensor<1x8x8xf32>) -> tensor<1x4x8xf32> {
+      %y = hova.layer_pool %x {layers = 2 : i64}
+          : tensor<1x8x8xf32> -> tensor<1x4x8xf32>
+      return %y : tensor<1x4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$layers);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_ConcatOp : Hova_TokenOp<"concat"> {
+  let summary = "tensors joined along one axis";
+  let description = [{
+    Joins the inputs along `axis` (0-based), in order: two towers' states along
+    the last axis, or the columns of shared-input projections.
+
+    - C1: inputs have the same rank and element type and agree in all other
+      dimensions.
+    - C2: axis is in range and the result's dimension there is the sum.
+
+    ```mlir
+    func.func @join(%a: tensor<1x8xf32>, %b: tensor<1x4xf32>) -> tensor<1x12xf32> {
+      %y = hova.concat %a, %b {axis = 1 : i64}
+          : tensor<1x8xf32>, tensor<1x4xf32> -> tensor<1x12xf32>
+      return %y : tensor<1x12xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Hova_Tensor>:$inputs,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$axis);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_SliceOp : Hova_TokenOp<"slice"> {
+  let summary = "a range of one axis";
+  let description = [{
+    `size` elements from `offset` on along `axis`, all of the others.
+
+    - C1: axis is in range, the slice lies inside x, and the result has the
+      shape of x with `size` at axis.
+
+    ```mlir
+    func.func @part(%a: tensor<64x8xf32>) -> tensor<10x8xf32> {
+      %y = hova.slice %a {axis = 0 : i64, offset = 0 : i64}
+          : tensor<64x8xf32> -> tensor<10x8xf32>
+      return %y : tensor<10x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$offset);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // HOVA_DIALECT_TOKENOPS

@@ -1,0 +1,85 @@
+//===- Fixture.c - A small program as the code generator would emit it ----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// y = reverse(x) * w + ids (row by row), kept = number of true values of mask.
+// The reversal goes through the arena, so that every thread reads what others
+// wrote before the barrier.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+static const int64_t matrix[] = {FIXTURE_ROWS, FIXTURE_COLUMNS};
+static const int64_t rows[] = {FIXTURE_ROWS};
+static const hova_tensor_info inputs[] = {
+    {"x", HOVA_F32, 2, matrix, 0, 0},
+    {"ids", HOVA_I64, 1, rows, 0, FIXTURE_VOCABULARY},
+    {"mask", HOVA_BOOL, 1, rows, 0, 2}};
+static const hova_tensor_info outputs[] = {{"y", HOVA_F32, 2, matrix, 0, 0},
+                                           {"kept", HOVA_I32, 0, 0, 0, 0}};
+static const hova_kernel_info kernels[] = {
+    {"layer.copy", "copy", 0, 2 * FIXTURE_SIZE * 4},
+    {"layer.\"sum\"", "sum", 2 * FIXTURE_SIZE, 3 * FIXTURE_SIZE * 4}};
+static const hova_value_info values[] = {
+    {"layer.copy", 0, HOVA_F32, 2, matrix, FIXTURE_COLUMNS, 0}};
+
+static void run(void *const *in, void *const *out, char *arena,
+                const char *weights, int64_t thread, int64_t threads,
+                struct hova_team *team) {
+  const float *x = in[0];
+  const int64_t *ids = in[1];
+  const uint8_t *mask = in[2];
+  float *y = out[0];
+  float *copy = (float *)arena;
+  float w = weights ? *(const float *)weights : 1.0f;
+  int64_t begin = FIXTURE_SIZE * thread / threads;
+  int64_t end = FIXTURE_SIZE * (thread + 1) / threads;
+  for (int64_t i = begin; i < end; ++i) {
+    copy[i] = x[i];
+  }
+  hova_barrier(team, thread, 0);
+  for (int64_t i = begin; i < end; ++i) {
+    y[i] = copy[FIXTURE_SIZE - 1 - i] * w + (float)ids[i / FIXTURE_COLUMNS];
+  }
+  if (thread == 0) {
+    int32_t *kept = out[1];
+    *kept = 0;
+    for (int i = 0; i < FIXTURE_ROWS; ++i) {
+      *kept += mask[i];
+    }
+  }
+  hova_barrier(team, thread, 1);
+}
+
+/// A machine that no one has.
+#define NO_MACHINE (UINT64_C(1) << 63 | HOVA_CPU(AVX512F))
+
+static const hova_level levels[] = {{"future", NO_MACHINE, run},
+                                    {"x86-64", 0, run}};
+static const hova_level future_levels[] = {{"future", NO_MACHINE, run}};
+
+#define PROGRAM(LEVELS, NUM_LEVELS, WEIGHT_BYTES)                              \
+  {HOVA_ABI_VERSION,                                                           \
+   NUM_LEVELS,                                                                 \
+   "fixture",                                                                  \
+   LEVELS,                                                                     \
+   3,                                                                          \
+   2,                                                                          \
+   inputs,                                                                     \
+   outputs,                                                                    \
+   FIXTURE_SIZE * 4,                                                           \
+   WEIGHT_BYTES,                                                               \
+   "0123abcd",                                                                 \
+   "fixture.json --march=x86-64",                                              \
+   4 * FIXTURE_SIZE,                                                           \
+   2 * FIXTURE_SIZE,                                                           \
+   2,                                                                          \
+   1,                                                                          \
+   kernels,                                                                    \
+   values,                                                                     \
+   "hova test"}
+
+const hova_program hova_program_fixture =
+    PROGRAM(levels, 2, FIXTURE_WEIGHT_BYTES);
+const hova_program hova_program_weightless = PROGRAM(levels, 2, 0);
+const hova_program hova_program_future = PROGRAM(future_levels, 1, 0);
