@@ -157,7 +157,8 @@ def Hova_YieldOp : Hova_Op<"yield", [Pure, Terminator, ReturnLike,
   let description = "Ends the region of `hova.kernel`.";
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins),
+      [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
 def Hova_LaunchOp : Hova_Op<"launch", [
