@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/DenseOps.h"
+#include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -41,8 +42,13 @@ LogicalResult LinearOp::verify() {
 }
 
 int64_t LinearOp::getLinearMacs() {
-  return staticSize(shapeOf(getResult())) *
-         staticSize({shapeOf(getX()).back()});
+  int64_t macs = staticSize(shapeOf(getResult())) *
+                 staticSize({shapeOf(getX()).back()});
+  // Each head has a matrix of its own: the zeros beside the blocks are not work.
+  if (auto blocks = getWeight().getDefiningOp<BlockDiagonalOp>()) {
+    macs /= shapeOf(blocks.getBlocks()).front();
+  }
+  return macs;
 }
 
 bool LinearOp::isRowAligned(unsigned index) { return index == 0; }

@@ -37,6 +37,23 @@ LogicalResult TransposeOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+LogicalResult BlockDiagonalOp::evaluate(ArrayRef<HostTensor> operands,
+                                        SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = OperandValues(*this, operands)(getBlocks());
+  int64_t heads = x.getShape()[0], in = x.getShape()[1], out = x.getShape()[2];
+  // A new tensor is zero.
+  HostTensor result(x.getElement(), {heads * in, heads * out});
+  withNumberType(x.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t row = 0; row < heads * in; ++row) {
+      std::copy_n(x.as<T>() + row * out, out,
+                  result.mutableAs<T>() + row * heads * out + row / in * out);
+    }
+  });
+  results.push_back(result);
+  return success();
+}
+
 LogicalResult PackOp::evaluate(ArrayRef<HostTensor> operands,
                                SmallVectorImpl<HostTensor> &results) {
   const HostTensor &x = OperandValues(*this, operands)(getX());

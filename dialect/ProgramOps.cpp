@@ -33,6 +33,18 @@ LogicalResult TransposeOp::verify() {
   return success();
 }
 
+LogicalResult BlockDiagonalOp::verify() {
+  ArrayRef<int64_t> blocks = shapeOf(getBlocks());
+  auto times = [](int64_t a, int64_t b) { return a * b; };
+  if (blocks.size() != 3 ||
+      !agree(shapeOf(getResult()), {combine(blocks[0], blocks[1], times),
+                                    combine(blocks[0], blocks[2], times)})) { // C1
+    return emitOpError("expects [heads*in, heads*out] for [heads, in, out] = ")
+           << shapeText(blocks) << ", got " << shapeText(shapeOf(getResult()));
+  }
+  return success();
+}
+
 LogicalResult PackOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX()), result = shapeOf(getResult());
   if (x.size() != 2 || result.size() != 3 || !agree(x[0], result[1]) ||

@@ -95,6 +95,31 @@ def Hova_TransposeOp : Hova_Op<"transpose", [Pure,
   let hasVerifier = 1;
 }
 
+def Hova_BlockDiagonalOp : Hova_Op<"block_diagonal", [Pure,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "the matrices of all heads as one matrix";
+  let description = [{
+    `[heads, in, out] -> [heads*in, heads*out]`: block m of the diagonal is
+    matrix m, everything else is zero. A row of concatenated heads times this
+    matrix gives each head its own linear map (the inner projections of
+    additive attention).
+
+    - C1: blocks has three dimensions and the result is
+      [heads*in, heads*out].
+
+    ```mlir
+    func.func @b(%w: tensor<2x4x3xf32>) -> tensor<8x6xf32> {
+      %b = hova.block_diagonal %w : tensor<2x4x3xf32> -> tensor<8x6xf32>
+      return %b : tensor<8x6xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$blocks);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$blocks attr-dict `:` type($blocks) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Hova_PackOp : Hova_Op<"pack", [Pure,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "a weight matrix in panels of columns";
