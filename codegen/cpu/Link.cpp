@@ -3,17 +3,16 @@
 
 #include "codegen/cpu/Link.h"
 
-#include "llvm/ADT/ScopeExit.h"
+#include "codegen/cpu/WeightSection.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
-#include <cstring>
 #include <dlfcn.h>
 #include <memory>
 #include <sys/mman.h>
@@ -23,9 +22,6 @@
 namespace hova {
 
 namespace {
-
-constexpr uint64_t kPageBytes = 4096;
-constexpr const char *kWeightSection = ".hova_weights";
 
 /// A file without a name. The linker, a child process, opens it by number.
 class MemoryFile {
@@ -124,118 +120,6 @@ llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
   return llvm::createStringError(std::errc::no_such_file_or_directory,
                                  "cannot find the system's %s",
                                  name.str().c_str());
-}
-
-//===----------------------------------------------------------------------===//
-// The section that the image will fill
-//===----------------------------------------------------------------------===//
-
-/// An object of one section without contents:
-///   .hova_weights NOBITS "awl", page-aligned, `bytes` long
-///   hova_weights_begin = its start; hova_weights_bytes = a constant `bytes`
-std::string makeWeightObject(uint64_t bytes) {
-  using namespace llvm::ELF;
-  const char strings[] = "\0.hova_weights\0.rodata\0.symtab\0.strtab\0"
-                         "hova_weights_begin\0hova_weights_bytes";
-  enum { Weights = 1, Constant = 15, Symbols = 23, Strings = 31 };
-  enum { Begin = 39, Bytes = 58 };
-  struct Object {
-    Elf64_Ehdr header;
-    uint64_t constant;
-    Elf64_Sym symbols[3];
-    char strings[80];
-    Elf64_Shdr sections[5];
-  } object = {};
-  static_assert(sizeof strings <= sizeof object.strings);
-  std::memcpy(object.strings, strings, sizeof strings);
-  object.constant = bytes;
-
-  std::memcpy(object.header.e_ident, ElfMagic, 4);
-  object.header.e_ident[EI_CLASS] = ELFCLASS64;
-  object.header.e_ident[EI_DATA] = ELFDATA2LSB;
-  object.header.e_ident[EI_VERSION] = EV_CURRENT;
-  object.header.e_type = ET_REL;
-  object.header.e_machine = EM_X86_64;
-  object.header.e_version = EV_CURRENT;
-  object.header.e_shoff = offsetof(Object, sections);
-  object.header.e_ehsize = sizeof(Elf64_Ehdr);
-  object.header.e_shentsize = sizeof(Elf64_Shdr);
-  object.header.e_shnum = 5;
-  object.header.e_shstrndx = 4;
-
-  auto setSection = [&](int index, Elf64_Word name, Elf64_Word type,
-                        Elf64_Xword flags, Elf64_Off offset, Elf64_Xword size,
-                        Elf64_Xword align) {
-    Elf64_Shdr &section = object.sections[index];
-    section.sh_name = name;
-    section.sh_type = type;
-    section.sh_flags = flags;
-    section.sh_offset = offset;
-    section.sh_size = size;
-    section.sh_addralign = align;
-  };
-  setSection(1, Weights, SHT_NOBITS, SHF_ALLOC | SHF_WRITE | SHF_X86_64_LARGE,
-             offsetof(Object, constant), bytes, kPageBytes);
-  setSection(2, Constant, SHT_PROGBITS, SHF_ALLOC, offsetof(Object, constant),
-             sizeof object.constant, 8);
-  setSection(3, Symbols, SHT_SYMTAB, 0, offsetof(Object, symbols),
-             sizeof object.symbols, 8);
-  setSection(4, Strings, SHT_STRTAB, 0, offsetof(Object, strings),
-             sizeof strings, 1);
-  object.sections[3].sh_link = 4;
-  object.sections[3].sh_info = 1;
-  object.sections[3].sh_entsize = sizeof(Elf64_Sym);
-
-  auto setSymbol = [&](int index, Elf64_Word name, Elf64_Half section) {
-    Elf64_Sym &symbol = object.symbols[index];
-    symbol.st_name = name;
-    symbol.setBindingAndType(STB_GLOBAL, STT_OBJECT);
-    symbol.st_other = STV_HIDDEN;
-    symbol.st_shndx = section;
-  };
-  setSymbol(1, Begin, 1);
-  setSymbol(2, Bytes, 2);
-  return std::string(reinterpret_cast<const char *>(&object), sizeof object);
-}
-
-/// Turns section and segment of the weights into contents at `offset` of the
-/// file, read-only.
-llvm::Error placeImage(llvm::MutableArrayRef<char> file, uint64_t offset,
-                       uint64_t bytes) {
-  using namespace llvm::ELF;
-  auto fail = [] {
-    return llvm::createStringError(std::errc::invalid_argument,
-                                   "the linked program has no place for the "
-                                   "weight image");
-  };
-  auto *header = reinterpret_cast<Elf64_Ehdr *>(file.data());
-  auto *sections =
-      reinterpret_cast<Elf64_Shdr *>(file.data() + header->e_shoff);
-  auto *segments =
-      reinterpret_cast<Elf64_Phdr *>(file.data() + header->e_phoff);
-  const char *names = file.data() + sections[header->e_shstrndx].sh_offset;
-  Elf64_Shdr *section = nullptr;
-  for (int i = 0; i < header->e_shnum; ++i) {
-    if (llvm::StringRef(names + sections[i].sh_name) == kWeightSection) {
-      section = &sections[i];
-    }
-  }
-  if (!section || section->sh_size != bytes) {
-    return fail();
-  }
-  for (int i = 0; i < header->e_phnum; ++i) {
-    Elf64_Phdr &segment = segments[i];
-    if (segment.p_type == PT_LOAD && segment.p_vaddr == section->sh_addr &&
-        segment.p_filesz == 0 && segment.p_memsz == bytes) {
-      segment.p_offset = section->sh_offset = offset;
-      segment.p_filesz = bytes;
-      segment.p_flags = PF_R;
-      section->sh_type = SHT_PROGBITS;
-      section->sh_flags = SHF_ALLOC | SHF_X86_64_LARGE;
-      return llvm::Error::success();
-    }
-  }
-  return fail();
 }
 
 //===----------------------------------------------------------------------===//
@@ -357,13 +241,13 @@ linkInMemory(llvm::MemoryBufferRef object, const LinkOptions &options,
 /// Writes the linked file, then the image behind it.
 llvm::Error writeProgram(llvm::raw_ostream &os, llvm::StringRef linked,
                          uint64_t imageBytes, WriteFunction writeImage) {
-  uint64_t offset = llvm::alignTo(linked.size(), kPageBytes);
+  uint64_t offset = llvm::alignTo(linked.size(), kWeightPageBytes);
   std::vector<char> file(linked.begin(), linked.end());
   if (imageBytes == 0) {
     os.write(file.data(), file.size());
     return llvm::Error::success();
   }
-  if (llvm::Error error = placeImage(file, offset, imageBytes)) {
+  if (llvm::Error error = placeWeightImage(file, offset, imageBytes)) {
     return error;
   }
   os.write(file.data(), file.size());
@@ -452,23 +336,24 @@ llvm::Error linkProgram(llvm::MemoryBufferRef object,
   if (!linked) {
     return linked.takeError();
   }
-  if (options.sharedLibrary) {
-    auto header = makeLibraryHeader(options.prefix);
-    if (!header) {
-      return header.takeError();
-    }
-    auto writeHeader = [&](llvm::raw_ostream &os) {
-      os << *header;
-      return llvm::Error::success();
-    };
-    if (llvm::Error error =
-            writeFileWhole((stem + ".h").str(), 0666, writeHeader)) {
-      return error;
-    }
+  auto writeFile = [&] {
+    return writeFileWhole(path, 0777, [&](llvm::raw_ostream &os) {
+      return writeProgram(os, (*linked)->getBuffer(), options.imageBytes,
+                          writeImage);
+    });
+  };
+  if (!options.sharedLibrary) {
+    return writeFile();
   }
-  return writeFileWhole(path, 0777, [&](llvm::raw_ostream &os) {
-    return writeProgram(os, (*linked)->getBuffer(), options.imageBytes,
-                        writeImage);
+  auto header = makeLibraryHeader(options.prefix);
+  if (!header) {
+    return header.takeError();
+  }
+  // The header gets its name only when the library has its own.
+  return writeFileWhole((stem + ".h").str(), 0666, [&](llvm::raw_ostream &os) {
+    os << *header;
+    os.flush();
+    return writeFile();
   });
 }
 

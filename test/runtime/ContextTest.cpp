@@ -340,8 +340,10 @@ TEST(Context, null_arrays_and_contexts_are_rejected) {
 // Creation and images
 //===----------------------------------------------------------------------===//
 
+constexpr uint64_t kImageBytes = HOVA_IMAGE_HEADER_BYTES + FIXTURE_WEIGHT_BYTES;
+
 struct Image {
-  alignas(64) char bytes[HOVA_IMAGE_HEADER_BYTES + FIXTURE_WEIGHT_BYTES] = {};
+  alignas(64) char bytes[kImageBytes + 64] = {};
 
   Image() {
     hova_image_header header = {};
@@ -381,7 +383,7 @@ TEST(Image, in_memory_is_used) {
   Image image;
   hova_options options = {};
   options.image = image.bytes;
-  options.image_bytes = sizeof image.bytes;
+  options.image_bytes = kImageBytes;
   hova_context *context = nullptr;
   std::string message;
   ASSERT_EQ(create(options, message, &context), HOVA_OK) << message;
@@ -403,7 +405,7 @@ TEST_P(WrongImage, is_rejected) {
   Image image;
   hova_options options = {};
   options.image = image.bytes;
-  options.image_bytes = sizeof image.bytes;
+  options.image_bytes = kImageBytes;
   GetParam().change(image, options);
   hova_context *context = nullptr;
   std::string message;

@@ -1,0 +1,29 @@
+//===- WeightSection.h - Room for weights in a linked file ------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CPU_WEIGHTSECTION_H
+#define HOVA_CODEGEN_CPU_WEIGHTSECTION_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+
+namespace hova {
+
+constexpr uint64_t kWeightPageBytes = 4096;
+
+/// An object of one section without contents:
+///   .hova_weights NOBITS "awl", page-aligned, `bytes` long
+///   hova_weights_begin = its start; hova_weights_bytes = a constant `bytes`
+std::string makeWeightObject(uint64_t bytes);
+
+/// Turns section and segment of the weights into contents at `offset` of the
+/// file, read-only.
+llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
+                             uint64_t bytes);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CPU_WEIGHTSECTION_H

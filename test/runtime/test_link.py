@@ -1,0 +1,137 @@
+# ===- test_link.py - Linked files ------------------------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""What hova's link step makes of an object: dependencies, symbols, weights, equal bytes."""
+
+import ctypes
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ["HOVA_BUILD"])
+FIXTURES = BUILD / "test/runtime"
+LLVM = Path(os.environ["HOVA_LLVM"]) / "bin"
+LINK = BUILD / "bin/hova-link-fixture"
+LARGE = 300 << 20
+
+
+def output_of(*command):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=True).stdout
+
+
+def link(*arguments):
+    return subprocess.run([LINK, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["fixture", "beside", "library.so"])
+def test_depends_on_libc_and_libm_only(name):
+    needed = re.findall(r"NEEDED.*\[(.*)\]", output_of(LLVM / "llvm-readelf", "-d", FIXTURES / name))
+    assert set(needed) <= {"libc.so.6", "libm.so.6"} and "libc.so.6" in needed
+
+
+@pytest.mark.parametrize("name", ["fixture", "library.so"])
+def test_has_no_writable_symbol_and_no_executable_stack(name):
+    symbols = output_of(LLVM / "llvm-nm", "--format=sysv", FIXTURES / name)
+    # Relocated constants are writable until the loader has done its work (RELRO).
+    allowed = {".data.rel.ro", ".dynamic", ".got", ".got.plt", ".relro_padding", ".hova_weights"}
+    writable = set(re.findall(r"\|(\.(?:data|bss|tdata|tbss)[^|\s]*)\s*$", symbols, re.M)) - allowed
+    assert not writable
+    segments = output_of(LLVM / "llvm-readelf", "-lW", FIXTURES / name)
+    assert not re.search(r"^\s*(LOAD|GNU_STACK).*RWE", segments, re.M)
+    assert re.search(r"^\s*GNU_RELRO", segments, re.M)
+
+
+def test_a_library_exports_its_functions_alone():
+    text = output_of(LLVM / "llvm-nm", "-D", "--defined-only", FIXTURES / "library.so")
+    assert {line.split()[-1] for line in text.splitlines()} == {
+        f"fixture_{name}" for name in ("abi_version", "create", "destroy", "message", "program", "run")
+    }
+
+
+@pytest.mark.parametrize("language", [["clang", "-xc", "-std=c99"], ["clang++", "-xc++", "-std=c++17"]])
+def test_the_header_of_a_library_compiles(tmp_path, language):
+    source = tmp_path / "use.c"
+    source.write_text('#include "library.h"\nint main(void) { return fixture_abi_version() != HOVA_ABI_VERSION; }\n')
+    flags = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "-I", FIXTURES]
+    subprocess.run([LLVM / language[0], *language[1:], *flags, source], check=True)
+
+
+def test_two_libraries_in_one_process_do_not_meet(tmp_path):
+    shutil.copy(FIXTURES / "library.so", tmp_path / "other.so")
+    for path in (FIXTURES / "library.so", tmp_path / "other.so"):
+        assert ctypes.CDLL(str(path)).fixture_abi_version() == 1
+
+
+def test_equal_input_gives_equal_files(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        for kind in ("exe", "lib"):
+            result = link(FIXTURES / "fixture.o", tmp_path / folder / kind, "fixture", kind, 64)
+            assert result.returncode == 0, result.stderr
+    for name in ("exe", "lib.so", "lib.h"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert sorted(os.listdir(tmp_path / "a")) == ["exe", "lib.h", "lib.so"]
+
+
+def test_large_weights_are_mapped_and_survive_strip(tmp_path):
+    program = tmp_path / "large"
+    assert link(FIXTURES / "large.o", program, "fixture", "exe", LARGE).returncode == 0
+    expected = output_of(program, "--random-inputs=1")
+    assert f"weights    {LARGE} bytes, embedded" in output_of(program, "--describe")
+    strippers = [LLVM / "llvm-strip"] + ([shutil.which("strip")] if shutil.which("strip") else [])
+    for strip in strippers:
+        copy = tmp_path / "stripped"
+        subprocess.run([strip, "-o", copy, program], check=True)
+        assert copy.stat().st_size < program.stat().st_size
+        assert output_of(copy, "--random-inputs=1") == expected
+        copy.unlink()
+
+
+def test_large_weights_are_not_read_at_start(tmp_path):
+    """Resident memory stays small: the image is mapped, not copied."""
+    program = tmp_path / "large"
+    assert link(FIXTURES / "large.o", program, "fixture", "exe", LARGE).returncode == 0
+    pid = os.posix_spawn(program, [str(program), "--random-inputs=1"], {})
+    _, status, usage = os.wait4(pid, 0)
+    assert status == 0 and usage.ru_maxrss * 1024 < LARGE // 4
+
+
+@pytest.mark.parametrize(
+    ("prefix", "message"),
+    [
+        ("missing", "symbol not found: hova_program_missing"),
+        ("a b", "expects a C identifier as prefix, got 'a b'"),
+        ("1a", "expects a C identifier as prefix"),
+        ("", "expects a C identifier as prefix"),
+    ],
+)
+def test_what_does_not_link_leaves_no_file(tmp_path, prefix, message):
+    result = link(FIXTURES / "fixture.o", tmp_path / "out", prefix, "exe", 0)
+    assert result.returncode == 1 and message in result.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_output_folder_that_is_missing_is_said(tmp_path):
+    result = link(FIXTURES / "fixture.o", tmp_path / "none/out", "fixture", "exe", 0)
+    assert result.returncode == 1 and "cannot write" in result.stderr
+
+
+@pytest.mark.parametrize("kind", ["exe", "lib"])
+def test_a_full_disk_leaves_the_old_file(tmp_path, kind):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    names = ["out"] if kind == "exe" else ["out.h", "out.so"]
+    for name in names:
+        (tmp_path / name).write_text("old")
+    command = [LINK, FIXTURES / "large.o", tmp_path / "out", "fixture", kind, str(LARGE)]
+    result = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit, check=False)
+    assert result.returncode == 1 and "cannot write" in result.stderr
+    assert sorted(os.listdir(tmp_path)) == names
+    assert [(tmp_path / name).read_text() for name in names] == ["old"] * len(names)

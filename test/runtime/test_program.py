@@ -1,0 +1,343 @@
+# ===- test_program.py - Command line of compiled programs -----------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the fixture (Fixture.c) as a linked program: y = reverse(x) * 2 + ids by row, kept = sum(mask)."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FIXTURES = Path(os.environ["HOVA_BUILD"]) / "test/runtime"
+X = np.arange(32, dtype=np.float32).reshape(4, 8)
+IDS = np.array([0, 1, 2, 9])
+MASK = np.array([True, False, True, True])
+Y = X.ravel()[::-1].reshape(4, 8) * 2 + IDS[:, None].astype(np.float32)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """The options that give every input, as files in a private folder."""
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "ids.npy", IDS)
+    np.save(tmp_path / "mask.npy", MASK)
+    np.save(tmp_path / "y.npy", Y)
+    return [f"--input={name}={tmp_path}/{name}.npy" for name in ("x", "ids", "mask")]
+
+
+def run(*arguments, program="fixture", **options):
+    command = [FIXTURES / program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def fails(status, message, *arguments, **options):
+    result = run(*arguments, **options)
+    assert (result.returncode, message in result.stderr) == (status, True), result.stderr
+    assert result.stderr.startswith("error: ") and result.stderr.count("\n") == 1
+    return result
+
+
+# Inputs and outputs.
+
+
+def test_writes_outputs(files, tmp_path):
+    result = run(*files, f"--output=y={tmp_path}/o.npy", "--output", f"kept={tmp_path}/k.npy")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), Y)
+    kept = np.load(tmp_path / "k.npy")
+    assert kept.shape == () and kept.dtype == np.int32 and kept == 3
+
+
+def test_output_dir_is_made_and_holds_every_output(files, tmp_path):
+    assert run(*files, "--output-dir", tmp_path / "out").returncode == 0
+    assert sorted(os.listdir(tmp_path / "out")) == ["kept.npy", "y.npy"]
+    np.testing.assert_array_equal(np.load(tmp_path / "out/y.npy"), Y)
+
+
+def test_prints_a_summary_when_no_output_is_asked_for(files):
+    lines = run(*files).stdout.splitlines()
+    assert lines[:3] == [
+        "y f32[4, 8]",
+        "  values: 62 60 58 56 54 52 50 48 ...",
+        "  argmax: 0 0 0 0",
+    ]
+    assert lines[3:] == ["kept i32[]", "  values: 3"]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_random_inputs_depend_on_the_seed_alone(tmp_path, threads):
+    def output(seed, threads):
+        path = tmp_path / "y.npy"
+        run("--random-inputs", seed, "--threads", threads, f"--output=y={path}")
+        return np.load(path)
+
+    np.testing.assert_array_equal(output(5, threads), output(5, 1))
+    assert not np.array_equal(output(5, 1), output(6, 1))
+    assert np.abs(output(5, 1)).max() < 2 + 10
+
+
+def test_random_inputs_leave_given_ones_alone(files, tmp_path):
+    run(*files, "--random-inputs", "1", f"--output=y={tmp_path}/o.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "message"),
+    [
+        ("x", X.astype(np.float64), "input 'x' expects F32[4, 8], got F64[4, 8]"),
+        ("x", X[:, :7], "input 'x' expects F32[4, 8], got F32[4, 7]"),
+        ("x", X.T.copy(), "got F32[8, 4]"),
+        ("x", np.asfortranarray(X), "column-major"),
+        ("x", X.astype(">f4"), "not a little-endian number or bool"),
+        ("ids", IDS.astype(np.int32), "input 'ids' expects I64[4], got I32[4]"),
+        ("ids", IDS + 1, "expects values from 0 to 9, got 10 at element 3"),
+        ("ids", IDS - 1, "expects values from 0 to 9, got -1 at element 0"),
+        ("mask", MASK.astype(np.uint8), "input 'mask' expects BOOL[4], got U8[4]"),
+    ],
+)
+def test_wrong_inputs_are_rejected(files, tmp_path, name, array, message):
+    np.save(tmp_path / f"{name}.npy", array)
+    fails(1, message, *files, f"--output=y={tmp_path}/o.npy")
+    assert not (tmp_path / "o.npy").exists()
+
+
+def test_files_that_cannot_be_read(files, tmp_path):
+    fails(74, "cannot open", "--random-inputs=1", f"--input=x={tmp_path}/none.npy")
+    (tmp_path / "x.npy").write_bytes(b"text")
+    fails(1, "is not a readable .npy file: it does not start as one", *files)
+    fails(1, "is not a regular file", "--random-inputs=1", "--input=x=/dev/zero")
+
+
+def test_output_that_cannot_be_written(files, tmp_path):
+    (tmp_path / "old.npy").write_bytes(b"old")
+    before = sorted(os.listdir(tmp_path))
+    fails(74, "cannot write", *files, f"--output=y={tmp_path}/none/o.npy")
+    fails(74, "cannot write", *files, f"--output=y={tmp_path}")
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_a_full_disk_leaves_the_old_file(files, tmp_path, size):
+    (tmp_path / "old.npy").write_bytes(b"old")
+    before = sorted(os.listdir(tmp_path))
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    fails(74, "cannot write", *files, f"--output=y={tmp_path}/old.npy", preexec_fn=limit)
+    assert sorted(os.listdir(tmp_path)) == before
+    assert (tmp_path / "old.npy").read_bytes() == b"old"
+
+
+def test_standard_output_that_is_full_is_an_error():
+    with open("/dev/full", "w", encoding="ascii") as full:
+        command = [FIXTURES / "fixture", "--random-inputs=1"]
+        assert subprocess.run(command, stdout=full, stderr=subprocess.DEVNULL, check=False).returncode == 74
+
+
+# Comparison.
+
+
+def test_expected_outputs_that_agree(files, tmp_path):
+    result = run(*files, f"--expected=y={tmp_path}/y.npy")
+    assert result.returncode == 0
+    assert result.stdout.startswith("y: 0 of 32 elements differ (rtol 0.001, atol 0.0001;")
+
+
+def test_expected_outputs_may_be_f64(files, tmp_path):
+    np.save(tmp_path / "y.npy", Y.astype(np.float64))
+    assert run(*files, f"--expected=y={tmp_path}/y.npy", "--rtol=0", "--atol=0").returncode == 0
+
+
+def test_the_five_worst_elements_are_shown(files, tmp_path):
+    want = Y.copy()
+    want.ravel()[:7] += np.float32([1, 2, 3, 40, 5, 6, 7])
+    np.save(tmp_path / "y.npy", want)
+    result = run(*files, f"--expected=y={tmp_path}/y.npy")
+    assert result.returncode == 3
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("y: 7 of 32 elements differ")
+    assert len(lines) == 1 + 5
+    assert lines[1] == "  y[0, 3] got 56 want 96 abs 40 rel 0.417"
+    assert [line.split(" got ")[0] for line in lines[2:]] == [
+        "  y[0, 6]",
+        "  y[0, 5]",
+        "  y[0, 4]",
+        "  y[0, 2]",
+    ]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_non_finite_values_must_be_where_they_are_expected(files, tmp_path, value):
+    want = Y.copy()
+    want[1, 2] = value
+    np.save(tmp_path / "y.npy", want)
+    result = run(*files, f"--expected=y={tmp_path}/y.npy", "--rtol=1e30")
+    assert result.returncode == 3 and "1 of 32 elements differ" in result.stdout
+    # The same value on both sides agrees: x[2, 5] is read by y[1, 2].
+    x = X.copy()
+    x[2, 5] = value
+    np.save(tmp_path / "x.npy", x)
+    assert run(*files, f"--expected=y={tmp_path}/y.npy").returncode == 0
+
+
+def test_tolerances_decide(files, tmp_path):
+    np.save(tmp_path / "y.npy", Y + np.float32(0.5))
+    expected = f"--expected=y={tmp_path}/y.npy"
+    assert run(*files, expected, "--atol=0.4", "--rtol=0").returncode == 3
+    assert run(*files, expected, "--atol=0.5", "--rtol=0").returncode == 0
+
+
+def test_expected_of_another_shape_or_kind(files, tmp_path):
+    np.save(tmp_path / "y.npy", Y[:3])
+    fails(1, "output 'y' is F32[4, 8], but", *files, f"--expected=y={tmp_path}/y.npy")
+    np.save(tmp_path / "y.npy", Y.astype(np.int32))
+    fails(1, "holds I32[4, 8]", *files, f"--expected=y={tmp_path}/y.npy")
+
+
+# Measurement.
+
+
+def test_benchmark_writes_what_the_contract_says(tmp_path):
+    path = tmp_path / "b.json"
+    result = run("--random-inputs=1", "--benchmark-out", path, "--threads=2", "--warmup=0", "--repetitions=7")
+    assert result.returncode == 0 and "latency ms: min " in result.stdout
+    data = json.loads(path.read_text())
+    latency = data.pop("latency_ms")
+    assert data == {
+        "model": "fixture",
+        "target": "cpu",
+        "level": "x86-64",
+        "threads": 2,
+        "repetitions": 7,
+        "flops": 128,
+        "flops_executed": 64,
+        "arena_bytes": 128,
+        "weight_bytes": 64,
+    }
+    assert 0 < latency["min"] <= latency["median"] <= latency["p90"] <= latency["max"]
+
+
+def test_trace_has_every_kernel(tmp_path):
+    path = tmp_path / "t.json"
+    assert run("--random-inputs=1", "--trace", path).returncode == 0
+    events = json.loads(path.read_text())["traceEvents"]
+    kernels = [event for event in events if event["ph"] == "X"]
+    assert [event["name"] for event in kernels] == ["layer.copy", 'layer."sum"']
+    assert kernels[0]["ts"] == 0 and kernels[1]["ts"] >= kernels[0]["dur"]
+    assert kernels[1]["args"]["flops"] == 64
+
+
+def test_describe_needs_no_input():
+    text = run("--describe").stdout
+    assert "levels     future (not on this machine), x86-64 (chosen here)" in text
+    assert "input      ids i64[4] from 0 to 9" in text
+    assert "weights    64 bytes, embedded" in text
+    assert run("--describe", program="future").returncode == 0
+
+
+# Weights and machine.
+
+
+def test_a_machine_below_the_level_is_told(files):
+    fails(1, "needs a processor of level future; this machine lacks", *files, program="future")
+
+
+def test_an_image_beside_the_program_is_found(files, tmp_path):
+    assert run(*files, f"--expected=y={tmp_path}/y.npy", program="beside").returncode == 0
+
+
+def test_an_image_is_found_from_anywhere(files, tmp_path):
+    for name in ("beside", "beside.weights"):
+        (tmp_path / name).write_bytes((FIXTURES / name).read_bytes())
+    (tmp_path / "beside").chmod(0o755)
+    (tmp_path / "link").symlink_to(tmp_path / "beside")
+    command = [tmp_path / "link", *files, f"--expected=y={tmp_path}/y.npy"]
+    assert subprocess.run(command, cwd="/", check=False).returncode == 0
+
+
+def test_another_image_is_used(files, tmp_path):
+    image = bytearray((FIXTURES / "beside.weights").read_bytes())
+    image[4096:4100] = np.float32(4).tobytes()
+    (tmp_path / "w").write_bytes(image)
+    np.save(tmp_path / "y.npy", X.ravel()[::-1].reshape(4, 8) * 4 + IDS[:, None])
+    assert run(*files, f"--weights={tmp_path}/w", f"--expected=y={tmp_path}/y.npy").returncode == 0
+
+
+def test_wrong_images_name_the_command_that_makes_the_right_one(files, tmp_path):
+    command = "hova weights pack fixture.json --march=x86-64 -o IMAGE"
+    (tmp_path / "w").write_bytes((0).to_bytes(8, "little"))
+    fails(1, command, *files, f"--weights={tmp_path}/w")
+    (tmp_path / "w").write_bytes((2).to_bytes(8, "little") + b"{}")
+    fails(1, "is a safetensors file, not a weight image", *files, f"--weights={tmp_path}/w")
+    image = (FIXTURES / "beside.weights").read_bytes()
+    (tmp_path / "w").write_bytes(image[:-1])
+    fails(1, "has another size", *files, f"--weights={tmp_path}/w")
+    fails(74, "cannot open", *files, "--weights=/nonexistent")
+
+
+def test_a_missing_image_is_an_error(files, tmp_path):
+    (tmp_path / "alone").write_bytes((FIXTURES / "beside").read_bytes())
+    (tmp_path / "alone").chmod(0o755)
+    result = subprocess.run([tmp_path / "alone", *files], capture_output=True, text=True, check=False)
+    assert result.returncode == 74 and f"cannot open '{tmp_path}/alone.weights'" in result.stderr
+
+
+# Command line.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "input 'x' is not given: use --input x=FILE.npy or --random-inputs SEED"),
+        (["--nonsense"], "unknown option '--nonsense'; --help lists the options"),
+        (["file.npy"], "unknown option 'file.npy'"),
+        (["--input"], "--input expects a value: NAME=FILE.npy"),
+        (["--input="], "--input expects a value"),
+        (["--input=z=f.npy"], "NAME one of: x, ids, mask, got 'z=f.npy'"),
+        (["--input=f.npy"], "NAME one of: x, ids, mask"),
+        (["--input=x="], "NAME one of: x, ids, mask"),
+        (["--input=x=a", "--input=x=b"], "--input is given twice for 'x'"),
+        (["--output=x=a"], "NAME one of: y, kept"),
+        (["--seed=1"], "unknown option"),
+        (["--random-inputs=-1"], "--random-inputs expects an integer from 0"),
+        (["--random-inputs=1x"], "got '1x'"),
+        (["--random-inputs=99999999999999999999"], "expects an integer"),
+        (["--threads=0"], "--threads expects an integer from 1 to 1024, got '0'"),
+        (["--threads= 1"], "--threads expects an integer"),
+        (["--threads=2", "--threads=2"], "--threads is given twice"),
+        (["--repetitions=0"], "--repetitions expects an integer from 1"),
+        (["--rtol=-1"], "--rtol expects a number that is not negative, got '-1'"),
+        (["--rtol=nan"], "--rtol expects a number"),
+        (["--atol=1e-3x"], "--atol expects a number"),
+        (["--benchmark=1"], "--benchmark takes no value"),
+    ],
+)
+def test_wrong_command_lines(arguments, message):
+    fails(2, message, *arguments)
+
+
+def test_help_names_every_option():
+    result = run("--help")
+    assert result.returncode == 0 and len(result.stdout.splitlines()) < 60
+    for option in ("--input", "--expected", "--random-inputs", "--benchmark-out", "--trace", "--describe"):
+        assert option in result.stdout
+
+
+def test_a_file_cut_off_while_mapped_is_an_io_error(files, tmp_path):
+    """The image shrinks while a long measurement reads it."""
+    size = 4096 + 64
+    image = tmp_path / "w"
+    image.write_bytes((FIXTURES / "beside.weights").read_bytes())
+    assert image.stat().st_size == size
+    command = [FIXTURES / "fixture", *files, f"--weights={image}", "--benchmark", "--repetitions=9999999"]
+    with subprocess.Popen([*command, "--threads=1"], stderr=subprocess.PIPE, text=True) as process:
+        while str(image) not in Path(f"/proc/{process.pid}/maps").read_text():
+            assert process.poll() is None
+        os.truncate(image, 0)
+        assert "a mapped file was cut off" in process.communicate()[1]
+        assert process.returncode == 74
