@@ -76,7 +76,8 @@ llvm::Error Verifier::runWeightProgram() {
   return llvm::Error::success();
 }
 
-/// Values are matched by kernel and layer path; a kernel may keep several.
+/// Values are matched by kernel, layer path and shape; where a kernel keeps
+/// several that agree in all three, by their order.
 llvm::Expected<KernelRun>
 Verifier::evaluateKernels(Precision precision,
                           llvm::ArrayRef<HostTensor> inputs) {
@@ -96,8 +97,10 @@ Verifier::evaluateKernels(Precision precision,
     const hova_program &program = compiled.description();
     for (uint32_t i = 0; i < program.num_values; ++i) {
       const hova_value_info &info = program.values[i];
-      if (info.kernel == kernelIndex.lookup(kernel) && path == info.path) {
-        run.values[i] = value;
+      if (info.kernel == kernelIndex.lookup(kernel) && path == info.path &&
+          llvm::ArrayRef<int64_t>(info.dims, info.rank) == value.getShape() &&
+          run.values.try_emplace(i, value).second) {
+        return;
       }
     }
   });
