@@ -1,7 +1,7 @@
-//===- Inputs.cpp - Random and edge inputs for verification ---------------===//
+//===- Inputs.cpp - Random and edge inputs --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/reference/Verify.h"
+#include "codegen/reference/Inputs.h"
 #include "dialect/Evaluate.h"
 #include <cmath>
 
@@ -30,18 +30,17 @@ public:
 private:
   uint64_t state;
 };
-
-enum class Kind { Random, Edges, Zeros };
 } // namespace
 
-static HostTensor makeNumbers(llvm::ArrayRef<int64_t> shape, Kind kind,
-                              Random &random) {
+HostTensor hova::makeNumbers(llvm::ArrayRef<int64_t> shape, InputKind kind,
+                             uint64_t seed) {
+  Random random(seed);
   HostTensor result(Element::F32, shape);
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
     double value = 0;
-    if (kind == Kind::Random) {
+    if (kind == InputKind::Random) {
       value = random.normal();
-    } else if (kind == Kind::Edges) {
+    } else if (kind == InputKind::Edges) {
       // Far from 1 in both directions, zeros of both signs between them.
       static const double scales[] = {1.0, 30.0, 1e-6, 0.0, -0.0};
       value = random.normal() * scales[random.next() % 5];
@@ -51,53 +50,34 @@ static HostTensor makeNumbers(llvm::ArrayRef<int64_t> shape, Kind kind,
   return result;
 }
 
-static HostTensor makeIds(llvm::ArrayRef<int64_t> shape,
-                          const hova_tensor_info &info, Kind kind,
-                          Random &random) {
+HostTensor hova::makeIds(llvm::ArrayRef<int64_t> shape, int64_t lower,
+                         int64_t upper, InputKind kind, uint64_t seed) {
+  Random random(seed);
   HostTensor result(Element::I64, shape);
-  int64_t count = std::max<int64_t>(info.upper - info.lower, 1);
+  int64_t count = std::max<int64_t>(upper - lower, 1);
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
     int64_t id = 0;
-    if (kind == Kind::Random) {
+    if (kind == InputKind::Random) {
       id = static_cast<int64_t>(random.next() % count);
-    } else if (kind == Kind::Edges) {
+    } else if (kind == InputKind::Edges) {
       id = random.next() % 2 ? 0 : count - 1;
     }
-    result.mutableAs<int64_t>()[i] = info.lower + id;
+    result.mutableAs<int64_t>()[i] = lower + id;
   }
   return result;
 }
 
-static HostTensor makeMask(llvm::ArrayRef<int64_t> shape, Kind kind,
-                           Random &random) {
+HostTensor hova::makeMask(llvm::ArrayRef<int64_t> shape, InputKind kind,
+                          uint64_t seed) {
+  Random random(seed);
   HostTensor result(Element::I1, shape);
   int64_t width = shape.empty() ? 1 : shape.back();
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
     bool keep = random.next() % 4 != 0;
     // Every other row without a key, from the first on.
-    keep &= kind == Kind::Random || (kind == Kind::Edges && i / width % 2);
+    keep &= kind == InputKind::Random ||
+            (kind == InputKind::Edges && i / width % 2);
     result.mutableAs<uint8_t>()[i] = keep;
   }
   return result;
-}
-
-llvm::SmallVector<HostTensor> hova::makeInputs(const hova_program &program,
-                                               uint64_t seed, int64_t index) {
-  Kind kind = index == 1   ? Kind::Edges
-              : index == 2 ? Kind::Zeros
-                           : Kind::Random;
-  llvm::SmallVector<HostTensor> inputs;
-  for (uint32_t i = 0; i < program.num_inputs; ++i) {
-    const hova_tensor_info &info = program.inputs[i];
-    llvm::ArrayRef<int64_t> shape(info.dims, info.rank);
-    Random random(seed * 1000003 + static_cast<uint64_t>(index) * 1009 + i);
-    if (info.dtype == HOVA_BOOL) {
-      inputs.push_back(makeMask(shape, kind, random));
-    } else if (info.dtype == HOVA_I32 || info.dtype == HOVA_I64) {
-      inputs.push_back(makeIds(shape, info, kind, random));
-    } else {
-      inputs.push_back(makeNumbers(shape, kind, random));
-    }
-  }
-  return inputs;
 }

@@ -3,6 +3,7 @@
 
 #include "codegen/reference/Verify.h"
 #include "codegen/reference/Compare.h"
+#include "codegen/reference/Inputs.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
@@ -51,6 +52,27 @@ private:
   std::string firstDifference;
 };
 } // namespace
+
+llvm::SmallVector<HostTensor> hova::makeInputs(const hova_program &program,
+                                               uint64_t seed, int64_t index) {
+  InputKind kind = index == 1   ? InputKind::Edges
+                   : index == 2 ? InputKind::Zeros
+                                : InputKind::Random;
+  Tensors inputs;
+  for (uint32_t i = 0; i < program.num_inputs; ++i) {
+    const hova_tensor_info &info = program.inputs[i];
+    llvm::ArrayRef<int64_t> shape(info.dims, info.rank);
+    uint64_t own = seed * 1000003 + static_cast<uint64_t>(index) * 1009 + i;
+    if (info.dtype == HOVA_BOOL) {
+      inputs.push_back(makeMask(shape, kind, own));
+    } else if (info.dtype == HOVA_I32 || info.dtype == HOVA_I64) {
+      inputs.push_back(makeIds(shape, info.lower, info.upper, kind, own));
+    } else {
+      inputs.push_back(makeNumbers(shape, kind, own));
+    }
+  }
+  return inputs;
+}
 
 static llvm::Error evaluationFailed() {
   return llvm::createStringError("the reference evaluation failed");

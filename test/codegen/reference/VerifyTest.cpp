@@ -6,6 +6,7 @@
 // the layer.
 
 #include "codegen/reference/Verify.h"
+#include "codegen/reference/Inputs.h"
 #include "dialect/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Parser/Parser.h"

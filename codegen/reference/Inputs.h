@@ -1,0 +1,32 @@
+//===- Inputs.h - Random and edge inputs ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What verification feeds to programs: the same numbers on every machine for
+// the same seed.
+
+#ifndef HOVA_CODEGEN_REFERENCE_INPUTS_H
+#define HOVA_CODEGEN_REFERENCE_INPUTS_H
+
+#include "dialect/HostTensor.h"
+
+namespace hova {
+
+/// Random: normally distributed, ids anywhere in their range, three keys of
+/// four kept. Edges: magnitudes far from 1 and zeros of both signs, the first
+/// and the last id, masks with whole rows false. Zeros: zeros, the first id,
+/// all masked.
+enum class InputKind { Random, Edges, Zeros };
+
+/// F32.
+HostTensor makeNumbers(llvm::ArrayRef<int64_t> shape, InputKind kind,
+                       uint64_t seed);
+/// I64 with lower <= id < upper.
+HostTensor makeIds(llvm::ArrayRef<int64_t> shape, int64_t lower, int64_t upper,
+                   InputKind kind, uint64_t seed);
+/// I1.
+HostTensor makeMask(llvm::ArrayRef<int64_t> shape, InputKind kind,
+                    uint64_t seed);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_REFERENCE_INPUTS_H
