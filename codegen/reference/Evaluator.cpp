@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/reference/Evaluator.h"
+#include "dialect/DenseOps.h"
 #include "dialect/Evaluate.h"
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,6 +26,26 @@ static bool movesData(Operation *op) {
   }
   return isa<TransposeOp, PackOp, EmbeddingOp, ConcatOp, SliceOp, ClassTokenOp,
              IndexSortOp, LayerPoolOp, UnfoldPatchesOp>(op);
+}
+
+FailureOr<HostTensor>
+hova::contractionMagnitudes(ReferenceOpInterface op,
+                            ArrayRef<HostTensor> operands) {
+  if (!isa<LinearOp, PatchEmbeddingOp>(op)) {
+    return op->emitOpError("is no contraction");
+  }
+  // The same sums on absolute values.
+  SmallVector<HostTensor> absolute, results;
+  for (const HostTensor &operand : operands) {
+    HostTensor &value = absolute.emplace_back(Element::F64, operand.getShape());
+    for (int64_t i = 0, e = operand.size(); i < e; ++i) {
+      value.mutableAs<double>()[i] = std::abs(operand.at(i));
+    }
+  }
+  if (failed(op.evaluate(absolute, results))) {
+    return failure();
+  }
+  return results.front();
 }
 
 StringRef hova::layerPath(Location location) {

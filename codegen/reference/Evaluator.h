@@ -80,6 +80,12 @@ private:
       store;
 };
 
+/// `sum |a b| + |c|` for every element of a contraction (`hova.linear`,
+/// `hova.patch_embedding`): what tier T2 of the numeric policy measures by.
+mlir::FailureOr<HostTensor>
+contractionMagnitudes(ReferenceOpInterface op,
+                      llvm::ArrayRef<HostTensor> operands);
+
 /// The layer path of an operation, such as `encoder.3.attn.query`: the first
 /// name in its location, or an empty string.
 llvm::StringRef layerPath(mlir::Location location);

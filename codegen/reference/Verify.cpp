@@ -9,6 +9,23 @@
 using namespace mlir;
 using namespace hova;
 
+/// Weights may be drawn or converted when asked for; verification evaluates the
+/// program several times.
+static WeightLookup loadOnce(WeightLookup load) {
+  auto loaded = std::make_shared<llvm::StringMap<HostTensor>>();
+  return [=](WeightOp op) -> FailureOr<HostTensor> {
+    auto known = loaded->find(op.getName());
+    if (known != loaded->end()) {
+      return known->second;
+    }
+    FailureOr<HostTensor> value = load(op);
+    if (succeeded(value)) {
+      loaded->try_emplace(op.getName(), *value);
+    }
+    return value;
+  };
+}
+
 namespace {
 using Tensors = llvm::SmallVector<HostTensor>;
 using Values = CompiledProgram::Values;
@@ -24,7 +41,7 @@ public:
   Verifier(const VerifiedProgram &reference, CompiledProgram &compiled,
            const VerifyOptions &options, llvm::raw_ostream &os)
       : reference(reference), compiled(compiled), options(options), os(os),
-        evaluator(reference.weights) {}
+        evaluator(loadOnce(reference.weights)) {}
 
   llvm::Error runWeightProgram();
   llvm::Error runCase(int64_t index);

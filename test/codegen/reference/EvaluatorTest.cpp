@@ -5,6 +5,8 @@
 // observers and errors.
 
 #include "codegen/reference/Evaluator.h"
+#include "codegen/reference/Compare.h"
+#include "codegen/reference/Inputs.h"
 #include "dialect/AttentionOps.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
@@ -231,6 +233,30 @@ TEST_F(EvaluatorTest, nan_propagates_through_masks_only_where_it_is_kept) {
   HostTensor y = run(main, {q, k, v});
   EXPECT_EQ(y.at(0), 3.0);
   EXPECT_TRUE(std::isnan(y.at(1)));
+}
+
+TEST_F(EvaluatorTest, a_plain_float32_product_is_within_its_magnitudes) {
+  func::FuncOp main = parse(R"mlir(
+    func.func @main(%x: tensor<5x96xf32>, %w: tensor<96x7xf32>,
+                    %b: tensor<7xf32>) -> tensor<5x7xf32> {
+      %y = hova.linear %x, %w bias(%b)
+          : tensor<5x96xf32>, tensor<96x7xf32>, tensor<7xf32> -> tensor<5x7xf32>
+      return %y : tensor<5x7xf32>
+    })mlir");
+  std::vector<HostTensor> operands = {
+      makeNumbers({5, 96}, InputKind::Random, 1),
+      makeNumbers({96, 7}, InputKind::Random, 2),
+      makeNumbers({7}, InputKind::Random, 3)};
+  HostTensor want = run(main, operands);
+  HostTensor plain = run(main, operands, Precision::Single);
+  auto linear = *main.getOps<ReferenceOpInterface>().begin();
+  auto magnitudes = contractionMagnitudes(linear, operands);
+  ASSERT_TRUE(succeeded(magnitudes));
+  EXPECT_TRUE(compareContraction(plain, want, *magnitudes, 96).within);
+  // A product that lost its last term is not.
+  operands[0].mutableAs<float>()[95] = 0;
+  HostTensor broken = run(main, operands, Precision::Single);
+  EXPECT_FALSE(compareContraction(broken, want, *magnitudes, 96).within);
 }
 
 } // namespace
