@@ -51,20 +51,34 @@ static void run(void *const *in, void *const *out, char *arena,
   hova_barrier(team, thread, 1);
 }
 
+static void run_scale(void *const *in, void *const *out, char *arena,
+                      const char *weights, int64_t thread, int64_t threads,
+                      struct hova_team *team) {
+  (void)arena;
+  (void)weights;
+  const float *x = in[0];
+  float *y = out[0];
+  for (int64_t i = thread; i < FIXTURE_SIZE; i += threads) {
+    y[i] = 2 * x[i];
+  }
+  hova_barrier(team, thread, 0);
+}
+
 /// A machine that no one has.
 #define NO_MACHINE (UINT64_C(1) << 63 | HOVA_CPU(AVX512F))
 
 static const hova_level levels[] = {{"future", NO_MACHINE, run},
                                     {"x86-64", 0, run}};
+static const hova_level scale_levels[] = {{"x86-64", 0, run_scale}};
 static const hova_level future_levels[] = {{"future", NO_MACHINE, run}};
 
-#define PROGRAM(LEVELS, NUM_LEVELS, WEIGHT_BYTES)                              \
+#define PROGRAM(LEVELS, NUM_LEVELS, NUM_INPUTS, NUM_OUTPUTS, WEIGHT_BYTES)     \
   {HOVA_ABI_VERSION,                                                           \
    NUM_LEVELS,                                                                 \
    "fixture",                                                                  \
    LEVELS,                                                                     \
-   3,                                                                          \
-   2,                                                                          \
+   NUM_INPUTS,                                                                 \
+   NUM_OUTPUTS,                                                                \
    inputs,                                                                     \
    outputs,                                                                    \
    FIXTURE_SIZE * 4,                                                           \
@@ -80,6 +94,7 @@ static const hova_level future_levels[] = {{"future", NO_MACHINE, run}};
    "hova test"}
 
 const hova_program hova_program_fixture =
-    PROGRAM(levels, 2, FIXTURE_WEIGHT_BYTES);
-const hova_program hova_program_weightless = PROGRAM(levels, 2, 0);
-const hova_program hova_program_future = PROGRAM(future_levels, 1, 0);
+    PROGRAM(levels, 2, 3, 2, FIXTURE_WEIGHT_BYTES);
+const hova_program hova_program_weightless = PROGRAM(levels, 2, 3, 2, 0);
+const hova_program hova_program_future = PROGRAM(future_levels, 1, 3, 2, 0);
+const hova_program hova_program_scale = PROGRAM(scale_levels, 1, 1, 1, 0);

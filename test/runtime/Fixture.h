@@ -26,6 +26,8 @@ extern const hova_program hova_program_fixture;
 extern const hova_program hova_program_weightless;
 /// Needs a machine that does not exist.
 extern const hova_program hova_program_future;
+/// One input x, one output y = 2 x.
+extern const hova_program hova_program_scale;
 
 #ifdef __cplusplus
 } // extern "C"

@@ -85,6 +85,14 @@ def test_random_inputs_leave_given_ones_alone(files, tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), Y)
 
 
+def test_names_may_be_left_out_where_there_is_one(tmp_path):
+    np.save(tmp_path / "a=b.npy", X)
+    arguments = ["--input", tmp_path / "a=b.npy", "--output", tmp_path / "o.npy"]
+    assert run(*arguments, program="scale").returncode == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "o.npy"), 2 * X)
+    assert run(arguments[0], arguments[1], "--expected", tmp_path / "o.npy", program="scale").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
