@@ -36,7 +36,7 @@ Elaborator::run(const std::vector<ParameterOverride> &overrides) {
   Environment environment;
   environment.scope = &scope;
   fillParameters(overrides);
-  if (diagnostics.hasErrors()) {
+  if (program->parameters.size() != spec.parameters.size()) {
     return nullptr;
   }
   for (const InputSpec &input : spec.inputs) {
@@ -63,8 +63,7 @@ void Elaborator::expandLayers(const std::vector<LayerSpec> &layers,
 
 EntityPtr Elaborator::expandLayer(const LayerSpec &layer,
                                   Environment &environment) {
-  bool broken = !layer.op && !layer.block;
-  if (broken) {
+  if (layer.broken) {
     return valueEntity(poison);
   }
   if (layer.condition) {
@@ -258,7 +257,7 @@ EntityPtr Elaborator::expandBlock(const LayerSpec &layer,
                                   const std::string &weightPath,
                                   const Carried &carried) {
   const BlockSpec *block = blockOf(layer, environment);
-  if (!block) {
+  if (!block || block->broken) {
     return valueEntity(poison);
   }
   bool recursive = std::find(environment.blocks.begin(),
@@ -278,10 +277,10 @@ EntityPtr Elaborator::expandBlock(const LayerSpec &layer,
   inner.trainable = environment.trainable;
   inner.blocks = environment.blocks;
   inner.blocks.push_back(block);
-  if (!bindInputs(layer, *block, environment, carried, *scope)) {
+  if (!bindInputs(layer, *block, environment, carried, *scope) ||
+      !bindArguments(layer, *block, environment, inner)) {
     return valueEntity(poison);
   }
-  bindArguments(layer, *block, environment, inner);
   expandLayers(block->layers, inner);
   auto entity = std::make_shared<Entity>();
   entity->inside = scope;
@@ -344,7 +343,7 @@ bool Elaborator::bindInputs(const LayerSpec &layer, const BlockSpec &block,
   return true;
 }
 
-void Elaborator::bindArguments(const LayerSpec &layer, const BlockSpec &block,
+bool Elaborator::bindArguments(const LayerSpec &layer, const BlockSpec &block,
                                Environment &environment, Environment &inner) {
   for (const auto &[name, initial] : block.arguments) {
     auto given = layer.arguments.find(name);
@@ -357,14 +356,17 @@ void Elaborator::bindArguments(const LayerSpec &layer, const BlockSpec &block,
       error(*layer.node, "block " + inQuotes(block.name) +
                              " needs the argument " + inQuotes(name));
     }
-    // An unknown value has been reported; zero keeps the walk going.
-    inner.scalars[name] = value.value_or(Scalar::ofInteger(0));
+    if (!value) {
+      return false;
+    }
+    inner.scalars[name] = *value;
   }
   auto index = environment.scalars.find("index");
   inner.scalars["index"] =
       layer.repeat && index != environment.scalars.end()
           ? index->second
           : Scalar::ofInteger(0);
+  return true;
 }
 
 std::unique_ptr<Program>

@@ -94,7 +94,7 @@ private:
   bool bindInputs(const LayerSpec &layer, const BlockSpec &block,
                   Environment &environment, const Carried &carried,
                   ScopeMap &inner);
-  void bindArguments(const LayerSpec &layer, const BlockSpec &block,
+  bool bindArguments(const LayerSpec &layer, const BlockSpec &block,
                      Environment &environment, Environment &inner);
   Carried carriedFrom(const LayerSpec &layer, const Entity &entity,
                       Environment &environment);

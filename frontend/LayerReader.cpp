@@ -57,7 +57,9 @@ std::vector<LayerSpec> SpecReader::readLayers(const Node &node,
     }
   }
   for (const Node *element : node.elements) {
+    size_t mistakes = diagnostics.all().size();
     LayerSpec layer = readLayer(*element, scope);
+    layer.broken = diagnostics.all().size() > mistakes;
     if (layer.name.empty()) {
       continue;
     }

@@ -168,6 +168,7 @@ void SpecReader::readInputs(const Node &node) {
 }
 
 void SpecReader::readInput(const Member &member, const NameScope &scope) {
+  size_t mistakes = diagnostics.all().size();
   InputSpec input;
   input.name = member.key;
   input.nameRange = member.keyRange;
@@ -208,6 +209,7 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
       }
     }
   }
+  input.broken = diagnostics.all().size() > mistakes;
   spec.inputs.push_back(std::move(input));
 }
 
@@ -224,6 +226,7 @@ void SpecReader::readBlocks(const Node &node) {
 }
 
 void SpecReader::readBlock(const Member &member) {
+  size_t mistakes = diagnostics.all().size();
   BlockSpec block;
   block.name = member.key;
   block.nameRange = member.keyRange;
@@ -271,12 +274,18 @@ void SpecReader::readBlock(const Member &member) {
     }
   }
   scope.scalars.push_back("index");
-  if (const Node *layers = node.get("layers")) {
-    block.layers = readLayers(*layers, scope);
-  } else {
+  const Node *layers = node.get("layers");
+  if (!layers) {
     error(node, "missing key \"layers\" in a block");
   }
+  block.broken = diagnostics.all().size() > mistakes;
+  if (layers) {
+    // Each layer carries its own mistakes.
+    block.layers = readLayers(*layers, scope);
+  }
+  mistakes = diagnostics.all().size();
   readBlockOutputs(node, block, scope);
+  block.broken |= diagnostics.all().size() > mistakes;
   spec.blocks.push_back(std::move(block));
 }
 

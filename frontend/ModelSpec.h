@@ -54,6 +54,8 @@ struct InputSpec {
   std::string dtype;
   /// low <= x < high.
   std::optional<std::pair<Setting, Setting>> range;
+  /// A mistake has been reported inside; the same below.
+  bool broken = false;
 };
 
 /// `{"kind": "normal", "std": 0.02}`.
@@ -94,6 +96,7 @@ struct LayerSpec {
   std::map<std::string, InitializerSpec> initializers;
   std::optional<Setting> trainable;
   bool requireFused = false;
+  bool broken = false;
 };
 
 struct BlockSpec {
@@ -106,6 +109,7 @@ struct BlockSpec {
   std::vector<LayerSpec> layers;
   /// `output` is one entry with an empty name.
   std::vector<std::pair<std::string, ValueUse>> outputs;
+  bool broken = false;
 };
 
 /// One step of a checkpoint rule.

@@ -151,6 +151,9 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
   auto entity = std::make_shared<Entity>();
   entity->value = poison;
   (*environment.scope)[input.name] = entity;
+  if (input.broken) {
+    return;
+  }
   ValueType type;
   type.dtype = input.dtype == "i32"    ? DType::I32
                : input.dtype == "i64"  ? DType::I64

@@ -1,0 +1,181 @@
+//===- Model.cpp - A description with its weights, ready to compile -------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Model.h"
+
+#include "frontend/reader/Suggest.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+#include <sstream>
+
+namespace hova::frontend {
+
+using reader::Diagnostics;
+using reader::inQuotes;
+
+namespace {
+
+void print(const Diagnostics &diagnostics, const ModelOptions &options,
+           llvm::raw_ostream &errors) {
+  std::ostringstream text;
+  diagnostics.print(text, options.format, options.color);
+  errors << text.str();
+}
+
+/// The overrides of the command line and, before them, those of a source.
+/// Without `contradictions`, the command line wins silently: enough to see
+/// whether names fit.
+std::vector<ParameterOverride> withSource(const ModelOptions &options,
+                                          const CheckpointSpec *source,
+                                          bool contradictions) {
+  std::vector<ParameterOverride> all;
+  if (source) {
+    for (const auto &entry : source->set) {
+      bool isGiven = llvm::any_of(options.overrides, [&](const auto &given) {
+        return given.name == entry.first;
+      });
+      if (entry.second.literal && (contradictions || !isGiven)) {
+        all.push_back({entry.first, entry.second.literal->str(),
+                       "checkpoint source " + source->name});
+      }
+    }
+  }
+  all.insert(all.end(), options.overrides.begin(), options.overrides.end());
+  return all;
+}
+
+/// A source with the program it asks for and the plan it gives.
+struct Candidate {
+  const CheckpointSpec *source = nullptr;
+  std::unique_ptr<Program> program;
+  std::unique_ptr<CheckpointPlan> plan;
+};
+
+/// The candidate with the fewest problems, the names of the description first;
+/// an empty one if the parameters of every source are wrong.
+Candidate chooseSource(const ModelOptions &options, const Model &model) {
+  std::vector<const CheckpointSpec *> sources;
+  if (options.checkpoint.empty()) {
+    sources.push_back(nullptr);
+    for (const CheckpointSpec &source : model.spec->checkpoints) {
+      sources.push_back(&source);
+    }
+  } else {
+    sources.push_back(model.spec->findCheckpoint(options.checkpoint));
+  }
+  Candidate best;
+  for (const CheckpointSpec *source : sources) {
+    Diagnostics quiet(model.spec->source);
+    Candidate candidate;
+    candidate.source = source;
+    candidate.program =
+        elaborate(*model.spec, withSource(options, source, false), quiet);
+    if (!candidate.program) {
+      continue;
+    }
+    candidate.plan = std::make_unique<CheckpointPlan>(
+        planCheckpoint(*candidate.program, source, *model.file));
+    if (!best.plan ||
+        candidate.plan->problems.size() < best.plan->problems.size()) {
+      best = std::move(candidate);
+    }
+  }
+  return best;
+}
+
+/// A forced source must exist.
+bool checkSourceName(const ModelOptions &options, const Model &model,
+                     llvm::raw_ostream &errors) {
+  if (options.checkpoint.empty() ||
+      model.spec->findCheckpoint(options.checkpoint)) {
+    return true;
+  }
+  std::vector<std::string> names;
+  std::string list;
+  for (const CheckpointSpec &source : model.spec->checkpoints) {
+    names.push_back(source.name);
+    list += (list.empty() ? "" : ", ") + source.name;
+  }
+  errors << options.path << ": error: unknown checkpoint source "
+         << inQuotes(options.checkpoint)
+         << (list.empty() ? "; the description has none"
+                          : "; the description has " + list)
+         << '\n';
+  if (auto best = reader::suggest(options.checkpoint, names)) {
+    errors << "  note: did you mean " << inQuotes(*best) << "?\n";
+  }
+  return false;
+}
+
+} // namespace
+
+ModelStatus readModel(const ModelOptions &options, Model &model,
+                      llvm::raw_ostream &errors) {
+  auto buffer = llvm::MemoryBuffer::getFile(options.path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer) {
+    errors << reader::printable(options.path)
+           << ": error: cannot read: " << buffer.getError().message() << '\n';
+    return ModelStatus::Unreadable;
+  }
+  Diagnostics diagnostics(std::make_shared<reader::Source>(
+      options.path, (*buffer)->getBuffer().str()));
+  model.spec = readModelSpec(diagnostics);
+  if (model.spec) {
+    // Shape mistakes are found beside mistakes of spelling, where possible.
+    model.program =
+        elaborate(*model.spec, options.overrides, diagnostics);
+  }
+  if (diagnostics.hasErrors()) {
+    print(diagnostics, options, errors);
+    return ModelStatus::Rejected;
+  }
+  return ModelStatus::Ok;
+}
+
+ModelStatus openWeights(const ModelOptions &options, Model &model,
+                        llvm::raw_ostream &errors) {
+  if (!checkSourceName(options, model, errors)) {
+    return ModelStatus::Rejected;
+  }
+  if (options.weights.empty()) {
+    model.weights = drawWeights(*model.program, options.seed);
+    model.note =
+        "weights drawn from seed " + std::to_string(options.seed);
+    return ModelStatus::Ok;
+  }
+  llvm::Expected<TensorFile> file = TensorFile::open(options.weights);
+  if (!file) {
+    errors << "error: " << llvm::toString(file.takeError()) << '\n';
+    return ModelStatus::Rejected;
+  }
+  model.file = std::make_unique<TensorFile>(std::move(*file));
+  Candidate best = chooseSource(options, model);
+  Diagnostics diagnostics(model.spec->source);
+  model.program = elaborate(
+      *model.spec, withSource(options, best.source, true), diagnostics);
+  if (!model.program) {
+    print(diagnostics, options, errors);
+    return ModelStatus::Rejected;
+  }
+  std::string names =
+      best.source ? "names of " + best.source->name : "names of the description";
+  if (!best.plan->problems.empty()) {
+    errors << reader::printable(options.weights)
+           << ": error: the file does not fit " << model.spec->name << " by the "
+           << names << ":\n";
+    for (const std::string &problem : best.plan->problems) {
+      errors << "  " << problem << '\n';
+    }
+    return ModelStatus::Rejected;
+  }
+  model.plan = std::move(best.plan);
+  model.weights = readCheckpoint(*model.program, *model.plan, *model.file);
+  model.note = "weights from " + options.weights + " (" + names + ")";
+  return ModelStatus::Ok;
+}
+
+} // namespace hova::frontend

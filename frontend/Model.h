@@ -1,0 +1,64 @@
+//===- Model.h - A description with its weights, ready to compile ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every verb of the driver starts with: read the description, fill in
+// parameters, open the weights.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_MODEL_H
+#define HOVA_FRONTEND_MODEL_H
+
+#include "frontend/Checkpoint.h"
+#include "frontend/Program.h"
+#include "frontend/Weights.h"
+
+namespace llvm {
+class raw_ostream;
+}
+
+namespace hova::frontend {
+
+struct ModelOptions {
+  std::string path;
+  std::vector<ParameterOverride> overrides;
+  /// A safetensors file or index; empty: weights are drawn from `seed`.
+  std::string weights;
+  /// The checkpoint source to use; empty: the one whose names fit.
+  std::string checkpoint;
+  uint64_t seed = 0;
+  reader::DiagnosticFormat format = reader::DiagnosticFormat::Text;
+  bool color = false;
+};
+
+struct Model {
+  std::unique_ptr<ModelSpec> spec;
+  std::unique_ptr<Program> program;
+  /// Null before openWeights.
+  std::unique_ptr<WeightSource> weights;
+  /// What openWeights has decided, for people: "weights from a.safetensors
+  /// (names of timm)".
+  std::string note;
+
+  // What `weights` reads from.
+  std::unique_ptr<TensorFile> file;
+  std::unique_ptr<CheckpointPlan> plan;
+};
+
+/// Exit codes of the driver.
+enum class ModelStatus { Ok = 0, Rejected = 1, Unreadable = 74 };
+
+/// Reads, checks and expands the description; weights stay closed. With a
+/// weight file, a checkpoint source may set parameters: openWeights expands
+/// again. Messages go to `errors`.
+ModelStatus readModel(const ModelOptions &options, Model &model,
+                      llvm::raw_ostream &errors);
+
+/// Opens the weights of a model that readModel has read.
+ModelStatus openWeights(const ModelOptions &options, Model &model,
+                        llvm::raw_ostream &errors);
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_MODEL_H

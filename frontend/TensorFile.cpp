@@ -1,0 +1,180 @@
+//===- TensorFile.cpp - Named tensors of safetensors files ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The strict reader of single files is the runtime's. An index only names base
+// names in its own folder, and every tensor must be exactly where it says.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/TensorFile.h"
+
+#include "frontend/reader/Json.h"
+#include "runtime/Safetensors.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <cstring>
+#include <sstream>
+
+namespace hova::frontend {
+
+struct TensorFile::Shard {
+  std::string path;
+  hova_safetensors tensors = {};
+
+  ~Shard() { hova_safetensors_close(&tensors); }
+};
+
+static llvm::Error failure(const std::string &path, const std::string &text) {
+  return llvm::createStringError(reader::printable(path) + ": " + text);
+}
+
+llvm::Expected<TensorFile> TensorFile::open(const std::string &path) {
+  TensorFile file;
+  file.fileName = path;
+  bool isIndex = llvm::StringRef(path).ends_with(".json");
+  llvm::Error error =
+      isIndex ? file.openIndex(path) : file.addShard(path, nullptr);
+  if (error) {
+    return std::move(error);
+  }
+  return file;
+}
+
+llvm::Error TensorFile::addShard(
+    const std::string &path,
+    const std::map<std::string, std::string> *expected) {
+  auto shard = std::make_shared<Shard>();
+  shard->path = path;
+  hova_error error = {};
+  if (hova_safetensors_open(path.c_str(), &shard->tensors, &error) !=
+      HOVA_OK) {
+    return llvm::createStringError(error.text);
+  }
+  std::string base = llvm::sys::path::filename(path).str();
+  for (uint64_t i = 0; i < shard->tensors.count; ++i) {
+    const hova_safetensors_entry &entry = shard->tensors.entries[i];
+    if (expected) {
+      auto wanted = expected->find(entry.name);
+      if (wanted == expected->end() || wanted->second != base) {
+        return failure(path, "tensor " + reader::inQuotes(entry.name) +
+                                 " is here, but the index " +
+                                 (wanted == expected->end()
+                                      ? "does not name it"
+                                      : "says " + wanted->second));
+      }
+    }
+    Entry tensor;
+    tensor.shape.assign(entry.dims, entry.dims + entry.rank);
+    tensor.dtype = hova_element_name(entry.element);
+    tensor.isFloat = entry.element == HOVA_ELEMENT_F32 ||
+                     entry.element == HOVA_ELEMENT_F64 ||
+                     entry.element == HOVA_ELEMENT_BF16 ||
+                     entry.element == HOVA_ELEMENT_F16;
+    tensor.shard = shards.size();
+    tensors.emplace(entry.name, std::move(tensor));
+  }
+  shards.push_back(std::move(shard));
+  return llvm::Error::success();
+}
+
+/// The `weight_map` of an index: tensor to file.
+static llvm::Expected<std::map<std::string, std::string>>
+readIndex(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) {
+    return failure(path, "cannot read: " + buffer.getError().message());
+  }
+  reader::Diagnostics diagnostics(std::make_shared<reader::Source>(
+      path, (*buffer)->getBuffer().str()));
+  std::unique_ptr<reader::Document> document = reader::parseJson(diagnostics);
+  if (!document || diagnostics.hasErrors()) {
+    std::ostringstream text;
+    diagnostics.print(text);
+    return llvm::createStringError(text.str());
+  }
+  using Kind = reader::Node::Kind;
+  const reader::Node &root = *document->root();
+  const reader::Node *map = root.get("weight_map");
+  if (!root.is(Kind::Object) || !map || !map->is(Kind::Object)) {
+    return failure(path, "an index needs an object \"weight_map\"");
+  }
+  std::map<std::string, std::string> files;
+  for (const reader::Member &member : map->members) {
+    if (llvm::StringRef(member.key).ends_with(".safetensors")) {
+      return failure(path, "\"weight_map\" is inverted: it must map tensors "
+                           "to files, not files to tensors");
+    }
+    if (!member.value->is(Kind::String)) {
+      return failure(path, "the file of tensor " +
+                               reader::inQuotes(member.key) +
+                               " must be a string");
+    }
+    const std::string &file = member.value->text;
+    bool isBaseName = !file.empty() && file[0] != '.' &&
+                      file.find_first_of("/\\") == std::string::npos &&
+                      llvm::StringRef(file).ends_with(".safetensors");
+    if (!isBaseName) {
+      return failure(path, reader::inQuotes(file) +
+                               " is not the plain name of a safetensors file "
+                               "beside the index");
+    }
+    files[member.key] = file;
+  }
+  return files;
+}
+
+llvm::Error TensorFile::openIndex(const std::string &path) {
+  auto files = readIndex(path);
+  if (!files) {
+    return files.takeError();
+  }
+  std::set<std::string> names;
+  for (const auto &entry : *files) {
+    names.insert(entry.second);
+  }
+  for (const std::string &name : names) {
+    llvm::SmallString<256> shard(llvm::sys::path::parent_path(path));
+    llvm::sys::path::append(shard, name);
+    if (llvm::Error error = addShard(shard.str().str(), &*files)) {
+      return error;
+    }
+  }
+  for (const auto &[name, file] : *files) {
+    if (!tensors.count(name)) {
+      return failure(path, "tensor " + reader::inQuotes(name) +
+                               " is not in " + file);
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<HostTensor> TensorFile::load(const std::string &name) const {
+  auto found = tensors.find(name);
+  if (found == tensors.end()) {
+    return failure(fileName, "no tensor " + reader::inQuotes(name));
+  }
+  const std::shared_ptr<Shard> &shard = shards[found->second.shard];
+  const hova_safetensors_entry *entry =
+      hova_safetensors_find(&shard->tensors, name.c_str());
+  hova_span data = hova_safetensors_data(&shard->tensors, entry);
+  const Shape &shape = found->second.shape;
+  bool isAligned = reinterpret_cast<uintptr_t>(data.data) % alignof(float) == 0;
+  if (entry->element == HOVA_ELEMENT_F32 && isAligned) {
+    return HostTensor::view(HostTensor::Element::F32, shape, data.data, shard);
+  }
+  HostTensor tensor(HostTensor::Element::F32, shape);
+  float *out = tensor.mutableAs<float>();
+  if (entry->element == HOVA_ELEMENT_F32) {
+    std::memcpy(out, data.data, data.size);
+    return tensor;
+  }
+  for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
+    out[i] = static_cast<float>(hova_element_value(
+        entry->element, data.data, static_cast<uint64_t>(i)));
+  }
+  return tensor;
+}
+
+} // namespace hova::frontend

@@ -1,0 +1,274 @@
+//===- Summary.cpp - Parameters, work and shapes of a model ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/inspect/Summary.h"
+
+#include "dialect/HovaDialect.h"
+#include "dialect/Interfaces.h"
+#include "frontend/Import.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace hova::inspect {
+
+using namespace frontend;
+
+namespace {
+
+int64_t elements(const Shape &shape) {
+  int64_t count = 1;
+  for (int64_t dimension : shape) {
+    count *= dimension;
+  }
+  return count;
+}
+
+/// Whether operand `role` number `index` of that role is a weight of a dense
+/// layer.
+bool isDense(llvm::StringRef mnemonic, llvm::StringRef role, size_t index) {
+  if (mnemonic == "omni_attention") {
+    // Gains and biases of the two norms come first and seventh.
+    return role == "weights" && index != 0 && index != 1 && index != 6 &&
+           index != 7;
+  }
+  return mnemonic == "linear" || mnemonic == "patch_embedding" ||
+         mnemonic == "head_reweight" || mnemonic == "channel_gate" ||
+         mnemonic == "block_diagonal" || role == "score_vector";
+}
+
+/// Marks the values that dense layers read as weights.
+std::set<int> denseValues(const Program &program) {
+  std::set<int> dense;
+  for (const ProgramOperation &op : program.operations) {
+    std::map<std::string, size_t> seen;
+    for (const auto &[role, value] : op.operands) {
+      if (isDense(op.mnemonic, role, seen[role]++)) {
+        dense.insert(value);
+      }
+    }
+  }
+  return dense;
+}
+
+void countParameters(const Program &program, Summary &summary) {
+  std::set<int> dense = denseValues(program);
+  for (const ProgramWeight &weight : program.weights) {
+    int64_t count =
+        elements(program.values[static_cast<size_t>(weight.value)].type.shape);
+    (weight.trainable ? summary.trainable : summary.frozen) += count;
+    summary.dense += dense.count(weight.value) ? count : 0;
+    summary.layers[weight.layer].parameters += count;
+  }
+  for (const ProgramOperation &op : program.operations) {
+    if (op.mnemonic == "sinusoid") {
+      summary.frozen +=
+          elements(program.values[static_cast<size_t>(op.result)].type.shape);
+    }
+  }
+}
+
+void countWork(const Program &program, const ImportedProgram &imported,
+               Summary &summary) {
+  std::set<int> weights;
+  for (const ProgramWeight &weight : program.weights) {
+    weights.insert(weight.value);
+  }
+  for (auto [op, operation] :
+       llvm::zip_equal(program.operations, imported.operations)) {
+    LayerSummary &layer = summary.layers[op.layer];
+    for (const auto &operand : op.operands) {
+      if (layer.inputShape.empty() && !weights.count(operand.second)) {
+        layer.inputShape =
+            program.values[static_cast<size_t>(operand.second)].type.shape;
+      }
+    }
+    if (auto cost = llvm::dyn_cast<CostOpInterface>(operation)) {
+      layer.linearMacs += cost.getLinearMacs();
+      layer.attentionMacs += cost.getAttentionMacs();
+    }
+  }
+  for (const LayerSummary &layer : summary.layers) {
+    summary.linearMacs += layer.linearMacs;
+    summary.attentionMacs += layer.attentionMacs;
+  }
+}
+
+void loadDialects(mlir::MLIRContext &context) {
+  context.loadDialect<HovaDialect, mlir::func::FuncDialect>();
+}
+
+/// 86567656 as `86,567,656`.
+std::string grouped(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+llvm::json::Array jsonShape(const Shape &shape) {
+  llvm::json::Array dimensions;
+  for (int64_t dimension : shape) {
+    dimensions.push_back(dimension);
+  }
+  return dimensions;
+}
+
+llvm::json::Object jsonValue(const Program &program, const std::string &name,
+                             int value) {
+  const ValueType &type = program.values[static_cast<size_t>(value)].type;
+  return llvm::json::Object{{"name", name},
+                            {"shape", jsonShape(type.shape)},
+                            {"dtype", frontend::name(type.dtype)}};
+}
+
+} // namespace
+
+Summary summarize(const Program &program, mlir::MLIRContext &context) {
+  loadDialects(context);
+  Summary summary;
+  for (const ProgramLayer &layer : program.layers) {
+    LayerSummary entry;
+    entry.path = layer.path;
+    entry.kind = layer.kind;
+    entry.outputShape =
+        program.values[static_cast<size_t>(layer.result)].type.shape;
+    summary.layers.push_back(std::move(entry));
+  }
+  countParameters(program, summary);
+  countWork(program, importProgram(program, context), summary);
+  return summary;
+}
+
+void printText(const Summary &summary, const Program &program,
+               llvm::raw_ostream &out) {
+  std::vector<std::array<std::string, 6>> rows = {
+      {"Layer", "Operator", "Input", "Output", "Parameters", "Mult-Adds"}};
+  for (const LayerSummary &layer : summary.layers) {
+    int64_t macs = layer.linearMacs + layer.attentionMacs;
+    rows.push_back({layer.path, layer.kind, str(layer.inputShape),
+                    str(layer.outputShape),
+                    layer.parameters > 0 ? grouped(layer.parameters) : "-",
+                    macs > 0 ? grouped(macs) : "-"});
+  }
+  std::array<size_t, 6> widths = {};
+  for (const auto &row : rows) {
+    for (size_t column = 0; column < row.size(); ++column) {
+      widths[column] = std::max(widths[column], row[column].size());
+    }
+  }
+  size_t total = 2 * (widths.size() - 1);
+  for (size_t width : widths) {
+    total += width;
+  }
+  std::string rule(total, '-');
+  out << program.name << '\n' << rule << '\n';
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (size_t column = 0; column < widths.size(); ++column) {
+      bool isNumber = column >= 4;
+      const std::string &cell = rows[i][column];
+      unsigned width = static_cast<unsigned>(widths[column]);
+      std::string text = column + 1 < widths.size() ? "  " : "";
+      if (isNumber) {
+        out << llvm::right_justify(cell, width) << text;
+      } else {
+        out << llvm::left_justify(cell, width) << text;
+      }
+    }
+    out << '\n' << (i == 0 ? rule + "\n" : "");
+  }
+  int64_t macs = summary.linearMacs + summary.attentionMacs;
+  out << rule << '\n'
+      << "Trainable parameters:  " << grouped(summary.trainable) << '\n'
+      << "Frozen parameters:     " << grouped(summary.frozen) << '\n'
+      << "Of dense layers:       " << grouped(summary.dense) << '\n'
+      << "Weights in f32:        "
+      << llvm::format("%.1f MB\n", 4e-6 * summary.trainable)
+      << "Linear mult-adds:      " << grouped(summary.linearMacs) << '\n'
+      << "Attention mult-adds:   " << grouped(summary.attentionMacs) << '\n'
+      << "FLOPs (2 x mult-adds): " << grouped(2 * macs) << '\n';
+}
+
+void printJson(const Summary &summary, const Program &program,
+               llvm::raw_ostream &out) {
+  using llvm::json::Array;
+  using llvm::json::Object;
+  Array tensors, inputs, outputs, layers;
+  for (const ProgramWeight &weight : program.weights) {
+    Object tensor = jsonValue(program, weight.name, weight.value);
+    tensor["trainable"] = weight.trainable;
+    tensors.push_back(std::move(tensor));
+  }
+  for (const ProgramInput &input : program.inputs) {
+    inputs.push_back(jsonValue(program, input.name, input.value));
+  }
+  for (const ProgramOutput &output : program.outputs) {
+    outputs.push_back(jsonValue(program, output.name, output.value));
+  }
+  for (const LayerSummary &layer : summary.layers) {
+    layers.push_back(Object{{"path", layer.path},
+                            {"kind", layer.kind},
+                            {"parameters", layer.parameters},
+                            {"macs_linear", layer.linearMacs},
+                            {"macs_attention", layer.attentionMacs},
+                            {"output_shape", jsonShape(layer.outputShape)}});
+  }
+  Object parameters{{"trainable", summary.trainable},
+                    {"frozen", summary.frozen},
+                    {"dense", summary.dense},
+                    {"tensors", std::move(tensors)}};
+  Object macs{{"linear", summary.linearMacs},
+              {"attention", summary.attentionMacs}};
+  llvm::json::Value root = Object{
+      {"model", program.name},
+      {"parameters", std::move(parameters)},
+      {"macs", std::move(macs)},
+      {"flops", 2 * (summary.linearMacs + summary.attentionMacs)},
+      {"inputs", std::move(inputs)},
+      {"outputs", std::move(outputs)},
+      {"layers", std::move(layers)}};
+  out << llvm::formatv("{0:2}\n", root);
+}
+
+int runCheck(const ModelOptions &options, llvm::raw_ostream &out,
+             llvm::raw_ostream &errors) {
+  Model model;
+  ModelStatus status = readModel(options, model, errors);
+  if (status != ModelStatus::Ok) {
+    return static_cast<int>(status);
+  }
+  mlir::MLIRContext context;
+  loadDialects(context);
+  ImportedProgram imported = importProgram(*model.program, context);
+  if (mlir::failed(mlir::verify(*imported.module))) {
+    constexpr int internalError = 70;
+    errors << "error: the description passed its checks, but its operations "
+              "are not valid; this is a mistake in hova\n";
+    return internalError;
+  }
+  out << options.path << ": ok\n";
+  return 0;
+}
+
+int runSummary(const ModelOptions &options, bool json, llvm::raw_ostream &out,
+               llvm::raw_ostream &errors) {
+  Model model;
+  ModelStatus status = readModel(options, model, errors);
+  if (status != ModelStatus::Ok) {
+    return static_cast<int>(status);
+  }
+  mlir::MLIRContext context;
+  Summary summary = summarize(*model.program, context);
+  (json ? printJson : printText)(summary, *model.program, out);
+  return 0;
+}
+
+} // namespace hova::inspect

@@ -1,0 +1,62 @@
+//===- Summary.h - Parameters, work and shapes of a model -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_TOOLS_INSPECT_SUMMARY_H
+#define HOVA_TOOLS_INSPECT_SUMMARY_H
+
+#include "frontend/Model.h"
+#include "mlir/IR/MLIRContext.h"
+
+namespace hova::inspect {
+
+/// One layer of the description in one of its uses.
+struct LayerSummary {
+  std::string path;
+  std::string kind;
+  frontend::Shape inputShape;
+  frontend::Shape outputShape;
+  int64_t parameters = 0;
+  int64_t linearMacs = 0;
+  int64_t attentionMacs = 0;
+};
+
+/// Counts of a model. One multiply-accumulate (MAC) is two floating-point
+/// operations; masks do not lower the count, element-wise work is not counted.
+struct Summary {
+  /// Elements of trainable weights, and of frozen weights and position tables.
+  int64_t trainable = 0;
+  int64_t frozen = 0;
+  /// Elements of weights of dense and convolution layers: not of norms, tokens,
+  /// embedding and position tables. A table that is also an output projection
+  /// counts, once.
+  int64_t dense = 0;
+  /// Activation x weight, and activation x activation.
+  int64_t linearMacs = 0;
+  int64_t attentionMacs = 0;
+  std::vector<LayerSummary> layers;
+};
+
+Summary summarize(const frontend::Program &program, mlir::MLIRContext &context);
+
+/// A table for people.
+void printText(const Summary &summary, const frontend::Program &program,
+               llvm::raw_ostream &out);
+
+/// One JSON object.
+void printJson(const Summary &summary, const frontend::Program &program,
+               llvm::raw_ostream &out);
+
+/// The verbs `hova check`, `hova summary` and `hova schema`. Data goes to
+/// `out`, messages to `errors`; the result is the exit code.
+int runCheck(const frontend::ModelOptions &options, llvm::raw_ostream &out,
+             llvm::raw_ostream &errors);
+int runSummary(const frontend::ModelOptions &options, bool json,
+               llvm::raw_ostream &out, llvm::raw_ostream &errors);
+int runSchema(llvm::raw_ostream &out);
+
+} // namespace hova::inspect
+
+#endif // HOVA_TOOLS_INSPECT_SUMMARY_H
