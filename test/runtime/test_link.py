@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What hova's link step makes of an object: dependencies, symbols, weights, equal bytes."""
 
-import ctypes
 import os
 import re
 import resource
@@ -59,12 +58,6 @@ def test_the_header_of_a_library_compiles(tmp_path, language):
     source.write_text('#include "library.h"\nint main(void) { return fixture_abi_version() != HOVA_ABI_VERSION; }\n')
     flags = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", "-I", FIXTURES]
     subprocess.run([LLVM / language[0], *language[1:], *flags, source], check=True)
-
-
-def test_two_libraries_in_one_process_do_not_meet(tmp_path):
-    shutil.copy(FIXTURES / "library.so", tmp_path / "other.so")
-    for path in (FIXTURES / "library.so", tmp_path / "other.so"):
-        assert ctypes.CDLL(str(path)).fixture_abi_version() == 1
 
 
 def test_equal_input_gives_equal_files(tmp_path):

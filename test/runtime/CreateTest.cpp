@@ -1,0 +1,186 @@
+//===- CreateTest.cpp - Contexts that are made or refused -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "FixtureCall.h"
+
+#include <cstring>
+#include <functional>
+#include <sched.h>
+#include <string>
+
+using namespace hova::test;
+
+namespace {
+
+constexpr uint64_t kImageBytes = HOVA_IMAGE_HEADER_BYTES + FIXTURE_WEIGHT_BYTES;
+
+struct Image {
+  alignas(64) char bytes[kImageBytes + 64] = {};
+
+  Image() {
+    hova_image_header header = {};
+    std::memcpy(header.magic, HOVA_IMAGE_MAGIC, 8);
+    header.abi = HOVA_ABI_VERSION;
+    header.header_bytes = HOVA_IMAGE_HEADER_BYTES;
+    header.weight_bytes = FIXTURE_WEIGHT_BYTES;
+    std::strcpy(header.id, "0123abcd");
+    std::strcpy(header.model, "fixture");
+    set(header);
+    const float w = 2;
+    std::memcpy(bytes + HOVA_IMAGE_HEADER_BYTES, &w, sizeof w);
+  }
+  hova_image_header get() const {
+    hova_image_header header;
+    std::memcpy(&header, bytes, sizeof header);
+    return header;
+  }
+  void set(const hova_image_header &header) {
+    std::memcpy(bytes, &header, sizeof header);
+  }
+};
+
+hova_status create(const hova_options &given, std::string &message,
+                   hova_context **context,
+                   const hova_program *program = &hova_program_fixture) {
+  char text[640] = "";
+  hova_options options = given;
+  options.message = text;
+  options.message_bytes = sizeof text;
+  hova_status status = hova_create(program, &options, context);
+  message = text;
+  return status;
+}
+
+TEST(Image, in_memory_is_used) {
+  Image image;
+  hova_options options = {};
+  options.image = image.bytes;
+  options.image_bytes = kImageBytes;
+  hova_context *context = nullptr;
+  std::string message;
+  ASSERT_EQ(create(options, message, &context), HOVA_OK) << message;
+  Call call;
+  ASSERT_EQ(hova_run(context, call.inputs, call.outputs), HOVA_OK);
+  EXPECT_EQ(call.y[0], 2 * call.x[FIXTURE_SIZE - 1]);
+  hova_destroy(context);
+}
+
+struct WrongImageCase {
+  const char *name;
+  std::function<void(Image &, hova_options &)> change;
+  const char *message;
+};
+
+class WrongImage : public testing::TestWithParam<WrongImageCase> {};
+
+TEST_P(WrongImage, is_rejected) {
+  Image image;
+  hova_options options = {};
+  options.image = image.bytes;
+  options.image_bytes = kImageBytes;
+  GetParam().change(image, options);
+  hova_context *context = nullptr;
+  std::string message;
+  EXPECT_EQ(create(options, message, &context), HOVA_REJECTED);
+  EXPECT_EQ(context, nullptr);
+  EXPECT_NE(message.find(GetParam().message), std::string::npos) << message;
+}
+
+template <typename Change> auto changeHeader(Change change) {
+  return [change](Image &image, hova_options &) {
+    hova_image_header header = image.get();
+    change(header);
+    image.set(header);
+  };
+}
+
+const WrongImageCase wrongImages[] = {
+    {"none", [](Image &, hova_options &o) { o.image = nullptr; },
+     "needs a weight image"},
+    {"empty", [](Image &, hova_options &o) { o.image_bytes = 0; },
+     "is not a weight image"},
+    {"no_magic", [](Image &i, hova_options &) { i.bytes[7] = '2'; },
+     "hova weights pack fixture.json --march=x86-64 -o IMAGE"},
+    {"safetensors",
+     [](Image &i, hova_options &) {
+       std::memcpy(i.bytes, "\x10\0\0\0\0\0\0\0{", 9);
+     },
+     "is a safetensors file, not a weight image"},
+    {"header_cut_off",
+     [](Image &, hova_options &o) {
+       o.image_bytes = HOVA_IMAGE_HEADER_BYTES - 1;
+     },
+     "is cut off"},
+    {"cut_off", [](Image &, hova_options &o) { --o.image_bytes; },
+     "has another size"},
+    {"too_long", [](Image &, hova_options &o) { o.image_bytes += 64; },
+     "has another size"},
+    {"other_size", changeHeader([](auto &h) { h.weight_bytes = 128; }),
+     "has another size"},
+    {"other_version", changeHeader([](auto &h) { ++h.abi; }),
+     "another version of hova"},
+    {"other_layout", changeHeader([](auto &h) { h.id[0] = '9'; }),
+     "in another layout"},
+    {"longer_id", changeHeader([](auto &h) { h.id[8] = '0'; }),
+     "in another layout"},
+    {"other_model", changeHeader([](auto &h) {
+       h.id[0] = '9';
+       h.model[0] = 'F';
+     }),
+     "weights of another model"},
+    {"unaligned", [](Image &i, hova_options &o) { o.image = i.bytes + 32; },
+     "aligned to 64 bytes"},
+};
+INSTANTIATE_TEST_SUITE_P(Context, WrongImage, testing::ValuesIn(wrongImages),
+                         [](auto &info) { return info.param.name; });
+
+TEST(Create, rejects_what_is_out_of_range) {
+  hova_context *context = nullptr;
+  std::string message;
+  hova_options options = {};
+  for (int32_t threads : {-1, 1025}) {
+    options.threads = threads;
+    EXPECT_EQ(create(options, message, &context, &hova_program_weightless),
+              HOVA_REJECTED);
+    EXPECT_NE(message.find("expects 0 to 1024 threads"), std::string::npos);
+  }
+  EXPECT_EQ(create({}, message, &context, nullptr), HOVA_REJECTED);
+  EXPECT_EQ(create({}, message, nullptr, &hova_program_weightless),
+            HOVA_REJECTED);
+  hova_program other = hova_program_weightless;
+  ++other.abi;
+  EXPECT_EQ(create({}, message, &context, &other), HOVA_REJECTED);
+  EXPECT_NE(message.find("interface version"), std::string::npos);
+}
+
+TEST(Create, an_arena_beyond_memory_is_said) {
+  hova_program large = hova_program_weightless;
+  for (uint64_t bytes : {UINT64_C(1) << 55, ~UINT64_C(0)}) {
+    large.arena_bytes = bytes;
+    hova_context *context = nullptr;
+    std::string message;
+    EXPECT_EQ(create({}, message, &context, &large), HOVA_OUT_OF_MEMORY);
+    EXPECT_NE(message.find(std::to_string(bytes)), std::string::npos)
+        << message;
+  }
+}
+
+TEST(Create, uses_the_usable_processors_by_default) {
+  hova_context *context = nullptr;
+  std::string message;
+  ASSERT_EQ(create({}, message, &context, &hova_program_weightless), HOVA_OK);
+  cpu_set_t set;
+  ASSERT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  EXPECT_EQ(hova_threads_of(context), CPU_COUNT(&set));
+  hova_destroy(context);
+}
+
+TEST(Create, leaves_no_thread_behind) {
+  for (int i = 0; i < 200; ++i) {
+    Context fixture(8);
+    Call call;
+    ASSERT_EQ(hova_run(fixture.context, call.inputs, call.outputs), HOVA_OK);
+  }
+}
+
+} // namespace
