@@ -71,6 +71,18 @@ bool hova_part(hova_span span, uint64_t begin, uint64_t end, hova_span *part) {
   return true;
 }
 
+bool hova_span_is(hova_span span, const char *text) {
+  return span.size == strlen(text) && memcmp(span.data, text, span.size) == 0;
+}
+
+bool hova_copy(hova_span span, void *to, uint64_t size) {
+  if (size > span.size) {
+    return false;
+  }
+  memcpy(to, span.data, size);
+  return true;
+}
+
 bool hova_multiply(uint64_t a, uint64_t b, uint64_t *product) {
   return !__builtin_mul_overflow(a, b, product);
 }

@@ -44,6 +44,11 @@ int hova_peek(const hova_cursor *cursor);
 /// The part [begin, end) of a span, if there is one.
 bool hova_part(hova_span span, uint64_t begin, uint64_t end, hova_span *part);
 
+/// Whether a span holds exactly `text`.
+bool hova_span_is(hova_span span, const char *text);
+/// Copies the first `size` bytes out, if there are so many.
+bool hova_copy(hova_span span, void *to, uint64_t size);
+
 /// a * b and a + b, or false where 64 bits do not hold the result.
 bool hova_multiply(uint64_t a, uint64_t b, uint64_t *product);
 bool hova_add(uint64_t a, uint64_t b, uint64_t *sum);

@@ -71,9 +71,18 @@ static bool take_string(hova_cursor *header, hova_span *text) {
          hova_take_byte(header, (char)quote);
 }
 
-static bool text_is(hova_span text, const char *expected) {
-  return text.size == strlen(expected) &&
-         memcmp(text.data, expected, text.size) == 0;
+/// One-byte types have no byte order: NumPy reads any mark before them.
+static bool is_descr(hova_span text, hova_element element) {
+  const char *descr = hova_element_descr(element);
+  hova_span kind;
+  if (!descr || hova_element_bytes(element) != 1) {
+    return descr && hova_span_is(text, descr);
+  }
+  hova_cursor mark = {text, 0};
+  bool marked = hova_take_byte(&mark, '|') || hova_take_byte(&mark, '<') ||
+                hova_take_byte(&mark, '>') || hova_take_byte(&mark, '=');
+  return marked && hova_part(text, 1, text.size, &kind) &&
+         hova_span_is(kind, descr + 1);
 }
 
 static bool take_descr(hova_cursor *header, hova_npy *npy) {
@@ -82,13 +91,7 @@ static bool take_descr(hova_cursor *header, hova_npy *npy) {
     return false;
   }
   for (int e = 0; e < HOVA_NUM_ELEMENTS; ++e) {
-    const char *descr = hova_element_descr((hova_element)e);
-    // One-byte types have no byte order; NumPy reads any mark.
-    bool any_order = descr && hova_element_bytes((hova_element)e) == 1 &&
-                     text.size == 3 &&
-                     text_is((hova_span){text.data + 1, 2}, descr + 1) &&
-                     memchr("<>|=", text.data[0], 4);
-    if (descr && (any_order || text_is(text, descr))) {
+    if (is_descr(text, (hova_element)e)) {
       npy->element = (hova_element)e;
       return true;
     }
@@ -132,10 +135,10 @@ static const char *take_entry(hova_cursor *header, hova_npy *npy,
   if (!take_string(header, &key)) {
     return "its header is not a dictionary";
   }
-  int which = text_is(key, "descr")           ? SEEN_DESCR
-              : text_is(key, "fortran_order") ? SEEN_ORDER
-              : text_is(key, "shape")         ? SEEN_SHAPE
-                                              : 0;
+  int which = hova_span_is(key, "descr")           ? SEEN_DESCR
+              : hova_span_is(key, "fortran_order") ? SEEN_ORDER
+              : hova_span_is(key, "shape")         ? SEEN_SHAPE
+                                                   : 0;
   if (which == 0 || (*seen & which)) {
     return "its header has an unknown or repeated key";
   }

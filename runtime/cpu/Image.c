@@ -42,11 +42,11 @@ hova_status hova_image_check(hova_span image, const char *path,
   }
   hova_span bytes;
   cursor.at = 0;
-  if (!hova_take(&cursor, HOVA_IMAGE_HEADER_BYTES, &bytes)) {
+  hova_image_header header;
+  if (!hova_take(&cursor, HOVA_IMAGE_HEADER_BYTES, &bytes) ||
+      !hova_copy(bytes, &header, sizeof header)) {
     return reject(path, "is cut off", program, error);
   }
-  hova_image_header header;
-  memcpy(&header, bytes.data, sizeof header);
   if (header.abi != HOVA_ABI_VERSION ||
       header.header_bytes != HOVA_IMAGE_HEADER_BYTES) {
     return reject(path, "is a weight image of another version of hova", program,
