@@ -70,6 +70,17 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+template <typename BufferOp> static LogicalResult verifyBuffer(BufferOp op) {
+  if (op.getOffset() % 64 != 0) { // C1
+    return op.emitOpError("expects an offset that is a multiple of 64, got ")
+           << op.getOffset();
+  }
+  return success();
+}
+
+LogicalResult ArenaBufferOp::verify() { return verifyBuffer(*this); }
+LogicalResult ImageBufferOp::verify() { return verifyBuffer(*this); }
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto callee = tables.lookupNearestSymbolFrom<FunctionOpInterface>(
       *this, getCalleeAttr());

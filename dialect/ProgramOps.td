@@ -186,26 +186,53 @@ def Hova_YieldOp : Hova_Op<"yield", [Pure, Terminator, ReturnLike,
       [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
+class Hova_BufferOp<string mnemonic, string place> : Hova_Op<mnemonic, [Pure]> {
+  let summary = "a buffer at a fixed place of the " # place;
+  let description = "`offset` bytes from the start of the " # place # [{, a multiple
+    of 64.
+
+    - C1: offset is a multiple of 64.
+
+    ```mlir
+    func.func @buffer() {
+      %b = hova.}] # mnemonic # [{ {offset = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$offset);
+  let results = (outs AnyMemRef:$buffer);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Hova_ArenaBufferOp : Hova_BufferOp<"arena_buffer", "arena">;
+def Hova_ImageBufferOp : Hova_BufferOp<"image_buffer", "weight image">;
+
 def Hova_LaunchOp : Hova_Op<"launch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a kernel function run by all threads on its buffers";
   let description = [{
-    Every thread calls `callee(buffers..., scratch, begin, end)` on its part of
-    `units`, in multiples of `grain`, and all threads meet behind it.
+    Threads divide `units` evenly into at most `units / grain` parts; each calls
+    `callee(buffers..., scratch, begin, end)` on its part, with scratch memory
+    of its own, and all threads meet behind it. `flops` is what the kernel
+    executes, twice the multiply-accumulates; `name` its path.
 
     - C1: callee is a function whose arguments are the buffers' types, scratch
-      (`memref<?xi8>`) and two indices.
+      bytes and two indices.
 
     ```mlir
-    func.func private @k(memref<4x8xf32>, memref<?xi8>, index, index)
+    func.func private @k(memref<4x8xf32>, memref<64xi8>, index, index)
     func.func @main(%x: memref<4x8xf32>) {
-      hova.launch @k(%x) "act" {units = 4 : i64} : (memref<4x8xf32>)
+      hova.launch @k(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64}
+          : (memref<4x8xf32>)
       return
     }
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers,
-      StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive]>:$units);
+      StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive]>:$units,
+      ConfinedAttr<I64Attr, [IntPositive]>:$grain, I64Attr:$flops);
   let assemblyFormat =
       "$callee `(` $buffers `)` $name attr-dict `:` `(` type($buffers) `)`";
 }

@@ -101,6 +101,26 @@ def Hova_TileProductOp : Hova_Op<"tile_product", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Hova_TileRowSumOp : Hova_Op<"tile_row_sum", [Pure]> {
+  let summary = "the sum of every row of a tile";
+  let description = [{
+    `sums[i, 0] = sum_j tile[i, j]`, in any order.
+
+    - C1: sums has the rows of tile and one column.
+
+    ```mlir
+    func.func @sum(%t: vector<4x32xf32>) -> vector<4x1xf32> {
+      %s = hova.tile_row_sum %t : vector<4x32xf32> -> vector<4x1xf32>
+      return %s : vector<4x1xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tile:$tile);
+  let results = (outs Hova_Tile:$sums);
+  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($sums)";
+  let hasVerifier = 1;
+}
+
 def Hova_Exp2Op : Hova_Op<"exp2", [Pure, SameOperandsAndResultType]> {
   let summary = "two to the power of x, for x that are not large";
   let description = [{

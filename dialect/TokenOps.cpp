@@ -53,6 +53,8 @@ LogicalResult PaddingMaskOp::verify() {
   return expectResult(*this, shapeOf(getIds())); // C1
 }
 
+bool PaddingMaskOp::isRowAligned(unsigned) { return false; }
+
 //===----------------------------------------------------------------------===//
 // Patches
 //===----------------------------------------------------------------------===//

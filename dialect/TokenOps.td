@@ -172,8 +172,7 @@ def Hova_PoolOp : Hova_TokenOp<"pool"> {
   let hasVerifier = 1;
 }
 
-def Hova_PaddingMaskOp : Hova_Op<"padding_mask", [Pure,
-    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+def Hova_PaddingMaskOp : Hova_TokenOp<"padding_mask"> {
   let summary = "which tokens are not padding";
   let description = [{
     `y[b, i] = ids[b, i] != pad`.

@@ -1,0 +1,60 @@
+//===- Compile.h - From kernels to object code and programs ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CPU_COMPILE_H
+#define HOVA_CODEGEN_CPU_COMPILE_H
+
+#include "codegen/Pipeline.h"
+#include "dialect/HostTensor.h"
+#include "dialect/ProgramOps.h"
+#include <functional>
+
+namespace hova {
+
+enum class EmitKind { Executable, Library, Object, Assembly, LLVM };
+
+struct CompileOptions {
+  /// Best first; each is compiled by the phases from `assign` on.
+  llvm::SmallVector<CpuLevel> levels;
+  EmitKind emit = EmitKind::Executable;
+  std::string output;
+  /// `hova_program_<prefix>`; a C identifier.
+  std::string prefix;
+  /// Whether the image is put into the program or beside it (OUTPUT.weights,
+  /// OUTPUT.so.weights for a library).
+  bool embedWeights = true;
+  std::string dumpDirectory;
+  std::string compilerVersion;
+  /// After `hova weights pack`, for messages.
+  std::string packArguments;
+  /// LLVM's code generation level, 0 to 3.
+  unsigned optimization = 2;
+  std::function<void(mlir::PassManager &)> configure;
+};
+
+/// The tensor of a weight reference, f32, in the shape of its type.
+using WeightProvider =
+    std::function<mlir::FailureOr<HostTensor>(WeightOp reference)>;
+
+/// What `assign` and `tile` made of a module, for reports and `hova verify`.
+struct CompiledModule {
+  /// Modules after `assign` of the first level (evaluable).
+  mlir::OwningOpRef<mlir::ModuleOp> assigned;
+};
+
+/// Compiles an imported module and writes `options.output`. IR errors go to
+/// the context's diagnostics and give a failed result; input and output
+/// failures come as an Error.
+llvm::Expected<mlir::LogicalResult> compileModule(mlir::ModuleOp imported,
+                                                  const CompileOptions &options,
+                                                  const WeightProvider &weights,
+                                                  CompiledModule *keep = nullptr);
+
+/// Writes only the weight image that `compileModule` would.
+llvm::Expected<mlir::LogicalResult> packWeights(mlir::ModuleOp imported,
+                                                const CompileOptions &options,
+                                                const WeightProvider &weights);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CPU_COMPILE_H

@@ -1,0 +1,29 @@
+//===- Level.h - Processor levels -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CPU_LEVEL_H
+#define HOVA_CODEGEN_CPU_LEVEL_H
+
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+
+namespace hova {
+
+/// A kind of machine that code is generated for.
+struct CpuLevel {
+  std::string name;        ///< as given to --march, `native` resolved
+  std::string cpu;         ///< LLVM's name of the processor
+  std::string features;    ///< LLVM's feature string, "+avx2,..."; may be empty
+  uint64_t requirements = 0; ///< HOVA_CPU_* bits of hova_runtime.h
+  bool avx512 = false;     ///< 32 registers of 512 bits
+};
+
+/// Resolves a level (`native`, `x86-64-v3`, `x86-64-v4`, `znver4`, ...). The
+/// error names the nearest known level; levels below AVX2 with FMA are
+/// rejected.
+llvm::Expected<CpuLevel> resolveLevel(llvm::StringRef march);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CPU_LEVEL_H

@@ -1,0 +1,33 @@
+//===- Passes.h - All target-neutral passes and phase builders ------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_PASSES_PASSES_H
+#define HOVA_PASSES_PASSES_H
+
+#include "dialect/HovaDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace hova {
+
+#define GEN_PASS_DECL
+#include "passes/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/Passes.h.inc"
+
+/// The builders of the target-neutral phases; each ends with the verify pass
+/// that checks the phase's promise.
+void buildNormalizePhase(mlir::OpPassManager &manager);
+void buildFusePhase(mlir::OpPassManager &manager);
+void buildTilePhase(mlir::OpPassManager &manager);
+void buildVectorizePhase(mlir::OpPassManager &manager);
+
+} // namespace hova
+
+#endif // HOVA_PASSES_PASSES_H

@@ -1,0 +1,56 @@
+//===- Schedule.h - The attributes of a kernel's schedule -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `assign` decides and `tile` obeys. On a kernel: `parallel`, `hova.tile`
+// (rows and columns of a product's register tile), `hova.lanes` (vector length
+// of row operations), `hova.grain` (units that a thread takes at least). On each
+// operation of a kernel that divides rows: `hova.stage`; operations of one stage
+// share a loop nest, whose anchor is the stage's first operation, the others
+// being element-wise on its tiles. On image weights: `panel`.
+
+#ifndef HOVA_PASSES_SCHEDULE_H
+#define HOVA_PASSES_SCHEDULE_H
+
+#include "dialect/ProgramOps.h"
+#include "dialect/TokenOps.h"
+
+namespace hova {
+
+inline constexpr llvm::StringLiteral kTileAttr = "hova.tile";
+inline constexpr llvm::StringLiteral kLanesAttr = "hova.lanes";
+inline constexpr llvm::StringLiteral kGrainAttr = "hova.grain";
+inline constexpr llvm::StringLiteral kStageAttr = "hova.stage";
+
+/// A column slice inside a kernel is an address of its operand.
+inline bool isKernelView(mlir::Operation *op) {
+  auto slice = llvm::dyn_cast_or_null<SliceOp>(op);
+  return slice && !op->hasAttr(kStageAttr);
+}
+
+/// The schedule of one kernel, as read from its attributes.
+struct Schedule {
+  Parallel parallel = Parallel::rows;
+  int64_t tileRows = 1;
+  int64_t tileColumns = 1;
+  int64_t lanes = 1;
+  int64_t grain = 1;
+
+  /// Fails, with an error on the kernel, where an attribute is missing.
+  static mlir::FailureOr<Schedule> of(KernelOp kernel);
+  void write(KernelOp kernel) const;
+};
+
+/// How many parts at most a kernel's units are divided into: more threads than
+/// this do not help a program of this size, and each possible share of rows may
+/// need a tile height of its own.
+inline constexpr int64_t kMaxParts = 8;
+
+/// Parts that `threads` threads make of `units` units.
+inline int64_t partsOf(int64_t units, int64_t grain, int64_t threads) {
+  int64_t parts = std::min(threads, std::max<int64_t>(units / grain, 1));
+  return std::min(parts, kMaxParts);
+}
+
+} // namespace hova
+
+#endif // HOVA_PASSES_SCHEDULE_H

@@ -1,0 +1,286 @@
+//===- FuseKernels.cpp - Group operations into kernels --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel is what threads do without waiting for each other. Operations whose
+// rows depend on the same rows of one another (linear, norm, residual, gate)
+// chain into one kernel that divides rows; attention and gathers read rows that
+// other threads own and begin a new one. Operations are placed in program order
+// into the earliest kernel that may hold them, so two chains that do not depend
+// on each other do not split each other. Does nothing without `@main`.
+
+#include "dialect/AttentionOps.h"
+#include "dialect/ProgramOps.h"
+#include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
+#include "passes/Passes.h"
+#include "passes/fuse/Verdict.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_FUSEKERNELSPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+/// Operations that will become one kernel.
+struct Group {
+  bool isAttention = false;
+  int64_t rows = 0;
+  SmallVector<Operation *> ops;
+};
+
+/// All operations of `main`, grouped.
+class Grouping {
+public:
+  explicit Grouping(Block &block) : block(block) {}
+
+  LogicalResult run();
+  ArrayRef<Group> getGroups() const { return groups; }
+  /// Group of the operation that computes `value`, -1 for inputs and weights.
+  int groupOf(Value value) const;
+
+private:
+  /// The first group in which `op` can stand.
+  int earliestGroup(Operation *op) const;
+
+  Block &block;
+  SmallVector<Group> groups;
+  DenseMap<Operation *, int> index;
+};
+} // namespace
+
+/// A slice of columns is an address, not work, unless it leaves the program.
+static bool isView(Operation *op) {
+  auto slice = dyn_cast_or_null<SliceOp>(op);
+  return slice && slice.isRowAligned(0) &&
+         llvm::none_of(op->getUsers(), [](Operation *user) {
+           return user->hasTrait<OpTrait::IsTerminator>();
+         });
+}
+
+/// The value whose memory `value` is.
+static Value lookThroughViews(Value value) {
+  while (isView(value.getDefiningOp())) {
+    value = value.getDefiningOp<SliceOp>().getX();
+  }
+  return value;
+}
+
+static int64_t rowsOf(Operation *op) {
+  return staticSize(shapeOf(op->getResult(0)).drop_back());
+}
+
+int Grouping::groupOf(Value value) const {
+  auto found = index.find(lookThroughViews(value).getDefiningOp());
+  return found == index.end() ? -1 : found->second;
+}
+
+int Grouping::earliestGroup(Operation *op) const {
+  auto rowOp = dyn_cast<RowOpInterface>(op);
+  int earliest = 0;
+  for (OpOperand &operand : op->getOpOperands()) {
+    int producer = groupOf(operand.get());
+    if (producer < 0) {
+      continue;
+    }
+    const Group &group = groups[producer];
+    bool aligned = rowOp && !group.isAttention && group.rows == rowsOf(op) &&
+                   rowOp.isRowAligned(operand.getOperandNumber());
+    earliest = std::max(earliest, aligned ? producer : producer + 1);
+  }
+  return earliest;
+}
+
+LogicalResult Grouping::run() {
+  for (Operation &op : block.without_terminator()) {
+    if (isa<ImageWeightOp>(op) || isView(&op)) {
+      continue;
+    }
+    bool isAttention = isa<AttentionOp>(op);
+    if (!isAttention && !isa<RowOpInterface>(op)) {
+      return op.emitError("no kernel can hold '") << op.getName() << "'";
+    }
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    if (!type.hasStaticShape()) {
+      return op.emitError("kernels need static shapes, got ") << type;
+    }
+    int chosen = earliestGroup(&op), count = groups.size();
+    if (isAttention) {
+      chosen = count;
+    }
+    while (chosen < count && (groups[chosen].isAttention ||
+                              groups[chosen].rows != rowsOf(&op))) {
+      ++chosen;
+    }
+    if (chosen == count) {
+      groups.push_back({isAttention, rowsOf(&op), {}});
+    }
+    groups[chosen].ops.push_back(&op);
+    index[&op] = chosen;
+  }
+  return success();
+}
+
+/// The operation that a kernel is named for: the one with most work.
+static Operation *anchorOf(const Group &group) {
+  auto work = [](Operation *op) -> int64_t {
+    auto cost = dyn_cast<CostOpInterface>(op);
+    return cost ? cost.getLinearMacs() + cost.getAttentionMacs() : 0;
+  };
+  return *llvm::max_element(group.ops, [&](Operation *a, Operation *b) {
+    return work(a) < work(b);
+  });
+}
+
+/// The path in the description, from the location's name.
+static StringRef pathOf(Location loc, StringRef otherwise) {
+  if (auto name = dyn_cast<NameLoc>(loc)) {
+    return name.getName();
+  }
+  if (auto fused = dyn_cast<FusedLoc>(loc)) {
+    return pathOf(fused.getLocations().front(), otherwise);
+  }
+  return otherwise;
+}
+
+namespace {
+/// Builds the kernel of one group at the end of the block and replaces the
+/// group's values.
+class KernelBuilder {
+public:
+  KernelBuilder(const Grouping &grouping, int index, Block &block)
+      : grouping(grouping), index(index), block(block) {}
+
+  void build() {
+    const Group &group = grouping.getGroups()[index];
+    for (Operation *op : group.ops) {
+      collect(op);
+    }
+    OpBuilder builder(block.getTerminator());
+    Operation *anchor = anchorOf(group);
+    auto kernel = KernelOp::create(
+        builder, anchor->getLoc(), ValueRange(results.getArrayRef()).getTypes(),
+        pathOf(anchor->getLoc(), "main"), inputs.getArrayRef(),
+        ParallelAttr());
+    Block &body = kernel.getBody().emplaceBlock();
+    IRMapping mapping;
+    for (Value input : inputs) {
+      mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+    }
+    builder.setInsertionPointToStart(&body);
+    for (Operation *op : group.ops) {
+      for (Value operand : op->getOperands()) {
+        cloneViews(builder, operand, mapping);
+      }
+      builder.clone(*op, mapping);
+    }
+    SmallVector<Value> yielded;
+    for (Value result : results) {
+      yielded.push_back(mapping.lookup(result));
+    }
+    YieldOp::create(builder, anchor->getLoc(), yielded);
+    for (auto [old, value] : llvm::zip(results, kernel.getResults())) {
+      Value(old).replaceUsesWithIf(value, [&](OpOperand &use) {
+        Operation *user = use.getOwner();
+        return user->hasTrait<OpTrait::IsTerminator>() || isView(user) ||
+               grouping.groupOf(user->getResult(0)) != index;
+      });
+    }
+  }
+
+private:
+  void collect(Operation *op) {
+    for (Value operand : op->getOperands()) {
+      Value source = lookThroughViews(operand);
+      if (grouping.groupOf(source) != index) {
+        inputs.insert(source);
+      }
+    }
+    for (Value result : op->getResults()) {
+      if (isReadOutside(result)) {
+        results.insert(result);
+      }
+    }
+  }
+
+  bool isReadOutside(Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      if (user->hasTrait<OpTrait::IsTerminator>()) {
+        return true;
+      }
+      return isView(user) ? isReadOutside(user->getResult(0))
+                          : grouping.groupOf(user->getResult(0)) != index;
+    });
+  }
+
+  void cloneViews(OpBuilder &builder, Value value, IRMapping &mapping) {
+    if (isView(value.getDefiningOp()) && !mapping.contains(value)) {
+      cloneViews(builder, value.getDefiningOp()->getOperand(0), mapping);
+      builder.clone(*value.getDefiningOp(), mapping);
+    }
+  }
+
+  const Grouping &grouping;
+  int index;
+  Block &block;
+  llvm::SetVector<Value> inputs, results;
+};
+} // namespace
+
+/// Every result of the program is a value of its own that a kernel computes: an
+/// input handed through, or one value handed out twice, is copied.
+static void copySharedResults(Block &block) {
+  Operation *terminator = block.getTerminator();
+  OpBuilder builder(terminator);
+  llvm::SmallPtrSet<Value, 8> seen;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    Value value = operand.get();
+    Operation *op = value.getDefiningOp();
+    if (op && !isa<ImageWeightOp>(op) && seen.insert(value).second) {
+      continue;
+    }
+    auto type = cast<RankedTensorType>(value.getType());
+    if (isa<FloatType>(type.getElementType()) && type.getRank() > 0) {
+      operand.set(ConcatOp::create(builder, value.getLoc(), type, value,
+                                   type.getRank() - 1));
+    }
+  }
+}
+
+namespace {
+struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isExternal() || !main.getOps<KernelOp>().empty()) {
+      return;
+    }
+    Block &block = main.getBody().front();
+    copySharedResults(block);
+    Grouping grouping(block);
+    if (failed(grouping.run())) {
+      return signalPassFailure();
+    }
+    // Views stay until the last kernel is built: they lead to their sources.
+    SmallVector<Operation *> old;
+    for (Operation &op : block.without_terminator()) {
+      if (!isa<ImageWeightOp>(op)) {
+        old.push_back(&op);
+      }
+    }
+    for (int i = 0, e = grouping.getGroups().size(); i < e; ++i) {
+      KernelBuilder(grouping, i, block).build();
+    }
+    for (Operation *op : llvm::reverse(old)) {
+      op->erase();
+    }
+    main.walk([](AttentionOp site) {
+      auto kernel = site->getParentOfType<KernelOp>();
+      writeVerdict(site, kernel ? kernel.getName() : StringRef());
+    });
+  }
+};
+} // namespace
+} // namespace hova

@@ -1,0 +1,49 @@
+//===- VerifyFused.cpp - The promise of fuse ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/ProgramOps.h"
+#include "passes/Passes.h"
+#include "passes/fuse/Verdict.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_VERIFYFUSEDPASS
+#include "passes/Passes.h.inc"
+
+/// Reports a demanded fusion that did not happen.
+static LogicalResult checkDemand(AttentionOp site) {
+  auto verdict = site->getAttrOfType<DictionaryAttr>(kVerdictAttr);
+  if (!verdict) {
+    return site.emitError("attention site carries no verdict");
+  }
+  if (site->hasAttr(kRequireAttr) && !verdict.getAs<BoolAttr>("fused").getValue()) {
+    return site.emitError("attention is required to be fused, but ")
+           << verdict.getAs<StringAttr>("why").getValue();
+  }
+  return success();
+}
+
+namespace {
+struct VerifyFusedPass final : impl::VerifyFusedPassBase<VerifyFusedPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isExternal()) {
+      return;
+    }
+    bool failed = false;
+    for (Operation &op : main.getBody().front().without_terminator()) {
+      if (!isa<ImageWeightOp, KernelOp>(op)) {
+        op.emitError("fused program still holds '") << op.getName() << "'";
+        failed = true;
+      }
+    }
+    main.walk([&](AttentionOp site) { failed |= checkDemand(site).failed(); });
+    if (failed) {
+      signalPassFailure();
+    }
+  }
+};
+} // namespace
+} // namespace hova

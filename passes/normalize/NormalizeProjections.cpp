@@ -1,0 +1,115 @@
+//===- NormalizeProjections.cpp - Merge linears of the same input ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Q, K and V, and with horizontal and vertical attention X W_A2 and X W_U1, are
+// columns of one product: the input is read once and the tiles are fuller. A
+// linear alone, or one that shares its table with an embedding, stays as it is.
+
+#include "dialect/DenseOps.h"
+#include "dialect/ProgramOps.h"
+#include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
+#include "passes/Passes.h"
+#include "passes/normalize/WeightValues.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_NORMALIZEPROJECTIONSPASS
+#include "passes/Passes.h.inc"
+
+static bool canMerge(LinearOp op) {
+  return !op.getTransposed() && isWeightValue(op.getWeight()) &&
+         (!op.getBias() || isWeightValue(op.getBias())) &&
+         cast<RankedTensorType>(op.getResult().getType()).hasStaticShape();
+}
+
+/// The biases of `linears` one behind the other, zeros where there is none.
+static Value joinBiases(OpBuilder &builder, ArrayRef<LinearOp> linears,
+                        Location loc) {
+  if (llvm::none_of(linears, [](LinearOp op) { return op.getBias(); })) {
+    return {};
+  }
+  SmallVector<Value> biases;
+  int64_t width = 0;
+  Type element;
+  for (LinearOp op : linears) {
+    element = getElementTypeOrSelf(op.getResult());
+    int64_t columns = shapeOf(op.getResult()).back();
+    width += columns;
+    if (op.getBias()) {
+      biases.push_back(op.getBias());
+      continue;
+    }
+    auto type = RankedTensorType::get({columns}, element);
+    biases.push_back(arith::ConstantOp::create(
+        builder, op.getLoc(),
+        DenseElementsAttr::get(type, builder.getFloatAttr(element, 0))));
+  }
+  return ConcatOp::create(builder, loc, RankedTensorType::get({width}, element),
+                          biases, /*axis=*/0);
+}
+
+/// linear %x, %w1 ; linear %x, %w2
+///   -> %y = linear %x, (concat %w1, %w2) ; slice %y ; slice %y
+static void mergeLinears(RewriterBase &rewriter, ArrayRef<LinearOp> linears) {
+  LinearOp first = linears.front();
+  SmallVector<Location> locations;
+  SmallVector<Value> weights;
+  SmallVector<int64_t> shape(shapeOf(first.getResult()));
+  shape.back() = 0;
+  for (LinearOp op : linears) {
+    locations.push_back(op.getLoc());
+    weights.push_back(op.getWeight());
+    shape.back() += shapeOf(op.getResult()).back();
+  }
+  // The merged operation is the first one's place in the description.
+  Location loc = first.getLoc();
+  Type element = getElementTypeOrSelf(first.getResult());
+  rewriter.setInsertionPoint(first);
+  Value weight = ConcatOp::create(
+      rewriter, loc,
+      RankedTensorType::get({shapeOf(weights[0])[0], shape.back()}, element),
+      weights, /*axis=*/1);
+  Value bias = joinBiases(rewriter, linears, loc);
+  Value merged =
+      LinearOp::create(rewriter, loc, RankedTensorType::get(shape, element),
+                       first.getX(), weight, bias, /*transposed=*/false);
+  int64_t offset = 0;
+  for (LinearOp op : linears) {
+    Value part = SliceOp::create(rewriter, op.getLoc(),
+                                 op.getResult().getType(), merged,
+                                 shape.size() - 1, offset);
+    offset += shapeOf(op.getResult()).back();
+    rewriter.replaceOp(op, part);
+  }
+}
+
+namespace {
+struct NormalizeProjectionsPass final
+    : impl::NormalizeProjectionsPassBase<NormalizeProjectionsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isExternal()) {
+      return;
+    }
+    // Weights of later linears must stand before the first.
+    hoistWeightValues(function.getBody().front());
+    llvm::MapVector<Value, SmallVector<LinearOp>> byInput;
+    function.walk([&](LinearOp op) {
+      if (canMerge(op)) {
+        byInput[op.getX()].push_back(op);
+      }
+    });
+    IRRewriter rewriter(&getContext());
+    for (auto &[input, linears] : byInput) {
+      if (linears.size() > 1) {
+        mergeLinears(rewriter, linears);
+      }
+    }
+  }
+};
+} // namespace
+} // namespace hova

@@ -1,0 +1,18 @@
+//===- Phase.cpp - normalize: one spelling per idea -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void hova::buildNormalizePhase(OpPassManager &manager) {
+  manager.addNestedPass<func::FuncOp>(createDecomposeCompoundPass());
+  // References to one weight become one value, so that tied weights and the
+  // projections of one input are recognised by identity.
+  manager.addPass(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createNormalizeProjectionsPass());
+  manager.addPass(createNormalizeWeightsPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createVerifyNormalizedPass());
+}

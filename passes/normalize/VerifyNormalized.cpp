@@ -1,0 +1,56 @@
+//===- VerifyNormalized.cpp - The promise of normalize --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/DenseOps.h"
+#include "dialect/ProgramOps.h"
+#include "dialect/TokenOps.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_VERIFYNORMALIZEDPASS
+#include "passes/Passes.h.inc"
+
+namespace {
+struct VerifyNormalizedPass final
+    : impl::VerifyNormalizedPassBase<VerifyNormalizedPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    llvm::StringSet<> stored;
+    bool failed = false;
+    getOperation().walk([&](StoreWeightOp op) {
+      if (!stored.insert(op.getName()).second) {
+        op.emitError("weight program stores '") << op.getName() << "' twice";
+        failed = true;
+      }
+    });
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main) {
+      return;
+    }
+    main.walk([&](Operation *op) {
+      if (isa<WeightOp, DecomposeOpInterface, PatchEmbeddingOp>(op)) {
+        op->emitError("normalized program still holds '") << op->getName() << "'";
+        failed = true;
+      }
+      auto linear = dyn_cast<LinearOp>(op);
+      if (linear && linear.getTransposed()) {
+        op->emitError("normalized program still holds a transposed linear");
+        failed = true;
+      }
+      auto reference = dyn_cast<ImageWeightOp>(op);
+      if (reference && !stored.contains(reference.getName())) {
+        op->emitError("weight program does not store '")
+            << reference.getName() << "'";
+        failed = true;
+      }
+    });
+    if (failed) {
+      signalPassFailure();
+    }
+  }
+};
+} // namespace
+} // namespace hova

@@ -1,0 +1,337 @@
+//===- KernelEmitter.cpp - One kernel's function while it is built --------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/tile/KernelEmitter.h"
+#include "dialect/Shapes.h"
+#include "dialect/TileOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace hova {
+
+//===----------------------------------------------------------------------===//
+// Schedule
+//===----------------------------------------------------------------------===//
+
+FailureOr<Schedule> Schedule::of(KernelOp kernel) {
+  auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
+  auto lanes = kernel->getAttrOfType<IntegerAttr>(kLanesAttr);
+  auto grain = kernel->getAttrOfType<IntegerAttr>(kGrainAttr);
+  if (!kernel.getParallel() || !tile || tile.size() != 2 || !lanes || !grain) {
+    return kernel.emitOpError("has no complete schedule: run assign first");
+  }
+  return Schedule{*kernel.getParallel(), tile[0], tile[1], lanes.getInt(),
+                  grain.getInt()};
+}
+
+void Schedule::write(KernelOp kernel) const {
+  Builder builder(kernel.getContext());
+  kernel.setParallel(parallel);
+  kernel->setAttr(kTileAttr,
+                  builder.getDenseI64ArrayAttr({tileRows, tileColumns}));
+  kernel->setAttr(kLanesAttr, builder.getI64IntegerAttr(lanes));
+  kernel->setAttr(kGrainAttr, builder.getI64IntegerAttr(grain));
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+MemRefType bufferType(RankedTensorType tensor, int64_t rowStride) {
+  Type element = tensor.getElementType();
+  if (element.isInteger(1)) {
+    element = IntegerType::get(tensor.getContext(), 8);
+  }
+  int64_t columns = tensor.getRank() ? tensor.getShape().back() : 1;
+  int64_t rows =
+      tensor.getRank() ? staticSize(tensor.getShape().drop_back()) : 1;
+  if (!rowStride || rowStride == columns) {
+    return MemRefType::get({rows, columns}, element);
+  }
+  return MemRefType::get(
+      {rows, columns}, element,
+      StridedLayoutAttr::get(tensor.getContext(), 0, {rowStride, 1}));
+}
+
+int64_t paddedStride(int64_t width) {
+  int64_t stride = llvm::alignTo(width, 16);
+  return stride * 4 % 1024 == 0 ? stride + 16 : stride;
+}
+
+KernelEmitter::KernelEmitter(OpBuilder &builder, Location loc,
+                             const Schedule &schedule, Value begin, Value end)
+    : builder(builder), loc(loc), schedule(schedule), begin(begin), end(end) {}
+
+Value KernelEmitter::buffer(Value tensor) {
+  auto found = buffers.find(tensor);
+  if (found != buffers.end()) {
+    return found->second;
+  }
+  auto slice = tensor.getDefiningOp<SliceOp>();
+  assert(slice && "a value of the kernel has no buffer");
+  Value source = buffer(slice.getX());
+  // Subviews stand at the start of the function, where every loop sees them.
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(source);
+  ArrayRef<int64_t> shape = cast<MemRefType>(source.getType()).getShape();
+  int64_t width = shapeOf(tensor).back();
+  int64_t offset = slice.getOffset();
+  Value view = memref::SubViewOp::create(
+      builder, loc, source, ArrayRef<int64_t>{0, offset},
+      ArrayRef<int64_t>{shape[0], width}, ArrayRef<int64_t>{1, 1});
+  buffers[tensor] = view;
+  return view;
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+void KernelEmitter::beginStage(ArrayRef<Operation *> ops) {
+  stage.assign(ops.begin(), ops.end());
+}
+
+void KernelEmitter::finishTile(const TilePlace &place, Value tile) {
+  DenseMap<Value, Value> tiles;
+  for (Operation *op : stage) {
+    Value result = op->getResult(0);
+    if (op == stage.front() && tile) {
+      tiles[result] = tile;
+    } else {
+      SmallVector<Value> operands;
+      for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i) {
+        operands.push_back(operandTile(op, i, place, tiles));
+      }
+      tiles[result] = cast<TileOpInterface>(op).emitTile(builder, operands);
+    }
+    if (hasBuffer(result)) {
+      IntegerAttr columns;
+      if (place.valid < place.lanes) {
+        columns = builder.getI64IntegerAttr(place.valid);
+      }
+      TileStoreOp::create(builder, loc, tiles[result], buffer(result),
+                          place.row, place.column, columns);
+    }
+  }
+}
+
+Value KernelEmitter::operandTile(Operation *op, unsigned index,
+                                 const TilePlace &place,
+                                 const DenseMap<Value, Value> &tiles) {
+  Value operand = op->getOperand(index);
+  auto found = tiles.find(operand);
+  return found != tiles.end()
+             ? found->second
+             : loadTile(operand, shapeOf(op->getResult(0)), place);
+}
+
+Value KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
+                              const TilePlace &place) {
+  ArrayRef<int64_t> own = shapeOf(tensor);
+  int64_t ownRows = staticSize(own.drop_back());
+  int64_t rows = staticSize(shape.drop_back());
+  auto type = VectorType::get({place.rows, place.lanes}, builder.getF32Type());
+  IntegerAttr columns;
+  if (place.valid < place.lanes) {
+    columns = builder.getI64IntegerAttr(place.valid);
+  }
+  if (ownRows == rows) {
+    return TileLoadOp::create(builder, loc, type, buffer(tensor), place.row,
+                              place.column, columns);
+  }
+  // A table with fewer rows repeats: one row at its remainder, or one row for
+  // all (a vector).
+  assert((ownRows == 1 || place.rows == 1) && "rows of a table do not line up");
+  Value row = ownRows == 1 ? index(0) : rem(place.row, ownRows);
+  auto rowType = VectorType::get({1, place.lanes}, builder.getF32Type());
+  Value tile = TileLoadOp::create(builder, loc, rowType, buffer(tensor), row,
+                                  place.column, columns);
+  return place.rows == 1
+             ? tile
+             : vector::BroadcastOp::create(builder, loc, type, tile);
+}
+
+//===----------------------------------------------------------------------===//
+// Small builders
+//===----------------------------------------------------------------------===//
+
+Value KernelEmitter::index(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value KernelEmitter::add(Value a, Value b) {
+  return builder.createOrFold<arith::AddIOp>(loc, a, b);
+}
+
+Value KernelEmitter::mul(Value a, int64_t b) {
+  return b == 1 ? a : builder.createOrFold<arith::MulIOp>(loc, a, index(b));
+}
+
+Value KernelEmitter::div(Value a, int64_t b) {
+  return b == 1 ? a : builder.createOrFold<arith::DivUIOp>(loc, a, index(b));
+}
+
+Value KernelEmitter::rem(Value a, int64_t b) {
+  return b == 1 ? index(0)
+                : builder.createOrFold<arith::RemUIOp>(loc, a, index(b));
+}
+
+Value KernelEmitter::splat(double value, VectorType type) {
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(
+          type, builder.getFloatAttr(type.getElementType(), value)));
+}
+
+VectorType KernelEmitter::vectorType(int64_t lanes) {
+  return VectorType::get({lanes}, builder.getF32Type());
+}
+
+Value KernelEmitter::laneMask(int64_t lanes, int64_t valid) {
+  SmallVector<bool> bits(lanes);
+  std::fill_n(bits.begin(), valid, true);
+  auto type = VectorType::get({lanes}, builder.getI1Type());
+  return arith::ConstantOp::create(builder, loc,
+                                   DenseElementsAttr::get(type, bits));
+}
+
+Value KernelEmitter::loadRow(Value memref, Value row, Value column,
+                             int64_t lanes, int64_t valid) {
+  auto element = cast<MemRefType>(memref.getType()).getElementType();
+  auto type = VectorType::get({lanes}, element);
+  if (valid == lanes) {
+    return vector::LoadOp::create(builder, loc, type, memref,
+                                  ValueRange{row, column});
+  }
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(builder, loc, type, memref,
+                                      ValueRange{row, column},
+                                      laneMask(lanes, valid), zero);
+}
+
+void KernelEmitter::storeRow(Value value, Value memref, Value row, Value column,
+                             int64_t valid) {
+  int64_t lanes = cast<VectorType>(value.getType()).getNumElements();
+  if (valid == lanes) {
+    vector::StoreOp::create(builder, loc, value, memref,
+                            ValueRange{row, column});
+    return;
+  }
+  vector::MaskedStoreOp::create(builder, loc, memref, ValueRange{row, column},
+                                laneMask(lanes, valid), value);
+}
+
+Value KernelEmitter::asTile(Value value) {
+  auto type = cast<VectorType>(value.getType());
+  return vector::BroadcastOp::create(
+      builder, loc,
+      VectorType::get({1, type.getNumElements()}, type.getElementType()),
+      value);
+}
+
+Value KernelEmitter::loadScalar(Value memref, Value row, Value column) {
+  return memref::LoadOp::create(builder, loc, memref, ValueRange{row, column});
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void KernelEmitter::forLoop(Value from, Value to, int64_t step, Body body) {
+  auto loop = scf::ForOp::create(builder, loc, from, to, index(step));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(loop.getBody()->getTerminator());
+  body(loop.getInductionVar());
+}
+
+SmallVector<Value> KernelEmitter::forLoop(Value from, Value to, int64_t step,
+                                          ValueRange carried, CarryBody body) {
+  auto loop = scf::ForOp::create(builder, loc, from, to, index(step), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(loop.getBody());
+  SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  scf::YieldOp::create(builder, loc, next);
+  return SmallVector<Value>(loop.getResults());
+}
+
+void KernelEmitter::forEachChunk(
+    int64_t width, llvm::function_ref<void(Value, int64_t, int64_t)> body) {
+  int64_t lanes = schedule.lanes;
+  int64_t whole = width / lanes * lanes;
+  if (whole == lanes) {
+    body(index(0), lanes, lanes);
+  } else if (whole) {
+    forLoop(index(0), index(whole), lanes,
+            [&](Value column) { body(column, lanes, lanes); });
+  }
+  if (int64_t rest = width - whole) {
+    body(index(whole), llvm::PowerOf2Ceil(rest), rest);
+  }
+}
+
+SmallVector<int64_t> blockHeights(int64_t units, const Schedule &schedule) {
+  llvm::SmallDenseSet<int64_t> heights;
+  auto divide = [&](int64_t rows) {
+    if (int64_t blocks = llvm::divideCeil(rows, schedule.tileRows)) {
+      heights.insert(rows / blocks);
+      heights.insert(llvm::divideCeil(rows, blocks));
+    }
+  };
+  for (int64_t threads = 1; threads <= kMaxParts; ++threads) {
+    int64_t parts = partsOf(units, schedule.grain, threads);
+    divide(units / parts);
+    divide(llvm::divideCeil(units, parts));
+  }
+  heights.erase(0);
+  SmallVector<int64_t> sorted(heights.begin(), heights.end());
+  llvm::sort(sorted);
+  return sorted;
+}
+
+void forEachRowBlock(KernelEmitter &emitter, Value from, Value to,
+                     ArrayRef<int64_t> heights,
+                     llvm::function_ref<void(Value, int64_t)> body) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  int64_t top = emitter.schedule.tileRows;
+  Value rows = arith::SubIOp::create(builder, loc, to, from);
+  Value blocks = emitter.div(emitter.add(rows, top - 1), top);
+  // Even blocks: the first `rows % blocks` are one row higher. No rows, no
+  // blocks: the division below must not see a zero.
+  Value one = emitter.index(1);
+  Value divisor = arith::MaxUIOp::create(builder, loc, blocks, one);
+  Value height = arith::DivUIOp::create(builder, loc, rows, divisor);
+  Value higher = arith::RemUIOp::create(builder, loc, rows, divisor);
+  emitter.forLoop(emitter.index(0), blocks, 1, [&](Value block) {
+    Value before = arith::MinUIOp::create(builder, loc, block, higher);
+    Value offset = emitter.add(
+        arith::MulIOp::create(builder, loc, block, height), before);
+    Value row = emitter.add(from, offset);
+    if (heights.size() == 1) {
+      return body(row, heights.front());
+    }
+    Value isHigher = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ult, block, higher);
+    Value own = emitter.add(
+        height, arith::SelectOp::create(builder, loc, isHigher, one,
+                                        emitter.index(0)));
+    // The last height is the default, which the switch needs anyway.
+    auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange(), own,
+                                             heights.drop_back(),
+                                             heights.size() - 1);
+    for (auto [region, size] :
+         llvm::zip(choice.getCaseRegions(), heights.drop_back())) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&region.emplaceBlock());
+      body(row, size);
+      scf::YieldOp::create(builder, loc);
+    }
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
+    body(row, heights.back());
+    scf::YieldOp::create(builder, loc);
+  });
+}
+
+} // namespace hova

@@ -1,0 +1,278 @@
+//===- TokenLoops.cpp - Loops of operations that move rows ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each copies chunks of rows from where its operand has them; what follows on
+// the chunk (a position added, an activation) is the stage's business.
+
+#include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
+#include "passes/tile/KernelEmitter.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// Hands `width` columns of a source row to the stage, at `column` of `row`.
+static void copyRow(KernelEmitter &emitter, Value source, Value sourceRow,
+                    Value sourceColumn, Value row, Value column, int64_t width) {
+  emitter.forEachChunk(width, [&](Value offset, int64_t lanes, int64_t valid) {
+    TilePlace place{row, emitter.add(column, offset), 1, lanes, valid};
+    Value chunk = emitter.loadRow(source, sourceRow,
+                                  emitter.add(sourceColumn, offset), lanes,
+                                  valid);
+    emitter.finishTile(place, emitter.asTile(chunk));
+  });
+}
+
+static Value compare(KernelEmitter &emitter, arith::CmpIPredicate predicate,
+                     Value a, Value b) {
+  return arith::CmpIOp::create(emitter.builder, emitter.loc, predicate, a, b);
+}
+
+static void emitIf(KernelEmitter &emitter, Value condition,
+                   llvm::function_ref<void()> body) {
+  auto branch = scf::IfOp::create(emitter.builder, emitter.loc, condition,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(emitter.builder);
+  emitter.builder.setInsertionPoint(branch.thenYield());
+  body();
+}
+
+static void emit(KernelEmitter &emitter, EmbeddingOp op) {
+  Value ids = emitter.buffer(op.getIds()), table = emitter.buffer(op.getTable());
+  int64_t tokens = shapeOf(op.getIds()).back();
+  emitter.forEachRow([&](Value row) {
+    Value id = emitter.loadScalar(ids, emitter.div(row, tokens),
+                                  emitter.rem(row, tokens));
+    id = arith::IndexCastOp::create(emitter.builder, emitter.loc,
+                                    emitter.builder.getIndexType(), id);
+    Value zero = emitter.index(0);
+    copyRow(emitter, table, id, zero, row, zero, shapeOf(op.getTable())[1]);
+  });
+}
+
+static void emit(KernelEmitter &emitter, PaddingMaskOp op) {
+  OpBuilder &builder = emitter.builder;
+  Value ids = emitter.buffer(op.getIds()), out = emitter.buffer(op.getResult());
+  Type element = cast<MemRefType>(ids.getType()).getElementType();
+  emitter.forEachRow([&](Value row) {
+    emitter.forLoop(emitter.index(0), emitter.index(shapeOf(op.getIds()).back()),
+                    1, [&](Value column) {
+      Value id = emitter.loadScalar(ids, row, column);
+      Value pad = arith::ConstantOp::create(
+          builder, emitter.loc,
+          builder.getIntegerAttr(element, static_cast<int64_t>(op.getPad())));
+      Value keep = arith::ExtUIOp::create(
+          builder, emitter.loc, builder.getI8Type(),
+          compare(emitter, arith::CmpIPredicate::ne, id, pad));
+      memref::StoreOp::create(builder, emitter.loc, keep, out,
+                              ValueRange{row, column});
+    });
+  });
+}
+
+static void emit(KernelEmitter &emitter, UnfoldPatchesOp op) {
+  ArrayRef<int64_t> image = shapeOf(op.getImage());
+  int64_t patch = op.getPatch(), channels = image[1], height = image[2];
+  int64_t across = image[3] / patch, patches = height / patch * across;
+  Value source = emitter.buffer(op.getImage());
+  emitter.forEachRow([&](Value row) {
+    Value batch = emitter.div(row, patches), place = emitter.rem(row, patches);
+    Value top = emitter.mul(emitter.div(place, across), patch);
+    Value left = emitter.mul(emitter.rem(place, across), patch);
+    emitter.forLoop(emitter.index(0), emitter.index(channels), 1,
+                    [&](Value channel) {
+      Value plane = emitter.add(emitter.mul(batch, channels), channel);
+      Value firstRow = emitter.add(emitter.mul(plane, height), top);
+      emitter.forLoop(emitter.index(0), emitter.index(patch), 1,
+                      [&](Value line) {
+        Value column = emitter.mul(
+            emitter.add(emitter.mul(channel, patch), line), patch);
+        copyRow(emitter, source, emitter.add(firstRow, line), left, row, column,
+                patch);
+      });
+    });
+  });
+}
+
+static void emit(KernelEmitter &emitter, ClassTokenOp op) {
+  OpBuilder &builder = emitter.builder;
+  int64_t tokens = shapeOf(op.getX())[1], width = shapeOf(op.getX())[2];
+  Value x = emitter.buffer(op.getX()), token = emitter.buffer(op.getToken());
+  emitter.forEachRow([&](Value row) {
+    Value batch = emitter.div(row, tokens + 1);
+    Value position = emitter.rem(row, tokens + 1);
+    Value zero = emitter.index(0);
+    Value isFirst = compare(emitter, arith::CmpIPredicate::eq, position, zero);
+    auto branch = scf::IfOp::create(builder, emitter.loc, isFirst,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(branch.thenYield());
+    copyRow(emitter, token, zero, zero, row, zero, width);
+    builder.setInsertionPoint(branch.elseYield());
+    Value before = arith::SubIOp::create(builder, emitter.loc, position,
+                                         emitter.index(1));
+    copyRow(emitter, x, emitter.add(emitter.mul(batch, tokens), before), zero,
+            row, zero, width);
+  });
+}
+
+/// Folds rows `first .. first + count - 1` of a chunk of columns.
+static Value foldRows(KernelEmitter &emitter, Value matrix, Value first,
+                      int64_t count, Value column, int64_t lanes, int64_t valid,
+                      llvm::function_ref<Value(Value, Value)> fold) {
+  Value start = emitter.loadRow(matrix, first, column, lanes, valid);
+  return emitter.forLoop(emitter.index(1), emitter.index(count), 1, start,
+                         [&](Value i, ValueRange carried) {
+    Value next = emitter.loadRow(matrix, emitter.add(first, i), column, lanes,
+                                 valid);
+    return SmallVector<Value>{fold(carried[0], next)};
+  })[0];
+}
+
+static void emit(KernelEmitter &emitter, PoolOp op) {
+  OpBuilder &builder = emitter.builder;
+  int64_t tokens = shapeOf(op.getX())[1], width = shapeOf(op.getX())[2];
+  Value x = emitter.buffer(op.getX());
+  emitter.forEachRow([&](Value row) {
+    Value first = emitter.mul(row, tokens), zero = emitter.index(0);
+    if (op.getKind() == PoolKind::first) {
+      return copyRow(emitter, x, first, zero, row, zero, width);
+    }
+    emitter.forEachChunk(width, [&](Value column, int64_t lanes, int64_t valid) {
+      Value sum = foldRows(emitter, x, first, tokens, column, lanes, valid,
+                           [&](Value a, Value b) -> Value {
+        return arith::AddFOp::create(builder, emitter.loc, a, b);
+      });
+      Value mean = arith::MulFOp::create(
+          builder, emitter.loc, sum,
+          emitter.splat(1.0 / tokens, emitter.vectorType(lanes)));
+      emitter.finishTile({row, column, 1, lanes, valid}, emitter.asTile(mean));
+    });
+  });
+}
+
+static void emit(KernelEmitter &emitter, LayerPoolOp op) {
+  Value x = emitter.buffer(op.getX());
+  int64_t layers = op.getLayers();
+  emitter.forEachRow([&](Value row) {
+    emitter.forEachChunk(shapeOf(op.getX()).back(),
+                         [&](Value column, int64_t lanes, int64_t valid) {
+      Value top = foldRows(emitter, x, emitter.mul(row, layers), layers, column,
+                           lanes, valid, [&](Value a, Value b) -> Value {
+        return arith::MaximumFOp::create(emitter.builder, emitter.loc, a, b);
+      });
+      emitter.finishTile({row, column, 1, lanes, valid}, emitter.asTile(top));
+    });
+  });
+}
+
+static void emit(KernelEmitter &emitter, IndexSortOp op) {
+  int64_t layers = op.getStates().size();
+  int64_t width = shapeOf(op.getResult()).back();
+  emitter.forEachRow([&](Value row) {
+    // Row (b*tokens + i)*layers + l is row b*tokens + i of state l.
+    Value sourceRow = emitter.div(row, layers), layer = emitter.rem(row, layers);
+    Value zero = emitter.index(0);
+    for (auto [i, state] : llvm::enumerate(op.getStates())) {
+      Value source = emitter.buffer(state);
+      Value isOwn = compare(emitter, arith::CmpIPredicate::eq, layer,
+                            emitter.index(i));
+      emitIf(emitter, isOwn, [&] {
+        copyRow(emitter, source, sourceRow, zero, row, zero, width);
+      });
+    }
+  });
+}
+
+/// Rows of a tensor joined or cut along an axis other than the last: result row
+/// `(outer*size + j)*inner + q`.
+struct RowAxis {
+  int64_t size = 1, inner = 1;
+  RowAxis(ArrayRef<int64_t> shape, int64_t axis)
+      : size(shape[axis]),
+        inner(staticSize(shape.drop_back().drop_front(axis + 1))) {}
+};
+
+/// The row of a tensor with `size` entries on the axis, at entry `j`.
+static Value rowAt(KernelEmitter &emitter, Value row, const RowAxis &result,
+                   int64_t size, Value j) {
+  Value outer = emitter.div(row, result.size * result.inner);
+  Value entry = emitter.add(emitter.mul(outer, size), j);
+  return emitter.add(emitter.mul(entry, result.inner),
+                     emitter.rem(row, result.inner));
+}
+
+static void emit(KernelEmitter &emitter, ConcatOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  int64_t axis = op.getAxis(), width = shape.back();
+  bool columns = axis + 1 == static_cast<int64_t>(shape.size());
+  emitter.forEachRow([&](Value row) {
+    Value zero = emitter.index(0);
+    int64_t offset = 0;
+    for (Value input : op.getInputs()) {
+      Value source = emitter.buffer(input);
+      int64_t size = shapeOf(input)[axis];
+      if (columns) {
+        copyRow(emitter, source, row, zero, row, emitter.index(offset), size);
+      } else {
+        RowAxis result(shape, axis);
+        Value j = emitter.rem(emitter.div(row, result.inner), result.size);
+        Value own = arith::SubIOp::create(emitter.builder, emitter.loc, j,
+                                          emitter.index(offset));
+        // Entries before the input wrap around to large numbers.
+        Value isOwn = compare(emitter, arith::CmpIPredicate::ult, own,
+                              emitter.index(size));
+        emitIf(emitter, isOwn, [&] {
+          copyRow(emitter, source, rowAt(emitter, row, result, size, own), zero,
+                  row, zero, width);
+        });
+      }
+      offset += size;
+    }
+  });
+}
+
+static void emit(KernelEmitter &emitter, SliceOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  int64_t axis = op.getAxis(), offset = op.getOffset();
+  Value source = emitter.buffer(op.getX());
+  emitter.forEachRow([&](Value row) {
+    Value zero = emitter.index(0);
+    if (axis + 1 == static_cast<int64_t>(shape.size())) {
+      return copyRow(emitter, source, row, emitter.index(offset), row, zero,
+                     shape.back());
+    }
+    RowAxis result(shape, axis);
+    Value j = emitter.rem(emitter.div(row, result.inner), result.size);
+    Value sourceRow = rowAt(emitter, row, result, shapeOf(op.getX())[axis],
+                            emitter.add(j, offset));
+    copyRow(emitter, source, sourceRow, zero, row, zero, shape.back());
+  });
+}
+
+LogicalResult emitTokenLoops(KernelEmitter &emitter, Operation *op) {
+  if (isa<TileOpInterface>(op)) {
+    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+    int64_t width = shape.empty() ? 1 : shape.back();
+    emitter.forEachRow([&](Value row) {
+      emitter.forEachChunk(width, [&](Value column, int64_t lanes,
+                                      int64_t valid) {
+        emitter.finishTile({row, column, 1, lanes, valid}, Value());
+      });
+    });
+    return success();
+  }
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<EmbeddingOp, PaddingMaskOp, UnfoldPatchesOp, ClassTokenOp, PoolOp,
+            LayerPoolOp, IndexSortOp, ConcatOp, SliceOp>([&](auto token) {
+        emit(emitter, token);
+        return success();
+      })
+      .Default([](Operation *other) {
+        return other->emitOpError("has no loops");
+      });
+}
+
+} // namespace hova
