@@ -33,8 +33,8 @@ bool LayerContext::addMask(const char *role, const Heads &heads,
   if (failed) {
     return false;
   }
-  const Shape full = {shape(heads.query)[0], heads.count,
-                      shape(heads.query)[1], shape(heads.key)[1]};
+  const Shape full = {shape(heads.query)[0], heads.count, shape(heads.query)[1],
+                      shape(heads.key)[1]};
   const Shape &given = shape(mask);
   bool isMask = std::string_view(role) == "mask";
   bool fits = type(mask).dtype == (isMask ? DType::Bool : DType::F32) &&
@@ -46,8 +46,7 @@ bool LayerContext::addMask(const char *role, const Heads &heads,
     shapeError(role, mask,
                std::string("expects ") + role + " of " +
                    (isMask ? "booleans " : "numbers ") + str(full) +
-                   " (all axes but the last may be 1), got " +
-                   type(mask).str(),
+                   " (all axes but the last may be 1), got " + type(mask).str(),
                {heads.query, heads.key});
     return false;
   }
@@ -88,12 +87,11 @@ bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
     const char *name;
     int *value;
   };
-  for (const Side &side : {Side{"query", &heads.query},
-                           Side{"key", &heads.key}}) {
+  for (const Side &side :
+       {Side{"query", &heads.query}, Side{"key", &heads.key}}) {
     int64_t part = width(*side.value) / heads.count;
     std::string own = std::string("additive.") + side.name;
-    int blocks =
-        weight(own, {heads.count, part, hidden}, {Kind::Glorot, 0});
+    int blocks = weight(own, {heads.count, part, hidden}, {Kind::Glorot, 0});
     int matrix = emit("block_diagonal", own + "_matrix", {{"blocks", blocks}},
                       {}, {DType::F32, {width(*side.value), columns}});
     if (failed) {
@@ -104,10 +102,10 @@ bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
     *side.value = emit("linear", own, {{"x", *side.value}, {"weight", matrix}},
                        {}, {DType::F32, std::move(mapped)});
   }
-  operands.push_back({"score_vector",
-                      weight("additive.vector", {columns},
-                             {Kind::Normal,
-                              1 / std::sqrt(static_cast<double>(hidden))})});
+  operands.push_back(
+      {"score_vector",
+       weight("additive.vector", {columns},
+              {Kind::Normal, 1 / std::sqrt(static_cast<double>(hidden))})});
   return !failed;
 }
 
@@ -149,9 +147,9 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
   if (additive && !addAdditive(heads, hidden, operands)) {
     return poison;
   }
-  operands.insert(operands.begin(), {{"query", heads.query},
-                                     {"key", heads.key},
-                                     {"value", heads.value}});
+  operands.insert(
+      operands.begin(),
+      {{"query", heads.query}, {"key", heads.key}, {"value", heads.value}});
   operands.insert(operands.end(), masks.begin(), masks.end());
   checkWork({shape(heads.query)[0], shape(heads.query)[1], shape(heads.key)[1],
              width(heads.query) + width(heads.value)});
@@ -179,16 +177,15 @@ int LayerContext::reweight(int headsInput, int x, int64_t heads) {
   int score = weight("horizontal.score", {part},
                      {Kind::Normal, 1 / std::sqrt(static_cast<double>(part))});
   int bias = weight("horizontal.score_bias", {1}, {Kind::Bias, 0});
-  return emit("head_reweight",
-              layer.op->name == "head_reweight" ? "" : "horizontal",
-              {{"heads_in", headsInput},
-               {"x", x},
-               {"head_weight", head},
-               {"input_weight", input},
-               {"score_weight", score},
-               {"score_bias", bias}},
-              {{"heads", Scalar::ofInteger(heads)}},
-              ValueType(type(headsInput)));
+  return emit(
+      "head_reweight", layer.op->name == "head_reweight" ? "" : "horizontal",
+      {{"heads_in", headsInput},
+       {"x", x},
+       {"head_weight", head},
+       {"input_weight", input},
+       {"score_weight", score},
+       {"score_bias", bias}},
+      {{"heads", Scalar::ofInteger(heads)}}, ValueType(type(headsInput)));
 }
 
 int LayerContext::gate(int gated, int x, int64_t hidden) {
@@ -361,8 +358,7 @@ int LayerContext::buildChannelGate() {
     shapeError("gated", gated, "needs the batch and tokens of its input", {x});
     return poison;
   }
-  int64_t hidden =
-      integer("width", std::max<int64_t>(1, width(gated) / 4));
+  int64_t hidden = integer("width", std::max<int64_t>(1, width(gated) / 4));
   return gate(gated, x, hidden);
 }
 
@@ -395,11 +391,10 @@ int LayerContext::buildOmniAttention() {
     operands.push_back({"states", state});
   }
   int64_t d = width(states[0]);
-  bool whole =
-      given("head_width") || splitsEvenly("inputs", states[0], heads);
+  bool whole = given("head_width") || splitsEvenly("inputs", states[0], heads);
   int64_t inner = product(heads, integer("head_width", d / heads));
-  int64_t rows = product(static_cast<int64_t>(states.size()),
-                         shape(states[0])[1]);
+  int64_t rows =
+      product(static_cast<int64_t>(states.size()), shape(states[0])[1]);
   checkWork({shape(states[0])[0], rows, d + rows, 4 * inner + 2 * hidden});
   if (failed || !whole) {
     return poison;

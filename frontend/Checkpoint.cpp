@@ -51,7 +51,8 @@ std::string fillName(std::string_view pattern,
       continue;
     }
     size_t close = pattern.find('}', i);
-    auto found = captures.find(std::string(pattern.substr(i + 1, close - i - 1)));
+    auto found =
+        captures.find(std::string(pattern.substr(i + 1, close - i - 1)));
     name += found == captures.end() ? "" : found->second;
     i = close;
   }
@@ -169,9 +170,9 @@ void Planner::checkUse(const RuleUse &use) {
   if (!complete || (use.rule && use.rule->constant)) {
     return;
   }
-  std::string from =
-      use.from.size() == 1 ? inQuotes(use.from[0]) + " " + str(pieces[0].shape)
-                           : std::to_string(use.from.size()) + " tensors";
+  std::string from = use.from.size() == 1
+                         ? inQuotes(use.from[0]) + " " + str(pieces[0].shape)
+                         : std::to_string(use.from.size()) + " tensors";
   if (use.rule) {
     if (llvm::Error error = applySteps(*use.rule, program, pieces,
                                        use.to.size(), std::nullopt)) {
@@ -186,12 +187,11 @@ void Planner::checkUse(const RuleUse &use) {
       plan.problems.push_back("a rule makes " + inQuotes(name) +
                               ", which the model does not have");
     } else if (shapeOf(program, *weight) != pieces[i].shape) {
-      plan.problems.push_back(
-          "shape: weight " + inQuotes(name) + " is " +
-          str(shapeOf(program, *weight)) + ", but " + from +
-          (use.rule && !use.rule->steps.empty()
-               ? " gives " + str(pieces[i].shape)
-               : " is in the file"));
+      plan.problems.push_back("shape: weight " + inQuotes(name) + " is " +
+                              str(shapeOf(program, *weight)) + ", but " + from +
+                              (use.rule && !use.rule->steps.empty()
+                                   ? " gives " + str(pieces[i].shape)
+                                   : " is in the file"));
     }
   }
 }
@@ -267,8 +267,8 @@ CheckpointWeights::make(const RuleUse &use, size_t part,
       value = use.rule->constant->expression->evaluate(lookup, failure);
     }
     if (!value || !value->isNumber()) {
-      return llvm::createStringError("the constant of weight \"" +
-                                     weight.name + "\" is not a number");
+      return llvm::createStringError("the constant of weight \"" + weight.name +
+                                     "\" is not a number");
     }
     HostTensor tensor(HostTensor::Element::F32, shapeOf(program, weight));
     std::fill_n(tensor.mutableAs<float>(), tensor.size(),

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A plan says for every weight of a program which tensors of a file make it, by
-// which steps. It is made, and checked down to every shape, before any tensor is
-// read; then weights are made one by one.
+// which steps. It is made, and checked down to every shape, before any tensor
+// is read; then weights are made one by one.
 //
 //===----------------------------------------------------------------------===//
 

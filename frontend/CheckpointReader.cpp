@@ -39,15 +39,15 @@ void SpecReader::readCheckpoint(const Member &member) {
     for (const Member *value : uniqueMembers(*set)) {
       const ParameterSpec *parameter = spec.findParameter(value->key);
       std::vector<std::string> words;
-      for (const Scalar &legal : parameter ? parameter->values
-                                           : std::vector<Scalar>()) {
+      for (const Scalar &legal :
+           parameter ? parameter->values : std::vector<Scalar>()) {
         words.push_back(legal.str());
       }
       // Values, not expressions: they come before everything else.
-      if (auto literal = setting(*value->value,
-                                 words.empty() ? SettingKind::Any
-                                               : SettingKind::Word,
-                                 NameScope(), words)) {
+      if (auto literal =
+              setting(*value->value,
+                      words.empty() ? SettingKind::Any : SettingKind::Word,
+                      NameScope(), words)) {
         checkpoint.set.push_back({value->key, std::move(*literal)});
       }
     }
@@ -146,14 +146,14 @@ std::optional<RuleSpec> SpecReader::readRule(const Node &node,
   rule.from = readPatterns(*from);
   for (size_t i = 0; i < rule.from.size(); ++i) {
     std::vector<std::string> own;
-    const Node &place = from->is(Node::Kind::Array) ? *from->elements[i] : *from;
+    const Node &place =
+        from->is(Node::Kind::Array) ? *from->elements[i] : *from;
     if (!capturesOf(rule.from[i], own)) {
       error(place, "a pattern has names in braces, such as {i}");
       continue;
     }
     for (const std::string &name : own) {
-      if (std::find(captures.begin(), captures.end(), name) ==
-          captures.end()) {
+      if (std::find(captures.begin(), captures.end(), name) == captures.end()) {
         error(place, "unknown name " + inQuotes(name) +
                          " in braces; \"to\" does not have it");
       }
@@ -225,14 +225,14 @@ std::optional<StepSpec> SpecReader::readNamedStep(const Node &node,
   const std::string &key = node.members[0].key;
   const Node &value = *node.members[0].value;
   if (key == "transpose" || key == "reshape") {
-    step.kind = key == "reshape" ? StepSpec::Kind::Reshape
-                                 : StepSpec::Kind::Transpose;
+    step.kind =
+        key == "reshape" ? StepSpec::Kind::Reshape : StepSpec::Kind::Transpose;
     step.numbers = readNumbers(value, scope);
   } else if (key == "slice") {
     readSlice(value, step, scope);
   } else {
-    step.kind = key == "split" ? StepSpec::Kind::Split
-                               : StepSpec::Kind::Concatenate;
+    step.kind =
+        key == "split" ? StepSpec::Kind::Split : StepSpec::Kind::Concatenate;
     step.axis = setting(value, SettingKind::Integer, scope);
   }
   return step;

@@ -33,8 +33,7 @@ HostTensor sliceOf(const HostTensor &x, const Shape &shape, size_t axis,
   HostTensor result(HostTensor::Element::F32, part);
   for (int64_t i = 0; i < outer; ++i) {
     std::copy_n(x.as<float>() + (i * shape[axis] + from) * inner,
-                length * inner,
-                result.mutableAs<float>() + i * length * inner);
+                length * inner, result.mutableAs<float>() + i * length * inner);
   }
   return result;
 }
@@ -84,8 +83,7 @@ HostTensor permuted(const HostTensor &x, const Shape &shape,
 /// The steps of one rule on one list of tensors.
 class StepRunner {
 public:
-  StepRunner(const Program &program, size_t count,
-             std::optional<size_t> wanted)
+  StepRunner(const Program &program, size_t count, std::optional<size_t> wanted)
       : program(program), count(count), wanted(wanted) {}
 
   llvm::Error run(const StepSpec &step, std::vector<Piece> &pieces);
@@ -117,15 +115,15 @@ llvm::Expected<int64_t> StepRunner::number(const Setting &setting) {
     value = setting.expression->evaluate(lookup, failure);
   }
   if (!value || !value->is(Scalar::Kind::Integer)) {
-    return llvm::createStringError(
-        failure.message.empty() ? "a number of a step is not an integer"
-                                : failure.message);
+    return llvm::createStringError(failure.message.empty()
+                                       ? "a number of a step is not an integer"
+                                       : failure.message);
   }
   return value->integer;
 }
 
-llvm::Expected<size_t>
-StepRunner::axisOf(const std::optional<Setting> &setting, const Shape &shape) {
+llvm::Expected<size_t> StepRunner::axisOf(const std::optional<Setting> &setting,
+                                          const Shape &shape) {
   llvm::Expected<int64_t> axis =
       setting ? number(*setting) : llvm::Expected<int64_t>(0);
   if (!axis) {
@@ -254,10 +252,9 @@ llvm::Error StepRunner::split(const StepSpec &step,
   }
   int64_t parts = static_cast<int64_t>(count);
   if (whole.shape[*axis] % parts != 0) {
-    return llvm::createStringError("cannot split axis " +
-                                   std::to_string(*axis) + " of " +
-                                   str(whole.shape) + " into " +
-                                   std::to_string(parts) + " equal parts");
+    return llvm::createStringError(
+        "cannot split axis " + std::to_string(*axis) + " of " +
+        str(whole.shape) + " into " + std::to_string(parts) + " equal parts");
   }
   int64_t length = whole.shape[*axis] / parts;
   pieces.clear();
@@ -290,10 +287,9 @@ llvm::Error StepRunner::concatenate(const StepSpec &step,
       expected[*axis] = piece.shape[*axis];
     }
     if (piece.shape != expected) {
-      return llvm::createStringError("cannot concatenate " +
-                                     str(pieces[0].shape) + " and " +
-                                     str(piece.shape) + " along axis " +
-                                     std::to_string(*axis));
+      return llvm::createStringError(
+          "cannot concatenate " + str(pieces[0].shape) + " and " +
+          str(piece.shape) + " along axis " + std::to_string(*axis));
     }
     joined.shape[*axis] += piece.shape[*axis];
   }

@@ -36,9 +36,9 @@ int LayerContext::linear(int x, const std::string &below, int64_t out,
   }
   int64_t in = width(x);
   checkWork({rows(shape(x)), in, out});
-  Operands operands = {{"x", x},
-                       {"weight", weight(prefix + "weight", {in, out},
-                                         {Kind::Glorot, 0})}};
+  Operands operands = {
+      {"x", x},
+      {"weight", weight(prefix + "weight", {in, out}, {Kind::Glorot, 0})}};
   if (bias) {
     operands.push_back(
         {"bias", weight(prefix + "bias", {out}, {Kind::Bias, 0})});
@@ -75,8 +75,8 @@ int LayerContext::buildTiedLinear(int x, int64_t out) {
   const ProgramWeight *shared =
       elaborator.findSharedWeight(*wanted, environment);
   if (!shared) {
-    elaborator.error(*node, "no earlier layer has the weight " +
-                                inQuotes(*wanted));
+    elaborator.error(*node,
+                     "no earlier layer has the weight " + inQuotes(*wanted));
     failed = true;
     return poison;
   }
@@ -119,8 +119,8 @@ int LayerContext::activation(int x, const std::string &below,
   if (failed) {
     return poison;
   }
-  return emit("activation", below, {{"x", x}},
-              {{"kind", Scalar::ofText(kind)}}, ValueType(type(x)));
+  return emit("activation", below, {{"x", x}}, {{"kind", Scalar::ofText(kind)}},
+              ValueType(type(x)));
 }
 
 int LayerContext::buildActivation() {
@@ -178,9 +178,9 @@ int64_t LayerContext::axisOf(int value) {
   int64_t axis = integer("axis", -1);
   int64_t counted = axis < 0 ? axis + rank : axis;
   if (counted < 0 || counted >= rank) {
-    attributeError("axis", "axis " + std::to_string(axis) +
-                               " of a value with " + std::to_string(rank) +
-                               " axes",
+    attributeError("axis",
+                   "axis " + std::to_string(axis) + " of a value with " +
+                       std::to_string(rank) + " axes",
                    {value});
     return 0;
   }
@@ -210,8 +210,7 @@ int LayerContext::buildConcat() {
     if (other != expected || type(input).dtype != DType::F32) {
       shapeError("inputs", inputs[0],
                  "cannot join " + type(inputs[0]).str() + " and " +
-                     type(input).str() + " along axis " +
-                     std::to_string(axis),
+                     type(input).str() + " along axis " + std::to_string(axis),
                  {input});
       return poison;
     }
@@ -246,10 +245,10 @@ int LayerContext::buildSlice() {
   }
   Shape part = shape(x);
   part[static_cast<size_t>(axis)] = end - start;
-  return emit("slice", "", {{"x", x}},
-              {{"axis", Scalar::ofInteger(axis)},
-               {"offset", Scalar::ofInteger(start)}},
-              {DType::F32, part});
+  return emit(
+      "slice", "", {{"x", x}},
+      {{"axis", Scalar::ofInteger(axis)}, {"offset", Scalar::ofInteger(start)}},
+      {DType::F32, part});
 }
 
 int LayerContext::buildFeedForward() {

@@ -83,9 +83,9 @@ EntityPtr Elaborator::expandLayer(const LayerSpec &layer,
     return valueEntity(poison);
   }
   if (*count < 0 || *count > maxSteps) {
-    error(*layer.repeat->node,
-          "\"repeat\" must be 0 to " + std::to_string(maxSteps) + ", got " +
-              std::to_string(*count));
+    error(*layer.repeat->node, "\"repeat\" must be 0 to " +
+                                   std::to_string(maxSteps) + ", got " +
+                                   std::to_string(*count));
     return valueEntity(poison);
   }
   EntityPtr entity = passThrough(layer, environment);
@@ -117,8 +117,8 @@ EntityPtr Elaborator::passThrough(const LayerSpec &layer,
       }
     }
   } else if (const BlockSpec *block = blockOf(layer, environment)) {
-    auto named = layer.reads.find(block->inputs.empty() ? ""
-                                                        : block->inputs[0]);
+    auto named =
+        layer.reads.find(block->inputs.empty() ? "" : block->inputs[0]);
     auto unnamed = layer.reads.find("");
     first = named != layer.reads.end()     ? &named->second
             : unnamed != layer.reads.end() ? &unnamed->second
@@ -212,9 +212,9 @@ EntityPtr Elaborator::expandOnce(const LayerSpec &layer,
   return valueEntity(context.build());
 }
 
-std::optional<std::string>
-Elaborator::weightPathOf(const LayerSpec &layer, Environment &environment,
-                         const std::string &path) {
+std::optional<std::string> Elaborator::weightPathOf(const LayerSpec &layer,
+                                                    Environment &environment,
+                                                    const std::string &path) {
   if (!layer.weights) {
     return environment.weightPath + path.substr(environment.path.size());
   }
@@ -260,13 +260,13 @@ EntityPtr Elaborator::expandBlock(const LayerSpec &layer,
   if (!block || block->broken) {
     return valueEntity(poison);
   }
-  bool recursive = std::find(environment.blocks.begin(),
-                             environment.blocks.end(),
-                             block) != environment.blocks.end();
+  bool recursive =
+      std::find(environment.blocks.begin(), environment.blocks.end(), block) !=
+      environment.blocks.end();
   if (recursive || environment.blocks.size() >= maxBlockDepth) {
-    error(*layer.block->node, "block " + inQuotes(block->name) +
-                                  (recursive ? " uses itself"
-                                             : " is nested too deeply"));
+    error(*layer.block->node,
+          "block " + inQuotes(block->name) +
+              (recursive ? " uses itself" : " is nested too deeply"));
     return valueEntity(poison);
   }
   auto scope = std::make_shared<ScopeMap>();
@@ -362,10 +362,9 @@ bool Elaborator::bindArguments(const LayerSpec &layer, const BlockSpec &block,
     inner.scalars[name] = *value;
   }
   auto index = environment.scalars.find("index");
-  inner.scalars["index"] =
-      layer.repeat && index != environment.scalars.end()
-          ? index->second
-          : Scalar::ofInteger(0);
+  inner.scalars["index"] = layer.repeat && index != environment.scalars.end()
+                               ? index->second
+                               : Scalar::ofInteger(0);
   return true;
 }
 

@@ -61,8 +61,7 @@ public:
       : spec(spec), diagnostics(diagnostics),
         program(std::make_unique<Program>()) {}
 
-  std::unique_ptr<Program>
-  run(const std::vector<ParameterOverride> &overrides);
+  std::unique_ptr<Program> run(const std::vector<ParameterOverride> &overrides);
 
 private:
   friend class LayerContext;

@@ -130,8 +130,8 @@ private:
 std::optional<bool> Evaluator::condition(const Node &node) {
   std::optional<Scalar> value = visit(node);
   if (value && !value->is(Scalar::Kind::Boolean)) {
-    fail(node, std::string("expected a boolean, got ") +
-                   describe(value->kind) + " (" + value->str() + ")");
+    fail(node, std::string("expected a boolean, got ") + describe(value->kind) +
+                   " (" + value->str() + ")");
     return std::nullopt;
   }
   return value ? std::optional<bool>(value->boolean) : std::nullopt;
@@ -234,12 +234,11 @@ std::optional<Scalar> Evaluator::arithmetic(const Node &node, const Scalar &a,
 
 std::optional<Scalar> Evaluator::compare(const Node &node, const Scalar &a,
                                          const Scalar &b) {
-  bool equality =
-      node.op == Operator::Equal || node.op == Operator::NotEqual;
+  bool equality = node.op == Operator::Equal || node.op == Operator::NotEqual;
   bool comparable = a.isNumber() ? b.isNumber() : equality && a.kind == b.kind;
   if (!comparable) {
-    return fail(node, std::string("cannot compare ") + describe(a.kind) +
-                          " (" + a.str() + ") with " + describe(b.kind) + " (" +
+    return fail(node, std::string("cannot compare ") + describe(a.kind) + " (" +
+                          a.str() + ") with " + describe(b.kind) + " (" +
                           b.str() + ")");
   }
   bool exact = a.is(Scalar::Kind::Integer) && b.is(Scalar::Kind::Integer);
@@ -284,8 +283,9 @@ std::optional<Scalar> Evaluator::extreme(const Node &node) {
     if (!value) {
       return std::nullopt;
     }
-    bool better = !best || (node.op == Operator::Min ? value->real < best->real
-                                                     : value->real > best->real);
+    bool better =
+        !best || (node.op == Operator::Min ? value->real < best->real
+                                           : value->real > best->real);
     if (better) {
       best = value;
     }

@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recursive descent with one function per level of precedence, from `or` (loosest)
-// to `**` (tightest). Depth is limited: strings come from untrusted files.
+// Recursive descent with one function per level of precedence, from `or`
+// (loosest) to `**` (tightest). Depth is limited: strings come from untrusted
+// files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +36,7 @@ struct Function {
 
 constexpr size_t anyNumber = 16;
 constexpr Function functions[] = {
-    {"if", Operator::If, 3, 3},          {"min", Operator::Min, 1, anyNumber},
+    {"if", Operator::If, 3, 3},           {"min", Operator::Min, 1, anyNumber},
     {"max", Operator::Max, 1, anyNumber}, {"abs", Operator::Absolute, 1, 1},
     {"sqrt", Operator::SquareRoot, 1, 1}, {"floor", Operator::FloorCall, 1, 1},
     {"ceil", Operator::Ceiling, 1, 1},    {"log2", Operator::Log2, 1, 1},
@@ -356,9 +357,9 @@ ExpressionParser::NodePtr ExpressionParser::number() {
   std::string spelling(text.substr(begin, at - begin));
   char *end = nullptr;
   errno = 0;
-  Scalar value = isReal ? Scalar::ofReal(std::strtod(spelling.c_str(), &end))
-                        : Scalar::ofInteger(
-                              std::strtoll(spelling.c_str(), &end, 10));
+  Scalar value =
+      isReal ? Scalar::ofReal(std::strtod(spelling.c_str(), &end))
+             : Scalar::ofInteger(std::strtoll(spelling.c_str(), &end, 10));
   bool whole = end == spelling.c_str() + spelling.size();
   if (!whole || errno == ERANGE || !std::isfinite(value.real)) {
     error = {begin, at,
@@ -394,9 +395,10 @@ ExpressionParser::NodePtr ExpressionParser::word() {
   }
   skipSpace();
   if (at < text.size() && text[at] == '(') {
-    error = {begin, at, "unknown function \"" + name +
-                            "\"; there are if, min, max, abs, sqrt, floor, "
-                            "ceil and log2"};
+    error = {begin, at,
+             "unknown function \"" + name +
+                 "\"; there are if, min, max, abs, sqrt, floor, "
+                 "ceil and log2"};
     return nullptr;
   }
   uses.push_back({name, begin});

@@ -164,9 +164,9 @@ Operation *Importer::buildDense(const ProgramOperation &op, Location loc) {
     Value x = operand(op, "x"), weight = operand(op, "weight"),
           bias = operand(op, "bias");
     auto transposed = op.attributes.find("transposed");
-    return LinearOp::create(
-        builder, loc, result(op), x, weight, bias,
-        transposed != op.attributes.end() && transposed->second.boolean);
+    return LinearOp::create(builder, loc, result(op), x, weight, bias,
+                            transposed != op.attributes.end() &&
+                                transposed->second.boolean);
   }
   if (op.mnemonic == "layer_norm") {
     Value x = operand(op, "x"), gain = operand(op, "gain"),
@@ -175,9 +175,9 @@ Operation *Importer::buildDense(const ProgramOperation &op, Location loc) {
                                real(op, "eps"));
   }
   if (op.mnemonic == "activation") {
-    return ActivationOp::create(
-        builder, loc, result(op),
-        *symbolizeActivationKind(word(op, "kind")), operand(op, "x"));
+    return ActivationOp::create(builder, loc, result(op),
+                                *symbolizeActivationKind(word(op, "kind")),
+                                operand(op, "x"));
   }
   if (op.mnemonic == "scale") {
     return ScaleOp::create(builder, loc, result(op), operand(op, "x"),
@@ -240,16 +240,15 @@ Operation *Importer::buildAttention(const ProgramOperation &op, Location loc) {
     return nullptr;
   }
   Value query = operand(op, "query"), key = operand(op, "key"),
-        value = operand(op, "value"),
-        scoreVector = operand(op, "score_vector"),
+        value = operand(op, "value"), scoreVector = operand(op, "score_vector"),
         scoreBias = operand(op, "score_bias"), mask = operand(op, "mask"),
         keyValid = operand(op, "key_valid");
   IntegerAttr causal;
   if (op.attributes.count("causal")) {
     causal = builder.getI64IntegerAttr(integer(op, "causal"));
   }
-  auto kind = AttentionKindAttr::get(
-      builder.getContext(), *symbolizeAttentionKind(word(op, "kind")));
+  auto kind = AttentionKindAttr::get(builder.getContext(),
+                                     *symbolizeAttentionKind(word(op, "kind")));
   auto emptyRow = EmptyRowAttr::get(builder.getContext(),
                                     *symbolizeEmptyRow(word(op, "empty_row")));
   return AttentionOp::create(builder, loc, result(op), kind, query, key, value,
@@ -262,7 +261,8 @@ Operation *Importer::buildReweighting(const ProgramOperation &op,
                                       Location loc) {
   if (op.mnemonic == "head_reweight") {
     Value headsIn = operand(op, "heads_in"), x = operand(op, "x"),
-          head = operand(op, "head_weight"), input = operand(op, "input_weight"),
+          head = operand(op, "head_weight"),
+          input = operand(op, "input_weight"),
           score = operand(op, "score_weight"), bias = operand(op, "score_bias");
     return HeadReweightOp::create(builder, loc, result(op), headsIn, x, head,
                                   input, score, bias, integer(op, "heads"));
@@ -287,20 +287,19 @@ Operation *Importer::buildOmni(const ProgramOperation &op, Location loc) {
   MLIRContext *context = builder.getContext();
   auto activation = ActivationKindAttr::get(
       context, *symbolizeActivationKind(word(op, "activation")));
-  auto pool =
-      OmniPoolAttr::get(context, *symbolizeOmniPool(word(op, "pool")));
+  auto pool = OmniPoolAttr::get(context, *symbolizeOmniPool(word(op, "pool")));
   auto causal =
       OmniCausalAttr::get(context, *symbolizeOmniCausal(word(op, "causal")));
-  auto norm = NormPlacementAttr::get(
-      context, *symbolizeNormPlacement(word(op, "norm")));
+  auto norm = NormPlacementAttr::get(context,
+                                     *symbolizeNormPlacement(word(op, "norm")));
   UnitAttr bias;
   if (op.attributes.at("attention_bias").boolean) {
     bias = builder.getUnitAttr();
   }
-  return OmniAttentionOp::create(builder, loc, result(op), states, weights,
-                                 builder.getI64IntegerAttr(integer(op, "heads")),
-                                 activation, pool, causal, norm,
-                                 real(op, "eps"), bias);
+  return OmniAttentionOp::create(
+      builder, loc, result(op), states, weights,
+      builder.getI64IntegerAttr(integer(op, "heads")), activation, pool, causal,
+      norm, real(op, "eps"), bias);
 }
 
 Operation *Importer::build(const ProgramOperation &op, Location loc) {

@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Element i of a weight is a hash of (seed, name, i). Bell-shaped values are the
-// sum of four uniform ones: integer arithmetic gives the same bits everywhere,
-// which the logarithm of a mathematical library does not promise.
+// Element i of a weight is a hash of (seed, name, i). Bell-shaped values are
+// the sum of four uniform ones: integer arithmetic gives the same bits
+// everywhere, which the logarithm of a mathematical library does not promise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,7 @@ uint64_t mix(uint64_t x) {
 class Generator {
 public:
   Generator(llvm::StringRef name, uint64_t seed)
-      : key(mix(llvm::xxh3_64bits(name) ^
-                mix(seed + 0x9E3779B97F4A7C15u))) {}
+      : key(mix(llvm::xxh3_64bits(name) ^ mix(seed + 0x9E3779B97F4A7C15u))) {}
 
   /// Within [-1, 1).
   double uniform(uint64_t index) const {
@@ -127,8 +126,8 @@ llvm::Error checkFinite(llvm::StringRef name, const HostTensor &tensor) {
     int64_t rest = i;
     llvm::ArrayRef<int64_t> shape = tensor.getShape();
     for (size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) {
-      index = std::to_string(rest % shape[axis]) +
-              (index.empty() ? "" : ", ") + index;
+      index = std::to_string(rest % shape[axis]) + (index.empty() ? "" : ", ") +
+              index;
     }
     return llvm::createStringError(
         "weight \"" + name + "\" has the value " +

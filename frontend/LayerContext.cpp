@@ -59,11 +59,11 @@ int64_t LayerContext::integer(const char *name, int64_t otherwise) {
   const AttributeInfo &info = *layer.op->attribute(name);
   bool tooSmall = info.minimum && static_cast<double>(*value) < *info.minimum;
   if (tooSmall || *value > INT32_MAX) {
-    attributeError(name, inQuotes(name) + " must be " +
-                             (tooSmall ? "at least " +
-                                             Scalar::ofReal(*info.minimum).str()
-                                       : "at most 2147483647") +
-                             ", got " + std::to_string(*value));
+    attributeError(
+        name, inQuotes(name) + " must be " +
+                  (tooSmall ? "at least " + Scalar::ofReal(*info.minimum).str()
+                            : "at most 2147483647") +
+                  ", got " + std::to_string(*value));
     return otherwise;
   }
   return *value;
@@ -115,8 +115,8 @@ std::string LayerContext::word(const char *name, const char *otherwise) {
     for (const std::string &legal : words) {
       list += (list.empty() ? "" : ", ") + legal;
     }
-    attributeError(name, inQuotes(name) + " must be one of " + list +
-                             ", got " + value->str());
+    attributeError(name, inQuotes(name) + " must be one of " + list + ", got " +
+                             value->str());
   }
   return value->str();
 }
@@ -170,9 +170,9 @@ void LayerContext::shapeError(const char *role, int value,
                               const std::string &message,
                               const std::vector<int> &others) {
   failed = true;
-  Diagnostic &error = elaborator.error(placeOf(layer, role),
-                                       layer.op->name + " " +
-                                           inQuotes(path) + " " + message);
+  Diagnostic &error =
+      elaborator.error(placeOf(layer, role),
+                       layer.op->name + " " + inQuotes(path) + " " + message);
   elaborator.noteValue(error, value);
   for (int other : others) {
     elaborator.noteValue(error, other);
@@ -194,8 +194,8 @@ bool LayerContext::expectRank(const char *role, int value, size_t rank,
     return true;
   }
   shapeError(role, value,
-             std::string("expects ") + role + " of shape " + wanted +
-                 ", got " + type(value).str());
+             std::string("expects ") + role + " of shape " + wanted + ", got " +
+                 type(value).str());
   return false;
 }
 
@@ -272,9 +272,9 @@ int LayerContext::weight(const std::string &own, Shape shape,
     failed = true;
     return poison;
   }
-  int value = elaborator.addWeight(weightPath + "." + own, std::move(shape),
-                                   initializer, environment.trainable,
-                                   layer.nameRange);
+  int value =
+      elaborator.addWeight(weightPath + "." + own, std::move(shape),
+                           initializer, environment.trainable, layer.nameRange);
   failed |= value < 0;
   return value;
 }

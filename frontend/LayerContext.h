@@ -43,9 +43,7 @@ private:
 
   // Values.
   int read(const char *role);
-  bool reads(const char *role) const {
-    return layer.reads.count(role) > 0;
-  }
+  bool reads(const char *role) const { return layer.reads.count(role) > 0; }
   std::vector<int> readList(const char *role);
   const ValueType &type(int value) const {
     return elaborator.program->values[static_cast<size_t>(value)].type;

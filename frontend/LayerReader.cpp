@@ -118,8 +118,7 @@ LayerSpec SpecReader::readLayer(const Node &node, NameScope &outer) {
       for (const OperatorInfo &info : vocabulary()) {
         candidates.push_back(info.name);
       }
-      Diagnostic &unknown =
-          error(*op, "unknown operator " + inQuotes(*word));
+      Diagnostic &unknown = error(*op, "unknown operator " + inQuotes(*word));
       suggestFor(unknown, *word, candidates);
       return layer;
     }
@@ -241,8 +240,7 @@ void SpecReader::readAttribute(const Member &member, const AttributeInfo &info,
     }
     return;
   }
-  if (auto parsed =
-          setting(value, settingKind(info.kind), scope, info.words)) {
+  if (auto parsed = setting(value, settingKind(info.kind), scope, info.words)) {
     layer.attributes[info.name] = std::move(*parsed);
   }
 }
@@ -284,9 +282,9 @@ void SpecReader::readInitializers(const Node &node, LayerSpec &layer,
       error(value, "missing key \"kind\" in an initialiser");
       continue;
     }
-    auto word = setting(*kind, SettingKind::Word, NameScope(),
-                        {"normal", "uniform", "glorot", "zeros", "ones",
-                         "constant"});
+    auto word =
+        setting(*kind, SettingKind::Word, NameScope(),
+                {"normal", "uniform", "glorot", "zeros", "ones", "constant"});
     if (!word) {
       continue;
     }
@@ -301,8 +299,8 @@ void SpecReader::readInitializers(const Node &node, LayerSpec &layer,
     }
     checkKeys(value, known, "a " + initializer.kind + " initialiser");
     if (key && !value.get(key)) {
-      error(value, "a " + initializer.kind + " initialiser needs " +
-                       inQuotes(key));
+      error(value,
+            "a " + initializer.kind + " initialiser needs " + inQuotes(key));
     } else if (key) {
       initializer.value = setting(*value.get(key), SettingKind::Number, scope);
     }
@@ -316,7 +314,8 @@ void SpecReader::readBlockUse(const Node &node, LayerSpec &layer,
   known.insert(known.end(), {"block", "input", "inputs", "arguments"});
   known.erase(std::find(known.begin(), known.end(), "init"));
   checkKeys(node, known, "the use of a block");
-  layer.block = setting(*node.get("block"), SettingKind::Word, scope, blockNames);
+  layer.block =
+      setting(*node.get("block"), SettingKind::Word, scope, blockNames);
   const Node *single = node.get("input");
   const Node *several = node.get("inputs");
   if (!single == !several) {

@@ -126,8 +126,7 @@ ModelStatus readModel(const ModelOptions &options, Model &model,
   model.spec = readModelSpec(diagnostics);
   if (model.spec) {
     // Shape mistakes are found beside mistakes of spelling, where possible.
-    model.program =
-        elaborate(*model.spec, options.overrides, diagnostics);
+    model.program = elaborate(*model.spec, options.overrides, diagnostics);
   }
   if (diagnostics.hasErrors()) {
     print(diagnostics, options, errors);
@@ -143,8 +142,7 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   }
   if (options.weights.empty()) {
     model.weights = drawWeights(*model.program, options.seed);
-    model.note =
-        "weights drawn from seed " + std::to_string(options.seed);
+    model.note = "weights drawn from seed " + std::to_string(options.seed);
     return ModelStatus::Ok;
   }
   llvm::Expected<TensorFile> file = TensorFile::open(options.weights);
@@ -155,18 +153,18 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   model.file = std::make_unique<TensorFile>(std::move(*file));
   Candidate best = chooseSource(options, model);
   Diagnostics diagnostics(model.spec->source);
-  model.program = elaborate(
-      *model.spec, withSource(options, best.source, true), diagnostics);
+  model.program = elaborate(*model.spec, withSource(options, best.source, true),
+                            diagnostics);
   if (!model.program) {
     print(diagnostics, options, errors);
     return ModelStatus::Rejected;
   }
-  std::string names =
-      best.source ? "names of " + best.source->name : "names of the description";
+  std::string names = best.source ? "names of " + best.source->name
+                                  : "names of the description";
   if (!best.plan->problems.empty()) {
     errors << reader::printable(options.weights)
-           << ": error: the file does not fit " << model.spec->name << " by the "
-           << names << ":\n";
+           << ": error: the file does not fit " << model.spec->name
+           << " by the " << names << ":\n";
     for (const std::string &problem : best.plan->problems) {
       errors << "  " << problem << '\n';
     }

@@ -109,16 +109,14 @@ void SpecReader::readParameter(const Member &member, NameScope &scope) {
   }
   if (member.value->is(Node::Kind::Object)) {
     readParameterObject(*member.value, parameter, scope);
-  } else if (auto value =
-                 setting(*member.value, SettingKind::Any, scope)) {
+  } else if (auto value = setting(*member.value, SettingKind::Any, scope)) {
     parameter.value = std::move(*value);
   }
   scope.scalars.push_back(parameter.name);
   spec.parameters.push_back(std::move(parameter));
 }
 
-void SpecReader::readParameterObject(const Node &node,
-                                     ParameterSpec &parameter,
+void SpecReader::readParameterObject(const Node &node, ParameterSpec &parameter,
                                      const NameScope &scope) {
   checkKeys(node, {"default", "values", "min", "max"}, "a parameter");
   std::vector<std::string> words;
@@ -146,10 +144,9 @@ void SpecReader::readParameterObject(const Node &node,
   const Node *initial = node.get("default");
   if (!initial) {
     error(node, "missing key \"default\" in a parameter");
-  } else if (auto value = setting(*initial,
-                                  words.empty() ? SettingKind::Any
-                                                : SettingKind::Word,
-                                  scope, words)) {
+  } else if (auto value = setting(
+                 *initial, words.empty() ? SettingKind::Any : SettingKind::Word,
+                 scope, words)) {
     parameter.value = std::move(*value);
   }
 }
@@ -195,8 +192,8 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
       input.dtype = value && value->literal ? value->literal->text : "f32";
     }
     const Node *range = node.get("range");
-    if (range && (!range->is(Node::Kind::Array) ||
-                  range->elements.size() != 2)) {
+    if (range &&
+        (!range->is(Node::Kind::Array) || range->elements.size() != 2)) {
       error(*range, "\"range\" must be a list of two integers, "
                     "[lowest, behind the highest]");
     } else if (range && input.dtype != "i32" && input.dtype != "i64") {
@@ -351,9 +348,9 @@ void SpecReader::checkBlockCycles() {
         if (path.size() < maxBlockDepth) {
           visit(*used);
         } else {
-          error(*layer.block->node,
-                "blocks are nested deeper than " +
-                    std::to_string(maxBlockDepth) + " levels");
+          error(*layer.block->node, "blocks are nested deeper than " +
+                                        std::to_string(maxBlockDepth) +
+                                        " levels");
         }
         continue;
       }

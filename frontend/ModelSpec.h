@@ -2,9 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The shape of the document: every key is known, every expression and every name
-// of a value is parsed, every name in them is in scope. What they mean (shapes,
-// counts, repetitions) is the Program, made from this with parameters filled in.
+// The shape of the document: every key is known, every expression and every
+// name of a value is parsed, every name in them is in scope. What they mean
+// (shapes, counts, repetitions) is the Program, made from this with parameters
+// filled in.
 //
 //===----------------------------------------------------------------------===//
 

@@ -79,9 +79,8 @@ bool Elaborator::checkParameter(const ParameterSpec &parameter,
   return false;
 }
 
-std::optional<Scalar>
-Elaborator::overridden(const ParameterSpec &parameter,
-                       const ParameterOverride &value) {
+std::optional<Scalar> Elaborator::overridden(const ParameterSpec &parameter,
+                                             const ParameterOverride &value) {
   Scalar given = parseScalar(value.text);
   // The default tells the kind, unless it is an expression.
   const std::optional<Scalar> &initial = parameter.value.literal;
@@ -185,10 +184,10 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
     int64_t largest = type.dtype == DType::I32 ? INT32_MAX : INT64_MAX - 1;
     int64_t smallest = type.dtype == DType::I32 ? INT32_MIN : INT64_MIN;
     if (*low >= *high || *low < smallest || *high - 1 > largest) {
-      error(*input.range->first.node,
-            "the range [" + std::to_string(*low) + ", " +
-                std::to_string(*high) + ") has no value of this type or "
-                "leaves it");
+      error(*input.range->first.node, "the range [" + std::to_string(*low) +
+                                          ", " + std::to_string(*high) +
+                                          ") has no value of this type or "
+                                          "leaves it");
       return;
     }
     added.range = {*low, *high};

@@ -127,8 +127,8 @@ struct Program {
   std::vector<ProgramValue> values;
   std::vector<ProgramWeight> weights;
   std::vector<ProgramLayer> layers;
-  /// In an order in which they can be evaluated. A value without operation is an
-  /// input or a weight.
+  /// In an order in which they can be evaluated. A value without operation is
+  /// an input or a weight.
   std::vector<ProgramOperation> operations;
 
   const ProgramWeight *findWeight(std::string_view name) const;

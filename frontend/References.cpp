@@ -44,8 +44,8 @@ Elaborator::resolve(const ValueUse &use, const Environment &environment) {
   }
   for (int value : resolved.values) {
     if (value == absent) {
-      error(*use.node, inQuotes(use.node->text) +
-                           " has no value: its layer was left out");
+      error(*use.node,
+            inQuotes(use.node->text) + " has no value: its layer was left out");
       return std::nullopt;
     }
     if (value == poison) {
@@ -132,10 +132,9 @@ bool Elaborator::selectRange(const ValueUse &use,
   if (!isRange) {
     int64_t index = *first < 0 ? *first + count : *first;
     if (index < 0 || index >= count) {
-      errorInside(*use.node,
-                  {accessor.begin, accessor.end,
-                   "index " + std::to_string(*first) + " of " +
-                       std::to_string(count) + " results"});
+      errorInside(*use.node, {accessor.begin, accessor.end,
+                              "index " + std::to_string(*first) + " of " +
+                                  std::to_string(count) + " results"});
       return false;
     }
     selected.push_back(item->elements[static_cast<size_t>(index)]);
@@ -148,8 +147,8 @@ bool Elaborator::selectRange(const ValueUse &use,
     return false;
   }
   // As in Python, a range is cut at both ends.
-  int64_t from = std::clamp(*first < 0 ? *first + count : *first, int64_t(0),
-                            count);
+  int64_t from =
+      std::clamp(*first < 0 ? *first + count : *first, int64_t(0), count);
   int64_t to = std::clamp(*last < 0 ? *last + count : *last, int64_t(0), count);
   for (int64_t i = from; i < to; i += std::min(*step, count)) {
     selected.push_back(item->elements[static_cast<size_t>(i)]);

@@ -39,9 +39,9 @@ void SpecReader::suggestFor(Diagnostic &diagnostic, std::string_view word,
   std::string canonical(canonicalWord(word));
   bool offered = std::find(candidates.begin(), candidates.end(), canonical) !=
                  candidates.end();
-  std::optional<std::string> best =
-      offered ? std::optional<std::string>(canonical)
-              : reader::suggest(word, candidates);
+  std::optional<std::string> best = offered
+                                        ? std::optional<std::string>(canonical)
+                                        : reader::suggest(word, candidates);
   if (best) {
     diagnostic.notes.push_back(
         {"did you mean " + inQuotes(*best) + "?", std::nullopt});
@@ -82,8 +82,8 @@ void SpecReader::checkKeys(const Node &object,
   }
 }
 
-bool SpecReader::checkName(std::string_view name, Range range,
-                           const Node &node, const char *what) {
+bool SpecReader::checkName(std::string_view name, Range range, const Node &node,
+                           const char *what) {
   if (isName(name)) {
     return true;
   }
@@ -213,15 +213,15 @@ std::optional<ValueUse> SpecReader::valueUse(const Node &node,
   auto named = [&](const auto &entry) {
     return entry.first == reference->base;
   };
-  bool visible =
-      std::any_of(scope.values.begin(), scope.values.end(), named);
+  bool visible = std::any_of(scope.values.begin(), scope.values.end(), named);
   if (!visible) {
     TextError place{0, reference->base.size(), ""};
     auto later = std::find_if(scope.later.begin(), scope.later.end(), named);
     if (later != scope.later.end()) {
       place.message = "value " + inQuotes(reference->base) +
                       " is read before it is computed";
-      errorInside(node, place).notes.push_back({"computed here", later->second});
+      errorInside(node, place)
+          .notes.push_back({"computed here", later->second});
       return std::nullopt;
     }
     place.message = "unknown value " + inQuotes(reference->base);

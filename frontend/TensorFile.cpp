@@ -42,14 +42,13 @@ llvm::Expected<TensorFile> TensorFile::open(const std::string &path) {
   return file;
 }
 
-llvm::Error TensorFile::addShard(
-    const std::string &path,
-    const std::map<std::string, std::string> *expected) {
+llvm::Error
+TensorFile::addShard(const std::string &path,
+                     const std::map<std::string, std::string> *expected) {
   auto shard = std::make_shared<Shard>();
   shard->path = path;
   hova_error error = {};
-  if (hova_safetensors_open(path.c_str(), &shard->tensors, &error) !=
-      HOVA_OK) {
+  if (hova_safetensors_open(path.c_str(), &shard->tensors, &error) != HOVA_OK) {
     return llvm::createStringError(error.text);
   }
   std::string base = llvm::sys::path::filename(path).str();
@@ -86,8 +85,8 @@ readIndex(const std::string &path) {
   if (!buffer) {
     return failure(path, "cannot read: " + buffer.getError().message());
   }
-  reader::Diagnostics diagnostics(std::make_shared<reader::Source>(
-      path, (*buffer)->getBuffer().str()));
+  reader::Diagnostics diagnostics(
+      std::make_shared<reader::Source>(path, (*buffer)->getBuffer().str()));
   std::unique_ptr<reader::Document> document = reader::parseJson(diagnostics);
   if (!document || diagnostics.hasErrors()) {
     std::ostringstream text;
@@ -143,8 +142,8 @@ llvm::Error TensorFile::openIndex(const std::string &path) {
   }
   for (const auto &[name, file] : *files) {
     if (!tensors.count(name)) {
-      return failure(path, "tensor " + reader::inQuotes(name) +
-                               " is not in " + file);
+      return failure(path,
+                     "tensor " + reader::inQuotes(name) + " is not in " + file);
     }
   }
   return llvm::Error::success();
@@ -171,8 +170,8 @@ llvm::Expected<HostTensor> TensorFile::load(const std::string &name) const {
     return tensor;
   }
   for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
-    out[i] = static_cast<float>(hova_element_value(
-        entry->element, data.data, static_cast<uint64_t>(i)));
+    out[i] = static_cast<float>(hova_element_value(entry->element, data.data,
+                                                   static_cast<uint64_t>(i)));
   }
   return tensor;
 }

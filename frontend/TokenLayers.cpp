@@ -60,8 +60,8 @@ int LayerContext::buildPositions() {
   int64_t length = integer("length", tokens);
   if (!failed && length < tokens) {
     attributeError("length",
-                   "the table has " + std::to_string(length) +
-                       " rows for " + std::to_string(tokens) + " tokens",
+                   "the table has " + std::to_string(length) + " rows for " +
+                       std::to_string(tokens) + " tokens",
                    {x});
   }
   if (!failed && layout == "split" && (width(x) % 2 != 0 || width(x) < 4)) {
@@ -80,13 +80,12 @@ int LayerContext::buildPositions() {
                  tableType);
   }
   if (length > tokens && !failed) {
-    table = emit("slice", "rows", {{"x", table}},
-                 {{"axis", Scalar::ofInteger(0)},
-                  {"offset", Scalar::ofInteger(0)}},
-                 {DType::F32, {tokens, width(x)}});
+    table =
+        emit("slice", "rows", {{"x", table}},
+             {{"axis", Scalar::ofInteger(0)}, {"offset", Scalar::ofInteger(0)}},
+             {DType::F32, {tokens, width(x)}});
   }
-  return emit("add", "", {{"lhs", x}, {"rhs", table}}, {},
-              ValueType(type(x)));
+  return emit("add", "", {{"lhs", x}, {"rhs", table}}, {}, ValueType(type(x)));
 }
 
 int LayerContext::buildPatchEmbedding() {
@@ -101,12 +100,11 @@ int LayerContext::buildPatchEmbedding() {
   }
   const Shape pixels = shape(image);
   if (pixels[2] % patch != 0 || pixels[3] % patch != 0) {
-    attributeError("patch",
-                   "patch " + std::to_string(patch) +
-                       " does not divide an image of " +
-                       std::to_string(pixels[2]) + " x " +
-                       std::to_string(pixels[3]),
-                   {image});
+    attributeError(
+        "patch",
+        "patch " + std::to_string(patch) + " does not divide an image of " +
+            std::to_string(pixels[2]) + " x " + std::to_string(pixels[3]),
+        {image});
     return poison;
   }
   int64_t patches = product(pixels[2] / patch, pixels[3] / patch);

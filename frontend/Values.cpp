@@ -89,10 +89,9 @@ Diagnostic &Elaborator::error(const reader::Node &node, std::string message) {
 Diagnostic &Elaborator::errorInside(const reader::Node &node,
                                     const TextError &inner) {
   const reader::Source &source = diagnostics.source();
-  return diagnostics.error(
-      {source.offsetInString(node.range, inner.begin),
-       source.offsetInString(node.range, inner.end)},
-      inner.message, node.pointer());
+  return diagnostics.error({source.offsetInString(node.range, inner.begin),
+                            source.offsetInString(node.range, inner.end)},
+                           inner.message, node.pointer());
 }
 
 void Elaborator::noteValue(Diagnostic &diagnostic, int value) {
@@ -134,8 +133,8 @@ std::optional<int64_t> Elaborator::integer(const Setting &setting,
                                            const Environment &environment) {
   std::optional<Scalar> value = evaluate(setting, environment);
   if (value && !value->is(Scalar::Kind::Integer)) {
-    error(*setting.node, std::string("expected an integer, got ") +
-                             value->str());
+    error(*setting.node,
+          std::string("expected an integer, got ") + value->str());
     return std::nullopt;
   }
   return value ? std::optional<int64_t>(value->integer) : std::nullopt;
@@ -167,8 +166,7 @@ std::optional<std::string>
 Elaborator::evaluatePath(const PathTemplate &path, const reader::Node &node,
                          const Environment &environment) {
   TextError failure;
-  std::optional<std::string> text =
-      path.evaluate(lookup(environment), failure);
+  std::optional<std::string> text = path.evaluate(lookup(environment), failure);
   if (!text) {
     errorInside(node, failure);
   }
@@ -227,8 +225,7 @@ Elaborator::findSharedWeight(const std::string &path,
                              const Environment &environment) const {
   for (const std::string &candidate : {environment.path + path, path}) {
     // The longest prefix that is a layer tells where its weights are.
-    for (size_t dot = candidate.rfind('.');
-         dot != std::string::npos && dot > 0;
+    for (size_t dot = candidate.rfind('.'); dot != std::string::npos && dot > 0;
          dot = candidate.rfind('.', dot - 1)) {
       auto layer = weightPaths.find(candidate.substr(0, dot));
       if (layer == weightPaths.end()) {

@@ -19,23 +19,23 @@ const std::vector<std::string> activations = {"relu", "gelu_erf", "gelu_tanh",
 
 AttributeInfo integer(std::string name, std::string defaultText,
                       std::string summary, double minimum = 1) {
-  return {std::move(name), Kind::Integer, defaultText.empty(),
-          defaultText,     {},            minimum,
-          std::move(summary)};
+  return {
+      std::move(name), Kind::Integer,     defaultText.empty(), defaultText, {},
+      minimum,         std::move(summary)};
 }
 
 AttributeInfo number(std::string name, std::string defaultText,
                      std::string summary,
                      std::optional<double> minimum = std::nullopt) {
-  return {std::move(name), Kind::Number, defaultText.empty(),
-          defaultText,     {},           minimum,
+  return {std::move(name),   Kind::Number, defaultText.empty(),
+          defaultText,       {},           minimum,
           std::move(summary)};
 }
 
 AttributeInfo boolean(std::string name, std::string defaultText,
                       std::string summary) {
-  return {std::move(name),    Kind::Boolean, false, std::move(defaultText), {},
-          std::nullopt, std::move(summary)};
+  return {std::move(name), Kind::Boolean,     false, std::move(defaultText), {},
+          std::nullopt,    std::move(summary)};
 }
 
 AttributeInfo word(std::string name, std::string defaultText,
@@ -80,8 +80,8 @@ Roles maskRoles() {
   };
 }
 
-template <typename T> std::vector<T> joined(std::vector<T> a,
-                                            const std::vector<T> &b) {
+template <typename T>
+std::vector<T> joined(std::vector<T> a, const std::vector<T> &b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
@@ -90,13 +90,12 @@ OperatorInfo multiHeadAttention() {
   OperatorInfo op;
   op.name = "multi_head_attention";
   op.summary = "projections, attention, output projection";
-  op.roles = joined(Roles{{"input", false, false,
-                           "query and key, where those are not given"},
-                          {"query", false, false, "[batch, Nq, Dq]"},
-                          {"key", false, false, "[batch, Nk, Dk]"},
-                          {"value", false, false,
-                           "[batch, Nk, Dv]; the key unless given"}},
-                    maskRoles());
+  op.roles = joined(
+      Roles{{"input", false, false, "query and key, where those are not given"},
+            {"query", false, false, "[batch, Nq, Dq]"},
+            {"key", false, false, "[batch, Nk, Dk]"},
+            {"value", false, false, "[batch, Nk, Dv]; the key unless given"}},
+      maskRoles());
   op.attributes = joined(
       attentionAttributes(),
       Attributes{
@@ -111,16 +110,22 @@ OperatorInfo multiHeadAttention() {
           boolean("output_bias", "bias", "bias of the output projection"),
           boolean("horizontal", "false",
                   "reweight the heads of each token (horizontal attention)"),
-          {"vertical", Kind::Gate, false, "false", {}, std::nullopt,
+          {"vertical",
+           Kind::Gate,
+           false,
+           "false",
+           {},
+           std::nullopt,
            "gate the channels of each token (vertical attention)"},
       });
-  op.weights = {"query.weight",      "query.bias",         "key.weight",
-                "key.bias",          "value.weight",       "value.bias",
-                "output.weight",     "output.bias",        "additive.query",
-                "additive.key",      "additive.vector",    "horizontal.head",
-                "horizontal.input",  "horizontal.score",   "horizontal.score_bias",
-                "vertical.input",    "vertical.output",    "vertical.gate",
-                "vertical.gate_bias"};
+  op.weights = {
+      "query.weight",      "query.bias",       "key.weight",
+      "key.bias",          "value.weight",     "value.bias",
+      "output.weight",     "output.bias",      "additive.query",
+      "additive.key",      "additive.vector",  "horizontal.head",
+      "horizontal.input",  "horizontal.score", "horizontal.score_bias",
+      "vertical.input",    "vertical.output",  "vertical.gate",
+      "vertical.gate_bias"};
   op.fusable = true;
   return op;
 }
@@ -129,11 +134,11 @@ OperatorInfo attention() {
   OperatorInfo op;
   op.name = "attention";
   op.summary = "attention on projected queries, keys and values";
-  op.roles = joined(
-      Roles{{"query", true, false, "[batch, Nq, heads*query_width]"},
-            {"key", true, false, "[batch, Nk, heads*key_width]"},
-            {"value", true, false, "[batch, Nk, heads*value_width]"}},
-      maskRoles());
+  op.roles =
+      joined(Roles{{"query", true, false, "[batch, Nq, heads*query_width]"},
+                   {"key", true, false, "[batch, Nk, heads*key_width]"},
+                   {"value", true, false, "[batch, Nk, heads*value_width]"}},
+             maskRoles());
   op.attributes = attentionAttributes();
   op.weights = {"additive.query", "additive.key", "additive.vector"};
   op.fusable = true;
@@ -160,14 +165,22 @@ OperatorInfo omniAttention() {
            "a triangle on the token-major order, or on whole tokens"),
       boolean("bias", "true", "biases of the four projections"),
   };
-  op.weights = {"norm1.gain",    "norm1.bias",
-                "query.weight",  "query.bias",
-                "key.weight",    "key.bias",
-                "value.weight",  "value.bias",
-                "output.weight", "output.bias",
-                "norm2.gain",    "norm2.bias",
-                "feed_forward.hidden.weight", "feed_forward.hidden.bias",
-                "feed_forward.output.weight", "feed_forward.output.bias"};
+  op.weights = {"norm1.gain",
+                "norm1.bias",
+                "query.weight",
+                "query.bias",
+                "key.weight",
+                "key.bias",
+                "value.weight",
+                "value.bias",
+                "output.weight",
+                "output.bias",
+                "norm2.gain",
+                "norm2.bias",
+                "feed_forward.hidden.weight",
+                "feed_forward.hidden.bias",
+                "feed_forward.output.weight",
+                "feed_forward.output.bias"};
   op.fusable = true;
   return op;
 }
@@ -179,7 +192,12 @@ std::vector<OperatorInfo> denseOperators() {
        {input("[.., in]")},
        {integer("width", "", "columns of the result"),
         boolean("bias", "true", "add a bias"),
-        {"weight", Kind::Path, false, "an own weight", {}, std::nullopt,
+        {"weight",
+         Kind::Path,
+         false,
+         "an own weight",
+         {},
+         std::nullopt,
          "path of an existing weight to use"},
         boolean("transposed", "false", "that weight is [out, in]")},
        {"weight", "bias"}},
@@ -268,8 +286,7 @@ std::vector<OperatorInfo> tokenOperators() {
       {"padding_mask",
        "which tokens are not padding",
        {input("[batch, N] integers")},
-       {integer("pad", "0", "the id of padding",
-                -9223372036854775807.0)},
+       {integer("pad", "0", "the id of padding", -9223372036854775807.0)},
        {}},
   };
 }
@@ -316,8 +333,8 @@ const RoleInfo *OperatorInfo::role(std::string_view name) const {
 }
 
 const std::vector<OperatorInfo> &vocabulary() {
-  static const std::vector<OperatorInfo> operators = joined(
-      joined(denseOperators(), tokenOperators()), attentionOperators());
+  static const std::vector<OperatorInfo> operators =
+      joined(joined(denseOperators(), tokenOperators()), attentionOperators());
   return operators;
 }
 

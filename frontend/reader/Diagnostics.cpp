@@ -177,10 +177,9 @@ void Diagnostics::printExcerpt(std::ostream &out, Range range,
                                bool color) const {
   Position start = file->position(range.begin);
   std::string_view line = file->line(start.line);
-  size_t column =
-      std::min(std::min(range.begin, file->text().size()) -
-                   file->lineStart(start.line),
-               line.size());
+  size_t column = std::min(std::min(range.begin, file->text().size()) -
+                               file->lineStart(start.line),
+                           line.size());
   size_t from = column > maxShownLine / 2 ? column - maxShownLine / 2 : 0;
   while (from > 0 && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80) {
     --from;

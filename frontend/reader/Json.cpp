@@ -362,11 +362,12 @@ bool TreeBuilder::parse_error(size_t read, const std::string &token,
   }
   if (what.find("unexpected end of input") != std::string::npos) {
     return fail({text.size(), text.size()},
-                "the file ends too early" + (open_.empty()
-                    ? std::string()
-                    : std::string(open_.back()->is(Node::Kind::Object)
-                                      ? "; an object is still open"
-                                      : "; a list is still open")));
+                "the file ends too early" +
+                    (open_.empty()
+                         ? std::string()
+                         : std::string(open_.back()->is(Node::Kind::Object)
+                                           ? "; an object is still open"
+                                           : "; a list is still open")));
   }
   size_t at = read > 0 ? std::min(read - 1, text.size()) : 0;
   // A misplaced string, literal or number was read to its end: point at its
@@ -374,8 +375,8 @@ bool TreeBuilder::parse_error(size_t read, const std::string &token,
   bool isToken = what.find("unexpected") != std::string::npos;
   bool isSeparator = at < text.size() && (text[at] == ',' || text[at] == ':');
   Range range{at, at + 1};
-  if (isToken && !(isSeparator && what.find("unexpected ','") !=
-                                      std::string::npos) &&
+  if (isToken &&
+      !(isSeparator && what.find("unexpected ','") != std::string::npos) &&
       !(isSeparator && what.find("unexpected ':'") != std::string::npos)) {
     range = {start, std::max(start + 1, std::min(read, text.size()))};
   }

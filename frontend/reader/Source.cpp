@@ -48,8 +48,8 @@ static size_t decodedLength(std::string_view text, size_t at) {
   unsigned unit = 0;
   for (size_t i = at + 2; i < at + 6 && i < text.size(); ++i) {
     char c = text[i];
-    unit = unit * 16 + static_cast<unsigned>(
-                           c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+    unit = unit * 16 +
+           static_cast<unsigned>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
   }
   if (unit >= 0xD800 && unit < 0xDC00) {
     return 4;

@@ -27,8 +27,8 @@ size_t editDistance(std::string_view a, std::string_view b, size_t limit) {
     for (size_t j = 1; j <= b.size(); ++j) {
       size_t replace = last[j - 1] + (a[i - 1] != b[j - 1]);
       row[j] = std::min({replace, last[j] + 1, row[j - 1] + 1});
-      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-                     a[i - 2] == b[j - 1];
+      bool swapped =
+          i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (swapped) {
         row[j] = std::min(row[j], before[j - 2] + 1);
       }

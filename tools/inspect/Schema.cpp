@@ -42,11 +42,11 @@ Value listOf(Value item, int64_t fewest = 0) {
 }
 
 Value mapOf(Value value) {
-  return Object{{"type", "object"},
-                {"additionalProperties", std::move(value)}};
+  return Object{{"type", "object"}, {"additionalProperties", std::move(value)}};
 }
 
-Object closed(Object properties, const std::vector<std::string> &required = {}) {
+Object closed(Object properties,
+              const std::vector<std::string> &required = {}) {
   Object object{{"type", "object"},
                 {"properties", std::move(properties)},
                 {"additionalProperties", false}};
@@ -81,14 +81,14 @@ Value attributeSchema(const AttributeInfo &info) {
       words.push_back(word);
     }
     // Editors offer the words; an expression is any other string.
-    schema["anyOf"] = Array{Object{{"enum", std::move(words)}},
-                            Object{{"type", "string"}}};
+    schema["anyOf"] =
+        Array{Object{{"enum", std::move(words)}}, Object{{"type", "string"}}};
     break;
   }
   case AttributeInfo::Kind::Gate:
-    schema["anyOf"] = Array{either("boolean"),
-                            closed(Object{{"if", either("boolean")},
-                                          {"width", either("integer")}})};
+    schema["anyOf"] =
+        Array{either("boolean"), closed(Object{{"if", either("boolean")},
+                                               {"width", either("integer")}})};
     break;
   case AttributeInfo::Kind::Path:
     schema["type"] = "string";
@@ -130,7 +130,8 @@ Value operatorSchema(const OperatorInfo &info) {
       Object{{"const", info.name}, {"description", info.summary}};
   for (const RoleInfo &role : info.roles) {
     Object schema{{"description", role.summary}};
-    schema["type"] = role.list ? Value(Array{"string", "array"}) : Value("string");
+    schema["type"] =
+        role.list ? Value(Array{"string", "array"}) : Value("string");
     if (role.list) {
       schema["items"] = Object{{"type", "string"}};
     }
@@ -179,12 +180,11 @@ Value layerSchema() {
 }
 
 Value parameterSchema() {
-  Object object = closed(
-      Object{{"default", reference("scalar")},
-             {"values", listOf(reference("scalar"), 1)},
-             {"min", Object{{"type", "number"}}},
-             {"max", Object{{"type", "number"}}}},
-      {"default"});
+  Object object = closed(Object{{"default", reference("scalar")},
+                                {"values", listOf(reference("scalar"), 1)},
+                                {"min", Object{{"type", "number"}}},
+                                {"max", Object{{"type", "number"}}}},
+                         {"default"});
   return Object{{"anyOf", Array{reference("scalar"), std::move(object)}}};
 }
 
@@ -221,8 +221,8 @@ Value stepSchema() {
                                {"split", either("integer")}});
   named["minProperties"] = 1;
   named["maxProperties"] = 1;
-  return Object{{"anyOf", Array{Object{{"const", "transpose"}},
-                                std::move(named)}}};
+  return Object{
+      {"anyOf", Array{Object{{"const", "transpose"}}, std::move(named)}}};
 }
 
 Value checkpointSchema() {
@@ -253,23 +253,22 @@ Value initializer() {
 
 int runSchema(llvm::raw_ostream &out) {
   Object definitions{
-      {"name", Object{{"type", "string"},
-                      {"pattern", "^[A-Za-z][A-Za-z0-9_]*$"}}},
+      {"name",
+       Object{{"type", "string"}, {"pattern", "^[A-Za-z][A-Za-z0-9_]*$"}}},
       {"scalar", Object{{"type", Array{"number", "boolean", "string"}}}},
       {"initializer", initializer()},
       {"layer", layerSchema()}};
-  Object schema = closed(
-      Object{{"$schema", Object{{"type", "string"}}},
-             {"hova", Object{{"const", 1}}},
-             {"name", reference("name")},
-             {"metadata", Object{}},
-             {"parameters", mapOf(parameterSchema())},
-             {"inputs", mapOf(inputSchema())},
-             {"blocks", mapOf(blockSchema())},
-             {"layers", listOf(reference("layer"), 1)},
-             {"outputs", mapOf(Object{{"type", "string"}})},
-             {"checkpoints", mapOf(checkpointSchema())}},
-      {"hova", "name", "inputs", "layers", "outputs"});
+  Object schema = closed(Object{{"$schema", Object{{"type", "string"}}},
+                                {"hova", Object{{"const", 1}}},
+                                {"name", reference("name")},
+                                {"metadata", Object{}},
+                                {"parameters", mapOf(parameterSchema())},
+                                {"inputs", mapOf(inputSchema())},
+                                {"blocks", mapOf(blockSchema())},
+                                {"layers", listOf(reference("layer"), 1)},
+                                {"outputs", mapOf(Object{{"type", "string"}})},
+                                {"checkpoints", mapOf(checkpointSchema())}},
+                         {"hova", "name", "inputs", "layers", "outputs"});
   schema["$schema"] = "http://json-schema.org/draft-07/schema#";
   schema["title"] = "hova model description";
   schema["definitions"] = std::move(definitions);

@@ -227,14 +227,14 @@ void printJson(const Summary &summary, const Program &program,
                     {"tensors", std::move(tensors)}};
   Object macs{{"linear", summary.linearMacs},
               {"attention", summary.attentionMacs}};
-  llvm::json::Value root = Object{
-      {"model", program.name},
-      {"parameters", std::move(parameters)},
-      {"macs", std::move(macs)},
-      {"flops", 2 * (summary.linearMacs + summary.attentionMacs)},
-      {"inputs", std::move(inputs)},
-      {"outputs", std::move(outputs)},
-      {"layers", std::move(layers)}};
+  llvm::json::Value root =
+      Object{{"model", program.name},
+             {"parameters", std::move(parameters)},
+             {"macs", std::move(macs)},
+             {"flops", 2 * (summary.linearMacs + summary.attentionMacs)},
+             {"inputs", std::move(inputs)},
+             {"outputs", std::move(outputs)},
+             {"layers", std::move(layers)}};
   out << llvm::formatv("{0:2}\n", root);
 }
 
