@@ -35,7 +35,7 @@ void SpecReader::readCheckpoint(const Member &member) {
   NameScope scope = parameterScope();
   if (const Node *set = node.get("set");
       set && expect(*set, Node::Kind::Object, "\"set\"")) {
-    checkKeys(*set, scope.scalars, "\"set\"");
+    checkKeys(*set, {scope.scalars.begin(), scope.scalars.end()}, "\"set\"");
     for (const Member *value : uniqueMembers(*set)) {
       const ParameterSpec *parameter = spec.findParameter(value->key);
       std::vector<std::string> words;

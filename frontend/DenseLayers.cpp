@@ -35,10 +35,9 @@ int LayerContext::linear(int x, const std::string &below, int64_t out,
     return poison;
   }
   int64_t in = width(x);
+  int matrix = weight(prefix + "weight", {in, out}, {Kind::Glorot, 0});
   checkWork({rows(shape(x)), in, out});
-  Operands operands = {
-      {"x", x},
-      {"weight", weight(prefix + "weight", {in, out}, {Kind::Glorot, 0})}};
+  Operands operands = {{"x", x}, {"weight", matrix}};
   if (bias) {
     operands.push_back(
         {"bias", weight(prefix + "bias", {out}, {Kind::Bias, 0})});

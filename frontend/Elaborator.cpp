@@ -88,7 +88,9 @@ EntityPtr Elaborator::expandLayer(const LayerSpec &layer,
                                    std::to_string(*count));
     return valueEntity(poison);
   }
-  EntityPtr entity = passThrough(layer, environment);
+  Environment first = environment;
+  first.scalars["index"] = Scalar::ofInteger(0);
+  EntityPtr entity = passThrough(layer, first);
   auto repeated = std::make_shared<Entity>(*entity);
   repeated->isList = false;
   repeated->indexable = true;
@@ -96,7 +98,7 @@ EntityPtr Elaborator::expandLayer(const LayerSpec &layer,
   if (entity->isList) {
     error(*layer.node, "the first input of a repeated layer is one value, not "
                        "a list");
-    repeated->value = poison;
+    return valueEntity(poison);
   }
   // The repetitions read the ones before by this name.
   (*environment.scope)[layer.name] = repeated;
@@ -264,9 +266,12 @@ EntityPtr Elaborator::expandBlock(const LayerSpec &layer,
       std::find(environment.blocks.begin(), environment.blocks.end(), block) !=
       environment.blocks.end();
   if (recursive || environment.blocks.size() >= maxBlockDepth) {
-    error(*layer.block->node,
-          "block " + inQuotes(block->name) +
-              (recursive ? " uses itself" : " is nested too deeply"));
+    // Reported before, where the block's name is written down.
+    if (!layer.block->literal) {
+      error(*layer.block->node,
+            "block " + inQuotes(block->name) +
+                (recursive ? " uses itself" : " is nested too deeply"));
+    }
     return valueEntity(poison);
   }
   auto scope = std::make_shared<ScopeMap>();

@@ -70,6 +70,7 @@ private:
 
   // Parameters and inputs.
   void fillParameters(const std::vector<ParameterOverride> &overrides);
+  bool dependsOnKnown(const Setting &setting) const;
   std::optional<Scalar> overridden(const ParameterSpec &parameter,
                                    const ParameterOverride &value);
   bool checkParameter(const ParameterSpec &parameter, const Scalar &value,
@@ -155,7 +156,6 @@ private:
   const ModelSpec &spec;
   reader::Diagnostics &diagnostics;
   std::unique_ptr<Program> program;
-  std::map<std::string, size_t, std::less<>> weightByName;
   /// Paths of layers and where their weights are.
   std::map<std::string, std::string, std::less<>> weightPaths;
   /// Expanded layers so far.

@@ -2,28 +2,18 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recursive descent with one function per level of precedence, from `or`
-// (loosest) to `**` (tightest). Depth is limited: strings come from untrusted
-// files.
-//
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Expression.h"
-#include "frontend/ExpressionNode.h"
+#include "frontend/ExpressionParser.h"
 
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 
 namespace hova::frontend {
 
 namespace {
-
-bool isLetter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-bool isNamePart(char c) { return isLetter(c) || isDigit(c) || c == '_'; }
 
 using Operator = Expression::Node::Operator;
 
@@ -60,84 +50,6 @@ bool isName(std::string_view name) {
   }
   return true;
 }
-
-/// Parses one string; positions are bytes of it.
-class ExpressionParser {
-public:
-  using NodePtr = std::shared_ptr<const Expression::Node>;
-
-  ExpressionParser(std::string_view text, TextError &error)
-      : text(text), error(error) {}
-
-  /// An expression that ends at the first token that cannot belong to it.
-  std::optional<Expression> expression();
-
-  std::optional<Reference> reference();
-
-  void skipSpace() {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) {
-      ++at;
-    }
-  }
-  bool atEnd() {
-    skipSpace();
-    return at == text.size();
-  }
-  bool take(char c) {
-    skipSpace();
-    if (at < text.size() && text[at] == c) {
-      ++at;
-      return true;
-    }
-    return false;
-  }
-  std::nullptr_t fail(std::string message) {
-    size_t end = at < text.size() ? at + 1 : at;
-    error = {at, end, std::move(message)};
-    return nullptr;
-  }
-  std::nullptr_t failHere(const char *wanted) {
-    skipSpace();
-    if (at == text.size()) {
-      return fail(std::string("expected ") + wanted + " at the end");
-    }
-    return fail(std::string("expected ") + wanted + ", got '" +
-                std::string(1, text[at]) + "'");
-  }
-
-  size_t at = 0;
-
-private:
-  static constexpr int maxDepth = 64;
-
-  NodePtr either();
-  NodePtr both();
-  NodePtr inverse();
-  NodePtr comparison();
-  NodePtr sum();
-  NodePtr product();
-  NodePtr negation();
-  NodePtr power();
-  NodePtr primary();
-  NodePtr number();
-  NodePtr quotedText();
-  NodePtr word();
-  NodePtr callOf(const Function &function, size_t begin);
-
-  std::string_view peekWord();
-  bool takeWord(std::string_view wanted);
-  bool takeSpelling(std::string_view wanted);
-  std::string takeName();
-  bool range(Reference::Accessor &accessor);
-
-  NodePtr make(Operator op, size_t begin, std::vector<NodePtr> operands);
-  NodePtr leaf(Operator op, size_t begin, Scalar literal);
-
-  std::string_view text;
-  TextError &error;
-  std::vector<NameUse> uses;
-  int depth = 0;
-};
 
 ExpressionParser::NodePtr
 ExpressionParser::make(Operator op, size_t begin,
@@ -388,9 +300,9 @@ ExpressionParser::NodePtr ExpressionParser::word() {
   if (name == "true" || name == "false") {
     return leaf(Operator::Literal, begin, Scalar::ofBoolean(name == "true"));
   }
-  for (const Function &function : functions) {
-    if (name == function.name) {
-      return callOf(function, begin);
+  for (size_t i = 0; i < std::size(functions); ++i) {
+    if (name == functions[i].name) {
+      return call(i, begin);
     }
   }
   skipSpace();
@@ -406,8 +318,8 @@ ExpressionParser::NodePtr ExpressionParser::word() {
   return node;
 }
 
-ExpressionParser::NodePtr ExpressionParser::callOf(const Function &function,
-                                                   size_t begin) {
+ExpressionParser::NodePtr ExpressionParser::call(size_t index, size_t begin) {
+  const Function &function = functions[index];
   if (!take('(')) {
     return failHere("'('");
   }
@@ -451,75 +363,6 @@ std::optional<Expression> ExpressionParser::expression() {
   return expression;
 }
 
-std::string ExpressionParser::takeName() {
-  std::string name(peekWord());
-  at += name.size();
-  return name;
-}
-
-/// What stands between `[` and `]`.
-bool ExpressionParser::range(Reference::Accessor &accessor) {
-  accessor.kind = Reference::Accessor::Kind::Range;
-  if (take('*')) {
-    return true;
-  }
-  auto isStop = [&](char c) { return at < text.size() && text[at] == c; };
-  std::optional<Expression> *slots[] = {&accessor.first, &accessor.last,
-                                        &accessor.step};
-  for (size_t i = 0; i < 3; ++i) {
-    skipSpace();
-    if (!isStop(':') && !isStop(']')) {
-      *slots[i] = expression();
-      if (!*slots[i]) {
-        return false;
-      }
-    }
-    skipSpace();
-    if (i == 0 && isStop(']')) {
-      accessor.kind = Reference::Accessor::Kind::Index;
-      if (!accessor.first) {
-        failHere("an index, a range or '*'");
-        return false;
-      }
-    }
-    if (!take(':')) {
-      break;
-    }
-  }
-  return true;
-}
-
-std::optional<Reference> ExpressionParser::reference() {
-  Reference reference;
-  reference.base = takeName();
-  if (reference.base.empty()) {
-    failHere("the name of a value");
-    return std::nullopt;
-  }
-  while (!atEnd()) {
-    Reference::Accessor accessor;
-    accessor.begin = at;
-    if (take('.')) {
-      accessor.member = takeName();
-      if (accessor.member.empty()) {
-        failHere("the name of a layer after '.'");
-        return std::nullopt;
-      }
-    } else if (!take('[')) {
-      failHere("'[', '.' or the end");
-      return std::nullopt;
-    } else if (!range(accessor)) {
-      return std::nullopt;
-    } else if (!take(']')) {
-      failHere("']'");
-      return std::nullopt;
-    }
-    accessor.end = at;
-    reference.accessors.push_back(std::move(accessor));
-  }
-  return reference;
-}
-
 std::optional<Expression> Expression::parse(std::string_view text,
                                             TextError &error) {
   ExpressionParser parser(text, error);
@@ -529,100 +372,6 @@ std::optional<Expression> Expression::parse(std::string_view text,
     return std::nullopt;
   }
   return expression;
-}
-
-std::optional<Reference> Reference::parse(std::string_view text,
-                                          TextError &error) {
-  return ExpressionParser(text, error).reference();
-}
-
-std::vector<NameUse> Reference::names() const {
-  std::vector<NameUse> all;
-  for (const Accessor &accessor : accessors) {
-    for (const auto *slot : {&accessor.first, &accessor.last, &accessor.step}) {
-      if (*slot) {
-        all.insert(all.end(), (*slot)->names().begin(), (*slot)->names().end());
-      }
-    }
-  }
-  return all;
-}
-
-std::optional<PathTemplate> PathTemplate::parse(std::string_view text,
-                                                TextError &error) {
-  PathTemplate path;
-  size_t at = 0;
-  while (at < text.size()) {
-    size_t brace = text.find('{', at);
-    if (brace != at) {
-      std::string literal(text.substr(at, brace - at));
-      for (size_t i = 0; i < literal.size(); ++i) {
-        if (!isNamePart(literal[i]) && literal[i] != '.') {
-          error = {at + i, at + i + 1,
-                   "a path has letters, digits, underscores and dots only"};
-          return std::nullopt;
-        }
-      }
-      path.parts.push_back({std::move(literal), std::nullopt, at});
-    }
-    if (brace == std::string_view::npos) {
-      break;
-    }
-    size_t close = text.find('}', brace);
-    if (close == std::string_view::npos) {
-      error = {brace, text.size(), "missing '}'"};
-      return std::nullopt;
-    }
-    std::optional<Expression> expression =
-        Expression::parse(text.substr(brace + 1, close - brace - 1), error);
-    if (!expression) {
-      error.begin += brace + 1;
-      error.end += brace + 1;
-      return std::nullopt;
-    }
-    path.parts.push_back({"", std::move(expression), brace + 1});
-    at = close + 1;
-  }
-  if (path.parts.empty()) {
-    error = {0, text.size(), "the path is empty"};
-    return std::nullopt;
-  }
-  return path;
-}
-
-std::optional<std::string> PathTemplate::evaluate(const Lookup &lookup,
-                                                  TextError &error) const {
-  std::string path;
-  for (const Part &part : parts) {
-    if (!part.expression) {
-      path += part.text;
-      continue;
-    }
-    std::optional<Scalar> value = part.expression->evaluate(lookup, error);
-    if (value && value->is(Scalar::Kind::Real)) {
-      error = {0, 0, "expected an integer, got " + value->str()};
-      value.reset();
-    }
-    if (!value) {
-      error.begin += part.begin;
-      error.end += part.begin;
-      return std::nullopt;
-    }
-    path += value->str();
-  }
-  return path;
-}
-
-std::vector<NameUse> PathTemplate::names() const {
-  std::vector<NameUse> all;
-  for (const Part &part : parts) {
-    if (part.expression) {
-      for (const NameUse &use : part.expression->names()) {
-        all.push_back({use.name, use.begin + part.begin});
-      }
-    }
-  }
-  return all;
 }
 
 } // namespace hova::frontend

@@ -235,6 +235,9 @@ int64_t LayerContext::product(int64_t a, int64_t b) {
 }
 
 void LayerContext::checkWork(const std::vector<int64_t> &factors) {
+  if (failed) {
+    return;
+  }
   int64_t work = 1;
   for (int64_t factor : factors) {
     if (__builtin_mul_overflow(work, factor, &work) ||

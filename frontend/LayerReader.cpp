@@ -53,7 +53,7 @@ std::vector<LayerSpec> SpecReader::readLayers(const Node &node,
   }
   for (const Node *element : node.elements) {
     if (const Node *name = nameOf(*element)) {
-      scope.later.push_back({name->text, name->range});
+      scope.later.emplace(name->text, name->range);
     }
   }
   for (const Node *element : node.elements) {
@@ -63,22 +63,18 @@ std::vector<LayerSpec> SpecReader::readLayers(const Node &node,
     if (layer.name.empty()) {
       continue;
     }
-    auto known = std::find_if(
-        scope.values.begin(), scope.values.end(),
-        [&](const auto &value) { return value.first == layer.name; });
-    if (known != scope.values.end()) {
+    auto known = scope.values.emplace(layer.name, layer.nameRange);
+    if (!known.second) {
       errorAt(layer.nameRange, *element,
               "the name " + inQuotes(layer.name) + " is given twice")
-          .notes.push_back({"first given here", known->second});
-    } else {
-      scope.values.push_back({layer.name, layer.nameRange});
+          .notes.push_back({"first given here", known.first->second});
     }
     layers.push_back(std::move(layer));
   }
   return layers;
 }
 
-LayerSpec SpecReader::readLayer(const Node &node, NameScope &outer) {
+LayerSpec SpecReader::readLayer(const Node &node, NameScope &scope) {
   LayerSpec layer;
   layer.node = &node;
   if (!expect(node, Node::Kind::Object, "a layer")) {
@@ -93,23 +89,37 @@ LayerSpec SpecReader::readLayer(const Node &node, NameScope &outer) {
     layer.name = *text;
     layer.nameRange = name->range;
   }
-  NameScope scope = outer;
-  if (node.get("repeat")) {
-    // Repetitions count, and read the ones before.
-    scope.scalars.push_back("index");
-    scope.values.push_back({layer.name, layer.nameRange});
+  readConditions(node, layer, scope);
+  if (!layer.repeat) {
+    readBody(node, layer, scope);
+    return layer;
   }
-  readCommon(node, layer, outer, scope);
+  // Repetitions count, and read the ones before.
+  bool counts = scope.scalars.insert("index").second;
+  bool readsItself = scope.values.emplace(layer.name, layer.nameRange).second;
+  readBody(node, layer, scope);
+  if (counts) {
+    scope.scalars.erase("index");
+  }
+  if (readsItself) {
+    scope.values.erase(layer.name);
+  }
+  return layer;
+}
+
+void SpecReader::readBody(const Node &node, LayerSpec &layer,
+                          const NameScope &scope) {
+  readCommon(node, layer, scope);
   const Node *op = node.get("op");
   const Node *block = node.get("block");
   if (!op == !block) {
     errorAt({node.range.begin, node.range.begin + 1}, node,
             "a layer has either \"op\" or \"block\"");
-    return layer;
+    return;
   }
   if (block) {
     readBlockUse(node, layer, scope);
-    return layer;
+    return;
   }
   if (auto word = stringOf(*op, "\"op\"")) {
     layer.op = findOperator(*word);
@@ -120,22 +130,26 @@ LayerSpec SpecReader::readLayer(const Node &node, NameScope &outer) {
       }
       Diagnostic &unknown = error(*op, "unknown operator " + inQuotes(*word));
       suggestFor(unknown, *word, candidates);
-      return layer;
+      return;
     }
     readOperator(node, layer, scope);
   }
-  return layer;
+  return;
+}
+
+void SpecReader::readConditions(const Node &node, LayerSpec &layer,
+                                const NameScope &scope) {
+  // These decide about the whole layer, before it repeats.
+  if (const Node *condition = node.get("if")) {
+    layer.condition = setting(*condition, SettingKind::Boolean, scope);
+  }
+  if (const Node *repeat = node.get("repeat")) {
+    layer.repeat = setting(*repeat, SettingKind::Integer, scope);
+  }
 }
 
 void SpecReader::readCommon(const Node &node, LayerSpec &layer,
-                            const NameScope &outer, const NameScope &scope) {
-  // These decide about the whole layer, before it repeats.
-  if (const Node *condition = node.get("if")) {
-    layer.condition = setting(*condition, SettingKind::Boolean, outer);
-  }
-  if (const Node *repeat = node.get("repeat")) {
-    layer.repeat = setting(*repeat, SettingKind::Integer, outer);
-  }
+                            const NameScope &scope) {
   if (const Node *trainable = node.get("trainable")) {
     layer.trainable = setting(*trainable, SettingKind::Boolean, scope);
   }
@@ -344,7 +358,7 @@ void SpecReader::checkBlockUses(const std::vector<LayerSpec> &layers) {
     const BlockSpec *block = layer.block && layer.block->literal
                                  ? spec.findBlock(layer.block->literal->text)
                                  : nullptr;
-    if (!block) {
+    if (!block || layer.broken) {
       continue;
     }
     std::vector<std::string> arguments;

@@ -18,7 +18,7 @@ using reader::Node;
 NameScope SpecReader::parameterScope() const {
   NameScope scope;
   for (const ParameterSpec &parameter : spec.parameters) {
-    scope.scalars.push_back(parameter.name);
+    scope.scalars.insert(parameter.name);
   }
   return scope;
 }
@@ -50,7 +50,7 @@ bool SpecReader::read() {
   }
   NameScope scope = parameterScope();
   for (const InputSpec &input : spec.inputs) {
-    scope.values.push_back({input.name, input.nameRange});
+    scope.values.emplace(input.name, input.nameRange);
   }
   if (const Node *layers = root.get("layers")) {
     spec.layers = readLayers(*layers, scope);
@@ -112,7 +112,7 @@ void SpecReader::readParameter(const Member &member, NameScope &scope) {
   } else if (auto value = setting(*member.value, SettingKind::Any, scope)) {
     parameter.value = std::move(*value);
   }
-  scope.scalars.push_back(parameter.name);
+  scope.scalars.insert(parameter.name);
   spec.parameters.push_back(std::move(parameter));
 }
 
@@ -249,7 +249,7 @@ void SpecReader::readBlock(const Member &member) {
           error(*input, "input " + inQuotes(*name) + " is given twice");
         }
         block.inputs.push_back(*name);
-        scope.values.push_back({*name, input->range});
+        scope.values.emplace(*name, input->range);
       }
     }
     if (inputs->elements.empty()) {
@@ -258,19 +258,18 @@ void SpecReader::readBlock(const Member &member) {
   }
   if (const Node *arguments = node.get("arguments");
       arguments && expect(*arguments, Node::Kind::Object, "\"arguments\"")) {
-    NameScope parameters = scope;
     for (const Member *argument : uniqueMembers(*arguments)) {
       checkName(argument->key, argument->keyRange, *argument->value,
                 "argument");
       std::optional<Setting> value;
       if (!argument->value->is(Node::Kind::Null)) {
-        value = setting(*argument->value, SettingKind::Any, parameters);
+        value = setting(*argument->value, SettingKind::Any, scope);
       }
       block.arguments.push_back({argument->key, std::move(value)});
-      scope.scalars.push_back(argument->key);
+      scope.scalars.insert(argument->key);
     }
   }
-  scope.scalars.push_back("index");
+  scope.scalars.insert("index");
   const Node *layers = node.get("layers");
   if (!layers) {
     error(node, "missing key \"layers\" in a block");

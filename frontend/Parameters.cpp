@@ -102,6 +102,20 @@ std::optional<Scalar> Elaborator::overridden(const ParameterSpec &parameter,
   return given;
 }
 
+/// Whether the parameters that `setting` names have values: one without has
+/// been complained about, and what follows from it stays quiet.
+bool Elaborator::dependsOnKnown(const Setting &setting) const {
+  if (!setting.expression) {
+    return true;
+  }
+  for (const NameUse &use : setting.expression->names()) {
+    if (!program->parameters.count(use.name)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void Elaborator::fillParameters(
     const std::vector<ParameterOverride> &overrides) {
   std::map<std::string, const ParameterOverride *> given;
@@ -131,10 +145,10 @@ void Elaborator::fillParameters(
   Environment environment;
   for (const ParameterSpec &parameter : spec.parameters) {
     std::optional<Scalar> value;
-    auto override_ = given.find(parameter.name);
-    if (override_ != given.end()) {
-      value = overridden(parameter, *override_->second);
-    } else {
+    auto overriding = given.find(parameter.name);
+    if (overriding != given.end()) {
+      value = overridden(parameter, *overriding->second);
+    } else if (dependsOnKnown(parameter.value)) {
       value = evaluate(parameter.value, environment);
       if (value && !checkParameter(parameter, *value, "")) {
         value.reset();

@@ -126,6 +126,8 @@ struct Program {
   std::vector<ProgramOutput> outputs;
   std::vector<ProgramValue> values;
   std::vector<ProgramWeight> weights;
+  /// Position in `weights` of each name.
+  std::map<std::string, size_t, std::less<>> weightIndex;
   std::vector<ProgramLayer> layers;
   /// In an order in which they can be evaluated. A value without operation is
   /// an input or a weight.

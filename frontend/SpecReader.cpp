@@ -61,8 +61,7 @@ std::vector<const reader::Member *>
 SpecReader::uniqueMembers(const Node &object) {
   std::vector<const Member *> members;
   for (const Member &member : object.members) {
-    // A repeated key has been reported; the first one stands.
-    if (object.find(member.key) == &member) {
+    if (!member.repeated) {
       members.push_back(&member);
     }
   }
@@ -106,13 +105,13 @@ bool SpecReader::checkScalars(const Node &node,
                               const NameScope &scope, size_t shift) {
   bool known = true;
   for (const NameUse &use : names) {
-    if (std::find(scope.scalars.begin(), scope.scalars.end(), use.name) ==
-        scope.scalars.end()) {
+    if (!scope.scalars.count(use.name)) {
       Diagnostic &unknown = errorInside(
           node, {use.begin + shift, use.begin + shift + use.name.size(),
                  "unknown name " + inQuotes(use.name) +
                      "; expressions know parameters, arguments and index"});
-      suggestFor(unknown, use.name, scope.scalars);
+      suggestFor(unknown, use.name,
+                 {scope.scalars.begin(), scope.scalars.end()});
       known = false;
     }
   }
@@ -171,8 +170,7 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
     return setting;
   }
   bool isBareWord = isName(node.text);
-  bool isScalar = std::find(scope.scalars.begin(), scope.scalars.end(),
-                            node.text) != scope.scalars.end();
+  bool isScalar = scope.scalars.count(node.text) > 0;
   if (kind == SettingKind::Word && isBareWord && !isScalar) {
     std::string list;
     for (const std::string &word : words) {
@@ -210,13 +208,10 @@ std::optional<ValueUse> SpecReader::valueUse(const Node &node,
     errorInside(node, failure);
     return std::nullopt;
   }
-  auto named = [&](const auto &entry) {
-    return entry.first == reference->base;
-  };
-  bool visible = std::any_of(scope.values.begin(), scope.values.end(), named);
+  bool visible = scope.values.count(reference->base) > 0;
   if (!visible) {
     TextError place{0, reference->base.size(), ""};
-    auto later = std::find_if(scope.later.begin(), scope.later.end(), named);
+    auto later = scope.later.find(reference->base);
     if (later != scope.later.end()) {
       place.message = "value " + inQuotes(reference->base) +
                       " is read before it is computed";

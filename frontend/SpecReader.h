@@ -22,11 +22,11 @@ enum class SettingKind { Integer, Number, Boolean, Word, Any };
 /// What a name may mean at one place of the document.
 struct NameScope {
   /// Parameters, arguments and `index`.
-  std::vector<std::string> scalars;
+  std::set<std::string, std::less<>> scalars;
   /// Values: inputs and the layers so far, with the place of each.
-  std::vector<std::pair<std::string, reader::Range>> values;
-  /// Layers behind this place.
-  std::vector<std::pair<std::string, reader::Range>> later;
+  std::map<std::string, reader::Range, std::less<>> values;
+  /// All layers of the list, those behind this place too.
+  std::map<std::string, reader::Range, std::less<>> later;
 };
 
 class SpecReader {
@@ -93,8 +93,10 @@ private:
   void readGate(const Node &node, const std::string &name, LayerSpec &layer,
                 const NameScope &scope);
   void readBlockUse(const Node &node, LayerSpec &layer, const NameScope &scope);
-  void readCommon(const Node &node, LayerSpec &layer, const NameScope &outer,
-                  const NameScope &scope);
+  void readConditions(const Node &node, LayerSpec &layer,
+                      const NameScope &scope);
+  void readBody(const Node &node, LayerSpec &layer, const NameScope &scope);
+  void readCommon(const Node &node, LayerSpec &layer, const NameScope &scope);
   void readInitializers(const Node &node, LayerSpec &layer,
                         const NameScope &scope);
   void checkBlockUses(const std::vector<LayerSpec> &layers);

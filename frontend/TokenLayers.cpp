@@ -109,13 +109,12 @@ int LayerContext::buildPatchEmbedding() {
   }
   int64_t patches = product(pixels[2] / patch, pixels[3] / patch);
   int64_t in = product(pixels[1], product(patch, patch));
-  checkWork({pixels[0], patches, in, out});
   if (failed) {
     return poison;
   }
-  Operands operands = {
-      {"image", image},
-      {"weight", weight("weight", {in, out}, {Kind::Glorot, 0})}};
+  int matrix = weight("weight", {in, out}, {Kind::Glorot, 0});
+  checkWork({pixels[0], patches, in, out});
+  Operands operands = {{"image", image}, {"weight", matrix}};
   if (bias) {
     operands.push_back({"bias", weight("bias", {out}, {Kind::Bias, 0})});
   }

@@ -74,12 +74,8 @@ int ProgramOperation::operand(std::string_view wanted) const {
 }
 
 const ProgramWeight *Program::findWeight(std::string_view wanted) const {
-  for (const ProgramWeight &weight : weights) {
-    if (weight.name == wanted) {
-      return &weight;
-    }
-  }
-  return nullptr;
+  auto found = weightIndex.find(wanted);
+  return found == weightIndex.end() ? nullptr : &weights[found->second];
 }
 
 Diagnostic &Elaborator::error(const reader::Node &node, std::string message) {
@@ -200,8 +196,8 @@ int Elaborator::addValue(ValueType type, std::string path,
 int Elaborator::addWeight(const std::string &name, Shape shape,
                           const Initializer &initializer, bool trainable,
                           reader::Range range) {
-  auto known = weightByName.find(name);
-  if (known != weightByName.end()) {
+  auto known = program->weightIndex.find(name);
+  if (known != program->weightIndex.end()) {
     int value = program->weights[known->second].value;
     const Shape &first = program->values[static_cast<size_t>(value)].type.shape;
     if (first != shape) {
@@ -214,7 +210,7 @@ int Elaborator::addWeight(const std::string &name, Shape shape,
     return value;
   }
   int value = addValue({DType::F32, std::move(shape)}, name, range);
-  weightByName[name] = program->weights.size();
+  program->weightIndex[name] = program->weights.size();
   program->weights.push_back(
       {name, value, initializer, trainable, program->layers.size() - 1});
   return value;
@@ -231,8 +227,9 @@ Elaborator::findSharedWeight(const std::string &path,
       if (layer == weightPaths.end()) {
         continue;
       }
-      auto weight = weightByName.find(layer->second + candidate.substr(dot));
-      if (weight != weightByName.end()) {
+      auto weight =
+          program->weightIndex.find(layer->second + candidate.substr(dot));
+      if (weight != program->weightIndex.end()) {
         return &program->weights[weight->second];
       }
     }

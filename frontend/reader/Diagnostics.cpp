@@ -131,6 +131,10 @@ std::string jsonEscaped(std::string_view text) {
 
 Diagnostic &Diagnostics::error(Range range, std::string message,
                                std::string pointer) {
+  if (errors.size() >= maxKept) {
+    repeated = {};
+    return repeated;
+  }
   for (Diagnostic &known : errors) {
     if (known.range.begin == range.begin && known.message == message) {
       repeated = {};
@@ -169,7 +173,8 @@ void Diagnostics::print(std::ostream &out, DiagnosticFormat format,
   }
   if (sorted.size() > maxPrinted && format == DiagnosticFormat::Text) {
     out << printable(file->name()) << ": " << sorted.size()
-        << " errors, the first " << maxPrinted << " shown\n";
+        << (sorted.size() < maxKept ? "" : " or more") << " errors, the first "
+        << maxPrinted << " shown\n";
   }
 }
 

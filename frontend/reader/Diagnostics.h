@@ -50,6 +50,8 @@ class Diagnostics {
 public:
   /// More errors than this are counted, not printed.
   static constexpr size_t maxPrinted = 20;
+  /// More than this are not even kept.
+  static constexpr size_t maxKept = 1000;
 
   explicit Diagnostics(std::shared_ptr<const Source> source)
       : file(std::move(source)) {}

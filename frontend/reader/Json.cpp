@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 
 namespace hova::reader {
 
@@ -101,9 +102,31 @@ struct CountingIterator {
 
 bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-bool isNumberPart(char c) {
-  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' ||
-         c == 'e' || c == 'E';
+/// The end of the number that starts at `at`, by the grammar of JSON: `01` is
+/// two numbers.
+size_t numberEnd(std::string_view text, size_t at) {
+  auto digits = [&] {
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
+      ++at;
+    }
+  };
+  auto skip = [&](std::string_view any) {
+    bool found = at < text.size() && any.find(text[at]) != any.npos;
+    at += found;
+    return found;
+  };
+  skip("-");
+  if (!skip("0")) {
+    digits();
+  }
+  if (skip(".")) {
+    digits();
+  }
+  if (skip("eE")) {
+    skip("+-");
+    digits();
+  }
+  return at;
 }
 
 } // namespace
@@ -148,6 +171,8 @@ private:
   const Limits limits;
   std::unique_ptr<Document> document = std::make_unique<Document>();
   std::vector<Node *> open_;
+  /// The keys of each open object; empty for lists.
+  std::vector<std::unordered_map<std::string, size_t>> keys;
   size_t count = 0;
   /// The end of the last token.
   size_t last = 0;
@@ -215,11 +240,7 @@ Node *TreeBuilder::add(Node::Kind kind) {
 Node *TreeBuilder::addNumber(Node::Kind kind) {
   Node *node = add(kind);
   if (node) {
-    size_t end = node->range.begin;
-    while (end < text.size() && isNumberPart(text[end])) {
-      ++end;
-    }
-    node->range.end = last = end;
+    node->range.end = last = numberEnd(text, node->range.begin);
   }
   return node;
 }
@@ -277,11 +298,6 @@ bool TreeBuilder::checkString(Range range, const std::string &value) {
                            " bytes, more than the limit of " +
                            std::to_string(limits.stringBytes));
   }
-  for (char c : value) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      return fail(range, "a control character in a string");
-    }
-  }
   return true;
 }
 
@@ -304,6 +320,7 @@ bool TreeBuilder::open(Node::Kind kind) {
   Node *node = add(kind);
   if (node) {
     open_.push_back(node);
+    keys.emplace_back();
   }
   return node != nullptr;
 }
@@ -312,6 +329,7 @@ bool TreeBuilder::close() {
   open_.back()->range.end = count;
   last = count;
   open_.pop_back();
+  keys.pop_back();
   return true;
 }
 
@@ -321,14 +339,21 @@ bool TreeBuilder::key(std::string &name) {
   if (!checkString(range, name)) {
     return false;
   }
+  for (char c : name) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      return fail(range, "a control character in a key");
+    }
+  }
   Node *object = open_.back();
-  if (const Member *known = object->find(name)) {
+  auto known = keys.back().emplace(name, object->members.size());
+  if (!known.second) {
     Diagnostic &error = diagnostics.error(
         range, "the key " + inQuotes(name) + " is given twice",
         object->pointer());
-    error.notes.push_back({"first given here", known->keyRange});
+    error.notes.push_back(
+        {"first given here", object->members[known.first->second].keyRange});
   }
-  object->members.push_back({std::move(name), range, nullptr});
+  object->members.push_back({std::move(name), range, nullptr, !known.second});
   return true;
 }
 

@@ -30,6 +30,8 @@ struct Member {
   std::string key;
   Range keyRange;
   Node *value = nullptr;
+  /// An earlier member has the same key; that one counts.
+  bool repeated = false;
 };
 
 /// One JSON value.

@@ -1,0 +1,172 @@
+//===- SummaryTest.cpp - The counts of the papers -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Yu and Zhang print parameters and MACs of dense layers; the rows below are
+// what their convention gives exactly. The other models are counted as their
+// libraries count them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/inspect/Summary.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <gtest/gtest.h>
+
+using namespace hova;
+using namespace hova::frontend;
+
+namespace {
+
+struct Row {
+  const char *name;
+  const char *model;
+  std::vector<ParameterOverride> set;
+  int64_t trainable;
+  /// 0: not published.
+  int64_t dense;
+  int64_t linear;
+  int64_t attention;
+};
+
+class Rows : public testing::TestWithParam<Row> {};
+
+TEST_P(Rows, have_the_counts_of_the_papers) {
+  const Row &row = GetParam();
+  ModelOptions options;
+  options.path = std::string(HOVA_MODELS "/") + row.model + ".json";
+  options.overrides = row.set;
+  Model model;
+  std::string messages;
+  llvm::raw_string_ostream errors(messages);
+  ASSERT_EQ(readModel(options, model, errors), ModelStatus::Ok) << messages;
+  mlir::MLIRContext context;
+  inspect::Summary summary = inspect::summarize(*model.program, context);
+  EXPECT_EQ(summary.trainable, row.trainable);
+  EXPECT_EQ(summary.linearMacs, row.linear);
+  EXPECT_EQ(summary.attentionMacs, row.attention);
+  if (row.dense > 0) {
+    EXPECT_EQ(summary.dense, row.dense);
+  }
+}
+
+const ParameterOverride hor{"horizontal", "true"}, ver{"vertical", "true"};
+const ParameterOverride wmt17{"vocab", "28200"};
+const Row rows[] = {
+    {"wmt16", "vanilla_hv", {}, 49018880, 48986112, 3133145088, 75497472},
+    {"wmt16_hor",
+     "vanilla_hv",
+     {hor},
+     49683602,
+     49650834,
+     3209232384,
+     75497472},
+    {"wmt16_ver",
+     "vanilla_hv",
+     {ver},
+     52567040,
+     52534272,
+     3359637504,
+     75497472},
+    {"wmt16_hor_ver",
+     "vanilla_hv",
+     {hor, ver},
+     53231762,
+     53198994,
+     3435724800,
+     75497472},
+    {"wmt17", "vanilla_hv", {wmt17}, 58542080, 58509312, 3742629888, 75497472},
+    {"wmt17_hor",
+     "vanilla_hv",
+     {wmt17, hor},
+     59206802,
+     59174034,
+     3818717184,
+     75497472},
+    {"wmt17_ver",
+     "vanilla_hv",
+     {wmt17, ver},
+     62090240,
+     62057472,
+     3969122304,
+     75497472},
+    {"wmt17_hor_ver",
+     "vanilla_hv",
+     {wmt17, hor, ver},
+     62754962,
+     62722194,
+     4045209600,
+     75497472},
+    {"vit_b16", "vit_b16", {}, 86567656, 0, 16848500736, 715327488},
+    {"vit_b32", "vit_b32", {}, 88224232, 0, 4363106304, 46080000},
+    {"bert_base", "bert_base", {}, 109482240, 0, 10872225792, 301989888},
+    {"minilm_l6", "minilm_l6", {}, 22713216, 0, 1359101952, 75497472},
+    {"transformer_base",
+     "transformer_base",
+     {},
+     63045632,
+     0,
+     4030988288,
+     75497472},
+    // h (p_q d_q + p_k d_k + p_v d_v) + p_o h p_v; 9 queries, 11 keys.
+    {"lecture_softmax",
+     "lecture_mha",
+     {},
+     180,
+     180,
+     9 * 40 + 11 * (56 + 36) + 9 * 48,
+     2 * 9 * 11 * 7},
+    // Inner maps of width 4 for each of the two heads.
+    {"lecture_additive",
+     "lecture_mha",
+     {{"kind", "additive"}, {"p_k", "3"}},
+     166 + 2 * 4 * (4 + 3 + 1),
+     0,
+     9 * 40 + 11 * (42 + 36) + 9 * 48 + 2 * 4 * (9 * 4 + 11 * 3),
+     2 * 9 * 11 * (4 + 3)},
+};
+INSTANTIATE_TEST_SUITE_P(All, Rows, testing::ValuesIn(rows),
+                         [](const auto &info) { return info.param.name; });
+
+TEST(Summary, is_the_json_of_the_contract) {
+  ModelOptions options;
+  options.path = HOVA_MODELS "/lecture_mha.json";
+  std::string text, messages;
+  llvm::raw_string_ostream out(text), errors(messages);
+  ASSERT_EQ(inspect::runSummary(options, /*json=*/true, out, errors), 0);
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
+  ASSERT_TRUE(bool(parsed));
+  const llvm::json::Object &root = *parsed->getAsObject();
+  EXPECT_EQ(root.getString("model"), "lecture_mha");
+  EXPECT_EQ(root.getObject("parameters")->getInteger("trainable"), 180);
+  EXPECT_EQ(root.getObject("parameters")->getInteger("frozen"), 0);
+  EXPECT_EQ(root.getObject("parameters")->getArray("tensors")->size(), 4u);
+  EXPECT_EQ(*root.getInteger("flops"),
+            2 * (*root.getObject("macs")->getInteger("linear") +
+                 *root.getObject("macs")->getInteger("attention")));
+  EXPECT_EQ(root.getArray("inputs")->size(), 3u);
+  const llvm::json::Object &layer =
+      *(*root.getArray("layers"))[0].getAsObject();
+  EXPECT_EQ(layer.getString("path"), "attn");
+  EXPECT_EQ(layer.getString("kind"), "multi_head_attention");
+  EXPECT_EQ(layer.getInteger("parameters"), 180);
+  EXPECT_EQ(layer.getArray("output_shape")->size(), 3u);
+}
+
+TEST(Check, has_the_exit_codes_of_the_contract) {
+  std::string text, messages;
+  llvm::raw_string_ostream out(text), errors(messages);
+  ModelOptions options;
+  options.path = HOVA_MODELS "/vit_b32.json";
+  EXPECT_EQ(inspect::runCheck(options, out, errors), 0) << messages;
+  options.overrides = {{"patch", "33"}};
+  EXPECT_EQ(inspect::runCheck(options, out, errors), 1);
+  EXPECT_NE(messages.find("patch 33 does not divide an image of 224 x 224"),
+            std::string::npos)
+      << messages;
+  options.path = "/no/such/file.json";
+  EXPECT_EQ(inspect::runCheck(options, out, errors), 74);
+}
+
+} // namespace

@@ -1,0 +1,87 @@
+//===- WeightsTest.cpp - Weights drawn from a seed ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Weights.h"
+#include "TestModel.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace hova;
+using namespace hova::frontend;
+using test::around;
+using test::Read;
+
+namespace {
+
+std::vector<float> draw(const Read &read, uint64_t seed, const char *name) {
+  llvm::Expected<HostTensor> tensor =
+      drawWeights(*read.program, seed)->load(name);
+  EXPECT_TRUE(bool(tensor));
+  return {tensor->as<float>(), tensor->as<float>() + tensor->size()};
+}
+
+/// Mean and standard deviation.
+std::pair<double, double> spread(const std::vector<float> &values) {
+  double sum = 0, squares = 0;
+  for (float value : values) {
+    sum += value;
+    squares += static_cast<double>(value) * value;
+  }
+  double mean = sum / values.size();
+  return {mean, std::sqrt(squares / values.size() - mean * mean)};
+}
+
+const char *const layers = R"(
+  {"name": "a", "op": "linear", "input": "x", "width": 2048, "init": {"bias": {"kind": "normal", "std": 0.5}}},
+  {"name": "b", "op": "layer_norm", "input": "a"},
+  {"name": "y", "op": "linear", "input": "b", "width": 4, "bias": false, "init": {"weight": {"kind": "uniform", "bound": 2}}})";
+
+TEST(DrawnWeights, have_the_spread_of_their_initialiser) {
+  Read read(around(layers));
+  ASSERT_TRUE(read.program) << read.printed();
+  auto [mean, deviation] = spread(draw(read, 0, "a.weight"));
+  double bound = std::sqrt(6.0 / (8 + 2048));
+  EXPECT_NEAR(mean, 0, 0.001);
+  EXPECT_NEAR(deviation, bound / std::sqrt(3.0), 0.0005);
+  EXPECT_NEAR(spread(draw(read, 0, "a.bias")).second, 0.5, 0.02);
+  EXPECT_NEAR(spread(draw(read, 0, "b.gain")).first, 1, 0.01);
+  EXPECT_NEAR(spread(draw(read, 0, "b.gain")).second, 0.1, 0.01);
+  EXPECT_NEAR(spread(draw(read, 0, "b.bias")).second, 0.1, 0.01);
+  EXPECT_NEAR(spread(draw(read, 0, "y.weight")).second, 2 / std::sqrt(3.0),
+              0.02);
+}
+
+TEST(DrawnWeights, depend_on_seed_and_name_only) {
+  Read read(around(layers));
+  Read other(around(R"(
+    {"name": "first", "op": "linear", "input": "x", "width": 8},
+    {"name": "a", "op": "linear", "input": "first", "width": 2048},
+    {"name": "y", "op": "linear", "input": "a", "width": 2})"));
+  EXPECT_EQ(draw(read, 3, "a.weight"), draw(other, 3, "a.weight"));
+  EXPECT_NE(draw(read, 3, "a.weight"), draw(read, 4, "a.weight"));
+  EXPECT_NE(draw(read, 3, "b.gain"), draw(read, 3, "b.bias"));
+}
+
+TEST(DrawnWeights, are_the_same_on_every_machine) {
+  Read read(around(layers));
+  std::vector<float> weight = draw(read, 0, "a.weight");
+  std::vector<float> bias = draw(read, 0, "a.bias");
+  EXPECT_EQ(weight[0], -0x1.1917f4p-5f);
+  EXPECT_EQ(weight[16383], 0x1.3e1e5cp-8f);
+  EXPECT_EQ(bias[7], 0x1.2df3cp-1f);
+}
+
+TEST(DrawnWeights, know_the_weights_of_the_model_only) {
+  Read read(around(layers));
+  llvm::Expected<HostTensor> tensor =
+      drawWeights(*read.program, 0)->load("a.gain");
+  ASSERT_FALSE(bool(tensor));
+  EXPECT_EQ(llvm::toString(tensor.takeError()),
+            "the model has no weight \"a.gain\"");
+}
+
+} // namespace
