@@ -38,6 +38,7 @@ function(hova_add_tablegen td)
   while(pairs)
     list(POP_FRONT pairs flag output)
     set(path ${CMAKE_CURRENT_BINARY_DIR}/${output})
+    separate_arguments(flag NATIVE_COMMAND "${flag}")
     add_custom_command(OUTPUT ${path}
       COMMAND ${MLIR_TABLEGEN_EXE} ${flag} -I ${PROJECT_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS}
               ${CMAKE_CURRENT_SOURCE_DIR}/${td} -o ${path} -d ${path}.d

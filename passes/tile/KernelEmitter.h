@@ -136,9 +136,6 @@ int64_t attentionScratchBytes(mlir::Operation *op, const Schedule &schedule);
 void emitAttentionLoops(KernelEmitter &emitter, mlir::Operation *op,
                         mlir::Value scratch);
 
-/// Scratch of a row kernel's anchor.
-int64_t rowScratchBytes(mlir::Operation *op);
-
 /// Even blocks of at most `schedule.tileRows` rows from `from` up to `to`, with
 /// one body per height. `heights` are those that can occur.
 void forEachRowBlock(

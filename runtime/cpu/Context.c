@@ -129,15 +129,20 @@ static hova_status open_weights(hova_context *context,
   return status;
 }
 
-/// Zero pages, aligned for huge ones.
+/// Zero pages, aligned for huge ones: the arena and each thread's scratch.
 static hova_status allocate_arena(hova_context *context) {
-  uint64_t bytes = context->program->arena_bytes;
+  uint64_t bytes, scratch, reserved;
+  void *memory = MAP_FAILED;
+  bool fits = hova_multiply(context->program->scratch_bytes,
+                            (uint64_t)context->threads, &scratch) &&
+              hova_add(context->program->arena_bytes, scratch, &bytes);
+  if (!fits) {
+    bytes = UINT64_MAX;
+  }
   if (bytes == 0) {
     return HOVA_OK;
   }
-  uint64_t reserved;
-  void *memory = MAP_FAILED;
-  if (hova_add(bytes, 2 * HUGE_PAGE, &reserved)) {
+  if (fits && hova_add(bytes, 2 * HUGE_PAGE, &reserved)) {
     reserved &= ~(HUGE_PAGE - 1);
     memory = mmap(NULL, (size_t)reserved, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,0 +1,229 @@
+//===- AssignCpuSchedule.cpp - Tiles, stages and layouts for a CPU --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one place that chooses. Register tiles: with 32 registers of 512 bits, 14
+// rows by 32 columns need 28 accumulators, 2 registers for the panel and 1 for
+// the broadcast; a fifteenth row spills (111 instead of 116 GFLOP/s on Zen4).
+// With 16 registers of 256 bits, 6 rows by 16 columns. Rows are divided among
+// threads before anything else, so that whole-row operations need no barrier;
+// a share is large enough for full tiles.
+
+#include "codegen/cpu/Passes.h"
+#include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "passes/Schedule.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_ASSIGNCPUSCHEDULEPASS
+#include "codegen/cpu/Passes.h.inc"
+
+/// Rows that a thread takes at least: three full tiles where there are enough
+/// rows, so that even blocks stay near the full height; half a tile otherwise.
+static int64_t chooseGrain(int64_t rows, int64_t tileRows, bool hasProduct) {
+  if (!hasProduct) {
+    return std::max<int64_t>(rows / kMaxParts, 1);
+  }
+  if (rows >= 6 * tileRows) {
+    return 3 * tileRows;
+  }
+  return rows >= 2 * tileRows ? tileRows : std::max<int64_t>(tileRows / 2, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Divides the operations of a row kernel into stages.
+class Stages {
+public:
+  void assign(KernelOp kernel) {
+    for (Operation &op : kernel.getBody().front().without_terminator()) {
+      if (isKernelView(&op) && isReadAsView(&op)) {
+        continue;
+      }
+      int64_t stage = chooseStage(&op);
+      stages[&op] = stage;
+      op.setAttr(kStageAttr, IntegerAttr::get(
+                                 IntegerType::get(op.getContext(), 64), stage));
+    }
+  }
+
+private:
+  static bool isReadAsView(Operation *op) {
+    return cast<SliceOp>(op).isRowAligned(0) &&
+           llvm::none_of(op->getUsers(), llvm::IsaPred<YieldOp>);
+  }
+
+  /// Stage that computes `value`, -1 for kernel inputs.
+  int64_t stageOf(Value value) const {
+    Operation *op = value.getDefiningOp();
+    while (op && !stages.count(op)) {
+      op = op->getOperand(0).getDefiningOp();
+    }
+    return op ? stages.lookup(op) : -1;
+  }
+
+  /// Element-wise operations join the stage that makes one of their operands
+  /// if the others are there before: their tile is then still in registers.
+  int64_t chooseStage(Operation *op) {
+    if (isa<TileOpInterface>(op)) {
+      int64_t joined = -1;
+      for (Value operand : op->getOperands()) {
+        joined = std::max(joined, stageOf(operand));
+      }
+      if (joined >= 0 && canJoin(op, joined)) {
+        return joined;
+      }
+    }
+    anchors.push_back(op);
+    return anchors.size() - 1;
+  }
+
+  bool canJoin(Operation *op, int64_t stage) const {
+    Operation *anchor = anchors[stage];
+    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+    if (isa<HeadLogitsOp, PaddingMaskOp>(anchor) ||
+        shapeOf(anchor->getResult(0)) != shape) {
+      return false;
+    }
+    bool rowTiles = !isa<LinearOp>(anchor);
+    for (Value operand : op->getOperands()) {
+      Operation *definition = operand.getDefiningOp();
+      bool isTile = definition && stages.count(definition) &&
+                    stages.lookup(definition) == stage;
+      if (!isTile && stageOf(operand) >= stage) {
+        return false; // a slice of the stage's own result is not stored yet
+      }
+      // A table that repeats every few rows lines up with single rows only.
+      int64_t rows = staticSize(shapeOf(operand).drop_back());
+      if (!rowTiles && rows != 1 && rows != staticSize(shape.drop_back())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  DenseMap<Operation *, int64_t> stages;
+  SmallVector<Operation *> anchors;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// Whether an operation reads this operand panel by panel.
+static bool readsPanels(OpOperand &use) {
+  Operation *op = use.getOwner();
+  return (isa<LinearOp>(op) && use.getOperandNumber() == 1) ||
+         (isa<HeadLogitsOp>(op) && use.getOperandNumber() == 2);
+}
+
+/// A second image weight of the same value, for another layout.
+static ImageWeightOp storeAgain(ImageWeightOp op, ModuleOp module) {
+  std::string name = (op.getName() + ".panels").str();
+  auto weights = module.lookupSymbol<func::FuncOp>("weights");
+  for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
+    if (store.getName() == op.getName()) {
+      OpBuilder builder(weights.getBody().front().getTerminator());
+      StoreWeightOp::create(builder, store.getLoc(), name, store.getValue());
+      break;
+    }
+  }
+  OpBuilder builder(op);
+  return ImageWeightOp::create(builder, op.getLoc(), op.getType(), name,
+                               IntegerAttr());
+}
+
+static void assignPanels(ImageWeightOp op, int64_t panel, ModuleOp module) {
+  SmallVector<OpOperand *> packed;
+  bool plain = false;
+  for (OpOperand &use : op->getUses()) {
+    auto kernel = cast<KernelOp>(use.getOwner());
+    Value argument = kernel.getBody().getArgument(use.getOperandNumber());
+    bool panels = false, rest = false;
+    for (OpOperand &inner : argument.getUses()) {
+      (readsPanels(inner) ? panels : rest) = true;
+    }
+    if (panels && rest) {
+      // One kernel reads both layouts: give it an argument for each.
+      kernel.getInputsMutable().append(op.getResult());
+      Value second =
+          kernel.getBody().addArgument(argument.getType(), argument.getLoc());
+      argument.replaceUsesWithIf(
+          second, [](OpOperand &inner) { return !readsPanels(inner); });
+      return assignPanels(op, panel, module);
+    }
+    if (panels) {
+      packed.push_back(&use);
+    }
+    plain |= rest;
+  }
+  if (packed.empty()) {
+    return;
+  }
+  ImageWeightOp target = plain ? storeAgain(op, module) : op;
+  for (OpOperand *use : packed) {
+    use->set(target);
+  }
+  target.setPanel(panel);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct AssignCpuSchedulePass final
+    : impl::AssignCpuSchedulePassBase<AssignCpuSchedulePass> {
+  using Base::Base;
+
+  void assignKernel(KernelOp kernel) {
+    Block &body = kernel.getBody().front();
+    Schedule schedule;
+    schedule.tileRows = avx512 ? 14 : 6;
+    schedule.tileColumns = panel;
+    schedule.lanes = avx512 ? 64 : 32;
+    if (!body.getOps<AttentionOp>().empty()) {
+      schedule.parallel = Parallel::heads;
+      schedule.grain = 1;
+      return schedule.write(kernel);
+    }
+    Stages().assign(kernel);
+    bool hasProduct =
+        !body.getOps<LinearOp>().empty() || !body.getOps<HeadLogitsOp>().empty();
+    int64_t rows = 1;
+    for (Operation &op : body.without_terminator()) {
+      if (!isKernelView(&op)) {
+        rows = staticSize(shapeOf(op.getResult(0)).drop_back());
+        break;
+      }
+    }
+    schedule.grain = chooseGrain(rows, schedule.tileRows, hasProduct);
+    schedule.write(kernel);
+  }
+
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isExternal()) {
+      return;
+    }
+    main.walk([&](KernelOp kernel) {
+      if (!kernel.getParallel()) {
+        assignKernel(kernel);
+      }
+    });
+    SmallVector<ImageWeightOp> weights(main.getOps<ImageWeightOp>());
+    for (ImageWeightOp weight : weights) {
+      if (!weight.getPanel()) {
+        assignPanels(weight, panel, getOperation());
+      }
+    }
+  }
+};
+} // namespace
+} // namespace hova

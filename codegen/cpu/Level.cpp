@@ -1,0 +1,84 @@
+//===- Level.cpp - Processor levels ---------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cpu/Level.h"
+#include "codegen/cpu/Machine.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+#include "runtime/hova_runtime.h"
+
+using namespace llvm;
+
+namespace hova {
+
+/// The host's features as LLVM's string; `+` for what it has, `-` for what not.
+static std::string hostFeatures() {
+  SmallVector<std::string> list;
+  for (const auto &feature : sys::getHostCPUFeatures()) {
+    list.push_back((feature.second ? "+" : "-") + feature.first().str());
+  }
+  llvm::sort(list);
+  return join(list, ",");
+}
+
+static Error unknownLevel(StringRef march) {
+  SmallVector<StringRef> known;
+  X86::fillValidCPUArchList(known, /*Only64Bit=*/true);
+  known.push_back("native");
+  StringRef nearest;
+  unsigned best = march.size() / 2 + 1;
+  for (StringRef name : known) {
+    unsigned distance = march.edit_distance(name, true, best);
+    if (distance < best) {
+      best = distance;
+      nearest = name;
+    }
+  }
+  std::string hint =
+      nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?";
+  return createStringError(std::errc::invalid_argument,
+                           "unknown processor level '%s'%s",
+                           march.str().c_str(), hint.c_str());
+}
+
+Expected<CpuLevel> resolveLevel(StringRef march) {
+  CpuLevel level;
+  if (march == "native") {
+    level.cpu = sys::getHostCPUName().str();
+    level.features = hostFeatures();
+    level.name = level.cpu;
+  } else {
+    if (X86::parseArchX86(march, /*Only64Bit=*/true) == X86::CK_None) {
+      return unknownLevel(march);
+    }
+    level.name = level.cpu = march.str();
+  }
+  Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(level, 2);
+  if (!machine) {
+    return machine.takeError();
+  }
+  const MCSubtargetInfo &subtarget = *(*machine)->getMCSubtargetInfo();
+  auto has = [&](StringRef feature) {
+    return subtarget.checkFeatures(("+" + feature).str());
+  };
+#define HOVA_LEVEL_FEATURE(NAME, TEXT)                                         \
+  if (has(TEXT)) {                                                             \
+    level.requirements |= HOVA_CPU(NAME);                                      \
+  }
+  HOVA_CPU_FEATURES(HOVA_LEVEL_FEATURE)
+#undef HOVA_LEVEL_FEATURE
+  if (!has("avx2") || !has("fma")) {
+    return createStringError(std::errc::invalid_argument,
+                             "processor level '%s' has no AVX2 with FMA; the "
+                             "lowest level is 'x86-64-v3'",
+                             march.str().c_str());
+  }
+  level.avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") &&
+                 has("avx512vl");
+  return level;
+}
+
+} // namespace hova

@@ -1,0 +1,19 @@
+//===- Machine.h - LLVM's code generator for a level ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CPU_MACHINE_H
+#define HOVA_CODEGEN_CPU_MACHINE_H
+
+#include "codegen/cpu/Level.h"
+#include "llvm/Target/TargetMachine.h"
+#include <memory>
+
+namespace hova {
+
+/// A position-independent x86-64 Linux target at `optimization` (0 to 3).
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+makeTargetMachine(const CpuLevel &level, unsigned optimization);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CPU_MACHINE_H

@@ -1,0 +1,190 @@
+//===- ProgramDescriptor.cpp - The constant that describes a program ------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Structures are built field by field in the order of hova_runtime.h; LLVM lays
+// out structures as C does.
+
+#include "codegen/cpu/ProgramDescriptor.h"
+#include "dialect/Shapes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/Support/BLAKE3.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/tile/ProgramAttrs.h"
+#include "runtime/hova_runtime.h"
+
+using namespace mlir;
+
+namespace hova {
+
+std::string weightDigest(ModuleOp tiled) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (auto weights = tiled.lookupSymbol<func::FuncOp>("weights")) {
+    weights.walk([&](Operation *op) {
+      os << op->getName();
+      for (NamedAttribute attribute : op->getAttrs()) {
+        os << ' ' << attribute.getName().getValue() << '='
+           << attribute.getValue();
+      }
+      for (Value value : op->getOperands()) {
+        os << ' ' << value.getType();
+      }
+      llvm::interleave(op->getResultTypes(), os, " ");
+      os << '\n';
+    });
+  }
+  std::array<uint8_t, 32> hash =
+      llvm::BLAKE3::hash(llvm::arrayRefFromStringRef(text));
+  return llvm::toHex(hash, /*LowerCase=*/true);
+}
+
+namespace {
+/// Builds nested constants.
+class DescriptorBuilder {
+public:
+  explicit DescriptorBuilder(llvm::Module &module)
+      : module(module), context(module.getContext()) {}
+
+  llvm::Constant *i32(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
+  }
+  llvm::Constant *i64(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value);
+  }
+  llvm::Constant *null() {
+    return llvm::ConstantPointerNull::get(
+        llvm::PointerType::getUnqual(context));
+  }
+  llvm::Constant *text(StringRef value) {
+    return global(llvm::ConstantDataArray::getString(context, value));
+  }
+  llvm::Constant *dims(ArrayRef<int64_t> shape) {
+    SmallVector<uint64_t> values(shape.begin(), shape.end());
+    return values.empty() ? null()
+                          : global(llvm::ConstantDataArray::get(context, values));
+  }
+  llvm::Constant *record(ArrayRef<llvm::Constant *> fields) {
+    return llvm::ConstantStruct::getAnon(context, fields);
+  }
+  llvm::Constant *array(ArrayRef<llvm::Constant *> records) {
+    if (records.empty()) {
+      return null();
+    }
+    auto type = llvm::ArrayType::get(records.front()->getType(), records.size());
+    return global(llvm::ConstantArray::get(type, records));
+  }
+
+private:
+  llvm::Constant *global(llvm::Constant *value) {
+    auto variable = new llvm::GlobalVariable(
+        module, value->getType(), /*isConstant=*/true,
+        llvm::GlobalValue::PrivateLinkage, value, "hova_data");
+    variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+    return variable;
+  }
+
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+};
+} // namespace
+
+static hova_dtype dtypeOf(Type element) {
+  if (element.isInteger(1)) {
+    return HOVA_BOOL;
+  }
+  if (element.isInteger()) {
+    return element.isInteger(32) ? HOVA_I32 : HOVA_I64;
+  }
+  return element.isF64()    ? HOVA_F64
+         : element.isBF16() ? HOVA_BF16
+         : element.isF16()  ? HOVA_F16
+                            : HOVA_F32;
+}
+
+static llvm::Constant *describeArgument(DescriptorBuilder &build,
+                                        func::FuncOp main, int64_t index) {
+  auto types = main->getAttrOfType<ArrayAttr>(kTypesAttr);
+  auto type = cast<RankedTensorType>(cast<TypeAttr>(types[index]).getValue());
+  auto name = main.getArgAttrOfType<StringAttr>(index, "hova.name");
+  auto range = main.getArgAttrOfType<DenseI64ArrayAttr>(index, "hova.range");
+  return build.record(
+      {build.text(name ? name.getValue() : "arg" + std::to_string(index)),
+       build.i32(dtypeOf(type.getElementType())), build.i32(type.getRank()),
+       build.dims(type.getShape()), build.i64(range ? range[0] : 0),
+       build.i64(range ? range[1] : 0)});
+}
+
+static llvm::Constant *describeValue(DescriptorBuilder &build,
+                                     DictionaryAttr value) {
+  auto type =
+      cast<RankedTensorType>(value.getAs<TypeAttr>("type").getValue());
+  auto integer = [&](StringRef name) {
+    return value.getAs<IntegerAttr>(name).getInt();
+  };
+  return build.record({build.text(value.getAs<StringAttr>("path").getValue()),
+                       build.i32(integer("kernel")),
+                       build.i32(dtypeOf(type.getElementType())),
+                       build.i32(type.getRank()), build.dims(type.getShape()),
+                       build.i64(integer("row_stride")),
+                       build.i64(integer("offset"))});
+}
+
+static llvm::Constant *describeKernel(DescriptorBuilder &build, LaunchOp launch) {
+  int64_t bytes = 0;
+  for (Value buffer : launch.getBuffers()) {
+    auto type = cast<MemRefType>(buffer.getType());
+    bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  }
+  return build.record({build.text(launch.getName()),
+                       build.text(launch.getCallee()),
+                       build.i64(launch.getFlops()), build.i64(bytes)});
+}
+
+void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
+                          ArrayRef<LevelCode> levels,
+                          const CompileOptions &options,
+                          const ProgramFacts &facts) {
+  DescriptorBuilder build(module);
+  auto main = tiled.lookupSymbol<func::FuncOp>("main");
+  auto integer = [&](StringRef name) {
+    return main->getAttrOfType<IntegerAttr>(name).getInt();
+  };
+  SmallVector<llvm::Constant *> inputs, outputs, kernels, values, codes;
+  for (int64_t i = 0, e = main.getNumArguments(); i < e; ++i) {
+    (i < integer(kInputsAttr) ? inputs : outputs)
+        .push_back(describeArgument(build, main, i));
+  }
+  int64_t executed = 0;
+  for (LaunchOp launch : main.getOps<LaunchOp>()) {
+    kernels.push_back(describeKernel(build, launch));
+    executed += launch.getFlops();
+  }
+  for (Attribute value : main->getAttrOfType<ArrayAttr>(kValuesAttr)) {
+    values.push_back(describeValue(build, cast<DictionaryAttr>(value)));
+  }
+  for (const LevelCode &code : levels) {
+    codes.push_back(build.record({build.text(code.level->name),
+                                  build.i64(code.level->requirements),
+                                  code.run}));
+  }
+  auto model = tiled->getAttrOfType<StringAttr>("hova.model");
+  llvm::Constant *program = build.record(
+      {build.i32(HOVA_ABI_VERSION), build.i32(codes.size()),
+       build.text(model ? model.getValue() : options.prefix),
+       build.array(codes), build.i32(inputs.size()),
+       build.i32(outputs.size()), build.array(inputs), build.array(outputs),
+       build.i64(integer(kArenaBytesAttr)),
+       build.i64(integer(kScratchBytesAttr)),
+       build.i64(integer(kImageBytesAttr)), build.text(facts.weightId),
+       options.packArguments.empty() ? build.null()
+                                     : build.text(options.packArguments),
+       build.i64(facts.flops), build.i64(executed), build.i32(kernels.size()),
+       build.i32(values.size()), build.array(kernels), build.array(values),
+       build.text(options.compilerVersion)});
+  new llvm::GlobalVariable(module, program->getType(), /*isConstant=*/true,
+                           llvm::GlobalValue::ExternalLinkage, program,
+                           "hova_program_" + options.prefix);
+}
+
+} // namespace hova

@@ -1,0 +1,28 @@
+//===- Arena.h - Places of values that are alive at different times -------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_PASSES_TILE_ARENA_H
+#define HOVA_PASSES_TILE_ARENA_H
+
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+
+namespace hova {
+
+/// A block of memory and the kernels during which it is in use.
+struct ArenaBlock {
+  int64_t bytes = 0;
+  int64_t firstUse = 0; ///< index of the kernel that writes it
+  int64_t lastUse = 0;  ///< index of the last kernel that reads it
+  int64_t offset = 0;   ///< the result, a multiple of 64
+};
+
+/// Fixes the offsets: largest block first, each at the lowest place that no
+/// block alive at the same time covers (greedy by size; Pisarchyk and Lee,
+/// Efficient Memory Management for Deep Neural Net Inference, section 5.2).
+/// Returns the size of the arena.
+int64_t placeBlocks(llvm::MutableArrayRef<ArenaBlock> blocks);
+
+} // namespace hova
+
+#endif // HOVA_PASSES_TILE_ARENA_H

@@ -1,0 +1,13 @@
+//===- Phase.cpp - tile: functions over buffers ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+void hova::buildTilePhase(mlir::OpPassManager &manager) {
+  manager.addPass(createTileKernelsPass());
+  // Emitters write the same index arithmetic again for every operation.
+  manager.addPass(mlir::createCanonicalizerPass());
+  manager.addPass(mlir::createCSEPass());
+  manager.addPass(createVerifyTiledPass());
+}

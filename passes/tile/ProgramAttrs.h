@@ -1,0 +1,27 @@
+//===- ProgramAttrs.h - What `tile` leaves on `main` for the target -------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_PASSES_TILE_PROGRAMATTRS_H
+#define HOVA_PASSES_TILE_PROGRAMATTRS_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace hova {
+
+/// Bytes of the arena, of the weight image, and of each thread's scratch.
+inline constexpr llvm::StringLiteral kArenaBytesAttr = "hova.arena_bytes";
+inline constexpr llvm::StringLiteral kImageBytesAttr = "hova.image_bytes";
+inline constexpr llvm::StringLiteral kScratchBytesAttr = "hova.scratch_bytes";
+/// The number of inputs; the buffers behind them are outputs.
+inline constexpr llvm::StringLiteral kInputsAttr = "hova.inputs";
+/// Types of inputs and outputs before they became buffers.
+inline constexpr llvm::StringLiteral kTypesAttr = "hova.types";
+/// Values that are kept between kernels: an array of dictionaries `path`,
+/// `kernel`, `type`, `row_stride`, `offset`.
+inline constexpr llvm::StringLiteral kValuesAttr = "hova.values";
+/// On `hova.store_weight`: the place in the image.
+inline constexpr llvm::StringLiteral kOffsetAttr = "hova.offset";
+
+} // namespace hova
+
+#endif // HOVA_PASSES_TILE_PROGRAMATTRS_H

@@ -1,0 +1,507 @@
+//===- TileKernels.cpp - Kernels as functions over buffers ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gives every value a buffer (input, output, arena or weight image), emits one
+// function per kernel structure and rewrites `main` as a list of launches. The
+// loops themselves are the business of the emitters (KernelEmitter.h). Does
+// nothing to a module without `@main`.
+
+#include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "passes/Passes.h"
+#include "passes/fuse/Verdict.h"
+#include "passes/tile/Arena.h"
+#include "passes/tile/KernelEmitter.h"
+#include "passes/tile/ProgramAttrs.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_TILEKERNELSPASS
+#include "passes/Passes.h.inc"
+
+//===----------------------------------------------------------------------===//
+// One kernel
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A kernel and the buffers of its function: inputs, results, and values that
+/// pass from one stage to a later one.
+struct KernelBuffers {
+  KernelOp kernel;
+  Schedule schedule;
+  SmallVector<Value> values;  ///< of the region; yielded ones for results
+  SmallVector<MemRefType> types;
+  int64_t units = 0, flops = 0, scratchBytes = 64;
+};
+} // namespace
+
+static int64_t stageOf(Operation *op) {
+  auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
+  return stage ? stage.getInt() : -1;
+}
+
+/// Whether a later stage reads `value`, directly or through column slices.
+static bool crossesStages(Value value, int64_t stage) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isKernelView(user) ? crossesStages(user->getResult(0), stage)
+                              : !isa<YieldOp>(user) && stageOf(user) != stage;
+  });
+}
+
+static int64_t bytesOf(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  LogicalResult known = type.getStridesAndOffset(strides, offset);
+  assert(succeeded(known) && "buffers are strided");
+  (void)known;
+  int64_t elements = type.getShape()[0] * strides[0];
+  return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// What the kernel executes: twice its multiply-accumulates.
+static int64_t flopsOf(KernelOp kernel) {
+  int64_t macs = 0;
+  kernel.walk([&](CostOpInterface op) {
+    macs += op.getLinearMacs() + op.getAttentionMacs();
+  });
+  return 2 * macs;
+}
+
+static int64_t unitsOf(KernelOp kernel) {
+  for (Operation &op : kernel.getBody().front()) {
+    if (auto attention = dyn_cast<AttentionOp>(op)) {
+      return shapeOf(attention.getQuery())[0] * attention.getHeads();
+    }
+    if (stageOf(&op) >= 0) {
+      return staticSize(shapeOf(op.getResult(0)).drop_back());
+    }
+  }
+  return 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Two kernels with equal keys are the same code: operations, attributes, types
+/// and who reads whom, but not names, places or verdicts.
+static std::string structureOf(const KernelBuffers &buffers) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  DenseMap<Value, int> number;
+  for (auto [value, type] : llvm::zip(buffers.values, buffers.types)) {
+    os << type << ';';
+  }
+  KernelOp kernel = buffers.kernel;
+  for (Value argument : kernel.getBody().getArguments()) {
+    int next = number.size();
+    number[argument] = next;
+  }
+  for (Operation &op : kernel.getBody().front()) {
+    os << '\n' << op.getName();
+    for (Value operand : op.getOperands()) {
+      os << ' ' << number[operand];
+    }
+    for (NamedAttribute attribute : op.getAttrs()) {
+      if (attribute.getName() != kVerdictAttr &&
+          attribute.getName() != kRequireAttr) {
+        os << ' ' << attribute.getName().getValue() << '='
+           << attribute.getValue();
+      }
+    }
+    for (Value result : op.getResults()) {
+      int next = number.size();
+      number[result] = next;
+      os << ' ' << result.getType() << ' '
+         << llvm::is_contained(buffers.values, result);
+    }
+  }
+  const Schedule &s = buffers.schedule;
+  os << '\n' << s.tileRows << ' ' << s.tileColumns << ' ' << s.lanes << ' '
+     << s.grain;
+  return key;
+}
+
+static LogicalResult emitStage(KernelEmitter &emitter, Operation *anchor) {
+  if (isa<LinearOp, HeadLogitsOp>(anchor)) {
+    return emitProductLoops(emitter, anchor);
+  }
+  if (isa<LayerNormOp, ScaleHeadsOp>(anchor)) {
+    return emitNormLoops(emitter, anchor);
+  }
+  return emitTokenLoops(emitter, anchor);
+}
+
+static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel,
+                              Value scratch) {
+  // Stages in their order; operations of a stage in program order.
+  std::map<int64_t, SmallVector<Operation *>> stages;
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (isa<AttentionOp>(op)) {
+      emitAttentionLoops(emitter, &op, scratch);
+      return success();
+    }
+    if (stageOf(&op) >= 0) {
+      stages[stageOf(&op)].push_back(&op);
+    } else if (!isKernelView(&op)) {
+      return op.emitOpError("belongs to no stage: run assign first");
+    }
+  }
+  for (auto &[number, ops] : stages) {
+    emitter.beginStage(ops);
+    if (failed(emitStage(emitter, ops.front()))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+/// The function of a kernel: buffers, scratch, first unit, end of units.
+static FailureOr<func::FuncOp> emitFunction(OpBuilder &builder, StringRef name,
+                                            const KernelBuffers &buffers) {
+  KernelOp kernel = buffers.kernel;
+  Location loc = kernel.getLoc();
+  SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
+  types.push_back(MemRefType::get({buffers.scratchBytes}, builder.getI8Type()));
+  types.append(2, builder.getIndexType());
+  auto function = func::FuncOp::create(builder, loc, name,
+                                       builder.getFunctionType(types, {}));
+  function.setPrivate();
+  for (unsigned i = 0, e = types.size() - 2; i < e; ++i) {
+    function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
+  }
+  Block *entry = function.addEntryBlock();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(entry);
+  auto end = func::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(end);
+  size_t count = buffers.values.size();
+  KernelEmitter emitter(builder, loc, buffers.schedule,
+                        entry->getArgument(count + 1),
+                        entry->getArgument(count + 2));
+  for (size_t i = 0; i < count; ++i) {
+    emitter.setBuffer(buffers.values[i], entry->getArgument(i));
+  }
+  if (failed(emitBody(emitter, kernel, entry->getArgument(count)))) {
+    return failure();
+  }
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where a value of `main` lives.
+struct Place {
+  enum Kind { Argument, Image, Arena } kind = Arena;
+  MemRefType type;
+  int64_t index = 0; ///< argument number, image offset, or arena block
+};
+
+class ProgramTiler {
+public:
+  ProgramTiler(ModuleOp module, func::FuncOp main)
+      : module(module), main(main), builder(module.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  void placeArguments();
+  LogicalResult placeWeights();
+  LogicalResult describeKernels();
+  void describeKernel(KernelBuffers &buffers);
+  LogicalResult emitFunctions();
+  void rewriteMain();
+  ArrayAttr describeValues();
+  StringRef nameFunction(const KernelBuffers &buffers);
+
+  ModuleOp module;
+  func::FuncOp main;
+  OpBuilder builder;
+  /// Of values of `main`, and of region values that only one kernel sees.
+  DenseMap<Value, Place> places;
+  SmallVector<ArenaBlock> blocks;
+  SmallVector<KernelBuffers> kernels;
+  SmallVector<std::string> callees;
+  llvm::StringMap<int> names;
+  int64_t imageBytes = 0;
+};
+} // namespace
+
+static MemRefType packedType(RankedTensorType type, int64_t panel) {
+  return MemRefType::get(
+      {static_cast<int64_t>(llvm::divideCeil(type.getShape()[1], panel)),
+       type.getShape()[0], panel},
+      type.getElementType());
+}
+
+void ProgramTiler::placeArguments() {
+  int64_t index = 0;
+  for (Value argument : main.getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    places[argument] = {Place::Argument, bufferType(type, 0), index++};
+  }
+  for (Value result : main.getBody().front().getTerminator()->getOperands()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    places[result] = {Place::Argument, bufferType(type, 0), index++};
+  }
+}
+
+/// Fixes the image's layout in the order of the weight program and makes it
+/// pack what `main` reads in panels.
+LogicalResult ProgramTiler::placeWeights() {
+  llvm::StringMap<ImageWeightOp> references;
+  main.walk([&](ImageWeightOp op) { references[op.getName()] = op; });
+  auto weights = module.lookupSymbol<func::FuncOp>("weights");
+  if (!weights) {
+    return success();
+  }
+  for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
+    ImageWeightOp reference = references.lookup(store.getName());
+    if (!reference) {
+      return store.emitOpError("stores what nothing reads");
+    }
+    auto type = cast<RankedTensorType>(store.getValue().getType());
+    MemRefType buffer = bufferType(type, 0);
+    if (std::optional<int64_t> panel = reference.getPanel()) {
+      buffer = packedType(type, *panel);
+      OpBuilder before(store);
+      store.getValueMutable().assign(PackOp::create(
+          before, store.getLoc(),
+          RankedTensorType::get(buffer.getShape(), type.getElementType()),
+          store.getValue()));
+    }
+    store->setAttr(kOffsetAttr, builder.getI64IntegerAttr(imageBytes));
+    places[reference.getResult()] = {Place::Image, buffer, imageBytes};
+    imageBytes += llvm::alignTo(buffer.getNumElements() * 4, 64);
+  }
+  return success();
+}
+
+void ProgramTiler::describeKernel(KernelBuffers &buffers) {
+  KernelOp kernel = buffers.kernel;
+  int64_t index = kernels.size();
+  auto newBlock = [&](RankedTensorType type) {
+    int64_t stride = paddedStride(type.getRank() ? type.getShape().back() : 1);
+    if (type.getElementType().isInteger(1)) {
+      stride = llvm::alignTo(stride, 64);
+    }
+    MemRefType buffer = bufferType(type, stride);
+    blocks.push_back({bytesOf(buffer), index, index, 0});
+    return Place{Place::Arena, buffer, static_cast<int64_t>(blocks.size()) - 1};
+  };
+  auto use = [&](Value value, Value placed) {
+    const Place &place = places[placed];
+    if (place.kind == Place::Arena) {
+      blocks[place.index].lastUse = index;
+    }
+    buffers.values.push_back(value);
+    buffers.types.push_back(place.type);
+    places[value] = place;
+  };
+  for (auto [argument, input] :
+       llvm::zip(kernel.getBody().getArguments(), kernel.getInputs())) {
+    use(argument, input);
+  }
+  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+  for (auto [value, result] :
+       llvm::zip(yield.getValues(), kernel.getResults())) {
+    if (!places.count(result)) {
+      places[result] = newBlock(cast<RankedTensorType>(result.getType()));
+    }
+    use(value, result);
+  }
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    for (Value value : op.getResults()) {
+      if (stageOf(&op) >= 0 && !places.count(value) &&
+          crossesStages(value, stageOf(&op))) {
+        places[value] = newBlock(cast<RankedTensorType>(value.getType()));
+        use(value, value);
+      }
+    }
+    if (isa<AttentionOp>(op)) {
+      buffers.scratchBytes = attentionScratchBytes(&op, buffers.schedule);
+    }
+  }
+  buffers.units = unitsOf(kernel);
+  buffers.flops = flopsOf(kernel);
+}
+
+LogicalResult ProgramTiler::describeKernels() {
+  for (KernelOp kernel : main.getOps<KernelOp>()) {
+    FailureOr<Schedule> schedule = Schedule::of(kernel);
+    if (failed(schedule)) {
+      return failure();
+    }
+    KernelBuffers buffers;
+    buffers.kernel = kernel;
+    buffers.schedule = *schedule;
+    describeKernel(buffers);
+    kernels.push_back(std::move(buffers));
+  }
+  return success();
+}
+
+/// `attn_query`, from the last part of the path, numbered where taken.
+StringRef ProgramTiler::nameFunction(const KernelBuffers &buffers) {
+  std::string name = "kernel";
+  KernelOp kernel = buffers.kernel;
+  SmallVector<StringRef> parts;
+  kernel.getName().split(parts, '.');
+  for (StringRef part : parts) {
+    if (!part.empty() && !llvm::all_of(part, llvm::isDigit)) {
+      name += "_" + part.str();
+    }
+  }
+  for (char &c : name) {
+    c = llvm::isAlnum(c) ? c : '_';
+  }
+  int count = names[name]++;
+  callees.push_back(count ? name + "_" + std::to_string(count) : name);
+  return callees.back();
+}
+
+LogicalResult ProgramTiler::emitFunctions() {
+  llvm::StringMap<std::string> emitted;
+  builder.setInsertionPointToEnd(module.getBody());
+  for (const KernelBuffers &buffers : kernels) {
+    std::string &callee = emitted[structureOf(buffers)];
+    if (callee.empty()) {
+      callee = nameFunction(buffers).str();
+      if (failed(emitFunction(builder, callee, buffers))) {
+        return failure();
+      }
+    } else {
+      callees.push_back(callee);
+    }
+  }
+  return success();
+}
+
+ArrayAttr ProgramTiler::describeValues() {
+  SmallVector<Attribute> values;
+  for (auto [index, buffers] : llvm::enumerate(kernels)) {
+    auto yield =
+        cast<YieldOp>(buffers.kernel.getBody().front().getTerminator());
+    for (auto [value, result] :
+         llvm::zip(yield.getValues(), buffers.kernel.getResults())) {
+      const Place &place = places[result];
+      if (place.kind != Place::Arena) {
+        continue;
+      }
+      SmallVector<int64_t> strides;
+      int64_t offset;
+      (void)place.type.getStridesAndOffset(strides, offset);
+      StringRef path = buffers.kernel.getName();
+      if (auto name = value.getLoc()->findInstanceOf<NameLoc>()) {
+        path = name.getName();
+      }
+      values.push_back(builder.getDictionaryAttr(
+          {builder.getNamedAttr("path", builder.getStringAttr(path)),
+           builder.getNamedAttr("kernel", builder.getI64IntegerAttr(index)),
+           builder.getNamedAttr("type", TypeAttr::get(result.getType())),
+           builder.getNamedAttr("row_stride",
+                                builder.getI64IntegerAttr(strides[0])),
+           builder.getNamedAttr(
+               "offset",
+               builder.getI64IntegerAttr(blocks[place.index].offset))}));
+    }
+  }
+  return builder.getArrayAttr(values);
+}
+
+void ProgramTiler::rewriteMain() {
+  int64_t arenaBytes = placeBlocks(blocks), scratchBytes = 64;
+  SmallVector<Type> arguments;
+  SmallVector<Attribute> types;
+  SmallVector<DictionaryAttr> attributes;
+  auto addArgument = [&](Value value, DictionaryAttr attribute) {
+    arguments.push_back(bufferType(cast<RankedTensorType>(value.getType()), 0));
+    types.push_back(TypeAttr::get(value.getType()));
+    attributes.push_back(attribute ? attribute : builder.getDictionaryAttr({}));
+  };
+  for (BlockArgument argument : main.getArguments()) {
+    addArgument(argument, main.getArgAttrDict(argument.getArgNumber()));
+  }
+  Operation *terminator = main.getBody().front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    addArgument(operand.get(),
+                main.getResultAttrDict(operand.getOperandNumber()));
+  }
+  builder.setInsertionPoint(main);
+  auto tiled = func::FuncOp::create(builder, main.getLoc(), "main",
+                                    builder.getFunctionType(arguments, {}));
+  tiled.setAllArgAttrs(attributes);
+  Block *entry = tiled.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  llvm::MapVector<std::pair<int64_t, Type>, Value> arena, image;
+  auto bufferAt = [&](const Place &place) -> Value {
+    if (place.kind == Place::Argument) {
+      return entry->getArgument(place.index);
+    }
+    if (place.kind == Place::Image) {
+      Value &buffer = image[{place.index, place.type}];
+      return buffer ? buffer
+                    : buffer = ImageBufferOp::create(builder, main.getLoc(),
+                                                     place.type, place.index);
+    }
+    int64_t offset = blocks[place.index].offset;
+    Value &buffer = arena[{offset, place.type}];
+    return buffer ? buffer
+                  : buffer = ArenaBufferOp::create(builder, main.getLoc(),
+                                                   place.type, offset);
+  };
+  for (auto [buffers, callee] : llvm::zip(kernels, callees)) {
+    SmallVector<Value> operands;
+    for (Value value : buffers.values) {
+      operands.push_back(bufferAt(places[value]));
+    }
+    LaunchOp::create(builder, buffers.kernel.getLoc(), callee, operands,
+                     buffers.kernel.getName(), buffers.units,
+                     buffers.schedule.grain, buffers.flops);
+    scratchBytes = std::max<int64_t>(scratchBytes, buffers.scratchBytes);
+  }
+  func::ReturnOp::create(builder, main.getLoc());
+  auto set = [&](StringRef name, int64_t value) {
+    tiled->setAttr(name, builder.getI64IntegerAttr(value));
+  };
+  set(kArenaBytesAttr, arenaBytes);
+  set(kImageBytesAttr, imageBytes);
+  set(kScratchBytesAttr, llvm::alignTo(scratchBytes, 4096));
+  set(kInputsAttr, main.getNumArguments());
+  tiled->setAttr(kTypesAttr, builder.getArrayAttr(types));
+  tiled->setAttr(kValuesAttr, describeValues());
+  main.erase();
+}
+
+LogicalResult ProgramTiler::run() {
+  placeArguments();
+  if (failed(placeWeights()) || failed(describeKernels()) ||
+      failed(emitFunctions())) {
+    return failure();
+  }
+  rewriteMain();
+  return success();
+}
+
+namespace {
+struct TileKernelsPass final : impl::TileKernelsPassBase<TileKernelsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isExternal() || main->hasAttr(kArenaBytesAttr)) {
+      return;
+    }
+    if (failed(ProgramTiler(getOperation(), main).run())) {
+      signalPassFailure();
+    }
+  }
+};
+} // namespace
+} // namespace hova

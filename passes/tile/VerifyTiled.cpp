@@ -1,0 +1,84 @@
+//===- VerifyTiled.cpp - The promise of tile ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/ProgramOps.h"
+#include "passes/Passes.h"
+#include "passes/tile/ProgramAttrs.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_VERIFYTILEDPASS
+#include "passes/Passes.h.inc"
+
+/// Bytes from the first to behind the last element of a strided matrix.
+static int64_t extentOf(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset, last = 0;
+  if (failed(type.getStridesAndOffset(strides, offset))) {
+    return -1;
+  }
+  for (auto [size, stride] : llvm::zip(type.getShape(), strides)) {
+    last += (size - 1) * stride;
+  }
+  return (last + 1) * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+namespace {
+struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
+  using Base::Base;
+
+  LogicalResult checkPlace(Operation *op, int64_t offset, StringRef limit,
+                           func::FuncOp main) {
+    auto bytes = main->getAttrOfType<IntegerAttr>(limit);
+    auto type = cast<MemRefType>(op->getResult(0).getType());
+    int64_t extent = extentOf(type);
+    if (!bytes || extent < 0 || offset + extent > bytes.getInt()) {
+      return op->emitError("buffer ends behind ")
+             << limit << " of the program, at " << offset + extent;
+    }
+    return success();
+  }
+
+  LogicalResult checkMain(func::FuncOp main) {
+    for (Operation &op : main.getBody().front().without_terminator()) {
+      LogicalResult result = success();
+      if (auto arena = dyn_cast<ArenaBufferOp>(op)) {
+        result = checkPlace(&op, arena.getOffset(), kArenaBytesAttr, main);
+      } else if (auto image = dyn_cast<ImageBufferOp>(op)) {
+        result = checkPlace(&op, image.getOffset(), kImageBytesAttr, main);
+      } else if (!isa<LaunchOp>(op)) {
+        result = op.emitError("tiled program still holds '") << op.getName()
+                                                             << "'";
+      }
+      if (failed(result)) {
+        return failure();
+      }
+    }
+    return success();
+  }
+
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (main && !main.isExternal() && failed(checkMain(main))) {
+      return signalPassFailure();
+    }
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.getName() == "weights") {
+        continue;
+      }
+      WalkResult walked = function.walk([](Operation *op) {
+        if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>)) {
+          op->emitError("tiled function still computes a tensor");
+          return WalkResult::interrupt();
+        }
+        return WalkResult::advance();
+      });
+      if (walked.wasInterrupted()) {
+        return signalPassFailure();
+      }
+    }
+  }
+};
+} // namespace
+} // namespace hova
