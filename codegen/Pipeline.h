@@ -60,7 +60,7 @@ void printModule(mlir::ModuleOp module, llvm::raw_ostream &os);
 /// Registers the dialects that the phases use.
 void registerDialects(mlir::DialectRegistry &registry);
 /// Registers all passes and one pipeline per phase (`hova-fuse-phase`).
-void registerPasses();
+void registerPipelines();
 
 } // namespace hova
 

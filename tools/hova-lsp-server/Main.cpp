@@ -1,0 +1,13 @@
+//===- Main.cpp - Language server for hova's IR ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Upstream's language server for `.mlir` files, with hova's dialect.
+
+#include "codegen/Pipeline.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  hova::registerDialects(registry);
+  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
+}

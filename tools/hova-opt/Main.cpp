@@ -1,0 +1,143 @@
+//===- Main.cpp - mlir-opt with hova's dialect, passes and phases ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything of mlir-opt, and three options: `--start-at` and `--stop-after`
+// run phases of a compilation, `--check-meaning` evaluates the program after
+// every pass.
+
+#include "codegen/Pipeline.h"
+#include "codegen/reference/MeaningCheck.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace hova;
+
+namespace {
+
+/// Whether a check of any of the modules of the input has found something.
+bool anyDifference = false;
+
+/// Remembers its verdict beyond the life of the pass manager.
+class RememberedCheck : public MeaningCheck {
+public:
+  ~RememberedCheck() override { anyDifference |= foundDifference(); }
+};
+
+struct PhaseFlags {
+  llvm::cl::OptionCategory category{"Phases"};
+  llvm::cl::opt<std::string> startAt{
+      "start-at", llvm::cl::cat(category), llvm::cl::value_desc("phase"),
+      llvm::cl::desc("Run phases from this one on, on IR that an earlier "
+                     "--stop-after has left")};
+  llvm::cl::opt<std::string> stopAfter{
+      "stop-after", llvm::cl::cat(category), llvm::cl::value_desc("phase"),
+      llvm::cl::desc("Run phases up to and with this one")};
+  llvm::cl::opt<bool> checkMeaning{
+      "check-meaning", llvm::cl::cat(category),
+      llvm::cl::desc("Evaluate the program after every pass and report the one "
+                     "that changes its results; exit status 3")};
+
+  bool given() const { return !startAt.empty() || !stopAfter.empty(); }
+};
+
+/// Appends the phases that the flags ask for; `module` has none of them yet.
+LogicalResult addPhases(PassManager &manager, const PhaseFlags &flags) {
+  Location unknown = UnknownLoc::get(manager.getContext());
+  ArrayRef<Phase> phases = getPhases();
+  size_t first = 1, last = phases.size() - 1;
+  for (auto [flag, index] : {std::pair(&flags.startAt, &first),
+                             std::pair(&flags.stopAfter, &last)}) {
+    if (flag->empty()) {
+      continue;
+    }
+    const Phase *phase = findPhase(flag->getValue());
+    if (!phase || !phase->build) {
+      return emitError(unknown)
+             << "no phase '" << flag->getValue() << "' is made of passes";
+    }
+    *index = phase - phases.data();
+  }
+  if (first > last) {
+    return emitError(unknown)
+           << "phase '" << flags.startAt.getValue() << "' comes after '"
+           << flags.stopAfter.getValue() << "'";
+  }
+  for (const Phase &phase : phases.slice(first, last - first + 1)) {
+    if (phase.build) {
+      phase.build(manager, PipelineOptions());
+    }
+  }
+  return success();
+}
+
+/// Takes a name back from LLVM's code generator, which registers it in every
+/// program that links LLVM and which hova-opt does not run.
+void releaseOption(StringRef name) {
+  if (llvm::cl::Option *taken = llvm::cl::getRegisteredOptions().lookup(name)) {
+    taken->removeArgument();
+  }
+}
+
+LogicalResult setUp(PassManager &manager, const MlirOptMainConfig &written,
+                    const PhaseFlags &flags) {
+  if (failed(written.setupPassPipeline(manager))) {
+    return failure();
+  }
+  if (flags.checkMeaning) {
+    // Functions can only be compared while no other changes.
+    manager.getContext()->disableMultithreading();
+    manager.addInstrumentation(std::make_unique<RememberedCheck>());
+  }
+  if (!flags.given()) {
+    return success();
+  }
+  if (manager.size() != 0) {
+    return emitError(UnknownLoc::get(manager.getContext()))
+           << "phases and passes exclude each other: leave out --start-at and "
+              "--stop-after, or the passes";
+  }
+  return addPhases(manager, flags);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  registerPipelines();
+  DialectRegistry registry;
+  registerDialects(registry);
+  releaseOption("stop-after");
+  PhaseFlags flags;
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "hova's modular optimizer driver", registry);
+  MlirOptMainConfig written = MlirOptMainConfig::createFromCLOptions();
+  if (written.shouldListPasses()) {
+    printRegisteredPasses();
+    return 0;
+  }
+  if (written.shouldShowDialects()) {
+    llvm::interleaveComma(registry.getDialectNames(), llvm::outs());
+    llvm::outs() << "\n";
+    return 0;
+  }
+  MlirOptMainConfig config = written;
+  config.setPassPipelineSetupFn(
+      [&](PassManager &manager) { return setUp(manager, written, flags); });
+  std::string message;
+  auto file = openInputFile(input, &message);
+  auto out = file ? openOutputFile(output, &message) : nullptr;
+  if (!out) {
+    llvm::errs() << message << "\n";
+    return 1;
+  }
+  if (failed(MlirOptMain(out->os(), std::move(file), registry, config))) {
+    return 1;
+  }
+  out->keep();
+  return anyDifference ? 3 : 0;
+}
