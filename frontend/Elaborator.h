@@ -160,6 +160,8 @@ private:
   std::map<std::string, std::string, std::less<>> weightPaths;
   /// Expanded layers so far.
   int64_t steps = 0;
+  /// Values in lists so far.
+  int64_t listed = 0;
   bool exhausted = false;
 };
 

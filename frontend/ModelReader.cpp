@@ -282,6 +282,7 @@ void SpecReader::readBlock(const Member &member) {
   mistakes = diagnostics.all().size();
   readBlockOutputs(node, block, scope);
   block.broken |= diagnostics.all().size() > mistakes;
+  spec.blockIndex.emplace(block.name, spec.blocks.size());
   spec.blocks.push_back(std::move(block));
 }
 

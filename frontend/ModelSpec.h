@@ -150,6 +150,8 @@ struct ModelSpec {
   std::vector<ParameterSpec> parameters;
   std::vector<InputSpec> inputs;
   std::vector<BlockSpec> blocks;
+  /// Position in `blocks` of each name.
+  std::map<std::string, size_t, std::less<>> blockIndex;
   std::vector<LayerSpec> layers;
   std::vector<std::pair<std::string, ValueUse>> outputs;
   std::vector<reader::Range> outputRanges;

@@ -11,6 +11,10 @@
 
 namespace hova::frontend {
 
+/// Values in lists, over the whole program: a layer that reads all layers
+/// before it makes a list of quadratic length.
+static constexpr int64_t maxListed = 4000000;
+
 using reader::Diagnostic;
 using reader::inQuotes;
 
@@ -150,6 +154,13 @@ bool Elaborator::selectRange(const ValueUse &use,
   int64_t from =
       std::clamp(*first < 0 ? *first + count : *first, int64_t(0), count);
   int64_t to = std::clamp(*last < 0 ? *last + count : *last, int64_t(0), count);
+  listed += to > from ? (to - from) / *step + 1 : 0;
+  if (listed > maxListed) {
+    error(*use.node, "more than " + std::to_string(maxListed) +
+                         " values in lists after all repetitions");
+    exhausted = true;
+    return false;
+  }
   for (int64_t i = from; i < to; i += std::min(*step, count)) {
     selected.push_back(item->elements[static_cast<size_t>(i)]);
   }

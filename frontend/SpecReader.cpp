@@ -36,6 +36,9 @@ Diagnostic &SpecReader::errorInside(const Node &node, const TextError &inner) {
 
 void SpecReader::suggestFor(Diagnostic &diagnostic, std::string_view word,
                             const std::vector<std::string> &candidates) {
+  if (diagnostics.isFull()) {
+    return;
+  }
   std::string canonical(canonicalWord(word));
   bool offered = std::find(candidates.begin(), candidates.end(), canonical) !=
                  candidates.end();
@@ -110,8 +113,10 @@ bool SpecReader::checkScalars(const Node &node,
           node, {use.begin + shift, use.begin + shift + use.name.size(),
                  "unknown name " + inQuotes(use.name) +
                      "; expressions know parameters, arguments and index"});
-      suggestFor(unknown, use.name,
-                 {scope.scalars.begin(), scope.scalars.end()});
+      if (scope.scalars.size() <= reader::mostCandidates) {
+        suggestFor(unknown, use.name,
+                   {scope.scalars.begin(), scope.scalars.end()});
+      }
       known = false;
     }
   }
@@ -222,8 +227,10 @@ std::optional<ValueUse> SpecReader::valueUse(const Node &node,
     place.message = "unknown value " + inQuotes(reference->base);
     Diagnostic &unknown = errorInside(node, place);
     std::vector<std::string> candidates;
-    for (const auto &value : scope.values) {
-      candidates.push_back(value.first);
+    if (scope.values.size() <= reader::mostCandidates) {
+      for (const auto &value : scope.values) {
+        candidates.push_back(value.first);
+      }
     }
     suggestFor(unknown, reference->base, candidates);
     return std::nullopt;
@@ -255,12 +262,8 @@ std::vector<ValueUse> SpecReader::valueUses(const Node &node,
 }
 
 const BlockSpec *ModelSpec::findBlock(std::string_view name) const {
-  for (const BlockSpec &block : blocks) {
-    if (block.name == name) {
-      return &block;
-    }
-  }
-  return nullptr;
+  auto found = blockIndex.find(name);
+  return found == blockIndex.end() ? nullptr : &blocks[found->second];
 }
 
 const ParameterSpec *ModelSpec::findParameter(std::string_view name) const {

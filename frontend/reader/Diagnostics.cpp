@@ -131,7 +131,7 @@ std::string jsonEscaped(std::string_view text) {
 
 Diagnostic &Diagnostics::error(Range range, std::string message,
                                std::string pointer) {
-  if (errors.size() >= maxKept) {
+  if (isFull()) {
     repeated = {};
     return repeated;
   }

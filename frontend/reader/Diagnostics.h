@@ -67,6 +67,8 @@ public:
   /// Adds an error that has no place in the source.
   Diagnostic &errorElsewhere(std::string message);
 
+  /// Whether further errors are dropped.
+  bool isFull() const { return errors.size() >= maxKept; }
   bool hasErrors() const { return !errors.empty(); }
   const std::vector<Diagnostic> &all() const { return errors; }
 

@@ -10,26 +10,45 @@
 
 namespace hova::reader {
 
+/// Bytes between two entries of the table of code points: a file may be one
+/// line of 16 MiB, and every operation has a place in it.
+static constexpr size_t stride = 4096;
+
+/// A continuation byte belongs to the code point before it.
+static bool startsCodePoint(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+}
+
 Source::Source(std::string name, std::string text)
     : fileName(std::move(name)), contents(std::move(text)) {
   lineStarts.push_back(0);
+  size_t points = 0;
   for (size_t i = 0; i < contents.size(); ++i) {
+    if (i % stride == 0) {
+      pointsBefore.push_back(points);
+    }
+    points += startsCodePoint(contents[i]);
     if (contents[i] == '\n') {
       lineStarts.push_back(i + 1);
     }
   }
+  pointsBefore.push_back(points);
+}
+
+size_t Source::codePoints(size_t offset) const {
+  size_t entry = offset / stride;
+  size_t points = pointsBefore[entry];
+  for (size_t i = entry * stride; i < offset; ++i) {
+    points += startsCodePoint(contents[i]);
+  }
+  return points;
 }
 
 Position Source::position(size_t offset) const {
   offset = std::min(offset, contents.size());
   auto next = std::upper_bound(lineStarts.begin(), lineStarts.end(), offset);
   size_t line = static_cast<size_t>(next - lineStarts.begin());
-  size_t column = 1;
-  for (size_t i = lineStarts[line - 1]; i < offset; ++i) {
-    // A continuation byte belongs to the code point before it.
-    column += (static_cast<unsigned char>(contents[i]) & 0xC0) != 0x80;
-  }
-  return {line, column};
+  return {line, codePoints(offset) - codePoints(lineStarts[line - 1]) + 1};
 }
 
 std::string_view Source::line(size_t line) const {

@@ -52,9 +52,13 @@ public:
   size_t offsetInString(Range token, size_t decoded) const;
 
 private:
+  /// Code points before `offset`.
+  size_t codePoints(size_t offset) const;
+
   std::string fileName;
   std::string contents;
   std::vector<size_t> lineStarts;
+  std::vector<size_t> pointsBefore;
 };
 
 } // namespace hova::reader

@@ -52,7 +52,8 @@ static std::string folded(std::string_view word) {
 std::optional<std::string> suggest(std::string_view word,
                                    const std::vector<std::string> &candidates) {
   constexpr size_t longestWord = 64;
-  if (word.size() < 2 || word.size() > longestWord) {
+  if (word.size() < 2 || word.size() > longestWord ||
+      candidates.size() > mostCandidates) {
     return std::nullopt;
   }
   std::string wanted = folded(word);
