@@ -8,13 +8,16 @@
 
 #include "codegen/Pipeline.h"
 #include "codegen/cpu/OutputFile.h"
+#include "codegen/cpu/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -45,53 +48,84 @@ constexpr Phase phases[] = {
      "a straight list of kernels, each one unit of code generation, and a "
      "verdict on every attention site",
      anyTarget<buildFusePhase>},
+    {"assign",
+     "every kernel carries its schedule as attributes; nothing else changed",
+     buildAssignPhase},
+    {"tile",
+     "loops over buffers in destination-passing form that obey the schedule; "
+     "equal kernels are one function, and every value has its place in the "
+     "arena or in the weight image",
+     anyTarget<buildTilePhase>},
+    {"vectorize",
+     "vector code in which every loop-carried value is a scalar or a "
+     "one-dimensional vector",
+     anyTarget<buildVectorizePhase>},
+    {"target", "the LLVM dialect alone, but for the weight program",
+     buildTargetPhase},
+    {"emit", "object code, an executable or a library", nullptr},
 };
 
-/// A file of a dump: `02-normalize.mlir`, and `05-tile.znver4.mlir` for one of
-/// several levels.
-std::string dumpPath(const PhaseRange &range, size_t index, StringRef suffix) {
-  std::string level = suffix.empty() ? "" : "." + suffix.ltrim("._").str();
+/// A file of a dump: `02-normalize.mlir`.
+std::string dumpPath(const PhaseRange &range, size_t index) {
   SmallString<256> path(range.dumpDirectory);
-  llvm::sys::path::append(path, llvm::formatv("{0:02}-{1}{2}.mlir", index + 1,
-                                              phases[index].name, level)
-                                    .str());
+  llvm::sys::path::append(
+      path,
+      llvm::formatv("{0,0+2}-{1}.mlir", index + 1, phases[index].name).str());
   return path.str().str();
 }
 
 /// Writes the dumps of a walk and tells those that changed nothing.
 class Dumper {
 public:
-  Dumper(const PhaseRange &range, StringRef suffix)
-      : range(range), suffix(suffix) {}
+  /// `module` is what the walk starts from.
+  Dumper(const PhaseRange &range, ModuleOp module) : range(range) {
+    if (isOn()) {
+      previous = print(module);
+    }
+  }
+
+  bool isOn() const { return !range.dumpDirectory.empty(); }
+
+  llvm::Error writeImport() {
+    return isOn() ? write(0) : llvm::Error::success();
+  }
 
   llvm::Error write(size_t index, ModuleOp module) {
-    if (range.dumpDirectory.empty()) {
+    if (!isOn()) {
       return llvm::Error::success();
     }
+    std::string text = print(module);
+    bool changed = text != previous;
+    previous = std::move(text);
+    return write(index, changed);
+  }
+
+private:
+  static std::string print(ModuleOp module) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    printModule(module, os);
+    return text;
+  }
+
+  llvm::Error write(size_t index, bool changed = true) {
     if (std::error_code code =
             llvm::sys::fs::create_directories(range.dumpDirectory)) {
       return llvm::createFileError(range.dumpDirectory, code);
     }
-    std::string text;
-    llvm::raw_string_ostream(text) << llvm::formatv(
-        "// {0}: {1}\n", phases[index].name, phases[index].promise);
-    std::string body;
-    llvm::raw_string_ostream stream(body);
-    printModule(module, stream);
-    if (body == previous) {
-      text += "// This phase changed nothing.\n";
-    }
-    previous = std::move(body);
-    return writeFileWhole(dumpPath(range, index, suffix), 0666,
+    return writeFileWhole(dumpPath(range, index), 0666,
                           [&](llvm::raw_ostream &os) {
-                            os << text << previous;
+                            os << "// " << phases[index].name << ": "
+                               << phases[index].promise << "\n";
+                            if (!changed) {
+                              os << "// This phase changed nothing.\n";
+                            }
+                            os << previous;
                             return llvm::Error::success();
                           });
   }
 
-private:
   const PhaseRange &range;
-  StringRef suffix;
   std::string previous;
 };
 
@@ -100,7 +134,7 @@ LogicalResult runPhase(const Phase &phase, ModuleOp module,
                        const PhaseRange &range) {
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   if (range.configure) {
-    range.configure(manager);
+    range.configure(phase.name, manager);
   }
   phase.build(manager, options);
   return manager.run(module);
@@ -116,6 +150,34 @@ const Phase *findPhase(StringRef name) {
   return found == std::end(phases) ? nullptr : found;
 }
 
+llvm::Expected<PipelineOptions> makePipelineOptions(StringRef march) {
+  PipelineOptions options;
+  // Of every program, the first level's code is numbered 0.
+  options.symbolSuffix = "_0";
+  SmallVector<StringRef> names;
+  march.split(names, ',');
+  for (StringRef name : names) {
+    llvm::Expected<CpuLevel> level = resolveLevel(name);
+    if (!level) {
+      return level.takeError();
+    }
+    if (llvm::any_of(options.levels, [&](const CpuLevel &other) {
+          return other.name == level->name;
+        })) {
+      return llvm::createStringError(std::errc::invalid_argument,
+                                     "processor level '%s' is given twice",
+                                     level->name.c_str());
+    }
+    options.levels.push_back(std::move(*level));
+  }
+  // The program takes the first that the machine has: more features first.
+  llvm::sort(options.levels, [](const CpuLevel &a, const CpuLevel &b) {
+    return std::pair(llvm::popcount(b.requirements), a.name) <
+           std::pair(llvm::popcount(a.requirements), b.name);
+  });
+  return options;
+}
+
 llvm::Expected<LogicalResult> runPhases(ModuleOp module,
                                         const PipelineOptions &options,
                                         const PhaseRange &range) {
@@ -126,9 +188,9 @@ llvm::Expected<LogicalResult> runPhases(ModuleOp module,
   if (const Phase *phase = findPhase(range.stopAfter)) {
     last = phase - phases;
   }
-  Dumper dumper(range, options.symbolSuffix);
+  Dumper dumper(range, module);
   if (first == 1) {
-    if (llvm::Error error = dumper.write(0, module)) {
+    if (llvm::Error error = dumper.writeImport()) {
       return std::move(error);
     }
   }
@@ -164,32 +226,43 @@ void registerDialects(DialectRegistry &registry) {
 
 namespace {
 
+/// The options of a phase in a textual pipeline.
+struct PhasePipelineOptions : public PassPipelineOptions<PhasePipelineOptions> {
+  Option<std::string> march{
+      *this, "march", llvm::cl::init("native"),
+      llvm::cl::desc("Processor levels of the program, with + between them")};
+};
+
 /// Registers `hova-NAME-phase`.
 void registerPhase(const Phase &phase) {
-  std::string name = "hova-" + phase.name.str() + "-phase";
-  std::string summary = "After it: " + phase.promise.str();
   registerPassPipeline(
-      name, summary,
-      [&phase](OpPassManager &manager, StringRef options,
+      "hova-" + phase.name.str() + "-phase",
+      "Afterwards: " + phase.promise.str(),
+      [&phase](OpPassManager &manager, StringRef text,
                function_ref<LogicalResult(const Twine &)> error) {
-        if (!options.empty()) {
-          return error("a phase takes no options here");
+        PhasePipelineOptions parsed;
+        if (failed(parsed.parseFromString(text))) {
+          return failure();
         }
-        phase.build(manager, PipelineOptions());
+        std::string levels = parsed.march;
+        llvm::replace(levels, '+', ',');
+        auto options = makePipelineOptions(levels);
+        if (!options) {
+          return error(llvm::toString(options.takeError()));
+        }
+        phase.build(manager, *options);
         return success();
       },
-      [](function_ref<void(const mlir::detail::PassOptions &)>) {});
+      [](function_ref<void(const mlir::detail::PassOptions &)> show) {
+        show(PhasePipelineOptions());
+      });
 }
 
 } // namespace
 
 void registerPipelines() {
-  registerDecomposeCompoundPass();
-  registerFuseKernelsPass();
-  registerNormalizeProjectionsPass();
-  registerNormalizeWeightsPass();
-  registerVerifyFusedPass();
-  registerVerifyNormalizedPass();
+  registerHovaPasses();
+  registerHovaCpuPasses();
   // What the phases use of upstream, for pipelines written by hand.
   registerTransformsPasses();
   for (const Phase &phase : phases) {

@@ -25,6 +25,10 @@ struct PipelineOptions {
   std::string symbolSuffix;
 };
 
+/// Options for code of these levels, comma separated (resolveLevel), sorted
+/// best first. An error names the level that is unknown or given twice.
+llvm::Expected<PipelineOptions> makePipelineOptions(llvm::StringRef march);
+
 struct Phase {
   llvm::StringLiteral name;
   /// What holds of the IR afterwards, one sentence.
@@ -44,8 +48,9 @@ struct PhaseRange {
   std::string startAt;   ///< first phase to run; empty: the one after import
   std::string stopAfter; ///< last phase to run; empty: target
   std::string dumpDirectory; ///< write `02-fuse.mlir` and so on; empty: none
-  /// Called before a phase's passes run, to add instrumentation. May be null.
-  std::function<void(mlir::PassManager &)> configure;
+  /// Called before a phase's passes are added, with the phase's name: may add
+  /// instrumentation, and passes that run first. May be null.
+  std::function<void(llvm::StringRef phase, mlir::PassManager &)> configure;
 };
 
 /// Runs the phases of `range` on `module`. Diagnostics go to the context;

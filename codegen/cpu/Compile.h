@@ -29,7 +29,8 @@ struct CompileOptions {
   std::string packArguments;
   /// LLVM's code generation level, 0 to 3.
   unsigned optimization = 2;
-  std::function<void(mlir::PassManager &)> configure;
+  /// See PhaseRange.
+  std::function<void(llvm::StringRef phase, mlir::PassManager &)> configure;
 };
 
 /// The tensor of a weight reference, f32, in the shape of its type.

@@ -37,6 +37,10 @@ struct PhaseFlags {
   llvm::cl::opt<std::string> stopAfter{
       "stop-after", llvm::cl::cat(category), llvm::cl::value_desc("phase"),
       llvm::cl::desc("Run phases up to and with this one")};
+  llvm::cl::opt<std::string> march{
+      "march", llvm::cl::cat(category), llvm::cl::value_desc("level,..."),
+      llvm::cl::init("native"),
+      llvm::cl::desc("Processor levels of the program")};
   llvm::cl::opt<bool> checkMeaning{
       "check-meaning", llvm::cl::cat(category),
       llvm::cl::desc("Evaluate the program after every pass and report the one "
@@ -67,9 +71,13 @@ LogicalResult addPhases(PassManager &manager, const PhaseFlags &flags) {
            << "phase '" << flags.startAt.getValue() << "' comes after '"
            << flags.stopAfter.getValue() << "'";
   }
+  llvm::Expected<PipelineOptions> options = makePipelineOptions(flags.march);
+  if (!options) {
+    return emitError(unknown) << llvm::toString(options.takeError());
+  }
   for (const Phase &phase : phases.slice(first, last - first + 1)) {
     if (phase.build) {
-      phase.build(manager, PipelineOptions());
+      phase.build(manager, *options);
     }
   }
   return success();
