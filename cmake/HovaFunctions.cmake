@@ -59,3 +59,13 @@ function(hova_add_tool name)
   target_compile_options(${name} PRIVATE -fPIC -fpch-instantiate-templates)
   add_dependencies(${name} hova_dialect_headers)
 endfunction()
+
+# hova_add_options(TARGET TD OUTPUT): the option table of a command line, for LLVM's option library.
+function(hova_add_options target td output)
+  set(path ${CMAKE_CURRENT_BINARY_DIR}/${output})
+  add_custom_command(OUTPUT ${path}
+    COMMAND ${LLVM_TOOLS_BINARY_DIR}/llvm-tblgen -gen-opt-parser-defs -I ${LLVM_INCLUDE_DIRS} ${CMAKE_CURRENT_SOURCE_DIR}/${td}
+            -o ${path} -d ${path}.d
+    DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${td} DEPFILE ${path}.d VERBATIM)
+  add_custom_target(${target} DEPENDS ${path})
+endfunction()

@@ -1,0 +1,190 @@
+//===- Arguments.cpp - The command line of hova ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/hova/Arguments.h"
+#include "frontend/reader/Suggest.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Option/Arg.h"
+#include "llvm/Option/Option.h"
+
+using namespace llvm;
+
+namespace hova::tool {
+
+namespace {
+
+#define OPTTABLE_STR_TABLE_CODE
+#include "tools/hova/Options.inc"
+#undef OPTTABLE_STR_TABLE_CODE
+
+#define OPTTABLE_PREFIXES_TABLE_CODE
+#include "tools/hova/Options.inc"
+#undef OPTTABLE_PREFIXES_TABLE_CODE
+
+constexpr opt::OptTable::Info optionInfos[] = {
+#define OPTION(...) LLVM_CONSTRUCT_OPT_INFO(__VA_ARGS__),
+#include "tools/hova/Options.inc"
+#undef OPTION
+};
+
+class HovaOptTable : public opt::GenericOptTable {
+public:
+  HovaOptTable()
+      : GenericOptTable(OptionStrTable, OptionPrefixesTable, optionInfos) {
+    setDashDashParsing(true);
+  }
+};
+
+const HovaOptTable &optionTable() {
+  static const HovaOptTable table;
+  return table;
+}
+
+opt::InputArgList parse(ArrayRef<const char *> words, Visibility visibility,
+                        unsigned &missing, unsigned &missingCount) {
+  return optionTable().ParseArgs(words, missing, missingCount,
+                                 opt::Visibility(visibility));
+}
+
+} // namespace
+
+std::string suggestion(StringRef word,
+                       const std::vector<std::string> &candidates) {
+  auto best =
+      reader::suggest(std::string_view(word.data(), word.size()), candidates);
+  return best ? "; did you mean '" + *best + "'?" : "";
+}
+
+void printError(const Twine &message) {
+  errs() << "hova: error: " << message << "\n";
+}
+
+void printNote(const Twine &message) {
+  errs() << "hova: note: " << message << "\n";
+}
+
+Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
+    : info(&verb) {
+  unsigned missing = 0, missingCount = 0;
+  list = parse(words, verb.visibility, missing, missingCount);
+  if (missingCount != 0) {
+    usageError("option '" + Twine(list.getArgString(missing)) +
+               "' needs a value");
+    return;
+  }
+  checkUnknown();
+  if (status || has(OPT_help)) {
+    return;
+  }
+  std::vector<std::string> inputs = values(OPT_INPUT);
+  if (!verb.takesModel && !inputs.empty()) {
+    usageError("unexpected '" + inputs.front() + "'");
+  } else if (verb.takesModel && inputs.empty()) {
+    usageError("a description is missing");
+  } else if (inputs.size() > 1) {
+    usageError("one description at a time, but '" + inputs[0] + "' and '" +
+               inputs[1] + "' are given");
+  }
+}
+
+/// An option of another verb is known, but not here.
+void Arguments::checkUnknown() {
+  for (const opt::Arg *unknown : list.filtered(OPT_UNKNOWN)) {
+    StringRef text = unknown->getSpelling();
+    StringRef name = text.take_until([](char c) { return c == '='; });
+    std::string nearest;
+    // Of two lengths, because the table holds `--set=` and `--set`.
+    if (optionTable().findNearest(name, nearest, opt::Visibility(~0U), 2, 0) ==
+            0 ||
+        optionTable().findNearest((name + "=").str(), nearest,
+                                  opt::Visibility(~0U), 2, 0) == 0) {
+      usageError("option '" + name + "' is not one of this verb");
+      continue;
+    }
+    unsigned limit = std::max<unsigned>(1, name.size() / 3);
+    bool isNear = optionTable().findNearest(name, nearest,
+                                            opt::Visibility(info->visibility),
+                                            4, limit) <= limit;
+    usageError("unknown option '" + text + "'" +
+               (isNear ? "; did you mean '" + nearest + "'?" : ""));
+  }
+}
+
+std::string Arguments::model() const {
+  return info->takesModel ? list.getLastArgValue(OPT_INPUT).str() : "";
+}
+
+std::string Arguments::spelling(OptionID id) const {
+  return optionTable().getOptionPrefixedName(id).rtrim("=").str();
+}
+
+StringRef Arguments::word(OptionID id, ArrayRef<StringLiteral> words) const {
+  StringRef given = value(id, words.front());
+  if (is_contained(words, given)) {
+    return given;
+  }
+  std::vector<std::string> known(words.begin(), words.end());
+  usageError("option '" + spelling(id) + "' expects " + join(known, ", ") +
+             ", got '" + given + "'" + suggestion(given, known));
+  return words.front();
+}
+
+uint64_t Arguments::number(OptionID id, uint64_t otherwise, uint64_t low,
+                           uint64_t high) const {
+  if (!has(id)) {
+    return otherwise;
+  }
+  uint64_t result = 0;
+  if (value(id).getAsInteger(10, result) || result < low || result > high) {
+    usageError("option '" + spelling(id) + "' expects a whole number from " +
+               Twine(low) + " to " + Twine(high) + ", got '" + value(id) + "'");
+    return otherwise;
+  }
+  return result;
+}
+
+int Arguments::usageError(const Twine &message) const {
+  printError(message);
+  if (!status) {
+    errs() << "  'hova " << info->name << " --help' lists the options\n";
+  }
+  status = Usage;
+  return Usage;
+}
+
+void printHelp(const VerbInfo &verb, raw_ostream &os) {
+  os << verb.summary << "\n\n";
+  SmallVector<StringRef> lines;
+  verb.examples.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines) {
+    os << "  " << line << "\n";
+  }
+  os << "\n";
+  std::string usage = ("hova " + verb.name + " " + verb.usage).str();
+  std::string title = "hova " + verb.name.str();
+  optionTable().printHelp(os, usage.c_str(), title.c_str(),
+                          /*ShowHidden=*/false, /*ShowAllAliases=*/false,
+                          opt::Visibility(verb.visibility));
+}
+
+void printHelp(raw_ostream &os) {
+  os << "hova compiles a description of a Transformer to a native program.\n\n"
+        "  hova compile model.json -o model          then: ./model --help\n"
+        "  hova compile model.json --weights model.safetensors -o model\n"
+        "  hova summary model.json --set depth=6\n"
+        "  hova verify model.json                    the program against the "
+        "reference\n\n"
+        "usage: hova VERB ...                        hova VERB --help: its "
+        "options\n\n";
+  for (const VerbInfo &verb : getVerbs()) {
+    os << "  " << left_justify(verb.name, 14) << verb.summary << "\n";
+  }
+  os << "\n  --list-phases Show the phases of a compilation and what each "
+        "promises\n"
+        "  --version     Show the versions of hova and LLVM, and the targets\n"
+        "  --help, -h    Show this text\n\n"
+        "Exit status: 0 ok, 1 rejected input, 2 usage, 3 numbers differ, 70 "
+        "internal error,\n71 out of memory, 74 input or output.\n";
+}
+
+} // namespace hova::tool

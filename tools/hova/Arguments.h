@@ -1,0 +1,120 @@
+//===- Arguments.h - The command line of hova -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One option table (Options.td) and one table of verbs. A verb sees the options
+// that list it; every other one is a usage error that names the nearest.
+
+#ifndef HOVA_TOOLS_HOVA_ARGUMENTS_H
+#define HOVA_TOOLS_HOVA_ARGUMENTS_H
+
+#include "llvm/Option/ArgList.h"
+#include "llvm/Option/OptTable.h"
+#include "llvm/Support/raw_ostream.h"
+#include <optional>
+
+namespace hova::tool {
+
+/// Exit statuses, the same for every verb; 128 + n after signal n.
+enum ExitCode : int {
+  Ok = 0,
+  Rejected = 1, ///< description, weights or inputs
+  Usage = 2,
+  Differs = 3, ///< numbers
+  Internal = 70,
+  OutOfMemory = 71,
+  InputOutput = 74
+};
+
+/// The visibilities of Options.td.
+enum Visibility : unsigned {
+  DefaultVis = llvm::opt::DefaultVis,
+  GlobalVerb = 1 << 1,
+  CompileVerb = 1 << 2,
+  PackVerb = 1 << 3,
+  CheckVerb = 1 << 4,
+  SummaryVerb = 1 << 5,
+  ExplainVerb = 1 << 6,
+  VerifyVerb = 1 << 7,
+  EvaluateVerb = 1 << 8,
+  SchemaVerb = 1 << 9
+};
+
+enum OptionID : unsigned {
+  OPT_INVALID = 0,
+#define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),
+#include "tools/hova/Options.inc"
+#undef OPTION
+};
+
+class Arguments;
+
+struct VerbInfo {
+  llvm::StringLiteral name; ///< "weights pack" for a verb of two words
+  Visibility visibility;
+  llvm::StringLiteral usage;    ///< behind the name
+  llvm::StringLiteral summary;  ///< one line
+  llvm::StringLiteral examples; ///< lines, each a command
+  bool takesModel;
+  int (*run)(const Arguments &);
+};
+
+llvm::ArrayRef<VerbInfo> getVerbs();
+
+/// What follows a verb, parsed. Mistakes in values are found by the readers
+/// below, which print a message and leave the status of `failed`.
+class Arguments {
+public:
+  Arguments(const VerbInfo &verb, llvm::ArrayRef<const char *> words);
+
+  const VerbInfo &verb() const { return *info; }
+  /// Usage once any mistake has been reported.
+  std::optional<int> failed() const { return status; }
+
+  /// The description; empty where the verb takes none.
+  std::string model() const;
+  bool has(OptionID id) const { return list.hasArg(id); }
+  /// The last value of an option.
+  llvm::StringRef value(OptionID id, llvm::StringRef otherwise = "") const {
+    return list.getLastArgValue(id, otherwise);
+  }
+  std::vector<std::string> values(OptionID id) const {
+    return list.getAllArgValues(id);
+  }
+
+  /// One of `words`, the first where the option is not given.
+  llvm::StringRef word(OptionID id,
+                       llvm::ArrayRef<llvm::StringLiteral> words) const;
+  /// A number in [low, high].
+  uint64_t number(OptionID id, uint64_t otherwise, uint64_t low,
+                  uint64_t high) const;
+
+  /// Reports a mistake of the command line.
+  int usageError(const llvm::Twine &message) const;
+
+  /// Everything as it was typed, to run it again.
+  std::string commandLine() const;
+
+private:
+  void checkUnknown();
+  std::string spelling(OptionID id) const;
+
+  const VerbInfo *info;
+  llvm::opt::InputArgList list;
+  mutable std::optional<int> status;
+};
+
+/// `message` as a line on standard error: "hova: error: ...".
+void printError(const llvm::Twine &message);
+void printNote(const llvm::Twine &message);
+
+/// The page of all verbs, or of one with its options.
+void printHelp(llvm::raw_ostream &os);
+void printHelp(const VerbInfo &verb, llvm::raw_ostream &os);
+
+/// The candidate that was probably meant, as "; did you mean 'x'?", or nothing.
+std::string suggestion(llvm::StringRef word,
+                       const std::vector<std::string> &candidates);
+
+} // namespace hova::tool
+
+#endif // HOVA_TOOLS_HOVA_ARGUMENTS_H

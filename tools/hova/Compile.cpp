@@ -1,0 +1,206 @@
+//===- Compile.cpp - hova compile -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cpu/OutputFile.h"
+#include "tools/hova/CompileSettings.h"
+#include "tools/hova/Guard.h"
+#include "tools/hova/Verbs.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
+
+using namespace mlir;
+
+namespace hova::tool {
+
+namespace {
+
+/// What `--emit` may ask for.
+struct Product {
+  llvm::StringLiteral name;
+  /// None: the text of the IR, which needs no code generation.
+  std::optional<EmitKind> kind;
+  /// Of the default output; text goes to standard output instead.
+  llvm::StringLiteral extension;
+  bool isText;
+  bool oneLevel;
+};
+
+constexpr Product products[] = {
+    {"exe", EmitKind::Executable, "", false, false},
+    {"lib", EmitKind::Library, "", false, false},
+    {"obj", EmitKind::Object, ".o", false, false},
+    {"asm", EmitKind::Assembly, ".s", true, true},
+    {"llvm", EmitKind::LLVM, ".ll", true, true},
+    {"mlir", std::nullopt, ".mlir", true, false},
+};
+
+class Compilation {
+public:
+  explicit Compilation(const Arguments &arguments)
+      : arguments(arguments), session(arguments) {}
+
+  int run();
+
+private:
+  void readProduct();
+  int emitModule();
+  int emitCode();
+  int emitTextToOutput();
+  int explain(ModuleOp assigned);
+
+  const Arguments &arguments;
+  Session session;
+  const Product *product = nullptr;
+  CompileOptions options;
+};
+
+} // namespace
+
+void Compilation::readProduct() {
+  llvm::StringRef kind =
+      arguments.word(OPT_emit, {"exe", "lib", "obj", "asm", "llvm", "mlir"});
+  product = llvm::find_if(
+      products, [&](const Product &entry) { return entry.name == kind; });
+  if (product->kind) {
+    options.emit = *product->kind;
+  }
+  std::string stem = llvm::sys::path::stem(arguments.model()).str();
+  options.output =
+      arguments
+          .value(OPT_o,
+                 product->isText ? "-" : (stem += product->extension.str()))
+          .str();
+  if (options.output == "-" && !product->isText) {
+    arguments.usageError("--emit=" + product->name +
+                         " is no text: give it a file with '-o'");
+  }
+  if (product->oneLevel && options.levels.size() > 1) {
+    arguments.usageError("--emit=" + product->name +
+                         " takes one processor level, got " +
+                         llvm::Twine(options.levels.size()));
+  }
+  if (!arguments.has(OPT_stop_after)) {
+    return;
+  }
+  std::vector<std::string> names;
+  for (const Phase &phase : getPhases()) {
+    // `emit` makes no IR.
+    if (phase.name != "emit") {
+      names.push_back(phase.name.str());
+    }
+  }
+  llvm::StringRef phase = arguments.value(OPT_stop_after);
+  if (product->kind) {
+    arguments.usageError("option '--stop-after' needs '--emit=mlir'");
+  } else if (!llvm::is_contained(names, phase)) {
+    arguments.usageError("unknown phase '" + phase + "'" +
+                         suggestion(phase, names));
+  }
+}
+
+/// --emit=mlir: the phases of the first level.
+int Compilation::emitModule() {
+  PhaseRange range;
+  range.stopAfter = arguments.value(OPT_stop_after, "target").str();
+  range.dumpDirectory = options.dumpDirectory;
+  range.configure = options.configure;
+  PipelineOptions pipeline;
+  pipeline.levels = options.levels;
+  pipeline.symbolSuffix = "_0";
+  ModuleOp module = session.module();
+  if (range.stopAfter != "import") {
+    int status = compileStatus(runPhases(module, pipeline, range), session);
+    if (status != Ok) {
+      return status;
+    }
+  }
+  if (options.output == "-") {
+    printModule(module, llvm::outs());
+    return Ok;
+  }
+  llvm::Error error =
+      writeFileWhole(options.output, 0666, [&](llvm::raw_ostream &os) {
+        printModule(module, os);
+        return llvm::Error::success();
+      });
+  return error ? reportError(std::move(error)) : Ok;
+}
+
+/// Verdicts are still on the sites after `assign`.
+int Compilation::explain(ModuleOp assigned) {
+  if (arguments.has(OPT_explain)) {
+    explainText(assigned, llvm::errs());
+  }
+  if (!arguments.has(OPT_explain_file)) {
+    return Ok;
+  }
+  llvm::Error error = writeFileWhole(arguments.value(OPT_explain_file), 0666,
+                                     [&](llvm::raw_ostream &os) {
+                                       explainText(assigned, os);
+                                       return llvm::Error::success();
+                                     });
+  return error ? reportError(std::move(error)) : Ok;
+}
+
+/// Code is written to files only.
+int Compilation::emitTextToOutput() {
+  llvm::SmallString<128> path;
+  if (std::error_code code = llvm::sys::fs::createTemporaryFile(
+          "hova-compile", product->extension.drop_front(), path)) {
+    printError("cannot make a temporary file: " + code.message());
+    return InputOutput;
+  }
+  llvm::FileRemover remover(path);
+  llvm::sys::RemoveFileOnSignal(path);
+  options.output = path.str().str();
+  int status = emitCode();
+  if (status != Ok) {
+    return status;
+  }
+  auto text = llvm::MemoryBuffer::getFile(path);
+  if (!text) {
+    printError("cannot read " + path + ": " + text.getError().message());
+    return InputOutput;
+  }
+  llvm::outs() << (*text)->getBuffer();
+  return Ok;
+}
+
+int Compilation::emitCode() {
+  if (options.output == "-") {
+    return emitTextToOutput();
+  }
+  CompiledModule compiled;
+  int status = compileStatus(
+      compileModule(session.module(), options, session.weights(), &compiled),
+      session);
+  return status == Ok ? explain(*compiled.assigned) : status;
+}
+
+int Compilation::run() {
+  frontend::ModelOptions modelOptions = readModelOptions(arguments);
+  options = readCompileOptions(arguments);
+  readProduct();
+  applyMemoryLimit(arguments);
+  if (arguments.failed()) {
+    return *arguments.failed();
+  }
+  TimeTrace trace(arguments);
+  bool needsWeights = product->kind.has_value();
+  if (int status = session.load(modelOptions,
+                                needsWeights ? Session::Weights::Opened
+                                             : Session::Weights::IfGiven)) {
+    return status;
+  }
+  describeModel(arguments, session, options);
+  return trace.finish(product->kind ? emitCode() : emitModule());
+}
+
+int runCompile(const Arguments &arguments) {
+  return Compilation(arguments).run();
+}
+
+} // namespace hova::tool

@@ -1,0 +1,243 @@
+//===- CompileSettings.cpp - The options of code generation ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/hova/CompileSettings.h"
+#include "codegen/cpu/OutputFile.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/TimeProfiler.h"
+
+using namespace mlir;
+
+namespace hova::tool {
+
+std::string versionText() {
+  return "hova " HOVA_VERSION " (LLVM " LLVM_VERSION_STRING ")";
+}
+
+//===----------------------------------------------------------------------===//
+// Plugins and extension points
+//===----------------------------------------------------------------------===//
+
+void loadPlugins(const Arguments &arguments) {
+  if (!arguments.has(OPT_pass_plugin) && !arguments.has(OPT_pass_pipeline)) {
+    return;
+  }
+  registerPipelines();
+  for (const std::string &path : arguments.values(OPT_pass_plugin)) {
+    llvm::Expected<PassPlugin> plugin = PassPlugin::load(path);
+    if (!plugin) {
+      arguments.usageError("option '--pass-plugin': " +
+                           llvm::toString(plugin.takeError()));
+      continue;
+    }
+    plugin->registerPassRegistryCallbacks();
+  }
+}
+
+namespace {
+
+/// Passes that run before a phase.
+struct Extension {
+  std::string phase;
+  std::string passes;
+};
+
+/// Draws a pass as a span of the time trace. Passes that run on other threads
+/// of the context are inside the span of their parent.
+struct TimeTraceInstrumentation : PassInstrumentation {
+  void runBeforePass(Pass *pass, Operation *op) override {
+    if (llvm::timeTraceProfilerEnabled()) {
+      llvm::timeTraceProfilerBegin(pass->getName(),
+                                   op->getName().getStringRef());
+    }
+  }
+  void runAfterPass(Pass *, Operation *) override {
+    if (llvm::timeTraceProfilerEnabled()) {
+      llvm::timeTraceProfilerEnd();
+    }
+  }
+  void runAfterPassFailed(Pass *pass, Operation *op) override {
+    runAfterPass(pass, op);
+  }
+};
+
+} // namespace
+
+/// `before-fuse(PASSES)`; the passes are parsed, so that later nothing can
+/// fail.
+static std::optional<Extension> readExtension(const Arguments &arguments,
+                                              llvm::StringRef text) {
+  auto fail = [&](const llvm::Twine &why) {
+    arguments.usageError("option '--pass-pipeline': " + why);
+    return std::nullopt;
+  };
+  std::vector<std::string> points;
+  for (const Phase &phase : getPhases()) {
+    if (phase.build) {
+      points.push_back("before-" + phase.name.str());
+    }
+  }
+  auto [point, rest] = text.split('(');
+  if (!rest.consume_back(")")) {
+    return fail("expected before-PHASE(PASSES), got '" + text + "'");
+  }
+  if (!llvm::is_contained(points, point)) {
+    return fail("unknown extension point '" + point + "'" +
+                suggestion(point, points));
+  }
+  OpPassManager parsed(ModuleOp::getOperationName());
+  std::string problem;
+  llvm::raw_string_ostream os(problem);
+  if (failed(parsePassPipeline(rest, parsed, os))) {
+    return fail(llvm::StringRef(problem).trim());
+  }
+  return Extension{point.drop_front(strlen("before-")).str(), rest.str()};
+}
+
+static std::function<void(llvm::StringRef, PassManager &)>
+makeConfiguration(const Arguments &arguments) {
+  std::vector<Extension> extensions;
+  for (const std::string &text : arguments.values(OPT_pass_pipeline)) {
+    if (auto extension = readExtension(arguments, text)) {
+      extensions.push_back(*extension);
+    }
+  }
+  bool trace = arguments.has(OPT_time_trace);
+  return [extensions, trace](llvm::StringRef phase, PassManager &manager) {
+    if (trace) {
+      manager.addInstrumentation(std::make_unique<TimeTraceInstrumentation>());
+    }
+    for (const Extension &extension : extensions) {
+      if (extension.phase == phase) {
+        // It was parsed before with the same passes registered.
+        [[maybe_unused]] LogicalResult added =
+            parsePassPipeline(extension.passes, manager);
+        assert(succeeded(added));
+      }
+    }
+  };
+}
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+/// Values of the interface that no part of this version makes.
+static void checkAvailable(const Arguments &arguments, OptionID id,
+                           llvm::StringRef only,
+                           llvm::ArrayRef<llvm::StringLiteral> later) {
+  llvm::StringRef given = arguments.value(id, only);
+  if (given == only) {
+    return;
+  }
+  llvm::StringRef name = id == OPT_target ? "--target" : "--dtype";
+  arguments.usageError(
+      "option '" + name + "': '" + given + "' is " +
+      (llvm::is_contained(later, given) ? "not available" : "unknown") +
+      "; this version has '" + only + "'");
+}
+
+CompileOptions readCompileOptions(const Arguments &arguments) {
+  CompileOptions options;
+  checkAvailable(arguments, OPT_target, "cpu", {"cuda", "cuda-emulated"});
+  checkAvailable(arguments, OPT_dtype, "f32", {"bf16", "f16"});
+  auto pipeline = makePipelineOptions(arguments.value(OPT_march, "native"));
+  if (pipeline) {
+    options.levels = pipeline->levels;
+  } else {
+    arguments.usageError("option '--march': " +
+                         llvm::toString(pipeline.takeError()));
+  }
+  if (arguments.verb().visibility != PackVerb) {
+    options.optimization = arguments.number(OPT_O, 2, 0, 3);
+  }
+  options.embedWeights =
+      arguments.word(OPT_weights_mode, {"embed", "file"}) == "embed";
+  options.dumpDirectory = arguments.value(OPT_dump_ir).str();
+  options.compilerVersion = versionText();
+  loadPlugins(arguments);
+  if (!arguments.failed()) {
+    options.configure = makeConfiguration(arguments);
+  }
+  return options;
+}
+
+/// `name` as a C identifier.
+static std::string identifier(llvm::StringRef name) {
+  std::string result;
+  for (char c : name) {
+    result += llvm::isAlnum(c) ? c : '_';
+  }
+  return result.empty() || llvm::isDigit(result[0]) ? "m" + result : result;
+}
+
+void describeModel(const Arguments &arguments, const Session &session,
+                   CompileOptions &options) {
+  options.prefix = identifier(session.program().name);
+  // Enough to make an image of the same layout; no folders, because the same
+  // input gives the same program anywhere.
+  llvm::raw_string_ostream os(options.packArguments);
+  auto add = [&](llvm::StringRef word) {
+    llvm::sys::printArg(os, word, /*Quote=*/false);
+  };
+  add(llvm::sys::path::filename(arguments.model()));
+  for (const std::string &set : arguments.values(OPT_set)) {
+    os << " --set ";
+    add(set);
+  }
+  os << " --march=";
+  llvm::interleave(
+      options.levels, os, [&](const CpuLevel &level) { os << level.name; },
+      ",");
+  os << " --weights FILE";
+}
+
+int compileStatus(llvm::Expected<LogicalResult> result, Session &session) {
+  if (!result) {
+    if (session.failedOnWeights()) {
+      llvm::consumeError(result.takeError());
+      return Rejected;
+    }
+    return reportError(result.takeError());
+  }
+  return succeeded(*result) ? Ok : session.failureStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Time trace
+//===----------------------------------------------------------------------===//
+
+TimeTrace::TimeTrace(const Arguments &arguments)
+    : path(arguments.value(OPT_time_trace).str()) {
+  if (!path.empty()) {
+    constexpr unsigned granularityMicroseconds = 100;
+    llvm::timeTraceProfilerInitialize(granularityMicroseconds, "hova");
+  }
+}
+
+TimeTrace::~TimeTrace() {
+  if (!path.empty()) {
+    llvm::timeTraceProfilerCleanup();
+  }
+}
+
+int TimeTrace::finish(int status) {
+  if (path.empty()) {
+    return status;
+  }
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::timeTraceProfilerWrite(stream);
+  llvm::Error error = writeFileWhole(path, 0666, [&](llvm::raw_ostream &os) {
+    os << text;
+    return llvm::Error::success();
+  });
+  return error ? std::max(status, reportError(std::move(error))) : status;
+}
+
+} // namespace hova::tool

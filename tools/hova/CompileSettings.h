@@ -1,0 +1,43 @@
+//===- CompileSettings.h - The options of code generation -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_TOOLS_HOVA_COMPILESETTINGS_H
+#define HOVA_TOOLS_HOVA_COMPILESETTINGS_H
+
+#include "codegen/cpu/Compile.h"
+#include "tools/hova/Session.h"
+
+namespace hova::tool {
+
+/// What `--version` and programs say.
+std::string versionText();
+
+/// Loads pass plugins and registers passes. Reports mistakes in `arguments`.
+void loadPlugins(const Arguments &arguments);
+
+/// Fills everything of `options` that the command line decides, but for what
+/// and where to emit. Mistakes are in `arguments`.
+CompileOptions readCompileOptions(const Arguments &arguments);
+
+/// Fills what follows from the model: prefix and pack arguments.
+void describeModel(const Arguments &arguments, const Session &session,
+                   CompileOptions &options);
+
+/// The status of a compilation.
+int compileStatus(llvm::Expected<mlir::LogicalResult> result, Session &session);
+
+/// Records where the time goes while it lives, if `--time-trace` is given.
+class TimeTrace {
+public:
+  explicit TimeTrace(const Arguments &arguments);
+  ~TimeTrace();
+  /// Writes the trace; `status`, or another where that fails.
+  int finish(int status);
+
+private:
+  std::string path;
+};
+
+} // namespace hova::tool
+
+#endif // HOVA_TOOLS_HOVA_COMPILESETTINGS_H

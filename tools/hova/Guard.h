@@ -1,0 +1,25 @@
+//===- Guard.h - What happens when hova itself fails ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_TOOLS_HOVA_GUARD_H
+#define HOVA_TOOLS_HOVA_GUARD_H
+
+#include "tools/hova/Arguments.h"
+#include <string>
+
+namespace hova::tool {
+
+/// From here on a crash, a failed assertion and a fatal error of LLVM end with
+/// status 70 and the command that shows them again, a failed allocation with
+/// status 71, and an interrupted process leaves no temporary file.
+void installGuard(int argc, char **argv);
+
+/// Reports a mistake in hova; the result is the status 70.
+int internalError(const std::string &message);
+
+/// `--max-memory`: fails allocations beyond it. Mistakes are in `arguments`.
+void applyMemoryLimit(const Arguments &arguments);
+
+} // namespace hova::tool
+
+#endif // HOVA_TOOLS_HOVA_GUARD_H

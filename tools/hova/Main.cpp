@@ -1,0 +1,121 @@
+//===- Main.cpp - hova, the driver ----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds the verb and runs it; each verb is a file of its own.
+
+#include "tools/hova/CompileSettings.h"
+#include "tools/hova/Guard.h"
+#include "tools/hova/Verbs.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace hova::tool;
+
+namespace {
+
+constexpr VerbInfo verbs[] = {
+    {"compile", CompileVerb, "MODEL.json [-o OUT] [options]",
+     "Compile a description to a program or a library",
+     "hova compile model.json -o model\n"
+     "hova compile model.json --weights model.safetensors --emit=lib -o model\n"
+     "hova compile model.json --march=x86-64-v3,x86-64-v4 -o model\n"
+     "hova compile model.json --emit=mlir --stop-after=fuse\n",
+     true, runCompile},
+    {"weights pack", PackVerb, "MODEL.json --weights FILE -o IMAGE [options]",
+     "Pack new weights for a program that is compiled already",
+     "hova weights pack model.json --weights new.safetensors -o new.weights\n",
+     true, runPackWeights},
+    {"check", CheckVerb, "MODEL.json [options]",
+     "Parse and verify a description", "hova check model.json\n", true,
+     runCheck},
+    {"summary", SummaryVerb, "MODEL.json [options]",
+     "Show layers, parameters and work",
+     "hova summary model.json --set depth=6\n"
+     "hova summary model.json --format=json\n",
+     true, runSummary},
+    {"explain", ExplainVerb, "MODEL.json [options]",
+     "Tell for every attention whether it is fused, and why",
+     "hova explain model.json\n", true, runExplain},
+    {"verify", VerifyVerb, "MODEL.json [options]",
+     "Compare the compiled program with the reference evaluator",
+     "hova verify model.json --cases 5\n", true, runVerify},
+    {"evaluate", EvaluateVerb,
+     "MODEL.json --input NAME=FILE.npy --output-dir DIR [options]",
+     "Run the reference evaluator, in float64",
+     "hova evaluate model.json --weights model.safetensors --input x=x.npy "
+     "--output-dir out\n",
+     true, runEvaluate},
+    {"schema", SchemaVerb, "", "Print the JSON Schema of descriptions",
+     "hova schema > hova.schema.json\n", false, runSchema},
+};
+
+int listPhases() {
+  for (const hova::Phase &phase : hova::getPhases()) {
+    outs() << left_justify(phase.name, 11) << phase.promise << "\n";
+  }
+  return Ok;
+}
+
+/// Options before any verb.
+int runGlobal(StringRef word) {
+  if (word == "--help" || word == "-h") {
+    printHelp(outs());
+    return Ok;
+  }
+  if (word == "--version") {
+    outs() << versionText() << "\ntargets: cpu\n";
+    return Ok;
+  }
+  if (word == "--list-phases") {
+    return listPhases();
+  }
+  std::vector<std::string> known = {"--help", "--version", "--list-phases"};
+  for (const VerbInfo &verb : verbs) {
+    known.push_back(verb.name.str());
+  }
+  printError((word.starts_with("-") ? "unknown option '" : "unknown verb '") +
+             word + "'" + suggestion(word, known));
+  errs() << "  'hova --help' lists the verbs\n";
+  return Usage;
+}
+
+int run(ArrayRef<const char *> words) {
+  if (words.empty()) {
+    printHelp(errs());
+    return Usage;
+  }
+  for (const VerbInfo &verb : verbs) {
+    SmallVector<StringRef> parts;
+    verb.name.split(parts, ' ');
+    if (words.size() < parts.size() ||
+        !equal(parts, words.take_front(parts.size()))) {
+      continue;
+    }
+    Arguments arguments(verb, words.drop_front(parts.size()));
+    if (arguments.failed()) {
+      return *arguments.failed();
+    }
+    if (arguments.has(OPT_help)) {
+      printHelp(verb, outs());
+      return Ok;
+    }
+    return verb.run(arguments);
+  }
+  return runGlobal(words.front());
+}
+
+} // namespace
+
+ArrayRef<VerbInfo> hova::tool::getVerbs() { return verbs; }
+
+int main(int argc, char **argv) {
+  installGuard(argc, argv);
+  int status = run(ArrayRef<const char *>(argv, argc).drop_front());
+  outs().flush();
+  if (outs().has_error()) {
+    printError("cannot write standard output: " + outs().error().message());
+    outs().clear_error();
+    return InputOutput;
+  }
+  return status;
+}

@@ -1,0 +1,30 @@
+//===- PackWeights.cpp - hova weights pack --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The image that `hova compile` would put into the program, from new weights
+// and without generating code.
+
+#include "tools/hova/CompileSettings.h"
+#include "tools/hova/Guard.h"
+#include "tools/hova/Verbs.h"
+
+int hova::tool::runPackWeights(const Arguments &arguments) {
+  frontend::ModelOptions modelOptions = readModelOptions(arguments);
+  CompileOptions options = readCompileOptions(arguments);
+  options.output = arguments.value(OPT_o).str();
+  if (options.output.empty() || options.output == "-") {
+    arguments.usageError("option '-o' expects the file to write");
+  }
+  applyMemoryLimit(arguments);
+  if (arguments.failed()) {
+    return *arguments.failed();
+  }
+  TimeTrace trace(arguments);
+  Session session(arguments);
+  if (int status = session.load(modelOptions, Session::Weights::Opened)) {
+    return status;
+  }
+  describeModel(arguments, session, options);
+  return trace.finish(compileStatus(
+      packWeights(session.module(), options, session.weights()), session));
+}

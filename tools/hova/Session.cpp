@@ -1,0 +1,156 @@
+//===- Session.cpp - A description on its way through hova ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/hova/Session.h"
+#include "codegen/Pipeline.h"
+#include "dialect/AttentionOps.h"
+#include "frontend/Import.h"
+#include "passes/fuse/Verdict.h"
+#include "tools/hova/Guard.h"
+#include "llvm/Support/Process.h"
+
+using namespace mlir;
+
+namespace hova::tool {
+
+static bool wantsColor(const Arguments &arguments) {
+  llvm::StringRef when = arguments.word(OPT_color, {"auto", "always", "never"});
+  bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
+  return when == "always" ||
+         (when == "auto" && terminal && !::getenv("NO_COLOR"));
+}
+
+frontend::ModelOptions readModelOptions(const Arguments &arguments) {
+  frontend::ModelOptions options;
+  options.path = arguments.model();
+  for (const std::string &text : arguments.values(OPT_set)) {
+    if (auto given = frontend::parseOverride(text)) {
+      options.overrides.push_back(*given);
+    } else {
+      arguments.usageError("option '--set' expects NAME=VALUE, got '" + text +
+                           "'");
+    }
+  }
+  options.color = wantsColor(arguments);
+  if (arguments.word(OPT_diagnostics, {"text", "json"}) == "json") {
+    options.format = reader::DiagnosticFormat::Json;
+  }
+  options.weights = arguments.value(OPT_weights).str();
+  options.checkpoint = arguments.value(OPT_checkpoint).str();
+  options.seed = arguments.number(OPT_init, 0, 0, UINT64_MAX);
+  if (options.weights.empty() && arguments.has(OPT_checkpoint)) {
+    arguments.usageError("option '--checkpoint' needs '--weights'");
+  }
+  if (!options.weights.empty() && arguments.has(OPT_init)) {
+    arguments.usageError("options '--weights' and '--init' exclude each other");
+  }
+  return options;
+}
+
+int reportError(llvm::Error error) {
+  int status = Ok;
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    std::error_code code = info.convertToErrorCode();
+    bool rejected = code == std::errc::invalid_argument ||
+                    code == llvm::inconvertibleErrorCode();
+    status = std::max<int>(status, rejected ? Rejected : InputOutput);
+    printError(info.message());
+  });
+  return status;
+}
+
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  return registry;
+}
+
+Session::Session(const Arguments &arguments)
+    : mlirContext(makeRegistry()), path(arguments.model()) {
+  mlirContext.loadDialect<HovaDialect, func::FuncDialect>();
+  mlirContext.getDiagEngine().registerHandler(
+      [this](Diagnostic &diagnostic) { return report(diagnostic); });
+}
+
+/// "model.json:14:5: error: ..." and the path of the layer.
+LogicalResult Session::report(Diagnostic &diagnostic) {
+  static constexpr llvm::StringLiteral severities[] = {"note", "warning",
+                                                       "error", "remark"};
+  auto print = [&](Diagnostic &message, llvm::StringRef indent) {
+    llvm::errs() << indent << path;
+    if (auto place = message.getLocation()->findInstanceOf<FileLineColLoc>()) {
+      llvm::errs() << ":" << place.getLine() << ":" << place.getColumn();
+    }
+    llvm::errs() << ": " << severities[static_cast<int>(message.getSeverity())]
+                 << ": " << message.str() << "\n";
+    llvm::StringRef layer = layerPath(message.getLocation());
+    if (!layer.empty()) {
+      llvm::errs() << indent << "  in layer " << layer << "\n";
+    }
+  };
+  print(diagnostic, "");
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    print(note, "  ");
+  }
+  return success();
+}
+
+int Session::load(const frontend::ModelOptions &options, Weights weights) {
+  frontend::ModelStatus status =
+      frontend::readModel(options, model, llvm::errs());
+  bool open = weights == Weights::Opened ||
+              (weights == Weights::IfGiven && !options.weights.empty());
+  if (status == frontend::ModelStatus::Ok && open) {
+    status = frontend::openWeights(options, model, llvm::errs());
+  }
+  if (status != frontend::ModelStatus::Ok) {
+    return static_cast<int>(status);
+  }
+  if (!model.note.empty()) {
+    printNote(model.note);
+  }
+  imported = frontend::importProgram(*model.program, mlirContext).module;
+  return Ok;
+}
+
+WeightLookup Session::weights() {
+  return [this](WeightOp op) -> FailureOr<HostTensor> {
+    llvm::Expected<HostTensor> value = model.weights->load(op.getName());
+    if (value) {
+      return std::move(*value);
+    }
+    weightsRejected = true;
+    return op.emitError(llvm::toString(value.takeError()));
+  };
+}
+
+/// Whether a site that the description wants fused was not.
+bool Session::missesRequirement() {
+  ScopedDiagnosticHandler silent(&mlirContext,
+                                 [](Diagnostic &) { return success(); });
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>((*imported)->clone());
+  PhaseRange range;
+  range.stopAfter = "fuse";
+  llvm::Expected<LogicalResult> done =
+      runPhases(*copy, PipelineOptions(), range);
+  if (!done) {
+    llvm::consumeError(done.takeError());
+    return false;
+  }
+  bool missed = false;
+  copy->walk([&](AttentionOp site) {
+    auto verdict = site->getAttrOfType<DictionaryAttr>(kVerdictAttr);
+    auto fused = verdict ? verdict.getAs<BoolAttr>("fused") : nullptr;
+    missed |= site->hasAttr(kRequireAttr) && fused && !fused.getValue();
+  });
+  return missed;
+}
+
+int Session::failureStatus() {
+  if (weightsRejected || missesRequirement()) {
+    return Rejected;
+  }
+  return internalError("the description was accepted, but not compiled");
+}
+
+} // namespace hova::tool

@@ -1,0 +1,15 @@
+//===- Summary.cpp - hova summary -----------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/inspect/Summary.h"
+#include "tools/hova/Session.h"
+#include "tools/hova/Verbs.h"
+
+int hova::tool::runSummary(const Arguments &arguments) {
+  frontend::ModelOptions options = readModelOptions(arguments);
+  bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
+  if (arguments.failed()) {
+    return *arguments.failed();
+  }
+  return inspect::runSummary(options, json, llvm::outs(), llvm::errs());
+}
