@@ -149,8 +149,11 @@ static hova_status allocate_arena(hova_context *context) {
   }
   if (memory == MAP_FAILED) {
     return hova_fail(&context->error, HOVA_OUT_OF_MEMORY,
-                     "out of memory: the arena takes %llu bytes",
-                     (unsigned long long)bytes);
+                     "out of memory: the arena takes %llu bytes, and each of "
+                     "%d threads %llu more",
+                     (unsigned long long)context->program->arena_bytes,
+                     context->threads,
+                     (unsigned long long)context->program->scratch_bytes);
   }
   context->arena_memory = memory;
   context->arena_memory_bytes = reserved;

@@ -82,6 +82,7 @@ static const hova_level future_levels[] = {{"future", NO_MACHINE, run}};
    inputs,                                                                     \
    outputs,                                                                    \
    FIXTURE_SIZE * 4,                                                           \
+   64,                                                                         \
    WEIGHT_BYTES,                                                               \
    "0123abcd",                                                                 \
    "fixture.json --march=x86-64",                                              \
