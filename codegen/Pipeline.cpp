@@ -21,6 +21,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/TimeProfiler.h"
 
 using namespace mlir;
 
@@ -132,6 +133,7 @@ private:
 LogicalResult runPhase(const Phase &phase, ModuleOp module,
                        const PipelineOptions &options,
                        const PhaseRange &range) {
+  llvm::TimeTraceScope scope("phase", phase.name);
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   if (range.configure) {
     range.configure(phase.name, manager);

@@ -98,7 +98,7 @@ void Arguments::checkUnknown() {
             0 ||
         optionTable().findNearest((name + "=").str(), nearest,
                                   opt::Visibility(~0U), 2, 0) == 0) {
-      usageError("option '" + name + "' is not one of this verb");
+      usageError("'hova " + info->name + "' takes no option '" + name + "'");
       continue;
     }
     unsigned limit = std::max<unsigned>(1, name.size() / 3);
@@ -153,7 +153,7 @@ int Arguments::usageError(const Twine &message) const {
 }
 
 void printHelp(const VerbInfo &verb, raw_ostream &os) {
-  os << verb.summary << "\n\n";
+  os << "EXAMPLES:\n";
   SmallVector<StringRef> lines;
   verb.examples.split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef line : lines) {
@@ -161,8 +161,7 @@ void printHelp(const VerbInfo &verb, raw_ostream &os) {
   }
   os << "\n";
   std::string usage = ("hova " + verb.name + " " + verb.usage).str();
-  std::string title = "hova " + verb.name.str();
-  optionTable().printHelp(os, usage.c_str(), title.c_str(),
+  optionTable().printHelp(os, usage.c_str(), verb.summary.data(),
                           /*ShowHidden=*/false, /*ShowAllAliases=*/false,
                           opt::Visibility(verb.visibility));
 }

@@ -142,9 +142,13 @@ static void checkAvailable(const Arguments &arguments, OptionID id,
       "; this version has '" + only + "'");
 }
 
+void checkTarget(const Arguments &arguments) {
+  checkAvailable(arguments, OPT_target, "cpu", {"cuda", "cuda-emulated"});
+}
+
 CompileOptions readCompileOptions(const Arguments &arguments) {
   CompileOptions options;
-  checkAvailable(arguments, OPT_target, "cpu", {"cuda", "cuda-emulated"});
+  checkTarget(arguments);
   checkAvailable(arguments, OPT_dtype, "f32", {"bf16", "f16"});
   auto pipeline = makePipelineOptions(arguments.value(OPT_march, "native"));
   if (pipeline) {

@@ -12,6 +12,9 @@ namespace hova::tool {
 /// What `--version` and programs say.
 std::string versionText();
 
+/// Accepts only targets that this version has.
+void checkTarget(const Arguments &arguments);
+
 /// Loads pass plugins and registers passes. Reports mistakes in `arguments`.
 void loadPlugins(const Arguments &arguments);
 

@@ -6,7 +6,7 @@
 #include "codegen/Pipeline.h"
 #include "dialect/AttentionOps.h"
 #include "passes/fuse/Verdict.h"
-#include "tools/hova/Session.h"
+#include "tools/hova/CompileSettings.h"
 #include "tools/hova/Verbs.h"
 #include "llvm/Support/JSON.h"
 
@@ -72,6 +72,7 @@ void explainText(ModuleOp module, llvm::raw_ostream &os) {
 int runExplain(const Arguments &arguments) {
   frontend::ModelOptions options = readModelOptions(arguments);
   bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
+  checkTarget(arguments);
   if (arguments.failed()) {
     return *arguments.failed();
   }

@@ -64,7 +64,7 @@ defm emit : Value<"emit", [CompileVerb], "KIND",
                   "exe, lib (FILE.so and FILE.h), obj, asm, llvm or mlir (default: exe)">;
 defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
                         "With --emit=mlir: the last phase to run (default: target)">;
-defm target : Value<"target", generators, "cpu", "The kind of machine (default: cpu)">;
+defm target : Value<"target", !listconcat(generators, [ExplainVerb]), "cpu", "The kind of machine (default: cpu)">;
 defm march : Value<"march", generators, "LEVEL,...",
                    "Processor levels: native (default), x86-64-v3, x86-64-v4, znver4, ...; the program picks one at start">;
 defm dtype : Value<"dtype", generators, "f32",

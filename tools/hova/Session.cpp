@@ -68,6 +68,12 @@ static DialectRegistry makeRegistry() {
 Session::Session(const Arguments &arguments)
     : mlirContext(makeRegistry()), path(arguments.model()) {
   mlirContext.loadDialect<HovaDialect, func::FuncDialect>();
+  if (arguments.has(OPT_max_memory)) {
+    // Threads take stacks, as many as the machine has processors.
+    mlirContext.disableMultithreading();
+  }
+  // The place in the description says more to its author than the IR.
+  mlirContext.printOpOnDiagnostic(false);
   mlirContext.getDiagEngine().registerHandler(
       [this](Diagnostic &diagnostic) { return report(diagnostic); });
 }

@@ -1,0 +1,37 @@
+// Phases and the check of meanings in hova-opt.
+
+// RUN: hova-opt %s --stop-after=fuse | FileCheck %s
+// RUN: hova-opt %s --stop-after=fuse --check-meaning | FileCheck %s
+// RUN: sh -c 'hova-opt %s --stop-after=fuze 2>&1; echo status $?' | FileCheck %s --check-prefix=UNKNOWN
+// RUN: sh -c 'hova-opt %s --stop-after=emit 2>&1; echo status $?' | FileCheck %s --check-prefix=EMIT
+// RUN: sh -c 'hova-opt %s --start-at=fuse --stop-after=normalize 2>&1; echo status $?' | FileCheck %s --check-prefix=ORDER
+// RUN: sh -c 'hova-opt %s --stop-after=fuse --cse 2>&1; echo status $?' | FileCheck %s --check-prefix=BOTH
+// RUN: sh -c 'hova-opt %s --start-at=tile --march=none 2>&1; echo status $?' | FileCheck %s --check-prefix=LEVEL
+// RUN: sh -c 'hova-opt %s --load-pass-plugin=%plugin --pass-pipeline="builtin.module(test-double-linears)" --check-meaning 2>&1; echo status $?' | FileCheck %s --check-prefix=MEANING
+// RUN: hova-opt --list-passes | FileCheck %s --check-prefix=PASSES
+// RUN: hova-opt --show-dialects | FileCheck %s --check-prefix=DIALECTS
+
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel
+// CHECK: hova.linear
+
+// UNKNOWN: error: no phase 'fuze' is made of passes
+// UNKNOWN: status 1
+// EMIT: error: no phase 'emit' is made of passes
+// EMIT: status 1
+// ORDER: error: phase 'fuse' comes after 'normalize'
+// ORDER: status 1
+// BOTH: error: phases and passes exclude each other
+// BOTH: status 1
+// LEVEL: error: unknown processor level 'none'
+// LEVEL: status 1
+// MEANING: error: {{.*}}DoubleLinearsPass
+// MEANING: status 3
+// PASSES: --hova-fuse-kernels
+// PASSES: --hova-verify-vectorized
+// DIALECTS: hova
+func.func @main(%x: tensor<1x4x8xf32> {hova.name = "x"}) -> (tensor<1x4x6xf32> {hova.name = "y"}) {
+  %w = hova.weight "w" {init = "glorot"} : tensor<8x6xf32>
+  %y = hova.linear %x, %w : tensor<1x4x8xf32>, tensor<8x6xf32> -> tensor<1x4x6xf32>
+  return %y : tensor<1x4x6xf32>
+}

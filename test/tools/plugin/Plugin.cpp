@@ -1,0 +1,64 @@
+//===- Plugin.cpp - Passes that fail on purpose ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the tests of plugins, of verification and of crashes load.
+
+#include "dialect/DenseOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Tools/Plugins/PassPlugin.h"
+
+using namespace mlir;
+
+namespace {
+
+/// y = linear x  ->  y = 2 * linear x
+struct DoubleLinearsPass
+    : PassWrapper<DoubleLinearsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DoubleLinearsPass)
+  StringRef getArgument() const final { return "test-double-linears"; }
+  StringRef getDescription() const final {
+    return "Double what linears compute, which is wrong";
+  }
+  void runOnOperation() final {
+    getOperation().walk([](hova::LinearOp op) {
+      OpBuilder builder(op->getContext());
+      builder.setInsertionPointAfter(op);
+      auto doubled =
+          hova::ScaleOp::create(builder, op.getLoc(), op.getType(),
+                                op.getResult(), builder.getF64FloatAttr(2));
+      op.getResult().replaceAllUsesExcept(doubled, doubled);
+    });
+  }
+};
+
+struct CrashPass : PassWrapper<CrashPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CrashPass)
+  StringRef getArgument() const final { return "test-crash"; }
+  StringRef getDescription() const final { return "Trap"; }
+  void runOnOperation() final { __builtin_trap(); }
+};
+
+struct FailPass : PassWrapper<FailPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FailPass)
+  StringRef getArgument() const final { return "test-fail"; }
+  StringRef getDescription() const final { return "Report an error"; }
+  void runOnOperation() final {
+    getOperation().walk([&](hova::LinearOp op) {
+      op.emitError("the test wants it so");
+      signalPassFailure();
+    });
+  }
+};
+
+void registerTestPasses() {
+  PassRegistration<DoubleLinearsPass>();
+  PassRegistration<CrashPass>();
+  PassRegistration<FailPass>();
+}
+
+} // namespace
+
+extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo mlirGetPassPluginInfo() {
+  return {MLIR_PLUGIN_API_VERSION, "hova-test-plugin", "1", registerTestPasses};
+}
