@@ -70,3 +70,14 @@ def test_links_and_quoted_paths_exist(path):
     if not path.as_posix().startswith(GENERATED):
         missing += [q for q in QUOTED.findall(content) if not (SOURCE / q).exists()]
     assert missing == []
+
+
+def test_generated_pages_are_current(tmp_path):
+    subprocess.run([SOURCE / "docs/generate", tmp_path], check=True)
+    fresh = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    kept = {
+        path.name: path.read_text()
+        for path in (SOURCE / GENERATED).glob("*")
+        if path.is_file()
+    }
+    assert fresh == kept, "run ./dev docs"
