@@ -40,6 +40,35 @@ def DecomposeCompoundPass : Pass<"hova-decompose-compound", "::mlir::func::FuncO
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
+def PropagateDemandedRowsPass : Pass<"hova-propagate-demanded-rows", "::mlir::func::FuncOp"> {
+  let summary = "Compute only the tokens that are read later";
+  let description = [{
+    Before: any operations. After: a slice of tokens, or a pool of the first
+    one, has moved before row-wise operations and into the queries of attention.
+    Declines where the value has other readers, where a table lines up with all
+    tokens, where scores have a bias or mask of their own for every query, and
+    for causal attention unless the last rows are demanded.
+
+    ```mlir
+    func.func @before(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {
+      %n = hova.layer_norm %x, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+      %p = hova.pool first %n : tensor<1x9x8xf32> -> tensor<1x8xf32>
+      return %p : tensor<1x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @after(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {
+      %s = hova.slice %x {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+      %n = hova.layer_norm %s, %g, %g {eps = 1.0e-6 : f64} : tensor<1x1x8xf32>, tensor<8xf32>
+      %p = hova.pool first %n : tensor<1x1x8xf32> -> tensor<1x8xf32>
+      return %p : tensor<1x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def NormalizeProjectionsPass : Pass<"hova-normalize-projections", "::mlir::func::FuncOp"> {
   let summary = "Merge linears of the same input into one";
   let description = [{

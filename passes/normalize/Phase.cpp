@@ -8,6 +8,9 @@ using namespace mlir;
 
 void hova::buildNormalizePhase(OpPassManager &manager) {
   manager.addNestedPass<func::FuncOp>(createDecomposeCompoundPass());
+  // Before projections merge: the query of one row and the keys of all rows
+  // read different inputs afterwards.
+  manager.addNestedPass<func::FuncOp>(createPropagateDemandedRowsPass());
   // References to one weight become one value, so that tied weights and the
   // projections of one input are recognised by identity.
   manager.addPass(createCSEPass());

@@ -1,0 +1,171 @@
+//===- PropagateDemandedRows.cpp - Compute only the rows that are read ----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A classifier reads one token of the last layer. Everything behind the last
+// keys and values then needs that token only: one query row and one feed-forward
+// row instead of 197 in ViT, 6 % of its work. The demand travels from the pool
+// towards the inputs as a slice of tokens, through operations whose rows depend
+// on the same rows, and through the queries of attention. It stops where a value
+// has another reader, who needs the other rows anyway. Exact: no row that
+// remains changes.
+
+#include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_PROPAGATEDEMANDEDROWSPASS
+#include "passes/Passes.h.inc"
+
+static constexpr int64_t kTokenAxis = 1;
+
+/// Whether `op` reads a range of the tokens of a [batch, tokens, width] value.
+static bool isTokenSlice(SliceOp op) {
+  return op.getAxis() == kTokenAxis && shapeOf(op.getX()).size() == 3;
+}
+
+static RankedTensorType withTokens(Type type, int64_t tokens) {
+  auto tensor = cast<RankedTensorType>(type);
+  SmallVector<int64_t> shape(tensor.getShape());
+  shape[kTokenAxis] = tokens;
+  return RankedTensorType::get(shape, tensor.getElementType());
+}
+
+static Value sliceTokens(RewriterBase &rewriter, SliceOp like, Value value) {
+  int64_t tokens = shapeOf(like.getResult())[kTokenAxis];
+  return SliceOp::create(rewriter, value.getLoc(),
+                         withTokens(value.getType(), tokens), value, kTokenAxis,
+                         like.getOffset());
+}
+
+/// slice (op %x, %w) -> op (slice %x), %w
+FailureOr<Operation *> demandRowsOfRowOp(RewriterBase &rewriter, SliceOp slice) {
+  Operation *op = slice.getX().getDefiningOp();
+  auto rowOp = dyn_cast_or_null<RowOpInterface>(op);
+  if (!isTokenSlice(slice) || !rowOp) {
+    return rewriter.notifyMatchFailure(slice, "operand has no rows to choose");
+  }
+  if (!op->hasOneUse()) {
+    return rewriter.notifyMatchFailure(slice, "operand has other readers");
+  }
+  ArrayRef<int64_t> shape = shapeOf(slice.getX());
+  SmallVector<unsigned> aligned;
+  for (OpOperand &operand : op->getOpOperands()) {
+    ArrayRef<int64_t> own = shapeOf(operand.get());
+    if (rowOp.isRowAligned(operand.getOperandNumber())) {
+      if (own.size() != 3 || own.drop_back() != shape.drop_back()) {
+        return rewriter.notifyMatchFailure(slice, "rows do not line up");
+      }
+      aligned.push_back(operand.getOperandNumber());
+    } else if (own.size() == 2 && isa<AddOp, MultiplyOp>(op)) {
+      return rewriter.notifyMatchFailure(slice, "a table lines up with tokens");
+    }
+  }
+  if (aligned.empty()) {
+    return rewriter.notifyMatchFailure(slice, "operand gathers its rows");
+  }
+  rewriter.setInsertionPoint(slice);
+  Operation *narrow = rewriter.clone(*op);
+  rewriter.setInsertionPoint(narrow);
+  for (unsigned index : aligned) {
+    narrow->setOperand(index, sliceTokens(rewriter, slice, op->getOperand(index)));
+  }
+  narrow->getResult(0).setType(cast<RankedTensorType>(slice.getType()));
+  rewriter.replaceOp(slice, narrow->getResults());
+  rewriter.eraseOp(op);
+  return narrow;
+}
+
+/// slice (attention %q, %k, %v) -> attention (slice %q), %k, %v
+FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
+                                             SliceOp slice) {
+  auto op = slice.getX().getDefiningOp<AttentionOp>();
+  if (!isTokenSlice(slice) || !op) {
+    return rewriter.notifyMatchFailure(slice, "operand is not attention");
+  }
+  if (!op->hasOneUse()) {
+    return rewriter.notifyMatchFailure(slice, "attention has other readers");
+  }
+  int64_t tokens = shapeOf(slice.getResult())[kTokenAxis];
+  int64_t queries = shapeOf(op.getQuery())[kTokenAxis];
+  // The causal mask is aligned with the last query and the last key.
+  if (op.getCausal() &&
+      static_cast<int64_t>(slice.getOffset()) + tokens != queries) {
+    return rewriter.notifyMatchFailure(
+        slice, "causal attention keeps its alignment for the last rows only");
+  }
+  for (Value scores : {Value(op.getScoreBias()), Value(op.getMask())}) {
+    if (scores && shapeOf(scores)[2] != 1) {
+      return rewriter.notifyMatchFailure(slice, "scores differ by query");
+    }
+  }
+  rewriter.setInsertionPoint(slice);
+  Value query = sliceTokens(rewriter, slice, op.getQuery());
+  auto narrow = cast<AttentionOp>(rewriter.clone(*op));
+  narrow.getQueryMutable().assign(query);
+  narrow.getResult().setType(cast<RankedTensorType>(slice.getType()));
+  rewriter.replaceOp(slice, narrow.getResult());
+  rewriter.eraseOp(op);
+  return narrow.getOperation();
+}
+
+/// pool first %x -> pool first (slice %x), so that one row is demanded.
+FailureOr<Operation *> demandFirstRow(RewriterBase &rewriter, PoolOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getX());
+  if (op.getKind() != PoolKind::first || shape[kTokenAxis] == 1) {
+    return rewriter.notifyMatchFailure(op, "pool reads more or has one row");
+  }
+  if (!op.getX().hasOneUse()) {
+    return rewriter.notifyMatchFailure(op, "pooled value has other readers");
+  }
+  rewriter.setInsertionPoint(op);
+  Value row = SliceOp::create(rewriter, op.getLoc(),
+                              withTokens(op.getX().getType(), 1), op.getX(),
+                              kTokenAxis, 0);
+  rewriter.modifyOpInPlace(op, [&] { op.getXMutable().assign(row); });
+  return op.getOperation();
+}
+
+namespace {
+struct RowsOfRowOp final : OpRewritePattern<SliceOp> {
+  using Base::Base;
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    return demandRowsOfRowOp(rewriter, op);
+  }
+};
+
+struct RowsOfAttention final : OpRewritePattern<SliceOp> {
+  using Base::Base;
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    return demandRowsOfAttention(rewriter, op);
+  }
+};
+
+struct FirstRowOfPool final : OpRewritePattern<PoolOp> {
+  using Base::Base;
+  LogicalResult matchAndRewrite(PoolOp op,
+                                PatternRewriter &rewriter) const override {
+    return demandFirstRow(rewriter, op);
+  }
+};
+
+struct PropagateDemandedRowsPass final
+    : impl::PropagateDemandedRowsPassBase<PropagateDemandedRowsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<RowsOfRowOp, RowsOfAttention, FirstRowOfPool>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
+      getOperation().emitError("the demand for rows did not settle");
+      signalPassFailure();
+    }
+  }
+};
+} // namespace
+} // namespace hova

@@ -1,0 +1,117 @@
+// RUN: hova-opt %s --split-input-file --hova-propagate-demanded-rows | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-propagate-demanded-rows --hova-propagate-demanded-rows | FileCheck %s
+
+// CHECK-LABEL: @demands_the_first_row_of_a_norm
+//       CHECK: %[[ROW:.*]] = hova.slice %arg0 {axis = 1 : i64, offset = 0 : i64} : tensor<2x9x8xf32> -> tensor<2x1x8xf32>
+//       CHECK: %[[NORM:.*]] = hova.layer_norm %[[ROW]]
+//       CHECK: hova.pool first %[[NORM]] : tensor<2x1x8xf32> -> tensor<2x8xf32>
+func.func @demands_the_first_row_of_a_norm(%x: tensor<2x9x8xf32>, %g: tensor<8xf32>) -> tensor<2x8xf32> {
+  %n = hova.layer_norm %x, %g, %g {eps = 1.0e-6 : f64} : tensor<2x9x8xf32>, tensor<8xf32>
+  %p = hova.pool first %n : tensor<2x9x8xf32> -> tensor<2x8xf32>
+  return %p : tensor<2x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @demands_both_sides_of_a_residual
+//       CHECK: %[[ROW:.*]] = hova.slice %arg0
+//       CHECK: %[[F:.*]] = hova.linear %[[ROW]], %arg1 : tensor<1x1x8xf32>
+//       CHECK: %[[X:.*]] = hova.slice %arg0
+//       CHECK: hova.add %[[F]], %[[X]] : tensor<1x1x8xf32>, tensor<1x1x8xf32>
+func.func @demands_both_sides_of_a_residual(%x: tensor<1x9x8xf32>, %w: tensor<8x8xf32>) -> tensor<1x8xf32> {
+  %f = hova.linear %x, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %s = hova.add %f, %x : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %p = hova.pool first %s : tensor<1x9x8xf32> -> tensor<1x8xf32>
+  return %p : tensor<1x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @demands_one_query_and_all_keys
+//       CHECK: %[[Q:.*]] = hova.slice %arg0
+//       CHECK: hova.attention softmax %[[Q]], %arg1, %arg1
+//  CHECK-SAME: (tensor<1x1x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x1x8xf32>
+func.func @demands_one_query_and_all_keys(%q: tensor<1x9x8xf32>, %k: tensor<1x9x8xf32>) -> tensor<1x8xf32> {
+  %o = hova.attention softmax %q, %k, %k {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %p = hova.pool first %o : tensor<1x9x8xf32> -> tensor<1x8xf32>
+  return %p : tensor<1x8xf32>
+}
+
+// -----
+
+// The last queries of causal attention keep their alignment.
+// CHECK-LABEL: @demands_the_last_row_of_causal_attention
+//       CHECK: hova.slice %arg0 {axis = 1 : i64, offset = 8 : i64}
+//       CHECK: hova.attention {{.*}}causal = 1{{.*}} -> tensor<1x1x8xf32>
+func.func @demands_the_last_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
+  %o = hova.attention softmax %q, %q, %q {causal = 1 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %s = hova.slice %o {axis = 1 : i64, offset = 8 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %s : tensor<1x1x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_the_first_row_of_causal_attention
+//       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
+//       CHECK: hova.slice
+func.func @keeps_the_first_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
+  %o = hova.attention softmax %q, %q, %q {causal = 1 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %s : tensor<1x1x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_attention_with_a_bias_for_every_query
+//       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
+//       CHECK: hova.slice
+func.func @keeps_attention_with_a_bias_for_every_query(%q: tensor<1x9x8xf32>, %b: tensor<1x1x9x9xf32>) -> tensor<1x1x8xf32> {
+  %o = hova.attention softmax %q, %q, %q score_bias(%b) {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x1x9x9xf32>) -> tensor<1x9x8xf32>
+  %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %s : tensor<1x1x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_rows_that_others_read
+//       CHECK: hova.layer_norm {{.*}} : tensor<1x9x8xf32>
+//   CHECK-NOT: hova.slice
+//       CHECK: return
+func.func @keeps_rows_that_others_read(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> (tensor<1x8xf32>, tensor<1x9x8xf32>) {
+  %n = hova.layer_norm %x, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %p = hova.pool first %n : tensor<1x9x8xf32> -> tensor<1x8xf32>
+  return %p, %n : tensor<1x8xf32>, tensor<1x9x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_rows_that_line_up_with_a_table
+//       CHECK: hova.add %arg0, %arg1 : tensor<1x9x8xf32>, tensor<9x8xf32>
+//       CHECK: hova.slice
+func.func @keeps_rows_that_line_up_with_a_table(%x: tensor<1x9x8xf32>, %t: tensor<9x8xf32>) -> tensor<1x1x8xf32> {
+  %s = hova.add %x, %t : tensor<1x9x8xf32>, tensor<9x8xf32>
+  %r = hova.slice %s {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %r : tensor<1x1x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_gathered_rows
+//       CHECK: hova.class_token {{.*}} -> tensor<1x9x8xf32>
+//       CHECK: hova.slice
+func.func @keeps_gathered_rows(%x: tensor<1x8x8xf32>, %t: tensor<8xf32>) -> tensor<1x8xf32> {
+  %c = hova.class_token %x, %t : tensor<1x8x8xf32>, tensor<8xf32> -> tensor<1x9x8xf32>
+  %p = hova.pool first %c : tensor<1x9x8xf32> -> tensor<1x8xf32>
+  return %p : tensor<1x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_the_mean_of_all_rows
+//   CHECK-NOT: hova.slice
+//       CHECK: hova.pool mean
+func.func @keeps_the_mean_of_all_rows(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {
+  %n = hova.layer_norm %x, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %p = hova.pool mean %n : tensor<1x9x8xf32> -> tensor<1x8xf32>
+  return %p : tensor<1x8xf32>
+}
