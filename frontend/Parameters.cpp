@@ -128,8 +128,7 @@ void Elaborator::fillParameters(
       Diagnostic &unknown = diagnostics.errorElsewhere(
           value.origin + ": unknown parameter " + inQuotes(value.name));
       if (auto best = reader::suggest(value.name, names)) {
-        unknown.notes.push_back(
-            {"did you mean " + inQuotes(*best) + "?", std::nullopt});
+        diagnostics.suggest(unknown, *best);
       }
       continue;
     }

@@ -199,8 +199,7 @@ bool Elaborator::selectMember(const ValueUse &use,
       }
     }
     if (auto best = reader::suggest(accessor.member, candidates)) {
-      unknown.notes.push_back(
-          {"did you mean " + inQuotes(*best) + "?", std::nullopt});
+      diagnostics.suggest(unknown, *best);
     }
     return false;
   }

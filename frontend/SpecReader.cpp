@@ -46,8 +46,7 @@ void SpecReader::suggestFor(Diagnostic &diagnostic, std::string_view word,
                                         ? std::optional<std::string>(canonical)
                                         : reader::suggest(word, candidates);
   if (best) {
-    diagnostic.notes.push_back(
-        {"did you mean " + inQuotes(*best) + "?", std::nullopt});
+    diagnostics.suggest(diagnostic, *best);
   }
 }
 

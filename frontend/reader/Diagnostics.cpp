@@ -141,7 +141,8 @@ Diagnostic &Diagnostics::error(Range range, std::string message,
       return repeated;
     }
   }
-  errors.push_back({std::move(message), range, std::move(pointer), {}, true});
+  errors.push_back(
+      {std::move(message), range, std::move(pointer), {}, {}, true});
   return errors.back();
 }
 
@@ -149,6 +150,18 @@ Diagnostic &Diagnostics::errorElsewhere(std::string message) {
   Diagnostic &added = error({0, 0}, std::move(message));
   added.placed = false;
   return added;
+}
+
+void Diagnostics::suggest(Diagnostic &diagnostic,
+                          const std::string &word) const {
+  diagnostic.notes.push_back(
+      {"did you mean " + inQuotes(word) + "?", std::nullopt});
+  if (diagnostic.placed && diagnostic.range.begin < file->text().size()) {
+    // A whole string keeps its quotes; a part of one has none.
+    bool isString = file->text()[diagnostic.range.begin] == '"';
+    diagnostic.fixIts.push_back(
+        {diagnostic.range, isString ? '"' + word + '"' : word});
+  }
 }
 
 void Diagnostics::print(std::ostream &out, DiagnosticFormat format,
@@ -257,6 +270,13 @@ void Diagnostics::printJson(std::ostream &out,
       out << ",\"line\":" << place.line << ",\"column\":" << place.column;
     }
     out << '}';
+  }
+  out << "],\"fixits\":[";
+  for (size_t i = 0; i < diagnostic.fixIts.size(); ++i) {
+    const FixIt &fix = diagnostic.fixIts[i];
+    out << (i > 0 ? "," : "") << "{\"begin\":" << fix.range.begin
+        << ",\"end\":" << fix.range.end << ",\"replacement\":\""
+        << jsonEscaped(fix.replacement) << "\"}";
   }
   out << "]}\n";
 }

@@ -32,12 +32,19 @@ struct Note {
   std::optional<Range> range;
 };
 
+/// A replacement of bytes that would mend the file.
+struct FixIt {
+  Range range;
+  std::string replacement;
+};
+
 struct Diagnostic {
   std::string message;
   Range range;
   /// JSON pointer of the offending value; empty outside of the tree.
   std::string pointer;
   std::vector<Note> notes;
+  std::vector<FixIt> fixIts;
   /// False for what a command line or another file is to blame for.
   bool placed = true;
 };
@@ -66,6 +73,10 @@ public:
 
   /// Adds an error that has no place in the source.
   Diagnostic &errorElsewhere(std::string message);
+
+  /// Adds the note "did you mean ...?" and, for a diagnostic with a place, the
+  /// replacement of that place.
+  void suggest(Diagnostic &diagnostic, const std::string &word) const;
 
   /// Whether further errors are dropped.
   bool isFull() const { return errors.size() >= maxKept; }

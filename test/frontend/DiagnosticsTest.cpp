@@ -117,14 +117,37 @@ TEST(Diagnostics, stay_quiet_about_what_follows_from_a_mistake) {
 }
 
 TEST(Diagnostics, are_one_json_object_per_line) {
-  Read read(around(R"({"name": "y", "op": "sclae", "input": "x", "by": 1})"));
+  std::string text =
+      around(R"({"name": "y", "op": "sclae", "input": "x", "by": 1})");
+  Read read(text);
   std::ostringstream out;
   read.diagnostics.print(out, reader::DiagnosticFormat::Json);
+  size_t begin = text.find("\"sclae\"");
   EXPECT_EQ(out.str(),
             "{\"severity\":\"error\",\"message\":\"unknown operator "
             "\\\"sclae\\\"\",\"file\":\"model.json\",\"line\":7,\"column\":21,"
             "\"end_line\":7,\"end_column\":28,\"pointer\":\"/layers/0/op\","
-            "\"notes\":[{\"message\":\"did you mean \\\"scale\\\"?\"}]}\n");
+            "\"notes\":[{\"message\":\"did you mean \\\"scale\\\"?\"}],"
+            "\"fixits\":[{\"begin\":" +
+                std::to_string(begin) +
+                ",\"end\":" + std::to_string(begin + 7) +
+                ",\"replacement\":\"\\\"scale\\\"\"}]}\n");
+}
+
+TEST(Diagnostics, mend_the_file_with_their_fix_its) {
+  std::string text =
+      around(R"({"name": "y", "op": "sclae", "input": "imgae", "by": "hafl"})");
+  for (int round = 0; round < 4; ++round) {
+    Read read(text);
+    if (read.program) {
+      return;
+    }
+    ASSERT_EQ(read.diagnostics.all()[0].fixIts.size(), 1u) << read.printed();
+    const reader::FixIt &fix = read.diagnostics.all()[0].fixIts[0];
+    text.replace(fix.range.begin, fix.range.end - fix.range.begin,
+                 fix.replacement);
+  }
+  FAIL() << text;
 }
 
 TEST(Diagnostics, have_no_place_for_the_command_line) {
