@@ -1,53 +1,251 @@
+//===- LowerActivations.cpp - Activations as polynomials ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything rests on 2^y = 2^n 2^r with n the nearest integer: adding
+// 1.5 * 2^23 rounds y to an integer that then stands in the low bits, a
+// polynomial gives 2^r, and 2^n is those bits shifted into the exponent. The
+// number added also holds the exponent's bias, 127, so the shift yields 2^n
+// itself, and exactly 0 for n = -127: arguments are clamped there, which makes
+// the power of minus infinity 0.
+//
+// No function divides by or subtracts nearly equal numbers, so there is no
+// tail where digits cancel. Coefficients are least-maximum fits against
+// float64 (linear programming on Chebyshev nodes), rounded to f32; intervals
+// and errors stand beside them. Other types than f32 have no such form and
+// stay.
+
 #include "dialect/DenseOps.h"
 #include "dialect/TileOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "passes/Passes.h"
+#include "llvm/ADT/ArrayRef.h"
 #include <cmath>
+
 using namespace mlir;
+
 namespace hova {
 #define GEN_PASS_DEF_LOWERACTIVATIONSPASS
 #include "passes/Passes.h.inc"
+
+/// (2^r - 1) / r by falling powers of r on [-0.5, 0.5]; relative error of
+/// 1 + r p(r): 9.1e-8.
+static constexpr double kPower[] = {0.0013264726460060971, 0.00967151247855429,
+                                    0.05550733748495395, 0.24022242088324064,
+                                    0.6931469775899746};
+
+/// The same with a relative error of 1.1e-8 of r p(r) itself.
+static constexpr double kPowerMinusOne[] = {
+    0.00015403514578808623, 0.0013390734893505611, 0.009618237490995715,
+    0.05550357433425767,    0.24022649794917658,   0.6931471879268851};
+
+/// -log2(erfc(u / sqrt 2) / 2) by falling powers of u on [0, 13.3]; the error
+/// times max(erfc(u / sqrt 2) / 2, 1e-5) is at most 8e-8.
+static constexpr double kErrorFunctionTail[] = {2.117803033936397e-09,
+                                                -1.1116729542578598e-07,
+                                                2.3172703243399738e-06,
+                                                -2.3476322056926365e-05,
+                                                9.546339845342323e-05,
+                                                0.00036862663568233456,
+                                                -0.007362627977517257,
+                                                0.05268931836396826,
+                                                0.4591527062717888,
+                                                1.151110269394713,
+                                                1.0};
+
+/// The power of two of this argument and of all below is 0.
+static constexpr double kLowestExponent = -127;
+/// Rounds to an integer n and leaves n + 127 in the low bits.
+static constexpr double kRound = 0x1.8p23 + 127;
+
 namespace {
-struct M {
-  OpBuilder &b; Location l; VectorType t;
-  Value c(double v){ return arith::ConstantOp::create(b,l,DenseElementsAttr::get(t,b.getF32FloatAttr(v))); }
-  Value ci(int32_t v){ auto it=VectorType::get(t.getShape(),b.getI32Type()); return arith::ConstantOp::create(b,l,DenseElementsAttr::get(it,b.getI32IntegerAttr(v))); }
-  Value fma(Value a,Value x,Value y){ return math::FmaOp::create(b,l,a,x,y);}
-  Value add(Value a,Value x){ return arith::AddFOp::create(b,l,a,x);}
-  Value sub(Value a,Value x){ return arith::SubFOp::create(b,l,a,x);}
-  Value mul(Value a,Value x){ return arith::MulFOp::create(b,l,a,x);}
-  Value div(Value a,Value x){ return arith::DivFOp::create(b,l,a,x);}
-  Value maxp(Value a,Value x){ Value p=arith::CmpFOp::create(b,l,arith::CmpFPredicate::OGT,a,x); return arith::SelectOp::create(b,l,p,a,x);}
-  Value minp(Value a,Value x){ Value p=arith::CmpFOp::create(b,l,arith::CmpFPredicate::OLT,a,x); return arith::SelectOp::create(b,l,p,a,x);}
-  Value exp2(Value x){
-    Value y=maxp(c(-126),x); Value z=add(y,c(12582912.0)); Value n=sub(z,c(12582912.0)); Value r=sub(y,n);
-    double k[]={1.3333558e-3,9.6181291e-3,5.5504109e-2,2.4022651e-1,6.9314718e-1,1.0};
-    Value p=c(k[0]); for(int i=1;i<6;i++) p=fma(p,r,c(k[i]));
-    auto it=VectorType::get(t.getShape(),b.getI32Type());
-    Value zi=arith::BitcastOp::create(b,l,it,z); Value pi=arith::BitcastOp::create(b,l,it,p);
-    Value s=arith::ShLIOp::create(b,l,zi,ci(23)); Value e=arith::AddIOp::create(b,l,pi,s);
-    return arith::BitcastOp::create(b,l,t,e);
+/// Builds f32 arithmetic on values of one vector type.
+class Expression {
+public:
+  Expression(OpBuilder &builder, Location loc, Type type)
+      : b(loc, builder), type(cast<VectorType>(type)) {}
+
+  Value activation(ActivationKind kind, Value x);
+  /// 2^x; see `hova.exp2`.
+  Value exp2(Value x);
+
+private:
+  /// `y = n + r`; `rounded` holds n + 127 in its low bits.
+  struct Split {
+    Value rounded, rest;
+  };
+  /// Splits `x * factor`, whose low digits a product in f32 would lose: where
+  /// it is 100, half a unit in the last place is 4e-6, also of 2^y.
+  Split splitProduct(Value x, double factor);
+  /// 2^n of a split.
+  Value scaleOf(const Split &split);
+  /// 2^(n + r) of a split.
+  Value powerOf(const Split &split);
+
+  Value relu(Value x);
+  Value geluErf(Value x);
+  Value geluTanh(Value x);
+  Value tanh(Value x);
+  Value sigmoid(Value x);
+
+  Value constant(double value) {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
   }
-  Value sigmoid(Value x){ Value y=maxp(c(-87),minp(c(87),x)); return div(c(1),add(c(1),exp2(mul(y,c(-1.4426950408889634)))));}
-  Value tanh(Value x){ return sub(mul(c(2),sigmoid(mul(c(2),x))),c(1)); }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
+  Value abs(Value x) { return math::AbsFOp::create(b, x); }
+  Value fma(Value x, Value y, Value z) {
+    return math::FmaOp::create(b, x, y, z);
+  }
+  Value polynomial(Value x, ArrayRef<double> fallingPowers);
+  /// One instruction on x86, and NaN stays: comparisons with it are false.
+  Value clamp(arith::CmpFPredicate keepsBound, double bound, Value x) {
+    Value limit = constant(bound);
+    return arith::SelectOp::create(
+        b, arith::CmpFOp::create(b, keepsBound, limit, x), limit, x);
+  }
+  Value atLeast(double bound, Value x) {
+    return clamp(arith::CmpFPredicate::OGT, bound, x);
+  }
+  Value atMost(double bound, Value x) {
+    return clamp(arith::CmpFPredicate::OLT, bound, x);
+  }
+
+  ImplicitLocOpBuilder b;
+  VectorType type;
 };
-struct LowerActivationsPass final : impl::LowerActivationsPassBase<LowerActivationsPass> {
+} // namespace
+
+Value Expression::polynomial(Value x, ArrayRef<double> fallingPowers) {
+  Value sum = constant(fallingPowers.front());
+  for (double coefficient : fallingPowers.drop_front()) {
+    sum = fma(sum, x, constant(coefficient));
+  }
+  return sum;
+}
+
+Expression::Split Expression::splitProduct(Value x, double factor) {
+  double high = static_cast<float>(factor);
+  Value rounded = fma(x, constant(high), constant(kRound));
+  Value n = sub(rounded, constant(kRound));
+  Value rest = sub(constant(0), n);
+  rest = fma(x, constant(high), rest);
+  return {rounded, fma(x, constant(factor - high), rest)};
+}
+
+Value Expression::scaleOf(const Split &split) {
+  auto bitsType = VectorType::get(type.getShape(), b.getI32Type());
+  Value bits = arith::BitcastOp::create(b, bitsType, split.rounded);
+  Value places = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(bitsType, b.getI32IntegerAttr(23)));
+  return arith::BitcastOp::create(b, type,
+                                  arith::ShLIOp::create(b, bits, places));
+}
+
+Value Expression::powerOf(const Split &split) {
+  Value power = fma(polynomial(split.rest, kPower), split.rest, constant(1));
+  // A product, not an addition to the exponent: NaN must stay NaN.
+  return mul(power, scaleOf(split));
+}
+
+Value Expression::exp2(Value x) {
+  Value y = atLeast(kLowestExponent, x);
+  Value rounded = add(y, constant(kRound));
+  return powerOf({rounded, sub(y, sub(rounded, constant(kRound)))});
+}
+
+Value Expression::activation(ActivationKind kind, Value x) {
+  switch (kind) {
+  case ActivationKind::relu:
+    return relu(x);
+  case ActivationKind::gelu_erf:
+    return geluErf(x);
+  case ActivationKind::gelu_tanh:
+    return geluTanh(x);
+  case ActivationKind::tanh:
+    return tanh(x);
+  case ActivationKind::sigmoid:
+    return sigmoid(x);
+  }
+  llvm_unreachable("unknown activation");
+}
+
+Value Expression::relu(Value x) { return atLeast(0, x); }
+
+/// max(x, 0) - u q(u), u = |x|, q(u) = erfc(u / sqrt 2) / 2 = 2^-p(u).
+Value Expression::geluErf(Value x) {
+  // From 13.1 on q is 0 in f32.
+  Value u = atMost(13.25, abs(x));
+  Value exponent = polynomial(u, kErrorFunctionTail);
+  Value tail = exp2(sub(constant(0), exponent));
+  return sub(relu(x), mul(u, tail));
+}
+
+/// max(x, 0) - u q(u), u = |x|, q(u) = e / (1 + e),
+/// e = exp(-2 sqrt(2/pi) (u + 0.044715 u^3)).
+Value Expression::geluTanh(Value x) {
+  // From 10.1 on e is 0 in f32.
+  Value u = atMost(10.5, abs(x));
+  double slope = -2 * std::sqrt(2 / M_PI) / std::log(2.0);
+  Value square = mul(u, u);
+  Value factor = fma(square, constant(0.044715 * slope), constant(slope));
+  Value power = exp2(mul(u, factor));
+  Value tail = div(power, add(constant(1), power));
+  return sub(relu(x), mul(u, tail));
+}
+
+/// sign(x) (1 - e) / (1 + e), e = exp(-2 |x|), by way of e - 1, which keeps
+/// its digits where e is nearly 1.
+Value Expression::tanh(Value x) {
+  // From 9.02 on the result is 1 in f32.
+  Value u = atMost(10, abs(x));
+  Split split = splitProduct(u, -2 / std::log(2.0));
+  Value scale = scaleOf(split);
+  Value restMinusOne = mul(polynomial(split.rest, kPowerMinusOne), split.rest);
+  Value minusOne = fma(scale, restMinusOne, sub(scale, constant(1)));
+  Value one = div(sub(constant(0), minusOne), add(constant(2), minusOne));
+  return math::CopySignOp::create(b, one, x);
+}
+
+/// 1 / (1 + e) where x >= 0 and e / (1 + e) elsewhere, e = exp(-|x|): nothing
+/// overflows.
+Value Expression::sigmoid(Value x) {
+  // exp(-88) is below the smallest normal number, and so 0.
+  Split split = splitProduct(atMost(88, abs(x)), -1 / std::log(2.0));
+  Value power = powerOf(split);
+  Value isNegative =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(0));
+  Value numerator = arith::SelectOp::create(b, isNegative, power, constant(1));
+  return div(numerator, add(constant(1), power));
+}
+
+static bool isFloatVector(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector && vector.getElementType().isF32();
+}
+
+namespace {
+struct LowerActivationsPass final
+    : impl::LowerActivationsPassBase<LowerActivationsPass> {
   using Base::Base;
   void runOnOperation() override {
-    SmallVector<Operation*> ops;
-    getOperation().walk([&](Operation*op){ if(isa<ActivationOp,Exp2Op>(op)&&isa<VectorType>(op->getResult(0).getType())) ops.push_back(op);});
-    for(Operation*op:ops){ OpBuilder b(op); M m{b,op->getLoc(),cast<VectorType>(op->getResult(0).getType())}; Value x=op->getOperand(0),r;
-      if(auto a=dyn_cast<ActivationOp>(op)) switch(a.getKind()){
-        case ActivationKind::relu: r=m.maxp(m.c(0),x); break;
-        case ActivationKind::tanh: r=m.tanh(x); break;
-        case ActivationKind::sigmoid: r=m.sigmoid(x); break;
-        case ActivationKind::gelu_tanh: { Value u=m.mul(m.mul(x,x),x); r=m.mul(x,m.sigmoid(m.mul(m.c(2*std::sqrt(2/M_PI)),m.fma(m.c(0.044715),u,x)))); break; }
-        case ActivationKind::gelu_erf: { // A&S 7.1.26-like via erf polynomial
-          Value a1=math::AbsFOp::create(b,op->getLoc(),x); Value z=m.mul(a1,m.c(M_SQRT1_2)); Value tt=m.div(m.c(1),m.fma(m.c(0.3275911),z,m.c(1)));
-          double k[]={1.061405429,-1.453152027,1.421413741,-0.284496736,0.254829592}; Value p=m.c(k[0]); for(int i=1;i<5;i++) p=m.fma(p,tt,m.c(k[i]));
-          Value e=m.exp2(m.mul(m.mul(z,z),m.c(-1.4426950408889634))); Value q=m.mul(m.mul(m.mul(p,tt),e),m.c(0.5)); // 0.5*erfc
-          r=m.sub(m.maxp(m.c(0),x),m.mul(a1,q)); break; }
-      } else r=m.exp2(x);
-      op->getResult(0).replaceAllUsesWith(r); op->erase(); }
+    getOperation().walk([](Operation *op) {
+      if (!isa<ActivationOp, Exp2Op>(op) ||
+          !isFloatVector(op->getResult(0).getType())) {
+        return;
+      }
+      OpBuilder builder(op);
+      Value x = op->getOperand(0);
+      Expression expression(builder, op->getLoc(), x.getType());
+      auto activation = dyn_cast<ActivationOp>(op);
+      Value result = activation ? expression.activation(activation.getKind(), x)
+                                : expression.exp2(x);
+      op->getResult(0).replaceAllUsesWith(result);
+      op->erase();
+    });
   }
 };
-}}
+} // namespace
+} // namespace hova

@@ -1,16 +1,18 @@
-//===- Phase.cpp - vectorize: vectors of one dimension --------------------===//
+//===- Phase.cpp - vectorize: tiles as vectors, functions as arithmetic ---===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/Passes.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
 
-using namespace mlir;
-
-void hova::buildVectorizePhase(OpPassManager &manager) {
-  manager.addNestedPass<func::FuncOp>(createVectorizeTilesPass());
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
-  manager.addNestedPass<func::FuncOp>(createLowerActivationsPass());
-  manager.addPass(createCSEPass());
+void hova::buildVectorizePhase(mlir::OpPassManager &manager) {
+  mlir::OpPassManager &functions = manager.nest<mlir::func::FuncOp>();
+  functions.addPass(createVectorizeTilesPass());
+  // Index arithmetic and constants of the rows of a tile are mostly the same.
+  functions.addPass(mlir::createCanonicalizerPass());
+  functions.addPass(mlir::createCSEPass());
+  // One expression per vector: before the rows exist it would be one per tile.
+  functions.addPass(createLowerActivationsPass());
+  // Every expression brought its coefficients.
+  functions.addPass(mlir::createCSEPass());
   manager.addPass(createVerifyVectorizedPass());
 }

@@ -1,16 +1,20 @@
-//===- VectorizeTiles.cpp - One vector per row of a tile ------------------===//
+//===- VectorizeTiles.cpp - Give every row of a tile its own vector -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tile of two dimensions becomes one vector per row. Left as it is, a loop
-// that carries `vector<14x32xf32>` becomes a phi of an array, which LLVM keeps
-// in memory. Addresses are written so that they fold into instructions: one
-// flat base per access, computed outside the loop over k, plus constants.
-// Functions without tiles are left alone.
+// A tile of r x c elements becomes r vectors of c. Loops then carry registers:
+// LLVM keeps a two-dimensional vector that a loop carries as an array in
+// memory. Tiles live inside one block, so a walk with a map from tile to rows
+// suffices; a tile that enters or leaves a region is an error. Functions
+// without tiles stay as they are.
+//
+// Every access to a tile's buffer has one index into a flat view of the whole
+// buffer: a base outside the loop over k, plus k, plus a constant for the row.
+// The constant becomes the displacement of the machine instruction.
 
 #include "dialect/DenseOps.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/TileOps.h"
 #include "passes/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -18,275 +22,369 @@ namespace hova {
 #define GEN_PASS_DEF_VECTORIZETILESPASS
 #include "passes/Passes.h.inc"
 
-static VectorType rowType(Type tile) {
-  auto type = cast<VectorType>(tile);
-  return VectorType::get({type.getShape()[1]}, type.getElementType());
-}
+namespace {
+/// A buffer as one dimension: element (i, j, ..) is at
+/// `offset + i * strides[0] + j * strides[1] + ..` of `memory`.
+struct FlatBuffer {
+  Value memory;
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+
+  /// Distance of two rows of a matrix.
+  int64_t rowStride() const { return strides[strides.size() - 2]; }
+};
+
+/// A vector type and which of its lanes are in memory.
+struct Lanes {
+  VectorType type;
+  Value mask; ///< null where all are
+};
+
+class TileVectorizer {
+public:
+  explicit TileVectorizer(func::FuncOp function)
+      : function(function), builder(function.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult visit(Block &block);
+  LogicalResult visitRegions(Operation *op);
+  LogicalResult rewrite(Operation *op);
+  LogicalResult rewriteProduct(TileProductOp op);
+  void rewriteLoad(TileLoadOp op, const FlatBuffer &source);
+  void rewriteStore(TileStoreOp op, const FlatBuffer &target);
+  void rewriteRowSum(TileRowSumOp op);
+  LogicalResult rewriteBroadcast(vector::BroadcastOp op);
+  LogicalResult rewriteConstant(arith::ConstantOp op);
+  void rewriteElementwise(Operation *op);
+
+  /// The flat view of a buffer, made once, behind the buffer's definition.
+  FailureOr<FlatBuffer> flatten(Operation *user, Value memref);
+  /// Index of an element whose position is known at run time.
+  Value flatIndex(const FlatBuffer &buffer, ValueRange position);
+  Value plus(Value index, int64_t constant);
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Lanes lanesOf(VectorType type, std::optional<uint64_t> valid);
+  Value load(const FlatBuffer &buffer, Value at, const Lanes &lanes);
+  void store(Value vector, const FlatBuffer &buffer, Value at,
+             const Lanes &lanes);
+
+  func::FuncOp function;
+  OpBuilder builder;
+  /// Of the operation that is rewritten.
+  Location loc = builder.getUnknownLoc();
+  DenseMap<Value, SmallVector<Value>> rows;
+  DenseMap<Value, FlatBuffer> buffers;
+  SmallVector<Operation *> done;
+};
+} // namespace
 
 static bool isTile(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector && vector.getRank() == 2;
 }
 
-namespace {
-/// Rewrites the tiles of one function.
-class TileVectorizer {
-public:
-  explicit TileVectorizer(func::FuncOp function)
-      : function(function), builder(function.getContext()) {}
+static int64_t rowCount(Value tile) {
+  return cast<VectorType>(tile.getType()).getShape()[0];
+}
 
-  LogicalResult run() {
-    SmallVector<Operation *> ops;
-    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (llvm::any_of(op->getOperandTypes(), isTile) ||
-          llvm::any_of(op->getResultTypes(), isTile)) {
-        ops.push_back(op);
+/// The vector of one row of a tile.
+static VectorType rowType(Type tile) {
+  auto type = cast<VectorType>(tile);
+  return VectorType::get(type.getShape().drop_front(), type.getElementType());
+}
+
+LogicalResult TileVectorizer::run() {
+  if (visitRegions(function).failed()) {
+    return failure();
+  }
+  // Users stand behind what they use.
+  for (Operation *op : llvm::reverse(done)) {
+    op->erase();
+  }
+  return success();
+}
+
+LogicalResult TileVectorizer::visitRegions(Operation *op) {
+  for (Region &region : op->getRegions()) {
+    for (Block &block : region) {
+      if (llvm::any_of(block.getArgumentTypes(), isTile)) {
+        return op->emitOpError("expects tiles to stay inside one block, got "
+                               "one as a block argument");
       }
-    });
-    for (Operation *op : ops) {
-      builder.setInsertionPoint(op);
-      if (failed(rewrite(op))) {
+      if (visit(block).failed()) {
         return failure();
       }
     }
-    for (Operation *op : llvm::reverse(ops)) {
-      op->erase();
-    }
-    return success();
   }
+  return success();
+}
 
-private:
-  using Rows = SmallVector<Value>;
-
-  /// A one-dimensional view of a whole buffer, and its static strides.
-  struct Flat {
-    Value memref;
-    SmallVector<int64_t> strides;
-    int64_t offset = 0;
-  };
-
-  LogicalResult rewrite(Operation *op) {
-    if (auto load = dyn_cast<TileLoadOp>(op)) {
-      return rewriteLoad(load);
+LogicalResult TileVectorizer::visit(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    bool hasTile = llvm::any_of(op.getOperandTypes(), isTile) ||
+                   llvm::any_of(op.getResultTypes(), isTile);
+    LogicalResult result = hasTile ? rewrite(&op) : visitRegions(&op);
+    if (result.failed()) {
+      return failure();
     }
-    if (auto store = dyn_cast<TileStoreOp>(op)) {
-      return rewriteStore(store);
-    }
-    if (auto product = dyn_cast<TileProductOp>(op)) {
-      return rewriteProduct(product);
-    }
-    if (auto sum = dyn_cast<TileRowSumOp>(op)) {
-      return rewriteRowSum(sum);
-    }
-    if (auto broadcast = dyn_cast<vector::BroadcastOp>(op)) {
-      return rewriteBroadcast(broadcast);
-    }
-    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      auto splat = dyn_cast<SplatElementsAttr>(constant.getValue());
-      if (splat) {
-        Value row = arith::ConstantOp::create(
-            builder, op->getLoc(), splat.resizeSplat(rowType(constant.getType())));
-        rows[constant] =
-            Rows(cast<VectorType>(constant.getType()).getShape()[0], row);
-        return success();
-      }
-    }
-    if (op->hasTrait<OpTrait::Elementwise>() ||
-        isa<ActivationOp, Exp2Op>(op)) {
-      return rewriteElementwise(op);
-    }
-    return op->emitOpError("on tiles cannot be written row by row");
   }
+  return success();
+}
 
-  /// One clone per row.
-  LogicalResult rewriteElementwise(Operation *op) {
-    auto type = cast<VectorType>(op->getResult(0).getType());
-    Rows result;
-    for (int64_t i = 0; i < type.getShape()[0]; ++i) {
-      IRMapping mapping;
-      for (Value operand : op->getOperands()) {
-        if (isTile(operand.getType())) {
-          mapping.map(operand, rows[operand][i]);
+LogicalResult TileVectorizer::rewrite(Operation *op) {
+  builder.setInsertionPoint(op);
+  loc = op->getLoc();
+  done.push_back(op);
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](TileProductOp product) { return rewriteProduct(product); })
+      .Case([&](TileLoadOp load) -> LogicalResult {
+        FailureOr<FlatBuffer> source = flatten(load, load.getSource());
+        if (succeeded(source)) {
+          rewriteLoad(load, *source);
         }
+        return source;
+      })
+      .Case([&](TileStoreOp store) -> LogicalResult {
+        FailureOr<FlatBuffer> target = flatten(store, store.getTarget());
+        if (succeeded(target)) {
+          rewriteStore(store, *target);
+        }
+        return target;
+      })
+      .Case([&](TileRowSumOp sum) {
+        rewriteRowSum(sum);
+        return success();
+      })
+      .Case([&](vector::BroadcastOp broadcast) {
+        return rewriteBroadcast(broadcast);
+      })
+      .Case(
+          [&](arith::ConstantOp constant) { return rewriteConstant(constant); })
+      .Default([&](Operation *other) -> LogicalResult {
+        if (!isa<ActivationOp, Exp2Op>(other) &&
+            !OpTrait::hasElementwiseMappableTraits(other)) {
+          return other->emitOpError("has a tile but no form for its rows");
+        }
+        rewriteElementwise(other);
+        return success();
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+FailureOr<FlatBuffer> TileVectorizer::flatten(Operation *user, Value memref) {
+  auto found = buffers.find(memref);
+  if (found != buffers.end()) {
+    return found->second;
+  }
+  auto type = cast<MemRefType>(memref.getType());
+  FlatBuffer flat;
+  if (!type.hasStaticShape() ||
+      type.getStridesAndOffset(flat.strides, flat.offset).failed() ||
+      ShapedType::isDynamic(flat.offset)) {
+    return user->emitOpError(
+               "expects a buffer of static shape and offset, got ")
+           << type;
+  }
+  int64_t extent = flat.offset + 1;
+  for (auto [size, stride] : llvm::zip(type.getShape(), flat.strides)) {
+    extent += (size - 1) * stride;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(memref);
+  flat.memory = memref::ReinterpretCastOp::create(
+      builder, memref.getLoc(),
+      MemRefType::get({extent}, type.getElementType()), memref,
+      /*offset=*/0, ArrayRef<int64_t>{extent}, ArrayRef<int64_t>{1});
+  return buffers[memref] = flat;
+}
+
+Value TileVectorizer::plus(Value index, int64_t constant) {
+  return constant ? builder.createOrFold<arith::AddIOp>(loc, index,
+                                                        this->index(constant))
+                  : index;
+}
+
+Value TileVectorizer::flatIndex(const FlatBuffer &buffer, ValueRange position) {
+  Value sum;
+  for (auto [at, stride] : llvm::zip(position, buffer.strides)) {
+    Value part =
+        stride == 1
+            ? at
+            : builder.createOrFold<arith::MulIOp>(loc, at, index(stride));
+    sum = sum ? builder.createOrFold<arith::AddIOp>(loc, sum, part) : part;
+  }
+  return plus(sum, buffer.offset);
+}
+
+Lanes TileVectorizer::lanesOf(VectorType type, std::optional<uint64_t> valid) {
+  int64_t lanes = type.getNumElements();
+  if (!valid || static_cast<int64_t>(*valid) >= lanes) {
+    return {type, Value()};
+  }
+  SmallVector<bool> bits(lanes, false);
+  std::fill_n(bits.begin(), *valid, true);
+  return {type, arith::ConstantOp::create(
+                    builder, loc,
+                    DenseElementsAttr::get(
+                        VectorType::get(type.getShape(), builder.getI1Type()),
+                        bits))};
+}
+
+Value TileVectorizer::load(const FlatBuffer &buffer, Value at,
+                           const Lanes &lanes) {
+  if (!lanes.mask) {
+    return vector::LoadOp::create(builder, loc, lanes.type, buffer.memory, at);
+  }
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes.type));
+  return vector::MaskedLoadOp::create(builder, loc, lanes.type, buffer.memory,
+                                      at, lanes.mask, zero);
+}
+
+void TileVectorizer::store(Value vector, const FlatBuffer &buffer, Value at,
+                           const Lanes &lanes) {
+  if (lanes.mask) {
+    vector::MaskedStoreOp::create(builder, loc, buffer.memory, at, lanes.mask,
+                                  vector);
+  } else {
+    vector::StoreOp::create(builder, loc, vector, buffer.memory, at);
+  }
+}
+
+void TileVectorizer::rewriteLoad(TileLoadOp op, const FlatBuffer &source) {
+  Lanes lanes = lanesOf(rowType(op.getTile().getType()), op.getColumns());
+  Value base = flatIndex(source, {op.getRow(), op.getColumn()});
+  SmallVector<Value> tile;
+  for (int64_t i = 0, e = rowCount(op.getTile()); i < e; ++i) {
+    tile.push_back(load(source, plus(base, i * source.rowStride()), lanes));
+  }
+  rows[op.getTile()] = std::move(tile);
+}
+
+void TileVectorizer::rewriteStore(TileStoreOp op, const FlatBuffer &target) {
+  Lanes lanes = lanesOf(rowType(op.getTile().getType()), op.getColumns());
+  Value base = flatIndex(target, {op.getRow(), op.getColumn()});
+  for (auto [i, row] : llvm::enumerate(rows.at(op.getTile()))) {
+    store(row, target, plus(base, i * target.rowStride()), lanes);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Products and sums
+//===----------------------------------------------------------------------===//
+
+/// for k: b = rhs[k, ..] ; acc[i] = fma(lhs[i, k], b, acc[i]) for every row i
+LogicalResult TileVectorizer::rewriteProduct(TileProductOp op) {
+  FailureOr<FlatBuffer> lhs = flatten(op, op.getLhs());
+  FailureOr<FlatBuffer> rhs = flatten(op, op.getRhs());
+  if (failed(lhs) || failed(rhs)) {
+    return failure();
+  }
+  Lanes lanes = lanesOf(rowType(op.getTile().getType()), op.getColumns());
+  Value lhsBase = flatIndex(*lhs, {op.getRow(), op.getColumn()});
+  Value rhsBase = flatIndex(*rhs, op.getRhsIndices());
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes.type));
+  SmallVector<Value> start(rowCount(op.getTile()), zero);
+  auto loop = scf::ForOp::create(builder, loc, index(0), op.getDepth(),
+                                 index(1), start);
+  rows[op.getTile()] = SmallVector<Value>(loop.getResults());
+  builder.setInsertionPointToEnd(loop.getBody());
+  Value k = loop.getInductionVar();
+  Value step =
+      builder.createOrFold<arith::MulIOp>(loc, k, index(rhs->rowStride()));
+  Value right =
+      load(*rhs, arith::AddIOp::create(builder, loc, rhsBase, step), lanes);
+  Value left = arith::AddIOp::create(builder, loc, lhsBase, k);
+  SmallVector<Value> next;
+  for (auto [i, sum] : llvm::enumerate(loop.getRegionIterArgs())) {
+    Value scalar = memref::LoadOp::create(builder, loc, lhs->memory,
+                                          plus(left, i * lhs->rowStride()));
+    Value splat = vector::BroadcastOp::create(builder, loc, lanes.type, scalar);
+    next.push_back(vector::FMAOp::create(builder, loc, splat, right, sum));
+  }
+  scf::YieldOp::create(builder, loc, next);
+  return success();
+}
+
+void TileVectorizer::rewriteRowSum(TileRowSumOp op) {
+  SmallVector<Value> sums;
+  for (Value row : rows.at(op.getTile())) {
+    // Any order: without the flag the lanes would be added one by one.
+    Value sum =
+        vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD,
+                                    row, arith::FastMathFlags::reassoc);
+    sums.push_back(vector::BroadcastOp::create(
+        builder, loc, rowType(op.getSums().getType()), sum));
+  }
+  rows[op.getSums()] = std::move(sums);
+}
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+/// A scalar, a row for all rows, a tile of one row, or a column for all
+/// columns.
+LogicalResult TileVectorizer::rewriteBroadcast(vector::BroadcastOp op) {
+  Value source = op.getSource();
+  VectorType type = rowType(op.getResult().getType());
+  SmallVector<Value> own = isTile(source.getType())
+                               ? rows.lookup(source)
+                               : SmallVector<Value>{source};
+  for (Value &row : own) {
+    if (row.getType() != type) {
+      row = vector::BroadcastOp::create(builder, loc, type, row);
+    }
+  }
+  if (own.size() == 1) {
+    own.assign(rowCount(op.getResult()), Value(own.front()));
+  }
+  rows[op.getResult()] = std::move(own);
+  return success();
+}
+
+LogicalResult TileVectorizer::rewriteConstant(arith::ConstantOp op) {
+  auto value = dyn_cast<SplatElementsAttr>(op.getValue());
+  if (!value) {
+    return op.emitOpError("expects a tile of equal elements");
+  }
+  Value row = arith::ConstantOp::create(
+      builder, loc, value.resizeSplat(rowType(op.getType())));
+  rows[op.getResult()].assign(rowCount(op.getResult()), row);
+  return success();
+}
+
+void TileVectorizer::rewriteElementwise(Operation *op) {
+  Value result = op->getResult(0);
+  SmallVector<Value> tile;
+  for (int64_t i = 0, e = rowCount(result); i < e; ++i) {
+    IRMapping mapping;
+    for (Value operand : op->getOperands()) {
+      if (isTile(operand.getType())) {
+        mapping.map(operand, rows.at(operand)[i]);
       }
-      Operation *row = builder.clone(*op, mapping);
-      row->getResult(0).setType(rowType(type));
-      result.push_back(row->getResult(0));
     }
-    rows[op->getResult(0)] = result;
-    return success();
+    Operation *row = builder.clone(*op, mapping);
+    row->getResult(0).setType(rowType(result.getType()));
+    tile.push_back(row->getResult(0));
   }
+  rows[result] = std::move(tile);
+}
 
-  LogicalResult rewriteBroadcast(vector::BroadcastOp op) {
-    auto type = cast<VectorType>(op.getType());
-    auto source = dyn_cast<VectorType>(op.getSourceType());
-    int64_t count = type.getShape()[0];
-    Rows result;
-    for (int64_t i = 0; i < count; ++i) {
-      Value from = op.getSource();
-      if (source && source.getRank() == 2) {
-        const Rows &own = rows[op.getSource()];
-        from = own[own.size() == 1 ? 0 : i];
-      }
-      if (from.getType() != rowType(type)) {
-        from = vector::BroadcastOp::create(builder, op.getLoc(), rowType(type),
-                                           from);
-      }
-      result.push_back(from);
-    }
-    rows[op.getResult()] = result;
-    return success();
-  }
-
-  LogicalResult rewriteRowSum(TileRowSumOp op) {
-    Rows result;
-    for (Value row : rows[op.getTile()]) {
-      Value sum = vector::ReductionOp::create(
-          builder, op.getLoc(), vector::CombiningKind::ADD, row,
-          arith::FastMathFlags::reassoc);
-      result.push_back(vector::BroadcastOp::create(
-          builder, op.getLoc(), rowType(op.getSums().getType()), sum));
-    }
-    rows[op.getSums()] = result;
-    return success();
-  }
-
-  //===--- Addresses ------------------------------------------------------===//
-
-  Flat &flatten(Value memref) {
-    Flat &flat = flats[memref];
-    if (flat.memref) {
-      return flat;
-    }
-    auto type = cast<MemRefType>(memref.getType());
-    (void)type.getStridesAndOffset(flat.strides, flat.offset);
-    int64_t extent = flat.offset + 1;
-    for (auto [size, stride] : llvm::zip(type.getShape(), flat.strides)) {
-      extent += (size - 1) * stride;
-    }
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointAfterValue(memref);
-    flat.memref = memref::ReinterpretCastOp::create(
-        builder, memref.getLoc(),
-        MemRefType::get({extent}, type.getElementType()), memref,
-        /*offset=*/0, ArrayRef<int64_t>{extent}, ArrayRef<int64_t>{1});
-    return flat;
-  }
-
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, function.getLoc(), value);
-  }
-  Value add(Value a, Value b) {
-    return builder.createOrFold<arith::AddIOp>(function.getLoc(), a, b);
-  }
-  Value add(Value a, int64_t b) { return b ? add(a, index(b)) : a; }
-  Value mul(Value a, int64_t b) {
-    return builder.createOrFold<arith::MulIOp>(function.getLoc(), a, index(b));
-  }
-
-  /// The flat index of an element.
-  Value base(const Flat &flat, ValueRange indices) {
-    Value sum = index(flat.offset);
-    for (auto [position, stride] : llvm::zip(indices, flat.strides)) {
-      sum = add(sum, mul(position, stride));
-    }
-    return sum;
-  }
-
-  Value mask(int64_t lanes, int64_t valid) {
-    SmallVector<bool> bits(lanes);
-    std::fill_n(bits.begin(), valid, true);
-    auto type = VectorType::get({lanes}, builder.getI1Type());
-    return arith::ConstantOp::create(builder, function.getLoc(),
-                                     DenseElementsAttr::get(type, bits));
-  }
-
-  Value load(const Flat &flat, Value at, VectorType type,
-             std::optional<int64_t> columns) {
-    Location loc = function.getLoc();
-    if (!columns) {
-      return vector::LoadOp::create(builder, loc, type, flat.memref, at);
-    }
-    Value zero =
-        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-    return vector::MaskedLoadOp::create(builder, loc, type, flat.memref, at,
-                                        mask(type.getNumElements(), *columns),
-                                        zero);
-  }
-
-  LogicalResult rewriteLoad(TileLoadOp op) {
-    Flat flat = flatten(op.getSource());
-    Value start = base(flat, {op.getRow(), op.getColumn()});
-    auto type = cast<VectorType>(op.getTile().getType());
-    Rows result;
-    for (int64_t i = 0; i < type.getShape()[0]; ++i) {
-      result.push_back(load(flat, add(start, i * flat.strides[0]), rowType(type),
-                            op.getColumns()));
-    }
-    rows[op.getTile()] = result;
-    return success();
-  }
-
-  LogicalResult rewriteStore(TileStoreOp op) {
-    Flat flat = flatten(op.getTarget());
-    Value start = base(flat, {op.getRow(), op.getColumn()});
-    for (auto [i, row] : llvm::enumerate(rows[op.getTile()])) {
-      Value at = add(start, i * flat.strides[0]);
-      if (std::optional<uint64_t> columns = op.getColumns()) {
-        int64_t lanes = cast<VectorType>(row.getType()).getNumElements();
-        vector::MaskedStoreOp::create(builder, op.getLoc(), flat.memref, at,
-                                      mask(lanes, *columns), row);
-      } else {
-        vector::StoreOp::create(builder, op.getLoc(), row, flat.memref, at);
-      }
-    }
-    return success();
-  }
-
-  /// for k: b = rhs[k]; acc[i] = fma(lhs[i][k], b, acc[i])
-  LogicalResult rewriteProduct(TileProductOp op) {
-    Location loc = op.getLoc();
-    auto type = cast<VectorType>(op.getTile().getType());
-    Flat lhs = flatten(op.getLhs());
-    Flat rhs = flatten(op.getRhs());
-    Value left = base(lhs, {op.getRow(), op.getColumn()});
-    Value right = base(rhs, op.getRhsIndices());
-    int64_t step = rhs.strides[rhs.strides.size() - 2];
-    Value zero = arith::ConstantOp::create(builder, loc,
-                                           builder.getZeroAttr(rowType(type)));
-    Rows start(type.getShape()[0], zero);
-    auto loop = scf::ForOp::create(builder, loc, index(0), op.getDepth(),
-                                   index(1), start);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(loop.getBody());
-    Value k = loop.getInductionVar();
-    Value vector = load(rhs, add(right, mul(k, step)), rowType(type),
-                        op.getColumns());
-    Value element = add(left, k);
-    Rows next;
-    for (auto [i, sum] : llvm::enumerate(loop.getRegionIterArgs())) {
-      Value scalar = memref::LoadOp::create(
-          builder, loc, lhs.memref, add(element, i * lhs.strides[0]));
-      Value spread =
-          vector::BroadcastOp::create(builder, loc, rowType(type), scalar);
-      next.push_back(vector::FMAOp::create(builder, loc, spread, vector, sum));
-    }
-    scf::YieldOp::create(builder, loc, next);
-    rows[op.getTile()] = Rows(loop.getResults());
-    return success();
-  }
-
-  func::FuncOp function;
-  OpBuilder builder;
-  DenseMap<Value, Rows> rows;
-  DenseMap<Value, Flat> flats;
-};
-
+namespace {
 struct VectorizeTilesPass final
     : impl::VectorizeTilesPassBase<VectorizeTilesPass> {
   using Base::Base;
   void runOnOperation() override {
-    if (failed(TileVectorizer(getOperation()).run())) {
+    if (TileVectorizer(getOperation()).run().failed()) {
       signalPassFailure();
     }
   }

@@ -9,9 +9,31 @@ namespace hova {
 #define GEN_PASS_DEF_VERIFYVECTORIZEDPASS
 #include "passes/Passes.h.inc"
 
-static bool hasManyDimensions(Type type) {
+static bool isBeyondRow(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector && vector.getRank() > 1;
+}
+
+/// `main` launches kernels and the weight program keeps its tensors; every
+/// other function is a kernel.
+static bool isKernelFunction(func::FuncOp function) {
+  return function.getName() != "main" && function.getName() != "weights";
+}
+
+static LogicalResult check(Operation *op, bool inKernel) {
+  if (inKernel && isa<HovaDialect>(op->getDialect())) {
+    return op->emitError("vectorized kernel still holds '")
+           << op->getName() << "'";
+  }
+  auto types =
+      llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
+                               SmallVector<Type>(op->getResultTypes()));
+  for (Type type : types) {
+    if (isBeyondRow(type)) {
+      return op->emitError("vectorized program still holds ") << type;
+    }
+  }
+  return success();
 }
 
 namespace {
@@ -19,25 +41,14 @@ struct VerifyVectorizedPass final
     : impl::VerifyVectorizedPassBase<VerifyVectorizedPass> {
   using Base::Base;
   void runOnOperation() override {
+    bool failed = false;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      // Launches and weights are not code of a kernel.
-      if (function.getName() == "main" || function.getName() == "weights") {
-        continue;
-      }
-      WalkResult walked = function.walk([](Operation *op) -> WalkResult {
-        if (isa<HovaDialect>(op->getDialect())) {
-          return op->emitError("vectorized kernel still holds '")
-                 << op->getName() << "'";
-        }
-        if (llvm::any_of(op->getResultTypes(), hasManyDimensions)) {
-          return op->emitError("vectorized kernel holds a vector of more than "
-                               "one dimension");
-        }
-        return WalkResult::advance();
-      });
-      if (walked.wasInterrupted()) {
-        return signalPassFailure();
-      }
+      bool inKernel = isKernelFunction(function);
+      function.walk(
+          [&](Operation *op) { failed |= check(op, inKernel).failed(); });
+    }
+    if (failed) {
+      signalPassFailure();
     }
   }
 };
