@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Horizontal, vertical and omni attention written with linear layers,
-// element-wise operations and plain attention. The sums X W_A2 and X W_U1 become
-// linears of the query projection's input, so that merging projections of one
-// input makes them columns of its product.
+// element-wise operations and plain attention. The sums X W_A2 and X W_U1
+// become linears of the query projection's input, so that merging projections
+// of one input makes them columns of its product.
 
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
@@ -57,8 +57,8 @@ private:
 };
 } // namespace
 
-/// shift = X W_A2 ; B = head_logits(H, shift) ; scale_heads(H, B). b_B moves all
-/// logits of a token alike and is dropped.
+/// shift = X W_A2 ; B = head_logits(H, shift) ; scale_heads(H, B). b_B moves
+/// all logits of a token alike and is dropped.
 FailureOr<SmallVector<Value>>
 HeadReweightOp::decompose(RewriterBase &rewriter) {
   Composer build(rewriter, *this);
@@ -68,8 +68,8 @@ HeadReweightOp::decompose(RewriterBase &rewriter) {
       Composer::like(getHeadsIn(),
                      {h[0], h[1], static_cast<int64_t>(getHeads())}),
       getHeadsIn(), shift, getHeadWeight(), getScoreWeight(), getHeads());
-  return SmallVector<Value>{build.make<ScaleHeadsOp>(getHeadsIn().getType(),
-                                                     getHeadsIn(), logits)};
+  return SmallVector<Value>{
+      build.make<ScaleHeadsOp>(getHeadsIn().getType(), getHeadsIn(), logits)};
 }
 
 /// U = relu(X W_U1 + Y W_U2) ; Y * sigmoid(U W_U + b_U).
@@ -77,11 +77,11 @@ FailureOr<SmallVector<Value>> ChannelGateOp::decompose(RewriterBase &rewriter) {
   Composer build(rewriter, *this);
   Value fromInput = build.linear(getX(), getInputWeight());
   Value fromOutput = build.linear(getY(), getOutputWeight());
-  Value hidden = build.activation(ActivationKind::relu,
-                                  build.add(fromOutput, fromInput));
-  Value gate = build.activation(
-      ActivationKind::sigmoid,
-      build.linear(hidden, getGateWeight(), getGateBias()));
+  Value hidden =
+      build.activation(ActivationKind::relu, build.add(fromOutput, fromInput));
+  Value gate =
+      build.activation(ActivationKind::sigmoid,
+                       build.linear(hidden, getGateWeight(), getGateBias()));
   return SmallVector<Value>{build.multiply(gate, getY())};
 }
 
@@ -119,18 +119,18 @@ OmniAttentionOp::decompose(RewriterBase &rewriter) {
   }
   int64_t width = shapeOf(weights[2])[1];
   double scale = 1 / std::sqrt(static_cast<double>(width) / getHeads());
-  Value heads = build.make<AttentionOp>(
-      query.getType(), AttentionKind::softmax, query, key, value, Value(),
-      Value(), Value(), Value(), getHeads(), APFloat(scale), causal,
-      EmptyRow::zero);
+  Value heads = build.make<AttentionOp>(query.getType(), AttentionKind::softmax,
+                                        query, key, value, Value(), Value(),
+                                        Value(), Value(), getHeads(),
+                                        APFloat(scale), causal, EmptyRow::zero);
   Value attended = build.linear(heads, weights[5], bias(3));
   Value a = build.add(before ? attended : norm(attended, 0), z);
   if (getPool() == OmniPool::after_attention) {
     a = pool(a);
   }
-  Value hidden = build.activation(
-      getActivation(),
-      build.linear(before ? norm(a, 6) : a, weights[8], weights[9]));
+  Value hidden =
+      build.activation(getActivation(), build.linear(before ? norm(a, 6) : a,
+                                                     weights[8], weights[9]));
   Value ffn = build.linear(hidden, weights[10], weights[11]);
   Value out = build.add(before ? ffn : norm(ffn, 6), a);
   return SmallVector<Value>{getPool() == OmniPool::after_block ? pool(out)

@@ -98,8 +98,8 @@ LogicalResult HeadReweightOp::verify() {
   if (h.size() != 3 || x.size() != 3 || !divides(heads, h[2]) ||
       !agree(h.take_front(2), x.take_front(2))) { // C1
     return emitOpError("expects heads_in and x [batch, tokens, width] with ")
-           << heads << " heads dividing the first's width, got "
-           << shapeText(h) << " and " << shapeText(x);
+           << heads << " heads dividing the first's width, got " << shapeText(h)
+           << " and " << shapeText(x);
   }
   int64_t width = h[2] == kDynamic ? kDynamic : h[2] / heads;
   if (!agree(shapeOf(getHeadWeight()), {width, width})) { // C2
@@ -138,9 +138,10 @@ LogicalResult HeadLogitsOp::verify() {
       !agree(h.take_front(2), s.take_front(2)) || !divides(heads, h[2]) ||
       !agree(weight, {h[2] == kDynamic ? kDynamic : h[2] / heads, s[2]}) ||
       !agree(shapeOf(getScoreWeight()), {s[2]})) { // C1
-    return emitOpError("expects heads_in [batch, tokens, heads*head_dim], shift "
-                       "[batch, tokens, hidden], head_weight [head_dim, "
-                       "hidden] and score_weight [hidden], got ")
+    return emitOpError(
+               "expects heads_in [batch, tokens, heads*head_dim], shift "
+               "[batch, tokens, hidden], head_weight [head_dim, "
+               "hidden] and score_weight [hidden], got ")
            << shapeText(h) << ", " << shapeText(s) << ", " << shapeText(weight)
            << " and " << shapeText(shapeOf(getScoreWeight()));
   }
@@ -198,7 +199,8 @@ LogicalResult ChannelGateOp::verify() {
   if (!agree(gate, {hidden, y[2]}) ||
       (getGateBias() && !agree(shapeOf(getGateBias()), {y[2]}))) { // C3
     return emitOpError("expects gate_weight ")
-           << shapeText({hidden, y[2]}) << " and a gate_bias of the width of y, "
+           << shapeText({hidden, y[2]})
+           << " and a gate_bias of the width of y, "
            << "got " << shapeText(gate);
   }
   return success();
@@ -206,10 +208,9 @@ LogicalResult ChannelGateOp::verify() {
 
 int64_t ChannelGateOp::getLinearMacs() {
   ArrayRef<int64_t> y = shapeOf(getY());
-  return staticSize(y.take_front(2)) *
-         (staticSize(shapeOf(getInputWeight())) +
-          staticSize(shapeOf(getOutputWeight())) +
-          staticSize(shapeOf(getGateWeight())));
+  return staticSize(y.take_front(2)) * (staticSize(shapeOf(getInputWeight())) +
+                                        staticSize(shapeOf(getOutputWeight())) +
+                                        staticSize(shapeOf(getGateWeight())));
 }
 
 bool ChannelGateOp::isRowAligned(unsigned index) { return index < 2; }
@@ -236,10 +237,10 @@ LogicalResult OmniAttentionOp::verify() {
   int64_t inner = weight(2).size() == 2 ? weight(2)[1] : kDynamic;
   int64_t hidden = weight(8).size() == 2 ? weight(8)[1] : kDynamic;
   SmallVector<SmallVector<int64_t>> expected = {
-      {width},        {width}, {width, inner}, {width, inner},
-      {width, inner}, {inner, width}, {width}, {width},
-      {width, hidden}, {hidden}, {hidden, width}, {width},
-      {inner},        {inner}, {inner},        {width}};
+      {width},         {width},        {width, inner},  {width, inner},
+      {width, inner},  {inner, width}, {width},         {width},
+      {width, hidden}, {hidden},       {hidden, width}, {width},
+      {inner},         {inner},        {inner},         {width}};
   for (size_t i = 0; i < count; ++i) {
     if (!agree(weight(i), expected[i])) { // C2
       return emitOpError("expects weight ")

@@ -42,9 +42,10 @@ LogicalResult LinearOp::verify() {
 }
 
 int64_t LinearOp::getLinearMacs() {
-  int64_t macs = staticSize(shapeOf(getResult())) *
-                 staticSize({shapeOf(getX()).back()});
-  // Each head has a matrix of its own: the zeros beside the blocks are not work.
+  int64_t macs =
+      staticSize(shapeOf(getResult())) * staticSize({shapeOf(getX()).back()});
+  // Each head has a matrix of its own: the zeros beside the blocks are not
+  // work.
   if (auto blocks = getWeight().getDefiningOp<BlockDiagonalOp>()) {
     macs /= shapeOf(blocks.getBlocks()).front();
   }

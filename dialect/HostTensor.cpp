@@ -28,9 +28,8 @@ HostTensor::HostTensor(Element element, llvm::ArrayRef<int64_t> shape)
   if (!memory) {
     llvm::report_bad_alloc_error("host tensor");
   }
-  bytes = std::shared_ptr<const void>(memory, [](const void *p) {
-    std::free(const_cast<void *>(p));
-  });
+  bytes = std::shared_ptr<const void>(
+      memory, [](const void *p) { std::free(const_cast<void *>(p)); });
 }
 
 HostTensor HostTensor::view(Element element, llvm::ArrayRef<int64_t> shape,

@@ -37,8 +37,9 @@ LogicalResult BlockDiagonalOp::verify() {
   ArrayRef<int64_t> blocks = shapeOf(getBlocks());
   auto times = [](int64_t a, int64_t b) { return a * b; };
   if (blocks.size() != 3 ||
-      !agree(shapeOf(getResult()), {combine(blocks[0], blocks[1], times),
-                                    combine(blocks[0], blocks[2], times)})) { // C1
+      !agree(shapeOf(getResult()),
+             {combine(blocks[0], blocks[1], times),
+              combine(blocks[0], blocks[2], times)})) { // C1
     return emitOpError("expects [heads*in, heads*out] for [heads, in, out] = ")
            << shapeText(blocks) << ", got " << shapeText(shapeOf(getResult()));
   }

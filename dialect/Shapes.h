@@ -24,8 +24,7 @@ inline bool agree(int64_t a, int64_t b) {
 
 /// Whether two shapes can be equal.
 inline bool agree(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b) {
-  return a.size() == b.size() &&
-         llvm::all_of(llvm::zip(a, b), [](auto pair) {
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [](auto pair) {
            return agree(std::get<0>(pair), std::get<1>(pair));
          });
 }

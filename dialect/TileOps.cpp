@@ -45,8 +45,10 @@ LogicalResult TileProductOp::verify() {
 LogicalResult TileRowSumOp::verify() {
   auto tile = cast<VectorType>(getTile().getType());
   auto sums = cast<VectorType>(getSums().getType());
-  if (sums.getShape()[0] != tile.getShape()[0] || sums.getShape()[1] != 1) { // C1
-    return emitOpError("expects one sum per row of ") << tile << ", got " << sums;
+  if (sums.getShape()[0] != tile.getShape()[0] ||
+      sums.getShape()[1] != 1) { // C1
+    return emitOpError("expects one sum per row of ")
+           << tile << ", got " << sums;
   }
   return success();
 }

@@ -70,9 +70,8 @@ static FailureOr<SmallVector<int64_t>> unfoldedShape(ArrayRef<int64_t> image,
   int64_t patches = combine(image[2], image[3], [&](int64_t h, int64_t w) {
     return (h / patch) * (w / patch);
   });
-  int64_t columns = combine(image[1], patch, [&](int64_t c, int64_t p) {
-    return c * p * p;
-  });
+  int64_t columns =
+      combine(image[1], patch, [&](int64_t c, int64_t p) { return c * p * p; });
   return SmallVector<int64_t>{image[0], patches, columns};
 }
 

@@ -3,10 +3,10 @@
 //
 // What `assign` decides and `tile` obeys. On a kernel: `parallel`, `hova.tile`
 // (rows and columns of a product's register tile), `hova.lanes` (vector length
-// of row operations), `hova.grain` (units that a thread takes at least). On each
-// operation of a kernel that divides rows: `hova.stage`; operations of one stage
-// share a loop nest, whose anchor is the stage's first operation, the others
-// being element-wise on its tiles. On image weights: `panel`.
+// of row operations), `hova.grain` (units that a thread takes at least). On
+// each operation of a kernel that divides rows: `hova.stage`; operations of one
+// stage share a loop nest, whose anchor is the stage's first operation, the
+// others being element-wise on its tiles. On image weights: `panel`.
 
 #ifndef HOVA_PASSES_SCHEDULE_H
 #define HOVA_PASSES_SCHEDULE_H

@@ -194,8 +194,8 @@ struct AssignCpuSchedulePass final
       return schedule.write(kernel);
     }
     Stages().assign(kernel);
-    bool hasProduct =
-        !body.getOps<LinearOp>().empty() || !body.getOps<HeadLogitsOp>().empty();
+    bool hasProduct = !body.getOps<LinearOp>().empty() ||
+                      !body.getOps<HeadLogitsOp>().empty();
     int64_t rows = 1;
     for (Operation &op : body.without_terminator()) {
       if (!isKernelView(&op)) {

@@ -13,14 +13,14 @@
 #include "codegen/cpu/ProgramDescriptor.h"
 #include "codegen/cpu/WeightImage.h"
 #include "codegen/reference/Evaluator.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
 
 using namespace mlir;
 
@@ -158,8 +158,7 @@ LogicalResult Compiler::translate(ModuleOp module, size_t level) {
 void Compiler::describe() {
   SmallVector<LevelCode> levels;
   for (size_t i = 0; i < options.levels.size(); ++i) {
-    llvm::Function *run =
-        program->getFunction("hova_run_" + std::to_string(i));
+    llvm::Function *run = program->getFunction("hova_run_" + std::to_string(i));
     run->setLinkage(llvm::GlobalValue::InternalLinkage);
     run->setVisibility(llvm::GlobalValue::DefaultVisibility);
     levels.push_back({&options.levels[i], run});
@@ -195,36 +194,36 @@ WeightImageInfo Compiler::imageInfo() {
 /// Runs the weight program; its results come in the order of the image.
 llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
   WeightImageInfo info = imageInfo();
-  return writeWeightImage(os, info, [&](llvm::raw_ostream &data) -> llvm::Error {
-    uint64_t written = 0;
-    auto program = tiled->lookupSymbol<func::FuncOp>("weights");
-    Evaluator evaluator(weights);
-    LogicalResult done = success();
-    if (program) {
-      done = evaluator.runWeightProgram(
-          program, [&](StoreWeightOp op, const HostTensor &value) {
-            uint64_t offset =
-                op->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
-            data.write_zeros(offset - written);
-            uint64_t bytes = 4 * value.size();
-            data.write(static_cast<const char *>(value.data()), bytes);
-            written = offset + bytes;
-            return success();
-          });
-    }
-    if (failed(done)) {
-      return llvm::createStringError(std::errc::invalid_argument,
-                                     "the weights could not be packed");
-    }
-    data.write_zeros(info.weightBytes - written);
-    return llvm::Error::success();
-  });
+  return writeWeightImage(
+      os, info, [&](llvm::raw_ostream &data) -> llvm::Error {
+        uint64_t written = 0;
+        auto program = tiled->lookupSymbol<func::FuncOp>("weights");
+        Evaluator evaluator(weights);
+        LogicalResult done = success();
+        if (program) {
+          done = evaluator.runWeightProgram(
+              program, [&](StoreWeightOp op, const HostTensor &value) {
+                uint64_t offset =
+                    op->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
+                data.write_zeros(offset - written);
+                uint64_t bytes = 4 * value.size();
+                data.write(static_cast<const char *>(value.data()), bytes);
+                written = offset + bytes;
+                return success();
+              });
+        }
+        if (failed(done)) {
+          return llvm::createStringError(std::errc::invalid_argument,
+                                         "the weights could not be packed");
+        }
+        data.write_zeros(info.weightBytes - written);
+        return llvm::Error::success();
+      });
 }
 
 llvm::Error Compiler::writeImageFile(StringRef path) {
-  return writeFileWhole(path, 0644, [&](llvm::raw_ostream &os) {
-    return writeWeights(os);
-  });
+  return writeFileWhole(
+      path, 0644, [&](llvm::raw_ostream &os) { return writeWeights(os); });
 }
 
 llvm::Error Compiler::link(StringRef object) {

@@ -46,10 +46,9 @@ struct CompiledModule {
 /// Compiles an imported module and writes `options.output`. IR errors go to
 /// the context's diagnostics and give a failed result; input and output
 /// failures come as an Error.
-llvm::Expected<mlir::LogicalResult> compileModule(mlir::ModuleOp imported,
-                                                  const CompileOptions &options,
-                                                  const WeightProvider &weights,
-                                                  CompiledModule *keep = nullptr);
+llvm::Expected<mlir::LogicalResult>
+compileModule(mlir::ModuleOp imported, const CompileOptions &options,
+              const WeightProvider &weights, CompiledModule *keep = nullptr);
 
 /// Writes only the weight image that `compileModule` would.
 llvm::Expected<mlir::LogicalResult> packWeights(mlir::ModuleOp imported,

@@ -3,12 +3,12 @@
 
 #include "codegen/cpu/Level.h"
 #include "codegen/cpu/Machine.h"
+#include "runtime/hova_runtime.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
-#include "runtime/hova_runtime.h"
 
 using namespace llvm;
 
@@ -56,7 +56,8 @@ Expected<CpuLevel> resolveLevel(StringRef march) {
     }
     level.name = level.cpu = march.str();
   }
-  Expected<std::unique_ptr<TargetMachine>> machine = makeTargetMachine(level, 2);
+  Expected<std::unique_ptr<TargetMachine>> machine =
+      makeTargetMachine(level, 2);
   if (!machine) {
     return machine.takeError();
   }
@@ -76,8 +77,8 @@ Expected<CpuLevel> resolveLevel(StringRef march) {
                              "lowest level is 'x86-64-v3'",
                              march.str().c_str());
   }
-  level.avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") &&
-                 has("avx512vl");
+  level.avx512 =
+      has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
   return level;
 }
 

@@ -12,11 +12,11 @@ namespace hova {
 
 /// A kind of machine that code is generated for.
 struct CpuLevel {
-  std::string name;        ///< as given to --march, `native` resolved
-  std::string cpu;         ///< LLVM's name of the processor
-  std::string features;    ///< LLVM's feature string, "+avx2,..."; may be empty
+  std::string name;     ///< as given to --march, `native` resolved
+  std::string cpu;      ///< LLVM's name of the processor
+  std::string features; ///< LLVM's feature string, "+avx2,..."; may be empty
   uint64_t requirements = 0; ///< HOVA_CPU_* bits of hova_runtime.h
-  bool avx512 = false;     ///< 32 registers of 512 bits
+  bool avx512 = false;       ///< 32 registers of 512 bits
 };
 
 /// Resolves a level (`native`, `x86-64-v3`, `x86-64-v4`, `znver4`, ...). The

@@ -62,13 +62,14 @@ private:
     barrier = LLVM::LLVMFuncOp::create(
         builder, loc, "hova_barrier",
         LLVM::LLVMFunctionType::get(
-            LLVM::LLVMVoidType::get(builder.getContext()), {pointer, i64, i64}));
+            LLVM::LLVMVoidType::get(builder.getContext()),
+            {pointer, i64, i64}));
   }
 
   /// Pointer `bytes` behind `base`.
   Value offset(Value base, Value bytes) {
-    return LLVM::GEPOp::create(builder, loc, base.getType(), builder.getI8Type(),
-                               base, bytes);
+    return LLVM::GEPOp::create(builder, loc, base.getType(),
+                               builder.getI8Type(), base, bytes);
   }
   Value constant(int64_t value) {
     return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
@@ -92,33 +93,34 @@ private:
           builder, loc, pointer, pointer, table,
           constant(number < inputs ? number : number - inputs));
       Value data = LLVM::LoadOp::create(builder, loc, pointer, place);
-      mapped[argument] =
-          asMemRef(data, cast<MemRefType>(argument.getType()));
+      mapped[argument] = asMemRef(data, cast<MemRefType>(argument.getType()));
     }
     // Scratch lies behind the arena, one piece per thread.
     int64_t arena = main->getAttrOfType<IntegerAttr>(kArenaBytesAttr).getInt();
-    int64_t bytes = main->getAttrOfType<IntegerAttr>(kScratchBytesAttr).getInt();
-    Value own = LLVM::MulOp::create(builder, loc, run.getArgument(4),
-                                    constant(bytes));
-    scratch = offset(run.getArgument(2), LLVM::AddOp::create(
-                                             builder, loc, own, constant(arena)));
+    int64_t bytes =
+        main->getAttrOfType<IntegerAttr>(kScratchBytesAttr).getInt();
+    Value own =
+        LLVM::MulOp::create(builder, loc, run.getArgument(4), constant(bytes));
+    scratch = offset(run.getArgument(2),
+                     LLVM::AddOp::create(builder, loc, own, constant(arena)));
   }
 
   void lower(Operation *op) {
     if (auto buffer = dyn_cast<ArenaBufferOp>(op)) {
-      mapped[buffer] = asMemRef(
-          offset(run.getArgument(2), constant(buffer.getOffset())),
-          cast<MemRefType>(buffer.getType()));
+      mapped[buffer] =
+          asMemRef(offset(run.getArgument(2), constant(buffer.getOffset())),
+                   cast<MemRefType>(buffer.getType()));
     } else if (auto buffer = dyn_cast<ImageBufferOp>(op)) {
-      mapped[buffer] = asMemRef(
-          offset(run.getArgument(3), constant(buffer.getOffset())),
-          cast<MemRefType>(buffer.getType()));
+      mapped[buffer] =
+          asMemRef(offset(run.getArgument(3), constant(buffer.getOffset())),
+                   cast<MemRefType>(buffer.getType()));
     } else {
       lowerLaunch(cast<LaunchOp>(op));
     }
   }
 
-  /// parts = min(threads, most) ; the first units % parts shares are one longer.
+  /// parts = min(threads, most) ; the first units % parts shares are one
+  /// longer.
   void lowerLaunch(LaunchOp op) {
     int64_t units = op.getUnits();
     int64_t most = partsOf(units, op.getGrain(), kMaxParts);
@@ -166,7 +168,8 @@ private:
   int64_t launches = 0;
 };
 
-struct LowerLaunchesPass final : impl::LowerLaunchesPassBase<LowerLaunchesPass> {
+struct LowerLaunchesPass final
+    : impl::LowerLaunchesPassBase<LowerLaunchesPass> {
   using Base::Base;
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");

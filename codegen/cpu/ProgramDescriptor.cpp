@@ -6,12 +6,12 @@
 
 #include "codegen/cpu/ProgramDescriptor.h"
 #include "dialect/Shapes.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/Constants.h"
-#include "llvm/Support/BLAKE3.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "runtime/hova_runtime.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/Support/BLAKE3.h"
 
 using namespace mlir;
 
@@ -61,8 +61,9 @@ public:
   }
   llvm::Constant *dims(ArrayRef<int64_t> shape) {
     SmallVector<uint64_t> values(shape.begin(), shape.end());
-    return values.empty() ? null()
-                          : global(llvm::ConstantDataArray::get(context, values));
+    return values.empty()
+               ? null()
+               : global(llvm::ConstantDataArray::get(context, values));
   }
   llvm::Constant *record(ArrayRef<llvm::Constant *> fields) {
     return llvm::ConstantStruct::getAnon(context, fields);
@@ -71,7 +72,8 @@ public:
     if (records.empty()) {
       return null();
     }
-    auto type = llvm::ArrayType::get(records.front()->getType(), records.size());
+    auto type =
+        llvm::ArrayType::get(records.front()->getType(), records.size());
     return global(llvm::ConstantArray::get(type, records));
   }
 
@@ -117,20 +119,19 @@ static llvm::Constant *describeArgument(DescriptorBuilder &build,
 
 static llvm::Constant *describeValue(DescriptorBuilder &build,
                                      DictionaryAttr value) {
-  auto type =
-      cast<RankedTensorType>(value.getAs<TypeAttr>("type").getValue());
+  auto type = cast<RankedTensorType>(value.getAs<TypeAttr>("type").getValue());
   auto integer = [&](StringRef name) {
     return value.getAs<IntegerAttr>(name).getInt();
   };
-  return build.record({build.text(value.getAs<StringAttr>("path").getValue()),
-                       build.i32(integer("kernel")),
-                       build.i32(dtypeOf(type.getElementType())),
-                       build.i32(type.getRank()), build.dims(type.getShape()),
-                       build.i64(integer("row_stride")),
-                       build.i64(integer("offset"))});
+  return build.record(
+      {build.text(value.getAs<StringAttr>("path").getValue()),
+       build.i32(integer("kernel")), build.i32(dtypeOf(type.getElementType())),
+       build.i32(type.getRank()), build.dims(type.getShape()),
+       build.i64(integer("row_stride")), build.i64(integer("offset"))});
 }
 
-static llvm::Constant *describeKernel(DescriptorBuilder &build, LaunchOp launch) {
+static llvm::Constant *describeKernel(DescriptorBuilder &build,
+                                      LaunchOp launch) {
   int64_t bytes = 0;
   for (Value buffer : launch.getBuffers()) {
     auto type = cast<MemRefType>(buffer.getType());
@@ -164,23 +165,32 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
     values.push_back(describeValue(build, cast<DictionaryAttr>(value)));
   }
   for (const LevelCode &code : levels) {
-    codes.push_back(build.record({build.text(code.level->name),
-                                  build.i64(code.level->requirements),
-                                  code.run}));
+    codes.push_back(
+        build.record({build.text(code.level->name),
+                      build.i64(code.level->requirements), code.run}));
   }
   auto model = tiled->getAttrOfType<StringAttr>("hova.model");
   llvm::Constant *program = build.record(
-      {build.i32(HOVA_ABI_VERSION), build.i32(codes.size()),
+      {build.i32(HOVA_ABI_VERSION),
+       build.i32(codes.size()),
        build.text(model ? model.getValue() : options.prefix),
-       build.array(codes), build.i32(inputs.size()),
-       build.i32(outputs.size()), build.array(inputs), build.array(outputs),
+       build.array(codes),
+       build.i32(inputs.size()),
+       build.i32(outputs.size()),
+       build.array(inputs),
+       build.array(outputs),
        build.i64(integer(kArenaBytesAttr)),
        build.i64(integer(kScratchBytesAttr)),
-       build.i64(integer(kImageBytesAttr)), build.text(facts.weightId),
+       build.i64(integer(kImageBytesAttr)),
+       build.text(facts.weightId),
        options.packArguments.empty() ? build.null()
                                      : build.text(options.packArguments),
-       build.i64(facts.flops), build.i64(executed), build.i32(kernels.size()),
-       build.i32(values.size()), build.array(kernels), build.array(values),
+       build.i64(facts.flops),
+       build.i64(executed),
+       build.i32(kernels.size()),
+       build.i32(values.size()),
+       build.array(kernels),
+       build.array(values),
        build.text(options.compilerVersion)});
   new llvm::GlobalVariable(module, program->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, program,

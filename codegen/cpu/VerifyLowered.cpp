@@ -10,7 +10,8 @@ namespace hova {
 #include "codegen/cpu/Passes.h.inc"
 
 namespace {
-struct VerifyLoweredPass final : impl::VerifyLoweredPassBase<VerifyLoweredPass> {
+struct VerifyLoweredPass final
+    : impl::VerifyLoweredPassBase<VerifyLoweredPass> {
   using Base::Base;
   void runOnOperation() override {
     bool failed = false;
@@ -22,7 +23,8 @@ struct VerifyLoweredPass final : impl::VerifyLoweredPassBase<VerifyLoweredPass> 
     });
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       if (function.isExternal() && function.getName() != "hova_barrier") {
-        function.emitError("generated code calls '") << function.getName() << "'";
+        function.emitError("generated code calls '")
+            << function.getName() << "'";
         failed = true;
       }
     }

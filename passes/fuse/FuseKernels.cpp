@@ -12,9 +12,9 @@
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/fuse/Verdict.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -110,8 +110,8 @@ LogicalResult Grouping::run() {
     if (isAttention) {
       chosen = count;
     }
-    while (chosen < count && (groups[chosen].isAttention ||
-                              groups[chosen].rows != rowsOf(&op))) {
+    while (chosen < count &&
+           (groups[chosen].isAttention || groups[chosen].rows != rowsOf(&op))) {
       ++chosen;
     }
     if (chosen == count) {
@@ -129,9 +129,8 @@ static Operation *anchorOf(const Group &group) {
     auto cost = dyn_cast<CostOpInterface>(op);
     return cost ? cost.getLinearMacs() + cost.getAttentionMacs() : 0;
   };
-  return *llvm::max_element(group.ops, [&](Operation *a, Operation *b) {
-    return work(a) < work(b);
-  });
+  return *llvm::max_element(
+      group.ops, [&](Operation *a, Operation *b) { return work(a) < work(b); });
 }
 
 /// The path in the description, from the location's name.
@@ -162,8 +161,7 @@ public:
     Operation *anchor = anchorOf(group);
     auto kernel = KernelOp::create(
         builder, anchor->getLoc(), ValueRange(results.getArrayRef()).getTypes(),
-        pathOf(anchor->getLoc(), "main"), inputs.getArrayRef(),
-        ParallelAttr());
+        pathOf(anchor->getLoc(), "main"), inputs.getArrayRef(), ParallelAttr());
     Block &body = kernel.getBody().emplaceBlock();
     IRMapping mapping;
     for (Value input : inputs) {

@@ -17,7 +17,8 @@ static LogicalResult checkDemand(AttentionOp site) {
   if (!verdict) {
     return site.emitError("attention site carries no verdict");
   }
-  if (site->hasAttr(kRequireAttr) && !verdict.getAs<BoolAttr>("fused").getValue()) {
+  if (site->hasAttr(kRequireAttr) &&
+      !verdict.getAs<BoolAttr>("fused").getValue()) {
     return site.emitError("attention is required to be fused, but ")
            << verdict.getAs<StringAttr>("why").getValue();
   }

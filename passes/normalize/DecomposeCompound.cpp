@@ -18,7 +18,8 @@ namespace hova {
 
 namespace {
 /// compound -> what its decomposition builds.
-struct DecomposeCompound final : OpInterfaceRewritePattern<DecomposeOpInterface> {
+struct DecomposeCompound final
+    : OpInterfaceRewritePattern<DecomposeOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
   LogicalResult matchAndRewrite(DecomposeOpInterface op,
                                 PatternRewriter &rewriter) const override {

@@ -78,9 +78,9 @@ static void mergeLinears(RewriterBase &rewriter, ArrayRef<LinearOp> linears) {
                        first.getX(), weight, bias, /*transposed=*/false);
   int64_t offset = 0;
   for (LinearOp op : linears) {
-    Value part = SliceOp::create(rewriter, op.getLoc(),
-                                 op.getResult().getType(), merged,
-                                 shape.size() - 1, offset);
+    Value part =
+        SliceOp::create(rewriter, op.getLoc(), op.getResult().getType(), merged,
+                        shape.size() - 1, offset);
     offset += shapeOf(op.getResult()).back();
     rewriter.replaceOp(op, part);
   }

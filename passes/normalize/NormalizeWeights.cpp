@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whatever no input reaches is computed once, when weights are packed, instead
-// of in every run: it moves to `@weights`, and `main` reads the results from the
-// weight image. A module without weights stays as it is.
+// of in every run: it moves to `@weights`, and `main` reads the results from
+// the weight image. A module without weights stays as it is.
 
-#include "passes/normalize/WeightValues.h"
 #include "dialect/DenseOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
-#include "passes/Passes.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+#include "passes/normalize/WeightValues.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -53,8 +53,8 @@ static void plainTransposedLinears(func::FuncOp function) {
     }
     OpBuilder builder(op);
     ArrayRef<int64_t> shape = shapeOf(op.getWeight());
-    auto type = RankedTensorType::get(
-        {shape[1], shape[0]}, getElementTypeOrSelf(op.getWeight()));
+    auto type = RankedTensorType::get({shape[1], shape[0]},
+                                      getElementTypeOrSelf(op.getWeight()));
     op.getWeightMutable().assign(TransposeOp::create(
         builder, op.getWeight().getLoc(), type, op.getWeight()));
     op.setTransposed(false);

@@ -1,8 +1,8 @@
 //===- Phase.cpp - normalize: one spelling per idea -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/Passes.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
 
 using namespace mlir;
 

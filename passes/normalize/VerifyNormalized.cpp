@@ -32,7 +32,8 @@ struct VerifyNormalizedPass final
     }
     main.walk([&](Operation *op) {
       if (isa<WeightOp, DecomposeOpInterface, PatchEmbeddingOp>(op)) {
-        op->emitError("normalized program still holds '") << op->getName() << "'";
+        op->emitError("normalized program still holds '")
+            << op->getName() << "'";
         failed = true;
       }
       auto linear = dyn_cast<LinearOp>(op);

@@ -9,7 +9,8 @@
 
 namespace hova {
 
-/// Whether `op` has no effects and is computed from weights and constants alone.
+/// Whether `op` has no effects and is computed from weights and constants
+/// alone.
 bool isWeightOperation(mlir::Operation *op);
 
 /// Whether `value` is the result of such an operation.

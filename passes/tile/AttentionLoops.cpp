@@ -10,103 +10,13 @@
 //
 //   pack K ; for rows: S = Q K^T ; S = 2^(c S - c max S) ; O = (S V) / sum S
 
-#include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
-#include "dialect/Shapes.h"
 #include "dialect/TileOps.h"
-#include "passes/tile/KernelEmitter.h"
-#include "llvm/Support/MathExtras.h"
-#include <cmath>
+#include "passes/tile/AttentionEmitter.h"
 
 using namespace mlir;
 
 namespace hova {
-
-namespace {
-/// Sizes of one attention and the layout of its scratch, in floats.
-struct Layout {
-  Layout(AttentionOp op, const Schedule &schedule)
-      : heads(op.getHeads()), queries(shapeOf(op.getQuery())[1]),
-        keys(shapeOf(op.getKey())[1]),
-        keyWidth(shapeOf(op.getQuery())[2] / heads),
-        valueWidth(shapeOf(op.getValue())[2] / heads),
-        panel(schedule.tileColumns), panels(llvm::divideCeil(keys, panel)),
-        blockRows(std::min(schedule.tileRows, queries)),
-        scoreStride(panels * panel + 16) {}
-
-  int64_t heads, queries, keys, keyWidth, valueWidth, panel, panels, blockRows,
-      scoreStride;
-  int64_t packedFloats() const { return panels * keyWidth * panel; }
-  int64_t scoreFloats() const { return blockRows * scoreStride; }
-  int64_t bytes() const {
-    return 4 * (llvm::alignTo(packedFloats(), 16) +
-                llvm::alignTo(scoreFloats(), 16) +
-                llvm::alignTo(blockRows, 16));
-  }
-};
-
-class AttentionEmitter {
-public:
-  AttentionEmitter(KernelEmitter &emitter, AttentionOp op, Value scratch);
-  void emit();
-
-private:
-  using FastMath = arith::FastMathFlags;
-  static constexpr FastMath kMaxFlags = FastMath::nnan | FastMath::nsz;
-
-  Value view(Value scratch, int64_t floats, ArrayRef<int64_t> shape);
-  void packKeys();
-  void packBlock(Value block, int64_t keys, Value channel, int64_t channels);
-  void emitBlock(Value row, int64_t height);
-  void emitScores(Value row, int64_t height, Value panels);
-  void emitAdditiveScores(Value row, int64_t height, Value panels);
-  void emitSoftmax(Value row, int64_t height, Value panels);
-  void emitValues(Value row, int64_t height, Value panels);
-
-  /// Panels that some query of the block may read: all, or up to the last
-  /// query's causal limit.
-  Value panelCount(Value row, int64_t height);
-  /// Keys below this index are kept by the causal mask of query `query`.
-  Value causalLimit(Value query);
-  /// Scores of a panel with scale, bias and masks applied; masked are -inf.
-  Value maskedScores(Value row, Value query, Value panel, bool isTail);
-  Value keyIndices(Value panel);
-  /// Row of an operand that broadcasts to [batch, heads, q_len, kv_len].
-  Value broadcastRow(Value operand, Value query);
-  /// `for panel < panels`, with the last one apart where it is partial and
-  /// known to be the last. `body(panel, isTail, carried)`.
-  Value foldPanels(Value panels, Value start,
-                   llvm::function_ref<Value(Value, bool, Value)> body);
-
-  Value constant(double value) { return e.splat(value, lanesType); }
-  Value splat(Value scalar) {
-    return vector::BroadcastOp::create(
-        b, loc, VectorType::get({layout.panel}, scalar.getType()), scalar);
-  }
-  template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
-    return OpTy::create(b, loc, std::forward<Args>(args)...);
-  }
-  bool hasTail() const { return layout.keys % layout.panel != 0; }
-  /// Whether masks or biases touch whole panels.
-  bool isGeneral() {
-    return op.getScoreBias() || op.getMask() || op.getKeyValid() ||
-           op.getCausal() || !(scale > 0);
-  }
-  /// Whether scores are final before the softmax, scale included.
-  bool scalesEarly() { return op.getScoreBias() || !(scale > 0); }
-
-  KernelEmitter &e;
-  OpBuilder &b;
-  Location loc;
-  AttentionOp op;
-  Layout layout;
-  double scale;
-  VectorType lanesType;
-  Value packed, scores, inverse;
-  // Of the current unit.
-  Value batch, head, queryRow, keyRow, keyColumn, valueColumn;
-};
-} // namespace
 
 AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op,
                                    Value scratch)
@@ -149,66 +59,6 @@ void AttentionEmitter::emit() {
     forEachRowBlock(e, e.index(0), e.index(layout.queries), heights,
                     [&](Value row, int64_t height) { emitBlock(row, height); });
   });
-}
-
-/// 16 vectors of 16 lanes, transposed by exchanging blocks of 1, 2, 4 and 8
-/// lanes (Eklundh 1972): 64 shuffles of two vectors.
-static void transpose16(OpBuilder &builder, Location loc,
-                        MutableArrayRef<Value> rows) {
-  for (int64_t distance = 1; distance < 16; distance *= 2) {
-    SmallVector<int64_t> upper, lower;
-    for (int64_t lane = 0; lane < 16; ++lane) {
-      bool own = !(lane & distance);
-      upper.push_back(own ? lane : 16 + (lane ^ distance));
-      lower.push_back(own ? lane ^ distance : 16 + lane);
-    }
-    for (int64_t i = 0; i < 16; ++i) {
-      if (!(i & distance)) {
-        Value a = rows[i], b = rows[i + distance];
-        rows[i] = vector::ShuffleOp::create(builder, loc, a, b, upper);
-        rows[i + distance] = vector::ShuffleOp::create(builder, loc, a, b, lower);
-      }
-    }
-  }
-}
-
-/// packed[j / panel][c][j % panel] = K[j][c] for 16 keys from `16 * block` on
-/// and 16 channels from `channel` on; zero for keys behind `keys`.
-void AttentionEmitter::packBlock(Value block, int64_t keys, Value channel,
-                                 int64_t channels) {
-  Value key = e.buffer(op.getKey());
-  SmallVector<Value> rows;
-  for (int64_t i = 0; i < 16; ++i) {
-    rows.push_back(i < keys ? e.loadRow(key,
-                                        e.add(e.add(keyRow, e.mul(block, 16)), i),
-                                        e.add(keyColumn, channel), 16, channels)
-                            : e.splat(0, e.vectorType(16)));
-  }
-  transpose16(b, loc, rows);
-  Value panel = e.div(block, layout.panel / 16);
-  Value lane = e.mul(e.rem(block, layout.panel / 16), 16);
-  for (int64_t i = 0; i < channels; ++i) {
-    make<vector::StoreOp>(rows[i], packed,
-                          ValueRange{panel, e.add(channel, i), lane});
-  }
-}
-
-void AttentionEmitter::packKeys() {
-  int64_t wholeChannels = layout.keyWidth / 16 * 16;
-  auto packChannels = [&](Value block, int64_t keys) {
-    e.forLoop(e.index(0), e.index(wholeChannels), 16,
-              [&](Value channel) { packBlock(block, keys, channel, 16); });
-    if (int64_t rest = layout.keyWidth - wholeChannels) {
-      packBlock(block, keys, e.index(wholeChannels), rest);
-    }
-  };
-  int64_t whole = layout.keys / 16;
-  e.forLoop(e.index(0), e.index(whole), 1,
-            [&](Value block) { packChannels(block, 16); });
-  // The last panel is complete, with zeros behind the last key.
-  for (int64_t block = whole; block < layout.panels * layout.panel / 16; ++block) {
-    packChannels(e.index(block), std::max<int64_t>(layout.keys - 16 * block, 0));
-  }
 }
 
 void AttentionEmitter::emitBlock(Value row, int64_t height) {
@@ -264,182 +114,21 @@ void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
   e.forLoop(zero, e.index(height), 1, [&](Value i) {
     Value own = e.add(e.add(queryRow, row), i);
     e.forLoop(zero, panels, 1, [&](Value panel) {
-      Value sum = e.forLoop(zero, e.index(layout.keyWidth), 1, constant(0),
-                            [&](Value c, ValueRange carried) {
-        Value column = e.add(keyColumn, c);
-        Value key = make<vector::LoadOp>(lanesType, packed,
-                                         ValueRange{panel, c, zero});
-        Value shifted = make<arith::AddFOp>(
-            splat(e.loadScalar(query, own, column)), key);
-        Value score = make<ActivationOp>(lanesType, ActivationKind::tanh, shifted);
-        return SmallVector<Value>{make<math::FmaOp>(
-            splat(e.loadScalar(weight, zero, column)), score, carried[0])};
-      })[0];
+      Value sum = e.forLoop(
+          zero, e.index(layout.keyWidth), 1, constant(0),
+          [&](Value c, ValueRange carried) {
+            Value column = e.add(keyColumn, c);
+            Value key = make<vector::LoadOp>(lanesType, packed,
+                                             ValueRange{panel, c, zero});
+            Value shifted = make<arith::AddFOp>(
+                splat(e.loadScalar(query, own, column)), key);
+            Value score =
+                make<ActivationOp>(lanesType, ActivationKind::tanh, shifted);
+            return SmallVector<Value>{make<math::FmaOp>(
+                splat(e.loadScalar(weight, zero, column)), score, carried[0])};
+          })[0];
       e.storeRow(sum, scores, i, e.mul(panel, layout.panel), layout.panel);
     });
-  });
-}
-
-Value AttentionEmitter::keyIndices(Value panel) {
-  SmallVector<Attribute> lanes;
-  for (int64_t i = 0; i < layout.panel; ++i) {
-    lanes.push_back(b.getI32IntegerAttr(i));
-  }
-  auto type = VectorType::get({layout.panel}, b.getI32Type());
-  Value iota = make<arith::ConstantOp>(DenseElementsAttr::get(type, lanes));
-  Value first = make<arith::IndexCastOp>(b.getI32Type(),
-                                         e.mul(panel, layout.panel));
-  return make<arith::AddIOp>(iota, splat(first));
-}
-
-Value AttentionEmitter::broadcastRow(Value operand, Value query) {
-  ArrayRef<int64_t> shape = shapeOf(operand);
-  Value row = shape[0] == 1 ? e.index(0) : batch;
-  row = e.mul(row, shape[1]);
-  row = shape[1] == 1 ? row : e.add(row, head);
-  row = e.mul(row, shape[2]);
-  return shape[2] == 1 ? row : e.add(row, query);
-}
-
-Value AttentionEmitter::maskedScores(Value row, Value query, Value panel,
-                                     bool isTail) {
-  Value column = e.mul(panel, layout.panel);
-  Value score = e.loadRow(scores, row, column, layout.panel, layout.panel);
-  if (!isGeneral() && !isTail) {
-    return score;
-  }
-  auto isKey = [&](Value bound) {
-    Value limit = make<arith::IndexCastOp>(b.getI32Type(), bound);
-    return make<arith::CmpIOp>(arith::CmpIPredicate::slt, keyIndices(panel),
-                               splat(limit));
-  };
-  Value inside;
-  if (hasTail()) {
-    inside = isTail && !isGeneral()
-                 ? e.laneMask(layout.panel, layout.keys % layout.panel)
-                 : isKey(e.index(layout.keys));
-  }
-  auto load = [&](Value memref, Value at) -> Value {
-    auto type = VectorType::get(
-        {layout.panel}, cast<MemRefType>(memref.getType()).getElementType());
-    if (!inside) {
-      return make<vector::LoadOp>(type, memref, ValueRange{at, column});
-    }
-    Value zero = make<arith::ConstantOp>(b.getZeroAttr(type));
-    return make<vector::MaskedLoadOp>(type, memref, ValueRange{at, column},
-                                      inside, zero);
-  };
-  if (scalesEarly()) {
-    Value bias = op.getScoreBias()
-                     ? load(e.buffer(op.getScoreBias()),
-                            broadcastRow(op.getScoreBias(), query))
-                     : constant(0);
-    score = make<math::FmaOp>(score, constant(scale), bias);
-  }
-  Value keep = inside;
-  auto restrict = [&](Value mask) {
-    keep = keep ? make<arith::AndIOp>(keep, mask) : mask;
-  };
-  auto restrictBytes = [&](Value memref, Value at) {
-    Value bytes = load(memref, at);
-    restrict(make<arith::CmpIOp>(
-        arith::CmpIPredicate::ne, bytes,
-        make<arith::ConstantOp>(b.getZeroAttr(bytes.getType()))));
-  };
-  if (op.getCausal()) {
-    restrict(isKey(causalLimit(query)));
-  }
-  if (op.getKeyValid()) {
-    restrictBytes(e.buffer(op.getKeyValid()), batch);
-  }
-  if (op.getMask()) {
-    restrictBytes(e.buffer(op.getMask()), broadcastRow(op.getMask(), query));
-  }
-  if (keep) {
-    score = make<arith::SelectOp>(
-        keep, score, constant(-std::numeric_limits<double>::infinity()));
-  }
-  e.storeRow(score, scores, row, column, layout.panel);
-  return score;
-}
-
-Value AttentionEmitter::foldPanels(
-    Value panels, Value start,
-    llvm::function_ref<Value(Value, bool, Value)> body) {
-  bool tailApart = hasTail() && !isGeneral();
-  Value whole = tailApart ? e.index(layout.panels - 1) : panels;
-  Value result = e.forLoop(e.index(0), whole, 1, start,
-                           [&](Value panel, ValueRange carried) {
-    return SmallVector<Value>{body(panel, false, carried[0])};
-  })[0];
-  return tailApart ? body(whole, true, result) : result;
-}
-
-void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
-  double infinity = std::numeric_limits<double>::infinity();
-  double exponent = (scalesEarly() ? 1 : scale) / std::log(2.0);
-  Value zero = e.index(0);
-  auto scalar = [&](double value) -> Value {
-    return make<arith::ConstantOp>(b.getF32FloatAttr(value));
-  };
-  // All maxima first: their reductions overlap, and no power waits for one.
-  e.forLoop(zero, e.index(height), 1, [&](Value i) {
-    Value query = e.add(row, i);
-    Value top = foldPanels(panels, constant(-infinity),
-                           [&](Value panel, bool isTail, Value carried) {
-      return make<arith::MaxNumFOp>(carried,
-                                    maskedScores(i, query, panel, isTail),
-                                    kMaxFlags);
-    });
-    Value maximum = make<vector::ReductionOp>(vector::CombiningKind::MAXNUMF,
-                                              top, kMaxFlags);
-    make<memref::StoreOp>(maximum, inverse, ValueRange{i, zero});
-  });
-  bool canBeEmpty = isGeneral();
-  bool uniform = canBeEmpty && op.getEmptyRow() == EmptyRow::uniform;
-  e.forLoop(zero, e.index(height), 1, [&](Value i) {
-    Value maximum = e.loadScalar(inverse, i, zero);
-    Value isEmpty;
-    if (canBeEmpty) {
-      // Without a kept key the maximum is -inf, and so is every score.
-      isEmpty = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
-                                    scalar(-infinity));
-      maximum = make<arith::SelectOp>(isEmpty, scalar(0), maximum);
-    }
-    Value shift = splat(make<arith::MulFOp>(maximum, scalar(-exponent)));
-    Value sum = foldPanels(panels, constant(0),
-                           [&](Value panel, bool isTail, Value carried) -> Value {
-      Value column = e.mul(panel, layout.panel);
-      Value score = e.loadRow(scores, i, column, layout.panel, layout.panel);
-      Value power = make<Exp2Op>(
-          make<math::FmaOp>(score, constant(exponent), shift));
-      if (canBeEmpty || isTail) {
-        // Masked scores are -inf; NaN stays.
-        Value kept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score,
-                                         constant(-infinity));
-        power = make<arith::SelectOp>(kept, power, constant(0));
-      }
-      if (uniform) {
-        Value inside = make<arith::CmpIOp>(
-            arith::CmpIPredicate::slt, keyIndices(panel),
-            make<arith::ConstantOp>(DenseElementsAttr::get(
-                VectorType::get({layout.panel}, b.getI32Type()),
-                b.getI32IntegerAttr(layout.keys))));
-        Value one = make<arith::SelectOp>(inside, constant(1), constant(0));
-        power = make<arith::SelectOp>(isEmpty, one, power);
-      }
-      e.storeRow(power, scores, i, column, layout.panel);
-      return make<arith::AddFOp>(carried, power);
-    });
-    Value total = make<vector::ReductionOp>(vector::CombiningKind::ADD, sum,
-                                            FastMath::reassoc);
-    Value factor = make<arith::DivFOp>(scalar(1), total);
-    if (canBeEmpty) {
-      Value isZero = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total,
-                                         scalar(0));
-      factor = make<arith::SelectOp>(isZero, scalar(0), factor);
-    }
-    make<memref::StoreOp>(factor, inverse, ValueRange{i, zero});
   });
 }
 
@@ -447,8 +136,8 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
   Value value = e.buffer(op.getValue()), out = e.buffer(op.getResult());
   Value zero = e.index(0), outRow = e.add(queryRow, row);
   // Scores behind the last key are not read.
-  Value depth = make<arith::MinUIOp>(e.mul(panels, layout.panel),
-                                     e.index(layout.keys));
+  Value depth =
+      make<arith::MinUIOp>(e.mul(panels, layout.panel), e.index(layout.keys));
   auto emitColumns = [&](Value column, int64_t lanes, int64_t valid) {
     IntegerAttr columns;
     if (valid < lanes) {
@@ -458,11 +147,11 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
     Value start = e.add(valueColumn, column);
     Value sum = make<TileProductOp>(type, scores, zero, zero, value,
                                     ValueRange{keyRow, start}, depth, columns);
-    Value factor = make<TileLoadOp>(
-        VectorType::get({height, 1}, b.getF32Type()), inverse, zero, zero,
-        IntegerAttr());
-    Value scaled = make<arith::MulFOp>(
-        sum, make<vector::BroadcastOp>(type, factor));
+    Value factor =
+        make<TileLoadOp>(VectorType::get({height, 1}, b.getF32Type()), inverse,
+                         zero, zero, IntegerAttr());
+    Value scaled =
+        make<arith::MulFOp>(sum, make<vector::BroadcastOp>(type, factor));
     TileStoreOp::create(b, loc, scaled, out, outRow, start, columns);
   };
   int64_t lanes = e.schedule.tileColumns;
@@ -477,7 +166,7 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
 }
 
 int64_t attentionScratchBytes(Operation *op, const Schedule &schedule) {
-  return Layout(cast<AttentionOp>(op), schedule).bytes();
+  return AttentionLayout(cast<AttentionOp>(op), schedule).bytes();
 }
 
 void emitAttentionLoops(KernelEmitter &emitter, Operation *op, Value scratch) {

@@ -204,7 +204,8 @@ Value KernelEmitter::loadRow(Value memref, Value row, Value column,
     return vector::LoadOp::create(builder, loc, type, memref,
                                   ValueRange{row, column});
   }
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   return vector::MaskedLoadOp::create(builder, loc, type, memref,
                                       ValueRange{row, column},
                                       laneMask(lanes, valid), zero);
@@ -250,7 +251,8 @@ SmallVector<Value> KernelEmitter::forLoop(Value from, Value to, int64_t step,
   auto loop = scf::ForOp::create(builder, loc, from, to, index(step), carried);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(loop.getBody());
-  SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  SmallVector<Value> next =
+      body(loop.getInductionVar(), loop.getRegionIterArgs());
   scf::YieldOp::create(builder, loc, next);
   return SmallVector<Value>(loop.getResults());
 }
@@ -305,21 +307,21 @@ void forEachRowBlock(KernelEmitter &emitter, Value from, Value to,
   Value higher = arith::RemUIOp::create(builder, loc, rows, divisor);
   emitter.forLoop(emitter.index(0), blocks, 1, [&](Value block) {
     Value before = arith::MinUIOp::create(builder, loc, block, higher);
-    Value offset = emitter.add(
-        arith::MulIOp::create(builder, loc, block, height), before);
+    Value offset =
+        emitter.add(arith::MulIOp::create(builder, loc, block, height), before);
     Value row = emitter.add(from, offset);
     if (heights.size() == 1) {
       return body(row, heights.front());
     }
     Value isHigher = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::ult, block, higher);
-    Value own = emitter.add(
-        height, arith::SelectOp::create(builder, loc, isHigher, one,
-                                        emitter.index(0)));
+    Value own =
+        emitter.add(height, arith::SelectOp::create(builder, loc, isHigher, one,
+                                                    emitter.index(0)));
     // The last height is the default, which the switch needs anyway.
-    auto choice = scf::IndexSwitchOp::create(builder, loc, TypeRange(), own,
-                                             heights.drop_back(),
-                                             heights.size() - 1);
+    auto choice =
+        scf::IndexSwitchOp::create(builder, loc, TypeRange(), own,
+                                   heights.drop_back(), heights.size() - 1);
     for (auto [region, size] :
          llvm::zip(choice.getCaseRegions(), heights.drop_back())) {
       OpBuilder::InsertionGuard guard(builder);

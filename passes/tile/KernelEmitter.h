@@ -111,14 +111,14 @@ public:
   void forEachRow(Body body) { forLoop(begin, end, 1, body); }
   /// Columns `0 .. width` in chunks of the schedule's lanes: a loop over whole
   /// chunks and one body for the rest. `body(column, lanes, valid)`.
-  void forEachChunk(
-      int64_t width,
-      llvm::function_ref<void(mlir::Value, int64_t, int64_t)> body);
+  void
+  forEachChunk(int64_t width,
+               llvm::function_ref<void(mlir::Value, int64_t, int64_t)> body);
 
 private:
-  mlir::Value operandTile(mlir::Operation *op, unsigned index,
-                          const TilePlace &place,
-                          const llvm::DenseMap<mlir::Value, mlir::Value> &tiles);
+  mlir::Value
+  operandTile(mlir::Operation *op, unsigned index, const TilePlace &place,
+              const llvm::DenseMap<mlir::Value, mlir::Value> &tiles);
 
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::SmallVector<mlir::Operation *> stage;
@@ -126,7 +126,8 @@ private:
 
 /// Loops of one stage's anchor. Each fails, with an error on the operation, if
 /// it has no loops for the anchor.
-llvm::LogicalResult emitProductLoops(KernelEmitter &emitter, mlir::Operation *op);
+llvm::LogicalResult emitProductLoops(KernelEmitter &emitter,
+                                     mlir::Operation *op);
 llvm::LogicalResult emitNormLoops(KernelEmitter &emitter, mlir::Operation *op);
 llvm::LogicalResult emitTokenLoops(KernelEmitter &emitter, mlir::Operation *op);
 
@@ -145,7 +146,8 @@ void forEachRowBlock(
 
 /// Heights of the blocks that `units` rows may be divided into, whatever the
 /// number of threads.
-llvm::SmallVector<int64_t> blockHeights(int64_t units, const Schedule &schedule);
+llvm::SmallVector<int64_t> blockHeights(int64_t units,
+                                        const Schedule &schedule);
 
 } // namespace hova
 

@@ -52,7 +52,8 @@ sumRow(KernelEmitter &emitter, Value matrix, Value row, int64_t width,
   }
   if (int64_t rest = width - whole) {
     int64_t tail = llvm::PowerOf2Ceil(rest);
-    Value chunk = emitter.loadRow(matrix, row, emitter.index(whole), tail, rest);
+    Value chunk =
+        emitter.loadRow(matrix, row, emitter.index(whole), tail, rest);
     Value value = term(chunk, tail);
     if (rest < tail) {
       value = arith::SelectOp::create(
@@ -77,8 +78,8 @@ static void emitLayerNorm(KernelEmitter &emitter, LayerNormOp op) {
     Value sum = sumRow(emitter, x, row, width,
                        [](Value chunk, int64_t) { return chunk; });
     Value mean = arith::MulFOp::create(builder, loc, sum, reciprocal);
-    Value squares =
-        sumRow(emitter, x, row, width, [&](Value chunk, int64_t lanes) -> Value {
+    Value squares = sumRow(
+        emitter, x, row, width, [&](Value chunk, int64_t lanes) -> Value {
           Value deviation = arith::SubFOp::create(
               builder, loc, chunk, splatScalar(emitter, mean, lanes));
           return arith::MulFOp::create(builder, loc, deviation, deviation);
@@ -91,17 +92,18 @@ static void emitLayerNorm(KernelEmitter &emitter, LayerNormOp op) {
             scalarConstant(emitter, op.getEps().convertToDouble())));
     Value factor = arith::DivFOp::create(builder, loc,
                                          scalarConstant(emitter, 1), deviation);
-    emitter.forEachChunk(width, [&](Value column, int64_t lanes, int64_t valid) {
+    emitter.forEachChunk(width, [&](Value column, int64_t lanes,
+                                    int64_t valid) {
       TilePlace place{row, column, 1, lanes, valid};
       Value chunk = emitter.loadRow(x, row, column, lanes, valid);
       Value centred = arith::SubFOp::create(builder, loc, chunk,
                                             splatScalar(emitter, mean, lanes));
       Value normal = arith::MulFOp::create(builder, loc, centred,
                                            splatScalar(emitter, factor, lanes));
-      Value tile = math::FmaOp::create(
-          builder, loc, emitter.asTile(normal),
-          emitter.loadTile(op.getGain(), shape, place),
-          emitter.loadTile(op.getBias(), shape, place));
+      Value tile =
+          math::FmaOp::create(builder, loc, emitter.asTile(normal),
+                              emitter.loadTile(op.getGain(), shape, place),
+                              emitter.loadTile(op.getBias(), shape, place));
       emitter.finishTile(place, tile);
     });
   });
@@ -139,7 +141,8 @@ static void emitScaleHeads(KernelEmitter &emitter, ScaleHeadsOp op) {
                                       emitter.splat(0, type));
     }
     Value weight = arith::DivFOp::create(
-        builder, loc, power, splatScalar(emitter, sumOf(emitter, power), lanes));
+        builder, loc, power,
+        splatScalar(emitter, sumOf(emitter, power), lanes));
     for (int64_t head = 0; head < heads; ++head) {
       Value own = vector::ExtractOp::create(builder, loc, weight, head);
       emitter.forEachChunk(headWidth, [&](Value column, int64_t chunk,

@@ -1,8 +1,8 @@
 //===- Phase.cpp - tile: functions over buffers ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/Passes.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
 
 void hova::buildTilePhase(mlir::OpPassManager &manager) {
   manager.addPass(createTileKernelsPass());

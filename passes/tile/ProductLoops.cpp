@@ -22,9 +22,9 @@ static void forEachPanel(KernelEmitter &emitter, int64_t width, int64_t lanes,
                          llvm::function_ref<void(Value, Value, int64_t)> body) {
   int64_t whole = width / lanes;
   if (whole) {
-    emitter.forLoop(emitter.index(0), emitter.index(whole), 1, [&](Value panel) {
-      body(panel, emitter.mul(panel, lanes), lanes);
-    });
+    emitter.forLoop(
+        emitter.index(0), emitter.index(whole), 1,
+        [&](Value panel) { body(panel, emitter.mul(panel, lanes), lanes); });
   }
   if (width % lanes) {
     body(emitter.index(whole), emitter.index(whole * lanes), width % lanes);
@@ -64,19 +64,21 @@ static LogicalResult emitLinear(KernelEmitter &emitter, LinearOp op) {
       blockHeights(staticSize(shape.drop_back()), emitter.schedule);
   forEachPanel(emitter, shape.back(), lanes,
                [&](Value panel, Value column, int64_t valid) {
-    forEachRowBlock(emitter, emitter.begin, emitter.end, heights,
-                    [&](Value row, int64_t height) {
-      TilePlace place{row, column, height, lanes, valid};
-      Value tile = product(emitter, x, place, emitter.index(0), weight, panel,
-                           shapeOf(op.getX()).back());
-      if (op.getBias()) {
-        tile = arith::AddFOp::create(
-            emitter.builder, emitter.loc, tile,
-            emitter.loadTile(op.getBias(), shape, place));
-      }
-      emitter.finishTile(place, tile);
-    });
-  });
+                 forEachRowBlock(
+                     emitter, emitter.begin, emitter.end, heights,
+                     [&](Value row, int64_t height) {
+                       TilePlace place{row, column, height, lanes, valid};
+                       Value tile =
+                           product(emitter, x, place, emitter.index(0), weight,
+                                   panel, shapeOf(op.getX()).back());
+                       if (op.getBias()) {
+                         tile = arith::AddFOp::create(
+                             emitter.builder, emitter.loc, tile,
+                             emitter.loadTile(op.getBias(), shape, place));
+                       }
+                       emitter.finishTile(place, tile);
+                     });
+               });
   return success();
 }
 
@@ -100,9 +102,8 @@ static LogicalResult emitHeadLogits(KernelEmitter &emitter, HeadLogitsOp op) {
     for (int64_t column = 0; column < hidden; column += lanes) {
       TilePlace place{row, emitter.index(column), height, lanes,
                       std::min(lanes, hidden - column)};
-      Value tile =
-          product(emitter, heads, place, emitter.mul(head, width), weight,
-                  emitter.index(column / lanes), width);
+      Value tile = product(emitter, heads, place, emitter.mul(head, width),
+                           weight, emitter.index(column / lanes), width);
       tile = arith::AddFOp::create(
           builder, loc, tile, emitter.loadTile(op.getShift(), shift, place));
       tile = ActivationOp::create(builder, loc, tile.getType(),
@@ -119,9 +120,10 @@ static LogicalResult emitHeadLogits(KernelEmitter &emitter, HeadLogitsOp op) {
   };
   forEachRowBlock(emitter, emitter.begin, emitter.end, heights,
                   [&](Value row, int64_t height) {
-    emitter.forLoop(emitter.index(0), emitter.index(op.getHeads()), 1,
-                    [&](Value head) { scores(head, row, height); });
-  });
+                    emitter.forLoop(
+                        emitter.index(0), emitter.index(op.getHeads()), 1,
+                        [&](Value head) { scores(head, row, height); });
+                  });
   return success();
 }
 

@@ -7,12 +7,11 @@
 // nothing to a module without `@main`.
 
 #include "dialect/AttentionOps.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "passes/Passes.h"
-#include "passes/fuse/Verdict.h"
 #include "passes/tile/Arena.h"
 #include "passes/tile/KernelEmitter.h"
+#include "passes/tile/KernelFunction.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -24,33 +23,8 @@ namespace hova {
 #include "passes/Passes.h.inc"
 
 //===----------------------------------------------------------------------===//
-// One kernel
+// The program
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// A kernel and the buffers of its function: inputs, results, and values that
-/// pass from one stage to a later one.
-struct KernelBuffers {
-  KernelOp kernel;
-  Schedule schedule;
-  SmallVector<Value> values;  ///< of the region; yielded ones for results
-  SmallVector<MemRefType> types;
-  int64_t units = 0, flops = 0, scratchBytes = 64;
-};
-} // namespace
-
-static int64_t stageOf(Operation *op) {
-  auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
-  return stage ? stage.getInt() : -1;
-}
-
-/// Whether a later stage reads `value`, directly or through column slices.
-static bool crossesStages(Value value, int64_t stage) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return isKernelView(user) ? crossesStages(user->getResult(0), stage)
-                              : !isa<YieldOp>(user) && stageOf(user) != stage;
-  });
-}
 
 static int64_t bytesOf(MemRefType type) {
   SmallVector<int64_t> strides;
@@ -61,140 +35,6 @@ static int64_t bytesOf(MemRefType type) {
   int64_t elements = type.getShape()[0] * strides[0];
   return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
-
-/// What the kernel executes: twice its multiply-accumulates.
-static int64_t flopsOf(KernelOp kernel) {
-  int64_t macs = 0;
-  kernel.walk([&](CostOpInterface op) {
-    macs += op.getLinearMacs() + op.getAttentionMacs();
-  });
-  return 2 * macs;
-}
-
-static int64_t unitsOf(KernelOp kernel) {
-  for (Operation &op : kernel.getBody().front()) {
-    if (auto attention = dyn_cast<AttentionOp>(op)) {
-      return shapeOf(attention.getQuery())[0] * attention.getHeads();
-    }
-    if (stageOf(&op) >= 0) {
-      return staticSize(shapeOf(op.getResult(0)).drop_back());
-    }
-  }
-  return 1;
-}
-
-//===----------------------------------------------------------------------===//
-// Functions
-//===----------------------------------------------------------------------===//
-
-/// Two kernels with equal keys are the same code: operations, attributes, types
-/// and who reads whom, but not names, places or verdicts.
-static std::string structureOf(const KernelBuffers &buffers) {
-  std::string key;
-  llvm::raw_string_ostream os(key);
-  DenseMap<Value, int> number;
-  for (auto [value, type] : llvm::zip(buffers.values, buffers.types)) {
-    os << type << ';';
-  }
-  KernelOp kernel = buffers.kernel;
-  for (Value argument : kernel.getBody().getArguments()) {
-    int next = number.size();
-    number[argument] = next;
-  }
-  for (Operation &op : kernel.getBody().front()) {
-    os << '\n' << op.getName();
-    for (Value operand : op.getOperands()) {
-      os << ' ' << number[operand];
-    }
-    for (NamedAttribute attribute : op.getAttrs()) {
-      if (attribute.getName() != kVerdictAttr &&
-          attribute.getName() != kRequireAttr) {
-        os << ' ' << attribute.getName().getValue() << '='
-           << attribute.getValue();
-      }
-    }
-    for (Value result : op.getResults()) {
-      int next = number.size();
-      number[result] = next;
-      os << ' ' << result.getType() << ' '
-         << llvm::is_contained(buffers.values, result);
-    }
-  }
-  const Schedule &s = buffers.schedule;
-  os << '\n' << s.tileRows << ' ' << s.tileColumns << ' ' << s.lanes << ' '
-     << s.grain;
-  return key;
-}
-
-static LogicalResult emitStage(KernelEmitter &emitter, Operation *anchor) {
-  if (isa<LinearOp, HeadLogitsOp>(anchor)) {
-    return emitProductLoops(emitter, anchor);
-  }
-  if (isa<LayerNormOp, ScaleHeadsOp>(anchor)) {
-    return emitNormLoops(emitter, anchor);
-  }
-  return emitTokenLoops(emitter, anchor);
-}
-
-static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel,
-                              Value scratch) {
-  // Stages in their order; operations of a stage in program order.
-  std::map<int64_t, SmallVector<Operation *>> stages;
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (isa<AttentionOp>(op)) {
-      emitAttentionLoops(emitter, &op, scratch);
-      return success();
-    }
-    if (stageOf(&op) >= 0) {
-      stages[stageOf(&op)].push_back(&op);
-    } else if (!isKernelView(&op)) {
-      return op.emitOpError("belongs to no stage: run assign first");
-    }
-  }
-  for (auto &[number, ops] : stages) {
-    emitter.beginStage(ops);
-    if (failed(emitStage(emitter, ops.front()))) {
-      return failure();
-    }
-  }
-  return success();
-}
-
-/// The function of a kernel: buffers, scratch, first unit, end of units.
-static FailureOr<func::FuncOp> emitFunction(OpBuilder &builder, StringRef name,
-                                            const KernelBuffers &buffers) {
-  KernelOp kernel = buffers.kernel;
-  Location loc = kernel.getLoc();
-  SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
-  types.push_back(MemRefType::get({buffers.scratchBytes}, builder.getI8Type()));
-  types.append(2, builder.getIndexType());
-  auto function = func::FuncOp::create(builder, loc, name,
-                                       builder.getFunctionType(types, {}));
-  function.setPrivate();
-  for (unsigned i = 0, e = types.size() - 2; i < e; ++i) {
-    function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
-  }
-  Block *entry = function.addEntryBlock();
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(entry);
-  auto end = func::ReturnOp::create(builder, loc);
-  builder.setInsertionPoint(end);
-  size_t count = buffers.values.size();
-  KernelEmitter emitter(builder, loc, buffers.schedule,
-                        entry->getArgument(count + 1),
-                        entry->getArgument(count + 2));
-  for (size_t i = 0; i < count; ++i) {
-    emitter.setBuffer(buffers.values[i], entry->getArgument(i));
-  }
-  if (failed(emitBody(emitter, kernel, entry->getArgument(count)))) {
-    return failure();
-  }
-  return function;
-}
-
-//===----------------------------------------------------------------------===//
-// The program
-//===----------------------------------------------------------------------===//
 
 namespace {
 /// Where a value of `main` lives.
@@ -408,9 +248,8 @@ ArrayAttr ProgramTiler::describeValues() {
            builder.getNamedAttr("type", TypeAttr::get(result.getType())),
            builder.getNamedAttr("row_stride",
                                 builder.getI64IntegerAttr(strides[0])),
-           builder.getNamedAttr(
-               "offset",
-               builder.getI64IntegerAttr(blocks[place.index].offset))}));
+           builder.getNamedAttr("offset", builder.getI64IntegerAttr(
+                                              blocks[place.index].offset))}));
     }
   }
   return builder.getArrayAttr(values);

@@ -15,12 +15,12 @@ namespace hova {
 
 /// Hands `width` columns of a source row to the stage, at `column` of `row`.
 static void copyRow(KernelEmitter &emitter, Value source, Value sourceRow,
-                    Value sourceColumn, Value row, Value column, int64_t width) {
+                    Value sourceColumn, Value row, Value column,
+                    int64_t width) {
   emitter.forEachChunk(width, [&](Value offset, int64_t lanes, int64_t valid) {
     TilePlace place{row, emitter.add(column, offset), 1, lanes, valid};
-    Value chunk = emitter.loadRow(source, sourceRow,
-                                  emitter.add(sourceColumn, offset), lanes,
-                                  valid);
+    Value chunk = emitter.loadRow(
+        source, sourceRow, emitter.add(sourceColumn, offset), lanes, valid);
     emitter.finishTile(place, emitter.asTile(chunk));
   });
 }
@@ -40,7 +40,8 @@ static void emitIf(KernelEmitter &emitter, Value condition,
 }
 
 static void emit(KernelEmitter &emitter, EmbeddingOp op) {
-  Value ids = emitter.buffer(op.getIds()), table = emitter.buffer(op.getTable());
+  Value ids = emitter.buffer(op.getIds()),
+        table = emitter.buffer(op.getTable());
   int64_t tokens = shapeOf(op.getIds()).back();
   emitter.forEachRow([&](Value row) {
     Value id = emitter.loadScalar(ids, emitter.div(row, tokens),
@@ -57,18 +58,20 @@ static void emit(KernelEmitter &emitter, PaddingMaskOp op) {
   Value ids = emitter.buffer(op.getIds()), out = emitter.buffer(op.getResult());
   Type element = cast<MemRefType>(ids.getType()).getElementType();
   emitter.forEachRow([&](Value row) {
-    emitter.forLoop(emitter.index(0), emitter.index(shapeOf(op.getIds()).back()),
-                    1, [&](Value column) {
-      Value id = emitter.loadScalar(ids, row, column);
-      Value pad = arith::ConstantOp::create(
-          builder, emitter.loc,
-          builder.getIntegerAttr(element, static_cast<int64_t>(op.getPad())));
-      Value keep = arith::ExtUIOp::create(
-          builder, emitter.loc, builder.getI8Type(),
-          compare(emitter, arith::CmpIPredicate::ne, id, pad));
-      memref::StoreOp::create(builder, emitter.loc, keep, out,
-                              ValueRange{row, column});
-    });
+    emitter.forLoop(emitter.index(0),
+                    emitter.index(shapeOf(op.getIds()).back()), 1,
+                    [&](Value column) {
+                      Value id = emitter.loadScalar(ids, row, column);
+                      Value pad = arith::ConstantOp::create(
+                          builder, emitter.loc,
+                          builder.getIntegerAttr(
+                              element, static_cast<int64_t>(op.getPad())));
+                      Value keep = arith::ExtUIOp::create(
+                          builder, emitter.loc, builder.getI8Type(),
+                          compare(emitter, arith::CmpIPredicate::ne, id, pad));
+                      memref::StoreOp::create(builder, emitter.loc, keep, out,
+                                              ValueRange{row, column});
+                    });
   });
 }
 
@@ -81,18 +84,18 @@ static void emit(KernelEmitter &emitter, UnfoldPatchesOp op) {
     Value batch = emitter.div(row, patches), place = emitter.rem(row, patches);
     Value top = emitter.mul(emitter.div(place, across), patch);
     Value left = emitter.mul(emitter.rem(place, across), patch);
-    emitter.forLoop(emitter.index(0), emitter.index(channels), 1,
-                    [&](Value channel) {
-      Value plane = emitter.add(emitter.mul(batch, channels), channel);
-      Value firstRow = emitter.add(emitter.mul(plane, height), top);
-      emitter.forLoop(emitter.index(0), emitter.index(patch), 1,
-                      [&](Value line) {
-        Value column = emitter.mul(
-            emitter.add(emitter.mul(channel, patch), line), patch);
-        copyRow(emitter, source, emitter.add(firstRow, line), left, row, column,
-                patch);
-      });
-    });
+    emitter.forLoop(
+        emitter.index(0), emitter.index(channels), 1, [&](Value channel) {
+          Value plane = emitter.add(emitter.mul(batch, channels), channel);
+          Value firstRow = emitter.add(emitter.mul(plane, height), top);
+          emitter.forLoop(
+              emitter.index(0), emitter.index(patch), 1, [&](Value line) {
+                Value column = emitter.mul(
+                    emitter.add(emitter.mul(channel, patch), line), patch);
+                copyRow(emitter, source, emitter.add(firstRow, line), left, row,
+                        column, patch);
+              });
+        });
   });
 }
 
@@ -111,8 +114,8 @@ static void emit(KernelEmitter &emitter, ClassTokenOp op) {
     builder.setInsertionPoint(branch.thenYield());
     copyRow(emitter, token, zero, zero, row, zero, width);
     builder.setInsertionPoint(branch.elseYield());
-    Value before = arith::SubIOp::create(builder, emitter.loc, position,
-                                         emitter.index(1));
+    Value before =
+        arith::SubIOp::create(builder, emitter.loc, position, emitter.index(1));
     copyRow(emitter, x, emitter.add(emitter.mul(batch, tokens), before), zero,
             row, zero, width);
   });
@@ -125,10 +128,11 @@ static Value foldRows(KernelEmitter &emitter, Value matrix, Value first,
   Value start = emitter.loadRow(matrix, first, column, lanes, valid);
   return emitter.forLoop(emitter.index(1), emitter.index(count), 1, start,
                          [&](Value i, ValueRange carried) {
-    Value next = emitter.loadRow(matrix, emitter.add(first, i), column, lanes,
-                                 valid);
-    return SmallVector<Value>{fold(carried[0], next)};
-  })[0];
+                           Value next =
+                               emitter.loadRow(matrix, emitter.add(first, i),
+                                               column, lanes, valid);
+                           return SmallVector<Value>{fold(carried[0], next)};
+                         })[0];
 }
 
 static void emit(KernelEmitter &emitter, PoolOp op) {
@@ -140,11 +144,13 @@ static void emit(KernelEmitter &emitter, PoolOp op) {
     if (op.getKind() == PoolKind::first) {
       return copyRow(emitter, x, first, zero, row, zero, width);
     }
-    emitter.forEachChunk(width, [&](Value column, int64_t lanes, int64_t valid) {
-      Value sum = foldRows(emitter, x, first, tokens, column, lanes, valid,
-                           [&](Value a, Value b) -> Value {
-        return arith::AddFOp::create(builder, emitter.loc, a, b);
-      });
+    emitter.forEachChunk(width, [&](Value column, int64_t lanes,
+                                    int64_t valid) {
+      Value sum =
+          foldRows(emitter, x, first, tokens, column, lanes, valid,
+                   [&](Value a, Value b) -> Value {
+                     return arith::AddFOp::create(builder, emitter.loc, a, b);
+                   });
       Value mean = arith::MulFOp::create(
           builder, emitter.loc, sum,
           emitter.splat(1.0 / tokens, emitter.vectorType(lanes)));
@@ -157,12 +163,14 @@ static void emit(KernelEmitter &emitter, LayerPoolOp op) {
   Value x = emitter.buffer(op.getX());
   int64_t layers = op.getLayers();
   emitter.forEachRow([&](Value row) {
-    emitter.forEachChunk(shapeOf(op.getX()).back(),
-                         [&](Value column, int64_t lanes, int64_t valid) {
+    emitter.forEachChunk(shapeOf(op.getX()).back(), [&](Value column,
+                                                        int64_t lanes,
+                                                        int64_t valid) {
       Value top = foldRows(emitter, x, emitter.mul(row, layers), layers, column,
                            lanes, valid, [&](Value a, Value b) -> Value {
-        return arith::MaximumFOp::create(emitter.builder, emitter.loc, a, b);
-      });
+                             return arith::MaximumFOp::create(
+                                 emitter.builder, emitter.loc, a, b);
+                           });
       emitter.finishTile({row, column, 1, lanes, valid}, emitter.asTile(top));
     });
   });
@@ -173,12 +181,13 @@ static void emit(KernelEmitter &emitter, IndexSortOp op) {
   int64_t width = shapeOf(op.getResult()).back();
   emitter.forEachRow([&](Value row) {
     // Row (b*tokens + i)*layers + l is row b*tokens + i of state l.
-    Value sourceRow = emitter.div(row, layers), layer = emitter.rem(row, layers);
+    Value sourceRow = emitter.div(row, layers),
+          layer = emitter.rem(row, layers);
     Value zero = emitter.index(0);
     for (auto [i, state] : llvm::enumerate(op.getStates())) {
       Value source = emitter.buffer(state);
-      Value isOwn = compare(emitter, arith::CmpIPredicate::eq, layer,
-                            emitter.index(i));
+      Value isOwn =
+          compare(emitter, arith::CmpIPredicate::eq, layer, emitter.index(i));
       emitIf(emitter, isOwn, [&] {
         copyRow(emitter, source, sourceRow, zero, row, zero, width);
       });
@@ -257,10 +266,10 @@ LogicalResult emitTokenLoops(KernelEmitter &emitter, Operation *op) {
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
     int64_t width = shape.empty() ? 1 : shape.back();
     emitter.forEachRow([&](Value row) {
-      emitter.forEachChunk(width, [&](Value column, int64_t lanes,
-                                      int64_t valid) {
-        emitter.finishTile({row, column, 1, lanes, valid}, Value());
-      });
+      emitter.forEachChunk(
+          width, [&](Value column, int64_t lanes, int64_t valid) {
+            emitter.finishTile({row, column, 1, lanes, valid}, Value());
+          });
     });
     return success();
   }
@@ -270,9 +279,8 @@ LogicalResult emitTokenLoops(KernelEmitter &emitter, Operation *op) {
         emit(emitter, token);
         return success();
       })
-      .Default([](Operation *other) {
-        return other->emitOpError("has no loops");
-      });
+      .Default(
+          [](Operation *other) { return other->emitOpError("has no loops"); });
 }
 
 } // namespace hova

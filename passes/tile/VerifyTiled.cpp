@@ -48,8 +48,8 @@ struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
       } else if (auto image = dyn_cast<ImageBufferOp>(op)) {
         result = checkPlace(&op, image.getOffset(), kImageBytesAttr, main);
       } else if (!isa<LaunchOp>(op)) {
-        result = op.emitError("tiled program still holds '") << op.getName()
-                                                             << "'";
+        result = op.emitError("tiled program still holds '")
+                 << op.getName() << "'";
       }
       if (failed(result)) {
         return failure();

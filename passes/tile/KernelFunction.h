@@ -1,0 +1,46 @@
+//===- KernelFunction.h - The function of one kernel ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_PASSES_TILE_KERNELFUNCTION_H
+#define HOVA_PASSES_TILE_KERNELFUNCTION_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Schedule.h"
+
+namespace hova {
+
+/// A kernel and the buffers of its function: inputs, results, and values that
+/// pass from one stage to a later one.
+struct KernelBuffers {
+  KernelOp kernel;
+  Schedule schedule;
+  llvm::SmallVector<mlir::Value>
+      values; ///< of the region; yielded ones for results
+  llvm::SmallVector<mlir::MemRefType> types;
+  int64_t units = 0, flops = 0, scratchBytes = 64;
+};
+
+/// Stage of an operation of a kernel, -1 for column slices and attention.
+int64_t stageOf(mlir::Operation *op);
+
+/// Whether a later stage reads `value`, directly or through column slices.
+bool crossesStages(mlir::Value value, int64_t stage);
+
+/// Units that the threads of a kernel divide: rows, or batch entries and heads.
+int64_t unitsOf(KernelOp kernel);
+
+/// What a kernel executes: twice its multiply-accumulates.
+int64_t flopsOf(KernelOp kernel);
+
+/// Two kernels with equal keys are the same code: operations, attributes, types
+/// and who reads whom, but not names, places or verdicts.
+std::string structureOf(const KernelBuffers &buffers);
+
+/// The function of a kernel: buffers, scratch, first unit, end of units.
+mlir::FailureOr<mlir::func::FuncOp> emitFunction(mlir::OpBuilder &builder,
+                                                 llvm::StringRef name,
+                                                 const KernelBuffers &buffers);
+
+} // namespace hova
+
+#endif // HOVA_PASSES_TILE_KERNELFUNCTION_H
