@@ -21,8 +21,16 @@ FailureOr<Schedule> Schedule::of(KernelOp kernel) {
   if (!kernel.getParallel() || !tile || tile.size() != 2 || !lanes || !grain) {
     return kernel.emitOpError("has no complete schedule: run assign first");
   }
-  return Schedule{*kernel.getParallel(), tile[0], tile[1], lanes.getInt(),
-                  grain.getInt()};
+  Schedule schedule{*kernel.getParallel(), tile[0], tile[1], lanes.getInt(),
+                    grain.getInt()};
+  for (int64_t size : {schedule.tileRows, schedule.tileColumns, schedule.lanes,
+                       schedule.grain}) {
+    if (size <= 0) {
+      return kernel.emitOpError("expects positive sizes in its schedule, got ")
+             << size;
+    }
+  }
+  return schedule;
 }
 
 void Schedule::write(KernelOp kernel) const {

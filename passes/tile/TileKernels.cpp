@@ -10,6 +10,7 @@
 #include "dialect/Shapes.h"
 #include "passes/Passes.h"
 #include "passes/tile/Arena.h"
+#include "passes/tile/CheckKernels.h"
 #include "passes/tile/KernelEmitter.h"
 #include "passes/tile/KernelFunction.h"
 #include "passes/tile/ProgramAttrs.h"
@@ -54,6 +55,8 @@ public:
 private:
   void placeArguments();
   LogicalResult placeWeights();
+  LogicalResult placeWeight(StoreWeightOp store,
+                            ArrayRef<ImageWeightOp> references);
   LogicalResult describeKernels();
   void describeKernel(KernelBuffers &buffers);
   LogicalResult emitFunctions();
@@ -96,31 +99,50 @@ void ProgramTiler::placeArguments() {
 /// Fixes the image's layout in the order of the weight program and makes it
 /// pack what `main` reads in panels.
 LogicalResult ProgramTiler::placeWeights() {
-  llvm::StringMap<ImageWeightOp> references;
-  main.walk([&](ImageWeightOp op) { references[op.getName()] = op; });
-  auto weights = module.lookupSymbol<func::FuncOp>("weights");
-  if (!weights) {
-    return success();
+  llvm::StringMap<SmallVector<ImageWeightOp>> references;
+  for (auto op : main.getOps<ImageWeightOp>()) {
+    references[op.getName()].push_back(op);
   }
-  for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
-    ImageWeightOp reference = references.lookup(store.getName());
-    if (!reference) {
-      return store.emitOpError("stores what nothing reads");
+  if (auto weights = module.lookupSymbol<func::FuncOp>("weights")) {
+    for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
+      if (failed(placeWeight(store, references[store.getName()]))) {
+        return failure();
+      }
     }
-    auto type = cast<RankedTensorType>(store.getValue().getType());
-    MemRefType buffer = bufferType(type, 0);
-    if (std::optional<int64_t> panel = reference.getPanel()) {
-      buffer = packedType(type, *panel);
-      OpBuilder before(store);
-      store.getValueMutable().assign(PackOp::create(
-          before, store.getLoc(),
-          RankedTensorType::get(buffer.getShape(), type.getElementType()),
-          store.getValue()));
-    }
-    store->setAttr(kOffsetAttr, builder.getI64IntegerAttr(imageBytes));
-    places[reference.getResult()] = {Place::Image, buffer, imageBytes};
-    imageBytes += llvm::alignTo(buffer.getNumElements() * 4, 64);
   }
+  for (auto op : main.getOps<ImageWeightOp>()) {
+    if (!places.count(op.getResult())) {
+      return op.emitOpError("reads what the weight program does not store");
+    }
+  }
+  return success();
+}
+
+LogicalResult ProgramTiler::placeWeight(StoreWeightOp store,
+                                        ArrayRef<ImageWeightOp> references) {
+  if (references.empty()) {
+    return store.emitOpError("stores what nothing reads");
+  }
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  std::optional<int64_t> panel = ImageWeightOp(references.front()).getPanel();
+  MemRefType buffer = panel ? packedType(type, *panel) : bufferType(type, 0);
+  for (ImageWeightOp op : references) {
+    if (op.getType() != type || op.getPanel() != panel) {
+      return op.emitOpError("expects the type that the weight program stores "
+                            "and one layout, got ")
+             << op.getType() << " for " << type;
+    }
+    places[op.getResult()] = {Place::Image, buffer, imageBytes};
+  }
+  if (panel) {
+    OpBuilder before(store);
+    store.getValueMutable().assign(PackOp::create(
+        before, store.getLoc(),
+        RankedTensorType::get(buffer.getShape(), type.getElementType()),
+        store.getValue()));
+  }
+  store->setAttr(kOffsetAttr, builder.getI64IntegerAttr(imageBytes));
+  imageBytes += llvm::alignTo(buffer.getNumElements() * 4, 64);
   return success();
 }
 
@@ -320,6 +342,9 @@ void ProgramTiler::rewriteMain() {
 }
 
 LogicalResult ProgramTiler::run() {
+  if (failed(checkKernels(main))) {
+    return failure();
+  }
   placeArguments();
   if (failed(placeWeights()) || failed(describeKernels()) ||
       failed(emitFunctions())) {

@@ -1,0 +1,88 @@
+//===- CheckKernels.cpp - What `tile` relies on ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each of these mistakes would otherwise leave an output unwritten or rows
+// uncomputed, and nobody would notice.
+
+#include "passes/tile/CheckKernels.h"
+#include "dialect/AttentionOps.h"
+#include "dialect/Shapes.h"
+#include "passes/Schedule.h"
+
+using namespace mlir;
+
+namespace hova {
+
+static LogicalResult checkShape(Operation *op, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!type.hasStaticShape() || type.getRank() == 0 ||
+      type.getNumElements() == 0) {
+    return op->emitOpError("needs static shapes with rows and columns, got ")
+           << type;
+  }
+  return success();
+}
+
+/// Attention stands alone; operations of other kernels share their rows.
+static LogicalResult checkBody(KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  bool isAttention = !body.getOps<AttentionOp>().empty();
+  int64_t rows = 0;
+  for (Operation &op : body.without_terminator()) {
+    if (failed(checkShape(&op, op.getResult(0)))) {
+      return failure();
+    }
+    if (isKernelView(&op)) {
+      continue;
+    }
+    int64_t own = staticSize(shapeOf(op.getResult(0)).drop_back());
+    if (rows != 0 && (isAttention || own != rows)) {
+      return op.emitOpError("shares a kernel with an attention or with "
+                            "operations of another number of rows");
+    }
+    rows = own;
+  }
+  Parallel expected = isAttention ? Parallel::heads : Parallel::rows;
+  if (kernel.getParallel() && *kernel.getParallel() != expected) {
+    return kernel.emitOpError("expects threads to divide ")
+           << stringifyParallel(expected) << ", got "
+           << stringifyParallel(*kernel.getParallel());
+  }
+  return success();
+}
+
+/// Every result is computed, once: none is an argument handed through.
+static LogicalResult checkResults(Operation *terminator, Operation *blame) {
+  llvm::SmallPtrSet<Value, 8> seen;
+  for (Value value : terminator->getOperands()) {
+    Operation *op = value.getDefiningOp();
+    if (!op || isa<ImageWeightOp>(op) || isKernelView(op) ||
+        !seen.insert(value).second) {
+      return blame->emitOpError("expects results that it computes, each once");
+    }
+  }
+  return success();
+}
+
+LogicalResult checkKernels(func::FuncOp main) {
+  Block &block = main.getBody().front();
+  for (Operation &op : block.without_terminator()) {
+    auto kernel = dyn_cast<KernelOp>(op);
+    if (!kernel && !isa<ImageWeightOp>(op)) {
+      return op.emitOpError("belongs to no kernel: run fuse first");
+    }
+    if (kernel && (failed(checkBody(kernel)) ||
+                   failed(checkResults(kernel.getBody().front().getTerminator(),
+                                       kernel)))) {
+      return failure();
+    }
+  }
+  for (BlockArgument argument : main.getArguments()) {
+    if (failed(checkShape(main, argument))) {
+      return failure();
+    }
+  }
+  return checkResults(block.getTerminator(), main);
+}
+
+} // namespace hova

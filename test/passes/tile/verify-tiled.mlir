@@ -1,0 +1,82 @@
+// RUN: hova-opt %s --split-input-file --hova-verify-tiled --verify-diagnostics
+
+// Buffers that end exactly where arena and image end, and tensors of the weight program.
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
+  %a = hova.arena_buffer {offset = 512 : i64} : memref<2x8xf32, strided<[24, 1]>>
+  %i = hova.image_buffer {offset = 0 : i64} : memref<1x32xf32>
+  return
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
+  // expected-error@+1 {{buffer ends behind hova.arena_bytes of the program, at 644}}
+  %a = hova.arena_buffer {offset = 512 : i64} : memref<2x9xf32, strided<[24, 1]>>
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
+  // expected-error@+1 {{buffer ends behind hova.image_bytes of the program, at 192}}
+  %i = hova.image_buffer {offset = 64 : i64} : memref<1x32xf32>
+  return
+}
+
+// -----
+
+// Bytes, not elements.
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
+  %i = hova.image_buffer {offset = 64 : i64} : memref<1x64xi8>
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
+  // expected-error@+1 {{buffer ends behind hova.image_bytes of the program, at 129}}
+  %i = hova.image_buffer {offset = 64 : i64} : memref<1x65xi8>
+  return
+}
+
+// -----
+
+// A program without an arena has no place for a buffer.
+func.func @main(%x: memref<4x8xf32>)  {
+  // expected-error@+1 {{buffer ends behind hova.arena_bytes of the program, at 4}}
+  %a = hova.arena_buffer {offset = 0 : i64} : memref<1x1xf32>
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
+  // expected-error@+1 {{tiled program still holds 'arith.constant'}}
+  %c0 = arith.constant 0 : index
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
+  // expected-error@+1 {{tiled program still holds 'hova.kernel'}}
+  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
+    hova.yield %r : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  return %y : tensor<1x9x8xf32>
+}
+
+// -----
+
+func.func private @kernel_a(%x: tensor<1x9x8xf32>) {
+  // expected-error@+1 {{tiled function still computes a tensor}}
+  %y = hova.activation relu %x : tensor<1x9x8xf32>
+  return
+}
