@@ -1,0 +1,383 @@
+// Stages, tiles and shares.
+
+// RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-verify-assigned | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-assign-cpu-schedule | FileCheck %s
+
+// CHECK-LABEL: hova.kernel "joins_what_follows_a_product"
+// CHECK-SAME: hova.grain = 7 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 14, 32>, parallel = #hova<parallel rows>
+// CHECK: hova.linear {{.*}}hova.stage = 0
+// CHECK: hova.activation relu {{.*}}hova.stage = 0
+// CHECK: hova.add {{.*}}hova.stage = 0
+func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "joins_what_follows_a_product" (%x, %w) {
+  ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>):
+    %p = hova.linear %a, %w_ : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
+    %q = hova.activation relu %p : tensor<2x9x8xf32>
+    %r = hova.add %q, %a : tensor<2x9x8xf32>, tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>, tensor<8x8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "joins_a_row_for_all_rows"
+// CHECK: hova.linear {{.*}}hova.stage = 0
+// CHECK: hova.add {{.*}}hova.stage = 0
+func.func @main(%x: tensor<2x9x8xf32>, %v: tensor<8xf32>) -> tensor<2x9x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "joins_a_row_for_all_rows" (%x, %w, %v) {
+  ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>, %v_: tensor<8xf32>):
+    %p = hova.linear %a, %w_ : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
+    %r = hova.add %p, %v_ : tensor<2x9x8xf32>, tensor<8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// A block of rows does not line up with a table that repeats every nine.
+// CHECK-LABEL: hova.kernel "parts_a_table_from_a_product"
+// CHECK: hova.linear {{.*}}hova.stage = 0
+// CHECK: hova.add {{.*}}hova.stage = 1
+func.func @main(%x: tensor<2x9x8xf32>, %t: tensor<9x8xf32>) -> tensor<2x9x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "parts_a_table_from_a_product" (%x, %w, %t) {
+  ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>, %t_: tensor<9x8xf32>):
+    %p = hova.linear %a, %w_ : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
+    %r = hova.add %p, %t_ : tensor<2x9x8xf32>, tensor<9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>, tensor<8x8xf32>, tensor<9x8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "joins_a_table_to_single_rows"
+// CHECK: hova.layer_norm {{.*}}hova.stage = 0
+// CHECK: hova.add {{.*}}hova.stage = 0
+func.func @main(%x: tensor<2x9x8xf32>, %v: tensor<8xf32>, %t: tensor<9x8xf32>) -> tensor<2x9x8xf32> {
+  %out = hova.kernel "joins_a_table_to_single_rows" (%x, %v, %t) {
+  ^bb0(%a: tensor<2x9x8xf32>, %v_: tensor<8xf32>, %t_: tensor<9x8xf32>):
+    %p = hova.layer_norm %a, %v_, %v_ {eps = 1.0e-6 : f64} : tensor<2x9x8xf32>, tensor<8xf32>
+    %r = hova.add %p, %t_ : tensor<2x9x8xf32>, tensor<9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>, tensor<8xf32>, tensor<9x8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+
+// -----
+
+// The columns are stored when the stage is over; slices have no stage.
+// CHECK-LABEL: hova.kernel "parts_a_product_from_columns_of_its_result"
+// CHECK: hova.linear {{.*}}hova.stage = 0
+// CHECK: hova.slice
+// CHECK-NOT: hova.stage
+// CHECK: hova.multiply {{.*}}hova.stage = 1
+func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x4xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "parts_a_product_from_columns_of_its_result" (%x, %w) {
+  ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>):
+    %p = hova.linear %a, %w_ : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
+    %s = hova.slice %p {axis = 2 : i64, offset = 0 : i64} : tensor<2x9x8xf32> -> tensor<2x9x4xf32>
+    %u = hova.slice %p {axis = 2 : i64, offset = 4 : i64} : tensor<2x9x8xf32> -> tensor<2x9x4xf32>
+    %r = hova.multiply %s, %u : tensor<2x9x4xf32>, tensor<2x9x4xf32>
+    hova.yield %r : tensor<2x9x4xf32>
+  } : (tensor<2x9x8xf32>, tensor<8x8xf32>) -> tensor<2x9x4xf32>
+  return %out : tensor<2x9x4xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "joins_two_readers_of_one_product"
+// CHECK: hova.linear {{.*}}hova.stage = 0
+// CHECK: hova.activation relu {{.*}}hova.stage = 0
+// CHECK: hova.activation tanh {{.*}}hova.stage = 0
+// CHECK: hova.multiply {{.*}}hova.stage = 0
+func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "joins_two_readers_of_one_product" (%x, %w) {
+  ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>):
+    %p = hova.linear %a, %w_ : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
+    %q = hova.activation relu %p : tensor<2x9x8xf32>
+    %s = hova.activation tanh %p : tensor<2x9x8xf32>
+    %r = hova.multiply %q, %s : tensor<2x9x8xf32>, tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>, tensor<8x8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "joins_the_later_of_two_products"
+// CHECK: hova.linear {{.*}}hova.stage = 0
+// CHECK: hova.linear {{.*}}hova.stage = 1
+// CHECK: hova.multiply {{.*}}hova.stage = 1
+func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "joins_the_later_of_two_products" (%x, %w) {
+  ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>):
+    %p = hova.linear %a, %w_ : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
+    %q = hova.linear %p, %w_ : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
+    %r = hova.multiply %p, %q : tensor<2x9x8xf32>, tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>, tensor<8x8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "begins_a_stage_with_every_anchor"
+// CHECK: hova.activation relu {{.*}}hova.stage = 0
+// CHECK: hova.layer_norm {{.*}}hova.stage = 1
+// CHECK: hova.linear {{.*}}hova.stage = 2
+func.func @main(%x: tensor<2x9x8xf32>, %v: tensor<8xf32>) -> tensor<2x9x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "begins_a_stage_with_every_anchor" (%x, %w, %v) {
+  ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>, %v_: tensor<8xf32>):
+    %q = hova.activation relu %a : tensor<2x9x8xf32>
+    %n = hova.layer_norm %q, %v_, %v_ {eps = 1.0e-6 : f64} : tensor<2x9x8xf32>, tensor<8xf32>
+    %r = hova.linear %n, %w_ : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// Logits leave head by head, never as a tile; their weight is read in panels.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.image_weight "w" {panel = 32 : i64}
+// CHECK: hova.head_logits {{.*}}hova.stage = 0
+// CHECK: hova.activation tanh {{.*}}hova.stage = 1
+func.func @main(%x: tensor<1x9x8xf32>, %t: tensor<1x9x4xf32>, %v: tensor<4xf32>) -> tensor<1x9x2xf32> {
+  %w = hova.image_weight "w" : tensor<4x4xf32>
+  %out = hova.kernel "parts_logits_from_what_follows" (%x, %t, %w, %v) {
+  ^bb0(%a: tensor<1x9x8xf32>, %s: tensor<1x9x4xf32>, %m: tensor<4x4xf32>, %u: tensor<4xf32>):
+    %b = hova.head_logits %a, %s, %m, %u {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> tensor<1x9x2xf32>
+    %r = hova.activation tanh %b : tensor<1x9x2xf32>
+    hova.yield %r : tensor<1x9x2xf32>
+  } : (tensor<1x9x8xf32>, tensor<1x9x4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> tensor<1x9x2xf32>
+  return %out : tensor<1x9x2xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<4x4xf32>
+  hova.store_weight "w", %w : tensor<4x4xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "stores_columns_that_leave_the_kernel"
+// CHECK: hova.slice {{.*}}hova.stage = 1
+func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x4xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "stores_columns_that_leave_the_kernel" (%x, %w) {
+  ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>):
+    %p = hova.linear %a, %w_ : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
+    %r = hova.slice %p {axis = 2 : i64, offset = 4 : i64} : tensor<2x9x8xf32> -> tensor<2x9x4xf32>
+    hova.yield %r : tensor<2x9x4xf32>
+  } : (tensor<2x9x8xf32>, tensor<8x8xf32>) -> tensor<2x9x4xf32>
+  return %out : tensor<2x9x4xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "copies_rows"
+// CHECK-SAME: hova.grain = 1 : i64
+// CHECK: hova.slice {{.*}}hova.stage = 0
+func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x4x8xf32> {
+  %out = hova.kernel "copies_rows" (%x) {
+  ^bb0(%a: tensor<2x9x8xf32>):
+    %r = hova.slice %a {axis = 1 : i64, offset = 4 : i64} : tensor<2x9x8xf32> -> tensor<2x4x8xf32>
+    hova.yield %r : tensor<2x4x8xf32>
+  } : (tensor<2x9x8xf32>) -> tensor<2x4x8xf32>
+  return %out : tensor<2x4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "divides_heads_of_attention"
+// CHECK-SAME: hova.grain = 1 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 14, 32>, parallel = #hova<parallel heads>
+// CHECK-NOT: hova.stage
+// CHECK: hova.yield
+func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
+  %out = hova.kernel "divides_heads_of_attention" (%x) {
+  ^bb0(%a: tensor<2x9x8xf32>):
+    %r = hova.attention softmax %a, %a, %a {heads = 2 : i64} : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9x8xf32>) -> tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "takes_shares_of_100_rows"
+// CHECK-SAME: hova.grain = 42 : i64
+func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "takes_shares_of_100_rows" (%x, %w) {
+  ^bb0(%a: tensor<1x100x8xf32>, %w_: tensor<8x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x100x8xf32>, tensor<8x8xf32> -> tensor<1x100x8xf32>
+    hova.yield %r : tensor<1x100x8xf32>
+  } : (tensor<1x100x8xf32>, tensor<8x8xf32>) -> tensor<1x100x8xf32>
+  return %out : tensor<1x100x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "takes_shares_of_84_rows"
+// CHECK-SAME: hova.grain = 42 : i64
+func.func @main(%x: tensor<1x84x8xf32>) -> tensor<1x84x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "takes_shares_of_84_rows" (%x, %w) {
+  ^bb0(%a: tensor<1x84x8xf32>, %w_: tensor<8x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x84x8xf32>, tensor<8x8xf32> -> tensor<1x84x8xf32>
+    hova.yield %r : tensor<1x84x8xf32>
+  } : (tensor<1x84x8xf32>, tensor<8x8xf32>) -> tensor<1x84x8xf32>
+  return %out : tensor<1x84x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "takes_shares_of_83_rows"
+// CHECK-SAME: hova.grain = 14 : i64
+func.func @main(%x: tensor<1x83x8xf32>) -> tensor<1x83x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "takes_shares_of_83_rows" (%x, %w) {
+  ^bb0(%a: tensor<1x83x8xf32>, %w_: tensor<8x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x83x8xf32>, tensor<8x8xf32> -> tensor<1x83x8xf32>
+    hova.yield %r : tensor<1x83x8xf32>
+  } : (tensor<1x83x8xf32>, tensor<8x8xf32>) -> tensor<1x83x8xf32>
+  return %out : tensor<1x83x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "takes_shares_of_28_rows"
+// CHECK-SAME: hova.grain = 14 : i64
+func.func @main(%x: tensor<1x28x8xf32>) -> tensor<1x28x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "takes_shares_of_28_rows" (%x, %w) {
+  ^bb0(%a: tensor<1x28x8xf32>, %w_: tensor<8x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x28x8xf32>, tensor<8x8xf32> -> tensor<1x28x8xf32>
+    hova.yield %r : tensor<1x28x8xf32>
+  } : (tensor<1x28x8xf32>, tensor<8x8xf32>) -> tensor<1x28x8xf32>
+  return %out : tensor<1x28x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "takes_shares_of_27_rows"
+// CHECK-SAME: hova.grain = 7 : i64
+func.func @main(%x: tensor<1x27x8xf32>) -> tensor<1x27x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %out = hova.kernel "takes_shares_of_27_rows" (%x, %w) {
+  ^bb0(%a: tensor<1x27x8xf32>, %w_: tensor<8x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x27x8xf32>, tensor<8x8xf32> -> tensor<1x27x8xf32>
+    hova.yield %r : tensor<1x27x8xf32>
+  } : (tensor<1x27x8xf32>, tensor<8x8xf32>) -> tensor<1x27x8xf32>
+  return %out : tensor<1x27x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "takes_an_eighth_without_a_product"
+// CHECK-SAME: hova.grain = 12 : i64
+func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
+  %out = hova.kernel "takes_an_eighth_without_a_product" (%x) {
+  ^bb0(%a: tensor<1x100x8xf32>):
+    %r = hova.activation relu %a : tensor<1x100x8xf32>
+    hova.yield %r : tensor<1x100x8xf32>
+  } : (tensor<1x100x8xf32>) -> tensor<1x100x8xf32>
+  return %out : tensor<1x100x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK: hova.image_weight "w" {panel = 16 : i64}
+// CHECK: hova.kernel "keeps_a_schedule_that_is_there"
+// CHECK-SAME: hova.grain = 1 : i64, hova.lanes = 8 : i64, hova.tile = array<i64: 2, 16>
+// CHECK: hova.linear {{.*}}hova.stage = 3
+func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
+  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
+  %out = hova.kernel "keeps_a_schedule_that_is_there" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 2, 16>, hova.lanes = 8 : i64, hova.grain = 1 : i64} {
+  ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>):
+    %p = hova.linear %a, %w_ {hova.stage = 3 : i64} : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
+    hova.yield %p : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>, tensor<8x8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
