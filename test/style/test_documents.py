@@ -59,6 +59,31 @@ def test_descriptions_in_documents_are_accepted(code, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def commands_of(path):
+    """The sh fences of a document, but those that set up or test."""
+    found = [code for kind, code in FENCE.findall(text(path)) if kind == "sh"]
+    return [code for code in found if "./dev" not in code]
+
+
+@pytest.mark.parametrize("path", [p for p in DOCUMENTS if commands_of(p)], ids=str)
+def test_commands_in_documents_run(path, tmp_path):
+    """One after the other, where build/ is empty and the programs are in PATH."""
+    for name in ("docs", "examples"):
+        (tmp_path / name).symlink_to(SOURCE / name)
+    (tmp_path / "build").mkdir()
+    search = os.pathsep.join([str(BIN), os.environ["PATH"]])
+    for code in commands_of(path):
+        done = subprocess.run(
+            ["bash", "-euxo", "pipefail", "-c", code],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": search},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=str)
 def test_links_and_quoted_paths_exist(path):
     content = text(path)
