@@ -1,0 +1,278 @@
+//===- ActivationsTest.cpp - Errors of generated activations --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each function is lowered as in a program, compiled in process for both
+// register widths and called on every 251st f32, which meets each exponent of
+// each sign thousands of times, and on special values. The reference is the C
+// library's in float64.
+
+#include "codegen/Pipeline.h"
+#include "codegen/cpu/Machine.h"
+#include "codegen/cpu/Passes.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "passes/Passes.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/TargetParser/Host.h"
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace mlir;
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr int64_t kBlock = 1 << 14;
+
+float fromBits(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// The distance of f32 numbers around `magnitude`, normal ones at least.
+double unit(double magnitude) {
+  double least = std::numeric_limits<float>::min();
+  return std::ldexp(1, std::ilogb(std::max(std::abs(magnitude), least)) - 23);
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+struct Function {
+  const char *name;
+  const char *op; ///< of the dialect
+  double (*reference)(double);
+  double from, to; ///< where the bound holds
+  double bound;    ///< in units of the last place
+  bool ofArgument; ///< the unit is that of the argument, not of the result
+  bool isMonotone;
+};
+
+const Function kFunctions[] = {
+    {"exp2", "exp2", [](double x) { return std::exp2(x); }, -126, 127, 2, false,
+     true},
+    {"relu", "activation relu", [](double x) { return std::max(x, 0.0); },
+     -INFINITY, INFINITY, 0, false, true},
+    {"gelu_erf", "activation gelu_erf",
+     [](double x) { return x * std::erfc(-x * M_SQRT1_2) / 2; }, -1e37, 1e37, 4,
+     true, false},
+    {"gelu_tanh", "activation gelu_tanh",
+     [](double x) {
+       return x * sigmoid(std::sqrt(8 / M_PI) * (x + 0.044715 * x * x * x));
+     },
+     -1e37, 1e37, 4, true, false},
+    {"tanh", "activation tanh", [](double x) { return std::tanh(x); },
+     -INFINITY, INFINITY, 4, false, true},
+    {"sigmoid", "activation sigmoid", sigmoid, -INFINITY, INFINITY, 4, false,
+     true},
+};
+
+/// `y[i] = function(x[i])` for i < count, a multiple of 16 up to kBlock.
+using Kernel = void (*)(const float *x, float *y, int64_t count);
+
+std::string kernelText(const Function &function) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::formatv(
+      R"(func.func @{0}(%x: memref<{1}xf32>, %y: memref<{1}xf32>, %count: index) {{
+  %from = arith.constant 0 : index
+  %lanes = arith.constant 16 : index
+  scf.for %i = %from to %count step %lanes {{
+    %v = vector.load %x[%i] : memref<{1}xf32>, vector<16xf32>
+    %r = hova.{2} %v : vector<16xf32>
+    vector.store %r, %y[%i] : memref<{1}xf32>, vector<16xf32>
+  }
+  return
+}
+)",
+      function.name, kBlock, function.op);
+  return text;
+}
+
+class Activations : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    auto level = llvm::cantFail(hova::resolveLevel(GetParam()));
+    auto host = llvm::cantFail(hova::resolveLevel("native"));
+    if (level.requirements & ~host.requirements) {
+      GTEST_SKIP() << "this processor is below " << level.name;
+    }
+    compile(level);
+  }
+
+  void compile(const hova::CpuLevel &level);
+
+  Kernel kernel(const Function &function) {
+    return llvm::cantFail(jit->lookup(function.name)).toPtr<Kernel>();
+  }
+
+  std::vector<float> run(const Function &function,
+                         const std::vector<float> &arguments) {
+    std::vector<float> results(arguments.size());
+    kernel(function)(arguments.data(), results.data(), arguments.size());
+    return results;
+  }
+
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+
+void Activations::compile(const hova::CpuLevel &level) {
+  DialectRegistry registry;
+  hova::registerDialects(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  MLIRContext context(registry);
+  std::string text;
+  for (const Function &function : kFunctions) {
+    text += kernelText(function);
+  }
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(module);
+  hova::PipelineOptions options;
+  options.levels = {level};
+  PassManager manager(&context);
+  hova::buildVectorizePhase(manager);
+  hova::buildTargetPhase(manager, options);
+  ASSERT_TRUE(manager.run(*module).succeeded());
+
+  auto llvmContext = std::make_unique<llvm::LLVMContext>();
+  auto llvmModule = translateModuleToLLVMIR(*module, *llvmContext);
+  ASSERT_TRUE(llvmModule);
+  llvm::orc::JITTargetMachineBuilder machine{
+      llvm::Triple(llvm::sys::getProcessTriple())};
+  machine.setCPU(level.cpu);
+  machine.addFeatures(llvm::SubtargetFeatures(level.features).getFeatures());
+  // The generator for programs has set up LLVM's targets.
+  llvm::cantFail(hova::makeTargetMachine(level, 2));
+  jit = llvm::cantFail(llvm::orc::LLJITBuilder()
+                           .setJITTargetMachineBuilder(std::move(machine))
+                           .create());
+  llvm::cantFail(jit->addIRModule(llvm::orc::ThreadSafeModule(
+      std::move(llvmModule), std::move(llvmContext))));
+}
+
+struct Worst {
+  double error = 0;
+  float argument = 0, result = 0;
+};
+
+double errorOf(const Function &function, float x, float result) {
+  double expected = function.reference(x);
+  // Results below the least normal number may be zero.
+  bool isTiny = std::abs(expected) < std::numeric_limits<float>::min();
+  if (static_cast<double>(result) == expected || (result == 0 && isTiny)) {
+    return 0;
+  }
+  return std::abs(result - expected) / unit(function.ofArgument ? x : expected);
+}
+
+TEST_P(Activations, stay_within_their_bounds) {
+  constexpr uint32_t kStride = 251;
+  for (const Function &function : kFunctions) {
+    Kernel call = kernel(function);
+    std::vector<float> x(kBlock), y(kBlock);
+    Worst worst;
+    for (uint64_t first = 0; first < 1ull << 32; first += kBlock * kStride) {
+      for (int64_t i = 0; i < kBlock; ++i) {
+        float value =
+            fromBits(std::min<uint64_t>(first + i * kStride, UINT32_MAX));
+        bool isInside = value >= function.from && value <= function.to;
+        x[i] = isInside ? value : 0;
+      }
+      call(x.data(), y.data(), kBlock);
+      for (int64_t i = 0; i < kBlock; ++i) {
+        double error = errorOf(function, x[i], y[i]);
+        if (!(error <= worst.error)) {
+          worst = {error, x[i], y[i]};
+        }
+      }
+    }
+    EXPECT_LE(worst.error, function.bound)
+        << function.name << "(" << worst.argument << ") = " << worst.result;
+  }
+}
+
+TEST_P(Activations, propagate_nan_whatever_its_payload) {
+  std::vector<float> nans(16, std::numeric_limits<float>::quiet_NaN());
+  nans[0] = fromBits(0x7fc00001);
+  nans[1] = fromBits(0xffc00000);
+  nans[2] = fromBits(0x7fffffff);
+  nans[3] = fromBits(0xffffffff);
+  nans[4] = fromBits(0x7fc001ff);
+  for (const Function &function : kFunctions) {
+    for (float result : run(function, nans)) {
+      EXPECT_TRUE(std::isnan(result)) << function.name;
+    }
+  }
+}
+
+TEST_P(Activations, reach_their_limits_exactly) {
+  std::vector<float> x(16, 0);
+  x[1] = -0.0f;
+  x[2] = kInfinity;
+  x[3] = -kInfinity;
+  x[4] = std::numeric_limits<float>::max();
+  x[5] = -std::numeric_limits<float>::max();
+  std::map<std::string, std::vector<float>> expected = {
+      {"relu", {0, 0, kInfinity, 0, x[4], 0}},
+      {"gelu_erf", {0, 0, kInfinity, 0, x[4], 0}},
+      {"gelu_tanh", {0, 0, kInfinity, 0, x[4], 0}},
+      {"tanh", {0, 0, 1, -1, 1, -1}},
+      {"sigmoid", {0.5, 0.5, 1, 0, 1, 0}},
+  };
+  for (const Function &function : kFunctions) {
+    auto found = expected.find(function.name);
+    if (found == expected.end()) {
+      continue;
+    }
+    std::vector<float> results = run(function, x);
+    for (size_t i = 0; i < found->second.size(); ++i) {
+      EXPECT_EQ(results[i], found->second[i])
+          << function.name << "(" << x[i] << ")";
+    }
+  }
+}
+
+TEST_P(Activations, give_zero_for_the_power_of_minus_infinity) {
+  std::vector<float> x(16, -kInfinity);
+  x[0] = 0;
+  x[1] = -127;
+  x[2] = -1e30f;
+  x[3] = -126;
+  std::vector<float> results = run(kFunctions[0], x);
+  EXPECT_EQ(results[0], 1);
+  EXPECT_EQ(results[1], 0);
+  EXPECT_EQ(results[2], 0);
+  EXPECT_EQ(results[3], std::ldexp(1.0f, -126));
+  EXPECT_EQ(results[4], 0);
+}
+
+/// Neighbours may round in either order, but never by more than a unit.
+TEST_P(Activations, rise_where_the_function_rises) {
+  for (const Function &function : kFunctions) {
+    if (!function.isMonotone) {
+      continue;
+    }
+    std::vector<float> x(kBlock);
+    for (int64_t i = 0; i < kBlock; ++i) {
+      x[i] = -130 + i * (256.0f / kBlock);
+    }
+    std::vector<float> y = run(function, x);
+    for (int64_t i = 1; i < kBlock; ++i) {
+      ASSERT_LE(y[i - 1], y[i] + unit(y[i]))
+          << function.name << "(" << x[i] << ")";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, Activations,
+                         testing::Values("x86-64-v3", "x86-64-v4"),
+                         [](const auto &info) {
+                           return std::string(info.param).substr(7);
+                         });
+
+} // namespace
