@@ -99,6 +99,18 @@ void hova_print_latencies(const hova_context *context, latencies measured) {
          (double)program->flops * 1e-6 / middle);
 }
 
+/// `, "samples_ms": [..]`, for tools that join the measurements of several
+/// runs.
+static hova_status write_samples(hova_output *output, latencies measured,
+                                 hova_error *error) {
+  hova_status status = hova_output_print(output, error, ", \"samples_ms\": [");
+  for (uint64_t i = 0; i < measured.count && status == HOVA_OK; ++i) {
+    status = hova_output_print(output, error, i > 0 ? ", %.6f" : "%.6f",
+                               measured.sorted[i]);
+  }
+  return status == HOVA_OK ? hova_output_print(output, error, "]") : status;
+}
+
 hova_status hova_write_latencies(const hova_context *context,
                                  latencies measured, const char *path,
                                  hova_error *error) {
@@ -118,7 +130,7 @@ hova_status hova_write_latencies(const hova_context *context,
         "\"repetitions\": %llu, \"latency_ms\": {\"min\": %.6f, \"median\": "
         "%.6f, \"p90\": %.6f, \"max\": %.6f}, \"flops\": %llu, "
         "\"flops_executed\": %llu, \"arena_bytes\": %llu, \"weight_bytes\": "
-        "%llu}\n",
+        "%llu",
         hova_level_of(context)->name, hova_threads_of(context),
         (unsigned long long)measured.count, measured.sorted[0],
         median(measured), percentile(measured, 90),
@@ -126,6 +138,12 @@ hova_status hova_write_latencies(const hova_context *context,
         (unsigned long long)program->flops_executed,
         (unsigned long long)program->arena_bytes,
         (unsigned long long)program->weight_bytes);
+  }
+  if (status == HOVA_OK) {
+    status = write_samples(&output, measured, error);
+  }
+  if (status == HOVA_OK) {
+    status = hova_output_print(&output, error, "}\n");
   }
   return hova_output_close(&output, status, error);
 }

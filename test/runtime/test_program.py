@@ -215,7 +215,7 @@ def test_benchmark_writes_what_the_contract_says(tmp_path):
     result = run("--random-inputs=1", "--benchmark-out", path, "--threads=2", "--warmup=0", "--repetitions=7")
     assert result.returncode == 0 and "latency ms: min " in result.stdout
     data = json.loads(path.read_text())
-    latency = data.pop("latency_ms")
+    latency, samples = data.pop("latency_ms"), data.pop("samples_ms")
     assert data == {
         "model": "fixture",
         "target": "cpu",
@@ -228,6 +228,8 @@ def test_benchmark_writes_what_the_contract_says(tmp_path):
         "weight_bytes": 64,
     }
     assert 0 < latency["min"] <= latency["median"] <= latency["p90"] <= latency["max"]
+    assert len(samples) == 7 and samples == sorted(samples)
+    assert latency["median"] == samples[3] and latency["max"] == samples[6]
 
 
 def test_trace_has_every_kernel(tmp_path):

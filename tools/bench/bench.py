@@ -1,0 +1,274 @@
+# ===- bench.py - hova against its peers ------------------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Times hova's program and its peers on the same weights and inputs.
+
+`./dev bench` calls it. docs/bench/README.md says how the figures come about.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from case import BenchError, Case, call
+from contest import TOOLS, Peer, Program
+from machine import commit, describe_machine
+from peak import Peak
+from report import write_report
+
+SOURCE = TOOLS.parents[1]
+BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
+MODELS = SOURCE / "examples/models"
+
+PEERS = ("openvino", "onnxruntime", "inductor", "torch", "jax")
+NEED_ONNX = ("openvino", "onnxruntime")
+
+SUITE = [
+    (model, [*settings, f"batch={batch}"])
+    for batch in (1, 8)
+    for model, settings in (
+        ("vit_b16", []),
+        ("bert_base", []),
+        ("minilm_l6", []),
+        ("vanilla_hv", []),
+        ("vanilla_hv", ["horizontal=true", "vertical=true"]),
+    )
+]
+QUICK = [("minilm_l6", ["batch=1"]), ("vanilla_hv", ["batch=1"])]
+
+ROUNDS = 5
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def export(case, job):
+    """Writes the ONNX model; returns a reason if that fails."""
+    file = case.folder / "export.json"
+    file.write_text(json.dumps(job))
+    log = case.folder / "export.log"
+    with log.open("w") as stream:
+        done = subprocess.run(
+            [sys.executable, str(TOOLS / "export.py"), str(file)],
+            stdout=stream,
+            stderr=stream,
+            check=False,
+        )
+    if done.returncode == 0:
+        return None
+    lines = [line for line in log.read_text().splitlines() if line.strip()]
+    return f"no ONNX model: {lines[-1][:300] if lines else 'no message'}"
+
+
+def make_peers(names, case, cpus):
+    """The peers that know the model; they need its reference in nets/."""
+    if not names:
+        return []
+    from nets import FAMILIES
+
+    model = case.summary["model"]
+    job = {
+        "model": model,
+        "parameters": case.parameters(),
+        "weights": str(case.weights),
+        "onnx": str(case.folder / "model.onnx"),
+        "inputs": [str(case.input_file(v["name"])) for v in case.summary["inputs"]],
+        "outputs": [value["name"] for value in case.summary["outputs"]],
+        "threads": len(cpus),
+    }
+    peers = [Peer(name, case, cpus, {**job, "peer": name}) for name in names]
+    if model not in FAMILIES:
+        reason = f"no reference for the model {model}"
+    elif set(names) & set(NEED_ONNX):
+        reason = export(case, job)
+    else:
+        return peers
+    for peer in peers:
+        if model not in FAMILIES or peer.name in NEED_ONNX:
+            peer.reason = reason
+    return peers
+
+
+def contest(contestants, peak, seconds):
+    """Interleaved turns, `seconds` in all for each contestant.
+
+    Every round begins with another contestant, so that none is always the one
+    after the slowest.
+    """
+    for number in range(ROUNDS):
+        peak.measure()
+        shift = number % len(contestants)
+        for contestant in contestants[shift:] + contestants[:shift]:
+            contestant.turn(seconds / ROUNDS)
+
+
+def run_case(hova, case, cpus, peer_names, peak, seconds):
+    """Measures one case; returns its entry in the results."""
+    say(f"{case.label}: compiling")
+    case.write_weights(hova)
+    program = Program(hova, case, cpus)
+    program.prepare()
+    peers = make_peers(peer_names, case, cpus)
+    try:
+        for peer in peers:
+            if not peer.reason:
+                say(f"{case.label}: preparing {peer.name}")
+                peer.prepare(program.outputs)
+        ready = [program, *(peer for peer in peers if not peer.reason)]
+        say(f"{case.label}: {len(ready)} contestants, {ROUNDS} rounds")
+        contest(ready, peak, seconds)
+    finally:
+        for peer in peers:
+            peer.end()
+    measured = program.measured
+    return {
+        "label": case.label,
+        "model": case.summary["model"],
+        "settings": case.settings,
+        "dtype": "f32",
+        "threads": len(cpus),
+        "flops": measured["flops"],
+        "flops_executed": measured["flops_executed"],
+        "peak_gflops": peak.take(),
+        "contestants": [c.record() for c in [program, *peers]],
+    }
+
+
+def add_ratios(entry):
+    """Percent of the peak for everyone, and how much faster hova is than the best peer."""
+    peak = entry["peak_gflops"]["fma"]
+    timed = [row for row in entry["contestants"] if row["status"] == "timed"]
+    for row in timed:
+        flops = entry["flops_executed" if row["name"] == "hova" else "flops"]
+        row["percent_of_peak"] = flops * 1e-6 / row["median_ms"] / peak * 100
+    peers = [row for row in timed if row["name"] != "hova"]
+    if peers:
+        best = min(peers, key=lambda row: row["median_ms"])
+        entry["best_peer"] = best["name"]
+        entry["ratio_to_best_peer"] = best["median_ms"] / timed[0]["median_ms"]
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="./dev bench",
+        description="Time hova's program and its peers on the same weights and inputs.",
+    )
+    parser.add_argument(
+        "model", nargs="?", type=Path, help="a description; default: the suite"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="override a parameter of the description; repeatable",
+    )
+    cpus = sorted(os.sched_getaffinity(0))
+    parser.add_argument(
+        "--threads",
+        type=int,
+        choices=range(1, len(cpus) + 1),
+        default=len(cpus),
+        metavar="N",
+        help="threads, each on a core of its own (default: all, here %(default)s)",
+    )
+    parser.add_argument(
+        "--peers",
+        default=",".join(PEERS),
+        help="comma separated, or none (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=2.0,
+        help="measured seconds for each contestant and model (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="two small models, half a second each"
+    )
+    parser.add_argument(
+        "--out", type=Path, help="folder of the results (default: printed)"
+    )
+    options = parser.parse_args()
+    options.cpus = cpus[: options.threads]
+    options.peers = [] if options.peers == "none" else options.peers.split(",")
+    for name in options.peers:
+        if name not in PEERS:
+            parser.error(f"no peer is called {name}; there are {', '.join(PEERS)}")
+    if options.set and not options.model:
+        parser.error("--set needs a model")
+    if options.quick:
+        options.seconds = min(options.seconds, 0.5)
+    return options
+
+
+def cases_of(options):
+    if options.model:
+        chosen = [(options.model, options.set)]
+    else:
+        suite = QUICK if options.quick else SUITE
+        chosen = [(MODELS / f"{model}.json", sets) for model, sets in suite]
+    for path, settings in chosen:
+        folder = BUILD / "bench" / "-".join([path.stem, *settings]).replace("/", "_")
+        yield Case(path.resolve(), settings, folder)
+
+
+def output_folder(options):
+    """Only a whole suite is kept with the sources."""
+    if options.out:
+        return options.out
+    if options.model or options.quick:
+        return BUILD / "bench/results"
+    return SOURCE / "docs/bench" / commit(SOURCE)
+
+
+def on_alarm(signal_number, frame):
+    raise TimeoutError
+
+
+def main():
+    options = parse_arguments()
+    signal.signal(signal.SIGALRM, on_alarm)
+    hova = BUILD / "bin/hova"
+    start = time.monotonic()
+    peak = Peak(BUILD, options.cpus)
+    results = {
+        "commit": commit(SOURCE),
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "machine": describe_machine(options.cpus),
+        "rounds": ROUNDS,
+        "seconds": options.seconds,
+        "cases": [],
+    }
+    for case in cases_of(options):
+        entry = run_case(
+            hova, case, options.cpus, options.peers, peak, options.seconds
+        )
+        add_ratios(entry)
+        results["cases"].append(entry)
+    results["total_s"] = time.monotonic() - start
+    folder = output_folder(options)
+    print(write_report(results, folder, f"threads-{options.threads}"))
+    say(f"{results['total_s']:.0f} s; results are in {folder}")
+    wrong = [c["label"] for c in results["cases"] if disagrees_with_all(c)]
+    if wrong:
+        raise BenchError(f"hova's outputs differ from every peer's: {', '.join(wrong)}")
+
+
+def disagrees_with_all(entry):
+    """Whether outputs were compared and none agreed."""
+    reasons = [row.get("reason", "") for row in entry["contestants"][1:]]
+    return any("outputs differ" in r for r in reasons) and "best_peer" not in entry
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BenchError as error:
+        say(error)
+        sys.exit(1)
