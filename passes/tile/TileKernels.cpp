@@ -159,7 +159,8 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
     return Place{Place::Arena, buffer, static_cast<int64_t>(blocks.size()) - 1};
   };
   auto use = [&](Value value, Value placed) {
-    const Place &place = places[placed];
+    // A copy: the map may grow below.
+    Place place = places[placed];
     if (place.kind == Place::Arena) {
       blocks[place.index].lastUse = index;
     }
