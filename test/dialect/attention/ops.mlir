@@ -1,0 +1,79 @@
+// RUN: hova-opt %s --verify-roundtrip | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// CHECK-LABEL: @attends
+// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64, scale = 2.500000e-01 : f64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32>
+func.func @attends(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>) -> tensor<1x9x96xf32> {
+  %r = hova.attention softmax %q, %k, %v {heads = 4 : i64, scale = 2.500000e-01 : f64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32>
+  return %r : tensor<1x9x96xf32>
+}
+
+// CHECK-LABEL: @attends_additively
+// CHECK: hova.attention additive %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} score_vector(%{{[a-z0-9_]+}}) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<64xf32>) -> tensor<1x9x96xf32>
+func.func @attends_additively(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>, %w: tensor<64xf32>) -> tensor<1x9x96xf32> {
+  %r = hova.attention additive %q, %k, %v score_vector(%w) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<64xf32>) -> tensor<1x9x96xf32>
+  return %r : tensor<1x9x96xf32>
+}
+
+// CHECK-LABEL: @attends_with_biases_and_masks
+// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} score_bias(%{{[a-z0-9_]+}}) mask(%{{[a-z0-9_]+}}) key_valid(%{{[a-z0-9_]+}}) {causal = 1 : i64, empty_row = #hova<empty_row uniform>, heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32>
+func.func @attends_with_biases_and_masks(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>, %b: tensor<1x4x1x7xf32>, %m: tensor<1x1x9x7xi1>, %valid: tensor<1x7xi1>) -> tensor<1x9x96xf32> {
+  %r = hova.attention softmax %q, %k, %v score_bias(%b) mask(%m) key_valid(%valid) {causal = 1 : i64, empty_row = #hova<empty_row uniform>, heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32>
+  return %r : tensor<1x9x96xf32>
+}
+
+// CHECK-LABEL: @attends_over_unknown_lengths
+// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64} : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x96xf32>) -> tensor<?x?x96xf32>
+func.func @attends_over_unknown_lengths(%q: tensor<?x?x64xf32>, %k: tensor<?x?x64xf32>, %v: tensor<?x?x96xf32>) -> tensor<?x?x96xf32> {
+  %r = hova.attention softmax %q, %k, %v {heads = 4 : i64} : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x96xf32>) -> tensor<?x?x96xf32>
+  return %r : tensor<?x?x96xf32>
+}
+
+// CHECK-LABEL: @reweights_heads
+// CHECK: hova.head_reweight %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>, tensor<16xf32>) -> tensor<1x9x64xf32>
+func.func @reweights_heads(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>, %a1: tensor<16x16xf32>, %a2: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<1x9x64xf32> {
+  %r = hova.head_reweight %h, %x, %a1, %a2, %b {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>, tensor<16xf32>) -> tensor<1x9x64xf32>
+  return %r : tensor<1x9x64xf32>
+}
+
+// CHECK-LABEL: @reweights_heads_with_a_bias
+// CHECK: hova.head_reweight %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} score_bias(%{{[a-z0-9_]+}}) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>, tensor<16xf32>, tensor<1xf32>) -> tensor<1x9x64xf32>
+func.func @reweights_heads_with_a_bias(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>, %a1: tensor<16x16xf32>, %a2: tensor<32x16xf32>, %b: tensor<16xf32>, %c: tensor<1xf32>) -> tensor<1x9x64xf32> {
+  %r = hova.head_reweight %h, %x, %a1, %a2, %b score_bias(%c) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>, tensor<16xf32>, tensor<1xf32>) -> tensor<1x9x64xf32>
+  return %r : tensor<1x9x64xf32>
+}
+
+// CHECK-LABEL: @scores_heads
+// CHECK: hova.head_logits %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x16xf32>, tensor<16x16xf32>, tensor<16xf32>) -> tensor<1x9x4xf32>
+func.func @scores_heads(%h: tensor<1x9x64xf32>, %s: tensor<1x9x16xf32>, %a: tensor<16x16xf32>, %b: tensor<16xf32>) -> tensor<1x9x4xf32> {
+  %r = hova.head_logits %h, %s, %a, %b {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x16xf32>, tensor<16x16xf32>, tensor<16xf32>) -> tensor<1x9x4xf32>
+  return %r : tensor<1x9x4xf32>
+}
+
+// CHECK-LABEL: @scales_heads
+// CHECK: hova.scale_heads %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<1x9x64xf32>, tensor<1x9x4xf32>
+func.func @scales_heads(%h: tensor<1x9x64xf32>, %b: tensor<1x9x4xf32>) -> tensor<1x9x64xf32> {
+  %r = hova.scale_heads %h, %b : tensor<1x9x64xf32>, tensor<1x9x4xf32>
+  return %r : tensor<1x9x64xf32>
+}
+
+// CHECK-LABEL: @gates_channels
+// CHECK: hova.channel_gate %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} gate_bias(%{{[a-z0-9_]+}}) : (tensor<1x9x32xf32>, tensor<1x9x24xf32>, tensor<24x8xf32>, tensor<32x8xf32>, tensor<8x32xf32>, tensor<32xf32>) -> tensor<1x9x32xf32>
+func.func @gates_channels(%y: tensor<1x9x32xf32>, %x: tensor<1x9x24xf32>, %u1: tensor<24x8xf32>, %u2: tensor<32x8xf32>, %u: tensor<8x32xf32>, %g: tensor<32xf32>) -> tensor<1x9x32xf32> {
+  %r = hova.channel_gate %y, %x, %u1, %u2, %u gate_bias(%g) : (tensor<1x9x32xf32>, tensor<1x9x24xf32>, tensor<24x8xf32>, tensor<32x8xf32>, tensor<8x32xf32>, tensor<32xf32>) -> tensor<1x9x32xf32>
+  return %r : tensor<1x9x32xf32>
+}
+
+// CHECK-LABEL: @attends_over_layers
+// CHECK: hova.omni_attention states(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) weights(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {activation = #hova<activation_kind relu>, causal = #hova<omni_causal block>, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+func.func @attends_over_layers(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>, %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) -> tensor<1x4x8xf32> {
+  %r = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n) {activation = #hova<activation_kind relu>, causal = #hova<omni_causal block>, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
+// CHECK-LABEL: @attends_over_layers_with_biases
+// CHECK: hova.omni_attention states(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) weights(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {activation = #hova<activation_kind relu>, attention_bias, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+func.func @attends_over_layers_with_biases(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>, %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) -> tensor<1x4x8xf32> {
+  %r = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n, %n, %n, %n, %n) {activation = #hova<activation_kind relu>, attention_bias, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}

@@ -1,0 +1,80 @@
+// RUN: hova-opt %s --split-input-file --verify-diagnostics
+// SPDX-License-Identifier: Apache-2.0
+
+func.func @linear_c1_weight_is_a_matrix(%x: tensor<2x9x64xf32>, %w: tensor<64xf32>) {
+  // expected-error@+1 {{'hova.linear' op expects x with a last axis and a weight matrix, got 2x9x64 and 64}}
+  %r = hova.linear %x, %w : tensor<2x9x64xf32>, tensor<64xf32> -> tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c1_weight_fits_x(%x: tensor<2x9x64xf32>, %w: tensor<32x64xf32>) {
+  // expected-error@+1 {{'hova.linear' op expects a weight for inputs of width 64, got one for 32}}
+  %r = hova.linear %x, %w : tensor<2x9x64xf32>, tensor<32x64xf32> -> tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c1_transposed_weight_fits_x(%x: tensor<2x9x64xf32>, %w: tensor<64x32xf32>) {
+  // expected-error@+1 {{'hova.linear' op expects a weight for inputs of width 64, got one for 32}}
+  %r = hova.linear %x, %w {transposed} : tensor<2x9x64xf32>, tensor<64x32xf32> -> tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c2_bias_has_all_columns(%x: tensor<2x9x64xf32>, %w: tensor<64x32xf32>, %b: tensor<64xf32>) {
+  // expected-error@+1 {{'hova.linear' op expects a bias of shape 32, got 64}}
+  %r = hova.linear %x, %w bias(%b) : tensor<2x9x64xf32>, tensor<64x32xf32>, tensor<64xf32> -> tensor<2x9x32xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c3_result_has_all_columns(%x: tensor<2x9x64xf32>, %w: tensor<64x32xf32>) {
+  // expected-error@+1 {{'hova.linear' op expects a result of shape 2x9x32, got 2x9x64}}
+  %r = hova.linear %x, %w : tensor<2x9x64xf32>, tensor<64x32xf32> -> tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c1_gain_has_width(%x: tensor<2x9x64xf32>, %g: tensor<9xf32>, %b: tensor<9xf32>) {
+  // expected-error@+1 {{'hova.layer_norm' op expects gain and bias of the width of x 2x9x64, got 9}}
+  %r = hova.layer_norm %x, %g, %b {eps = 1.0e-6 : f64} : tensor<2x9x64xf32>, tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2_eps_is_not_negative(%x: tensor<2x9x64xf32>, %g: tensor<64xf32>, %b: tensor<64xf32>) {
+  // expected-error@+1 {{'hova.layer_norm' op expects eps >= 0, got -1}}
+  %r = hova.layer_norm %x, %g, %b {eps = -1.0 : f64} : tensor<2x9x64xf32>, tensor<64xf32>
+  return
+}
+
+// -----
+
+func.func @add_c1_rhs_ends_lhs(%x: tensor<2x9x64xf32>, %p: tensor<2x64xf32>) {
+  // expected-error@+1 {{'hova.add' op expects the shape of rhs to end that of lhs, got 2x64 and 2x9x64}}
+  %r = hova.add %x, %p : tensor<2x9x64xf32>, tensor<2x64xf32>
+  return
+}
+
+// -----
+
+func.func @multiply_c1_rhs_is_not_larger(%x: tensor<2x9x64xf32>, %p: tensor<1x2x9x64xf32>) {
+  // expected-error@+1 {{'hova.multiply' op expects the shape of rhs to end that of lhs, got 1x2x9x64 and 2x9x64}}
+  %r = hova.multiply %x, %p : tensor<2x9x64xf32>, tensor<1x2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @scale_c1_factor_is_finite(%x: tensor<2x9x64xf32>) {
+  // expected-error@+1 {{'hova.scale' op expects a finite factor}}
+  %r = hova.scale %x {factor = 0x7FF0000000000000 : f64} : tensor<2x9x64xf32>
+  return
+}

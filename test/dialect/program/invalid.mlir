@@ -1,0 +1,95 @@
+// RUN: hova-opt %s --split-input-file --verify-diagnostics
+// SPDX-License-Identifier: Apache-2.0
+
+func.func @weight_c1_has_a_name() {
+  // expected-error@+1 {{'hova.weight' op expects a name}}
+  %r = hova.weight "" : tensor<8x40xf32>
+  return
+}
+
+// -----
+
+func.func @image_weight_c1_panels_are_of_matrices() {
+  // expected-error@+1 {{'hova.image_weight' op expects panels of a matrix, got panel = 16 for 40}}
+  %r = hova.image_weight "a" {panel = 16 : i64} : tensor<40xf32>
+  return
+}
+
+// -----
+
+func.func @image_weight_c1_panel_is_positive() {
+  // expected-error@+1 {{'hova.image_weight' op expects panels of a matrix, got panel = 0 for 8x40}}
+  %r = hova.image_weight "a" {panel = 0 : i64} : tensor<8x40xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c1_exchanges_dimensions(%w: tensor<8x40xf32>) {
+  // expected-error@+1 {{'hova.transpose' op expects a matrix and its transpose, got 8x40 and 8x40}}
+  %r = hova.transpose %w : tensor<8x40xf32> -> tensor<8x40xf32>
+  return
+}
+
+// -----
+
+func.func @pack_c1_has_all_panels(%w: tensor<8x40xf32>) {
+  // expected-error@+1 {{'hova.pack' op expects [ceil(out/panel), in, panel] for [in, out] = 8x40, got 1x8x32}}
+  %r = hova.pack %w : tensor<8x40xf32> -> tensor<1x8x32xf32>
+  return
+}
+
+// -----
+
+func.func @arena_buffer_c1_offset_is_aligned() {
+  // expected-error@+1 {{'hova.arena_buffer' op expects an offset that is a multiple of 64, got 32}}
+  %r = hova.arena_buffer {offset = 32 : i64} : memref<4x8xf32, strided<[16, 1]>>
+  return
+}
+
+// -----
+
+func.func @image_buffer_c1_offset_is_aligned() {
+  // expected-error@+1 {{'hova.image_buffer' op expects an offset that is a multiple of 64, got 4}}
+  %r = hova.image_buffer {offset = 4 : i64} : memref<4x8xf32, strided<[16, 1]>>
+  return
+}
+
+// -----
+
+func.func @kernel_c1_arguments_are_the_inputs(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{'hova.kernel' op expects region arguments of the inputs' types}}
+  %y = hova.kernel "act" (%x) {
+  ^bb0(%a: tensor<8x4xf32>):
+    hova.yield %a : tensor<8x4xf32>
+  } : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @kernel_c2_results_are_yielded(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{'hova.kernel' op expects the yielded types to be the results'}}
+  %y = hova.kernel "act" (%x) {
+  ^bb0(%a: tensor<4x8xf32>):
+    hova.yield %a : tensor<4x8xf32>
+  } : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+func.func @launch_c1_callee_exists(%x: memref<4x8xf32>) {
+  // expected-error@+1 {{'hova.launch' op expects a function named nowhere}}
+  hova.launch @nowhere(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x8xf32>)
+  return
+}
+
+// -----
+
+func.func private @callee(memref<8x4xf32>, memref<64xi8>, index, index)
+func.func @launch_c1_buffers_are_arguments(%x: memref<4x8xf32>) {
+  // expected-error@+1 {{'hova.launch' op expects the buffers to fit the arguments of callee}}
+  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x8xf32>)
+  return
+}

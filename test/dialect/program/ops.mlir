@@ -1,0 +1,75 @@
+// RUN: hova-opt %s --verify-roundtrip | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// CHECK-LABEL: @references_a_weight
+// CHECK: hova.weight "a.weight" {init = "normal", trainable = false} : tensor<8x40xf32>
+func.func @references_a_weight() -> tensor<8x40xf32> {
+  %r = hova.weight "a.weight" {init = "normal", trainable = false} : tensor<8x40xf32>
+  return %r : tensor<8x40xf32>
+}
+
+// CHECK-LABEL: @references_the_image
+// CHECK: hova.image_weight "a.weight" {panel = 32 : i64} : tensor<8x40xf32>
+func.func @references_the_image() -> tensor<8x40xf32> {
+  %r = hova.image_weight "a.weight" {panel = 32 : i64} : tensor<8x40xf32>
+  return %r : tensor<8x40xf32>
+}
+
+// CHECK-LABEL: @stores_a_weight
+// CHECK: hova.store_weight "a.weight", %{{[a-z0-9_]+}} : tensor<8x40xf32>
+func.func @stores_a_weight(%w: tensor<8x40xf32>) {
+  hova.store_weight "a.weight", %w : tensor<8x40xf32>
+  return
+}
+
+// CHECK-LABEL: @transposes
+// CHECK: hova.transpose %{{[a-z0-9_]+}} : tensor<8x40xf32> -> tensor<40x8xf32>
+func.func @transposes(%w: tensor<8x40xf32>) -> tensor<40x8xf32> {
+  %r = hova.transpose %w : tensor<8x40xf32> -> tensor<40x8xf32>
+  return %r : tensor<40x8xf32>
+}
+
+// CHECK-LABEL: @packs_panels
+// CHECK: hova.pack %{{[a-z0-9_]+}} : tensor<8x40xf32> -> tensor<2x8x32xf32>
+func.func @packs_panels(%w: tensor<8x40xf32>) -> tensor<2x8x32xf32> {
+  %r = hova.pack %w : tensor<8x40xf32> -> tensor<2x8x32xf32>
+  return %r : tensor<2x8x32xf32>
+}
+
+// CHECK-LABEL: @places_a_buffer_in_the_arena
+// CHECK: hova.arena_buffer {offset = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
+func.func @places_a_buffer_in_the_arena() -> memref<4x8xf32, strided<[16, 1]>> {
+  %r = hova.arena_buffer {offset = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
+  return %r : memref<4x8xf32, strided<[16, 1]>>
+}
+
+// CHECK-LABEL: @places_a_buffer_in_the_image
+// CHECK: hova.image_buffer {offset = 0 : i64} : memref<4x8xf32, strided<[16, 1]>>
+func.func @places_a_buffer_in_the_image() -> memref<4x8xf32, strided<[16, 1]>> {
+  %r = hova.image_buffer {offset = 0 : i64} : memref<4x8xf32, strided<[16, 1]>>
+  return %r : memref<4x8xf32, strided<[16, 1]>>
+}
+
+// CHECK-LABEL: @groups_operations_into_a_kernel
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
+// CHECK: hova.kernel "act"(%[[X]]) attributes {parallel = #hova<parallel rows>} {
+// CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<4x8xf32>):
+// CHECK-NEXT: %[[R:.*]] = hova.activation relu %[[A]]
+// CHECK-NEXT: hova.yield %[[R]] : tensor<4x8xf32>
+func.func @groups_operations_into_a_kernel(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>} {
+  ^bb0(%a: tensor<4x8xf32>):
+    %r = hova.activation relu %a : tensor<4x8xf32>
+    hova.yield %r : tensor<4x8xf32>
+  } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+func.func private @callee(memref<4x8xf32>, memref<64xi8>, index, index)
+
+// CHECK-LABEL: @launches_a_kernel_function
+// CHECK: hova.launch @callee(%{{.*}}) "act" {flops = 0 : i64, grain = 1 : i64, units = 4 : i64} : (memref<4x8xf32>)
+func.func @launches_a_kernel_function(%x: memref<4x8xf32>) {
+  hova.launch @callee(%x) "act" {flops = 0 : i64, grain = 1 : i64, units = 4 : i64} : (memref<4x8xf32>)
+  return
+}

@@ -1,0 +1,64 @@
+// RUN: hova-opt %s --split-input-file --verify-diagnostics
+// SPDX-License-Identifier: Apache-2.0
+
+func.func @tile_load_c1_columns_are_adjacent(%m: memref<9x40xf32, strided<[1, 9]>>, %i: index) {
+  // expected-error@+1 {{'hova.tile_load' op expects a matrix with unit column stride, got }}
+  %r = hova.tile_load %m[%i, %i] : memref<9x40xf32, strided<[1, 9]>> -> vector<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @tile_load_c1_row_stride_is_static(%m: memref<9x40xf32, strided<[?, 1]>>, %i: index) {
+  // expected-error@+1 {{'hova.tile_load' op expects a matrix with unit column stride, got }}
+  %r = hova.tile_load %m[%i, %i] : memref<9x40xf32, strided<[?, 1]>> -> vector<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @tile_store_c1_target_is_a_matrix(%t: vector<4x32xf32>, %m: memref<3x9x40xf32>, %i: index) {
+  // expected-error@+1 {{'hova.tile_store' op expects a matrix with unit column stride, got }}
+  hova.tile_store %t, %m[%i, %i] : vector<4x32xf32>, memref<3x9x40xf32>
+  return
+}
+
+// -----
+
+func.func @tile_product_c1_lhs_columns_are_adjacent(%a: memref<9x40xf32, strided<[1, 9]>>, %b: memref<3x40x32xf32>, %i: index) {
+  // expected-error@+1 {{'hova.tile_product' op expects a matrix with unit column stride, got }}
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %i : memref<9x40xf32, strided<[1, 9]>>, memref<3x40x32xf32> -> vector<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @tile_product_c2_one_index_per_dimension(%a: memref<9x40xf32, strided<[48, 1]>>, %b: memref<3x40x32xf32>, %i: index) {
+  // expected-error@+1 {{'hova.tile_product' op expects one index per dimension of rhs with unit column stride, got 2 for}}
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i] depth %i : memref<9x40xf32, strided<[48, 1]>>, memref<3x40x32xf32> -> vector<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @tile_product_c2_rhs_columns_are_adjacent(%a: memref<9x40xf32, strided<[48, 1]>>, %b: memref<9x40xf32, strided<[1, 9]>>, %i: index) {
+  // expected-error@+1 {{'hova.tile_product' op expects one index per dimension of rhs with unit column stride, got 2 for}}
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i] depth %i : memref<9x40xf32, strided<[48, 1]>>, memref<9x40xf32, strided<[1, 9]>> -> vector<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @tile_row_sum_c1_one_sum_per_row(%t: vector<4x32xf32>) {
+  // expected-error@+1 {{'hova.tile_row_sum' op expects one sum per row of}}
+  %r = hova.tile_row_sum %t : vector<4x32xf32> -> vector<3x1xf32>
+  return
+}
+
+// -----
+
+func.func @tile_row_sum_c1_sums_are_one_column(%t: vector<4x32xf32>) {
+  // expected-error@+1 {{'hova.tile_row_sum' op expects one sum per row of}}
+  %r = hova.tile_row_sum %t : vector<4x32xf32> -> vector<4x2xf32>
+  return
+}

@@ -1,0 +1,44 @@
+// RUN: hova-opt %s --verify-roundtrip | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// CHECK-LABEL: @loads_a_tile
+// CHECK: hova.tile_load %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}] {columns = 8 : i64} : memref<9x40xf32> -> vector<4x32xf32>
+func.func @loads_a_tile(%m: memref<9x40xf32>, %i: index) -> vector<4x32xf32> {
+  %r = hova.tile_load %m[%i, %i] {columns = 8 : i64} : memref<9x40xf32> -> vector<4x32xf32>
+  return %r : vector<4x32xf32>
+}
+
+// CHECK-LABEL: @stores_a_tile
+// CHECK: hova.tile_store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}] {columns = 8 : i64} : vector<4x32xf32>, memref<9x40xf32>
+func.func @stores_a_tile(%t: vector<4x32xf32>, %m: memref<9x40xf32>, %i: index) {
+  hova.tile_store %t, %m[%i, %i] {columns = 8 : i64} : vector<4x32xf32>, memref<9x40xf32>
+  return
+}
+
+// CHECK-LABEL: @multiplies_with_a_panel
+// CHECK: hova.tile_product %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}], %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}] depth %{{[a-z0-9_]+}} : memref<9x40xf32, strided<[48, 1]>>, memref<3x40x32xf32> -> vector<4x32xf32>
+func.func @multiplies_with_a_panel(%a: memref<9x40xf32, strided<[48, 1]>>, %b: memref<3x40x32xf32>, %i: index) -> vector<4x32xf32> {
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %i : memref<9x40xf32, strided<[48, 1]>>, memref<3x40x32xf32> -> vector<4x32xf32>
+  return %r : vector<4x32xf32>
+}
+
+// CHECK-LABEL: @multiplies_with_a_matrix
+// CHECK: hova.tile_product %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}], %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}] depth %{{[a-z0-9_]+}} {columns = 8 : i64} : memref<9x40xf32, strided<[48, 1]>>, memref<9x40xf32> -> vector<4x32xf32>
+func.func @multiplies_with_a_matrix(%a: memref<9x40xf32, strided<[48, 1]>>, %m: memref<9x40xf32>, %i: index) -> vector<4x32xf32> {
+  %r = hova.tile_product %a[%i, %i], %m[%i, %i] depth %i {columns = 8 : i64} : memref<9x40xf32, strided<[48, 1]>>, memref<9x40xf32> -> vector<4x32xf32>
+  return %r : vector<4x32xf32>
+}
+
+// CHECK-LABEL: @sums_rows
+// CHECK: hova.tile_row_sum %{{[a-z0-9_]+}} : vector<4x32xf32> -> vector<4x1xf32>
+func.func @sums_rows(%t: vector<4x32xf32>) -> vector<4x1xf32> {
+  %r = hova.tile_row_sum %t : vector<4x32xf32> -> vector<4x1xf32>
+  return %r : vector<4x1xf32>
+}
+
+// CHECK-LABEL: @raises_two
+// CHECK: hova.exp2 %{{[a-z0-9_]+}} : vector<16xf32>
+func.func @raises_two(%x: vector<16xf32>) -> vector<16xf32> {
+  %r = hova.exp2 %x : vector<16xf32>
+  return %r : vector<16xf32>
+}

@@ -1,0 +1,208 @@
+// RUN: hova-opt %s --split-input-file --verify-diagnostics
+// SPDX-License-Identifier: Apache-2.0
+
+func.func @embedding_c1_table_is_a_matrix(%ids: tensor<2x7xi32>, %t: tensor<100xf32>) {
+  // expected-error@+1 {{'hova.embedding' op expects a table [vocabulary, width], got 100}}
+  %r = hova.embedding %ids, %t : tensor<2x7xi32>, tensor<100xf32> -> tensor<2x7x64xf32>
+  return
+}
+
+// -----
+
+func.func @embedding_c2_result_appends_width(%ids: tensor<2x7xi32>, %t: tensor<100x64xf32>) {
+  // expected-error@+1 {{'hova.embedding' op expects a result of shape 2x7x64, got 2x7x32}}
+  %r = hova.embedding %ids, %t : tensor<2x7xi32>, tensor<100x64xf32> -> tensor<2x7x32xf32>
+  return
+}
+
+// -----
+
+func.func @sinusoid_c1_result_is_a_matrix() {
+  // expected-error@+1 {{'hova.sinusoid' op expects a result [tokens, width], got 2x3x4}}
+  %r = hova.sinusoid interleaved : tensor<2x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @sinusoid_c2_split_width_is_even() {
+  // expected-error@+1 {{'hova.sinusoid' op expects an even width of at least 4, got 51}}
+  %r = hova.sinusoid split : tensor<64x51xf32>
+  return
+}
+
+// -----
+
+func.func @sinusoid_c2_split_width_is_not_two() {
+  // expected-error@+1 {{'hova.sinusoid' op expects an even width of at least 4, got 2}}
+  %r = hova.sinusoid split : tensor<64x2xf32>
+  return
+}
+
+// -----
+
+func.func @patch_embedding_c1_patch_divides_sides(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>) {
+  // expected-error@+1 {{'hova.patch_embedding' op expects an image [batch, channels, height, width] with sides divisible by 15, got 1x3x32x32}}
+  %r = hova.patch_embedding %i, %w {patch = 15 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32> -> tensor<1x4x64xf32>
+  return
+}
+
+// -----
+
+func.func @patch_embedding_c2_weight_has_patch_rows(%i: tensor<1x3x32x32xf32>, %w: tensor<256x64xf32>) {
+  // expected-error@+1 {{'hova.patch_embedding' op expects a weight with 768 rows, got 256x64}}
+  %r = hova.patch_embedding %i, %w {patch = 16 : i64} : tensor<1x3x32x32xf32>, tensor<256x64xf32> -> tensor<1x4x64xf32>
+  return
+}
+
+// -----
+
+func.func @patch_embedding_c3_bias_has_all_columns(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>, %b: tensor<32xf32>) {
+  // expected-error@+1 {{'hova.patch_embedding' op expects a bias of shape 64, got 32}}
+  %r = hova.patch_embedding %i, %w bias(%b) {patch = 16 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32>, tensor<32xf32> -> tensor<1x4x64xf32>
+  return
+}
+
+// -----
+
+func.func @patch_embedding_c4_result_has_all_patches(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>) {
+  // expected-error@+1 {{'hova.patch_embedding' op expects a result of shape 1x4x64, got 1x5x64}}
+  %r = hova.patch_embedding %i, %w {patch = 16 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32> -> tensor<1x5x64xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_patches_c1_patch_divides_sides(%i: tensor<1x3x32x32xf32>) {
+  // expected-error@+1 {{'hova.unfold_patches' op expects an image [batch, channels, height, width] with sides divisible by 5}}
+  %r = hova.unfold_patches %i {patch = 5 : i64} : tensor<1x3x32x32xf32> -> tensor<1x4x768xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_patches_c1_result_has_all_pixels(%i: tensor<1x3x32x32xf32>) {
+  // expected-error@+1 {{'hova.unfold_patches' op expects a result of shape 1x4x768, got 1x4x256}}
+  %r = hova.unfold_patches %i {patch = 16 : i64} : tensor<1x3x32x32xf32> -> tensor<1x4x256xf32>
+  return
+}
+
+// -----
+
+func.func @class_token_c1_token_has_width(%x: tensor<2x4x8xf32>, %t: tensor<4xf32>) {
+  // expected-error@+1 {{'hova.class_token' op expects x [batch, tokens, width] and a token of the same width, got 2x4x8 and 4}}
+  %r = hova.class_token %x, %t : tensor<2x4x8xf32>, tensor<4xf32> -> tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @class_token_c2_result_has_one_more(%x: tensor<2x4x8xf32>, %t: tensor<8xf32>) {
+  // expected-error@+1 {{'hova.class_token' op expects a result of shape 2x5x8, got 2x4x8}}
+  %r = hova.class_token %x, %t : tensor<2x4x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @pool_c1_x_has_tokens(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{'hova.pool' op expects x [batch, tokens, width], got 4x8}}
+  %r = hova.pool mean %x : tensor<4x8xf32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @pool_c1_result_has_none(%x: tensor<2x4x8xf32>) {
+  // expected-error@+1 {{'hova.pool' op expects a result of shape 2x8, got 4x8}}
+  %r = hova.pool first %x : tensor<2x4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @padding_mask_c1_result_has_shape_of_ids(%ids: tensor<2x7xi32>) {
+  // expected-error@+1 {{'hova.padding_mask' op expects a result of shape 2x7, got 7x2}}
+  %r = hova.padding_mask %ids {pad = 0 : i64} : tensor<2x7xi32> -> tensor<7x2xi1>
+  return
+}
+
+// -----
+
+func.func @index_sort_c1_states_have_tokens(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{'hova.index_sort' op expects states [batch, tokens, width], got 4x8}}
+  %r = hova.index_sort %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @index_sort_c1_result_has_all_states(%x: tensor<2x4x8xf32>) {
+  // expected-error@+1 {{'hova.index_sort' op expects a result of shape 2x8x8, got 2x4x8}}
+  %r = hova.index_sort %x, %x : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @layer_pool_c1_layers_divide_tokens(%x: tensor<2x4x8xf32>) {
+  // expected-error@+1 {{'hova.layer_pool' op expects x [batch, layers * tokens, width] for 3 layers, got 2x4x8}}
+  %r = hova.layer_pool %x {layers = 3 : i64} : tensor<2x4x8xf32> -> tensor<2x1x8xf32>
+  return
+}
+
+// -----
+
+func.func @layer_pool_c1_result_has_one_layer(%x: tensor<2x4x8xf32>) {
+  // expected-error@+1 {{'hova.layer_pool' op expects a result of shape 2x2x8, got 2x4x8}}
+  %r = hova.layer_pool %x {layers = 2 : i64} : tensor<2x4x8xf32> -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1_inputs_agree_elsewhere(%x: tensor<2x4x8xf32>, %y: tensor<2x3x8xf32>) {
+  // expected-error@+1 {{'hova.concat' op expects inputs that differ at axis 2 only, got 2x4x8 and 2x3x8}}
+  %r = hova.concat %x, %y {axis = 2 : i64} : tensor<2x4x8xf32>, tensor<2x3x8xf32> -> tensor<2x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c2_axis_is_in_range(%x: tensor<2x4x8xf32>) {
+  // expected-error@+1 {{'hova.concat' op expects an axis below 3, got 3}}
+  %r = hova.concat %x, %x {axis = 3 : i64} : tensor<2x4x8xf32>, tensor<2x4x8xf32> -> tensor<2x4x16xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c2_result_has_the_sum(%x: tensor<2x4x8xf32>) {
+  // expected-error@+1 {{'hova.concat' op expects a result of shape 2x4x16, got 2x4x8}}
+  %r = hova.concat %x, %x {axis = 2 : i64} : tensor<2x4x8xf32>, tensor<2x4x8xf32> -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1_lies_inside_x(%x: tensor<2x4x8xf32>) {
+  // expected-error@+1 {{'hova.slice' op expects a slice inside 8 elements, got 5 from 6}}
+  %r = hova.slice %x {axis = 2 : i64, offset = 6 : i64} : tensor<2x4x8xf32> -> tensor<2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1_axis_is_in_range(%x: tensor<2x4x8xf32>) {
+  // expected-error@+1 {{'hova.slice' op expects an axis below 3, got 3}}
+  %r = hova.slice %x {axis = 3 : i64, offset = 0 : i64} : tensor<2x4x8xf32> -> tensor<2x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1_keeps_other_axes(%x: tensor<2x4x8xf32>) {
+  // expected-error@+1 {{'hova.slice' op expects a result of shape 2x4x5, got 2x3x5}}
+  %r = hova.slice %x {axis = 2 : i64, offset = 0 : i64} : tensor<2x4x8xf32> -> tensor<2x3x5xf32>
+  return
+}

@@ -1,0 +1,100 @@
+// RUN: hova-opt %s --verify-roundtrip | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// CHECK-LABEL: @looks_rows_up
+// CHECK: hova.embedding %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<2x7xi32>, tensor<100x64xf32> -> tensor<2x7x64xf32>
+func.func @looks_rows_up(%ids: tensor<2x7xi32>, %t: tensor<100x64xf32>) -> tensor<2x7x64xf32> {
+  %r = hova.embedding %ids, %t : tensor<2x7xi32>, tensor<100x64xf32> -> tensor<2x7x64xf32>
+  return %r : tensor<2x7x64xf32>
+}
+
+// CHECK-LABEL: @makes_interleaved_positions
+// CHECK: hova.sinusoid interleaved : tensor<64x51xf32>
+func.func @makes_interleaved_positions() -> tensor<64x51xf32> {
+  %r = hova.sinusoid interleaved : tensor<64x51xf32>
+  return %r : tensor<64x51xf32>
+}
+
+// CHECK-LABEL: @makes_split_positions
+// CHECK: hova.sinusoid split : tensor<64x50xf32>
+func.func @makes_split_positions() -> tensor<64x50xf32> {
+  %r = hova.sinusoid split : tensor<64x50xf32>
+  return %r : tensor<64x50xf32>
+}
+
+// CHECK-LABEL: @embeds_patches
+// CHECK: hova.patch_embedding %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} bias(%{{[a-z0-9_]+}}) {patch = 16 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32>, tensor<64xf32> -> tensor<1x4x64xf32>
+func.func @embeds_patches(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>, %b: tensor<64xf32>) -> tensor<1x4x64xf32> {
+  %r = hova.patch_embedding %i, %w bias(%b) {patch = 16 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32>, tensor<64xf32> -> tensor<1x4x64xf32>
+  return %r : tensor<1x4x64xf32>
+}
+
+// CHECK-LABEL: @unfolds_patches
+// CHECK: hova.unfold_patches %{{[a-z0-9_]+}} {patch = 16 : i64} : tensor<1x3x32x32xf32> -> tensor<1x4x768xf32>
+func.func @unfolds_patches(%i: tensor<1x3x32x32xf32>) -> tensor<1x4x768xf32> {
+  %r = hova.unfold_patches %i {patch = 16 : i64} : tensor<1x3x32x32xf32> -> tensor<1x4x768xf32>
+  return %r : tensor<1x4x768xf32>
+}
+
+// CHECK-LABEL: @prepends_a_token
+// CHECK: hova.class_token %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<2x4x8xf32>, tensor<8xf32> -> tensor<2x5x8xf32>
+func.func @prepends_a_token(%x: tensor<2x4x8xf32>, %t: tensor<8xf32>) -> tensor<2x5x8xf32> {
+  %r = hova.class_token %x, %t : tensor<2x4x8xf32>, tensor<8xf32> -> tensor<2x5x8xf32>
+  return %r : tensor<2x5x8xf32>
+}
+
+// CHECK-LABEL: @pools_the_first_token
+// CHECK: hova.pool first %{{[a-z0-9_]+}} : tensor<2x4x8xf32> -> tensor<2x8xf32>
+func.func @pools_the_first_token(%x: tensor<2x4x8xf32>) -> tensor<2x8xf32> {
+  %r = hova.pool first %x : tensor<2x4x8xf32> -> tensor<2x8xf32>
+  return %r : tensor<2x8xf32>
+}
+
+// CHECK-LABEL: @pools_all_tokens
+// CHECK: hova.pool mean %{{[a-z0-9_]+}} : tensor<2x4x8xf32> -> tensor<2x8xf32>
+func.func @pools_all_tokens(%x: tensor<2x4x8xf32>) -> tensor<2x8xf32> {
+  %r = hova.pool mean %x : tensor<2x4x8xf32> -> tensor<2x8xf32>
+  return %r : tensor<2x8xf32>
+}
+
+// CHECK-LABEL: @finds_padding
+// CHECK: hova.padding_mask %{{[a-z0-9_]+}} {pad = 0 : i64} : tensor<2x7xi32> -> tensor<2x7xi1>
+func.func @finds_padding(%ids: tensor<2x7xi32>) -> tensor<2x7xi1> {
+  %r = hova.padding_mask %ids {pad = 0 : i64} : tensor<2x7xi32> -> tensor<2x7xi1>
+  return %r : tensor<2x7xi1>
+}
+
+// CHECK-LABEL: @interleaves_states
+// CHECK: hova.index_sort %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<2x4x8xf32> -> tensor<2x8x8xf32>
+func.func @interleaves_states(%x: tensor<2x4x8xf32>, %y: tensor<2x4x8xf32>) -> tensor<2x8x8xf32> {
+  %r = hova.index_sort %x, %y : tensor<2x4x8xf32> -> tensor<2x8x8xf32>
+  return %r : tensor<2x8x8xf32>
+}
+
+// CHECK-LABEL: @pools_layers
+// CHECK: hova.layer_pool %{{[a-z0-9_]+}} {layers = 2 : i64} : tensor<2x8x8xf32> -> tensor<2x4x8xf32>
+func.func @pools_layers(%x: tensor<2x8x8xf32>) -> tensor<2x4x8xf32> {
+  %r = hova.layer_pool %x {layers = 2 : i64} : tensor<2x8x8xf32> -> tensor<2x4x8xf32>
+  return %r : tensor<2x4x8xf32>
+}
+
+// CHECK-LABEL: @joins_columns
+// CHECK: hova.concat %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {axis = 2 : i64} : tensor<2x4x8xf32>, tensor<2x4x3xf32> -> tensor<2x4x11xf32>
+func.func @joins_columns(%x: tensor<2x4x8xf32>, %y: tensor<2x4x3xf32>) -> tensor<2x4x11xf32> {
+  %r = hova.concat %x, %y {axis = 2 : i64} : tensor<2x4x8xf32>, tensor<2x4x3xf32> -> tensor<2x4x11xf32>
+  return %r : tensor<2x4x11xf32>
+}
+
+// CHECK-LABEL: @cuts_columns
+// CHECK: hova.slice %{{[a-z0-9_]+}} {axis = 2 : i64, offset = 3 : i64} : tensor<2x4x8xf32> -> tensor<2x4x5xf32>
+func.func @cuts_columns(%x: tensor<2x4x8xf32>) -> tensor<2x4x5xf32> {
+  %r = hova.slice %x {axis = 2 : i64, offset = 3 : i64} : tensor<2x4x8xf32> -> tensor<2x4x5xf32>
+  return %r : tensor<2x4x5xf32>
+}
+
+// CHECK-LABEL: @pools_unknown_tokens
+// CHECK: hova.pool mean %{{[a-z0-9_]+}} : tensor<?x?x8xf32> -> tensor<?x8xf32>
+func.func @pools_unknown_tokens(%x: tensor<?x?x8xf32>) -> tensor<?x8xf32> {
+  %r = hova.pool mean %x : tensor<?x?x8xf32> -> tensor<?x8xf32>
+  return %r : tensor<?x8xf32>
+}
