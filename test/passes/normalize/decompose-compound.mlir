@@ -1,0 +1,99 @@
+// RUN: hova-opt %s --split-input-file --hova-decompose-compound | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-decompose-compound --hova-decompose-compound | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+//
+// That the numbers stay the same is checked by codegen/reference/DecomposeTest.
+
+// CHECK-LABEL: @writes_patches_as_a_linear
+// CHECK-SAME: %[[IMAGE:.*]]: tensor<1x3x32x32xf32>, %[[WEIGHT:.*]]: tensor<768x64xf32>, %[[BIAS:.*]]: tensor<64xf32>
+// CHECK-NEXT: %[[ROWS:.*]] = hova.unfold_patches %[[IMAGE]] {patch = 16 : i64}
+// CHECK-NEXT: %[[Y:.*]] = hova.linear %[[ROWS]], %[[WEIGHT]] bias(%[[BIAS]])
+// CHECK-NEXT: return %[[Y]]
+func.func @writes_patches_as_a_linear(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>, %b: tensor<64xf32>) -> tensor<1x4x64xf32> {
+  %y = hova.patch_embedding %i, %w bias(%b) {patch = 16 : i64}
+      : tensor<1x3x32x32xf32>, tensor<768x64xf32>, tensor<64xf32> -> tensor<1x4x64xf32>
+  return %y : tensor<1x4x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @writes_horizontal_attention_as_scores_and_scaling
+// CHECK-SAME: %[[H:.*]]: tensor<1x9x64xf32>, %[[X:.*]]: tensor<1x9x32xf32>, %[[A1:.*]]: tensor<16x16xf32>, %[[A2:.*]]: tensor<32x16xf32>, %[[B:.*]]: tensor<16xf32>
+// CHECK-NEXT: %[[SHIFT:.*]] = hova.linear %[[X]], %[[A2]]
+// CHECK-NEXT: %[[LOGITS:.*]] = hova.head_logits %[[H]], %[[SHIFT]], %[[A1]], %[[B]] {heads = 4 : i64}
+// CHECK-NEXT: %[[Y:.*]] = hova.scale_heads %[[H]], %[[LOGITS]]
+// CHECK-NEXT: return %[[Y]]
+func.func @writes_horizontal_attention_as_scores_and_scaling(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
+    %a1: tensor<16x16xf32>, %a2: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<1x9x64xf32> {
+  %y = hova.head_reweight %h, %x, %a1, %a2, %b {heads = 4 : i64}
+      : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>, tensor<16xf32>) -> tensor<1x9x64xf32>
+  return %y : tensor<1x9x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @writes_vertical_attention_as_a_gate
+// CHECK-SAME: %[[Y:.*]]: tensor<1x9x32xf32>, %[[X:.*]]: tensor<1x9x24xf32>
+// CHECK-DAG: %[[UX:.*]] = hova.linear %[[X]]
+// CHECK-DAG: %[[UY:.*]] = hova.linear %[[Y]]
+// CHECK: %[[SUM:.*]] = hova.add
+// CHECK: %[[U:.*]] = hova.activation relu %[[SUM]]
+// CHECK: %[[G:.*]] = hova.linear %[[U]]
+// CHECK: %[[BETA:.*]] = hova.activation sigmoid %[[G]]
+// CHECK: hova.multiply
+func.func @writes_vertical_attention_as_a_gate(%y: tensor<1x9x32xf32>, %x: tensor<1x9x24xf32>, %u1: tensor<24x8xf32>,
+    %u2: tensor<32x8xf32>, %u: tensor<8x32xf32>, %b: tensor<32xf32>) -> tensor<1x9x32xf32> {
+  %r = hova.channel_gate %y, %x, %u1, %u2, %u gate_bias(%b)
+      : (tensor<1x9x32xf32>, tensor<1x9x24xf32>, tensor<24x8xf32>, tensor<32x8xf32>, tensor<8x32xf32>, tensor<32xf32>) -> tensor<1x9x32xf32>
+  return %r : tensor<1x9x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @pools_an_omni_layer_after_its_block
+// CHECK: hova.index_sort
+// CHECK: hova.layer_norm
+// CHECK: hova.attention softmax {{.*}}causal = 2 : i64
+// CHECK: hova.activation relu
+// CHECK: hova.add
+// CHECK-NEXT: %[[Y:.*]] = hova.layer_pool {{.*}}layers = 2 : i64
+// CHECK-NEXT: return %[[Y]]
+func.func @pools_an_omni_layer_after_its_block(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>,
+    %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) -> tensor<1x4x8xf32> {
+  %y = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n)
+      {heads = 2 : i64, activation = #hova<activation_kind relu>, causal = #hova<omni_causal block>,
+       pool = #hova<omni_pool after_block>, eps = 1.0e-6 : f64}
+      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>,
+         tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>,
+         tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+  return %y : tensor<1x4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @pools_an_omni_layer_after_its_attention
+// CHECK: hova.attention softmax {{.*}}causal = 1 : i64
+// CHECK: hova.layer_pool
+// CHECK: hova.activation relu {{.*}} : tensor<1x4x16xf32>
+// CHECK-NOT: hova.layer_pool
+// CHECK: return
+func.func @pools_an_omni_layer_after_its_attention(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>,
+    %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) -> tensor<1x4x8xf32> {
+  %y = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n)
+      {heads = 2 : i64, activation = #hova<activation_kind relu>, causal = #hova<omni_causal flattened>,
+       pool = #hova<omni_pool after_attention>, eps = 1.0e-6 : f64}
+      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>,
+         tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>,
+         tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
+  return %y : tensor<1x4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_simple_operations_alone
+// CHECK-NEXT: hova.activation
+// CHECK-NEXT: return
+func.func @leaves_simple_operations_alone(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %y = hova.activation tanh %x : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
