@@ -1,0 +1,59 @@
+// RUN: hova-opt %s --split-input-file --hova-verify-fused --verify-diagnostics
+// SPDX-License-Identifier: Apache-2.0
+
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %y = hova.kernel "a" (%x, %w) {
+  ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x8xf32>):
+    %l = hova.linear %a, %b : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+    hova.yield %l : tensor<4x8xf32>
+  } : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  // expected-error@+1 {{fused program still holds 'hova.activation'}}
+  %y = hova.activation relu %x : tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+  %y = hova.kernel "a" (%x) {
+  ^bb0(%a: tensor<1x4x8xf32>):
+    // expected-error@+1 {{attention site carries no verdict}}
+    %o = hova.attention softmax %a, %a, %a {heads = 2 : i64}
+        : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+    hova.yield %o : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  return %y : tensor<1x4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+  %y = hova.kernel "a" (%x) {
+  ^bb0(%a: tensor<1x4x8xf32>):
+    // expected-error@+1 {{attention is required to be fused, but its shapes are unknown}}
+    %o = hova.attention softmax %a, %a, %a {heads = 2 : i64, hova.require, hova.verdict = {fused = false, kernel = "", why = "its shapes are unknown"}}
+        : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+    hova.yield %o : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  return %y : tensor<1x4x8xf32>
+}
+
+// -----
+
+// Nobody demands it.
+func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+  %y = hova.kernel "a" (%x) {
+  ^bb0(%a: tensor<1x4x8xf32>):
+    %o = hova.attention softmax %a, %a, %a {heads = 2 : i64, hova.verdict = {fused = false, kernel = "", why = "its shapes are unknown"}}
+        : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+    hova.yield %o : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  return %y : tensor<1x4x8xf32>
+}
