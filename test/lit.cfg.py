@@ -24,6 +24,9 @@ config.environment["PATH"] = os.pathsep.join(
 # A variable captured in one function must not be used in the next by accident.
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
 
+# Freed memory gets other contents at once, so that a use of it shows every time.
+config.environment["MALLOC_PERTURB_"] = "165"
+
 examples = source / "examples"
 config.substitutions += [
     ("%models", str(examples / "models")),
