@@ -149,9 +149,10 @@ void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
               e.loadRow(scores, i, column, layout.panel, layout.panel);
           Value power =
               make<Exp2Op>(make<math::FmaOp>(score, constant(exponent), shift));
+          Value kept;
           if (canBeEmpty || isTail) {
             // Masked scores are -inf; NaN stays.
-            Value kept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score,
+            kept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score,
                                              constant(-infinity));
             power = make<arith::SelectOp>(kept, power, constant(0));
           }
@@ -162,7 +163,9 @@ void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
                     VectorType::get({layout.panel}, b.getI32Type()),
                     b.getI32IntegerAttr(layout.keys))));
             Value one = make<arith::SelectOp>(inside, constant(1), constant(0));
-            power = make<arith::SelectOp>(isEmpty, one, power);
+            // The maximum does not see NaN: a row of NaN is not an empty one.
+            Value filled = make<arith::SelectOp>(kept, power, one);
+            power = make<arith::SelectOp>(isEmpty, filled, power);
           }
           e.storeRow(power, scores, i, column, layout.panel);
           return make<arith::AddFOp>(carried, power);

@@ -260,9 +260,12 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x32x8xf32>, %v: tensor<2x32x8
 // CHECK-LABEL: func.func private @kernel_averages_all_values_in_empty_rows(
 // CHECK: %[[KEYS:.*]] = arith.constant dense<20> : vector<16xi32>
 // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %{{.*}} : f32
+// CHECK: %[[KEPT:.*]] = arith.cmpf une
+// CHECK: %[[POWER:.*]] = arith.select %[[KEPT]]
 // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %[[KEYS]]
 // CHECK: %[[ONES:.*]] = arith.select %[[INSIDE]]
-// CHECK: arith.select %[[EMPTY]], %[[ONES]], %{{.*}} : vector<16xf32>
+// CHECK: %[[FILLED:.*]] = arith.select %[[KEPT]], %{{.*}}, %[[ONES]]
+// CHECK: arith.select %[[EMPTY]], %[[FILLED]], %[[POWER]] : vector<16xf32>
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x20xi1>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "averages_all_values_in_empty_rows" (%q, %k, %v, %m) attributes {parallel = #hova<parallel heads>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
