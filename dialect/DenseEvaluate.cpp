@@ -4,6 +4,7 @@
 #include "dialect/DenseOps.h"
 #include "dialect/Evaluate.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace hova;
@@ -100,8 +101,14 @@ LogicalResult LayerNormOp::evaluate(ArrayRef<HostTensor> operands,
 //===----------------------------------------------------------------------===//
 
 /// NaN propagates. The two GELUs are written so that their left tails do not
-/// cancel: 1 + erf(z) is erfc(-z), and (1 + tanh(z)) / 2 is sigmoid(2 z).
+/// cancel: 1 + erf(z) is erfc(-z), and (1 + tanh(z)) / 2 is sigmoid(2 z). At
+/// -infinity they are their limit, 0, not the NaN of infinity times zero.
 template <typename T> static T activate(ActivationKind kind, T x) {
+  bool isGelu =
+      kind == ActivationKind::gelu_erf || kind == ActivationKind::gelu_tanh;
+  if (isGelu && x == -std::numeric_limits<T>::infinity()) {
+    return T(0);
+  }
   switch (kind) {
   case ActivationKind::relu:
     return x < T(0) ? T(0) : x;
