@@ -26,11 +26,7 @@ struct VerifyNormalizedPass final
         failed = true;
       }
     });
-    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main) {
-      return;
-    }
-    main.walk([&](Operation *op) {
+    auto check = [&](Operation *op) {
       if (isa<WeightOp, DecomposeOpInterface, PatchEmbeddingOp>(op)) {
         op->emitError("normalized program still holds '")
             << op->getName() << "'";
@@ -47,7 +43,10 @@ struct VerifyNormalizedPass final
             << reference.getName() << "'";
         failed = true;
       }
-    });
+    };
+    if (auto main = getOperation().lookupSymbol<func::FuncOp>("main")) {
+      main.walk(check);
+    }
     if (failed) {
       signalPassFailure();
     }
