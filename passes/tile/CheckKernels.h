@@ -8,9 +8,9 @@
 
 namespace hova {
 
-/// Whether `main` consists of kernels that loops can be made for. Passes may run
-/// between the phases before and `tile`, so their verify passes are not enough.
-/// Reports the first thing that is not so on its operation.
+/// Whether `main` consists of kernels that loops can be made for. Passes may
+/// run between the phases before and `tile`, so their verify passes are not
+/// enough. Reports the first thing that is not so on its operation.
 llvm::LogicalResult checkKernels(mlir::func::FuncOp main);
 
 } // namespace hova
