@@ -11,7 +11,8 @@ import pytest
 from sources import SOURCE, files, text
 
 BIN = Path(os.environ.get("HOVA_BUILD", SOURCE / "build")) / "bin"
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# Fences inside a list or a joined description are indented.
+FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 QUOTED = re.compile(
     r"`((?:dialect|passes|codegen|frontend|runtime|tools|test|examples|docs|cmake)/[\w./-]*\w)`"
