@@ -153,7 +153,7 @@ void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
           if (canBeEmpty || isTail) {
             // Masked scores are -inf; NaN stays.
             kept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score,
-                                             constant(-infinity));
+                                       constant(-infinity));
             power = make<arith::SelectOp>(kept, power, constant(0));
           }
           if (uniform) {
