@@ -13,6 +13,8 @@
 
 #include "dialect/DenseOps.h"
 #include "dialect/TileOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -64,6 +66,8 @@ private:
   /// Index of an element whose position is known at run time.
   Value flatIndex(const FlatBuffer &buffer, ValueRange position);
   Value plus(Value index, int64_t constant);
+  /// The same index as a value that LLVM does not take apart.
+  Value pin(Value index);
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
@@ -281,6 +285,19 @@ void TileVectorizer::rewriteStore(TileStoreOp op, const FlatBuffer &target) {
 //===----------------------------------------------------------------------===//
 
 /// for k: b = rhs[k, ..] ; acc[i] = fma(lhs[i, k], b, acc[i]) for every row i
+/// Loop strength reduction would split the base of a row block into its terms
+/// and compute a minimum and a multiplication again in every step over k.
+Value TileVectorizer::pin(Value index) {
+  if (matchPattern(index, m_Constant())) {
+    return index;
+  }
+  Type i64 = builder.getI64Type();
+  Value integer = arith::IndexCastOp::create(builder, loc, i64, index);
+  Value frozen = LLVM::FreezeOp::create(builder, loc, integer);
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    frozen);
+}
+
 LogicalResult TileVectorizer::rewriteProduct(TileProductOp op) {
   FailureOr<FlatBuffer> lhs = flatten(op, op.getLhs());
   FailureOr<FlatBuffer> rhs = flatten(op, op.getRhs());
@@ -288,8 +305,8 @@ LogicalResult TileVectorizer::rewriteProduct(TileProductOp op) {
     return failure();
   }
   Lanes lanes = lanesOf(rowType(op.getTile().getType()), op.getColumns());
-  Value lhsBase = flatIndex(*lhs, {op.getRow(), op.getColumn()});
-  Value rhsBase = flatIndex(*rhs, op.getRhsIndices());
+  Value lhsBase = pin(flatIndex(*lhs, {op.getRow(), op.getColumn()}));
+  Value rhsBase = pin(flatIndex(*rhs, op.getRhsIndices()));
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes.type));
   SmallVector<Value> start(rowCount(op.getTile()), zero);

@@ -5,7 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // One accumulator per row, one load of the right operand per step, and one
-// index per access: a base, k and a constant.
+// index per access: a base that LLVM does not take apart, k and a constant.
 // CHECK-LABEL: @writes_a_product_as_a_loop_over_k
 // CHECK-SAME: %[[X:.*]]: memref<9x40xf32, strided<[48, 1]>>, %[[W:.*]]: memref<3x40x16xf32>
 // CHECK-SAME: memref<9x48xf32>, %[[ROW:.*]]: index, %[[PANEL:.*]]: index
@@ -16,8 +16,12 @@
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
 // CHECK-DAG: %[[LEFT:.*]] = memref.reinterpret_cast %[[X]] to offset: [0], sizes: [424], strides: [1]
 // CHECK-DAG: %[[RIGHT:.*]] = memref.reinterpret_cast %[[W]] to offset: [0], sizes: [1920], strides: [1]
-// CHECK-DAG: %[[ROWBASE:.*]] = arith.muli %[[ROW]], %[[C48]]
-// CHECK-DAG: %[[PANELBASE:.*]] = arith.muli %[[PANEL]], %[[C640]]
+// CHECK: %[[ROWSTART:.*]] = arith.muli %[[ROW]], %[[C48]]
+// CHECK: %[[PINNEDROW:.*]] = llvm.freeze
+// CHECK: %[[ROWBASE:.*]] = arith.index_cast %[[PINNEDROW]]
+// CHECK: %[[PANELSTART:.*]] = arith.muli %[[PANEL]], %[[C640]]
+// CHECK: %[[PINNEDPANEL:.*]] = llvm.freeze
+// CHECK: %[[PANELBASE:.*]] = arith.index_cast %[[PINNEDPANEL]]
 // CHECK: %[[SUMS:.*]]:2 = scf.for %[[K:.*]] = %{{.*}} to %[[C40]] step %{{.*}} iter_args(%[[S0:.*]] = %[[ZERO]], %[[S1:.*]] = %[[ZERO]]) -> (vector<16xf32>, vector<16xf32>)
 // CHECK: %[[STEP:.*]] = arith.muli %[[K]], %[[C16]]
 // CHECK: %[[AT:.*]] = arith.addi %[[PANELBASE]], %[[STEP]]
