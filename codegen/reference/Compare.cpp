@@ -219,31 +219,41 @@ Comparison hova::compareContraction(const HostTensor &got,
   return result;
 }
 
+PlainError hova::measurePlain(const HostTensor &plain, const HostTensor &want) {
+  PlainError error;
+  double squares = 0;
+  int64_t finite = 0;
+  for (int64_t i = 0, e = want.size(); i < e; ++i) {
+    if (std::isfinite(want.at(i)) && std::isfinite(plain.at(i))) {
+      double own = std::abs(plain.at(i) - want.at(i));
+      error.max = std::max(error.max, own);
+      squares += own * own;
+      ++finite;
+    }
+  }
+  error.rms = finite ? std::sqrt(squares / static_cast<double>(finite)) : 0;
+  return error;
+}
+
 Comparison hova::compareModel(const HostTensor &got, const HostTensor &plain,
-                              const HostTensor &want, Storage storage) {
+                              const HostTensor &want, Storage storage,
+                              const PlainError &others) {
   Comparison result;
   if (!sameShape(got, want, result) || !sameShape(plain, want, result)) {
     return result;
   }
   // The plain run's own error is the yardstick; where it overflows it has none.
-  double largest = 0, plainMax = 0, plainSquares = 0;
-  int64_t finite = 0;
+  double largest = 0;
   for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    if (!std::isfinite(want.at(i)) || !std::isfinite(plain.at(i))) {
-      continue;
+    if (std::isfinite(want.at(i)) && std::isfinite(plain.at(i))) {
+      largest = std::max(largest, std::abs(want.at(i)));
     }
-    double error = std::abs(plain.at(i) - want.at(i));
-    largest = std::max(largest, std::abs(want.at(i)));
-    plainMax = std::max(plainMax, error);
-    plainSquares += error * error;
-    ++finite;
   }
   const NumericPolicy &policy = numericPolicy(storage);
   double margin = policy.magnitudeUlps * ulpOf(largest, storage);
-  double plainRms =
-      finite ? std::sqrt(plainSquares / static_cast<double>(finite)) : 0;
-  result.maxBound = policy.plainFactor * plainMax + margin;
-  result.rmsBound = policy.plainFactor * plainRms + margin;
+  PlainError yardstick = measurePlain(plain, want).worse(others);
+  result.maxBound = policy.plainFactor * yardstick.max + margin;
+  result.rmsBound = policy.plainFactor * yardstick.rms + margin;
   Errors errors(result);
   for (int64_t i = 0, e = want.size(); i < e; ++i) {
     errors.add(i, got.at(i), want.at(i), result.maxBound);

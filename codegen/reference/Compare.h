@@ -23,6 +23,7 @@
 #define HOVA_CODEGEN_REFERENCE_COMPARE_H
 
 #include "dialect/HostTensor.h"
+#include <algorithm>
 #include <string>
 
 namespace llvm {
@@ -88,9 +89,25 @@ Comparison compareContraction(const HostTensor &got, const HostTensor &want,
                               const HostTensor &magnitudes, int64_t depth,
                               Storage storage = Storage::F32);
 
-/// T3. `plain` is the value of a plain run in the storage type.
+/// The error of a plain run, the yardstick of T3.
+struct PlainError {
+  double max = 0;
+  double rms = 0;
+
+  /// The larger of both.
+  PlainError worse(const PlainError &other) const {
+    return {std::max(max, other.max), std::max(rms, other.rms)};
+  }
+};
+
+/// Of `plain`, over the elements where both are finite.
+PlainError measurePlain(const HostTensor &plain, const HostTensor &want);
+
+/// T3. `plain` is the value of a plain run in the storage type; `others` is
+/// what plain runs on neighbouring inputs had, at least.
 Comparison compareModel(const HostTensor &got, const HostTensor &plain,
-                        const HostTensor &want, Storage storage = Storage::F32);
+                        const HostTensor &want, Storage storage = Storage::F32,
+                        const PlainError &others = {});
 
 /// The worst elements as a table: index, got, want, error, bound.
 void printWorst(const Comparison &comparison, llvm::ArrayRef<int64_t> shape,
