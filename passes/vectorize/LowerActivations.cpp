@@ -38,19 +38,19 @@ static constexpr double kPowerMinusOne[] = {
     0.00015403514578808623, 0.0013390734893505611, 0.009618237490995715,
     0.05550357433425767,    0.24022649794917658,   0.6931471879268851};
 
-/// -log2(erfc(u / sqrt 2) / 2) by falling powers of u on [0, 13.3]; the error
+/// log2(erfc(u / sqrt 2) / 2) by falling powers of u on [0, 13.3]; the error
 /// times max(erfc(u / sqrt 2) / 2, 1e-5) is at most 8e-8.
-static constexpr double kErrorFunctionTail[] = {2.117803033936397e-09,
-                                                -1.1116729542578598e-07,
-                                                2.3172703243399738e-06,
-                                                -2.3476322056926365e-05,
-                                                9.546339845342323e-05,
-                                                0.00036862663568233456,
-                                                -0.007362627977517257,
-                                                0.05268931836396826,
-                                                0.4591527062717888,
-                                                1.151110269394713,
-                                                1.0};
+static constexpr double kErrorFunctionTail[] = {-2.117803033936397e-09,
+                                                1.1116729542578598e-07,
+                                                -2.3172703243399738e-06,
+                                                2.3476322056926365e-05,
+                                                -9.546339845342323e-05,
+                                                -0.00036862663568233456,
+                                                0.007362627977517257,
+                                                -0.05268931836396826,
+                                                -0.4591527062717888,
+                                                -1.151110269394713,
+                                                -1.0};
 
 /// The power of two of this argument and of all below is 0.
 static constexpr double kLowestExponent = -127;
@@ -129,9 +129,8 @@ Value Expression::polynomial(Value x, ArrayRef<double> fallingPowers) {
 Expression::Split Expression::splitProduct(Value x, double factor) {
   double high = static_cast<float>(factor);
   Value rounded = fma(x, constant(high), constant(kRound));
-  Value n = sub(rounded, constant(kRound));
-  Value rest = sub(constant(0), n);
-  rest = fma(x, constant(high), rest);
+  Value minusN = sub(constant(kRound), rounded);
+  Value rest = fma(x, constant(high), minusN);
   return {rounded, fma(x, constant(factor - high), rest)};
 }
 
@@ -174,12 +173,12 @@ Value Expression::activation(ActivationKind kind, Value x) {
 
 Value Expression::relu(Value x) { return atLeast(0, x); }
 
-/// max(x, 0) - u q(u), u = |x|, q(u) = erfc(u / sqrt 2) / 2 = 2^-p(u).
+/// max(x, 0) - u q(u), u = |x|, q(u) = erfc(u / sqrt 2) / 2 = 2^p(u).
 Value Expression::geluErf(Value x) {
   // From 13.1 on q is 0 in f32.
   Value u = atMost(13.25, abs(x));
   Value exponent = polynomial(u, kErrorFunctionTail);
-  Value tail = exp2(sub(constant(0), exponent));
+  Value tail = exp2(exponent);
   return sub(relu(x), mul(u, tail));
 }
 
@@ -205,7 +204,7 @@ Value Expression::tanh(Value x) {
   Value scale = scaleOf(split);
   Value restMinusOne = mul(polynomial(split.rest, kPowerMinusOne), split.rest);
   Value minusOne = fma(scale, restMinusOne, sub(scale, constant(1)));
-  Value one = div(sub(constant(0), minusOne), add(constant(2), minusOne));
+  Value one = div(minusOne, sub(constant(-2), minusOne));
   return math::CopySignOp::create(b, one, x);
 }
 
