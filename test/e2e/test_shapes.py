@@ -192,13 +192,27 @@ def succeed(*command):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_program_equals_the_evaluator(model, level, tmp_path):
-    path = model().write(tmp_path, model.__name__)
+def verify(model, level, folder):
+    path = model().write(folder, model.__name__)
     done = run(HOVA, "verify", path, f"--march={level}")
     differences = [line for line in done.stdout.splitlines() if "DIFFERS" in line]
     assert done.returncode == 0, "\n".join(differences) + done.stderr
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_program_equals_the_evaluator(model, level, tmp_path):
+    verify(model, level, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [attention_widths, multi_head_attention, rows],
+    ids=lambda model: model.__name__,
+)
+def test_levels_share_narrow_panels(model, tmp_path):
+    """AVX-512 code on the weight panels of AVX2, where the machine has both."""
+    verify(model, "x86-64-v4,x86-64-v3", tmp_path)
 
 
 @pytest.mark.parametrize("level", LEVELS)
