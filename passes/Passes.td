@@ -121,14 +121,14 @@ def NormalizeWeightsPass : Pass<"hova-normalize-weights", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     func.func @main(%x: tensor<1x8xf32>) -> tensor<1x4xf32> {
-      %t = hova.image_weight "table.transposed" : tensor<8x4xf32>
+      %t = hova.image_weight "table.transpose" : tensor<8x4xf32>
       %y = hova.linear %x, %t : tensor<1x8xf32>, tensor<8x4xf32> -> tensor<1x4xf32>
       return %y : tensor<1x4xf32>
     }
     func.func private @weights() {
       %t = hova.weight "table" : tensor<4x8xf32>
       %u = hova.transpose %t : tensor<4x8xf32> -> tensor<8x4xf32>
-      hova.store_weight "table.transposed", %u : tensor<8x4xf32>
+      hova.store_weight "table.transpose", %u : tensor<8x4xf32>
       return
     }
     ```
