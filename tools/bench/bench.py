@@ -6,6 +6,7 @@
 """
 
 import argparse
+import hashlib
 import json
 import os
 import signal
@@ -47,8 +48,22 @@ def say(text):
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
+def export_key(case, job):
+    """What the ONNX model depends on: the job, the weights and the exporting code."""
+    digest = hashlib.sha256(json.dumps(job).encode())
+    code = sorted(TOOLS.glob("nets/*.py")) + [TOOLS / "export.py"]
+    for path in [case.weights, TOOLS / "requirements.txt", *code]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def export(case, job):
-    """Writes the ONNX model; returns a reason if that fails."""
+    """Writes the ONNX model unless it is there; returns a reason if that fails."""
+    stamp = case.folder / "model.onnx.key"
+    key = export_key(case, job)
+    if stamp.exists() and stamp.read_text() == key:
+        return None
+    stamp.unlink(missing_ok=True)
     file = case.folder / "export.json"
     file.write_text(json.dumps(job))
     log = case.folder / "export.log"
@@ -60,6 +75,7 @@ def export(case, job):
             check=False,
         )
     if done.returncode == 0:
+        stamp.write_text(key)
         return None
     lines = [line for line in log.read_text().splitlines() if line.strip()]
     return f"no ONNX model: {lines[-1][:300] if lines else 'no message'}"
@@ -85,6 +101,7 @@ def make_peers(names, case, cpus):
     if model not in FAMILIES:
         reason = f"no reference for the model {model}"
     elif set(names) & set(NEED_ONNX):
+        say(f"{case.label}: exporting to ONNX")
         reason = export(case, job)
     else:
         return peers
@@ -185,7 +202,7 @@ def parse_arguments():
     parser.add_argument(
         "--seconds",
         type=float,
-        default=2.0,
+        default=1.5,
         help="measured seconds for each contestant and model (default: %(default)s)",
     )
     parser.add_argument(

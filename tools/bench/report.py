@@ -91,7 +91,8 @@ def plot(results, stem):
     from matplotlib import pyplot
 
     names = [name for name in COLOURS if any(name in timed(e) for e in cases)]
-    figure, axes = pyplot.subplots(figsize=(2 + 1.5 * len(cases), 4.8))
+    size = (2 + 1.5 * len(cases), 5)
+    figure, axes = pyplot.subplots(figsize=size, layout="constrained")
     width = 0.85 / len(names)
     for index, name in enumerate(names):
         places = [i + (index - (len(names) - 1) / 2) * width for i in range(len(cases))]
@@ -111,8 +112,7 @@ def plot(results, stem):
         "above: time of the best peer / time of hova",
         fontsize=10,
     )
-    axes.legend(ncols=len(names), fontsize=8, loc="lower center")
-    figure.tight_layout()
+    figure.legend(ncols=len(names), fontsize=8, loc="outside lower center")
     figure.savefig(f"{stem}.svg", metadata={"Date": None})
     figure.savefig(f"{stem}.png", dpi=120)
 
