@@ -106,7 +106,8 @@ class Hova_BinaryOp<string mnemonic, string name, string symbol>
         DeclareOpInterfaceMethods<Hova_TileOpInterface>,
         DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = name;
-  let description = "`lhs " # symbol # [{ rhs`, element by element.
+  let description = [{
+    `lhs }] # symbol # [{ rhs`, element by element.
 
     The shape of rhs equals that of lhs or its trailing dimensions (a position
     table `[tokens, width]` added to `[batch, tokens, width]`).

@@ -188,7 +188,8 @@ def Hova_YieldOp : Hova_Op<"yield", [Pure, Terminator, ReturnLike,
 
 class Hova_BufferOp<string mnemonic, string place> : Hova_Op<mnemonic, [Pure]> {
   let summary = "a buffer at a fixed place of the " # place;
-  let description = "`offset` bytes from the start of the " # place # [{, a multiple
+  let description = [{
+    `offset` bytes from the start of the }] # place # [{, a multiple
     of 64.
 
     - C1: offset is a multiple of 64.

@@ -36,6 +36,12 @@ struct KernelRun {
   Values values;
 };
 
+/// Errors of plain runs on neighbouring inputs, zero for large tensors.
+struct Neighbours {
+  llvm::SmallVector<PlainError> outputs;
+  std::map<uint32_t, PlainError> values; ///< by index in the program
+};
+
 class Verifier {
 public:
   Verifier(const VerifiedProgram &reference, CompiledProgram &compiled,
@@ -53,10 +59,10 @@ private:
                                    llvm::ArrayRef<HostTensor> inputs);
   llvm::Expected<KernelRun> evaluateKernels(Precision precision,
                                             llvm::ArrayRef<HostTensor> inputs);
-  llvm::Expected<llvm::SmallVector<PlainError>>
+  llvm::Expected<Neighbours>
   measureNeighbours(llvm::ArrayRef<HostTensor> inputs);
-  void compareValues(const Values &got, const Values &plain,
-                     const Values &want);
+  void compareValues(const Values &got, const Values &plain, const Values &want,
+                     Neighbours &neighbours);
   void compareMeaning(const Tensors &got, const Tensors &want);
   void report(llvm::StringRef what, const Comparison &comparison,
               llvm::ArrayRef<int64_t> shape);
@@ -178,7 +184,7 @@ void Verifier::report(llvm::StringRef what, const Comparison &comparison,
 /// Kernels in the order they run, so that the first failure is where a
 /// difference enters. Of the values that are right only the worst is printed.
 void Verifier::compareValues(const Values &got, const Values &plain,
-                             const Values &want) {
+                             const Values &want, Neighbours &neighbours) {
   const hova_program &program = compiled.description();
   std::vector<uint32_t> order;
   for (auto &[index, value] : got) {
@@ -194,7 +200,8 @@ void Verifier::compareValues(const Values &got, const Values &plain,
   double worstShare = -1;
   for (uint32_t index : order) {
     Comparison comparison =
-        compareModel(got.at(index), plain.at(index), want.at(index));
+        compareModel(got.at(index), plain.at(index), want.at(index),
+                     Storage::F32, neighbours.values[index]);
     if (!comparison.within) {
       report(program.values[index].path, comparison, want.at(index).getShape());
       continue;
@@ -249,33 +256,48 @@ static Tensors moveInputs(llvm::ArrayRef<HostTensor> inputs, uint64_t seed) {
 }
 
 /// A plain run's error in a few numbers is luck: the rounding errors behind
-/// them may just cancel. For small outputs it is the worst of several runs on
+/// them may just cancel. For small tensors it is the worst of several runs on
 /// inputs that hardly differ.
-llvm::Expected<llvm::SmallVector<PlainError>>
+llvm::Expected<Neighbours>
 Verifier::measureNeighbours(llvm::ArrayRef<HostTensor> inputs) {
   constexpr int64_t few = 256, runs = 4;
   const hova_program &program = compiled.description();
-  llvm::SmallVector<PlainError> errors(program.num_outputs);
-  auto isSmall = [&](uint32_t i) {
+  auto isSmall = [&](int32_t rank, const int64_t *dims) {
     int64_t size = 1;
-    for (int32_t axis = 0; axis < program.outputs[i].rank; ++axis) {
-      size *= program.outputs[i].dims[axis];
+    for (int32_t axis = 0; axis < rank; ++axis) {
+      size *= dims[axis];
     }
     return size < few;
   };
-  if (llvm::none_of(llvm::seq(program.num_outputs), isSmall)) {
+  auto isSmallOutput = [&](uint32_t i) {
+    return isSmall(program.outputs[i].rank, program.outputs[i].dims);
+  };
+  auto isSmallValue = [&](uint32_t i) {
+    return isSmall(program.values[i].rank, program.values[i].dims);
+  };
+  Neighbours errors;
+  errors.outputs.resize(program.num_outputs);
+  if (llvm::none_of(llvm::seq(program.num_outputs), isSmallOutput) &&
+      llvm::none_of(llvm::seq(program.num_values), isSmallValue)) {
     return errors;
   }
   for (uint64_t run = 1; run <= runs; ++run) {
     Tensors moved = moveInputs(inputs, run);
-    auto want = evaluate(Precision::Double, moved);
-    auto plain = evaluate(Precision::Single, moved);
+    auto want = evaluateKernels(Precision::Double, moved);
+    auto plain = evaluateKernels(Precision::Single, moved);
     if (!want || !plain) {
       return llvm::joinErrors(want.takeError(), plain.takeError());
     }
     for (uint32_t i = 0; i < program.num_outputs; ++i) {
-      if (isSmall(i)) {
-        errors[i] = errors[i].worse(measurePlain((*plain)[i], (*want)[i]));
+      if (isSmallOutput(i)) {
+        errors.outputs[i] = errors.outputs[i].worse(
+            measurePlain(plain->outputs[i], want->outputs[i]));
+      }
+    }
+    for (auto &[i, value] : want->values) {
+      if (isSmallValue(i)) {
+        errors.values[i] =
+            errors.values[i].worse(measurePlain(plain->values.at(i), value));
       }
     }
   }
@@ -305,15 +327,15 @@ llvm::Error Verifier::runCase(int64_t index) {
         llvm::joinErrors(want.takeError(), plain.takeError()),
         llvm::joinErrors(kernels.takeError(), plainKernels.takeError()));
   }
-  compareValues(got, plainKernels->values, kernels->values);
   auto neighbours = measureNeighbours(inputs);
   if (!neighbours) {
     return neighbours.takeError();
   }
+  compareValues(got, plainKernels->values, kernels->values, *neighbours);
   for (uint32_t i = 0; i < program.num_outputs; ++i) {
     report((llvm::Twine("output ") + program.outputs[i].name).str(),
            compareModel((*outputs)[i], (*plain)[i], (*want)[i], Storage::F32,
-                        (*neighbours)[i]),
+                        neighbours->outputs[i]),
            (*want)[i].getShape());
     Comparison threads = compareExact((*again)[i], (*outputs)[i]);
     if (!threads.within) {
