@@ -63,16 +63,23 @@ def read_junit(path, runner):
     return count
 
 
-def run(runner, command, *, environment=None, empty_status=None):
-    """Runs one runner, which writes RESULTS/runner.xml, and returns its counts."""
+def run(runner, command, *, empty_status=None, quiet=False):
+    """Runs one runner, which writes RESULTS/runner.xml, and returns its counts.
+
+    A quiet one shows what it says only if it fails: CTest has a line per test.
+    """
     start = time.monotonic()
     print(f"-- {runner}", flush=True)
-    status = subprocess.run(
+    done = subprocess.run(
         [str(part) for part in command],
         cwd=SOURCE,
-        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE if quiet else None,
+        text=True,
         check=False,
-    ).returncode
+    )
+    status = done.returncode
+    if status and quiet:
+        print(done.stdout)
     count = read_junit(RESULTS / f"{runner}.xml", runner)
     if status not in (0, empty_status) and not count.failed:
         count.failed.append(f"{runner}: exit status {status} without a failed test")
@@ -98,7 +105,7 @@ def run_ctest(only):
     command += ["--output-junit", RESULTS / "ctest.xml", "--no-tests=ignore"]
     if only:
         command += ["-R", f"^{only}"]
-    return run("ctest", command)
+    return run("ctest", command, quiet=True)
 
 
 def run_pytest(runner, venv, tests, ignore=None, select="", problem=""):
