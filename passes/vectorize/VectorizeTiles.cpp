@@ -16,6 +16,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
+#include "passes/vectorize/FlatBuffer.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -25,17 +26,6 @@ namespace hova {
 #include "passes/Passes.h.inc"
 
 namespace {
-/// A buffer as one dimension: element (i, j, ..) is at
-/// `offset + i * strides[0] + j * strides[1] + ..` of `memory`.
-struct FlatBuffer {
-  Value memory;
-  SmallVector<int64_t> strides;
-  int64_t offset = 0;
-
-  /// Distance of two rows of a matrix.
-  int64_t rowStride() const { return strides[strides.size() - 2]; }
-};
-
 /// A vector type and which of its lanes are in memory.
 struct Lanes {
   VectorType type;
@@ -187,26 +177,13 @@ FailureOr<FlatBuffer> TileVectorizer::flatten(Operation *user, Value memref) {
   if (found != buffers.end()) {
     return found->second;
   }
-  auto type = cast<MemRefType>(memref.getType());
-  FlatBuffer flat;
-  if (!type.hasStaticShape() ||
-      type.getStridesAndOffset(flat.strides, flat.offset).failed() ||
-      ShapedType::isDynamic(flat.offset)) {
+  FailureOr<FlatBuffer> flat = flattenBuffer(builder, memref);
+  if (failed(flat)) {
     return user->emitOpError(
                "expects a buffer of static shape and offset, got ")
-           << type;
+           << memref.getType();
   }
-  int64_t extent = flat.offset + 1;
-  for (auto [size, stride] : llvm::zip(type.getShape(), flat.strides)) {
-    extent += (size - 1) * stride;
-  }
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfterValue(memref);
-  flat.memory = memref::ReinterpretCastOp::create(
-      builder, memref.getLoc(),
-      MemRefType::get({extent}, type.getElementType()), memref,
-      /*offset=*/0, ArrayRef<int64_t>{extent}, ArrayRef<int64_t>{1});
-  return buffers[memref] = flat;
+  return buffers[memref] = *flat;
 }
 
 Value TileVectorizer::plus(Value index, int64_t constant) {
@@ -284,7 +261,6 @@ void TileVectorizer::rewriteStore(TileStoreOp op, const FlatBuffer &target) {
 // Products and sums
 //===----------------------------------------------------------------------===//
 
-/// for k: b = rhs[k, ..] ; acc[i] = fma(lhs[i, k], b, acc[i]) for every row i
 /// Loop strength reduction would split the base of a row block into its terms
 /// and compute a minimum and a multiplication again in every step over k.
 Value TileVectorizer::pin(Value index) {
@@ -298,6 +274,7 @@ Value TileVectorizer::pin(Value index) {
                                     frozen);
 }
 
+/// for k: b = rhs[k, ..] ; acc[i] = fma(lhs[i, k], b, acc[i]) for every row i
 LogicalResult TileVectorizer::rewriteProduct(TileProductOp op) {
   FailureOr<FlatBuffer> lhs = flatten(op, op.getLhs());
   FailureOr<FlatBuffer> rhs = flatten(op, op.getRhs());

@@ -21,7 +21,7 @@ sys.path.insert(0, str(TOOLS))
 import bench  # noqa: E402
 import contest  # noqa: E402
 import report  # noqa: E402
-from case import draw  # noqa: E402
+from workload import draw  # noqa: E402
 
 
 def load_kernels():

@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from case import BenchError, Case, call
+from workload import BenchError, Case, call
 from contest import TOOLS, Peer, Program
 from machine import commit, describe_machine
 from peak import Peak

@@ -17,7 +17,7 @@ from statistics import median
 
 import numpy as np
 
-from case import BenchError
+from workload import BenchError
 
 TOOLS = Path(__file__).resolve().parent
 

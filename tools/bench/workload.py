@@ -1,4 +1,4 @@
-# ===- case.py - One model, its weights and its inputs ----------------------=== #
+# ===- workload.py - One model, its weights and its inputs ------------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """What every contestant of a comparison gets: the same weights and the same inputs."""
 
