@@ -165,7 +165,7 @@ typedef struct hova_program {
   const hova_tensor_info *outputs;
   uint64_t arena_bytes;
   uint64_t scratch_bytes; ///< per thread, behind the arena; a multiple of 64
-  uint64_t weight_bytes; ///< of the image, without its header
+  uint64_t weight_bytes;  ///< of the image, without its header
   /// Hexadecimal digest of the model and the layout of its weights (not of
   /// their values); an image must carry the same. Null: unchecked.
   const char *weight_id;
