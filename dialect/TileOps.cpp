@@ -39,6 +39,17 @@ LogicalResult TileProductOp::verify() {
                        "column stride, got ")
            << getRhsIndices().size() << " for " << rhs;
   }
+  if (getStart() && getStart().getType() != getTile().getType()) { // C3
+    return emitOpError("expects a start of type ")
+           << getTile().getType() << ", got " << getStart().getType();
+  }
+  bool hasAhead = getAhead() != nullptr;
+  if (hasAhead != (getAheadStep() != nullptr) ||
+      hasAhead != getMost().has_value() ||
+      (hasAhead && static_cast<int64_t>(*getMost()) < 1)) { // C4
+    return emitOpError(
+        "expects 'ahead' with an offset, a step and its largest value");
+  }
   return verifyMatrix(*this, getLhs().getType());
 }
 

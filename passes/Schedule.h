@@ -3,10 +3,13 @@
 //
 // What `assign` decides and `tile` obeys. On a kernel: `parallel`, `hova.tile`
 // (rows and columns of a product's register tile), `hova.lanes` (vector length
-// of row operations), `hova.grain` (units that a thread takes at least). On
-// each operation of a kernel that divides rows: `hova.stage`; operations of one
-// stage share a loop nest, whose anchor is the stage's first operation, the
-// others being element-wise on its tiles. On image weights: `panel`.
+// of row operations), `hova.grain` (units that a thread takes at least); where
+// units are rows, also `hova.depth` (steps of the inner dimension that one pass
+// over the rows takes at most) and `hova.block` (rows that pass through all
+// stages together, at most). On each operation of a row kernel: `hova.stage`;
+// operations of one stage share a loop nest, whose anchor is the stage's first
+// operation, the others being element-wise on its tiles. On image weights:
+// `panel`.
 
 #ifndef HOVA_PASSES_SCHEDULE_H
 #define HOVA_PASSES_SCHEDULE_H
@@ -17,6 +20,8 @@
 namespace hova {
 
 inline constexpr llvm::StringLiteral kTileAttr = "hova.tile";
+inline constexpr llvm::StringLiteral kDepthAttr = "hova.depth";
+inline constexpr llvm::StringLiteral kBlockAttr = "hova.block";
 inline constexpr llvm::StringLiteral kLanesAttr = "hova.lanes";
 inline constexpr llvm::StringLiteral kGrainAttr = "hova.grain";
 inline constexpr llvm::StringLiteral kStageAttr = "hova.stage";
@@ -32,6 +37,8 @@ struct Schedule {
   Parallel parallel = Parallel::rows;
   int64_t tileRows = 1;
   int64_t tileColumns = 1;
+  int64_t depth = 1;
+  int64_t block = 1;
   int64_t lanes = 1;
   int64_t grain = 1;
 
@@ -39,6 +46,13 @@ struct Schedule {
   static mlir::FailureOr<Schedule> of(KernelOp kernel);
   void write(KernelOp kernel) const;
 };
+
+/// f32 elements in a cache line.
+inline constexpr int64_t kLineElements = 16;
+
+/// Columns of a weight panel. One layout serves every level: a register tile is
+/// as wide or a part of it.
+inline constexpr int64_t kPanelColumns = 64;
 
 /// How many parts at most a kernel's units are divided into: more threads than
 /// this do not help a program of this size, and each possible share of rows may

@@ -1,12 +1,13 @@
 //===- AssignCpuSchedule.cpp - Tiles, stages and layouts for a CPU --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one place that chooses. Register tiles: with 32 registers of 512 bits, 14
-// rows by 32 columns need 28 accumulators, 2 registers for the panel and 1 for
-// the broadcast; a fifteenth row spills (111 instead of 116 GFLOP/s on Zen4).
-// With 16 registers of 256 bits, 6 rows by 16 columns. Rows are divided among
-// threads before anything else, so that whole-row operations need no barrier;
-// a share is large enough for full tiles.
+// The one place that chooses. Register tiles: with 32 registers of 512 bits, 6
+// rows by 64 columns need 24 accumulators, 4 registers for the panel and 1 for
+// the broadcast, and load 10 times for 24 multiply-adds where 14 x 32 loads 16
+// times for 28; small heights divide any number of rows evenly. With 16
+// registers of 256 bits, 6 rows by 16 columns. Rows are divided among threads
+// before anything else, so that whole-row operations need no barrier; a share
+// is large enough for the weights that it reads to pay.
 
 #include "codegen/cpu/Passes.h"
 #include "dialect/AttentionOps.h"
@@ -20,14 +21,15 @@ namespace hova {
 #define GEN_PASS_DEF_ASSIGNCPUSCHEDULEPASS
 #include "codegen/cpu/Passes.h.inc"
 
-/// Rows that a thread takes at least: three full tiles where there are enough
-/// rows, so that even blocks stay near the full height; half a tile otherwise.
+/// Rows that a thread takes at least: enough for the weights that every thread
+/// reads, about ten operations for each of their bytes, where there are that
+/// many.
 static int64_t chooseGrain(int64_t rows, int64_t tileRows, bool hasProduct) {
   if (!hasProduct) {
     return std::max<int64_t>(rows / kMaxParts, 1);
   }
-  if (rows >= 6 * tileRows) {
-    return 3 * tileRows;
+  if (rows >= 16 * tileRows) {
+    return 8 * tileRows;
   }
   return rows >= 2 * tileRows ? tileRows : std::max<int64_t>(tileRows / 2, 1);
 }
@@ -139,7 +141,7 @@ static ImageWeightOp storeAgain(ImageWeightOp op, ModuleOp module) {
                                IntegerAttr());
 }
 
-static void assignPanels(ImageWeightOp op, int64_t panel, ModuleOp module) {
+static void assignPanels(ImageWeightOp op, ModuleOp module) {
   SmallVector<OpOperand *> packed;
   bool plain = false;
   for (OpOperand &use : op->getUses()) {
@@ -156,7 +158,7 @@ static void assignPanels(ImageWeightOp op, int64_t panel, ModuleOp module) {
           kernel.getBody().addArgument(argument.getType(), argument.getLoc());
       argument.replaceUsesWithIf(
           second, [](OpOperand &inner) { return !readsPanels(inner); });
-      return assignPanels(op, panel, module);
+      return assignPanels(op, module);
     }
     if (panels) {
       packed.push_back(&use);
@@ -170,7 +172,7 @@ static void assignPanels(ImageWeightOp op, int64_t panel, ModuleOp module) {
   for (OpOperand *use : packed) {
     use->set(target);
   }
-  target.setPanel(panel);
+  target.setPanel(kPanelColumns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,14 +187,17 @@ struct AssignCpuSchedulePass final
   void assignKernel(KernelOp kernel) {
     Block &body = kernel.getBody().front();
     Schedule schedule;
-    schedule.tileRows = avx512 ? 14 : 6;
-    schedule.tileColumns = panel;
     schedule.lanes = avx512 ? 64 : 32;
     if (!body.getOps<AttentionOp>().empty()) {
       schedule.parallel = Parallel::heads;
-      schedule.grain = 1;
+      schedule.tileRows = avx512 ? 14 : 6;
+      schedule.tileColumns = avx512 ? 32 : 16;
       return schedule.write(kernel);
     }
+    schedule.tileRows = 6;
+    schedule.tileColumns = avx512 ? 64 : 16;
+    schedule.depth = 256;
+    schedule.block = 256;
     Stages().assign(kernel);
     bool hasProduct = !body.getOps<LinearOp>().empty() ||
                       !body.getOps<HeadLogitsOp>().empty();
@@ -220,7 +225,7 @@ struct AssignCpuSchedulePass final
     SmallVector<ImageWeightOp> weights(main.getOps<ImageWeightOp>());
     for (ImageWeightOp weight : weights) {
       if (!weight.getPanel()) {
-        assignPanels(weight, panel, getOperation());
+        assignPanels(weight, getOperation());
       }
     }
   }

@@ -18,7 +18,7 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
 
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-      %r = hova.kernel "main" (%x) attributes {hova.grain = 4 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 14, 32>, parallel = #hova<parallel rows>} {
+      %r = hova.kernel "main" (%x) attributes {hova.block = 256 : i64, hova.depth = 256 : i64, hova.grain = 4 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>, parallel = #hova<parallel rows>} {
       ^bb0(%a: tensor<1x4x8xf32>):
         %t = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x4x8xf32>
         hova.yield %t : tensor<1x4x8xf32>
@@ -30,8 +30,6 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
   let options = [
     Option<"avx512", "avx512", "bool", "true",
            "32 registers of 512 bits; else 16 of 256">,
-    Option<"panel", "panel", "int64_t", "32",
-           "columns of a weight panel; one layout serves all levels of a program">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }

@@ -12,10 +12,6 @@ void hova::buildAssignPhase(OpPassManager &manager,
                             const PipelineOptions &options) {
   AssignCpuSchedulePassOptions schedule;
   schedule.avx512 = options.levels.empty() || options.levels.front().avx512;
-  // One image serves all levels: narrow panels where one of them is narrow.
-  bool narrow = llvm::any_of(
-      options.levels, [](const CpuLevel &level) { return !level.avx512; });
-  schedule.panel = narrow ? 16 : 32;
   manager.addPass(createAssignCpuSchedulePass(schedule));
   manager.addPass(createVerifyAssignedPass());
 }

@@ -39,15 +39,13 @@ struct AttentionLayout {
 
 class AttentionEmitter {
 public:
-  AttentionEmitter(KernelEmitter &emitter, AttentionOp op, mlir::Value scratch);
+  AttentionEmitter(KernelEmitter &emitter, AttentionOp op);
   void emit();
 
 private:
   using FastMath = mlir::arith::FastMathFlags;
   static constexpr FastMath kMaxFlags = FastMath::nnan | FastMath::nsz;
 
-  mlir::Value view(mlir::Value scratch, int64_t floats,
-                   llvm::ArrayRef<int64_t> shape);
   void packKeys();
   void packBlock(mlir::Value block, int64_t keys, mlir::Value channel,
                  int64_t channels);

@@ -18,14 +18,13 @@ using namespace mlir;
 
 namespace hova {
 
-AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op,
-                                   Value scratch)
+AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
     : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
       layout(op, emitter.schedule), scale(op.getScale().convertToDouble()),
       lanesType(emitter.vectorType(layout.panel)) {
   int64_t offset = 0;
   auto take = [&](int64_t floats, ArrayRef<int64_t> shape) {
-    Value buffer = view(scratch, offset, shape);
+    Value buffer = e.scratchView(offset, shape);
     offset += llvm::alignTo(floats, 16);
     return buffer;
   };
@@ -33,12 +32,6 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op,
                 {layout.panels, layout.keyWidth, layout.panel});
   scores = take(layout.scoreFloats(), {layout.blockRows, layout.scoreStride});
   inverse = take(layout.blockRows, {layout.blockRows, 1});
-}
-
-Value AttentionEmitter::view(Value scratch, int64_t floats,
-                             ArrayRef<int64_t> shape) {
-  return make<memref::ViewOp>(MemRefType::get(shape, b.getF32Type()), scratch,
-                              e.index(4 * floats), ValueRange());
 }
 
 void AttentionEmitter::emit() {
@@ -56,8 +49,9 @@ void AttentionEmitter::emit() {
     keyColumn = e.mul(head, layout.keyWidth);
     valueColumn = e.mul(head, layout.valueWidth);
     packKeys();
-    forEachRowBlock(e, e.index(0), e.index(layout.queries), heights,
-                    [&](Value row, int64_t height) { emitBlock(row, height); });
+    forEachRowBlock(
+        e, e.index(0), e.index(layout.queries), heights,
+        [&](const RowBlock &block) { emitBlock(block.row, block.height); });
   });
 }
 
@@ -100,7 +94,7 @@ void AttentionEmitter::emitScores(Value row, int64_t height, Value panels) {
   e.forLoop(zero, panels, 1, [&](Value panel) {
     Value tile = make<TileProductOp>(
         type, query, e.add(queryRow, row), keyColumn, packed,
-        ValueRange{panel, zero, zero}, e.index(layout.keyWidth), IntegerAttr());
+        ValueRange{panel, zero, zero}, e.index(layout.keyWidth));
     TileStoreOp::create(b, loc, tile, scores, zero, e.mul(panel, layout.panel),
                         IntegerAttr());
   });
@@ -169,8 +163,8 @@ int64_t attentionScratchBytes(Operation *op, const Schedule &schedule) {
   return AttentionLayout(cast<AttentionOp>(op), schedule).bytes();
 }
 
-void emitAttentionLoops(KernelEmitter &emitter, Operation *op, Value scratch) {
-  AttentionEmitter(emitter, cast<AttentionOp>(op), scratch).emit();
+void emitAttentionLoops(KernelEmitter &emitter, Operation *op) {
+  AttentionEmitter(emitter, cast<AttentionOp>(op)).emit();
 }
 
 } // namespace hova

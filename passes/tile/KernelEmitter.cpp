@@ -16,15 +16,28 @@ namespace hova {
 
 FailureOr<Schedule> Schedule::of(KernelOp kernel) {
   auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
-  auto lanes = kernel->getAttrOfType<IntegerAttr>(kLanesAttr);
-  auto grain = kernel->getAttrOfType<IntegerAttr>(kGrainAttr);
-  if (!kernel.getParallel() || !tile || tile.size() != 2 || !lanes || !grain) {
+  if (!kernel.getParallel() || !tile || tile.size() != 2) {
     return kernel.emitOpError("has no complete schedule: run assign first");
   }
-  Schedule schedule{*kernel.getParallel(), tile[0], tile[1], lanes.getInt(),
-                    grain.getInt()};
-  for (int64_t size : {schedule.tileRows, schedule.tileColumns, schedule.lanes,
-                       schedule.grain}) {
+  Schedule schedule;
+  schedule.parallel = *kernel.getParallel();
+  schedule.tileRows = tile[0];
+  schedule.tileColumns = tile[1];
+  SmallVector<std::pair<StringRef, int64_t *>> sizes = {
+      {kLanesAttr, &schedule.lanes}, {kGrainAttr, &schedule.grain}};
+  if (schedule.parallel == Parallel::rows) {
+    sizes.push_back({kDepthAttr, &schedule.depth});
+    sizes.push_back({kBlockAttr, &schedule.block});
+  }
+  for (auto [name, size] : sizes) {
+    auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
+    if (!attribute) {
+      return kernel.emitOpError("has no complete schedule: run assign first");
+    }
+    *size = attribute.getInt();
+  }
+  for (int64_t size : {schedule.tileRows, schedule.tileColumns, schedule.depth,
+                       schedule.block, schedule.lanes, schedule.grain}) {
     if (size <= 0) {
       return kernel.emitOpError("expects positive sizes in its schedule, got ")
              << size;
@@ -38,6 +51,10 @@ void Schedule::write(KernelOp kernel) const {
   kernel.setParallel(parallel);
   kernel->setAttr(kTileAttr,
                   builder.getDenseI64ArrayAttr({tileRows, tileColumns}));
+  if (parallel == Parallel::rows) {
+    kernel->setAttr(kDepthAttr, builder.getI64IntegerAttr(depth));
+    kernel->setAttr(kBlockAttr, builder.getI64IntegerAttr(block));
+  }
   kernel->setAttr(kLanesAttr, builder.getI64IntegerAttr(lanes));
   kernel->setAttr(kGrainAttr, builder.getI64IntegerAttr(grain));
 }
@@ -68,8 +85,16 @@ int64_t paddedStride(int64_t width) {
 }
 
 KernelEmitter::KernelEmitter(OpBuilder &builder, Location loc,
-                             const Schedule &schedule, Value begin, Value end)
-    : builder(builder), loc(loc), schedule(schedule), begin(begin), end(end) {}
+                             const Schedule &schedule, Value begin, Value end,
+                             Value scratch)
+    : builder(builder), loc(loc), schedule(schedule), begin(begin), end(end),
+      scratch(scratch) {}
+
+Value KernelEmitter::scratchView(int64_t offset, ArrayRef<int64_t> shape) {
+  return memref::ViewOp::create(builder, loc,
+                                MemRefType::get(shape, builder.getF32Type()),
+                                scratch, index(4 * offset), ValueRange());
+}
 
 Value KernelEmitter::buffer(Value tensor) {
   auto found = buffers.find(tensor);
@@ -280,28 +305,37 @@ void KernelEmitter::forEachChunk(
   }
 }
 
-SmallVector<int64_t> blockHeights(int64_t units, const Schedule &schedule) {
-  llvm::SmallDenseSet<int64_t> heights;
-  auto divide = [&](int64_t rows) {
-    if (int64_t blocks = llvm::divideCeil(rows, schedule.tileRows)) {
-      heights.insert(rows / blocks);
-      heights.insert(llvm::divideCeil(rows, blocks));
-    }
-  };
-  for (int64_t threads = 1; threads <= kMaxParts; ++threads) {
-    int64_t parts = partsOf(units, schedule.grain, threads);
-    divide(units / parts);
-    divide(llvm::divideCeil(units, parts));
+/// Sizes of `count` even shares of `units`: one or two.
+static void addShares(llvm::SmallDenseSet<int64_t> &sizes, int64_t units,
+                      int64_t count) {
+  if (units && count) {
+    sizes.insert(units / count);
+    sizes.insert(llvm::divideCeil(units, count));
   }
-  heights.erase(0);
-  SmallVector<int64_t> sorted(heights.begin(), heights.end());
-  llvm::sort(sorted);
-  return sorted;
+}
+
+RowBlockSizes::RowBlockSizes(int64_t units, const Schedule &schedule) {
+  llvm::SmallDenseSet<int64_t> parts, calls, sizes;
+  for (int64_t threads = 1; threads <= kMaxParts; ++threads) {
+    addShares(parts, units, partsOf(units, schedule.grain, threads));
+  }
+  for (int64_t part : parts) {
+    addShares(calls, part, llvm::divideCeil(part, schedule.block));
+  }
+  fewest = units;
+  for (int64_t rows : calls) {
+    int64_t blocks = llvm::divideCeil(rows, schedule.tileRows);
+    addShares(sizes, rows, blocks);
+    fewest = std::clamp<int64_t>(blocks, 1, fewest);
+  }
+  sizes.erase(0);
+  heights.assign(sizes.begin(), sizes.end());
+  llvm::sort(heights);
 }
 
 void forEachRowBlock(KernelEmitter &emitter, Value from, Value to,
                      ArrayRef<int64_t> heights,
-                     llvm::function_ref<void(Value, int64_t)> body) {
+                     llvm::function_ref<void(const RowBlock &)> body) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
   int64_t top = emitter.schedule.tileRows;
@@ -317,9 +351,9 @@ void forEachRowBlock(KernelEmitter &emitter, Value from, Value to,
     Value before = arith::MinUIOp::create(builder, loc, block, higher);
     Value offset =
         emitter.add(arith::MulIOp::create(builder, loc, block, height), before);
-    Value row = emitter.add(from, offset);
+    RowBlock place{emitter.add(from, offset), heights.back(), block, divisor};
     if (heights.size() == 1) {
-      return body(row, heights.front());
+      return body(place);
     }
     Value isHigher = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::ult, block, higher);
@@ -330,16 +364,15 @@ void forEachRowBlock(KernelEmitter &emitter, Value from, Value to,
     auto choice =
         scf::IndexSwitchOp::create(builder, loc, TypeRange(), own,
                                    heights.drop_back(), heights.size() - 1);
+    OpBuilder::InsertionGuard guard(builder);
     for (auto [region, size] :
          llvm::zip(choice.getCaseRegions(), heights.drop_back())) {
-      OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(&region.emplaceBlock());
-      body(row, size);
+      body({place.row, size, block, divisor});
       scf::YieldOp::create(builder, loc);
     }
-    OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
-    body(row, heights.back());
+    body(place);
     scf::YieldOp::create(builder, loc);
   });
 }

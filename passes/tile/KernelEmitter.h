@@ -45,13 +45,20 @@ class KernelEmitter {
 public:
   /// `buffers` maps the region's arguments and stored values to memory.
   KernelEmitter(mlir::OpBuilder &builder, mlir::Location loc,
-                const Schedule &schedule, mlir::Value begin, mlir::Value end);
+                const Schedule &schedule, mlir::Value begin, mlir::Value end,
+                mlir::Value scratch);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
   const Schedule schedule;
-  /// The units of this call: `begin` up to before `end`.
+  /// The units of these loops: `begin` up to before `end`.
   const mlir::Value begin, end;
+  /// Memory of the thread, `memref<bytes x i8>`; contents do not outlive a
+  /// stage.
+  const mlir::Value scratch;
+
+  /// f32 of this shape in scratch, `offset` elements behind its start.
+  mlir::Value scratchView(int64_t offset, llvm::ArrayRef<int64_t> shape);
 
   void setBuffer(mlir::Value tensor, mlir::Value memref) {
     buffers[tensor] = memref;
@@ -124,6 +131,9 @@ private:
   llvm::SmallVector<mlir::Operation *> stage;
 };
 
+/// Bytes of scratch that the loops of `op` use.
+int64_t scratchBytes(mlir::Operation *op, const Schedule &schedule);
+
 /// Loops of one stage's anchor. Each fails, with an error on the operation, if
 /// it has no loops for the anchor.
 llvm::LogicalResult emitProductLoops(KernelEmitter &emitter,
@@ -131,23 +141,34 @@ llvm::LogicalResult emitProductLoops(KernelEmitter &emitter,
 llvm::LogicalResult emitNormLoops(KernelEmitter &emitter, mlir::Operation *op);
 llvm::LogicalResult emitTokenLoops(KernelEmitter &emitter, mlir::Operation *op);
 
-/// Attention: units are batch entries and heads; `scratch` is the thread's
-/// memory, of which `attentionScratchBytes` are used.
+/// Attention: units are batch entries and heads.
+void emitAttentionLoops(KernelEmitter &emitter, mlir::Operation *op);
+
 int64_t attentionScratchBytes(mlir::Operation *op, const Schedule &schedule);
-void emitAttentionLoops(KernelEmitter &emitter, mlir::Operation *op,
-                        mlir::Value scratch);
+int64_t productScratchBytes(mlir::Operation *op, const Schedule &schedule);
+
+/// One of the even blocks that a range of rows is divided into.
+struct RowBlock {
+  mlir::Value row;
+  int64_t height = 1;
+  mlir::Value number; ///< 0 .. count
+  mlir::Value count;
+};
 
 /// Even blocks of at most `schedule.tileRows` rows from `from` up to `to`, with
 /// one body per height. `heights` are those that can occur.
-void forEachRowBlock(
-    KernelEmitter &emitter, mlir::Value from, mlir::Value to,
-    llvm::ArrayRef<int64_t> heights,
-    llvm::function_ref<void(mlir::Value row, int64_t height)> body);
+void forEachRowBlock(KernelEmitter &emitter, mlir::Value from, mlir::Value to,
+                     llvm::ArrayRef<int64_t> heights,
+                     llvm::function_ref<void(const RowBlock &)> body);
 
-/// Heights of the blocks that `units` rows may be divided into, whatever the
-/// number of threads.
-llvm::SmallVector<int64_t> blockHeights(int64_t units,
-                                        const Schedule &schedule);
+/// The row blocks that can occur when threads divide `units` rows, whatever
+/// their number, and each passes `schedule.block` of its rows at most through
+/// all stages.
+struct RowBlockSizes {
+  RowBlockSizes(int64_t units, const Schedule &schedule);
+  llvm::SmallVector<int64_t> heights; ///< ascending
+  int64_t fewest;                     ///< blocks of one call at least
+};
 
 } // namespace hova
 

@@ -84,7 +84,8 @@ std::string structureOf(const KernelBuffers &buffers) {
   }
   const Schedule &s = buffers.schedule;
   os << '\n'
-     << s.tileRows << ' ' << s.tileColumns << ' ' << s.lanes << ' ' << s.grain;
+     << s.tileRows << ' ' << s.tileColumns << ' ' << s.depth << ' ' << s.block
+     << ' ' << s.lanes << ' ' << s.grain;
   return key;
 }
 
@@ -98,13 +99,19 @@ static LogicalResult emitStage(KernelEmitter &emitter, Operation *anchor) {
   return emitTokenLoops(emitter, anchor);
 }
 
-static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel,
-                              Value scratch) {
+int64_t scratchBytes(Operation *op, const Schedule &schedule) {
+  if (isa<AttentionOp>(op)) {
+    return attentionScratchBytes(op, schedule);
+  }
+  return isa<LinearOp>(op) ? productScratchBytes(op, schedule) : 0;
+}
+
+static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel) {
   // Stages in their order; operations of a stage in program order.
   std::map<int64_t, SmallVector<Operation *>> stages;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (isa<AttentionOp>(op)) {
-      emitAttentionLoops(emitter, &op, scratch);
+      emitAttentionLoops(emitter, &op);
       return success();
     }
     if (stageOf(&op) >= 0) {
@@ -120,6 +127,38 @@ static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel,
     }
   }
   return success();
+}
+
+/// Even blocks of at most `schedule.block` units, all stages on each: what one
+/// stage writes is in the caches when the next reads it.
+static LogicalResult
+forEachUnitBlock(OpBuilder &builder, Location loc, const KernelBuffers &buffers,
+                 Value begin, Value end,
+                 llvm::function_ref<LogicalResult(Value, Value)> body) {
+  int64_t top = buffers.schedule.block;
+  if (buffers.schedule.parallel != Parallel::rows || buffers.units <= top) {
+    return body(begin, end);
+  }
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  Value units = arith::SubIOp::create(builder, loc, end, begin);
+  Value blocks = arith::DivUIOp::create(
+      builder, loc, arith::AddIOp::create(builder, loc, units, index(top - 1)),
+      index(top));
+  auto loop = scf::ForOp::create(builder, loc, index(0), blocks, index(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  // Block i: from units * i / blocks up to units * (i + 1) / blocks.
+  auto bound = [&](Value number) -> Value {
+    Value share = arith::DivUIOp::create(
+        builder, loc, arith::MulIOp::create(builder, loc, units, number),
+        blocks);
+    return arith::AddIOp::create(builder, loc, begin, share);
+  };
+  Value number = loop.getInductionVar();
+  Value next = arith::AddIOp::create(builder, loc, number, index(1));
+  return body(bound(number), bound(next));
 }
 
 FailureOr<func::FuncOp> emitFunction(OpBuilder &builder, StringRef name,
@@ -141,13 +180,17 @@ FailureOr<func::FuncOp> emitFunction(OpBuilder &builder, StringRef name,
   auto end = func::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
   size_t count = buffers.values.size();
-  KernelEmitter emitter(builder, loc, buffers.schedule,
-                        entry->getArgument(count + 1),
-                        entry->getArgument(count + 2));
-  for (size_t i = 0; i < count; ++i) {
-    emitter.setBuffer(buffers.values[i], entry->getArgument(i));
-  }
-  if (failed(emitBody(emitter, kernel, entry->getArgument(count)))) {
+  Value scratch = entry->getArgument(count);
+  auto emitUnits = [&](Value begin, Value end) {
+    KernelEmitter emitter(builder, loc, buffers.schedule, begin, end, scratch);
+    for (size_t i = 0; i < count; ++i) {
+      emitter.setBuffer(buffers.values[i], entry->getArgument(i));
+    }
+    return emitBody(emitter, kernel);
+  };
+  if (failed(forEachUnitBlock(builder, loc, buffers,
+                              entry->getArgument(count + 1),
+                              entry->getArgument(count + 2), emitUnits))) {
     return failure();
   }
   return function;

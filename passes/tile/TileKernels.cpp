@@ -188,9 +188,8 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
         use(value, value);
       }
     }
-    if (isa<AttentionOp>(op)) {
-      buffers.scratchBytes = attentionScratchBytes(&op, buffers.schedule);
-    }
+    buffers.scratchBytes =
+        std::max(buffers.scratchBytes, scratchBytes(&op, buffers.schedule));
   }
   buffers.units = unitsOf(kernel);
   buffers.flops = flopsOf(kernel);

@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/vectorize/FlatBuffer.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
-FailureOr<hova::FlatBuffer> hova::flattenBuffer(OpBuilder &builder,
-                                                Value memref) {
+namespace hova {
+
+FailureOr<FlatBuffer> flattenBuffer(OpBuilder &builder, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   FlatBuffer flat;
   if (!type.hasStaticShape() ||
@@ -26,3 +31,75 @@ FailureOr<hova::FlatBuffer> hova::flattenBuffer(OpBuilder &builder,
       /*offset=*/0, ArrayRef<int64_t>{extent}, ArrayRef<int64_t>{1});
   return flat;
 }
+
+Value FlatBuilder::index(int64_t value) const {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value FlatBuilder::plus(Value index, int64_t constant) const {
+  return constant ? builder.createOrFold<arith::AddIOp>(loc, index,
+                                                        this->index(constant))
+                  : index;
+}
+
+Value FlatBuilder::at(const FlatBuffer &buffer, ValueRange position) const {
+  Value sum;
+  for (auto [at, stride] : llvm::zip(position, buffer.strides)) {
+    Value part =
+        stride == 1
+            ? at
+            : builder.createOrFold<arith::MulIOp>(loc, at, index(stride));
+    sum = sum ? builder.createOrFold<arith::AddIOp>(loc, sum, part) : part;
+  }
+  return plus(sum, buffer.offset);
+}
+
+Value FlatBuilder::pin(Value index) const {
+  if (matchPattern(index, m_Constant())) {
+    return index;
+  }
+  Type i64 = builder.getI64Type();
+  Value integer = arith::IndexCastOp::create(builder, loc, i64, index);
+  Value frozen = LLVM::FreezeOp::create(builder, loc, integer);
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    frozen);
+}
+
+Lanes FlatBuilder::lanesOf(VectorType type,
+                           std::optional<uint64_t> valid) const {
+  int64_t lanes = type.getNumElements();
+  if (!valid || static_cast<int64_t>(*valid) >= lanes) {
+    return {type, Value()};
+  }
+  SmallVector<bool> bits(lanes, false);
+  std::fill_n(bits.begin(), *valid, true);
+  return {type, arith::ConstantOp::create(
+                    builder, loc,
+                    DenseElementsAttr::get(
+                        VectorType::get(type.getShape(), builder.getI1Type()),
+                        bits))};
+}
+
+Value FlatBuilder::load(const FlatBuffer &buffer, Value index,
+                        const Lanes &lanes) const {
+  if (!lanes.mask) {
+    return vector::LoadOp::create(builder, loc, lanes.type, buffer.memory,
+                                  index);
+  }
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes.type));
+  return vector::MaskedLoadOp::create(builder, loc, lanes.type, buffer.memory,
+                                      index, lanes.mask, zero);
+}
+
+void FlatBuilder::store(Value vector, const FlatBuffer &buffer, Value index,
+                        const Lanes &lanes) const {
+  if (lanes.mask) {
+    vector::MaskedStoreOp::create(builder, loc, buffer.memory, index,
+                                  lanes.mask, vector);
+  } else {
+    vector::StoreOp::create(builder, loc, vector, buffer.memory, index);
+  }
+}
+
+} // namespace hova

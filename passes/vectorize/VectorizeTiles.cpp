@@ -6,17 +6,11 @@
 // memory. Tiles live inside one block, so a walk with a map from tile to rows
 // suffices; a tile that enters or leaves a region is an error. Functions
 // without tiles stay as they are.
-//
-// Every access to a tile's buffer has one index into a flat view of the whole
-// buffer: a base outside the loop over k, plus k, plus a constant for the row.
-// The constant becomes the displacement of the machine instruction.
 
 #include "dialect/DenseOps.h"
 #include "dialect/TileOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
-#include "passes/vectorize/FlatBuffer.h"
+#include "passes/vectorize/ProductRows.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -26,12 +20,6 @@ namespace hova {
 #include "passes/Passes.h.inc"
 
 namespace {
-/// A vector type and which of its lanes are in memory.
-struct Lanes {
-  VectorType type;
-  Value mask; ///< null where all are
-};
-
 class TileVectorizer {
 public:
   explicit TileVectorizer(func::FuncOp function)
@@ -53,18 +41,6 @@ private:
 
   /// The flat view of a buffer, made once, behind the buffer's definition.
   FailureOr<FlatBuffer> flatten(Operation *user, Value memref);
-  /// Index of an element whose position is known at run time.
-  Value flatIndex(const FlatBuffer &buffer, ValueRange position);
-  Value plus(Value index, int64_t constant);
-  /// The same index as a value that LLVM does not take apart.
-  Value pin(Value index);
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  }
-  Lanes lanesOf(VectorType type, std::optional<uint64_t> valid);
-  Value load(const FlatBuffer &buffer, Value at, const Lanes &lanes);
-  void store(Value vector, const FlatBuffer &buffer, Value at,
-             const Lanes &lanes);
 
   func::FuncOp function;
   OpBuilder builder;
@@ -83,12 +59,6 @@ static bool isTile(Type type) {
 
 static int64_t rowCount(Value tile) {
   return cast<VectorType>(tile.getType()).getShape()[0];
-}
-
-/// The vector of one row of a tile.
-static VectorType rowType(Type tile) {
-  auto type = cast<VectorType>(tile);
-  return VectorType::get(type.getShape().drop_front(), type.getElementType());
 }
 
 LogicalResult TileVectorizer::run() {
@@ -186,74 +156,24 @@ FailureOr<FlatBuffer> TileVectorizer::flatten(Operation *user, Value memref) {
   return buffers[memref] = *flat;
 }
 
-Value TileVectorizer::plus(Value index, int64_t constant) {
-  return constant ? builder.createOrFold<arith::AddIOp>(loc, index,
-                                                        this->index(constant))
-                  : index;
-}
-
-Value TileVectorizer::flatIndex(const FlatBuffer &buffer, ValueRange position) {
-  Value sum;
-  for (auto [at, stride] : llvm::zip(position, buffer.strides)) {
-    Value part =
-        stride == 1
-            ? at
-            : builder.createOrFold<arith::MulIOp>(loc, at, index(stride));
-    sum = sum ? builder.createOrFold<arith::AddIOp>(loc, sum, part) : part;
-  }
-  return plus(sum, buffer.offset);
-}
-
-Lanes TileVectorizer::lanesOf(VectorType type, std::optional<uint64_t> valid) {
-  int64_t lanes = type.getNumElements();
-  if (!valid || static_cast<int64_t>(*valid) >= lanes) {
-    return {type, Value()};
-  }
-  SmallVector<bool> bits(lanes, false);
-  std::fill_n(bits.begin(), *valid, true);
-  return {type, arith::ConstantOp::create(
-                    builder, loc,
-                    DenseElementsAttr::get(
-                        VectorType::get(type.getShape(), builder.getI1Type()),
-                        bits))};
-}
-
-Value TileVectorizer::load(const FlatBuffer &buffer, Value at,
-                           const Lanes &lanes) {
-  if (!lanes.mask) {
-    return vector::LoadOp::create(builder, loc, lanes.type, buffer.memory, at);
-  }
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes.type));
-  return vector::MaskedLoadOp::create(builder, loc, lanes.type, buffer.memory,
-                                      at, lanes.mask, zero);
-}
-
-void TileVectorizer::store(Value vector, const FlatBuffer &buffer, Value at,
-                           const Lanes &lanes) {
-  if (lanes.mask) {
-    vector::MaskedStoreOp::create(builder, loc, buffer.memory, at, lanes.mask,
-                                  vector);
-  } else {
-    vector::StoreOp::create(builder, loc, vector, buffer.memory, at);
-  }
-}
-
 void TileVectorizer::rewriteLoad(TileLoadOp op, const FlatBuffer &source) {
-  Lanes lanes = lanesOf(rowType(op.getTile().getType()), op.getColumns());
-  Value base = flatIndex(source, {op.getRow(), op.getColumn()});
+  FlatBuilder flat(builder, loc);
+  Lanes lanes = flat.lanesOf(rowType(op.getTile().getType()), op.getColumns());
+  Value base = flat.at(source, {op.getRow(), op.getColumn()});
   SmallVector<Value> tile;
   for (int64_t i = 0, e = rowCount(op.getTile()); i < e; ++i) {
-    tile.push_back(load(source, plus(base, i * source.rowStride()), lanes));
+    tile.push_back(
+        flat.load(source, flat.plus(base, i * source.rowStride()), lanes));
   }
   rows[op.getTile()] = std::move(tile);
 }
 
 void TileVectorizer::rewriteStore(TileStoreOp op, const FlatBuffer &target) {
-  Lanes lanes = lanesOf(rowType(op.getTile().getType()), op.getColumns());
-  Value base = flatIndex(target, {op.getRow(), op.getColumn()});
+  FlatBuilder flat(builder, loc);
+  Lanes lanes = flat.lanesOf(rowType(op.getTile().getType()), op.getColumns());
+  Value base = flat.at(target, {op.getRow(), op.getColumn()});
   for (auto [i, row] : llvm::enumerate(rows.at(op.getTile()))) {
-    store(row, target, plus(base, i * target.rowStride()), lanes);
+    flat.store(row, target, flat.plus(base, i * target.rowStride()), lanes);
   }
 }
 
@@ -261,50 +181,18 @@ void TileVectorizer::rewriteStore(TileStoreOp op, const FlatBuffer &target) {
 // Products and sums
 //===----------------------------------------------------------------------===//
 
-/// Loop strength reduction would split the base of a row block into its terms
-/// and compute a minimum and a multiplication again in every step over k.
-Value TileVectorizer::pin(Value index) {
-  if (matchPattern(index, m_Constant())) {
-    return index;
-  }
-  Type i64 = builder.getI64Type();
-  Value integer = arith::IndexCastOp::create(builder, loc, i64, index);
-  Value frozen = LLVM::FreezeOp::create(builder, loc, integer);
-  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                    frozen);
-}
-
-/// for k: b = rhs[k, ..] ; acc[i] = fma(lhs[i, k], b, acc[i]) for every row i
 LogicalResult TileVectorizer::rewriteProduct(TileProductOp op) {
   FailureOr<FlatBuffer> lhs = flatten(op, op.getLhs());
   FailureOr<FlatBuffer> rhs = flatten(op, op.getRhs());
   if (failed(lhs) || failed(rhs)) {
     return failure();
   }
-  Lanes lanes = lanesOf(rowType(op.getTile().getType()), op.getColumns());
-  Value lhsBase = pin(flatIndex(*lhs, {op.getRow(), op.getColumn()}));
-  Value rhsBase = pin(flatIndex(*rhs, op.getRhsIndices()));
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes.type));
-  SmallVector<Value> start(rowCount(op.getTile()), zero);
-  auto loop = scf::ForOp::create(builder, loc, index(0), op.getDepth(),
-                                 index(1), start);
-  rows[op.getTile()] = SmallVector<Value>(loop.getResults());
-  builder.setInsertionPointToEnd(loop.getBody());
-  Value k = loop.getInductionVar();
-  Value step =
-      builder.createOrFold<arith::MulIOp>(loc, k, index(rhs->rowStride()));
-  Value right =
-      load(*rhs, arith::AddIOp::create(builder, loc, rhsBase, step), lanes);
-  Value left = arith::AddIOp::create(builder, loc, lhsBase, k);
-  SmallVector<Value> next;
-  for (auto [i, sum] : llvm::enumerate(loop.getRegionIterArgs())) {
-    Value scalar = memref::LoadOp::create(builder, loc, lhs->memory,
-                                          plus(left, i * lhs->rowStride()));
-    Value splat = vector::BroadcastOp::create(builder, loc, lanes.type, scalar);
-    next.push_back(vector::FMAOp::create(builder, loc, splat, right, sum));
+  SmallVector<Value> start;
+  if (op.getStart()) {
+    start = rows.at(op.getStart());
   }
-  scf::YieldOp::create(builder, loc, next);
+  rows[op.getTile()] =
+      emitProductRows(FlatBuilder(builder, loc), op, *lhs, *rhs, start);
   return success();
 }
 

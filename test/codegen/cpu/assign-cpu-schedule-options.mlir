@@ -1,18 +1,14 @@
-// What the options change: registers, and the columns of a panel.
+// What the level changes: registers, not the layout of weights.
 
-// RUN: hova-opt %s --hova-assign-cpu-schedule=panel=16 | FileCheck %s --check-prefix=AVX512
+// RUN: hova-opt %s --hova-assign-cpu-schedule | FileCheck %s --check-prefix=AVX512
 // RUN: hova-opt %s --hova-assign-cpu-schedule=avx512=false | FileCheck %s --check-prefix=AVX2
-// RUN: hova-opt %s --hova-assign-cpu-schedule='avx512=false panel=16' | FileCheck %s --check-prefix=BOTH
 
 // AVX512-LABEL: func.func @main
-// AVX512: hova.image_weight "w" {panel = 16 : i64}
-// AVX512: hova.grain = 42 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 14, 16>
+// AVX512: hova.image_weight "w" {panel = 64 : i64}
+// AVX512: hova.block = 256 : i64, hova.depth = 256 : i64, hova.grain = 48 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>
 // AVX2-LABEL: func.func @main
-// AVX2: hova.image_weight "w" {panel = 32 : i64}
-// AVX2: hova.grain = 18 : i64, hova.lanes = 32 : i64, hova.tile = array<i64: 6, 32>
-// BOTH-LABEL: func.func @main
-// BOTH: hova.image_weight "w" {panel = 16 : i64}
-// BOTH: hova.grain = 18 : i64, hova.lanes = 32 : i64, hova.tile = array<i64: 6, 16>
+// AVX2: hova.image_weight "w" {panel = 64 : i64}
+// AVX2: hova.block = 256 : i64, hova.depth = 256 : i64, hova.grain = 48 : i64, hova.lanes = 32 : i64, hova.tile = array<i64: 6, 16>
 func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %out = hova.kernel "layer" (%x, %w) {

@@ -4,7 +4,7 @@
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-assign-cpu-schedule | FileCheck %s
 
 // CHECK-LABEL: hova.kernel "joins_what_follows_a_product"
-// CHECK-SAME: hova.grain = 7 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 14, 32>, parallel = #hova<parallel rows>
+// CHECK-SAME: hova.block = 256 : i64, hova.depth = 256 : i64, hova.grain = 6 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>, parallel = #hova<parallel rows>
 // CHECK: hova.linear {{.*}}hova.stage = 0
 // CHECK: hova.activation relu {{.*}}hova.stage = 0
 // CHECK: hova.add {{.*}}hova.stage = 0
@@ -184,7 +184,7 @@ func.func private @weights() {
 
 // Logits leave head by head, never as a tile; their weight is read in panels.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.image_weight "w" {panel = 32 : i64}
+// CHECK: hova.image_weight "w" {panel = 64 : i64}
 // CHECK: hova.head_logits {{.*}}hova.stage = 0
 // CHECK: hova.activation tanh {{.*}}hova.stage = 1
 func.func @main(%x: tensor<1x9x8xf32>, %t: tensor<1x9x4xf32>, %v: tensor<4xf32>) -> tensor<1x9x2xf32> {
@@ -255,7 +255,7 @@ func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
 // -----
 
 // CHECK-LABEL: hova.kernel "takes_shares_of_100_rows"
-// CHECK-SAME: hova.grain = 42 : i64
+// CHECK-SAME: hova.grain = 48 : i64
 func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %out = hova.kernel "takes_shares_of_100_rows" (%x, %w) {
@@ -273,16 +273,16 @@ func.func private @weights() {
 
 // -----
 
-// CHECK-LABEL: hova.kernel "takes_shares_of_84_rows"
-// CHECK-SAME: hova.grain = 42 : i64
-func.func @main(%x: tensor<1x84x8xf32>) -> tensor<1x84x8xf32> {
+// CHECK-LABEL: hova.kernel "takes_shares_of_96_rows"
+// CHECK-SAME: hova.grain = 48 : i64
+func.func @main(%x: tensor<1x96x8xf32>) -> tensor<1x96x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %out = hova.kernel "takes_shares_of_84_rows" (%x, %w) {
-  ^bb0(%a: tensor<1x84x8xf32>, %w_: tensor<8x8xf32>):
-    %r = hova.linear %a, %w_ : tensor<1x84x8xf32>, tensor<8x8xf32> -> tensor<1x84x8xf32>
-    hova.yield %r : tensor<1x84x8xf32>
-  } : (tensor<1x84x8xf32>, tensor<8x8xf32>) -> tensor<1x84x8xf32>
-  return %out : tensor<1x84x8xf32>
+  %out = hova.kernel "takes_shares_of_96_rows" (%x, %w) {
+  ^bb0(%a: tensor<1x96x8xf32>, %w_: tensor<8x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x96x8xf32>, tensor<8x8xf32> -> tensor<1x96x8xf32>
+    hova.yield %r : tensor<1x96x8xf32>
+  } : (tensor<1x96x8xf32>, tensor<8x8xf32>) -> tensor<1x96x8xf32>
+  return %out : tensor<1x96x8xf32>
 }
 func.func private @weights() {
   %w = hova.weight "w" : tensor<8x8xf32>
@@ -292,16 +292,16 @@ func.func private @weights() {
 
 // -----
 
-// CHECK-LABEL: hova.kernel "takes_shares_of_83_rows"
-// CHECK-SAME: hova.grain = 14 : i64
-func.func @main(%x: tensor<1x83x8xf32>) -> tensor<1x83x8xf32> {
+// CHECK-LABEL: hova.kernel "takes_shares_of_95_rows"
+// CHECK-SAME: hova.grain = 6 : i64
+func.func @main(%x: tensor<1x95x8xf32>) -> tensor<1x95x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %out = hova.kernel "takes_shares_of_83_rows" (%x, %w) {
-  ^bb0(%a: tensor<1x83x8xf32>, %w_: tensor<8x8xf32>):
-    %r = hova.linear %a, %w_ : tensor<1x83x8xf32>, tensor<8x8xf32> -> tensor<1x83x8xf32>
-    hova.yield %r : tensor<1x83x8xf32>
-  } : (tensor<1x83x8xf32>, tensor<8x8xf32>) -> tensor<1x83x8xf32>
-  return %out : tensor<1x83x8xf32>
+  %out = hova.kernel "takes_shares_of_95_rows" (%x, %w) {
+  ^bb0(%a: tensor<1x95x8xf32>, %w_: tensor<8x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x95x8xf32>, tensor<8x8xf32> -> tensor<1x95x8xf32>
+    hova.yield %r : tensor<1x95x8xf32>
+  } : (tensor<1x95x8xf32>, tensor<8x8xf32>) -> tensor<1x95x8xf32>
+  return %out : tensor<1x95x8xf32>
 }
 func.func private @weights() {
   %w = hova.weight "w" : tensor<8x8xf32>
@@ -311,16 +311,16 @@ func.func private @weights() {
 
 // -----
 
-// CHECK-LABEL: hova.kernel "takes_shares_of_28_rows"
-// CHECK-SAME: hova.grain = 14 : i64
-func.func @main(%x: tensor<1x28x8xf32>) -> tensor<1x28x8xf32> {
+// CHECK-LABEL: hova.kernel "takes_shares_of_12_rows"
+// CHECK-SAME: hova.grain = 6 : i64
+func.func @main(%x: tensor<1x12x8xf32>) -> tensor<1x12x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %out = hova.kernel "takes_shares_of_28_rows" (%x, %w) {
-  ^bb0(%a: tensor<1x28x8xf32>, %w_: tensor<8x8xf32>):
-    %r = hova.linear %a, %w_ : tensor<1x28x8xf32>, tensor<8x8xf32> -> tensor<1x28x8xf32>
-    hova.yield %r : tensor<1x28x8xf32>
-  } : (tensor<1x28x8xf32>, tensor<8x8xf32>) -> tensor<1x28x8xf32>
-  return %out : tensor<1x28x8xf32>
+  %out = hova.kernel "takes_shares_of_12_rows" (%x, %w) {
+  ^bb0(%a: tensor<1x12x8xf32>, %w_: tensor<8x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x12x8xf32>, tensor<8x8xf32> -> tensor<1x12x8xf32>
+    hova.yield %r : tensor<1x12x8xf32>
+  } : (tensor<1x12x8xf32>, tensor<8x8xf32>) -> tensor<1x12x8xf32>
+  return %out : tensor<1x12x8xf32>
 }
 func.func private @weights() {
   %w = hova.weight "w" : tensor<8x8xf32>
@@ -330,16 +330,16 @@ func.func private @weights() {
 
 // -----
 
-// CHECK-LABEL: hova.kernel "takes_shares_of_27_rows"
-// CHECK-SAME: hova.grain = 7 : i64
-func.func @main(%x: tensor<1x27x8xf32>) -> tensor<1x27x8xf32> {
+// CHECK-LABEL: hova.kernel "takes_shares_of_11_rows"
+// CHECK-SAME: hova.grain = 3 : i64
+func.func @main(%x: tensor<1x11x8xf32>) -> tensor<1x11x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %out = hova.kernel "takes_shares_of_27_rows" (%x, %w) {
-  ^bb0(%a: tensor<1x27x8xf32>, %w_: tensor<8x8xf32>):
-    %r = hova.linear %a, %w_ : tensor<1x27x8xf32>, tensor<8x8xf32> -> tensor<1x27x8xf32>
-    hova.yield %r : tensor<1x27x8xf32>
-  } : (tensor<1x27x8xf32>, tensor<8x8xf32>) -> tensor<1x27x8xf32>
-  return %out : tensor<1x27x8xf32>
+  %out = hova.kernel "takes_shares_of_11_rows" (%x, %w) {
+  ^bb0(%a: tensor<1x11x8xf32>, %w_: tensor<8x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x11x8xf32>, tensor<8x8xf32> -> tensor<1x11x8xf32>
+    hova.yield %r : tensor<1x11x8xf32>
+  } : (tensor<1x11x8xf32>, tensor<8x8xf32>) -> tensor<1x11x8xf32>
+  return %out : tensor<1x11x8xf32>
 }
 func.func private @weights() {
   %w = hova.weight "w" : tensor<8x8xf32>
@@ -369,7 +369,7 @@ func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
 // CHECK: hova.linear {{.*}}hova.stage = 3
 func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %out = hova.kernel "keeps_a_schedule_that_is_there" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 2, 16>, hova.lanes = 8 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "keeps_a_schedule_that_is_there" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 2, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 8 : i64, hova.grain = 1 : i64} {
   ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>):
     %p = hova.linear %a, %w_ {hova.stage = 3 : i64} : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
     hova.yield %p : tensor<2x9x8xf32>

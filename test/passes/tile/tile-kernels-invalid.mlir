@@ -31,7 +31,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // A register tile with one size.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -44,7 +44,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // Sizes by which rows and columns are divided.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
-  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 0 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 0 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -57,7 +57,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
-  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 0, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 0, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -75,7 +75,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
-  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 0 : i64} {
+  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 0 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -105,7 +105,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects threads to divide heads, got rows}}
-  %y = hova.kernel "attn" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "attn" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.attention softmax %a, %a, %a {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -131,7 +131,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // Threads divide six rows or two, not both.
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
-  %y = hova.kernel "k" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "k" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<2x3x8xf32>):
     %p = hova.activation relu %a {hova.stage = 0 : i64} : tensor<2x3x8xf32>
     // expected-error@+1 {{'hova.pool' op shares a kernel with an attention or with operations of another number of rows}}
@@ -145,7 +145,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 
 // An operation of a row kernel that no stage computes.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     // expected-error@+1 {{'hova.activation' op belongs to no stage: run assign first}}
     %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -158,7 +158,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // A compound operation.
 func.func @main(%x: tensor<1x3x32x32xf32>, %v: tensor<768x64xf32>) -> tensor<1x4x64xf32> {
-  %y = hova.kernel "p" (%x, %v) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "p" (%x, %v) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x3x32x32xf32>, %b: tensor<768x64xf32>):
     // expected-error@+1 {{'hova.patch_embedding' op has no loops}}
     %r = hova.patch_embedding %a, %b {patch = 16 : i64, hova.stage = 0 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32> -> tensor<1x4x64xf32>
@@ -188,7 +188,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // expected-error@+1 {{'func.func' op expects results that it computes, each once}}
 func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
-  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -200,7 +200,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects results that it computes, each once}}
-  %y = hova.kernel "k" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "k" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     hova.yield %a : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
@@ -211,7 +211,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // Shapes are part of the code.
 func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<?x8xf32>):
     // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<?x8xf32>'}}
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<?x8xf32>
@@ -223,7 +223,7 @@ func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 // -----
 
 func.func @main(%x: tensor<f32>) -> tensor<f32> {
-  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<f32>):
     // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<f32>'}}
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<f32>
@@ -235,7 +235,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 // -----
 
 func.func @main(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
-  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<0x8xf32>):
     // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<0x8xf32>'}}
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<0x8xf32>
@@ -249,7 +249,7 @@ func.func @main(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
 // A weight in rows where panels are read.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     // expected-error@+1 {{'hova.linear' op needs a weight that is known before the program runs}}
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
@@ -269,7 +269,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.image_weight' op reads what the weight program does not store}}
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -286,7 +286,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.image_weight' op reads what the weight program does not store}}
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -298,7 +298,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -319,7 +319,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.image_weight' op expects the type that the weight program stores and one layout, got 'tensor<8x8xf32>' for 'tensor<8x4xf32>'}}
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -339,12 +339,12 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   // expected-error@+1 {{'hova.image_weight' op expects the type that the weight program stores and one layout, got 'tensor<8x8xf32>' for 'tensor<8x8xf32>'}}
   %v = hova.image_weight "w" : tensor<8x8xf32>
-  %z = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %z = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  %y = hova.kernel "layer" (%z, %v) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" (%z, %v) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>

@@ -19,12 +19,12 @@
 // CHECK: hova.tile_store %[[SUM]], %[[Y]][%[[ROW]], %[[COLUMN]]] : vector<3x16xf32>
 // CHECK: scf.for
 // CHECK: hova.tile_product %[[X]][%{{.*}}, %c0], %[[W]][%c2, %c0, %c0] depth %c8
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%{{.*}}, %c32] {columns = 8 : i64}
+// CHECK: hova.tile_store %{{.*}}, %[[Y]][%{{.*}}, %c32] : vector<3x8xf32>
 // CHECK-NOT: hova.tile_store
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x40xf32>
   %b = hova.image_weight "b" : tensor<40xf32>
-  %out = hova.kernel "multiplies_by_panels" (%x, %w, %b) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "multiplies_by_panels" (%x, %w, %b) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>, %b_: tensor<40xf32>):
     %r = hova.linear %x_, %w_ bias(%b_) {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x40xf32>, tensor<40xf32> -> tensor<1x9x40xf32>
     hova.yield %r : tensor<1x9x40xf32>
@@ -48,7 +48,7 @@ func.func private @weights() {
 // CHECK-NOT: hova.tile_product
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x16xf32>
-  %out = hova.kernel "multiplies_by_one_whole_panel" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "multiplies_by_one_whole_panel" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x4x8xf32>, %w_: tensor<8x16xf32>):
     %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x4x8xf32>, tensor<8x16xf32> -> tensor<1x4x16xf32>
     hova.yield %r : tensor<1x4x16xf32>
@@ -75,7 +75,7 @@ func.func private @weights() {
 // CHECK-NOT: hova.tile_product
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x16xf32>
-  %out = hova.kernel "has_a_body_for_each_height" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 2 : i64} {
+  %out = hova.kernel "has_a_body_for_each_height" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 2 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x16xf32>):
     %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x16xf32> -> tensor<1x9x16xf32>
     hova.yield %r : tensor<1x9x16xf32>
@@ -96,7 +96,7 @@ func.func private @weights() {
 // CHECK: hova.tile_store {{.*}} {columns = 10 : i64}
 func.func @main(%x: tensor<1x8xf32>) -> tensor<1x10xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x10xf32>
-  %out = hova.kernel "multiplies_a_single_row" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "multiplies_a_single_row" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%x_: tensor<1x8xf32>, %w_: tensor<8x10xf32>):
     %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x8xf32>, tensor<8x10xf32> -> tensor<1x10xf32>
     hova.yield %r : tensor<1x10xf32>
@@ -121,7 +121,7 @@ func.func private @weights() {
 // CHECK-NOT: hova.tile_store
 func.func @main(%x: tensor<1x9x8xf32>, %y: tensor<1x9x16xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x16xf32>
-  %out = hova.kernel "applies_what_follows_to_the_tile" (%x, %y, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "applies_what_follows_to_the_tile" (%x, %y, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>, %y_: tensor<1x9x16xf32>, %w_: tensor<8x16xf32>):
     %p = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x16xf32> -> tensor<1x9x16xf32>
     %q = hova.activation gelu_erf %p {hova.stage = 0 : i64} : tensor<1x9x16xf32>
@@ -152,7 +152,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x24xf32>
   %v = hova.image_weight "v" {panel = 16 : i64} : tensor<8x16xf32>
-  %out = hova.kernel "reads_columns_of_an_earlier_stage" (%x, %w, %v) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "reads_columns_of_an_earlier_stage" (%x, %w, %v) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x24xf32>, %n: tensor<8x16xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x24xf32> -> tensor<1x9x24xf32>
     %q = hova.slice %p {axis = 2 : i64, offset = 16 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
@@ -181,15 +181,15 @@ func.func private @weights() {
 // CHECK: hova.activation relu %[[SHIFTED]]
 // CHECK: %[[FIRST:.*]] = hova.tile_row_sum
 // CHECK: hova.tile_product %[[H]][%[[ROW]], %[[COLUMN]]], %[[W]][%c1, %c0, %c0] depth %c4
-// CHECK: hova.tile_load %[[SHIFT]][%[[ROW]], %c16] {columns = 4 : i64}
-// CHECK: hova.tile_load %[[SCORE]][%c0, %c16] {columns = 4 : i64}
+// CHECK: hova.tile_load %[[SHIFT]][%[[ROW]], %c16] {{.*}} -> vector<3x4xf32>
+// CHECK: hova.tile_load %[[SCORE]][%c0, %c16] {{.*}} -> vector<1x4xf32>
 // CHECK: %[[SECOND:.*]] = hova.tile_row_sum
 // CHECK: %[[LOGITS:.*]] = arith.addf %[[FIRST]], %[[SECOND]] : vector<3x1xf32>
 // CHECK: hova.tile_store %[[LOGITS]], %[[B]][%[[ROW]], %[[HEAD]]]
 func.func @main(%h: tensor<1x9x8xf32>, %t: tensor<1x9x20xf32>) -> tensor<1x9x2xf32> {
   %a = hova.image_weight "a" {panel = 16 : i64} : tensor<4x20xf32>
   %s = hova.image_weight "s" : tensor<20xf32>
-  %out = hova.kernel "sums_logits_over_panels" (%h, %t, %a, %s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "sums_logits_over_panels" (%h, %t, %a, %s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%h_: tensor<1x9x8xf32>, %t_: tensor<1x9x20xf32>, %a_: tensor<4x20xf32>, %s_: tensor<20xf32>):
     %r = hova.head_logits %h_, %t_, %a_, %s_ {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x20xf32>, tensor<4x20xf32>, tensor<20xf32>) -> tensor<1x9x2xf32>
     hova.yield %r : tensor<1x9x2xf32>
@@ -201,5 +201,98 @@ func.func private @weights() {
   hova.store_weight "a", %a : tensor<4x20xf32>
   %s = hova.weight "s" : tensor<20xf32>
   hova.store_weight "s", %s : tensor<20xf32>
+  return
+}
+
+// -----
+
+// Forty steps of k are three chunks of 16, 16 and 8. The sums of the first two wait
+// in scratch; the last hands them on. Every chunk asks for the one behind it.
+// CHECK-LABEL: func.func private @kernel_divides_the_inner_dimension(
+// CHECK-SAME: %[[X:.*]]: memref<9x40xf32, strided<[48, 1]>> {llvm.noalias}, %[[W:.*]]: memref<2x40x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<9x32xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<2304xi8>
+// CHECK: %[[SUMS:.*]] = memref.view %[[SCRATCH]][%c0][] : memref<2304xi8> to memref<9x16xf32>
+// CHECK: scf.for %[[PANEL:.*]] = %c0 to %c2 step %c1
+// CHECK: scf.for %[[ROW:.*]] =
+// CHECK: vector.store %cst, %[[SUMS]][%[[ROW]], %c0]
+// CHECK: scf.for %[[FROM:.*]] = %c0 to %c32 step %c16
+// CHECK: %[[PARTIAL:.*]] = hova.tile_load %[[SUMS]]
+// CHECK: %[[NEXT:.*]] = hova.tile_product %[[X]][%{{.*}}, %[[FROM]]], %[[W]][%[[PANEL]], %[[FROM]], %c0] depth %c16 from %[[PARTIAL]] : vector<3x16xf32> ahead(%{{.*}} by %{{.*}}, 6)
+// CHECK: hova.tile_store %[[NEXT]], %[[SUMS]]
+// CHECK: %[[PARTIAL:.*]] = hova.tile_load %[[SUMS]]
+// CHECK: %[[ALL:.*]] = hova.tile_product %[[X]][%{{.*}}, %c32], %[[W]][%[[PANEL]], %c32, %c0] depth %c8 from %[[PARTIAL]]
+// CHECK: hova.tile_store %[[ALL]], %[[Y]]
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
+  %e = hova.image_weight "e" {panel = 16 : i64} : tensor<8x40xf32>
+  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<40x32xf32>
+  %wide = hova.kernel "widens" (%x, %e) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
+    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
+    hova.yield %r : tensor<1x9x40xf32>
+  } : (tensor<1x9x8xf32>, tensor<8x40xf32>) -> tensor<1x9x40xf32>
+  %out = hova.kernel "divides_the_inner_dimension" (%wide, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%x_: tensor<1x9x40xf32>, %w_: tensor<40x32xf32>):
+    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x40xf32>, tensor<40x32xf32> -> tensor<1x9x32xf32>
+    hova.yield %r : tensor<1x9x32xf32>
+  } : (tensor<1x9x40xf32>, tensor<40x32xf32>) -> tensor<1x9x32xf32>
+  return %out : tensor<1x9x32xf32>
+}
+func.func private @weights() {
+  %e = hova.weight "e" : tensor<8x40xf32>
+  hova.store_weight "e", %e : tensor<8x40xf32>
+  %w = hova.weight "w" : tensor<40x32xf32>
+  hova.store_weight "w", %w : tensor<40x32xf32>
+  return
+}
+
+// -----
+
+// Nine rows in blocks of at most five: each passes through both stages.
+// CHECK-LABEL: func.func private @kernel_passes_blocks_through_all_stages(
+// CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index)
+// CHECK: %[[ROWS:.*]] = arith.subi %[[END]], %[[BEGIN]]
+// CHECK: %[[UP:.*]] = arith.addi %[[ROWS]], %c4
+// CHECK: %[[BLOCKS:.*]] = arith.divui %[[UP]], %c5
+// CHECK: scf.for %{{.*}} = %c0 to %[[BLOCKS]] step %c1 {
+// CHECK: hova.tile_product
+// CHECK: hova.tile_product
+// CHECK: return
+func.func @main(%x: tensor<1x9x16xf32>) -> tensor<1x9x16xf32> {
+  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
+  %out = hova.kernel "passes_blocks_through_all_stages" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 5, 16>, hova.depth = 16 : i64, hova.block = 5 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%x_: tensor<1x9x16xf32>, %w_: tensor<16x16xf32>):
+    %p = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x16xf32>, tensor<16x16xf32> -> tensor<1x9x16xf32>
+    %r = hova.linear %p, %w_ {hova.stage = 1 : i64} : tensor<1x9x16xf32>, tensor<16x16xf32> -> tensor<1x9x16xf32>
+    hova.yield %r : tensor<1x9x16xf32>
+  } : (tensor<1x9x16xf32>, tensor<16x16xf32>) -> tensor<1x9x16xf32>
+  return %out : tensor<1x9x16xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<16x16xf32>
+  hova.store_weight "w", %w : tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// A level whose register tile is narrower than a panel takes the panel in parts,
+// and what is left of it in a narrower one.
+// CHECK-LABEL: func.func private @kernel_takes_a_panel_in_parts(
+// CHECK: scf.for %[[PART:.*]] = %c0 to %c32 step %c16
+// CHECK: hova.tile_product {{.*}}[%c0, %c0, %[[PART]]] depth %c8 {{.*}} -> vector<3x16xf32>
+// CHECK: hova.tile_product {{.*}}[%c0, %c0, %c32] depth %c8 {{.*}} -> vector<3x8xf32>
+// CHECK-NOT: hova.tile_product
+// CHECK: return
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
+  %w = hova.image_weight "w" {panel = 64 : i64} : tensor<8x40xf32>
+  %out = hova.kernel "takes_a_panel_in_parts" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
+    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
+    hova.yield %r : tensor<1x9x40xf32>
+  } : (tensor<1x9x8xf32>, tensor<8x40xf32>) -> tensor<1x9x40xf32>
+  return %out : tensor<1x9x40xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x40xf32>
+  hova.store_weight "w", %w : tensor<8x40xf32>
   return
 }

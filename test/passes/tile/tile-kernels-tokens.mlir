@@ -15,7 +15,7 @@
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" : tensor<100x40xf32>
-  %out = hova.kernel "gathers_rows_of_a_table" (%x, %t) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "gathers_rows_of_a_table" (%x, %t) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<100x40xf32>):
     %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64} : tensor<2x3xi32>, tensor<100x40xf32> -> tensor<2x3x40xf32>
     hova.yield %r : tensor<2x3x40xf32>
@@ -38,7 +38,7 @@ func.func private @weights() {
 // CHECK: %[[BYTE:.*]] = arith.extui %[[KEEP]] : i1 to i8
 // CHECK: memref.store %[[BYTE]], %[[MASK]][%[[ROW]], %[[TOKEN]]]
 func.func @main(%x: tensor<2x3xi64>) -> tensor<2x3xi1> {
-  %out = hova.kernel "writes_which_tokens_are_not_padding" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "writes_which_tokens_are_not_padding" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi64>):
     %r = hova.padding_mask %x_ {hova.stage = 0 : i64, pad = 7 : i64} : tensor<2x3xi64> -> tensor<2x3xi1>
     hova.yield %r : tensor<2x3xi1>
@@ -62,7 +62,7 @@ func.func @main(%x: tensor<2x3xi64>) -> tensor<2x3xi1> {
 // CHECK: vector.load %[[IMAGE]][%{{.*}}, %[[LEFT]]] : {{.*}}, vector<4xf32>
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %{{.*}}] : vector<1x4xf32>
 func.func @main(%x: tensor<2x3x8x12xf32>) -> tensor<2x6x48xf32> {
-  %out = hova.kernel "reads_patches_in_place" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "reads_patches_in_place" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8x12xf32>):
     %r = hova.unfold_patches %x_ {hova.stage = 0 : i64, patch = 4 : i64} : tensor<2x3x8x12xf32> -> tensor<2x6x48xf32>
     hova.yield %r : tensor<2x6x48xf32>
@@ -86,7 +86,7 @@ func.func @main(%x: tensor<2x3x8x12xf32>) -> tensor<2x6x48xf32> {
 // CHECK: vector.load %[[X]][%[[SOURCE]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %t = hova.image_weight "t" : tensor<8xf32>
-  %out = hova.kernel "puts_the_class_token_first" (%x, %t) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "puts_the_class_token_first" (%x, %t) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %t_: tensor<8xf32>):
     %r = hova.class_token %x_, %t_ {hova.stage = 0 : i64} : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
     hova.yield %r : tensor<2x4x8xf32>
@@ -116,7 +116,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %t = hova.image_weight "t" : tensor<8xf32>
   %p = hova.image_weight "p" : tensor<4x8xf32>
-  %out = hova.kernel "adds_positions_behind_the_class_token" (%x, %t, %p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "adds_positions_behind_the_class_token" (%x, %t, %p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %t_: tensor<8xf32>, %p_: tensor<4x8xf32>):
     %s = hova.class_token %x_, %t_ {hova.stage = 0 : i64} : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
     %r = hova.add %s, %p_ {hova.stage = 0 : i64} : tensor<2x4x8xf32>, tensor<4x8xf32>
@@ -141,7 +141,7 @@ func.func private @weights() {
 // CHECK-NOT: vector.load
 // CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
-  %out = hova.kernel "pools_the_first_row" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pools_the_first_row" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r = hova.pool first %x_ {hova.stage = 0 : i64} : tensor<2x3x8xf32> -> tensor<2x8xf32>
     hova.yield %r : tensor<2x8xf32>
@@ -158,7 +158,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 // CHECK: arith.addf
 // CHECK: arith.mulf %[[SUM]], %[[THIRD]]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
-  %out = hova.kernel "pools_the_mean_of_rows" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pools_the_mean_of_rows" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r = hova.pool mean %x_ {hova.stage = 0 : i64} : tensor<2x3x8xf32> -> tensor<2x8xf32>
     hova.yield %r : tensor<2x8xf32>
@@ -175,7 +175,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 // CHECK: vector.load %{{.*}}[%[[SOURCE]], %c0]
 // CHECK: arith.maximumf
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x3x8xf32> {
-  %out = hova.kernel "pools_layers_by_their_maximum" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pools_layers_by_their_maximum" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>):
     %r = hova.layer_pool %x_ {hova.stage = 0 : i64, layers = 3 : i64} : tensor<1x9x8xf32> -> tensor<1x3x8xf32>
     hova.yield %r : tensor<1x3x8xf32>
@@ -194,7 +194,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x3x8xf32> {
 // CHECK: arith.cmpi eq, %[[STATE]], %c1
 // CHECK: vector.load %[[B]][%[[TOKEN]], %c0]
 func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x6x8xf32> {
-  %out = hova.kernel "interleaves_states_token_by_token" (%x, %y) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "interleaves_states_token_by_token" (%x, %y) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x3x8xf32>, %y_: tensor<1x3x8xf32>):
     %r = hova.index_sort %x_, %y_ {hova.stage = 0 : i64} : tensor<1x3x8xf32> -> tensor<1x6x8xf32>
     hova.yield %r : tensor<1x6x8xf32>
@@ -211,7 +211,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x6x8xf3
 // CHECK: vector.maskedload %[[B]][%[[ROW]], %c0]
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c8] {columns = 5 : i64}
 func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x5xf32>) -> tensor<1x3x13xf32> {
-  %out = hova.kernel "joins_columns" (%x, %y) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "joins_columns" (%x, %y) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x3x8xf32>, %y_: tensor<1x3x5xf32>):
     %r = hova.concat %x_, %y_ {hova.stage = 0 : i64, axis = 2 : i64} : tensor<1x3x8xf32>, tensor<1x3x5xf32> -> tensor<1x3x13xf32>
     hova.yield %r : tensor<1x3x13xf32>
@@ -235,7 +235,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x5xf32>) -> tensor<1x3x13xf
 // CHECK: %[[SOURCE:.*]] = arith.addi %[[START]], %[[OWN]]
 // CHECK: vector.load %[[B]][%[[SOURCE]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x5x8xf32> {
-  %out = hova.kernel "joins_rows" (%x, %y) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "joins_rows" (%x, %y) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %y_: tensor<2x2x8xf32>):
     %r = hova.concat %x_, %y_ {hova.stage = 0 : i64, axis = 1 : i64} : tensor<2x3x8xf32>, tensor<2x2x8xf32> -> tensor<2x5x8xf32>
     hova.yield %r : tensor<2x5x8xf32>
@@ -250,7 +250,7 @@ func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x5x8xf3
 // CHECK: %[[OWN:.*]] = arith.subi %{{.*}}, %c2
 // CHECK: arith.cmpi ult, %[[OWN]], %c1
 func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<3x3x8xf32> {
-  %out = hova.kernel "joins_along_the_batch" (%x, %y) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "joins_along_the_batch" (%x, %y) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %y_: tensor<1x3x8xf32>):
     %r = hova.concat %x_, %y_ {hova.stage = 0 : i64, axis = 0 : i64} : tensor<2x3x8xf32>, tensor<1x3x8xf32> -> tensor<3x3x8xf32>
     hova.yield %r : tensor<3x3x8xf32>
@@ -264,7 +264,7 @@ func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<3x3x8xf3
 // CHECK: vector.maskedload %{{.*}}[%[[ROW:.*]], %c2]
 // CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c0] {columns = 5 : i64}
 func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x5xf32> {
-  %out = hova.kernel "cuts_columns" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "cuts_columns" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x3x8xf32>):
     %r = hova.slice %x_ {hova.stage = 0 : i64, axis = 2 : i64, offset = 2 : i64} : tensor<1x3x8xf32> -> tensor<1x3x5xf32>
     hova.yield %r : tensor<1x3x5xf32>
@@ -282,7 +282,7 @@ func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x5xf32> {
 // CHECK: %[[SOURCE:.*]] = arith.addi %[[START]], %[[MOVED]]
 // CHECK: vector.load %{{.*}}[%[[SOURCE]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x2x8xf32> {
-  %out = hova.kernel "cuts_rows" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "cuts_rows" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r = hova.slice %x_ {hova.stage = 0 : i64, axis = 1 : i64, offset = 1 : i64} : tensor<2x3x8xf32> -> tensor<2x2x8xf32>
     hova.yield %r : tensor<2x2x8xf32>

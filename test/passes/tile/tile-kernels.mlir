@@ -12,22 +12,22 @@
 // CHECK: hova.launch @[[TANH:kernel_encoder_act_2]](%[[Q]], %[[S:.*]]) "encoder.2.act"
 // CHECK: hova.launch @[[GRAIN:kernel_encoder_act_3]](%[[S]], %[[Y]]) "encoder.3.act"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "encoder.0.act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "encoder.0.act" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "encoder.1.act" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "encoder.1.act" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "encoder.2.act" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "encoder.2.act" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation tanh %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "encoder.3.act" (%s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 3 : i64} {
+  %t = hova.kernel "encoder.3.act" (%s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 3 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -44,22 +44,22 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK-NOT: func.func private @kernel_block_act
 // CHECK: func.func private @kernel_b(
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "block.0.act" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "block.0.act" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "block.1.act" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "block.1.act" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "b" (%s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "b" (%s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -77,17 +77,17 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK: hova.launch @kernel_b(%[[FIRST]], %[[MIDDLE]])
 // CHECK: hova.launch @kernel_c(%[[MIDDLE]], %[[LAST]])
 func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
-  %p = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "b" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "c" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "c" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -103,22 +103,22 @@ func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
 // CHECK-SAME: hova.arena_bytes = 1728 : i64
 // CHECK-SAME: hova.values = [{kernel = 0 : i64, offset = 0 : i64, path = "a", row_stride = 16 : i64, type = tensor<1x9x8xf32>}, {kernel = 1 : i64, offset = 576 : i64, path = "b", {{.*}}}, {kernel = 2 : i64, offset = 1152 : i64, path = "c"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "b" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "c" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "c" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "d" (%p, %s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "d" (%p, %s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<1x9x8xf32>):
     %r = hova.add %a, %b {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -135,22 +135,22 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK-SAME: {kernel = 1 : i64, offset = 576 : i64, path = "b"
 // CHECK-SAME: {kernel = 2 : i64, offset = 0 : i64, path = "c"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "b" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "c" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "c" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "d" (%s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "d" (%s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -164,12 +164,12 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK-LABEL: func.func @main(
 // CHECK: hova.arena_buffer {offset = 0 : i64} : memref<3x1024xf32, strided<[1040, 1]>>
 func.func @main(%x: tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32> {
-  %p = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x3x1024xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x3x1024xf32>
     hova.yield %r : tensor<1x3x1024xf32>
   } : (tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32>
-  %q = hova.kernel "b" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x3x1024xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x3x1024xf32>
     hova.yield %r : tensor<1x3x1024xf32>
@@ -185,7 +185,7 @@ func.func @main(%x: tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32> {
 // CHECK: hova.launch @kernel_valid(%{{.*}}, %[[MASK]])
 // CHECK: hova.launch @kernel_attn(%{{.*}}, %[[MASK]], %{{.*}})
 func.func @main(%x: tensor<2x3xi32>, %q: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
-  %m = hova.kernel "valid" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %m = hova.kernel "valid" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<2x3xi32>):
     %r = hova.padding_mask %a {hova.stage = 0 : i64, pad = 0 : i64} : tensor<2x3xi32> -> tensor<2x3xi1>
     hova.yield %r : tensor<2x3xi1>
@@ -220,12 +220,12 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   %u = hova.image_weight "u" : tensor<8x8xf32>
   %b = hova.image_weight "b" : tensor<8xf32>
-  %y = hova.kernel "layer" (%x, %w, %b) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" (%x, %w, %b) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>, %v: tensor<8xf32>):
     %p = hova.linear %a, %m bias(%v) {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32>, tensor<8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<1x9x8xf32>
-  %z = hova.kernel "table" (%y, %u) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %z = hova.kernel "table" (%y, %u) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.slice %m {hova.stage = 0 : i64, axis = 0 : i64, offset = 0 : i64} : tensor<8x8xf32> -> tensor<1x8xf32>
     hova.yield %p : tensor<1x8xf32>
@@ -252,12 +252,12 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   %v = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %z = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %z = hova.kernel "layer" (%x, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  %y = hova.kernel "layer" (%z, %v) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" (%z, %v) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>

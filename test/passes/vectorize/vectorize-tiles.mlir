@@ -4,8 +4,9 @@
 // RUN: diff %t.once %t.twice
 // SPDX-License-Identifier: Apache-2.0
 
-// One accumulator per row, one load of the right operand per step, and one
-// index per access: a base that LLVM does not take apart, k and a constant.
+// Two steps of k a turn. One accumulator per row, one load of the right operand
+// per step, and one index per access: a base that LLVM does not take apart, k and
+// a constant.
 // CHECK-LABEL: @writes_a_product_as_a_loop_over_k
 // CHECK-SAME: %[[X:.*]]: memref<9x40xf32, strided<[48, 1]>>, %[[W:.*]]: memref<3x40x16xf32>
 // CHECK-SAME: memref<9x48xf32>, %[[ROW:.*]]: index, %[[PANEL:.*]]: index
@@ -25,8 +26,8 @@
 // CHECK: %[[SUMS:.*]]:2 = scf.for %[[K:.*]] = %{{.*}} to %[[C40]] step %{{.*}} iter_args(%[[S0:.*]] = %[[ZERO]], %[[S1:.*]] = %[[ZERO]]) -> (vector<16xf32>, vector<16xf32>)
 // CHECK: %[[STEP:.*]] = arith.muli %[[K]], %[[C16]]
 // CHECK: %[[AT:.*]] = arith.addi %[[PANELBASE]], %[[STEP]]
-// CHECK: %[[B:.*]] = vector.load %[[RIGHT]][%[[AT]]]
 // CHECK: %[[A0:.*]] = arith.addi %[[ROWBASE]], %[[K]]
+// CHECK: %[[B:.*]] = vector.load %[[RIGHT]][%[[AT]]]
 // CHECK: %[[L0:.*]] = memref.load %[[LEFT]][%[[A0]]]
 // CHECK: %[[V0:.*]] = vector.broadcast %[[L0]]
 // CHECK: %[[N0:.*]] = vector.fma %[[V0]], %[[B]], %[[S0]]
@@ -34,7 +35,11 @@
 // CHECK: %[[L1:.*]] = memref.load %[[LEFT]][%[[A1]]]
 // CHECK: %[[V1:.*]] = vector.broadcast %[[L1]]
 // CHECK: %[[N1:.*]] = vector.fma %[[V1]], %[[B]], %[[S1]]
-// CHECK: scf.yield %[[N0]], %[[N1]]
+// CHECK: %[[ATNEXT:.*]] = arith.addi %[[AT]], %[[C16]]
+// CHECK: %[[BNEXT:.*]] = vector.load %[[RIGHT]][%[[ATNEXT]]]
+// CHECK: %[[M0:.*]] = vector.fma %{{.*}}, %[[BNEXT]], %[[N0]]
+// CHECK: %[[M1:.*]] = vector.fma %{{.*}}, %[[BNEXT]], %[[N1]]
+// CHECK: scf.yield %[[M0]], %[[M1]]
 // CHECK: vector.store %[[SUMS]]#0
 // CHECK: vector.store %[[SUMS]]#1
 func.func @writes_a_product_as_a_loop_over_k(%x: memref<9x40xf32, strided<[48, 1]>>, %w: memref<3x40x16xf32>,
@@ -44,6 +49,36 @@ func.func @writes_a_product_as_a_loop_over_k(%x: memref<9x40xf32, strided<[48, 1
   %t = hova.tile_product %x[%row, %c0], %w[%panel, %c0, %c0] depth %depth
       : memref<9x40xf32, strided<[48, 1]>>, memref<3x40x16xf32> -> vector<2x16xf32>
   hova.tile_store %t, %y[%row, %c0] : vector<2x16xf32>, memref<9x48xf32>
+  return
+}
+
+// -----
+
+// Where the sum begins, the step of an odd depth behind the loop, and what is
+// asked for ahead: two lines for up to 2 x 16 elements a turn.
+// CHECK-LABEL: @continues_a_sum_and_looks_ahead
+// CHECK-SAME: memref<9x16xf32>, %{{.*}}: index, %[[AHEAD:[a-z0-9]+]]: index, %[[STEP:[a-z0-9]+]]: index
+// CHECK: %[[START:.*]] = vector.load
+// CHECK: %[[PINNED:.*]] = llvm.freeze
+// CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = %c0 to %c6 step %c2 iter_args(%{{.*}} = %[[START]])
+// CHECK: %[[FAR:.*]] = arith.muli %[[K]], %[[STEP]]
+// CHECK: %[[AT:.*]] = arith.addi %{{.*}}, %[[FAR]]
+// CHECK: memref.prefetch %{{.*}}[%[[AT]]], read, locality<2>, data
+// CHECK: %[[SECOND:.*]] = arith.addi %[[AT]], %c16
+// CHECK: memref.prefetch %{{.*}}[%[[SECOND]]], read, locality<2>, data
+// CHECK-NOT: memref.prefetch
+// CHECK: scf.yield
+// CHECK: %[[LAST:.*]] = vector.fma %{{.*}}, %{{.*}}, %[[SUM]]
+// CHECK: vector.store %[[LAST]]
+func.func @continues_a_sum_and_looks_ahead(%x: memref<9x7xf32>, %w: memref<2x7x16xf32>, %y: memref<9x16xf32>,
+                                           %row: index, %ahead: index, %step: index) {
+  %c0 = arith.constant 0 : index
+  %depth = arith.constant 7 : index
+  %s = hova.tile_load %y[%row, %c0] : memref<9x16xf32> -> vector<1x16xf32>
+  %t = hova.tile_product %x[%row, %c0], %w[%c0, %c0, %c0] depth %depth
+      from %s : vector<1x16xf32> ahead(%ahead by %step, 16)
+      : memref<9x7xf32>, memref<2x7x16xf32> -> vector<1x16xf32>
+  hova.tile_store %t, %y[%row, %c0] : vector<1x16xf32>, memref<9x16xf32>
   return
 }
 

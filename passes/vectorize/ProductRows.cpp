@@ -1,0 +1,131 @@
+//===- ProductRows.cpp - A tile's product, row by row ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   for k: b = rhs[k, ..] ; sum[i] = fma(lhs[i, k], b, sum[i]) for every row i
+//
+// Where the depth is a constant a turn of the loop takes two steps: 48
+// multiply-adds for a tile of 6 x 64, so that the loop's own instructions no
+// longer show (200 instead of 190 GFLOP/s of 218 on a Xeon).
+
+#include "passes/vectorize/ProductRows.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/Schedule.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// Steps over k in one turn of the loop.
+static constexpr int64_t kSteps = 2;
+/// `prefetcht1`: into the second-level cache, not the first, which the data in
+/// use needs.
+static constexpr unsigned kSecondLevel = 2;
+
+VectorType rowType(Type tile) {
+  auto type = cast<VectorType>(tile);
+  return VectorType::get(type.getShape().drop_front(), type.getElementType());
+}
+
+namespace {
+class ProductRows {
+public:
+  ProductRows(const FlatBuilder &flat, TileProductOp op, const FlatBuffer &lhs,
+              const FlatBuffer &rhs, ArrayRef<Value> start)
+      : flat(flat), b(flat.builder), loc(flat.loc), op(op), lhs(lhs), rhs(rhs),
+        lanes(flat.lanesOf(rowType(op.getTile().getType()), op.getColumns())),
+        lhsBase(flat.pin(flat.at(lhs, {op.getRow(), op.getColumn()}))),
+        rhsBase(flat.pin(flat.at(rhs, op.getRhsIndices()))), sums(start) {
+    if (op.getAhead()) {
+      aheadBase = flat.pin(flat.plus(op.getAhead(), rhs.offset));
+    }
+    if (sums.empty()) {
+      sums.assign(cast<VectorType>(op.getTile().getType()).getShape()[0],
+                  arith::ConstantOp::create(b, loc, b.getZeroAttr(lanes.type)));
+    }
+  }
+
+  SmallVector<Value> emit();
+
+private:
+  void loop(Value to, int64_t steps);
+  void lookAhead(Value k);
+  void multiply(Value k, int64_t steps);
+
+  const FlatBuilder &flat;
+  OpBuilder &b;
+  Location loc;
+  TileProductOp op;
+  const FlatBuffer &lhs, &rhs;
+  Lanes lanes;
+  Value lhsBase, rhsBase, aheadBase;
+  SmallVector<Value> sums;
+};
+} // namespace
+
+/// One turn asks for the lines of all its steps.
+void ProductRows::lookAhead(Value k) {
+  Value at = arith::AddIOp::create(
+      b, loc, aheadBase, arith::MulIOp::create(b, loc, k, op.getAheadStep()));
+  for (int64_t i = 0, e = kSteps * *op.getMost(); i < e; i += kLineElements) {
+    memref::PrefetchOp::create(b, loc, rhs.memory, flat.plus(at, i),
+                               /*isWrite=*/false, kSecondLevel,
+                               /*isDataCache=*/true);
+  }
+}
+
+/// Steps k, .., k + steps - 1.
+void ProductRows::multiply(Value k, int64_t steps) {
+  Value right = arith::AddIOp::create(
+      b, loc, rhsBase,
+      b.createOrFold<arith::MulIOp>(loc, k, flat.index(rhs.rowStride())));
+  Value left = arith::AddIOp::create(b, loc, lhsBase, k);
+  for (int64_t step = 0; step < steps; ++step) {
+    Value row = flat.load(rhs, flat.plus(right, step * rhs.rowStride()), lanes);
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      Value scalar = memref::LoadOp::create(
+          b, loc, lhs.memory, flat.plus(left, i * lhs.rowStride() + step));
+      Value splat = vector::BroadcastOp::create(b, loc, lanes.type, scalar);
+      sum = vector::FMAOp::create(b, loc, splat, row, sum);
+    }
+  }
+}
+
+void ProductRows::loop(Value to, int64_t steps) {
+  auto loop =
+      scf::ForOp::create(b, loc, flat.index(0), to, flat.index(steps), sums);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(loop.getBody());
+  sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+  if (aheadBase) {
+    lookAhead(loop.getInductionVar());
+  }
+  multiply(loop.getInductionVar(), steps);
+  scf::YieldOp::create(b, loc, sums);
+  sums.assign(loop.getResults().begin(), loop.getResults().end());
+}
+
+SmallVector<Value> ProductRows::emit() {
+  IntegerAttr depth;
+  if (!matchPattern(op.getDepth(), m_Constant(&depth))) {
+    loop(op.getDepth(), 1);
+    return sums;
+  }
+  int64_t whole = depth.getInt() / kSteps * kSteps;
+  if (whole) {
+    loop(flat.index(whole), kSteps);
+  }
+  if (whole < depth.getInt()) {
+    multiply(flat.index(whole), depth.getInt() - whole);
+  }
+  return sums;
+}
+
+SmallVector<Value> emitProductRows(const FlatBuilder &flat, TileProductOp op,
+                                   const FlatBuffer &lhs, const FlatBuffer &rhs,
+                                   ArrayRef<Value> start) {
+  return ProductRows(flat, op, lhs, rhs, start).emit();
+}
+
+} // namespace hova
