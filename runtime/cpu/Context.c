@@ -20,9 +20,9 @@ struct hova_context {
   const hova_level *level;
   hova_team *team;
   hova_span image; ///< mapped by this context; empty where the caller owns it
-  hova_job job;
   int32_t threads;
-  atomic_flag running;
+  _Alignas(64) hova_job job; ///< alone: every thread reads it
+  _Alignas(64) atomic_flag running;
   hova_error error;
   void *arena_memory; ///< what to unmap; job.arena lies in it
   uint64_t arena_memory_bytes;
@@ -216,13 +216,14 @@ hova_status hova_create(const hova_program *program,
     return status;
   }
   size_t tensors = (size_t)program->num_inputs + program->num_outputs;
-  hova_context *context =
-      calloc(1, sizeof *context + tensors * sizeof context->data[0]);
+  size_t bytes = sizeof(hova_context) + tensors * sizeof(void *);
+  hova_context *context = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
   if (!context) {
     hova_fail(&error, HOVA_OUT_OF_MEMORY, "out of memory for a context");
     report(options, &error);
     return HOVA_OUT_OF_MEMORY;
   }
+  memset(context, 0, bytes);
   context->program = program;
   context->job.inputs = context->data;
   context->job.outputs = context->data + program->num_inputs;

@@ -17,8 +17,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/// About 50 microseconds, longer than kernels differ between threads.
-#define SPINS 2000
+/// How long a thread watches before it sleeps: longer than kernels differ
+/// between threads, and several times what waking takes (5 to 60 microseconds).
+/// Otherwise whoever waits for a waking thread falls asleep in its turn, and so
+/// do they all at every barrier.
+#define WATCH_NANOSECONDS 200000
+/// How long it does so without offering its processor, behind which the awaited
+/// thread may be queued.
+#define KEEP_NANOSECONDS 10000
+/// Looks at the gate between two looks at the clock.
+#define LOOKS 32
 /// Address space, not memory: kernels keep tiles on the stack.
 #define STACK_BYTES (8u << 20)
 
@@ -32,18 +40,74 @@ typedef struct worker {
   hova_team *team;
   int64_t thread;
   pthread_t handle;
+  atomic_int avoided; ///< processor that it keeps off; -1: none
 } worker;
 
+/// Lines that a run writes lie apart from those that it only reads.
 struct hova_team {
   gate barrier;
   gate start;
   _Alignas(64) atomic_uint arrived;
+  _Alignas(64) atomic_int caller_processor;
   _Alignas(64) int64_t threads;
-  unsigned spins;
+  const hova_job *job; ///< of this run and usually of the next
+  /// 0 with more threads than processors: the awaited thread may need the very
+  /// processor.
+  uint64_t watch_nanoseconds;
   bool stop;
-  hova_job job;
-  worker *workers; ///< [threads - 1]
+  worker *workers;  ///< [threads - 1]
+  cpu_set_t usable; ///< processors of the caller; empty: unknown
 };
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+//
+// The system often wakes a thread where its waker runs, above all in a virtual
+// machine, where idle processors seem to be away. Both would share one
+// processor until the next balancing, milliseconds later. So workers keep off
+// the caller's processor; all others are left to the system, because contexts
+// know nothing of each other.
+
+static void note_caller(hova_team *team) {
+  atomic_store_explicit(&team->caller_processor, sched_getcpu(),
+                        memory_order_relaxed);
+}
+
+/// Moves a worker away from the caller. A hint, which the system may refuse.
+static void keep_off(hova_team *team, worker *worker) {
+  int processor =
+      atomic_load_explicit(&team->caller_processor, memory_order_relaxed);
+  int avoided = atomic_load_explicit(&worker->avoided, memory_order_relaxed);
+  if (processor == avoided || processor < 0 || processor >= CPU_SETSIZE) {
+    return;
+  }
+  atomic_store_explicit(&worker->avoided, processor, memory_order_relaxed);
+  cpu_set_t others = team->usable;
+  CPU_CLR((size_t)processor, &others);
+  pthread_setaffinity_np(worker->handle, sizeof others, &others);
+}
+
+/// Before sleeping workers wake.
+static void keep_workers_off(hova_team *team) {
+  if (!team->watch_nanoseconds ||
+      sched_getaffinity(0, sizeof team->usable, &team->usable) != 0) {
+    return;
+  }
+  for (int64_t i = 0; i + 1 < team->threads; ++i) {
+    keep_off(team, &team->workers[i]);
+  }
+}
+
+/// While `thread` waits: it, or the one it waits for, may have moved.
+static void check_place(hova_team *team, int64_t thread) {
+  if (thread == 0) {
+    note_caller(team);
+  } else if (sched_getcpu() == atomic_load_explicit(&team->caller_processor,
+                                                    memory_order_relaxed)) {
+    keep_off(team, &team->workers[thread - 1]);
+  }
+}
 
 //===----------------------------------------------------------------------===//
 // Waiting
@@ -54,13 +118,39 @@ static long futex(atomic_uint *word, int operation, unsigned value) {
                  NULL, 0);
 }
 
-/// Returns once the phase is no longer `old`.
-static void wait_for_change(gate *gate, unsigned old, unsigned spins) {
-  for (unsigned i = 0; i < spins; ++i) {
-    if (atomic_load_explicit(&gate->phase, memory_order_acquire) != old) {
-      return;
+static uint64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/// Returns whether the phase is no longer `old`, at the latest after the time
+/// to watch. Counts time, not looks: a pause takes 10 to 60 nanoseconds,
+/// depending on the processor.
+static bool watch(hova_team *team, int64_t thread, gate *gate, unsigned old) {
+  uint64_t start = 0, passed = 0;
+  while (passed < team->watch_nanoseconds) {
+    for (unsigned i = 0; i < LOOKS; ++i) {
+      if (atomic_load_explicit(&gate->phase, memory_order_acquire) != old) {
+        return true;
+      }
+      _mm_pause();
     }
-    _mm_pause();
+    if (passed > KEEP_NANOSECONDS) {
+      check_place(team, thread);
+      sched_yield();
+    }
+    start = start ? start : now();
+    passed = now() - start;
+  }
+  return false;
+}
+
+/// Returns once the phase is no longer `old`.
+static void wait_for_change(hova_team *team, int64_t thread, gate *gate,
+                            unsigned old) {
+  if (watch(team, thread, gate, old)) {
+    return;
   }
   // Sequentially consistent against `open_gate`: either it sees the sleeper,
   // or the futex sees the new phase and does not sleep.
@@ -71,15 +161,19 @@ static void wait_for_change(gate *gate, unsigned old, unsigned spins) {
   atomic_fetch_sub(&gate->sleepers, 1);
 }
 
+static bool has_sleepers(gate *gate) {
+  return atomic_load(&gate->sleepers) != 0;
+}
+
 static void open_gate(gate *gate) {
   atomic_fetch_add(&gate->phase, 1);
-  if (atomic_load(&gate->sleepers) != 0) {
+  if (has_sleepers(gate)) {
     futex(&gate->phase, FUTEX_WAKE, INT_MAX);
   }
 }
 
 /// Returns when every thread of the team has called it.
-static void meet(hova_team *team) {
+static void meet(hova_team *team, int64_t thread) {
   if (team->threads == 1) {
     return;
   }
@@ -92,25 +186,19 @@ static void meet(hova_team *team) {
     open_gate(&team->barrier);
     return;
   }
-  wait_for_change(&team->barrier, phase, team->spins);
-}
-
-static uint64_t now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+  wait_for_change(team, thread, &team->barrier, phase);
 }
 
 void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel) {
-  meet(team);
-  if (thread == 0 && team->job.times) {
-    team->job.times[kernel + 1] = now();
+  meet(team, thread);
+  if (thread == 0 && team->job->times) {
+    team->job->times[kernel + 1] = now();
   }
-  if (team->job.hook) {
+  if (team->job->hook) {
     if (thread == 0) {
-      team->job.hook(team->job.user, kernel);
+      team->job->hook(team->job->user, kernel);
     }
-    meet(team);
+    meet(team, thread);
   }
 }
 
@@ -119,10 +207,10 @@ void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel) {
 //===----------------------------------------------------------------------===//
 
 static void run_share(hova_team *team, int64_t thread) {
-  const hova_job *job = &team->job;
+  const hova_job *job = team->job;
   job->run(job->inputs, job->outputs, job->arena, job->weights, thread,
            team->threads, team);
-  meet(team);
+  meet(team, thread);
 }
 
 static void *run_worker(void *argument) {
@@ -130,7 +218,7 @@ static void *run_worker(void *argument) {
   hova_team *team = self->team;
   unsigned phase = 0;
   for (;;) {
-    wait_for_change(&team->start, phase, team->spins);
+    wait_for_change(team, self->thread, &team->start, phase);
     ++phase;
     if (team->stop) {
       return NULL;
@@ -145,11 +233,17 @@ void hova_team_run(hova_team *team, const hova_job *job) {
   const unsigned standard = 0x1f80;
   unsigned control = _mm_getcsr();
   _mm_setcsr(standard);
-  team->job = *job;
+  if (team->job != job) {
+    team->job = job;
+  }
   if (job->times) {
     job->times[0] = now();
   }
   if (team->threads > 1) {
+    note_caller(team);
+    if (has_sleepers(&team->start)) {
+      keep_workers_off(team);
+    }
     open_gate(&team->start);
   }
   run_share(team, 0);
@@ -230,10 +324,12 @@ hova_status hova_team_create(int32_t threads, hova_team **created,
   memset(team, 0, sizeof *team);
   team->threads = threads;
   team->workers = workers;
-  team->spins = threads <= hova_usable_processors() ? SPINS : 0;
+  team->watch_nanoseconds =
+      threads <= hova_usable_processors() ? WATCH_NANOSECONDS : 0;
   for (int64_t i = 0; i + 1 < threads; ++i) {
     workers[i].team = team;
     workers[i].thread = i + 1;
+    atomic_init(&workers[i].avoided, -1);
     int failure = start_worker(&workers[i]);
     if (failure) {
       end(team, i);
@@ -242,6 +338,8 @@ hova_status hova_team_create(int32_t threads, hova_team **created,
                        threads, strerror(failure));
     }
   }
+  note_caller(team);
+  keep_workers_off(team);
   *created = team;
   return HOVA_OK;
 }

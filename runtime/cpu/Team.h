@@ -7,9 +7,14 @@
 //
 // A barrier is one counter and one phase number. Who arrives last resets the
 // counter and raises the phase; the others watch the phase, first spinning,
-// then asleep in a futex, so that an idle context costs nothing and a busy one
-// never enters the kernel. With more threads than processors nobody spins: the
-// awaited thread may need the very processor.
+// then offering their processor to others in between, then asleep in a futex,
+// so that an idle context costs nothing and a busy one never enters the kernel.
+// With more threads than processors nobody spins: the awaited thread may need
+// the very processor.
+//
+// Which thread computes what depends on its number alone, so results do not
+// depend on timing; where it runs is the system's choice, but workers keep off
+// the processor of the caller.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +44,9 @@ hova_status hova_team_create(int32_t threads, hova_team **team,
                              hova_error *error);
 void hova_team_destroy(hova_team *team);
 
-/// Runs a job on every thread and returns when all have ended.
+/// Runs a job on every thread and returns when all have ended. Least is lost
+/// if the job is the last one again and shares no cache line with what the
+/// caller writes between runs.
 void hova_team_run(hova_team *team, const hova_job *job);
 
 /// Processors that this process may use, at least 1.

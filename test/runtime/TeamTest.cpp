@@ -1,0 +1,152 @@
+//===- TeamTest.cpp - Threads between and within runs ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Replaces the allocation functions of this program by counting ones.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FixtureCall.h"
+
+#include <atomic>
+#include <chrono>
+#include <sched.h>
+#include <thread>
+
+using namespace hova::test;
+
+namespace {
+std::atomic<int> allocations{0};
+} // namespace
+
+extern "C" {
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *old, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+
+void *malloc(size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void *calloc(size_t count, size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void *realloc(void *old, size_t bytes) {
+  ++allocations;
+  return __libc_realloc(old, bytes);
+}
+void *aligned_alloc(size_t alignment, size_t bytes) {
+  ++allocations;
+  return __libc_memalign(alignment, bytes);
+}
+}
+
+namespace {
+
+void sleepUntilWorkersSleep() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+TEST(Team, creating_a_context_allocates_and_running_does_not) {
+  int before = allocations;
+  Context fixture(3);
+  EXPECT_GT(allocations, before);
+  Call call;
+  before = allocations;
+  for (int run = 0; run < 10; ++run) {
+    // Workers that slept take another way than those that still watch.
+    if (run % 2 == 0) {
+      sleepUntilWorkersSleep();
+    }
+    ASSERT_EQ(hova_run(fixture.context, call.inputs, call.outputs), HOVA_OK);
+  }
+  EXPECT_EQ(allocations, before);
+  EXPECT_TRUE(call.isRight());
+}
+
+TEST(Team, a_rejected_call_allocates_nothing) {
+  Context fixture(2);
+  Call call;
+  call.ids[0] = FIXTURE_VOCABULARY;
+  int before = allocations;
+  EXPECT_EQ(hova_run(fixture.context, call.inputs, call.outputs),
+            HOVA_REJECTED);
+  EXPECT_EQ(allocations, before);
+}
+
+TEST(Team, wakes_after_sleeping) {
+  Context fixture(2);
+  for (int run = 0; run < 5; ++run) {
+    sleepUntilWorkersSleep();
+    Call call;
+    ASSERT_EQ(hova_run(fixture.context, call.inputs, call.outputs), HOVA_OK);
+    EXPECT_TRUE(call.isRight());
+  }
+}
+
+TEST(Team, ends_while_workers_sleep_and_before_they_ran) {
+  {
+    Context unused(3);
+  }
+  Context fixture(3);
+  sleepUntilWorkersSleep();
+}
+
+/// The processors of the calling thread.
+cpu_set_t usableProcessors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  EXPECT_EQ(sched_getaffinity(0, sizeof set, &set), 0);
+  return set;
+}
+
+/// Of a program whose threads say where they may run.
+cpu_set_t seen[2];
+void look(void *const *, void *const *, char *, const char *, int64_t thread,
+          int64_t, struct hova_team *team) {
+  sched_getaffinity(0, sizeof seen[thread], &seen[thread]);
+  hova_barrier(team, thread, 0);
+}
+
+TEST(Team, leaves_the_callers_processors_alone_and_the_worker_one_at_least) {
+  hova_level level = {"any", 0, look};
+  hova_program program = {};
+  program.abi = HOVA_ABI_VERSION;
+  program.num_levels = 1;
+  program.name = "look";
+  program.levels = &level;
+  hova_options options = {};
+  options.threads = 2;
+  hova_context *context = nullptr;
+  cpu_set_t before = usableProcessors();
+  ASSERT_EQ(hova_create(&program, &options, &context), HOVA_OK);
+  sleepUntilWorkersSleep();
+  ASSERT_EQ(hova_run(context, nullptr, nullptr), HOVA_OK);
+  hova_destroy(context);
+  EXPECT_TRUE(CPU_EQUAL(&seen[0], &before));
+  EXPECT_GE(CPU_COUNT(&seen[1]), 1);
+  cpu_set_t both;
+  CPU_AND(&both, &seen[1], &before);
+  EXPECT_TRUE(CPU_EQUAL(&both, &seen[1]));
+  int processors = CPU_COUNT(&before);
+  EXPECT_EQ(CPU_COUNT(&seen[1]), processors > 1 ? processors - 1 : 1);
+}
+
+TEST(Team, works_where_all_threads_share_one_processor) {
+  cpu_set_t before = usableProcessors();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  Context fixture(2);
+  // The caller is bound after the workers started.
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  for (int run = 0; run < 20; ++run) {
+    Call call;
+    EXPECT_EQ(hova_run(fixture.context, call.inputs, call.outputs), HOVA_OK);
+    EXPECT_TRUE(call.isRight());
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+} // namespace
