@@ -155,8 +155,11 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     `hova.kernel` regions in an order of execution. Operations whose rows depend
     on the same rows of each other share a kernel: its threads own rows and
     never meet inside. Attention, which reads the rows of all tokens, is a
-    kernel of its own, and so begins a new one. Slices are views and stand in
-    each kernel that reads them. Every attention site gets its verdict.
+    kernel of its own, and so begins a new one. A product of few rows is a
+    kernel of its own too, with element-wise operations on its result: its
+    threads divide columns, so that each weight is read by one of them. Slices
+    are views and stand in each kernel that reads them. Every kernel says what
+    its threads divide, every attention site gets its verdict.
 
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
@@ -168,7 +171,7 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-      %r = hova.kernel "main" (%x, %y) {
+      %r = hova.kernel "main" (%x, %y) attributes {parallel = #hova<parallel rows>} {
       ^bb0(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf32>):
         %s = hova.add %a, %b : tensor<1x4x8xf32>, tensor<1x4x8xf32>
         %t = hova.activation relu %s : tensor<1x4x8xf32>
@@ -178,6 +181,10 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"fewRows", "few-rows", "int64_t", "96",
+           "products of fewer rows than this divide columns">,
+  ];
   let dependentDialects = ["::hova::HovaDialect"];
 }
 

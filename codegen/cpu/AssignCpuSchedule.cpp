@@ -34,6 +34,15 @@ static int64_t chooseGrain(int64_t rows, int64_t tileRows, bool hasProduct) {
   return rows >= 2 * tileRows ? tileRows : std::max<int64_t>(tileRows / 2, 1);
 }
 
+/// Panels that a thread takes at least where threads divide columns: some
+/// microseconds of work, ten times what meeting the others costs.
+static int64_t choosePanels(LinearOp op) {
+  constexpr int64_t kLeastMacs = 1 << 18;
+  int64_t rows = staticSize(shapeOf(op.getResult()).drop_back());
+  int64_t macs = rows * shapeOf(op.getX()).back() * kPanelColumns;
+  return llvm::divideCeil(kLeastMacs, macs);
+}
+
 //===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
@@ -188,8 +197,10 @@ struct AssignCpuSchedulePass final
     Block &body = kernel.getBody().front();
     Schedule schedule;
     schedule.lanes = avx512 ? 64 : 32;
-    if (!body.getOps<AttentionOp>().empty()) {
-      schedule.parallel = Parallel::heads;
+    bool hasAttention = !body.getOps<AttentionOp>().empty();
+    schedule.parallel = kernel.getParallel().value_or(
+        hasAttention ? Parallel::heads : Parallel::rows);
+    if (schedule.parallel == Parallel::heads) {
       schedule.tileRows = avx512 ? 14 : 6;
       schedule.tileColumns = avx512 ? 32 : 16;
       return schedule.write(kernel);
@@ -208,7 +219,9 @@ struct AssignCpuSchedulePass final
         break;
       }
     }
-    schedule.grain = chooseGrain(rows, schedule.tileRows, hasProduct);
+    schedule.grain = schedule.parallel == Parallel::columns
+                         ? choosePanels(*body.getOps<LinearOp>().begin())
+                         : chooseGrain(rows, schedule.tileRows, hasProduct);
     schedule.write(kernel);
   }
 
@@ -218,7 +231,7 @@ struct AssignCpuSchedulePass final
       return;
     }
     main.walk([&](KernelOp kernel) {
-      if (!kernel.getParallel()) {
+      if (!kernel->hasAttr(kTileAttr)) {
         assignKernel(kernel);
       }
     });

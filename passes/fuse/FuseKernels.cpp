@@ -6,9 +6,15 @@
 // chain into one kernel that divides rows; attention and gathers read rows that
 // other threads own and begin a new one. Operations are placed in program order
 // into the earliest kernel that may hold them, so two chains that do not depend
-// on each other do not split each other. Does nothing without `@main`.
+// on each other do not split each other.
+//
+// In a chain every thread reads all weights for its own rows. With few rows
+// that takes longer than the multiplications, so there a product is a kernel of
+// its own, with what works element by element on its result, and threads divide
+// its columns: each weight is read once. Does nothing without `@main`.
 
 #include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
@@ -26,7 +32,7 @@ namespace hova {
 namespace {
 /// Operations that will become one kernel.
 struct Group {
-  bool isAttention = false;
+  Parallel parallel = Parallel::rows;
   int64_t rows = 0;
   SmallVector<Operation *> ops;
 };
@@ -34,7 +40,7 @@ struct Group {
 /// All operations of `main`, grouped.
 class Grouping {
 public:
-  explicit Grouping(Block &block) : block(block) {}
+  Grouping(Block &block, int64_t fewRows) : block(block), fewRows(fewRows) {}
 
   LogicalResult run();
   ArrayRef<Group> getGroups() const { return groups; }
@@ -42,10 +48,15 @@ public:
   int groupOf(Value value) const;
 
 private:
+  /// What the threads of a kernel that begins with `op` divide.
+  Parallel parallelOf(Operation *op) const;
+  /// Whether group `number` may hold `op`, its operands' groups aside.
+  bool canHold(int number, Operation *op) const;
   /// The first group in which `op` can stand.
   int earliestGroup(Operation *op) const;
 
   Block &block;
+  int64_t fewRows; ///< products of fewer rows divide columns
   SmallVector<Group> groups;
   DenseMap<Operation *, int> index;
 };
@@ -77,6 +88,35 @@ int Grouping::groupOf(Value value) const {
   return found == index.end() ? -1 : found->second;
 }
 
+Parallel Grouping::parallelOf(Operation *op) const {
+  if (isa<AttentionOp>(op)) {
+    return Parallel::heads;
+  }
+  return isa<LinearOp>(op) && rowsOf(op) < fewRows ? Parallel::columns
+                                                   : Parallel::rows;
+}
+
+bool Grouping::canHold(int number, Operation *op) const {
+  const Group &group = groups[number];
+  if (group.rows != rowsOf(op) || group.parallel == Parallel::heads) {
+    return false;
+  }
+  if (group.parallel == Parallel::rows) {
+    return parallelOf(op) == Parallel::rows;
+  }
+  if (!isa<TileOpInterface>(op) ||
+      shapeOf(op->getResult(0)) != shapeOf(group.ops.front()->getResult(0))) {
+    return false;
+  }
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    // Columns of the group's own results may be another thread's; a table
+    // that repeats does not line up with a tile's rows.
+    int64_t rows = staticSize(shapeOf(operand).drop_back());
+    return (groupOf(operand) != number || !isView(operand.getDefiningOp())) &&
+           (rows == 1 || rows == group.rows);
+  });
+}
+
 int Grouping::earliestGroup(Operation *op) const {
   auto rowOp = dyn_cast<RowOpInterface>(op);
   int earliest = 0;
@@ -85,9 +125,8 @@ int Grouping::earliestGroup(Operation *op) const {
     if (producer < 0) {
       continue;
     }
-    const Group &group = groups[producer];
-    bool aligned = rowOp && !group.isAttention && group.rows == rowsOf(op) &&
-                   rowOp.isRowAligned(operand.getOperandNumber());
+    bool aligned = rowOp && rowOp.isRowAligned(operand.getOperandNumber()) &&
+                   canHold(producer, op);
     earliest = std::max(earliest, aligned ? producer : producer + 1);
   }
   return earliest;
@@ -98,8 +137,8 @@ LogicalResult Grouping::run() {
     if (isa<ImageWeightOp>(op) || isView(&op)) {
       continue;
     }
-    bool isAttention = isa<AttentionOp>(op);
-    if (!isAttention && !isa<RowOpInterface>(op)) {
+    Parallel parallel = parallelOf(&op);
+    if (parallel != Parallel::heads && !isa<RowOpInterface>(op)) {
       return op.emitError("no kernel can hold '") << op.getName() << "'";
     }
     auto type = cast<RankedTensorType>(op.getResult(0).getType());
@@ -107,15 +146,14 @@ LogicalResult Grouping::run() {
       return op.emitError("kernels need static shapes, got ") << type;
     }
     int chosen = earliestGroup(&op), count = groups.size();
-    if (isAttention) {
+    if (parallel != Parallel::rows) {
       chosen = count;
     }
-    while (chosen < count &&
-           (groups[chosen].isAttention || groups[chosen].rows != rowsOf(&op))) {
+    while (chosen < count && !canHold(chosen, &op)) {
       ++chosen;
     }
     if (chosen == count) {
-      groups.push_back({isAttention, rowsOf(&op), {}});
+      groups.push_back({parallel, rowsOf(&op), {}});
     }
     groups[chosen].ops.push_back(&op);
     index[&op] = chosen;
@@ -161,7 +199,8 @@ public:
     Operation *anchor = anchorOf(group);
     auto kernel = KernelOp::create(
         builder, anchor->getLoc(), ValueRange(results.getArrayRef()).getTypes(),
-        pathOf(anchor->getLoc(), "main"), inputs.getArrayRef(), ParallelAttr());
+        pathOf(anchor->getLoc(), "main"), inputs.getArrayRef(),
+        ParallelAttr::get(builder.getContext(), group.parallel));
     Block &body = kernel.getBody().emplaceBlock();
     IRMapping mapping;
     for (Value input : inputs) {
@@ -257,7 +296,7 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     }
     Block &block = main.getBody().front();
     copySharedResults(block);
-    Grouping grouping(block);
+    Grouping grouping(block, fewRows);
     if (failed(grouping.run())) {
       return signalPassFailure();
     }

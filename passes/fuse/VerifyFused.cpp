@@ -39,6 +39,11 @@ struct VerifyFusedPass final : impl::VerifyFusedPassBase<VerifyFusedPass> {
         op.emitError("fused program still holds '") << op.getName() << "'";
         failed = true;
       }
+      if (auto kernel = dyn_cast<KernelOp>(op);
+          kernel && !kernel.getParallel()) {
+        kernel.emitOpError("does not say what its threads divide");
+        failed = true;
+      }
     }
     main.walk([&](AttentionOp site) { failed |= checkDemand(site).failed(); });
     if (failed) {

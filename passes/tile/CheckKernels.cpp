@@ -6,8 +6,9 @@
 
 #include "passes/tile/CheckKernels.h"
 #include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "passes/Schedule.h"
+#include "passes/tile/KernelFunction.h"
 
 using namespace mlir;
 
@@ -19,6 +20,24 @@ static LogicalResult checkShape(Operation *op, Value value) {
       type.getNumElements() == 0) {
     return op->emitOpError("needs static shapes with rows and columns, got ")
            << type;
+  }
+  return success();
+}
+
+/// Threads that divide columns read whole rows of inputs alone: one product and
+/// what is element-wise on its tiles.
+static LogicalResult checkColumns(KernelOp kernel) {
+  bool isFirst = true;
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (isKernelView(&op)) {
+      continue;
+    }
+    if (stageOf(&op) != 0 ||
+        !(isFirst ? isa<LinearOp>(op) : isa<TileOpInterface>(op))) {
+      return op.emitOpError("is not part of the one product of a kernel that "
+                            "divides columns");
+    }
+    isFirst = false;
   }
   return success();
 }
@@ -42,13 +61,13 @@ static LogicalResult checkBody(KernelOp kernel) {
     }
     rows = own;
   }
-  Parallel expected = isAttention ? Parallel::heads : Parallel::rows;
-  if (kernel.getParallel() && *kernel.getParallel() != expected) {
+  std::optional<Parallel> parallel = kernel.getParallel();
+  if (parallel && isAttention != (*parallel == Parallel::heads)) {
     return kernel.emitOpError("expects threads to divide ")
-           << stringifyParallel(expected) << ", got "
-           << stringifyParallel(*kernel.getParallel());
+           << (isAttention ? "heads" : "rows or columns") << ", got "
+           << stringifyParallel(*parallel);
   }
-  return success();
+  return parallel == Parallel::columns ? checkColumns(kernel) : success();
 }
 
 /// Every result is computed, once: none is an argument handed through.

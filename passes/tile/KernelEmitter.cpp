@@ -25,7 +25,7 @@ FailureOr<Schedule> Schedule::of(KernelOp kernel) {
   schedule.tileColumns = tile[1];
   SmallVector<std::pair<StringRef, int64_t *>> sizes = {
       {kLanesAttr, &schedule.lanes}, {kGrainAttr, &schedule.grain}};
-  if (schedule.parallel == Parallel::rows) {
+  if (schedule.parallel != Parallel::heads) {
     sizes.push_back({kDepthAttr, &schedule.depth});
     sizes.push_back({kBlockAttr, &schedule.block});
   }
@@ -51,7 +51,7 @@ void Schedule::write(KernelOp kernel) const {
   kernel.setParallel(parallel);
   kernel->setAttr(kTileAttr,
                   builder.getDenseI64ArrayAttr({tileRows, tileColumns}));
-  if (parallel == Parallel::rows) {
+  if (parallel != Parallel::heads) {
     kernel->setAttr(kDepthAttr, builder.getI64IntegerAttr(depth));
     kernel->setAttr(kBlockAttr, builder.getI64IntegerAttr(block));
   }
@@ -314,18 +314,19 @@ static void addShares(llvm::SmallDenseSet<int64_t> &sizes, int64_t units,
   }
 }
 
-RowBlockSizes::RowBlockSizes(int64_t units, const Schedule &schedule) {
+RowBlockSizes::RowBlockSizes(int64_t rows, const Schedule &schedule) {
   llvm::SmallDenseSet<int64_t> parts, calls, sizes;
-  for (int64_t threads = 1; threads <= kMaxParts; ++threads) {
-    addShares(parts, units, partsOf(units, schedule.grain, threads));
+  int64_t most = schedule.parallel == Parallel::rows ? kMaxParts : 1;
+  for (int64_t threads = 1; threads <= most; ++threads) {
+    addShares(parts, rows, partsOf(rows, schedule.grain, threads));
   }
   for (int64_t part : parts) {
     addShares(calls, part, llvm::divideCeil(part, schedule.block));
   }
-  fewest = units;
-  for (int64_t rows : calls) {
-    int64_t blocks = llvm::divideCeil(rows, schedule.tileRows);
-    addShares(sizes, rows, blocks);
+  fewest = rows;
+  for (int64_t call : calls) {
+    int64_t blocks = llvm::divideCeil(call, schedule.tileRows);
+    addShares(sizes, call, blocks);
     fewest = std::clamp<int64_t>(blocks, 1, fewest);
   }
   sizes.erase(0);

@@ -161,11 +161,11 @@ void forEachRowBlock(KernelEmitter &emitter, mlir::Value from, mlir::Value to,
                      llvm::ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body);
 
-/// The row blocks that can occur when threads divide `units` rows, whatever
-/// their number, and each passes `schedule.block` of its rows at most through
-/// all stages.
+/// The row blocks that can occur when threads, whatever their number, divide
+/// `rows`, if that is what they divide, and each passes `schedule.block` of its
+/// rows at most through all stages.
 struct RowBlockSizes {
-  RowBlockSizes(int64_t units, const Schedule &schedule);
+  RowBlockSizes(int64_t rows, const Schedule &schedule);
   llvm::SmallVector<int64_t> heights; ///< ascending
   int64_t fewest;                     ///< blocks of one call at least
 };

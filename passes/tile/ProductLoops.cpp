@@ -99,7 +99,11 @@ public:
         shape(shapeOf(op.getResult())),
         panelColumns(cast<MemRefType>(weight.getType()).getShape()[2]),
         depth(shapeOf(op.getX()).back()), chunks(depth, emitter.schedule),
-        rows(staticSize(shape.drop_back()), emitter.schedule) {}
+        rows(staticSize(shape.drop_back()), emitter.schedule),
+        dividesRows(emitter.schedule.parallel == Parallel::rows),
+        beginRow(dividesRows ? emitter.begin : emitter.index(0)),
+        endRow(dividesRows ? emitter.end
+                           : emitter.index(staticSize(shape.drop_back()))) {}
 
   void emit();
 
@@ -118,6 +122,8 @@ private:
   int64_t panelColumns, depth;
   Chunks chunks;
   RowBlockSizes rows;
+  bool dividesRows; ///< or panels
+  Value beginRow, endRow;
   Value partials; ///< rows of this call x panelColumns, null with one chunk
 };
 } // namespace
@@ -127,13 +133,25 @@ void LinearLoops::emit() {
     partials = e.scratchView(0, {e.schedule.block, panelColumns});
   }
   int64_t width = shape.back(), whole = width / panelColumns;
+  Value first = e.index(0), last = e.index(whole);
+  if (!dividesRows) {
+    first = e.begin;
+    last = arith::MinUIOp::create(b, loc, e.end, last);
+  }
   if (whole) {
-    e.forLoop(e.index(0), e.index(whole), 1, [&](Value panel) {
+    e.forLoop(first, last, 1, [&](Value panel) {
       emitPanel(panel, e.mul(panel, panelColumns), panelColumns);
     });
   }
-  if (int64_t rest = width % panelColumns) {
+  int64_t rest = width % panelColumns;
+  auto emitRest = [&] {
     emitPanel(e.index(whole), e.index(whole * panelColumns), rest);
+  };
+  if (rest && dividesRows) {
+    emitRest();
+  } else if (rest) {
+    // The last panel belongs to the thread whose share ends behind it.
+    e.forLoop(e.index(whole), e.end, 1, [&](Value) { emitRest(); });
   }
 }
 
@@ -150,7 +168,7 @@ void LinearLoops::emitPanel(Value panel, Value column, int64_t valid) {
 }
 
 void LinearLoops::clearPartials(int64_t valid) {
-  Value count = arith::SubIOp::create(b, loc, e.end, e.begin);
+  Value count = arith::SubIOp::create(b, loc, endRow, beginRow);
   e.forLoop(e.index(0), count, 1, [&](Value row) {
     forEachTile(e, valid, [&](Value column, int64_t lanes, int64_t) {
       e.storeRow(e.splat(0, e.vectorType(lanes)), partials, row, column, lanes);
@@ -168,41 +186,45 @@ void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
                                 e.index(elements - chunks.size * panelColumns));
   int64_t tiles = llvm::divideCeil(valid, e.schedule.tileColumns);
   int64_t most = llvm::divideCeil(panelColumns, rows.fewest * tiles);
-  forEachRowBlock(e, e.begin, e.end, rows.heights, [&](const RowBlock &block) {
-    // Every tile asks for its share of the next chunk, every step for its part.
-    Value turns = e.mul(block.count, tiles);
-    Value step =
-        arith::DivUIOp::create(b, loc, e.add(turns, panelColumns - 1), turns);
-    forEachTile(e, valid, [&](Value inPanel, int64_t lanes, int64_t inside) {
-      TilePlace place{block.row, e.add(column, inPanel), block.height, lanes,
-                      inside};
-      Value turn = e.add(e.mul(block.number, tiles),
-                         e.div(inPanel, e.schedule.tileColumns));
-      Value ahead =
-          e.add(next, arith::MulIOp::create(b, loc, e.mul(turn, size), step));
-      auto type = VectorType::get({block.height, lanes}, b.getF32Type());
-      Value start, partialRow;
-      if (partials) {
-        partialRow = arith::SubIOp::create(b, loc, block.row, e.begin);
-        start = TileLoadOp::create(b, loc, type, partials, partialRow, inPanel,
-                                   IntegerAttr());
-      }
-      Value tile = TileProductOp::create(
-          b, loc, type, x, block.row, from, weight,
-          ValueRange{panel, from, inPanel}, e.index(size), start, ahead, step,
-          b.getI64IntegerAttr(most), IntegerAttr());
-      if (!isLast) {
-        TileStoreOp::create(b, loc, tile, partials, partialRow, inPanel,
-                            IntegerAttr());
-        return;
-      }
-      if (op.getBias()) {
-        tile = arith::AddFOp::create(b, loc, tile,
-                                     e.loadTile(op.getBias(), shape, place));
-      }
-      e.finishTile(place, tile);
-    });
-  });
+  forEachRowBlock(
+      e, beginRow, endRow, rows.heights, [&](const RowBlock &block) {
+        // Every tile asks for its share of the next chunk, every step for its
+        // part.
+        Value turns = e.mul(block.count, tiles);
+        Value step = arith::DivUIOp::create(
+            b, loc, e.add(turns, panelColumns - 1), turns);
+        forEachTile(
+            e, valid, [&](Value inPanel, int64_t lanes, int64_t inside) {
+              TilePlace place{block.row, e.add(column, inPanel), block.height,
+                              lanes, inside};
+              Value turn = e.add(e.mul(block.number, tiles),
+                                 e.div(inPanel, e.schedule.tileColumns));
+              Value ahead = e.add(
+                  next, arith::MulIOp::create(b, loc, e.mul(turn, size), step));
+              auto type =
+                  VectorType::get({block.height, lanes}, b.getF32Type());
+              Value start, partialRow;
+              if (partials) {
+                partialRow = arith::SubIOp::create(b, loc, block.row, beginRow);
+                start = TileLoadOp::create(b, loc, type, partials, partialRow,
+                                           inPanel, IntegerAttr());
+              }
+              Value tile = TileProductOp::create(
+                  b, loc, type, x, block.row, from, weight,
+                  ValueRange{panel, from, inPanel}, e.index(size), start, ahead,
+                  step, b.getI64IntegerAttr(most), IntegerAttr());
+              if (!isLast) {
+                TileStoreOp::create(b, loc, tile, partials, partialRow, inPanel,
+                                    IntegerAttr());
+                return;
+              }
+              if (op.getBias()) {
+                tile = arith::AddFOp::create(
+                    b, loc, tile, e.loadTile(op.getBias(), shape, place));
+              }
+              e.finishTile(place, tile);
+            });
+      });
 }
 
 int64_t productScratchBytes(Operation *op, const Schedule &schedule) {

@@ -7,6 +7,7 @@
 // nothing to a module without `@main`.
 
 #include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "passes/Passes.h"
 #include "passes/tile/Arena.h"
@@ -192,6 +193,11 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
         std::max(buffers.scratchBytes, scratchBytes(&op, buffers.schedule));
   }
   buffers.units = unitsOf(kernel);
+  if (buffers.schedule.parallel == Parallel::columns) {
+    // Panels of the product's weight.
+    auto linear = *kernel.getBody().front().getOps<LinearOp>().begin();
+    buffers.units = places[linear.getWeight()].type.getShape()[0];
+  }
   buffers.flops = flopsOf(kernel);
 }
 

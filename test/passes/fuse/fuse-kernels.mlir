@@ -1,10 +1,10 @@
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels --verify-diagnostics | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels=few-rows=4 --verify-diagnostics | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
 // Rows of each depend on the same rows of the one before.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[W:.*]] = hova.image_weight "w"
-// CHECK: hova.kernel "main"
+// CHECK: hova.kernel "main"({{.*}}) attributes {parallel = #hova<parallel rows>} {
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.layer_norm
 // CHECK-NEXT: hova.linear

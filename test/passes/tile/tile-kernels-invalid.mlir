@@ -92,7 +92,7 @@ func.func private @weights() {
 
 // What threads divide follows from what the kernel holds.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.kernel' op expects threads to divide rows, got heads}}
+  // expected-error@+1 {{'hova.kernel' op expects threads to divide rows or columns, got heads}}
   %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel heads>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
@@ -355,4 +355,16 @@ func.func private @weights() {
   %w = hova.weight "w" : tensor<8x8xf32>
   hova.store_weight "w", %w : tensor<8x8xf32>
   return
+}
+
+// -----
+
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
+  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel columns>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    // expected-error@+1 {{is not part of the one product of a kernel that divides columns}}
+    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
+    hova.yield %r : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  return %y : tensor<1x9x8xf32>
 }

@@ -296,3 +296,32 @@ func.func private @weights() {
   hova.store_weight "w", %w : tensor<8x40xf32>
   return
 }
+
+// -----
+
+// Threads divide panels: two whole ones and a partial one, which belongs to the
+// share that ends behind it. Every share takes all rows.
+// CHECK-LABEL: func.func @main(
+// CHECK: hova.launch @kernel_divides_columns({{.*}}) {{.*}} {flops = 5760 : i64, grain = 1 : i64, units = 3 : i64}
+// CHECK-LABEL: func.func private @kernel_divides_columns(
+// CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index)
+// CHECK: %[[LAST:.*]] = arith.minui %[[END]], %c2
+// CHECK: scf.for %[[PANEL:.*]] = %[[BEGIN]] to %[[LAST]] step %c1
+// CHECK: scf.for %{{.*}} = %c0 to %c3 step %c1
+// CHECK: hova.tile_product {{.*}}[%[[PANEL]], %c0, %c0] depth %c8 {{.*}} -> vector<3x16xf32>
+// CHECK: scf.for %{{.*}} = %c2 to %[[END]] step %c1
+// CHECK: hova.tile_product {{.*}}[%c2, %c0, %c0] depth %c8 {{.*}} -> vector<3x8xf32>
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
+  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x40xf32>
+  %out = hova.kernel "divides_columns" (%x, %w) attributes {parallel = #hova<parallel columns>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
+    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
+    hova.yield %r : tensor<1x9x40xf32>
+  } : (tensor<1x9x8xf32>, tensor<8x40xf32>) -> tensor<1x9x40xf32>
+  return %out : tensor<1x9x40xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x40xf32>
+  hova.store_weight "w", %w : tensor<8x40xf32>
+  return
+}
