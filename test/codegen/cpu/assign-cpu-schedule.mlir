@@ -381,35 +381,3 @@ func.func private @weights() {
   hova.store_weight "w", %w : tensor<8x8xf32>
   return
 }
-
-// -----
-
-// Threads divide columns: 2 panels of 64 for 9 x 3000 x 64 multiplications are
-// more than the least share, 9 x 8 x 64 need 57 panels.
-// CHECK-LABEL: hova.kernel "takes_one_panel"
-// CHECK-SAME: hova.grain = 1 : i64
-// CHECK-SAME: parallel = #hova<parallel columns>
-// CHECK: hova.kernel "takes_many_panels"
-// CHECK-SAME: hova.grain = 57 : i64
-func.func @main(%x: tensor<1x9x3000xf32>) -> tensor<1x9x128xf32> {
-  %w = hova.image_weight "w" : tensor<3000x8xf32>
-  %v = hova.image_weight "v" : tensor<8x128xf32>
-  %p = hova.kernel "takes_one_panel" (%x, %w) attributes {parallel = #hova<parallel columns>} {
-  ^bb0(%a: tensor<1x9x3000xf32>, %w_: tensor<3000x8xf32>):
-    %r = hova.linear %a, %w_ : tensor<1x9x3000xf32>, tensor<3000x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
-  } : (tensor<1x9x3000xf32>, tensor<3000x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "takes_many_panels" (%p, %v) attributes {parallel = #hova<parallel columns>} {
-  ^bb0(%a: tensor<1x9x8xf32>, %w_: tensor<8x128xf32>):
-    %r = hova.linear %a, %w_ : tensor<1x9x8xf32>, tensor<8x128xf32> -> tensor<1x9x128xf32>
-    hova.yield %r : tensor<1x9x128xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x128xf32>) -> tensor<1x9x128xf32>
-  return %q : tensor<1x9x128xf32>
-}
-func.func private @weights() {
-  %w = hova.weight "w" : tensor<3000x8xf32>
-  hova.store_weight "w", %w : tensor<3000x8xf32>
-  %v = hova.weight "v" : tensor<8x128xf32>
-  hova.store_weight "v", %v : tensor<8x128xf32>
-  return
-}

@@ -1,0 +1,33 @@
+// Shares of threads that divide columns.
+
+// RUN: hova-opt %s --hova-assign-cpu-schedule --hova-verify-assigned | FileCheck %s
+
+// One panel of 64 columns is more than the least share for 9 x 3000 rows and steps;
+// for 9 x 8 it takes 57.
+// CHECK-LABEL: hova.kernel "takes_one_panel"
+// CHECK-SAME: hova.grain = 1 : i64
+// CHECK-SAME: parallel = #hova<parallel columns>
+// CHECK: hova.kernel "takes_many_panels"
+// CHECK-SAME: hova.grain = 57 : i64
+func.func @main(%x: tensor<1x9x3000xf32>) -> tensor<1x9x128xf32> {
+  %w = hova.image_weight "w" : tensor<3000x8xf32>
+  %v = hova.image_weight "v" : tensor<8x128xf32>
+  %p = hova.kernel "takes_one_panel" (%x, %w) attributes {parallel = #hova<parallel columns>} {
+  ^bb0(%a: tensor<1x9x3000xf32>, %w_: tensor<3000x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x9x3000xf32>, tensor<3000x8xf32> -> tensor<1x9x8xf32>
+    hova.yield %r : tensor<1x9x8xf32>
+  } : (tensor<1x9x3000xf32>, tensor<3000x8xf32>) -> tensor<1x9x8xf32>
+  %q = hova.kernel "takes_many_panels" (%p, %v) attributes {parallel = #hova<parallel columns>} {
+  ^bb0(%a: tensor<1x9x8xf32>, %w_: tensor<8x128xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x9x8xf32>, tensor<8x128xf32> -> tensor<1x9x128xf32>
+    hova.yield %r : tensor<1x9x128xf32>
+  } : (tensor<1x9x8xf32>, tensor<8x128xf32>) -> tensor<1x9x128xf32>
+  return %q : tensor<1x9x128xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<3000x8xf32>
+  hova.store_weight "w", %w : tensor<3000x8xf32>
+  %v = hova.weight "v" : tensor<8x128xf32>
+  hova.store_weight "v", %v : tensor<8x128xf32>
+  return
+}
