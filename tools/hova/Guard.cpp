@@ -5,6 +5,8 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Signals.h"
+#include <atomic>
+#include <csignal>
 #include <cstring>
 #include <new>
 #include <sys/resource.h>
@@ -38,6 +40,23 @@ void onCrash(void *) {
   _exit(Internal);
 }
 
+/// Removes unfinished files and ends by the signal. LLVM's own handler makes
+/// way for the default at once: a second signal, such as `timeout` and an
+/// impatient user send, would end the process before the files are gone.
+void onInterrupt(int number) {
+  static std::atomic_flag entered = ATOMIC_FLAG_INIT;
+  if (entered.test_and_set()) {
+    return;
+  }
+  sys::RunInterruptHandlers();
+  std::signal(number, SIG_DFL);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  std::raise(number);
+}
+
 void onFatalError(void *, const char *reason, bool) {
   sys::RunInterruptHandlers();
   _exit(internalError(reason));
@@ -63,6 +82,10 @@ void installGuard(int argc, char **argv) {
   }
   rerun += '\n';
   sys::AddSignalHandler(onCrash, nullptr);
+  // Behind the call above, which sets LLVM's.
+  for (int number : {SIGHUP, SIGINT, SIGTERM}) {
+    std::signal(number, onInterrupt);
+  }
   sys::SetOneShotPipeSignalFunction(sys::DefaultOneShotPipeSignalHandler);
   install_fatal_error_handler(onFatalError);
   install_bad_alloc_error_handler(onBadAlloc);
