@@ -3,6 +3,8 @@
 
 #include "codegen/cpu/Passes.h"
 #include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -21,22 +23,25 @@ void hova::buildTargetPhase(OpPassManager &manager,
   LowerLaunchesPassOptions launches;
   launches.suffix = options.symbolSuffix;
   manager.addPass(createLowerLaunchesPass(launches));
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
-  manager.addPass(createConvertVectorToLLVMPass());
-  manager.addPass(createSCFToControlFlowPass());
+  // Function by function, so that they are lowered beside each other.
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createCanonicalizerPass());
+  functions.addPass(createCSEPass());
+  functions.addPass(createConvertVectorToLLVMPass());
+  functions.addPass(createSCFToControlFlowPass());
   // Only descriptors of static shape are left after this; bare pointers follow.
-  manager.addPass(memref::createExpandStridedMetadataPass());
-  manager.addPass(createLowerAffinePass());
-  manager.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createArithToLLVMConversionPass());
+  functions.addPass(memref::createExpandStridedMetadataPass());
+  functions.addPass(createLowerAffinePass());
+  functions.addPass(createConvertMathToLLVMPass());
+  functions.addPass(createArithToLLVMConversionPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
-  ConvertFuncToLLVMPassOptions functions;
-  functions.useBarePtrCallConv = true;
-  manager.addPass(createConvertFuncToLLVMPass(functions));
+  ConvertFuncToLLVMPassOptions signatures;
+  signatures.useBarePtrCallConv = true;
+  manager.addPass(createConvertFuncToLLVMPass(signatures));
   manager.addPass(createConvertControlFlowToLLVMPass());
-  manager.addPass(createConvertIndexToLLVMPass());
-  manager.addPass(createReconcileUnrealizedCastsPass());
-  manager.addPass(createCSEPass());
+  OpPassManager &lowered = manager.nest<LLVM::LLVMFuncOp>();
+  lowered.addPass(createConvertIndexToLLVMPass());
+  lowered.addPass(createReconcileUnrealizedCastsPass());
+  lowered.addPass(createCSEPass());
   manager.addPass(createVerifyLoweredPass());
 }
