@@ -1,26 +1,21 @@
 //===- Compile.cpp - From kernels to object code and programs -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the phases once per level, joins the levels in one LLVM module with the
-// program's description, generates code without any middle end (vectors are
-// final and nothing unrolls that was not unrolled: `opt -O3` before changes
-// speed by less than 1 %), links, and streams the weights behind.
+// Runs the phases once per level, generates code of all functions side by side,
+// without any middle end (vectors are final and nothing unrolls that was not
+// unrolled: `opt -O3` before changes speed by less than 1 %), links it with the
+// program's description, and streams the weights behind.
 
 #include "codegen/cpu/Compile.h"
+#include "codegen/cpu/CodeUnit.h"
 #include "codegen/cpu/Link.h"
-#include "codegen/cpu/Machine.h"
 #include "codegen/cpu/OutputFile.h"
 #include "codegen/cpu/ProgramDescriptor.h"
 #include "codegen/cpu/WeightImage.h"
 #include "codegen/reference/Evaluator.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
 #include "passes/tile/ProgramAttrs.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Verifier.h"
-#include "llvm/Linker/Linker.h"
-#include "llvm/Support/SmallVectorMemoryBuffer.h"
 
 using namespace mlir;
 
@@ -35,8 +30,13 @@ static int64_t flopsOf(ModuleOp imported) {
   return 2 * macs;
 }
 
+/// Text is one file of everything; only objects can be joined.
+static bool isText(EmitKind kind) {
+  return kind == EmitKind::Assembly || kind == EmitKind::LLVM;
+}
+
 namespace {
-/// One compilation: modules of each level and the LLVM module they end in.
+/// One compilation: modules of each level and the code they end in.
 class Compiler {
 public:
   Compiler(ModuleOp imported, const CompileOptions &options,
@@ -53,11 +53,9 @@ private:
   llvm::Expected<LogicalResult> runRange(ModuleOp module, size_t level,
                                          StringRef start, StringRef stop);
   llvm::Expected<LogicalResult> lowerLevel(size_t level);
-  LogicalResult translate(ModuleOp module, size_t level);
-  void describe();
-  llvm::Error emit();
-  llvm::Error emitText(llvm::raw_pwrite_stream &os, llvm::CodeGenFileType type);
-  llvm::Error link(StringRef object);
+  void describe(llvm::Module &module);
+  llvm::Error write(ArrayRef<StringRef> code);
+  llvm::Error link(ArrayRef<StringRef> objects);
   llvm::Error writeWeights(llvm::raw_ostream &os);
   WeightImageInfo imageInfo();
 
@@ -66,8 +64,7 @@ private:
   const WeightProvider &weights;
   /// Of the first level, after `tile`.
   OwningOpRef<ModuleOp> tiled;
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> program;
+  SmallVector<CodeUnit> units;
 };
 } // namespace
 
@@ -123,64 +120,17 @@ llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
   if (!result || failed(*result)) {
     return result;
   }
-  return translate(*module, level);
+  if (isText(options.emit)) {
+    units.emplace_back(CodeUnit{std::move(module), level, false});
+  } else {
+    splitCode(*module, level, units);
+  }
+  return success();
 }
 
-LogicalResult Compiler::translate(ModuleOp module, size_t level) {
-  std::unique_ptr<llvm::Module> code =
-      translateModuleToLLVMIR(module, context, "hova");
-  if (!code) {
-    return failure();
-  }
-  const CpuLevel &target = options.levels[level];
-  for (llvm::Function &function : *code) {
-    if (function.isDeclaration()) {
-      continue;
-    }
-    function.addFnAttr("target-cpu", target.cpu);
-    if (!target.features.empty()) {
-      function.addFnAttr("target-features", target.features);
-    }
-    function.addFnAttr(llvm::Attribute::NoUnwind);
-    function.setVisibility(llvm::GlobalValue::HiddenVisibility);
-    if (!function.getName().starts_with("hova_run")) {
-      function.setVisibility(llvm::GlobalValue::DefaultVisibility);
-      function.setLinkage(llvm::GlobalValue::InternalLinkage);
-    }
-  }
-  if (!program) {
-    program = std::move(code);
-    return success();
-  }
-  return success(!llvm::Linker::linkModules(*program, std::move(code)));
-}
-
-void Compiler::describe() {
-  SmallVector<LevelCode> levels;
-  for (size_t i = 0; i < options.levels.size(); ++i) {
-    llvm::Function *run = program->getFunction("hova_run_" + std::to_string(i));
-    run->setLinkage(llvm::GlobalValue::InternalLinkage);
-    run->setVisibility(llvm::GlobalValue::DefaultVisibility);
-    levels.push_back({&options.levels[i], run});
-  }
-  addProgramDescriptor(*program, *tiled, levels, options,
+void Compiler::describe(llvm::Module &module) {
+  addProgramDescriptor(module, *tiled, options,
                        {flopsOf(imported), weightDigest(*tiled)});
-}
-
-llvm::Error Compiler::emitText(llvm::raw_pwrite_stream &os,
-                               llvm::CodeGenFileType type) {
-  auto machine = makeTargetMachine(options.levels[0], options.optimization);
-  if (!machine) {
-    return machine.takeError();
-  }
-  program->setDataLayout((*machine)->createDataLayout());
-  program->setTargetTriple((*machine)->getTargetTriple());
-  llvm::legacy::PassManager manager;
-  if ((*machine)->addPassesToEmitFile(manager, os, nullptr, type)) {
-    return llvm::createStringError("the target cannot emit this kind of file");
-  }
-  manager.run(*program);
-  return llvm::Error::success();
 }
 
 WeightImageInfo Compiler::imageInfo() {
@@ -226,16 +176,17 @@ llvm::Error Compiler::writeImageFile(StringRef path) {
       path, 0644, [&](llvm::raw_ostream &os) { return writeWeights(os); });
 }
 
-llvm::Error Compiler::link(StringRef object) {
+llvm::Error Compiler::link(ArrayRef<StringRef> objects) {
   LinkOptions linkOptions;
   linkOptions.output = options.output;
   linkOptions.prefix = options.prefix;
   linkOptions.sharedLibrary = options.emit == EmitKind::Library;
   linkOptions.imageBytes =
       options.embedWeights ? getWeightImageBytes(imageInfo()) : 0;
-  if (llvm::Error error = linkProgram(
-          llvm::MemoryBufferRef(object, "program.o"), linkOptions,
-          [&](llvm::raw_ostream &os) { return writeWeights(os); })) {
+  if (llvm::Error error =
+          linkProgram(objects, linkOptions, [&](llvm::raw_ostream &os) {
+            return writeWeights(os);
+          })) {
     return error;
   }
   if (options.embedWeights) {
@@ -248,29 +199,21 @@ llvm::Error Compiler::link(StringRef object) {
   return writeImageFile(base + ".weights");
 }
 
-llvm::Error Compiler::emit() {
-  if (options.emit == EmitKind::LLVM) {
-    return writeFileWhole(options.output, 0644, [&](llvm::raw_ostream &os) {
-      program->print(os, nullptr);
-      return llvm::Error::success();
-    });
-  }
-  SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  bool assembly = options.emit == EmitKind::Assembly;
-  if (llvm::Error error =
-          emitText(stream, assembly ? llvm::CodeGenFileType::AssemblyFile
-                                    : llvm::CodeGenFileType::ObjectFile)) {
-    return error;
-  }
-  StringRef text(bytes.data(), bytes.size());
-  if (assembly || options.emit == EmitKind::Object) {
+llvm::Error Compiler::write(ArrayRef<StringRef> code) {
+  auto writeText = [&](StringRef text) {
     return writeFileWhole(options.output, 0644, [&](llvm::raw_ostream &os) {
       os << text;
       return llvm::Error::success();
     });
+  };
+  if (isText(options.emit)) {
+    return writeText(code.front());
   }
-  return link(text);
+  if (options.emit != EmitKind::Object) {
+    return link(code);
+  }
+  auto joined = joinObjects(code);
+  return joined ? writeText((*joined)->getBuffer()) : joined.takeError();
 }
 
 llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {
@@ -282,14 +225,18 @@ llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {
   if (!result || failed(*result)) {
     return result;
   }
-  describe();
-  std::string broken;
-  llvm::raw_string_ostream os(broken);
-  if (llvm::verifyModule(*program, &os)) {
-    imported.emitError("generated LLVM code is invalid: ") << broken;
+  if (isText(options.emit)) {
+    units.front().describes = true;
+  } else {
+    units.emplace_back(CodeUnit{nullptr, 0, true});
+  }
+  auto code = generateCode(imported.getContext(), units, options,
+                           [&](llvm::Module &module) { describe(module); });
+  if (failed(code)) {
     return failure();
   }
-  if (llvm::Error error = emit()) {
+  if (llvm::Error error =
+          write(SmallVector<StringRef>(code->begin(), code->end()))) {
     return std::move(error);
   }
   return success();

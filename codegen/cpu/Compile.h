@@ -13,6 +13,9 @@ namespace hova {
 
 enum class EmitKind { Executable, Library, Object, Assembly, LLVM };
 
+/// Spans of a time trace below this are left out.
+constexpr unsigned kTraceMicroseconds = 100;
+
 struct CompileOptions {
   /// Best first; each is compiled by the phases from `assign` on.
   llvm::SmallVector<CpuLevel> levels;

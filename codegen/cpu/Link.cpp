@@ -189,15 +189,29 @@ llvm::Error addKind(std::vector<std::string> &arguments,
   return exports.write(script + " local: *; };\n");
 }
 
+/// Adds each object as an argument, kept in the file of its place.
+llvm::Error addObjects(std::vector<std::string> &arguments,
+                       llvm::ArrayRef<llvm::StringRef> objects,
+                       llvm::MutableArrayRef<MemoryFile> files) {
+  for (auto [object, file] : llvm::zip_equal(objects, files)) {
+    if (llvm::Error error = file.write(object)) {
+      return error;
+    }
+    arguments.push_back(file.getPath());
+  }
+  return llvm::Error::success();
+}
+
 /// Links into memory.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-linkInMemory(llvm::MemoryBufferRef object, const LinkOptions &options,
-             llvm::StringRef soname) {
+linkInMemory(llvm::ArrayRef<llvm::StringRef> objects,
+             const LinkOptions &options, llvm::StringRef soname) {
   auto linker = findLinker();
   if (!linker) {
     return linker.takeError();
   }
-  MemoryFile code, weights, exports, result;
+  MemoryFile weights, exports, result;
+  std::vector<MemoryFile> code(objects.size());
   std::vector<std::string> arguments = {*linker,
                                         "--gc-sections",
                                         "-z",
@@ -215,7 +229,7 @@ linkInMemory(llvm::MemoryBufferRef object, const LinkOptions &options,
   if (llvm::Error error = addKind(arguments, options, soname, exports)) {
     return error;
   }
-  if (llvm::Error error = code.write(object.getBuffer())) {
+  if (llvm::Error error = addObjects(arguments, objects, code)) {
     return error;
   }
   if (llvm::Error error = weights.write(makeWeightObject(options.imageBytes))) {
@@ -224,7 +238,7 @@ linkInMemory(llvm::MemoryBufferRef object, const LinkOptions &options,
   arguments.insert(
       arguments.end(),
       {"--defsym=hova_linked_program=hova_program_" + options.prefix,
-       code.getPath(), weights.getPath(), "--as-needed"});
+       weights.getPath(), "--as-needed"});
   for (const char *name : {"libc.so.6", "libm.so.6"}) {
     auto library = findSystemLibrary(name);
     if (!library) {
@@ -321,7 +335,25 @@ uint32_t )" +
          guard + "\n";
 }
 
-llvm::Error linkProgram(llvm::MemoryBufferRef object,
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+joinObjects(llvm::ArrayRef<llvm::StringRef> objects) {
+  auto linker = findLinker();
+  if (!linker) {
+    return linker.takeError();
+  }
+  MemoryFile result;
+  std::vector<MemoryFile> code(objects.size());
+  std::vector<std::string> arguments = {*linker, "-r", "-o", "-"};
+  if (llvm::Error error = addObjects(arguments, objects, code)) {
+    return error;
+  }
+  if (llvm::Error error = runLinker(arguments, result)) {
+    return error;
+  }
+  return result.read();
+}
+
+llvm::Error linkProgram(llvm::ArrayRef<llvm::StringRef> objects,
                         const LinkOptions &options, WriteFunction writeImage) {
   if (!isIdentifier(options.prefix)) {
     return llvm::createStringError(std::errc::invalid_argument,
@@ -332,7 +364,7 @@ llvm::Error linkProgram(llvm::MemoryBufferRef object,
   stem.consume_back(".so");
   std::string path =
       options.sharedLibrary ? (stem + ".so").str() : options.output;
-  auto linked = linkInMemory(object, options, llvm::sys::path::filename(path));
+  auto linked = linkInMemory(objects, options, llvm::sys::path::filename(path));
   if (!linked) {
     return linked.takeError();
   }

@@ -1,7 +1,7 @@
 //===- Link.h - From object code to a program -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Links one generated object with the prelinked runtime into an executable or
+// Links generated objects with the prelinked runtime into an executable or
 // a shared library, and puts the weight image into it.
 //
 // Neither the code generator nor the linker ever sees the weights, which may
@@ -23,7 +23,8 @@
 
 #include "codegen/cpu/OutputFile.h"
 
-#include "llvm/Support/MemoryBufferRef.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdint>
 #include <string>
@@ -33,7 +34,7 @@ namespace hova {
 struct LinkOptions {
   /// Executable: its path. Library: OUT or OUT.so; OUT.so and OUT.h are made.
   std::string output;
-  /// The object defines `hova_program_<prefix>`; a library exports
+  /// An object defines `hova_program_<prefix>`; a library exports
   /// `<prefix>_create` and so on. A C identifier.
   std::string prefix;
   bool sharedLibrary = false;
@@ -41,14 +42,18 @@ struct LinkOptions {
   uint64_t imageBytes = 0;
 };
 
-/// Links `object`. `writeImage` is called once if `imageBytes` is not 0 and
-/// must write exactly that many bytes (see writeWeightImage). Equal input
-/// gives equal files.
+/// Links `objects`, whose order the program's code keeps. `writeImage` is
+/// called once if `imageBytes` is not 0 and must write exactly that many bytes
+/// (see writeWeightImage). Equal input gives equal files.
 ///
 /// Errors carry the system's code for input and output, and
-/// std::errc::invalid_argument where the object does not link.
-llvm::Error linkProgram(llvm::MemoryBufferRef object,
+/// std::errc::invalid_argument where the objects do not link.
+llvm::Error linkProgram(llvm::ArrayRef<llvm::StringRef> objects,
                         const LinkOptions &options, WriteFunction writeImage);
+
+/// One object of several.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+joinObjects(llvm::ArrayRef<llvm::StringRef> objects);
 
 /// The C header of a library: the runtime's interface and the exports of
 /// `prefix`.

@@ -5,6 +5,7 @@
 // out structures as C does.
 
 #include "codegen/cpu/ProgramDescriptor.h"
+#include "codegen/cpu/CodeUnit.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/tile/ProgramAttrs.h"
@@ -77,6 +78,15 @@ public:
     return global(llvm::ConstantArray::get(type, records));
   }
 
+  /// A function of this module or, hidden, of another one.
+  llvm::Constant *function(StringRef name) {
+    auto type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
+    auto function = cast<llvm::Function>(
+        module.getOrInsertFunction(name, type).getCallee());
+    function->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return function;
+  }
+
 private:
   llvm::Constant *global(llvm::Constant *value) {
     auto variable = new llvm::GlobalVariable(
@@ -143,7 +153,6 @@ static llvm::Constant *describeKernel(DescriptorBuilder &build,
 }
 
 void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
-                          ArrayRef<LevelCode> levels,
                           const CompileOptions &options,
                           const ProgramFacts &facts) {
   DescriptorBuilder build(module);
@@ -164,10 +173,10 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
   for (Attribute value : main->getAttrOfType<ArrayAttr>(kValuesAttr)) {
     values.push_back(describeValue(build, cast<DictionaryAttr>(value)));
   }
-  for (const LevelCode &code : levels) {
+  for (auto [index, level] : llvm::enumerate(options.levels)) {
     codes.push_back(
-        build.record({build.text(code.level->name),
-                      build.i64(code.level->requirements), code.run}));
+        build.record({build.text(level.name), build.i64(level.requirements),
+                      build.function(runName(index, options.prefix))}));
   }
   auto model = tiled->getAttrOfType<StringAttr>("hova.model");
   llvm::Constant *program = build.record(

@@ -9,12 +9,6 @@
 
 namespace hova {
 
-/// Code of one level in the module.
-struct LevelCode {
-  const CpuLevel *level = nullptr;
-  llvm::Function *run = nullptr;
-};
-
 /// Facts of a program that are not in its tiled module.
 struct ProgramFacts {
   int64_t flops = 0; ///< of the description, dense
@@ -26,9 +20,9 @@ struct ProgramFacts {
 std::string weightDigest(mlir::ModuleOp tiled);
 
 /// Adds the constant `hova_program_<prefix>` (hova_runtime.h) to `module`,
-/// filled from the module after `tile`.
+/// filled from the module after `tile`. The functions of the levels (runName)
+/// may lie in other modules.
 void addProgramDescriptor(llvm::Module &module, mlir::ModuleOp tiled,
-                          llvm::ArrayRef<LevelCode> levels,
                           const CompileOptions &options,
                           const ProgramFacts &facts);
 

@@ -57,7 +57,7 @@ static llvm::Error link(char **arguments, const char *imagePath) {
   } else if (info.weightBytes) {
     options.imageBytes = getWeightImageBytes(info);
   }
-  return linkProgram((*object)->getMemBufferRef(), options, writeImage);
+  return linkProgram((*object)->getBuffer(), options, writeImage);
 }
 
 int main(int argc, char **argv) {

@@ -219,8 +219,7 @@ int compileStatus(llvm::Expected<LogicalResult> result, Session &session) {
 TimeTrace::TimeTrace(const Arguments &arguments)
     : path(arguments.value(OPT_time_trace).str()) {
   if (!path.empty()) {
-    constexpr unsigned granularityMicroseconds = 100;
-    llvm::timeTraceProfilerInitialize(granularityMicroseconds, "hova");
+    llvm::timeTraceProfilerInitialize(kTraceMicroseconds, "hova");
   }
 }
 

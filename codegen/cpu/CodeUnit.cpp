@@ -1,0 +1,214 @@
+//===- CodeUnit.cpp - Code that LLVM generates at once --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cpu/CodeUnit.h"
+#include "codegen/cpu/Machine.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Threading.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/TimeProfiler.h"
+
+using namespace mlir;
+
+namespace hova {
+
+static std::string unitName(StringRef function, size_t level,
+                            StringRef prefix) {
+  return (function + "." + Twine(level) + "." + prefix).str();
+}
+
+std::string runName(size_t level, StringRef prefix) {
+  return unitName("hova_run", level, prefix);
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+/// Declares in `unit` what its function calls.
+static void declareCallees(ModuleOp unit, const SymbolTable &symbols) {
+  llvm::SetVector<StringAttr> callees;
+  unit.walk([&](LLVM::CallOp call) {
+    if (auto callee = call.getCalleeAttr()) {
+      callees.insert(callee.getAttr());
+    }
+  });
+  OpBuilder builder(unit.getBodyRegion());
+  for (StringAttr name : callees) {
+    auto declaration =
+        symbols.lookup<LLVM::LLVMFuncOp>(name)->cloneWithoutRegions();
+    auto function = cast<LLVM::LLVMFuncOp>(builder.insert(declaration));
+    function.setLinkage(LLVM::Linkage::External);
+    function.setSymVisibility("private");
+  }
+}
+
+void splitCode(ModuleOp lowered, size_t level,
+               SmallVectorImpl<CodeUnit> &units) {
+  SymbolTable symbols(lowered);
+  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
+    if (function.isExternal()) {
+      continue;
+    }
+    CodeUnit &unit = units.emplace_back();
+    unit.level = level;
+    unit.code = cast<ModuleOp>(lowered->cloneWithoutRegions());
+    unit.code->getBodyRegion().emplaceBlock();
+    unit.code->push_back(function.clone());
+    declareCallees(*unit.code, symbols);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Generation
+//===----------------------------------------------------------------------===//
+
+/// Sets what generated functions need beyond their code.
+static void finishFunction(llvm::Function &function, const CpuLevel &level) {
+  // The runtime's functions are declared as it declares them.
+  function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+  if (function.isDeclaration()) {
+    return;
+  }
+  function.setLinkage(llvm::GlobalValue::ExternalLinkage);
+  function.addFnAttr("target-cpu", level.cpu);
+  if (!level.features.empty()) {
+    function.addFnAttr("target-features", level.features);
+  }
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+}
+
+namespace {
+/// Makes the code of one unit.
+class UnitGenerator {
+public:
+  UnitGenerator(CodeUnit &unit, const CompileOptions &options,
+                DescribeFunction describe)
+      : unit(unit), level(options.levels[unit.level]), options(options),
+        describe(describe) {}
+
+  llvm::Expected<std::string> generate();
+
+private:
+  void finishFunctions();
+  llvm::Error emit(llvm::raw_pwrite_stream &os);
+
+  CodeUnit &unit;
+  const CpuLevel &level;
+  const CompileOptions &options;
+  DescribeFunction describe;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+};
+} // namespace
+
+void UnitGenerator::finishFunctions() {
+  std::string suffix = "_" + std::to_string(unit.level);
+  for (llvm::Function &function : *module) {
+    StringRef name = function.getName();
+    if (function.isIntrinsic() || name == "hova_barrier") {
+      continue;
+    }
+    finishFunction(function, level);
+    bool runs = name.consume_back(suffix) && name == "hova_run";
+    function.setName(
+        unitName(runs ? name : function.getName(), unit.level, options.prefix));
+  }
+}
+
+llvm::Error UnitGenerator::emit(llvm::raw_pwrite_stream &os) {
+  auto machine = makeTargetMachine(level, options.optimization);
+  if (!machine) {
+    return machine.takeError();
+  }
+  module->setDataLayout((*machine)->createDataLayout());
+  module->setTargetTriple((*machine)->getTargetTriple());
+  if (options.emit == EmitKind::LLVM) {
+    module->print(os, nullptr);
+    return llvm::Error::success();
+  }
+  llvm::legacy::PassManager manager;
+  auto type = options.emit == EmitKind::Assembly
+                  ? llvm::CodeGenFileType::AssemblyFile
+                  : llvm::CodeGenFileType::ObjectFile;
+  if ((*machine)->addPassesToEmitFile(manager, os, nullptr, type)) {
+    return llvm::createStringError("the target cannot emit this kind of file");
+  }
+  manager.run(*module);
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> UnitGenerator::generate() {
+  if (unit.code) {
+    module = translateModuleToLLVMIR(*unit.code, context, "hova");
+    unit.code = nullptr;
+  } else {
+    module = std::make_unique<llvm::Module>("hova", context);
+  }
+  if (!module) {
+    return llvm::createStringError("the code cannot be translated to LLVM");
+  }
+  finishFunctions();
+  if (unit.describes) {
+    describe(*module);
+  }
+  std::string broken;
+  llvm::raw_string_ostream messages(broken);
+  if (llvm::verifyModule(*module, &messages)) {
+    return llvm::createStringError("generated LLVM code is invalid: " + broken);
+  }
+  SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  if (llvm::Error error = emit(stream)) {
+    return std::move(error);
+  }
+  return std::string(bytes.begin(), bytes.end());
+}
+
+/// The largest first, so that none begins when the others end.
+static SmallVector<size_t> orderBySize(ArrayRef<CodeUnit> units) {
+  SmallVector<std::pair<size_t, size_t>> sizes;
+  for (auto [index, unit] : llvm::enumerate(units)) {
+    size_t operations = 0;
+    if (unit.code) {
+      unit.code.get()->walk([&](Operation *) { ++operations; });
+    }
+    sizes.push_back({operations, index});
+  }
+  llvm::sort(sizes, [](const auto &a, const auto &b) {
+    return std::pair(b.first, a.second) < std::pair(a.first, b.second);
+  });
+  return llvm::to_vector(llvm::make_second_range(sizes));
+}
+
+FailureOr<SmallVector<std::string>>
+generateCode(MLIRContext *context, MutableArrayRef<CodeUnit> units,
+             const CompileOptions &options, DescribeFunction describe) {
+  SmallVector<std::string> results(units.size());
+  // Every thread has a trace of its own, which its end adds to the first one.
+  bool traced = llvm::timeTraceProfilerEnabled();
+  auto generate = [&](size_t index) -> LogicalResult {
+    bool own = traced && !llvm::timeTraceProfilerEnabled();
+    if (own) {
+      llvm::timeTraceProfilerInitialize(kTraceMicroseconds, "hova");
+    }
+    auto code = UnitGenerator(units[index], options, describe).generate();
+    if (own) {
+      llvm::timeTraceProfilerFinishThread();
+    }
+    if (!code) {
+      return emitError(UnknownLoc::get(context))
+             << llvm::toString(code.takeError());
+    }
+    results[index] = std::move(*code);
+    return success();
+  };
+  if (failed(failableParallelForEach(context, orderBySize(units), generate))) {
+    return failure();
+  }
+  return results;
+}
+
+} // namespace hova
