@@ -20,7 +20,19 @@ namespace hova {
 #include "codegen/cpu/Passes.h.inc"
 
 namespace {
-/// Builds `hova_run` from `main`.
+/// What one thread does of a kernel's units: [begin, end) if it is busy.
+struct Share {
+  Value busy, begin, end;
+};
+
+/// Where a buffer lies.
+struct Place {
+  Value base;
+  uint64_t offset = 0; ///< in bytes
+};
+
+/// Builds `hova_run` from `main`. Its length is that of the program, so what
+/// launches have in common is computed once, and buffers are mere addresses.
 class RunBuilder {
 public:
   RunBuilder(ModuleOp module, func::FuncOp main)
@@ -40,6 +52,12 @@ public:
     thread = toIndex(run.getArgument(4));
     threads = toIndex(run.getArgument(5));
     bindArguments();
+    for (LaunchOp op : main.getOps<LaunchOp>()) {
+      auto [share, first] = shares.try_emplace(shareKey(op));
+      if (first) {
+        share->second = computeShare(shareKey(op));
+      }
+    }
     for (Operation &op : main.getBody().front().without_terminator()) {
       lower(&op);
     }
@@ -75,11 +93,14 @@ private:
     return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
                                     builder.getI64IntegerAttr(value));
   }
-  /// A buffer of static shape at a pointer.
+  /// A buffer of static shape at a pointer. Kernels take pointers, so the rest
+  /// of the descriptor is never read.
   Value asMemRef(Value pointer, MemRefType type) {
-    Value descriptor = MemRefDescriptor::fromStaticShape(
-        builder, loc, converter, type, pointer);
-    return UnrealizedConversionCastOp::create(builder, loc, type, descriptor)
+    auto descriptor =
+        MemRefDescriptor::poison(builder, loc, converter.convertType(type));
+    descriptor.setAlignedPtr(builder, loc, pointer);
+    return UnrealizedConversionCastOp::create(builder, loc, type,
+                                              Value(descriptor))
         .getResult(0);
   }
 
@@ -93,7 +114,7 @@ private:
           builder, loc, pointer, pointer, table,
           constant(number < inputs ? number : number - inputs));
       Value data = LLVM::LoadOp::create(builder, loc, pointer, place);
-      mapped[argument] = asMemRef(data, cast<MemRefType>(argument.getType()));
+      places[argument] = {data, 0};
     }
     // Scratch lies behind the arena, one piece per thread.
     int64_t arena = main->getAttrOfType<IntegerAttr>(kArenaBytesAttr).getInt();
@@ -107,48 +128,62 @@ private:
 
   void lower(Operation *op) {
     if (auto buffer = dyn_cast<ArenaBufferOp>(op)) {
-      mapped[buffer] =
-          asMemRef(offset(run.getArgument(2), constant(buffer.getOffset())),
-                   cast<MemRefType>(buffer.getType()));
+      places[buffer] = {run.getArgument(2), buffer.getOffset()};
     } else if (auto buffer = dyn_cast<ImageBufferOp>(op)) {
-      mapped[buffer] =
-          asMemRef(offset(run.getArgument(3), constant(buffer.getOffset())),
-                   cast<MemRefType>(buffer.getType()));
+      places[buffer] = {run.getArgument(3), buffer.getOffset()};
     } else {
       lowerLaunch(cast<LaunchOp>(op));
     }
   }
 
+  /// Made where it is used: registers are for what many launches use.
+  Value materialize(Value buffer) {
+    Place place = places.lookup(buffer);
+    Value address = place.offset == 0
+                        ? place.base
+                        : offset(place.base, constant(place.offset));
+    return asMemRef(address, cast<MemRefType>(buffer.getType()));
+  }
+
+  using ShareKey = std::pair<int64_t, int64_t>;
+  /// Units, and parts at most.
+  static ShareKey shareKey(LaunchOp op) {
+    return {op.getUnits(), partsOf(op.getUnits(), op.getGrain(), kMaxParts)};
+  }
+
   /// parts = min(threads, most) ; the first units % parts shares are one
   /// longer.
-  void lowerLaunch(LaunchOp op) {
-    int64_t units = op.getUnits();
-    int64_t most = partsOf(units, op.getGrain(), kMaxParts);
+  Share computeShare(ShareKey key) {
+    auto [units, most] = key;
     Value parts = arith::MinUIOp::create(builder, loc, threads, index(most));
-    Value busy = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                       thread, parts);
-    auto branch = scf::IfOp::create(builder, loc, busy, false);
+    Value size = arith::DivUIOp::create(builder, loc, index(units), parts);
+    Value longer = arith::RemUIOp::create(builder, loc, index(units), parts);
+    auto before = [&](Value number) -> Value {
+      return arith::AddIOp::create(
+          builder, loc, arith::MulIOp::create(builder, loc, number, size),
+          arith::MinUIOp::create(builder, loc, number, longer));
+    };
+    Value next = arith::AddIOp::create(builder, loc, thread, index(1));
+    return {arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                  thread, parts),
+            before(thread), before(next)};
+  }
+
+  void lowerLaunch(LaunchOp op) {
+    const Share &share = shares.find(shareKey(op))->second;
+    auto branch = scf::IfOp::create(builder, loc, share.busy, false);
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(branch.thenYield());
-      Value size = arith::DivUIOp::create(builder, loc, index(units), parts);
-      Value longer = arith::RemUIOp::create(builder, loc, index(units), parts);
-      auto before = [&](Value number) -> Value {
-        return arith::AddIOp::create(
-            builder, loc, arith::MulIOp::create(builder, loc, number, size),
-            arith::MinUIOp::create(builder, loc, number, longer));
-      };
-      Value next = arith::AddIOp::create(builder, loc, thread, index(1));
       auto callee =
           module.lookupSymbol<func::FuncOp>(op.getCalleeAttr().getAttr());
       SmallVector<Value> operands;
       for (Value buffer : op.getBuffers()) {
-        operands.push_back(mapped.lookup(buffer));
+        operands.push_back(materialize(buffer));
       }
       auto scratchType =
           cast<MemRefType>(callee.getArgumentTypes().drop_back(2).back());
-      operands.append(
-          {asMemRef(scratch, scratchType), before(thread), before(next)});
+      operands.append({asMemRef(scratch, scratchType), share.begin, share.end});
       func::CallOp::create(builder, loc, callee, operands);
     }
     LLVM::CallOp::create(builder, loc, barrier,
@@ -164,7 +199,8 @@ private:
   LLVM::LLVMFuncOp barrier;
   func::FuncOp run;
   Value thread, threads, scratch;
-  DenseMap<Value, Value> mapped;
+  DenseMap<Value, Place> places;
+  DenseMap<ShareKey, Share> shares;
   int64_t launches = 0;
 };
 

@@ -19,25 +19,26 @@
 // CHECK: %[[SHARE:.*]] = llvm.mul %[[THREAD]], %[[BYTES]]
 // CHECK: %[[PLACE:.*]] = llvm.add %[[SHARE]], %[[BEHIND]]
 // CHECK: %[[SCRATCH:.*]] = llvm.getelementptr %[[ARENA]][%[[PLACE]]]
-// CHECK: llvm.getelementptr %[[ARENA]][64]
 // CHECK: %[[PARTS:.*]] = arith.minui %[[COUNT]], %c4
-// CHECK: %[[BUSY:.*]] = arith.cmpi ult, %[[OWN]], %[[PARTS]]
-// CHECK: scf.if %[[BUSY]] {
 // CHECK: %[[SIZE:.*]] = arith.divui %c9, %[[PARTS]]
 // CHECK: %[[LONGER:.*]] = arith.remui %c9, %[[PARTS]]
 // CHECK: %[[NEXT:.*]] = arith.addi %[[OWN]], %c1
-// CHECK: llvm.insertvalue %[[SCRATCH]]
+// CHECK: %[[BUSY:.*]] = arith.cmpi ult, %[[OWN]], %[[PARTS]]
 // CHECK: %[[WHOLE:.*]] = arith.muli %[[OWN]], %[[SIZE]]
 // CHECK: %[[EXTRA:.*]] = arith.minui %[[OWN]], %[[LONGER]]
 // CHECK: %[[BEGIN:.*]] = arith.addi %[[WHOLE]], %[[EXTRA]]
 // CHECK: %[[ALL:.*]] = arith.muli %[[NEXT]], %[[SIZE]]
 // CHECK: %[[MORE:.*]] = arith.minui %[[NEXT]], %[[LONGER]]
 // CHECK: %[[END:.*]] = arith.addi %[[ALL]], %[[MORE]]
+// CHECK: arith.minui %[[COUNT]], %c1
+// CHECK: scf.if %[[BUSY]] {
+// CHECK: llvm.getelementptr %[[ARENA]][64]
+// CHECK: llvm.insertvalue %[[SCRATCH]], %{{.*}}[1]
 // CHECK: func.call @kernel_a(%{{.*}}, %{{.*}}, %{{.*}}, %[[BEGIN]], %[[END]])
 // CHECK: }
 // CHECK: llvm.call @hova_barrier(%[[TEAM]], %[[THREAD]], %[[FIRST]])
+// CHECK: scf.if
 // CHECK: llvm.getelementptr %[[IMAGE]][64]
-// CHECK: arith.minui %[[COUNT]], %c1
 // CHECK: func.call @kernel_b
 // CHECK: llvm.call @hova_barrier(%[[TEAM]], %[[THREAD]], %[[SECOND]])
 // CHECK-NOT: llvm.call
@@ -59,6 +60,25 @@ func.func private @kernel_a(%x: memref<9x8xf32>, %m: memref<2x3xi8>, %y: memref<
   return
 }
 func.func private @kernel_b(%x: memref<9x8xf32, strided<[16, 1]>>, %w: memref<1x8xf32>, %y: memref<9x8xf32>, %scratch: memref<128xi8>, %begin: index, %end: index) {
+  return
+}
+
+// -----
+
+// Launches of equal units and grain have the same shares.
+// CHECK-LABEL: func.func @hova_run(
+// CHECK: arith.divui
+// CHECK-NOT: arith.divui
+// CHECK: scf.if %[[BUSY:.*]] {
+// CHECK: func.call @kernel_a(%{{.*}}, %{{.*}}, %[[BEGIN:.*]], %[[END:.*]])
+// CHECK: scf.if %[[BUSY]] {
+// CHECK: func.call @kernel_a(%{{.*}}, %{{.*}}, %[[BEGIN]], %[[END]])
+func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64, hova.scratch_bytes = 4096 : i64} {
+  hova.launch @kernel_a(%x) "a" {flops = 0 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
+  hova.launch @kernel_a(%y) "b" {flops = 0 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
+  return
+}
+func.func private @kernel_a(%y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {
   return
 }
 
