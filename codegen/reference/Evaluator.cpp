@@ -207,6 +207,24 @@ static LogicalResult checkShapes(Operation *op, ArrayRef<HostTensor> results) {
   return success();
 }
 
+LogicalResult Evaluator::runInto(Values &values, Operation *op,
+                                 MutableArrayRef<HostTensor> operands) {
+  Results results;
+  if (failed(runOperation(op, operands, results)) ||
+      failed(checkShapes(op, results))) {
+    return failure();
+  }
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), results)) {
+    if (observer) {
+      observer(result, value);
+    }
+    if (!result.use_empty()) {
+      values[result] = value;
+    }
+  }
+  return success();
+}
+
 FailureOr<SmallVector<HostTensor>>
 Evaluator::runBlock(Block &block, ArrayRef<HostTensor> arguments) {
   Values values;
@@ -216,8 +234,17 @@ Evaluator::runBlock(Block &block, ArrayRef<HostTensor> arguments) {
     values[argument] = value;
   }
   for (Operation &op : block) {
-    Results operands, results;
+    // They stand together at the top; all at once may not fit into memory.
+    if (isa<WeightOp>(op)) {
+      continue;
+    }
+    Results operands;
     for (Value operand : op.getOperands()) {
+      auto weight = operand.getDefiningOp<WeightOp>();
+      if (weight && !values.contains(operand) &&
+          failed(runInto(values, weight, {}))) {
+        return failure();
+      }
       operands.push_back(values.lookup(operand));
     }
     // Last uses free their values before the operation makes new ones.
@@ -233,17 +260,8 @@ Evaluator::runBlock(Block &block, ArrayRef<HostTensor> arguments) {
     if (op.hasTrait<OpTrait::IsTerminator>()) {
       return operands;
     }
-    if (failed(runOperation(&op, operands, results)) ||
-        failed(checkShapes(&op, results))) {
+    if (failed(runInto(values, &op, operands))) {
       return failure();
-    }
-    for (auto [result, value] : llvm::zip_equal(op.getResults(), results)) {
-      if (observer) {
-        observer(result, value);
-      }
-      if (!result.use_empty()) {
-        values[result] = value;
-      }
     }
   }
   return Results();

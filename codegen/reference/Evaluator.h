@@ -49,7 +49,8 @@ public:
   /// rounded to the stored type.
   llvm::LogicalResult runWeightProgram(mlir::func::FuncOp program);
 
-  /// As above, but hands every stored tensor to `store` and keeps none.
+  /// As above, but hands every stored tensor to `store` and keeps none. Weights
+  /// are loaded at their first use and freed after the last: few are in memory.
   llvm::LogicalResult runWeightProgram(
       mlir::func::FuncOp program,
       llvm::function_ref<llvm::LogicalResult(StoreWeightOp, const HostTensor &)>
@@ -66,6 +67,9 @@ private:
 
   mlir::FailureOr<Results> runBlock(mlir::Block &block,
                                     llvm::ArrayRef<HostTensor> arguments);
+  /// Runs one operation and keeps those of its results that are used.
+  llvm::LogicalResult runInto(Values &values, mlir::Operation *op,
+                              llvm::MutableArrayRef<HostTensor> operands);
   llvm::LogicalResult runOperation(mlir::Operation *op,
                                    llvm::MutableArrayRef<HostTensor> operands,
                                    llvm::SmallVectorImpl<HostTensor> &results);

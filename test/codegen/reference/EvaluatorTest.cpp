@@ -188,6 +188,35 @@ TEST_F(EvaluatorTest, the_weight_program_hands_out_float32) {
   EXPECT_EQ(names, (std::vector<std::string>{"w.packed", "w.transposed"}));
 }
 
+TEST_F(EvaluatorTest, weights_are_loaded_when_they_are_first_used) {
+  parse(R"mlir(
+    func.func @weights() {
+      %a = hova.weight "a" : tensor<2x3xf32>
+      %b = hova.weight "b" : tensor<2x3xf32>
+      %c = hova.weight "c" : tensor<2x3xf32>
+      %t = hova.transpose %b : tensor<2x3xf32> -> tensor<3x2xf32>
+      hova.store_weight "b.transposed", %t : tensor<3x2xf32>
+      hova.store_weight "a.plain", %a : tensor<2x3xf32>
+      hova.store_weight "b.plain", %b : tensor<2x3xf32>
+      return
+    })mlir",
+        "weights");
+  std::vector<std::string> events;
+  Evaluator lazy([&](WeightOp op) {
+    events.push_back("load " + op.getName().str());
+    return countingWeight(op);
+  });
+  ASSERT_TRUE(succeeded(
+      lazy.runWeightProgram(module->lookupSymbol<func::FuncOp>("weights"),
+                            [&](StoreWeightOp op, const HostTensor &) {
+                              events.push_back("store " + op.getName().str());
+                              return success();
+                            })));
+  EXPECT_EQ(events,
+            (std::vector<std::string>{"load b", "store b.transposed", "load a",
+                                      "store a.plain", "store b.plain"}));
+}
+
 TEST_F(EvaluatorTest, a_weight_that_was_not_stored_is_an_error) {
   func::FuncOp main = parse(kWeights);
   EXPECT_TRUE(failed(evaluator.run(main, {floats({1, 2}, {1, 10})})));
