@@ -49,7 +49,8 @@ struct Attention {
         queries(query.getShape()[1]), keys(key.getShape()[1]),
         keyWidth(query.getShape()[2] / heads),
         valueWidth(value.getShape()[2] / heads), bias(parameters.scoreBias),
-        mask(parameters.mask), keyValid(parameters.keyValid) {}
+        mask(parameters.mask), keyValid(parameters.keyValid),
+        storage(parameters.storage) {}
 
   AttentionKind kind;
   EmptyRow emptyRow;
@@ -58,6 +59,7 @@ struct Attention {
   int64_t batch, heads, queries, keys, keyWidth, valueWidth;
   BroadcastScores bias, mask;
   const HostTensor *keyValid;
+  Storage storage;
 
   bool keeps(int64_t entry, int64_t head, int64_t query, int64_t key) const {
     if (causal && floorDivide(key, *causal) >
@@ -184,6 +186,11 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
   for (int64_t i = 0; i < attention.queries; ++i) {
     softmaxRow(attention, entry, head, i, scores.data() + i * attention.keys);
   }
+  if constexpr (std::is_same_v<T, float>) {
+    for (T &probability : scores) {
+      probability = roundTo(probability, attention.storage);
+    }
+  }
   std::vector<T> pooled(attention.queries * attention.valueWidth);
   multiply(scores.data(), MatrixView<T>{v.data(), attention.valueWidth, 1},
            nullptr, pooled.data(), attention.queries, attention.keys,
@@ -234,6 +241,7 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
   parameters.scoreBias = value.optional(getScoreBias());
   parameters.mask = value.optional(getMask());
   parameters.keyValid = value.optional(getKeyValid());
+  parameters.storage = storageOf(getElementTypeOrSelf(getValue()));
   results.push_back(evaluateAttention(parameters, value(getQuery()),
                                       value(getKey()), value(getValue()),
                                       value.resultElement()));

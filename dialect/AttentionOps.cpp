@@ -88,6 +88,11 @@ int64_t AttentionOp::getAttentionMacs() {
          (staticSize({q[2]}) + staticSize({v[2]}));
 }
 
+/// Additive scores are no product of queries and keys.
+bool AttentionOp::isStored(unsigned index) {
+  return index == 2 || (index < 2 && getKind() == AttentionKind::softmax);
+}
+
 //===----------------------------------------------------------------------===//
 // Horizontal attention
 //===----------------------------------------------------------------------===//
@@ -130,6 +135,10 @@ int64_t HeadReweightOp::getLinearMacs() {
 
 bool HeadReweightOp::isRowAligned(unsigned index) { return index < 2; }
 
+bool HeadReweightOp::isStored(unsigned index) {
+  return index == 2 || index == 3;
+}
+
 LogicalResult HeadLogitsOp::verify() {
   ArrayRef<int64_t> h = shapeOf(getHeadsIn()), s = shapeOf(getShift());
   ArrayRef<int64_t> weight = shapeOf(getHeadWeight());
@@ -161,6 +170,8 @@ int64_t HeadLogitsOp::getLinearMacs() {
 
 bool HeadLogitsOp::isRowAligned(unsigned index) { return index < 2; }
 
+bool HeadLogitsOp::isStored(unsigned index) { return index == 0 || index == 2; }
+
 LogicalResult ScaleHeadsOp::verify() {
   ArrayRef<int64_t> h = shapeOf(getHeadsIn()), b = shapeOf(getLogits());
   if (h.size() != 3 || b.size() != 3 ||
@@ -174,6 +185,9 @@ LogicalResult ScaleHeadsOp::verify() {
 }
 
 bool ScaleHeadsOp::isRowAligned(unsigned) { return true; }
+
+/// The scaled heads are read by a product, and so are of the type themselves.
+bool ScaleHeadsOp::isStored(unsigned index) { return index == 0; }
 
 //===----------------------------------------------------------------------===//
 // Vertical attention
@@ -214,6 +228,8 @@ int64_t ChannelGateOp::getLinearMacs() {
 }
 
 bool ChannelGateOp::isRowAligned(unsigned index) { return index < 2; }
+
+bool ChannelGateOp::isStored(unsigned index) { return index >= 2 && index < 5; }
 
 //===----------------------------------------------------------------------===//
 // OmniAttentionOp
@@ -274,6 +290,12 @@ int64_t OmniAttentionOp::getAttentionMacs() {
   int64_t all = staticSize({state[1]}) * getStates().size();
   return staticSize({state[0]}) * all * all * 2 *
          staticSize({shapeOf(getWeights()[2])[1]});
+}
+
+/// Of the weights, the matrices.
+bool OmniAttentionOp::isStored(unsigned index) {
+  size_t states = getStates().size();
+  return index >= states && shapeOf(getWeights()[index - states]).size() == 2;
 }
 
 #define GET_OP_CLASSES

@@ -9,6 +9,7 @@ include "dialect/Interfaces.td"
 
 def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "multi-head attention pooling on projected queries, keys, values";
   let description = [{
@@ -81,6 +82,7 @@ def Hova_HeadReweightOp : Hova_Op<"head_reweight", [Pure,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
     DeclareOpInterfaceMethods<Hova_RowOpInterface>,
     DeclareOpInterfaceMethods<Hova_DecomposeOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "horizontal attention: a softmax over heads per token";
   let description = [{
@@ -128,6 +130,7 @@ def Hova_HeadReweightOp : Hova_Op<"head_reweight", [Pure,
 def Hova_HeadLogitsOp : Hova_Op<"head_logits", [Pure,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
     DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "one score per token and head from the heads' outputs";
   let description = [{
@@ -167,6 +170,7 @@ def Hova_HeadLogitsOp : Hova_Op<"head_logits", [Pure,
 def Hova_ScaleHeadsOp : Hova_Op<"scale_heads", [Pure,
     AllTypesMatch<["heads_in", "result"]>,
     DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "heads scaled by a softmax of their logits";
   let description = [{
@@ -198,6 +202,7 @@ def Hova_ChannelGateOp : Hova_Op<"channel_gate", [Pure,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
     DeclareOpInterfaceMethods<Hova_RowOpInterface>,
     DeclareOpInterfaceMethods<Hova_DecomposeOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "vertical attention: a sigmoid gate per token and channel";
   let description = [{
@@ -242,6 +247,7 @@ def Hova_OmniAttentionOp : Hova_Op<"omni_attention", [Pure, AttrSizedOperandSegm
     DeclareOpInterfaceMethods<Hova_CostOpInterface,
                               ["getLinearMacs", "getAttentionMacs"]>,
     DeclareOpInterfaceMethods<Hova_DecomposeOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "attention over all tokens of several layers, pooled over layers";
   let description = [{

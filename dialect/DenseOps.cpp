@@ -54,6 +54,8 @@ int64_t LinearOp::getLinearMacs() {
 
 bool LinearOp::isRowAligned(unsigned index) { return index == 0; }
 
+bool LinearOp::isStored(unsigned index) { return index < 2; }
+
 //===----------------------------------------------------------------------===//
 // LayerNormOp
 //===----------------------------------------------------------------------===//
@@ -155,6 +157,39 @@ Value ScaleOp::emitTile(OpBuilder &builder, ValueRange tiles) {
           type, builder.getFloatAttr(type.getElementType(),
                                      getFactor().convertToDouble())));
   return arith::MulFOp::create(builder, getLoc(), tiles[0], factor);
+}
+
+//===----------------------------------------------------------------------===//
+// ConvertOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConvertOp::verify() {
+  if (!agree(shapeOf(getResult()), shapeOf(getX()))) { // C1
+    return emitOpError("expects a result of shape ")
+           << shapeText(shapeOf(getX())) << ", got "
+           << shapeText(shapeOf(getResult()));
+  }
+  return success();
+}
+
+OpFoldResult ConvertOp::fold(FoldAdaptor) {
+  return getX().getType() == getResult().getType() ? OpFoldResult(getX())
+                                                   : OpFoldResult();
+}
+
+bool ConvertOp::isRowAligned(unsigned) { return true; }
+
+/// Tiles are f32 whatever buffers hold; where the tile is stored in the narrow
+/// type, widening and narrowing again fold.
+Value ConvertOp::emitTile(OpBuilder &builder, ValueRange tiles) {
+  Type narrow = getElementTypeOrSelf(getResult());
+  if (narrow.isF32()) {
+    return tiles[0];
+  }
+  auto wide = cast<VectorType>(tiles[0].getType());
+  Value rounded =
+      arith::TruncFOp::create(builder, getLoc(), wide.clone(narrow), tiles[0]);
+  return arith::ExtFOp::create(builder, getLoc(), wide, rounded);
 }
 
 #define GET_OP_CLASSES

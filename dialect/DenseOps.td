@@ -10,6 +10,7 @@ include "dialect/Interfaces.td"
 def Hova_LinearOp : Hova_Op<"linear", [Pure,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
     DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "product of every row with a weight matrix, plus a bias";
   let description = [{
@@ -157,6 +158,33 @@ def Hova_ScaleOp : Hova_Op<"scale", [Pure, AllTypesMatch<["x", "result"]>,
   let arguments = (ins Hova_Tensor:$x, F64Attr:$factor);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Hova_ConvertOp : Hova_Op<"convert", [Pure,
+    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_TileOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "the same numbers in another floating-point type";
+  let description = [{
+    `y = x`, rounded to nearest, ties to even, where the type of y is narrower:
+    what a program with storage of 16 bits does to the inputs of its matrix
+    products. Evaluation in f64 rounds weights only: they are what the model
+    is, while the rounding of activations is an error of the program.
+
+    - C1: the result has the shape of x.
+
+    ```mlir
+    func.func @narrow(%x: tensor<1x9x64xf32>) -> tensor<1x9x64xbf16> {
+      %y = hova.convert %x : tensor<1x9x64xf32> -> tensor<1x9x64xbf16>
+      return %y : tensor<1x9x64xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasFolder = 1;
   let hasVerifier = 1;
 }

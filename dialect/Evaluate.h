@@ -15,6 +15,7 @@
 #define HOVA_DIALECT_EVALUATE_H
 
 #include "dialect/HovaDialect.h"
+#include "dialect/Storage.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <cmath>
 #include <optional>
@@ -122,6 +123,8 @@ struct AttentionParameters {
   const HostTensor *scoreBias = nullptr;
   const HostTensor *mask = nullptr;
   const HostTensor *keyValid = nullptr;
+  /// Type of the probabilities that values are multiplied with, in float32.
+  Storage storage = Storage::F32;
 };
 HostTensor evaluateAttention(const AttentionParameters &parameters,
                              const HostTensor &query, const HostTensor &key,

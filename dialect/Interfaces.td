@@ -83,4 +83,17 @@ def Hova_TileOpInterface : OpInterface<"TileOpInterface"> {
   ];
 }
 
+def Hova_StorageOpInterface : OpInterface<"StorageOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    Which operands of an operation are of the program's storage type: those that
+    enter a matrix product, and tables. Of a compound operation, its weights:
+    what it multiplies them with is known when it is decomposed.
+  }];
+  let methods = [
+    InterfaceMethod<"whether operand `index` is of the storage type",
+      "bool", "isStored", (ins "unsigned":$index)>,
+  ];
+}
+
 #endif // HOVA_DIALECT_INTERFACES

@@ -35,6 +35,7 @@ LogicalResult EmbeddingOp::verify() {
 }
 
 bool EmbeddingOp::isRowAligned(unsigned) { return false; }
+bool EmbeddingOp::isStored(unsigned index) { return index == 1; }
 
 LogicalResult SinusoidOp::verify() {
   ArrayRef<int64_t> shape = shapeOf(getResult());
@@ -100,6 +101,7 @@ int64_t PatchEmbeddingOp::getLinearMacs() {
 }
 
 bool PatchEmbeddingOp::isRowAligned(unsigned) { return false; }
+bool PatchEmbeddingOp::isStored(unsigned index) { return index == 1; }
 
 LogicalResult UnfoldPatchesOp::verify() {
   auto unfolded = unfoldedShape(shapeOf(getImage()), getPatch());

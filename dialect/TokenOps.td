@@ -12,7 +12,8 @@ class Hova_TokenOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<Hova_RowOpInterface>,
         DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>], traits)>;
 
-def Hova_EmbeddingOp : Hova_TokenOp<"embedding"> {
+def Hova_EmbeddingOp : Hova_TokenOp<"embedding", [
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>]> {
   let summary = "rows of a table, chosen by ids";
   let description = [{
     `y[b, i, :] = table[ids[b, i], :]`.
@@ -67,7 +68,8 @@ def Hova_SinusoidOp : Hova_Op<"sinusoid", [Pure,
 }
 
 def Hova_PatchEmbeddingOp : Hova_TokenOp<"patch_embedding", [
-    DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>]> {
+    DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>]> {
   let summary = "linear map of non-overlapping image patches to tokens";
   let description = [{
     Patches of `patch x patch` pixels, row-major, each flattened in the order

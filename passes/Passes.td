@@ -40,6 +40,42 @@ def DecomposeCompoundPass : Pass<"hova-decompose-compound", "::mlir::func::FuncO
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
+def NormalizeStoragePass : Pass<"hova-normalize-storage", "::mlir::func::FuncOp"> {
+  let summary = "Put the inputs of matrix products into the storage type";
+  let description = [{
+    Before: any operations; the module may name a storage type of 16 bits
+    (`hova.storage`). After: what enters a matrix product, and tables, are of
+    that type (StorageOpInterface), behind one `hova.convert` per value. A
+    conversion stands before column slices, so that they stay addresses, and
+    before blocks are spread over a matrix; where an attention or scaled heads
+    have no other reader, they are of the type themselves. Everything else stays
+    f32. Does nothing without a storage type.
+
+    ```mlir
+    module attributes {hova.storage = bf16} {
+      func.func @before(%x: tensor<1x4x8xf32>) -> tensor<1x4x2xf32> {
+        %w = hova.weight "w" : tensor<8x2xf32>
+        %y = hova.linear %x, %w : tensor<1x4x8xf32>, tensor<8x2xf32> -> tensor<1x4x2xf32>
+        return %y : tensor<1x4x2xf32>
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    module attributes {hova.storage = bf16} {
+      func.func @after(%x: tensor<1x4x8xf32>) -> tensor<1x4x2xf32> {
+        %a = hova.convert %x : tensor<1x4x8xf32> -> tensor<1x4x8xbf16>
+        %w = hova.weight "w" : tensor<8x2xf32>
+        %b = hova.convert %w : tensor<8x2xf32> -> tensor<8x2xbf16>
+        %y = hova.linear %a, %b : tensor<1x4x8xbf16>, tensor<8x2xbf16> -> tensor<1x4x2xf32>
+        return %y : tensor<1x4x2xf32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def PropagateDemandedRowsPass : Pass<"hova-propagate-demanded-rows", "::mlir::func::FuncOp"> {
   let summary = "Compute only the tokens that are read later";
   let description = [{

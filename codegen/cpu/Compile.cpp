@@ -141,6 +141,29 @@ WeightImageInfo Compiler::imageInfo() {
               main->getAttrOfType<IntegerAttr>(kImageBytesAttr).getInt())};
 }
 
+/// Writes the elements of an f32 tensor in the type that they are stored in and
+/// returns the number of bytes.
+static uint64_t writeTensor(llvm::raw_ostream &os, const HostTensor &value,
+                            Type type) {
+  Storage storage = storageOf(getElementTypeOrSelf(type));
+  if (storage == Storage::F32) {
+    uint64_t bytes = sizeof(float) * value.size();
+    os.write(static_cast<const char *>(value.data()), bytes);
+    return bytes;
+  }
+  constexpr int64_t kChunk = 1 << 16;
+  std::vector<uint16_t> chunk;
+  for (int64_t begin = 0, e = value.size(); begin < e; begin += kChunk) {
+    chunk.clear();
+    for (int64_t i = begin; i < std::min(begin + kChunk, e); ++i) {
+      chunk.push_back(encode16(value.as<float>()[i], storage));
+    }
+    os.write(reinterpret_cast<const char *>(chunk.data()),
+             chunk.size() * sizeof(uint16_t));
+  }
+  return sizeof(uint16_t) * value.size();
+}
+
 /// Runs the weight program; its results come in the order of the image.
 llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
   WeightImageInfo info = imageInfo();
@@ -156,9 +179,8 @@ llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
                 uint64_t offset =
                     op->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
                 data.write_zeros(offset - written);
-                uint64_t bytes = 4 * value.size();
-                data.write(static_cast<const char *>(value.data()), bytes);
-                written = offset + bytes;
+                written =
+                    offset + writeTensor(data, value, op.getValue().getType());
                 return success();
               });
         }

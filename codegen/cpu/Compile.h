@@ -7,6 +7,7 @@
 #include "codegen/Pipeline.h"
 #include "dialect/HostTensor.h"
 #include "dialect/ProgramOps.h"
+#include "dialect/Storage.h"
 #include <functional>
 
 namespace hova {
@@ -28,6 +29,8 @@ struct CompileOptions {
   bool embedWeights = true;
   std::string dumpDirectory;
   std::string compilerVersion;
+  /// Of the imported module, which says so itself.
+  Storage storage = Storage::F32;
   /// After `hova weights pack`, for messages.
   std::string packArguments;
   /// LLVM's code generation level, 0 to 3.

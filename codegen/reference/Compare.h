@@ -22,7 +22,7 @@
 #ifndef HOVA_CODEGEN_REFERENCE_COMPARE_H
 #define HOVA_CODEGEN_REFERENCE_COMPARE_H
 
-#include "dialect/HostTensor.h"
+#include "dialect/Storage.h"
 #include <algorithm>
 #include <string>
 
@@ -31,9 +31,6 @@ class raw_ostream;
 }
 
 namespace hova {
-
-/// Types that activations and weights are stored in.
-enum class Storage { F32, BF16, F16 };
 
 /// The figures of the policy for one storage type.
 struct NumericPolicy {

@@ -3,6 +3,7 @@
 
 #include "codegen/reference/CompiledProgram.h"
 #include "dialect/Evaluate.h"
+#include "dialect/Storage.h"
 #include <cstring>
 #include <dlfcn.h>
 #include <vector>
@@ -136,21 +137,43 @@ static bool fill(Buffer &buffer, int32_t dtype, const HostTensor &from) {
   return false;
 }
 
+/// One row of a stored value, as numbers.
+static bool readRow(const char *from, int64_t width, int32_t dtype, float *to) {
+  if (dtype == HOVA_F32) {
+    std::memcpy(to, from, width * sizeof(float));
+    return true;
+  }
+  if (dtype != HOVA_BF16 && dtype != HOVA_F16) {
+    return false;
+  }
+  Storage storage = dtype == HOVA_BF16 ? Storage::BF16 : Storage::F16;
+  for (int64_t i = 0; i < width; ++i) {
+    uint16_t bits;
+    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
+    to[i] = decode16(bits, storage);
+  }
+  return true;
+}
+
 static void capture(void *user, int64_t kernel) {
   auto &state = *static_cast<Capture *>(user);
   for (uint32_t index = 0; index < state.program->num_values; ++index) {
     const hova_value_info &info = state.program->values[index];
-    if (info.kernel != kernel || info.dtype != HOVA_F32 || info.rank == 0) {
+    if (info.kernel != kernel || info.rank == 0) {
       continue;
     }
     llvm::ArrayRef<int64_t> shape(info.dims, info.rank);
     HostTensor value(Element::F32, shape);
-    auto *from = reinterpret_cast<const float *>(state.arena + info.offset);
-    for (int64_t row = 0, e = rowCount(shape); row < e; ++row) {
-      std::copy_n(from + row * info.row_stride, shape.back(),
-                  value.mutableAs<float>() + row * shape.back());
+    int64_t pitch = info.row_stride * Buffer::elementBytes(info.dtype);
+    bool isFloat = true;
+    for (int64_t row = 0, e = rowCount(shape); isFloat && row < e; ++row) {
+      isFloat =
+          readRow(state.arena + info.offset + row * pitch, shape.back(),
+                  info.dtype, value.mutableAs<float>() + row * shape.back());
     }
-    (*state.values)[index] = value;
+    if (isFloat) {
+      (*state.values)[index] = value;
+    }
   }
 }
 

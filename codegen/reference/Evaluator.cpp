@@ -4,6 +4,7 @@
 #include "codegen/reference/Evaluator.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Evaluate.h"
+#include "dialect/Storage.h"
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -24,8 +25,8 @@ static bool movesData(Operation *op) {
   if (auto pool = dyn_cast<PoolOp>(op)) {
     return pool.getKind() == PoolKind::first;
   }
-  return isa<TransposeOp, PackOp, EmbeddingOp, ConcatOp, SliceOp, ClassTokenOp,
-             IndexSortOp, LayerPoolOp, UnfoldPatchesOp>(op);
+  return isa<ConvertOp, TransposeOp, PackOp, EmbeddingOp, ConcatOp, SliceOp,
+             ClassTokenOp, IndexSortOp, LayerPoolOp, UnfoldPatchesOp>(op);
 }
 
 FailureOr<HostTensor>
@@ -68,6 +69,12 @@ StringRef hova::resultPath(KernelOp kernel, unsigned index) {
   Operation *producer = yielded.getDefiningOp();
   StringRef path = producer ? layerPath(producer->getLoc()) : StringRef();
   return path.empty() ? kernel.getName() : path;
+}
+
+/// Values of a 16-bit type are rounded to it, but for activations in float64.
+static HostTensor inStorage(const HostTensor &value, Type type) {
+  Storage storage = storageOf(getElementTypeOrSelf(type));
+  return value.getElement() == Element::F32 ? roundTo(value, storage) : value;
 }
 
 /// `[ceil(out/panel)][in][panel]` back to `[in, out]`.
@@ -151,7 +158,8 @@ LogicalResult Evaluator::runOperation(Operation *op,
     return loadWeight(op, results);
   }
   if (auto target = dyn_cast<StoreWeightOp>(op)) {
-    return store(target, castTo(operands.front(), Element::F32));
+    return store(target, inStorage(castTo(operands.front(), Element::F32),
+                                   target.getValue().getType()));
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     FailureOr<HostTensor> value = constantValue(constant);
@@ -191,7 +199,13 @@ LogicalResult Evaluator::runOperation(Operation *op,
       }
     }
   }
-  return reference.evaluate(operands, results);
+  if (failed(reference.evaluate(operands, results))) {
+    return failure();
+  }
+  for (auto [result, value] : llvm::zip(op->getResults(), results)) {
+    value = inStorage(value, result.getType());
+  }
+  return success();
 }
 
 /// Evaluation computes shapes from its operands: they must be the declared
@@ -293,8 +307,10 @@ FailureOr<SmallVector<HostTensor>> Evaluator::run(func::FuncOp function,
   }
   Results arguments(inputs.begin(), inputs.end());
   for (HostTensor &argument : arguments) {
-    if (precision == Precision::Single && isFloat(argument)) {
-      argument = castTo(argument, Element::F32);
+    if (isFloat(argument)) {
+      argument =
+          castTo(argument,
+                 precision == Precision::Single ? Element::F32 : Element::F64);
     }
   }
   return runBlock(function.getBody().front(), arguments);

@@ -11,6 +11,10 @@
 // them, so that moving them costs no conversion. `Precision::Single` is the
 // plain unfused float32 run whose rounding error is the yardstick of the
 // numeric policy (Compare.h).
+//
+// A float32 value whose type is bf16 or f16 is rounded to that type. In
+// `Precision::Double` those are weights alone: they are what the model is. In
+// `Precision::Single` activations are rounded too, as the program does.
 
 #ifndef HOVA_CODEGEN_REFERENCE_EVALUATOR_H
 #define HOVA_CODEGEN_REFERENCE_EVALUATOR_H

@@ -26,6 +26,13 @@ static WeightLookup loadOnce(WeightLookup load) {
   };
 }
 
+/// The type of a value that a program keeps.
+static Storage storageOf(int32_t dtype) {
+  return dtype == HOVA_BF16  ? Storage::BF16
+         : dtype == HOVA_F16 ? Storage::F16
+                             : Storage::F32;
+}
+
 namespace {
 using Tensors = llvm::SmallVector<HostTensor>;
 using Values = CompiledProgram::Values;
@@ -55,7 +62,7 @@ public:
   llvm::StringRef getFirstDifference() const { return firstDifference; }
 
 private:
-  llvm::Expected<Tensors> evaluate(Precision precision,
+  llvm::Expected<Tensors> evaluate(func::FuncOp main, Precision precision,
                                    llvm::ArrayRef<HostTensor> inputs);
   llvm::Expected<KernelRun> evaluateKernels(Precision precision,
                                             llvm::ArrayRef<HostTensor> inputs);
@@ -79,7 +86,8 @@ private:
 } // namespace
 
 llvm::SmallVector<HostTensor> hova::makeInputs(const hova_program &program,
-                                               uint64_t seed, int64_t index) {
+                                               uint64_t seed, int64_t index,
+                                               Storage storage) {
   InputKind kind = index == 1   ? InputKind::Edges
                    : index == 2 ? InputKind::Zeros
                                 : InputKind::Random;
@@ -93,7 +101,7 @@ llvm::SmallVector<HostTensor> hova::makeInputs(const hova_program &program,
     } else if (info.dtype == HOVA_I32 || info.dtype == HOVA_I64) {
       inputs.push_back(makeIds(shape, info.lower, info.upper, kind, own));
     } else {
-      inputs.push_back(makeNumbers(shape, kind, own));
+      inputs.push_back(roundTo(makeNumbers(shape, kind, own), storage));
     }
   }
   return inputs;
@@ -103,9 +111,9 @@ static llvm::Error evaluationFailed() {
   return llvm::createStringError("the reference evaluation failed");
 }
 
-llvm::Expected<Tensors> Verifier::evaluate(Precision precision,
+llvm::Expected<Tensors> Verifier::evaluate(func::FuncOp main,
+                                           Precision precision,
                                            llvm::ArrayRef<HostTensor> inputs) {
-  func::FuncOp main = reference.imported;
   evaluator.setPrecision(precision);
   evaluator.setObserver(nullptr);
   FailureOr<Tensors> outputs = evaluator.run(main, inputs);
@@ -199,9 +207,9 @@ void Verifier::compareValues(const Values &got, const Values &plain,
   Comparison worst;
   double worstShare = -1;
   for (uint32_t index : order) {
-    Comparison comparison =
-        compareModel(got.at(index), plain.at(index), want.at(index),
-                     Storage::F32, neighbours.values[index]);
+    Comparison comparison = compareModel(
+        got.at(index), plain.at(index), want.at(index),
+        storageOf(program.values[index].dtype), neighbours.values[index]);
     if (!comparison.within) {
       report(program.values[index].path, comparison, want.at(index).getShape());
       continue;
@@ -233,8 +241,9 @@ void Verifier::compareMeaning(const Tensors &got, const Tensors &want) {
 }
 
 /// `inputs` with every number moved by at most four units in the last place of
-/// f32.
-static Tensors moveInputs(llvm::ArrayRef<HostTensor> inputs, uint64_t seed) {
+/// the storage type.
+static Tensors moveInputs(llvm::ArrayRef<HostTensor> inputs, uint64_t seed,
+                          Storage storage) {
   Tensors moved;
   for (auto [i, input] : llvm::enumerate(inputs)) {
     if (input.getElement() != HostTensor::Element::F64 &&
@@ -244,13 +253,13 @@ static Tensors moveInputs(llvm::ArrayRef<HostTensor> inputs, uint64_t seed) {
     }
     HostTensor noise = makeNumbers(input.getShape(), InputKind::Random,
                                    seed * 7919 + static_cast<uint64_t>(i));
-    HostTensor own(HostTensor::Element::F64, input.getShape());
+    HostTensor own(HostTensor::Element::F32, input.getShape());
+    double unit = 2 * unitRoundoff(storage);
     for (int64_t k = 0, e = own.size(); k < e; ++k) {
-      double share = std::clamp(noise.at(k), -4.0, 4.0) * 0x1p-23;
-      own.mutableAs<double>()[k] =
-          static_cast<float>(input.at(k) * (1 + share));
+      double share = std::clamp(noise.at(k), -4.0, 4.0) * unit;
+      own.mutableAs<float>()[k] = static_cast<float>(input.at(k) * (1 + share));
     }
-    moved.push_back(own);
+    moved.push_back(roundTo(own, storage));
   }
   return moved;
 }
@@ -282,7 +291,7 @@ Verifier::measureNeighbours(llvm::ArrayRef<HostTensor> inputs) {
     return errors;
   }
   for (uint64_t run = 1; run <= runs; ++run) {
-    Tensors moved = moveInputs(inputs, run);
+    Tensors moved = moveInputs(inputs, run, options.storage);
     auto want = evaluateKernels(Precision::Double, moved);
     auto plain = evaluateKernels(Precision::Single, moved);
     if (!want || !plain) {
@@ -308,7 +317,7 @@ llvm::Error Verifier::runCase(int64_t index) {
   static const char *const names[] = {"random", "edges", "zeros"};
   caseName = index < 3 ? names[index] : "random";
   const hova_program &program = compiled.description();
-  Tensors inputs = makeInputs(program, options.seed, index);
+  Tensors inputs = makeInputs(program, options.seed, index, options.storage);
   Values got;
   auto outputs = compiled.run(inputs, 1, &got);
   if (!outputs) {
@@ -318,8 +327,8 @@ llvm::Error Verifier::runCase(int64_t index) {
   if (!again) {
     return again.takeError();
   }
-  auto want = evaluate(Precision::Double, inputs);
-  auto plain = evaluate(Precision::Single, inputs);
+  auto want = evaluate(reference.imported, Precision::Double, inputs);
+  auto plain = evaluate(reference.plain, Precision::Single, inputs);
   auto kernels = evaluateKernels(Precision::Double, inputs);
   auto plainKernels = evaluateKernels(Precision::Single, inputs);
   if (!want || !plain || !kernels || !plainKernels) {

@@ -18,6 +18,7 @@
 
 #include "codegen/reference/CompiledProgram.h"
 #include "codegen/reference/Evaluator.h"
+#include "dialect/Storage.h"
 
 namespace hova {
 
@@ -25,6 +26,10 @@ namespace hova {
 struct VerifiedProgram {
   /// `main` after `import`.
   mlir::func::FuncOp imported;
+  /// `main` whose evaluation in f32 is the plain run of the program's type: as
+  /// imported, or with storage of 16 bits as it is after that was made explicit
+  /// inside of compound operations too.
+  mlir::func::FuncOp plain;
   /// `main` and the weight program after `assign`.
   mlir::func::FuncOp kernels;
   mlir::func::FuncOp weightProgram;
@@ -36,12 +41,15 @@ struct VerifyOptions {
   int64_t cases = 3;
   uint64_t seed = 0;
   int32_t threads = 2;
+  /// The program's type, to which inputs are rounded.
+  Storage storage = Storage::F32;
 };
 
-/// Inputs of a case, in the program's order: ids I64, masks I1, numbers F32.
-/// Deterministic in `seed` and `index`.
+/// Inputs of a case, in the program's order: ids I64, masks I1, numbers F32
+/// that `storage` can hold. Deterministic in `seed` and `index`.
 llvm::SmallVector<HostTensor> makeInputs(const hova_program &program,
-                                         uint64_t seed, int64_t index);
+                                         uint64_t seed, int64_t index,
+                                         Storage storage = Storage::F32);
 
 /// Prints a table to `os`. True if everything is within the policy; the line
 /// that starts with `differs:` names the first layer that is not.

@@ -70,7 +70,8 @@ static void mergeLinears(RewriterBase &rewriter, ArrayRef<LinearOp> linears) {
   rewriter.setInsertionPoint(first);
   Value weight = ConcatOp::create(
       rewriter, loc,
-      RankedTensorType::get({shapeOf(weights[0])[0], shape.back()}, element),
+      RankedTensorType::get({shapeOf(weights[0])[0], shape.back()},
+                            getElementTypeOrSelf(weights[0])),
       weights, /*axis=*/1);
   Value bias = joinBiases(rewriter, linears, loc);
   Value merged =

@@ -192,7 +192,8 @@ int Compilation::run() {
   bool needsWeights = product->kind.has_value();
   if (int status = session.load(modelOptions,
                                 needsWeights ? Session::Weights::Opened
-                                             : Session::Weights::IfGiven)) {
+                                             : Session::Weights::IfGiven,
+                                options.storage)) {
     return status;
   }
   describeModel(arguments, session, options);

@@ -198,6 +198,9 @@ void describeModel(const Arguments &arguments, const Session &session,
   llvm::interleave(
       options.levels, os, [&](const CpuLevel &level) { os << level.name; },
       ",");
+  if (options.storage != Storage::F32) {
+    os << " --dtype=" << nameOf(options.storage);
+  }
   os << " --weights FILE";
 }
 

@@ -21,7 +21,8 @@ int hova::tool::runPackWeights(const Arguments &arguments) {
   }
   TimeTrace trace(arguments);
   Session session(arguments);
-  if (int status = session.load(modelOptions, Session::Weights::Opened)) {
+  if (int status = session.load(modelOptions, Session::Weights::Opened,
+                                options.storage)) {
     return status;
   }
   describeModel(arguments, session, options);

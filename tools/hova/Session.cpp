@@ -5,6 +5,8 @@
 #include "codegen/Pipeline.h"
 #include "dialect/AttentionOps.h"
 #include "frontend/Import.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 #include "passes/fuse/Verdict.h"
 #include "tools/hova/Guard.h"
 #include "llvm/Support/Process.h"
@@ -101,7 +103,17 @@ LogicalResult Session::report(Diagnostic &diagnostic) {
   return success();
 }
 
-int Session::load(const frontend::ModelOptions &options, Weights weights) {
+/// Which numbers the model has is part of what is imported.
+LogicalResult Session::setStorage(Storage storage) {
+  (*imported)->setAttr(kStorageAttr,
+                       TypeAttr::get(storageType(&mlirContext, storage)));
+  PassManager manager(&mlirContext);
+  manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());
+  return manager.run(*imported);
+}
+
+int Session::load(const frontend::ModelOptions &options, Weights weights,
+                  Storage storage) {
   frontend::ModelStatus status =
       frontend::readModel(options, model, llvm::errs());
   bool open = weights == Weights::Opened ||
@@ -116,7 +128,9 @@ int Session::load(const frontend::ModelOptions &options, Weights weights) {
     printNote(model.note);
   }
   imported = frontend::importProgram(*model.program, mlirContext).module;
-  return Ok;
+  return storage == Storage::F32 || succeeded(setStorage(storage))
+             ? Ok
+             : internalError("the storage type was not accepted");
 }
 
 WeightLookup Session::weights() {

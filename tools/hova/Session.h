@@ -9,6 +9,7 @@
 #define HOVA_TOOLS_HOVA_SESSION_H
 
 #include "codegen/reference/Evaluator.h"
+#include "dialect/Storage.h"
 #include "frontend/Model.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -29,9 +30,10 @@ public:
 
   enum class Weights { Closed, IfGiven, Opened };
 
-  /// Reads the description, opens the weights and imports. The exit status of
-  /// what failed, or Ok.
-  int load(const frontend::ModelOptions &options, Weights weights);
+  /// Reads the description, opens the weights and imports, with storage of 16
+  /// bits already explicit. The exit status of what failed, or Ok.
+  int load(const frontend::ModelOptions &options, Weights weights,
+           Storage storage = Storage::F32);
 
   mlir::MLIRContext &context() { return mlirContext; }
   const frontend::Program &program() const { return *model.program; }
@@ -47,6 +49,7 @@ public:
   int failureStatus();
 
 private:
+  mlir::LogicalResult setStorage(Storage storage);
   mlir::LogicalResult report(mlir::Diagnostic &diagnostic);
   bool missesRequirement();
 

@@ -5,6 +5,8 @@
 // compares it with the reference evaluator.
 
 #include "codegen/reference/Verify.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Guard.h"
 #include "tools/hova/Verbs.h"
@@ -48,11 +50,29 @@ private:
   SmallVector<std::unique_ptr<llvm::FileRemover>> removers;
 };
 
+/// The imported program with storage explicit inside of compound operations.
+OwningOpRef<ModuleOp> makePlain(Session &session) {
+  OwningOpRef<ModuleOp> plain = cast<ModuleOp>(session.module()->clone());
+  PassManager manager(&session.context());
+  manager.addNestedPass<func::FuncOp>(createDecomposeCompoundPass());
+  manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());
+  return succeeded(manager.run(*plain)) ? std::move(plain) : nullptr;
+}
+
 /// The status of a comparison.
 int compare(Session &session, CompiledModule &compiled,
             CompiledProgram &program, const VerifyOptions &options) {
   VerifiedProgram reference;
   reference.imported = session.module().lookupSymbol<func::FuncOp>("main");
+  reference.plain = reference.imported;
+  OwningOpRef<ModuleOp> plain;
+  if (options.storage != Storage::F32) {
+    plain = makePlain(session);
+    if (!plain) {
+      return session.failureStatus();
+    }
+    reference.plain = plain->lookupSymbol<func::FuncOp>("main");
+  }
   reference.kernels = compiled.assigned->lookupSymbol<func::FuncOp>("main");
   reference.weightProgram =
       compiled.assigned->lookupSymbol<func::FuncOp>("weights");
@@ -73,13 +93,15 @@ int runVerify(const Arguments &arguments) {
   VerifyOptions verifyOptions;
   verifyOptions.cases =
       arguments.number(OPT_cases, verifyOptions.cases, 1, 1000);
+  verifyOptions.storage = options.storage;
   applyMemoryLimit(arguments);
   if (arguments.failed()) {
     return *arguments.failed();
   }
   TimeTrace trace(arguments);
   Session session(arguments);
-  if (int status = session.load(modelOptions, Session::Weights::Opened)) {
+  if (int status = session.load(modelOptions, Session::Weights::Opened,
+                                options.storage)) {
     return status;
   }
   auto library = TemporaryLibrary::create();

@@ -288,4 +288,52 @@ TEST_F(EvaluatorTest, a_plain_float32_product_is_within_its_magnitudes) {
   EXPECT_FALSE(compareContraction(broken, want, *magnitudes, 96).within);
 }
 
+constexpr const char *kStored = R"mlir(
+  func.func private @weights() {
+    %w = hova.weight "w" : tensor<1x2xf32>
+    %a = hova.scale %w {factor = 1.001 : f64} : tensor<1x2xf32>
+    %b = hova.convert %a : tensor<1x2xf32> -> tensor<1x2xbf16>
+    hova.store_weight "w", %b : tensor<1x2xbf16>
+    return
+  }
+  func.func @main(%x: tensor<1x1xf32>) -> tensor<1x2xf32> {
+    %w = hova.image_weight "w" : tensor<1x2xbf16>
+    %a = hova.convert %x : tensor<1x1xf32> -> tensor<1x1xbf16>
+    %y = hova.linear %a, %w : tensor<1x1xbf16>, tensor<1x2xbf16> -> tensor<1x2xf32>
+    return %y : tensor<1x2xf32>
+  })mlir";
+
+TEST_F(EvaluatorTest, float64_rounds_stored_weights_and_no_activations) {
+  func::FuncOp main = parse(kStored);
+  auto weights = module->lookupSymbol<func::FuncOp>("weights");
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
+  // The weight is 1 in bf16, the input stays as it is.
+  EXPECT_EQ(run(main, {floats({1, 1}, {1.001f})}).at(1), 1.001f);
+}
+
+TEST_F(EvaluatorTest, the_own_type_rounds_activations_too) {
+  func::FuncOp main = parse(kStored);
+  auto weights = module->lookupSymbol<func::FuncOp>("weights");
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
+  HostTensor y = run(main, {floats({1, 1}, {1.001f})}, Precision::Single);
+  EXPECT_EQ(y.at(1), 1.0);
+}
+
+TEST_F(EvaluatorTest, the_own_type_rounds_probabilities) {
+  func::FuncOp main = parse(R"mlir(
+    func.func @main(%x: tensor<1x1x1xbf16>, %k: tensor<1x3x1xbf16>)
+        -> tensor<1x1x1xf32> {
+      %y = hova.attention softmax %x, %k, %k {heads = 1 : i64}
+          : (tensor<1x1x1xbf16>, tensor<1x3x1xbf16>, tensor<1x3x1xbf16>)
+         -> tensor<1x1x1xf32>
+      return %y : tensor<1x1x1xf32>
+    })mlir");
+  std::vector<HostTensor> inputs = {floats({1, 1, 1}, {0}),
+                                    floats({1, 3, 1}, {1, 1, 1})};
+  // Three thirds in bf16.
+  HostTensor y = run(main, inputs, Precision::Single);
+  EXPECT_EQ(y.at(0), 3 * 0.333984375);
+  EXPECT_NEAR(run(main, inputs).at(0), 1, 1e-15);
+}
+
 } // namespace

@@ -53,7 +53,8 @@ protected:
     std::string text = kProgram;
     text.replace(text.find("FACTOR"), 6, factor.str());
     module = parseSourceString<ModuleOp>(text, &context);
-    VerifiedProgram reference{module->lookupSymbol<func::FuncOp>("imported"),
+    auto imported = module->lookupSymbol<func::FuncOp>("imported");
+    VerifiedProgram reference{imported, imported,
                               module->lookupSymbol<func::FuncOp>("kernels"),
                               nullptr, nullptr};
     auto compiled = CompiledProgram::load(HOVA_TEST_PROGRAMS "/libby_hand_" +

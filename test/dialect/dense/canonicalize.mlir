@@ -36,3 +36,11 @@ func.func @keeps_another_factor(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %a = hova.scale %x {factor = -1.0 : f64} : tensor<4x8xf32>
   return %a : tensor<4x8xf32>
 }
+
+// CHECK-LABEL: @drops_a_conversion_to_the_same_type
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xbf16>
+// CHECK-NEXT: return %[[X]]
+func.func @drops_a_conversion_to_the_same_type(%x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
+  %a = hova.convert %x : tensor<4x8xbf16> -> tensor<4x8xbf16>
+  return %a : tensor<4x8xbf16>
+}

@@ -78,3 +78,11 @@ func.func @scale_c1_factor_is_finite(%x: tensor<2x9x64xf32>) {
   %r = hova.scale %x {factor = 0x7FF0000000000000 : f64} : tensor<2x9x64xf32>
   return
 }
+
+// -----
+
+func.func @convert_c1_shape_stays(%x: tensor<2x9x64xf32>) {
+  // expected-error@+1 {{'hova.convert' op expects a result of shape 2x9x64, got 2x9x32}}
+  %r = hova.convert %x : tensor<2x9x64xf32> -> tensor<2x9x32xbf16>
+  return
+}

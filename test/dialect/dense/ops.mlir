@@ -98,3 +98,17 @@ func.func @scales(%x: tensor<2x9x64xf32>) -> tensor<2x9x64xf32> {
   %r = hova.scale %x {factor = 2.250000e+01 : f64} : tensor<2x9x64xf32>
   return %r : tensor<2x9x64xf32>
 }
+
+// CHECK-LABEL: @narrows_unknown_tokens
+// CHECK: hova.convert %{{[a-z0-9_]+}} : tensor<?x64xf32> -> tensor<?x64xf16>
+func.func @narrows_unknown_tokens(%x: tensor<?x64xf32>) -> tensor<?x64xf16> {
+  %r = hova.convert %x : tensor<?x64xf32> -> tensor<?x64xf16>
+  return %r : tensor<?x64xf16>
+}
+
+// CHECK-LABEL: @multiplies_stored_numbers
+// CHECK: hova.linear %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<2x9x64xbf16>, tensor<64x32xbf16> -> tensor<2x9x32xf32>
+func.func @multiplies_stored_numbers(%x: tensor<2x9x64xbf16>, %w: tensor<64x32xbf16>) -> tensor<2x9x32xf32> {
+  %r = hova.linear %x, %w : tensor<2x9x64xbf16>, tensor<64x32xbf16> -> tensor<2x9x32xf32>
+  return %r : tensor<2x9x32xf32>
+}

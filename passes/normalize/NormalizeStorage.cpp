@@ -1,0 +1,175 @@
+//===- NormalizeStorage.cpp - Inputs of products in the storage type ------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// With storage of 16 bits a product reads half the bytes and, where the machine
+// has an instruction for it, does twice the work per cycle. What a product
+// reads is rounded once, behind the operation that makes it; sums, norms,
+// softmax and the residual stream stay f32. Where a value is read both ways,
+// both are kept. Without `hova.storage` on the module nothing changes.
+
+#include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
+#include "dialect/ProgramOps.h"
+#include "dialect/Shapes.h"
+#include "dialect/Storage.h"
+#include "dialect/TokenOps.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_NORMALIZESTORAGEPASS
+#include "passes/Passes.h.inc"
+
+static bool isStoredOperand(OpOperand &operand) {
+  auto op = dyn_cast<StorageOpInterface>(operand.getOwner());
+  return op && op.isStored(operand.getOperandNumber());
+}
+
+/// Operations that only move what they read: it may be rounded before as well.
+static bool movesColumns(Operation *op) {
+  auto slice = dyn_cast_or_null<SliceOp>(op);
+  return (slice && slice.isRowAligned(0)) ||
+         isa_and_nonnull<BlockDiagonalOp>(op);
+}
+
+namespace {
+/// Rewrites one function.
+class StorageNormalizer {
+public:
+  StorageNormalizer(func::FuncOp function, FloatType storage)
+      : function(function), storage(storage) {}
+
+  void run() {
+    function.walk([&](ConvertOp op) {
+      if (narrows(op) && !movesColumns(op.getX().getDefiningOp())) {
+        converted.try_emplace(op.getX(), op.getResult());
+      }
+    });
+    for (Operation *op : allOperations()) {
+      if (auto conversion = dyn_cast<ConvertOp>(op)) {
+        moveBeforeColumns(conversion);
+      } else if (auto scaled = dyn_cast<ScaleHeadsOp>(op)) {
+        convertScaledHeads(scaled);
+      } else {
+        convertOperands(op);
+      }
+    }
+    function.walk([&](AttentionOp op) { storeResult(op.getResult()); });
+    SmallVector<Operation *> ops = allOperations();
+    for (Operation *op : llvm::reverse(ops)) {
+      if (isOpTriviallyDead(op)) {
+        op->erase();
+      }
+    }
+  }
+
+private:
+  SmallVector<Operation *> allOperations() {
+    SmallVector<Operation *> ops;
+    function.walk([&](Operation *op) { ops.push_back(op); });
+    return ops;
+  }
+  RankedTensorType narrow(Value value) {
+    return cast<RankedTensorType>(value.getType()).clone(storage);
+  }
+  bool narrows(ConvertOp op) {
+    return op.getResult().getType() == narrow(op.getX());
+  }
+
+  void convertOperands(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (isStoredOperand(operand) &&
+          getElementTypeOrSelf(operand.get()).isF32()) {
+        operand.set(convert(operand.get()));
+      }
+    }
+  }
+
+  /// Scaled heads have the type of their operand, which must suit all readers.
+  void convertScaledHeads(ScaleHeadsOp op) {
+    bool suits = llvm::all_of(op.getResult().getUses(), [&](OpOperand &use) {
+      auto conversion = dyn_cast<ConvertOp>(use.getOwner());
+      return conversion ? narrows(conversion) : isStoredOperand(use);
+    });
+    if (suits) {
+      convertOperands(op);
+      setResultType(op.getResult());
+    }
+  }
+
+  /// convert (attention ..) -> attention .., the only reader being the
+  /// conversion.
+  void storeResult(Value result) {
+    auto conversion = result.hasOneUse()
+                          ? dyn_cast<ConvertOp>(*result.user_begin())
+                          : ConvertOp();
+    if (conversion && narrows(conversion)) {
+      setResultType(result);
+    }
+  }
+
+  /// Makes `result` of the storage type; its conversions fall away.
+  void setResultType(Value result) {
+    for (Operation *user : SmallVector<Operation *>(result.getUsers())) {
+      if (auto conversion = dyn_cast<ConvertOp>(user)) {
+        conversion.getResult().replaceAllUsesWith(result);
+      }
+    }
+    result.setType(narrow(result));
+    converted.erase(result);
+  }
+
+  /// convert (slice %x) -> slice (convert %x), for a slice that was made after
+  /// the conversion.
+  void moveBeforeColumns(ConvertOp op) {
+    if (narrows(op) && movesColumns(op.getX().getDefiningOp())) {
+      op.getResult().replaceAllUsesWith(convert(op.getX()));
+    }
+  }
+
+  Value convert(Value value) {
+    if (Value known = converted.lookup(value)) {
+      return known;
+    }
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    Operation *op = value.getDefiningOp();
+    Value result;
+    if (movesColumns(op)) {
+      Operation *moved = builder.clone(*op);
+      moved->setOperand(0, convert(op->getOperand(0)));
+      result = moved->getResult(0);
+      result.setType(narrow(value));
+    } else {
+      result = ConvertOp::create(builder, value.getLoc(), narrow(value), value);
+    }
+    return converted[value] = result;
+  }
+
+  func::FuncOp function;
+  FloatType storage;
+  DenseMap<Value, Value> converted;
+};
+
+struct NormalizeStoragePass final
+    : impl::NormalizeStoragePassBase<NormalizeStoragePass> {
+  using Base::Base;
+  void runOnOperation() override {
+    auto module = getOperation()->getParentOfType<ModuleOp>();
+    auto attribute =
+        module ? module->getAttrOfType<TypeAttr>(kStorageAttr) : TypeAttr();
+    if (!attribute) {
+      return;
+    }
+    if (storageOf(attribute.getValue()) == Storage::F32) {
+      getOperation().emitError("expects bf16 or f16 as ")
+          << kStorageAttr << ", got " << attribute.getValue();
+      return signalPassFailure();
+    }
+    StorageNormalizer(getOperation(), cast<FloatType>(attribute.getValue()))
+        .run();
+  }
+};
+} // namespace
+} // namespace hova
