@@ -58,18 +58,23 @@ LogicalResult PackOp::evaluate(ArrayRef<HostTensor> operands,
                                SmallVectorImpl<HostTensor> &results) {
   const HostTensor &x = OperandValues(*this, operands)(getX());
   int64_t depth = x.getShape()[0], columns = x.getShape()[1];
-  // The width of a panel is the schedule's choice: only the type knows it.
-  int64_t panel = cast<ShapedType>(getResult().getType()).getShape().back();
-  int64_t panels = (columns + panel - 1) / panel;
-  HostTensor result(x.getElement(), {panels, depth, panel});
+  // The width of a panel is the schedule's choice: only the type knows it, and
+  // whether rows lie together in pairs.
+  ArrayRef<int64_t> shape = cast<ShapedType>(getResult().getType()).getShape();
+  int64_t panel = shape[2], together = shape.size() == 4 ? 2 : 1;
+  HostTensor result(x.getElement(), shape);
   withNumberType(x.getElement(), [&](auto zero) {
     using T = decltype(zero);
     T *out = result.mutableAs<T>();
-    for (int64_t p = 0; p < panels; ++p) {
+    for (int64_t p = 0; p < shape[0]; ++p) {
       int64_t width = std::min(panel, columns - p * panel);
       for (int64_t k = 0; k < depth; ++k) {
-        std::copy_n(x.as<T>() + k * columns + p * panel, width,
-                    out + (p * depth + k) * panel);
+        const T *from = x.as<T>() + k * columns + p * panel;
+        T *to = out + (p * shape[1] + k / together) * panel * together +
+                k % together;
+        for (int64_t j = 0; j < width; ++j) {
+          to[j * together] = from[j];
+        }
       }
     }
   });

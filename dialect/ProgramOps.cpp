@@ -48,12 +48,17 @@ LogicalResult BlockDiagonalOp::verify() {
 
 LogicalResult PackOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX()), result = shapeOf(getResult());
-  if (x.size() != 2 || result.size() != 3 || !agree(x[0], result[1]) ||
-      !agree(result[0],
-             combine(x[1], result[2], [](int64_t columns, int64_t panel) {
-               return (columns + panel - 1) / std::max<int64_t>(panel, 1);
-             }))) { // C1
-    return emitOpError("expects [ceil(out/panel), in, panel] for [in, out] = ")
+  auto parts = [](int64_t size, int64_t part) {
+    return combine(size, part, [](int64_t size, int64_t part) {
+      return (size + part - 1) / std::max<int64_t>(part, 1);
+    });
+  };
+  bool pairs = result.size() == 4 && agree(result[3], 2);
+  if (x.size() != 2 || (result.size() != 3 && !pairs) ||
+      !agree(result[1], pairs ? parts(x[0], 2) : x[0]) ||
+      !agree(result[0], parts(x[1], result[2]))) { // C1
+    return emitOpError("expects [ceil(out/panel), in, panel], or pairs of in, "
+                       "for [in, out] = ")
            << shapeText(x) << ", got " << shapeText(result);
   }
   return success();

@@ -41,7 +41,8 @@ def Hova_ImageWeightOp : Hova_Op<"image_weight", [Pure]> {
     The tensor that `hova.store_weight` of the same name leaves in the weight
     image. After `assign`, `panel` tells that the image holds the matrix
     `[in, out]` as panels `[ceil(out/panel)][in][panel]`, zero behind the last
-    column.
+    column; a matrix of bf16 as `[ceil(out/panel)][ceil(in/2)][panel][2]`, so
+    that the two elements that one instruction multiplies lie together.
 
     - C1: panel is given for matrices only and is positive.
 
@@ -125,8 +126,10 @@ def Hova_PackOp : Hova_Op<"pack", [Pure,
   let summary = "a weight matrix in panels of columns";
   let description = [{
     `[in, out] -> [ceil(out/panel), in, panel]`; columns behind `out` are zero.
+    Or pairs along in, `[ceil(out/panel), ceil(in/2), panel, 2]`, with a zero
+    behind an odd last row.
 
-    - C1: x is a matrix and the result has that shape.
+    - C1: x is a matrix and the result has one of these shapes.
 
     ```mlir
     func.func @p(%w: tensor<8x40xf32>) -> tensor<2x8x32xf32> {

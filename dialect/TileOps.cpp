@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/TileOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace hova;
@@ -50,7 +51,23 @@ LogicalResult TileProductOp::verify() {
     return emitOpError(
         "expects 'ahead' with an offset, a step and its largest value");
   }
+  if (rhs.getElementType().isInteger(32) &&
+      (getLhs().getType().getElementTypeBitWidth() != 16 ||
+       !matchPattern(getDepth(), m_Constant()))) { // C5
+    return emitOpError("expects pairs to meet a lhs of 16 bits and a constant "
+                       "depth, got ")
+           << getLhs().getType();
+  }
   return verifyMatrix(*this, getLhs().getType());
+}
+
+LogicalResult PairDotOp::verify() {
+  if (getA().getType().getNumElements() !=
+      2 * getSum().getType().getNumElements()) { // C1
+    return emitOpError("expects two elements per sum, got ")
+           << getA().getType() << " for " << getSum().getType();
+  }
+  return success();
 }
 
 LogicalResult TileRowSumOp::verify() {

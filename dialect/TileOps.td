@@ -11,13 +11,13 @@
 include "dialect/HovaDialect.td"
 
 def Hova_Tile : VectorOfRankAndType<[2], [F32]>;
-def Hova_Buffer : MemRefOf<[F32, I8, I32, I64]>;
+def Hova_Buffer : MemRefOf<[F32, BF16, F16, I8, I32, I64]>;
 
 def Hova_TileLoadOp : Hova_Op<"tile_load", [MemoryEffects<[MemRead]>]> {
   let summary = "a tile of a row-major matrix";
   let description = [{
     `tile[i, j] = source[row + i, column + j]`, 0 for `j >= columns` where
-    `columns` is given.
+    `columns` is given. Elements of 16 bits are widened.
 
     - C1: source is a matrix with unit column stride and static row stride.
 
@@ -41,7 +41,8 @@ def Hova_TileStoreOp : Hova_Op<"tile_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "a tile written to a row-major matrix";
   let description = [{
     `target[row + i, column + j] = tile[i, j]` for `j < columns`, all columns
-    where `columns` is not given.
+    where `columns` is not given; rounded to nearest even where target holds
+    16 bits.
 
     - C1: target is a matrix with unit column stride and static row stride.
 
@@ -73,18 +74,22 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
     position of element (0, 0) in rhs, whose last two dimensions are k and the
     column; without `from` the sum starts at zero. Where `columns` is given,
     lanes `j >= columns` of rhs are not read and nothing is added there. The
-    sum runs in order of k, one fused multiply-add each.
+    sum runs in order of k, one fused multiply-add each; elements of 16 bits are
+    widened. A rhs of i32 holds pairs along k of the type of lhs, k = 2i in the
+    low half of row i; then `rhs_indices` counts pairs, the two products of a
+    pair are added in any order, and a last single k has a zero beside it.
 
     `ahead(offset by step, most)` asks for data that a later product reads: step
     k for the elements `offset + k * step` up to `offset + (k + 1) * step` of
-    rhs, counted from its first element; a step is at most `most` elements. It
-    has no effect on the result.
+    rhs, counted from its first element; a step is at most `most` elements, and
+    where rhs holds pairs k counts them. It has no effect on the result.
 
     - C1: lhs is a matrix with unit column stride and static row stride.
     - C2: rhs has unit stride in its last dimension, static strides, at least
       two dimensions, and one index each.
     - C3: start has the type of the tile.
     - C4: `ahead` has an offset, a step, and `most` of at least 1.
+    - C5: a rhs of pairs meets a lhs of 16 bits and a constant depth.
 
     ```mlir
     func.func @product(%a: memref<197x768xf32, strided<[784, 1]>>,
@@ -147,6 +152,32 @@ def Hova_TileRowSumOp : Hova_Op<"tile_row_sum", [Pure]> {
   let arguments = (ins Hova_Tile:$tile);
   let results = (outs Hova_Tile:$sums);
   let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($sums)";
+  let hasVerifier = 1;
+}
+
+def Hova_PairDotOp : Hova_Op<"pair_dot", [Pure, AllTypesMatch<["a", "b"]>,
+                                          AllTypesMatch<["sum", "result"]>]> {
+  let summary = "the products of pairs, added to sums";
+  let description = [{
+    `y[i] = sum[i] + a[2i] b[2i] + a[2i+1] b[2i+1]` in f32, in any order. Which
+    instructions that takes is known to the target alone.
+
+    - C1: a and b have two elements per element of the sums.
+
+    ```mlir
+    func.func @dot(%a: vector<128xbf16>, %b: vector<128xbf16>,
+                   %s: vector<64xf32>) -> vector<64xf32> {
+      %y = hova.pair_dot %a, %b, %s : vector<128xbf16>, vector<64xf32>
+      return %y : vector<64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [BF16]>:$a,
+                       VectorOfRankAndType<[1], [BF16]>:$b,
+                       VectorOfRankAndType<[1], [F32]>:$sum);
+  let results = (outs VectorOfRankAndType<[1], [F32]>:$result);
+  let assemblyFormat =
+      "$a `,` $b `,` $sum attr-dict `:` type($a) `,` type($sum)";
   let hasVerifier = 1;
 }
 

@@ -16,6 +16,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "passes/tile/ProgramAttrs.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -144,8 +145,7 @@ WeightImageInfo Compiler::imageInfo() {
 /// Writes the elements of an f32 tensor in the type that they are stored in and
 /// returns the number of bytes.
 static uint64_t writeTensor(llvm::raw_ostream &os, const HostTensor &value,
-                            Type type) {
-  Storage storage = storageOf(getElementTypeOrSelf(type));
+                            Storage storage) {
   if (storage == Storage::F32) {
     uint64_t bytes = sizeof(float) * value.size();
     os.write(static_cast<const char *>(value.data()), bytes);
@@ -164,6 +164,18 @@ static uint64_t writeTensor(llvm::raw_ostream &os, const HostTensor &value,
   return sizeof(uint16_t) * value.size();
 }
 
+/// Weights are finite, unless the type cannot hold them.
+static LogicalResult checkFinite(StoreWeightOp op, const HostTensor &value,
+                                 Storage storage) {
+  const float *begin = value.as<float>(), *end = begin + value.size();
+  if (storage == Storage::F32 ||
+      std::all_of(begin, end, [](float x) { return std::isfinite(x); })) {
+    return success();
+  }
+  return op.emitError("weight '") << op.getName() << "' holds numbers that "
+                                  << nameOf(storage) << " cannot";
+}
+
 /// Runs the weight program; its results come in the order of the image.
 llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
   WeightImageInfo info = imageInfo();
@@ -179,9 +191,10 @@ llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
                 uint64_t offset =
                     op->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
                 data.write_zeros(offset - written);
-                written =
-                    offset + writeTensor(data, value, op.getValue().getType());
-                return success();
+                Storage storage =
+                    storageOf(getElementTypeOrSelf(op.getValue()));
+                written = offset + writeTensor(data, value, storage);
+                return checkFinite(op, value, storage);
               });
         }
         if (failed(done)) {

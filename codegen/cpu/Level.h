@@ -17,6 +17,7 @@ struct CpuLevel {
   std::string features; ///< LLVM's feature string, "+avx2,..."; may be empty
   uint64_t requirements = 0; ///< HOVA_CPU_* bits of hova_runtime.h
   bool avx512 = false;       ///< 32 registers of 512 bits
+  bool bf16 = false;         ///< products of pairs of bf16 in one instruction
 };
 
 /// Resolves a level (`native`, `x86-64-v3`, `x86-64-v4`, `znver4`, ...). The

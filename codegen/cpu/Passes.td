@@ -59,6 +59,39 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
       "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
 }
 
+def LowerStoragePass : Pass<"hova-lower-storage", "::mlir::func::FuncOp"> {
+  let summary = "Choose instructions for numbers of bf16";
+  let description = [{
+    Before: vector code with `hova.pair_dot`, and `arith.truncf` to bf16. After:
+    no `hova.pair_dot`, and no conversion that the level would make a library
+    call of. With AVX512_BF16 a dot of pairs is `vdpbf16ps`, 16 sums at a time,
+    and conversions stay; without it the halves of each pair are shifted and
+    masked to f32 for two fused multiply-adds, and rounding is integer
+    arithmetic. The first lanes of a vector of 16-bit numbers are stored in
+    parts whose sizes are powers of two. Widening bf16 is a shift on every level, and f16 has
+    conversions on all of them (F16C).
+
+    ```mlir
+    func.func @dot(%a: vector<32xbf16>, %b: vector<32xbf16>, %s: vector<16xf32>) -> vector<16xf32> {
+      %y = hova.pair_dot %a, %b, %s : vector<32xbf16>, vector<16xf32>
+      return %y : vector<16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @dot(%a: vector<32xbf16>, %b: vector<32xbf16>, %s: vector<16xf32>) -> vector<16xf32> {
+      %y = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%s, %a, %b) : (vector<16xf32>, vector<32xbf16>, vector<32xbf16>) -> vector<16xf32>
+      return %y : vector<16xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"bf16", "bf16", "bool", "true", "the level has AVX512_BF16">,
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+      "::mlir::vector::VectorDialect"];
+}
+
 def VerifyLoweredPass : Pass<"hova-verify-lowered", "::mlir::ModuleOp"> {
   let summary = "Check the promise of target";
   let description = [{

@@ -23,8 +23,11 @@ void hova::buildTargetPhase(OpPassManager &manager,
   LowerLaunchesPassOptions launches;
   launches.suffix = options.symbolSuffix;
   manager.addPass(createLowerLaunchesPass(launches));
+  LowerStoragePassOptions storage;
+  storage.bf16 = options.levels.empty() || options.levels.front().bf16;
   // Function by function, so that they are lowered beside each other.
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createLowerStoragePass(storage));
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   functions.addPass(createConvertVectorToLLVMPass());

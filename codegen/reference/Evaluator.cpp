@@ -77,17 +77,20 @@ static HostTensor inStorage(const HostTensor &value, Type type) {
   return value.getElement() == Element::F32 ? roundTo(value, storage) : value;
 }
 
-/// `[ceil(out/panel)][in][panel]` back to `[in, out]`.
+/// `[ceil(out/panel)][in][panel]`, or
+/// `[ceil(out/panel)][ceil(in/2)][panel][2]`, back to `[in, out]`.
 static HostTensor unpack(const HostTensor &panels, ArrayRef<int64_t> shape) {
   int64_t depth = shape[0], columns = shape[1];
-  int64_t width = panels.getShape()[2];
+  int64_t pitch = panels.getShape()[1], width = panels.getShape()[2];
+  int64_t together = panels.getRank() == 4 ? 2 : 1;
   HostTensor matrix(panels.getElement(), shape);
   withNumberType(panels.getElement(), [&](auto zero) {
     using T = decltype(zero);
     for (int64_t k = 0; k < depth; ++k) {
       for (int64_t j = 0; j < columns; ++j) {
+        int64_t row = j / width * pitch + k / together;
         matrix.mutableAs<T>()[k * columns + j] =
-            panels.as<T>()[(j / width * depth + k) * width + j % width];
+            panels.as<T>()[(row * width + j % width) * together + k % together];
       }
     }
   });
@@ -138,7 +141,7 @@ LogicalResult Evaluator::loadWeight(Operation *op,
   }
   auto shape = cast<ShapedType>(weight.getResult().getType()).getShape();
   const HostTensor &value = stored->second;
-  bool packed = shape.size() == 2 && value.getRank() == 3;
+  bool packed = shape.size() == 2 && value.getRank() > 2;
   results.push_back(packed ? unpack(value, shape) : value);
   return success();
 }

@@ -79,9 +79,9 @@ MemRefType bufferType(RankedTensorType tensor, int64_t rowStride) {
       StridedLayoutAttr::get(tensor.getContext(), 0, {rowStride, 1}));
 }
 
-int64_t paddedStride(int64_t width) {
-  int64_t stride = llvm::alignTo(width, 16);
-  return stride * 4 % 1024 == 0 ? stride + 16 : stride;
+int64_t paddedStride(int64_t width, int64_t elementBytes) {
+  int64_t line = 64 / elementBytes, stride = llvm::alignTo(width, line);
+  return stride * elementBytes % 1024 == 0 ? stride + line : stride;
 }
 
 KernelEmitter::KernelEmitter(OpBuilder &builder, Location loc,
@@ -229,19 +229,33 @@ Value KernelEmitter::laneMask(int64_t lanes, int64_t valid) {
                                    DenseElementsAttr::get(type, bits));
 }
 
+/// `value` of 16-bit floats as f32.
+static Value widened(OpBuilder &builder, Location loc, Value value) {
+  Type type = value.getType(), element = getElementTypeOrSelf(type);
+  if (!element.isBF16() && !element.isF16()) {
+    return value;
+  }
+  Type f32 = builder.getF32Type();
+  auto vector = dyn_cast<VectorType>(type);
+  return arith::ExtFOp::create(builder, loc,
+                               vector ? Type(vector.clone(f32)) : f32, value);
+}
+
 Value KernelEmitter::loadRow(Value memref, Value row, Value column,
                              int64_t lanes, int64_t valid) {
   auto element = cast<MemRefType>(memref.getType()).getElementType();
   auto type = VectorType::get({lanes}, element);
   if (valid == lanes) {
-    return vector::LoadOp::create(builder, loc, type, memref,
-                                  ValueRange{row, column});
+    return widened(builder, loc,
+                   vector::LoadOp::create(builder, loc, type, memref,
+                                          ValueRange{row, column}));
   }
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  return vector::MaskedLoadOp::create(builder, loc, type, memref,
-                                      ValueRange{row, column},
-                                      laneMask(lanes, valid), zero);
+  return widened(builder, loc,
+                 vector::MaskedLoadOp::create(builder, loc, type, memref,
+                                              ValueRange{row, column},
+                                              laneMask(lanes, valid), zero));
 }
 
 void KernelEmitter::storeRow(Value value, Value memref, Value row, Value column,
@@ -265,7 +279,9 @@ Value KernelEmitter::asTile(Value value) {
 }
 
 Value KernelEmitter::loadScalar(Value memref, Value row, Value column) {
-  return memref::LoadOp::create(builder, loc, memref, ValueRange{row, column});
+  return widened(
+      builder, loc,
+      memref::LoadOp::create(builder, loc, memref, ValueRange{row, column}));
 }
 
 //===----------------------------------------------------------------------===//

@@ -39,7 +39,7 @@ mlir::MemRefType bufferType(mlir::RankedTensorType tensor, int64_t rowStride);
 /// Row stride of a value in the arena: whole 64-byte lines and never a multiple
 /// of 1024 bytes, since rows at such distances share few cache sets (86 instead
 /// of 114 GFLOP/s for a left operand with a stride of 4096 bytes).
-int64_t paddedStride(int64_t width);
+int64_t paddedStride(int64_t width, int64_t elementBytes);
 
 class KernelEmitter {
 public:
@@ -91,7 +91,8 @@ public:
   mlir::VectorType vectorType(int64_t lanes);
   /// True for the first `valid` of `lanes` lanes.
   mlir::Value laneMask(int64_t lanes, int64_t valid);
-  /// Loads `valid` of `lanes` elements of row `row`, zero behind.
+  /// Loads `valid` of `lanes` elements of row `row`, zero behind. Floats are
+  /// f32 in registers, whatever the memory holds.
   mlir::Value loadRow(mlir::Value memref, mlir::Value row, mlir::Value column,
                       int64_t lanes, int64_t valid);
   void storeRow(mlir::Value vector, mlir::Value memref, mlir::Value row,

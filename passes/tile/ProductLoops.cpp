@@ -45,6 +45,13 @@ static Value packedWeight(KernelEmitter &emitter, Operation *op, Value weight) {
   return packed;
 }
 
+/// Rows of a weight that lie together in one of its panels' rows: two where it
+/// is packed in pairs.
+static int64_t rowsTogether(Value packed) {
+  auto type = cast<MemRefType>(packed.getType());
+  return type.getElementType().isInteger() ? 2 : 1;
+}
+
 /// Lanes of the next tile when `rest` columns are left: the register tile's, or
 /// a power of two that wastes less than a cache line.
 static int64_t tileLanes(const Schedule &schedule, int64_t rest) {
@@ -98,7 +105,8 @@ public:
         weight(weight), x(emitter.buffer(op.getX())),
         shape(shapeOf(op.getResult())),
         panelColumns(cast<MemRefType>(weight.getType()).getShape()[2]),
-        depth(shapeOf(op.getX()).back()), chunks(depth, emitter.schedule),
+        together(rowsTogether(weight)), depth(shapeOf(op.getX()).back()),
+        chunks(depth, emitter.schedule),
         rows(staticSize(shape.drop_back()), emitter.schedule),
         dividesRows(emitter.schedule.parallel == Parallel::rows),
         beginRow(dividesRows ? emitter.begin : emitter.index(0)),
@@ -112,6 +120,7 @@ private:
   void clearPartials(int64_t valid);
   void emitChunk(Value panel, Value column, int64_t valid, Value from,
                  int64_t size, bool isLast);
+  int64_t panelRows(int64_t steps) { return llvm::divideCeil(steps, together); }
 
   KernelEmitter &e;
   OpBuilder &b;
@@ -119,7 +128,7 @@ private:
   LinearOp op;
   Value weight, x;
   ArrayRef<int64_t> shape;
-  int64_t panelColumns, depth;
+  int64_t panelColumns, together, depth;
   Chunks chunks;
   RowBlockSizes rows;
   bool dividesRows; ///< or panels
@@ -180,12 +189,13 @@ void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
                             Value from, int64_t size, bool isLast) {
   // What follows in memory, as far as the matrix goes.
   int64_t elements = cast<MemRefType>(weight.getType()).getNumElements();
+  int64_t most = elements - panelRows(chunks.size) * panelColumns;
+  Value row = e.div(from, together), following = e.add(row, panelRows(size));
   Value next =
-      e.mul(e.add(e.mul(panel, depth), e.add(from, size)), panelColumns);
-  next = arith::MinUIOp::create(b, loc, next,
-                                e.index(elements - chunks.size * panelColumns));
+      e.mul(e.add(e.mul(panel, panelRows(depth)), following), panelColumns);
+  next = arith::MinUIOp::create(b, loc, next, e.index(most));
   int64_t tiles = llvm::divideCeil(valid, e.schedule.tileColumns);
-  int64_t most = llvm::divideCeil(panelColumns, rows.fewest * tiles);
+  int64_t mostAhead = llvm::divideCeil(panelColumns, rows.fewest * tiles);
   forEachRowBlock(
       e, beginRow, endRow, rows.heights, [&](const RowBlock &block) {
         // Every tile asks for its share of the next chunk, every step for its
@@ -199,8 +209,9 @@ void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
                               lanes, inside};
               Value turn = e.add(e.mul(block.number, tiles),
                                  e.div(inPanel, e.schedule.tileColumns));
-              Value ahead = e.add(
-                  next, arith::MulIOp::create(b, loc, e.mul(turn, size), step));
+              Value ahead =
+                  e.add(next, arith::MulIOp::create(
+                                  b, loc, e.mul(turn, panelRows(size)), step));
               auto type =
                   VectorType::get({block.height, lanes}, b.getF32Type());
               Value start, partialRow;
@@ -211,8 +222,8 @@ void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
               }
               Value tile = TileProductOp::create(
                   b, loc, type, x, block.row, from, weight,
-                  ValueRange{panel, from, inPanel}, e.index(size), start, ahead,
-                  step, b.getI64IntegerAttr(most), IntegerAttr());
+                  ValueRange{panel, row, inPanel}, e.index(size), start, ahead,
+                  step, b.getI64IntegerAttr(mostAhead), IntegerAttr());
               if (!isLast) {
                 TileStoreOp::create(b, loc, tile, partials, partialRow, inPanel,
                                     IntegerAttr());

@@ -28,6 +28,10 @@ namespace hova {
 // The program
 //===----------------------------------------------------------------------===//
 
+static int64_t elementBytes(MemRefType type) {
+  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
 static int64_t bytesOf(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -35,7 +39,7 @@ static int64_t bytesOf(MemRefType type) {
   assert(succeeded(known) && "buffers are strided");
   (void)known;
   int64_t elements = type.getShape()[0] * strides[0];
-  return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return elements * elementBytes(type);
 }
 
 namespace {
@@ -78,11 +82,26 @@ private:
 };
 } // namespace
 
-static MemRefType packedType(RankedTensorType type, int64_t panel) {
-  return MemRefType::get(
-      {static_cast<int64_t>(llvm::divideCeil(type.getShape()[1], panel)),
-       type.getShape()[0], panel},
-      type.getElementType());
+/// Panels of a weight; pairs along its rows where two of its elements are
+/// multiplied at once.
+static RankedTensorType packedType(RankedTensorType type, int64_t panel) {
+  int64_t rows = type.getShape()[0];
+  int64_t panels = llvm::divideCeil(type.getShape()[1], panel);
+  if (type.getElementType().isBF16()) {
+    int64_t pairs = llvm::divideCeil(rows, 2);
+    return type.clone({panels, pairs, panel, 2});
+  }
+  return type.clone({panels, rows, panel});
+}
+
+/// The buffer of panels; a pair is one element of it.
+static MemRefType panelBuffer(RankedTensorType packed) {
+  ArrayRef<int64_t> shape = packed.getShape();
+  if (shape.size() == 3) {
+    return MemRefType::get(shape, packed.getElementType());
+  }
+  return MemRefType::get(shape.drop_back(),
+                         IntegerType::get(packed.getContext(), 32));
 }
 
 void ProgramTiler::placeArguments() {
@@ -126,7 +145,8 @@ LogicalResult ProgramTiler::placeWeight(StoreWeightOp store,
   }
   auto type = cast<RankedTensorType>(store.getValue().getType());
   std::optional<int64_t> panel = ImageWeightOp(references.front()).getPanel();
-  MemRefType buffer = panel ? packedType(type, *panel) : bufferType(type, 0);
+  RankedTensorType packed = panel ? packedType(type, *panel) : type;
+  MemRefType buffer = panel ? panelBuffer(packed) : bufferType(type, 0);
   for (ImageWeightOp op : references) {
     if (op.getType() != type || op.getPanel() != panel) {
       return op.emitOpError("expects the type that the weight program stores "
@@ -137,13 +157,12 @@ LogicalResult ProgramTiler::placeWeight(StoreWeightOp store,
   }
   if (panel) {
     OpBuilder before(store);
-    store.getValueMutable().assign(PackOp::create(
-        before, store.getLoc(),
-        RankedTensorType::get(buffer.getShape(), type.getElementType()),
-        store.getValue()));
+    store.getValueMutable().assign(
+        PackOp::create(before, store.getLoc(), packed, store.getValue()));
   }
   store->setAttr(kOffsetAttr, builder.getI64IntegerAttr(imageBytes));
-  imageBytes += llvm::alignTo(buffer.getNumElements() * 4, 64);
+  imageBytes +=
+      llvm::alignTo(buffer.getNumElements() * elementBytes(buffer), 64);
   return success();
 }
 
@@ -151,7 +170,9 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
   KernelOp kernel = buffers.kernel;
   int64_t index = kernels.size();
   auto newBlock = [&](RankedTensorType type) {
-    int64_t stride = paddedStride(type.getRank() ? type.getShape().back() : 1);
+    bool narrow = type.getElementTypeBitWidth() == 16;
+    int64_t stride = paddedStride(type.getRank() ? type.getShape().back() : 1,
+                                  narrow ? 2 : 4);
     if (type.getElementType().isInteger(1)) {
       stride = llvm::alignTo(stride, 64);
     }

@@ -80,20 +80,41 @@ Lanes FlatBuilder::lanesOf(VectorType type,
                         bits))};
 }
 
+Type FlatBuffer::element() const {
+  return cast<MemRefType>(memory.getType()).getElementType();
+}
+
 Value FlatBuilder::load(const FlatBuffer &buffer, Value index,
                         const Lanes &lanes) const {
+  auto stored = VectorType::get(lanes.type.getShape(), buffer.element());
+  Value value;
   if (!lanes.mask) {
-    return vector::LoadOp::create(builder, loc, lanes.type, buffer.memory,
-                                  index);
+    value = vector::LoadOp::create(builder, loc, stored, buffer.memory, index);
+  } else {
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(stored));
+    value = vector::MaskedLoadOp::create(builder, loc, stored, buffer.memory,
+                                         index, lanes.mask, zero);
   }
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(lanes.type));
-  return vector::MaskedLoadOp::create(builder, loc, lanes.type, buffer.memory,
-                                      index, lanes.mask, zero);
+  return stored == lanes.type
+             ? value
+             : arith::ExtFOp::create(builder, loc, lanes.type, value);
+}
+
+Value FlatBuilder::loadScalar(const FlatBuffer &buffer, Value index) const {
+  Value value = memref::LoadOp::create(builder, loc, buffer.memory, index);
+  Type wide = builder.getF32Type();
+  return value.getType() == wide
+             ? value
+             : arith::ExtFOp::create(builder, loc, wide, value);
 }
 
 void FlatBuilder::store(Value vector, const FlatBuffer &buffer, Value index,
                         const Lanes &lanes) const {
+  auto stored = VectorType::get(lanes.type.getShape(), buffer.element());
+  if (stored != lanes.type) {
+    vector = arith::TruncFOp::create(builder, loc, stored, vector);
+  }
   if (lanes.mask) {
     vector::MaskedStoreOp::create(builder, loc, buffer.memory, index,
                                   lanes.mask, vector);

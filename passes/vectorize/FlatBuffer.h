@@ -19,6 +19,7 @@ struct FlatBuffer {
   llvm::SmallVector<int64_t> strides;
   int64_t offset = 0;
 
+  mlir::Type element() const;
   /// Distance of two rows of a matrix.
   int64_t rowStride() const { return strides[strides.size() - 2]; }
 };
@@ -54,9 +55,12 @@ public:
 
   /// The first `valid` of the type's lanes, all where it is not given.
   Lanes lanesOf(mlir::VectorType type, std::optional<uint64_t> valid) const;
-  /// Lanes that are not in memory are zero.
+  /// Lanes that are not in memory are zero. Floats of 16 bits are widened to
+  /// the lanes' type, and narrowed where they are stored.
   mlir::Value load(const FlatBuffer &buffer, mlir::Value index,
                    const Lanes &lanes) const;
+  /// One float as f32.
+  mlir::Value loadScalar(const FlatBuffer &buffer, mlir::Value index) const;
   void store(mlir::Value vector, const FlatBuffer &buffer, mlir::Value index,
              const Lanes &lanes) const;
 };

@@ -20,6 +20,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 HOVA = BUILD / "bin/hova"
 LEVELS = ["native", "x86-64-v3"]
+EVERY_LEVEL = ["native", "x86-64-v4", "x86-64-v3"]
 
 
 class Model:
@@ -192,9 +193,11 @@ def succeed(*command):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def verify(model, level, folder):
+def verify(model, level, folder, dtype="f32"):
     path = model().write(folder, model.__name__)
-    done = run(HOVA, "verify", path, f"--march={level}")
+    done = run(HOVA, "verify", path, f"--march={level}", f"--dtype={dtype}")
+    if "needs a processor" in done.stderr:
+        pytest.skip(f"this machine does not run {level}")
     differences = [line for line in done.stdout.splitlines() if "DIFFERS" in line]
     assert done.returncode == 0, "\n".join(differences) + done.stderr
 
@@ -203,6 +206,13 @@ def verify(model, level, folder):
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_program_equals_the_evaluator(model, level, tmp_path):
     verify(model, level, tmp_path)
+
+
+@pytest.mark.parametrize("level", EVERY_LEVEL)
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_stored_numbers_equal_the_evaluator(model, dtype, level, tmp_path):
+    verify(model, level, tmp_path, dtype)
 
 
 @pytest.mark.parametrize(

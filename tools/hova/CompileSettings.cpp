@@ -127,29 +127,27 @@ makeConfiguration(const Arguments &arguments) {
 // Options
 //===----------------------------------------------------------------------===//
 
-/// Values of the interface that no part of this version makes.
-static void checkAvailable(const Arguments &arguments, OptionID id,
-                           llvm::StringRef only,
-                           llvm::ArrayRef<llvm::StringLiteral> later) {
-  llvm::StringRef given = arguments.value(id, only);
-  if (given == only) {
-    return;
+void checkTarget(const Arguments &arguments) {
+  llvm::StringRef given = arguments.value(OPT_target, "cpu");
+  if (given != "cpu") {
+    bool later = given == "cuda" || given == "cuda-emulated";
+    arguments.usageError("option '--target': '" + given + "' is " +
+                         (later ? "not available" : "unknown") +
+                         "; this version has 'cpu'");
   }
-  llvm::StringRef name = id == OPT_target ? "--target" : "--dtype";
-  arguments.usageError(
-      "option '" + name + "': '" + given + "' is " +
-      (llvm::is_contained(later, given) ? "not available" : "unknown") +
-      "; this version has '" + only + "'");
 }
 
-void checkTarget(const Arguments &arguments) {
-  checkAvailable(arguments, OPT_target, "cpu", {"cuda", "cuda-emulated"});
+static Storage readStorage(const Arguments &arguments) {
+  llvm::StringRef name = arguments.word(OPT_dtype, {"f32", "bf16", "f16"});
+  return name == "bf16"  ? Storage::BF16
+         : name == "f16" ? Storage::F16
+                         : Storage::F32;
 }
 
 CompileOptions readCompileOptions(const Arguments &arguments) {
   CompileOptions options;
   checkTarget(arguments);
-  checkAvailable(arguments, OPT_dtype, "f32", {"bf16", "f16"});
+  options.storage = readStorage(arguments);
   auto pipeline = makePipelineOptions(arguments.value(OPT_march, "native"));
   if (pipeline) {
     options.levels = pipeline->levels;

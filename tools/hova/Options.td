@@ -67,8 +67,8 @@ defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
 defm target : Value<"target", !listconcat(generators, [ExplainVerb]), "cpu", "The kind of machine (default: cpu)">;
 defm march : Value<"march", generators, "LEVEL,...",
                    "Processor levels: native (default), x86-64-v3, x86-64-v4, znver4, ...; the program picks one at start">;
-defm dtype : Value<"dtype", generators, "f32",
-                   "Type of stored values and matrix inputs (default: f32)">;
+defm dtype : Value<"dtype", generators, "f32|bf16|f16",
+                   "Type of the inputs of matrix products, as they are stored; sums are f32 (default: f32)">;
 defm weights_mode : Value<"weights-mode", [CompileVerb], "embed|file",
                           "Weights in the program, or beside it in FILE.weights (default: embed)">;
 def O : Joined<["-"], "O">, Visibility<lowerers>, MetaVarName<"LEVEL">,

@@ -336,4 +336,37 @@ TEST_F(EvaluatorTest, the_own_type_rounds_probabilities) {
   EXPECT_NEAR(run(main, inputs).at(0), 1, 1e-15);
 }
 
+TEST_F(EvaluatorTest, pairs_of_rows_lie_together) {
+  func::FuncOp main = parse(R"mlir(
+    func.func private @weights() {
+      %w = hova.weight "w" : tensor<3x5xf32>
+      %c = hova.convert %w : tensor<3x5xf32> -> tensor<3x5xbf16>
+      %p = hova.pack %c : tensor<3x5xbf16> -> tensor<2x2x4x2xbf16>
+      hova.store_weight "w", %p : tensor<2x2x4x2xbf16>
+      return
+    }
+    func.func @main() -> tensor<3x5xbf16> {
+      %w = hova.image_weight "w" {panel = 4 : i64} : tensor<3x5xbf16>
+      return %w : tensor<3x5xbf16>
+    })mlir");
+  auto weights = module->lookupSymbol<func::FuncOp>("weights");
+  std::vector<float> image;
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
+      weights, [&](StoreWeightOp, const HostTensor &value) {
+        image.assign(value.as<float>(), value.as<float>() + value.size());
+        return success();
+      })));
+  // Two panels of [2 pairs][4 columns][2 rows]; zeros behind the last row and
+  // the last column.
+  EXPECT_EQ(image, (std::vector<float>{0,  5, 1,  6, 2,  7, 3,  8, //
+                                       10, 0, 11, 0, 12, 0, 13, 0, //
+                                       4,  9, 0,  0, 0,  0, 0,  0, //
+                                       14, 0, 0,  0, 0,  0, 0,  0}));
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
+  HostTensor back = run(main, {});
+  for (int64_t i = 0; i < 15; ++i) {
+    EXPECT_EQ(back.at(i), i);
+  }
+}
+
 } // namespace

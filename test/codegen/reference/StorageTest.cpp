@@ -44,8 +44,7 @@ TEST_P(StorageTest, numbers_between_go_to_the_nearest_even) {
         for (int offset = -1; offset <= 1; ++offset) {
           uint32_t mantissa =
               ((upper << (place + 1)) + (1u << place) + offset) & 0x7fffff;
-          float value =
-              llvm::bit_cast<float>((exponent << 23) | mantissa);
+          float value = llvm::bit_cast<float>((exponent << 23) | mantissa);
           if (std::isnan(value)) {
             continue;
           }

@@ -34,7 +34,7 @@ func.func @transpose_c1_exchanges_dimensions(%w: tensor<8x40xf32>) {
 // -----
 
 func.func @pack_c1_has_all_panels(%w: tensor<8x40xf32>) {
-  // expected-error@+1 {{'hova.pack' op expects [ceil(out/panel), in, panel] for [in, out] = 8x40, got 1x8x32}}
+  // expected-error@+1 {{'hova.pack' op expects [ceil(out/panel), in, panel], or pairs of in, for [in, out] = 8x40, got 1x8x32}}
   %r = hova.pack %w : tensor<8x40xf32> -> tensor<1x8x32xf32>
   return
 }
@@ -91,5 +91,13 @@ func.func private @callee(memref<8x4xf32>, memref<64xi8>, index, index)
 func.func @launch_c1_buffers_are_arguments(%x: memref<4x8xf32>) {
   // expected-error@+1 {{'hova.launch' op expects the buffers to fit the arguments of callee}}
   hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x8xf32>)
+  return
+}
+
+// -----
+
+func.func @pack_c1_pairs_hold_all_rows(%w: tensor<9x40xbf16>) {
+  // expected-error@+1 {{'hova.pack' op expects [ceil(out/panel), in, panel], or pairs of in, for [in, out] = 9x40, got 2x4x32x2}}
+  %r = hova.pack %w : tensor<9x40xbf16> -> tensor<2x4x32x2xbf16>
   return
 }

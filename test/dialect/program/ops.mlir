@@ -29,6 +29,13 @@ func.func @transposes(%w: tensor<8x40xf32>) -> tensor<40x8xf32> {
   return %r : tensor<40x8xf32>
 }
 
+// CHECK-LABEL: @packs_pairs_of_rows
+// CHECK: hova.pack %{{[a-z0-9_]+}} : tensor<9x40xbf16> -> tensor<2x5x32x2xbf16>
+func.func @packs_pairs_of_rows(%w: tensor<9x40xbf16>) -> tensor<2x5x32x2xbf16> {
+  %r = hova.pack %w : tensor<9x40xbf16> -> tensor<2x5x32x2xbf16>
+  return %r : tensor<2x5x32x2xbf16>
+}
+
 // CHECK-LABEL: @packs_panels
 // CHECK: hova.pack %{{[a-z0-9_]+}} : tensor<8x40xf32> -> tensor<2x8x32xf32>
 func.func @packs_panels(%w: tensor<8x40xf32>) -> tensor<2x8x32xf32> {

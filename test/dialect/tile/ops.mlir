@@ -49,3 +49,27 @@ func.func @raises_two(%x: vector<16xf32>) -> vector<16xf32> {
   %r = hova.exp2 %x : vector<16xf32>
   return %r : vector<16xf32>
 }
+
+// CHECK-LABEL: @widens_and_narrows
+// CHECK: hova.tile_load %{{.*}} : memref<9x40xbf16> -> vector<4x32xf32>
+// CHECK: hova.tile_store %{{.*}} : vector<4x32xf32>, memref<9x40xf16>
+func.func @widens_and_narrows(%a: memref<9x40xbf16>, %b: memref<9x40xf16>, %i: index) {
+  %t = hova.tile_load %a[%i, %i] : memref<9x40xbf16> -> vector<4x32xf32>
+  hova.tile_store %t, %b[%i, %i] : vector<4x32xf32>, memref<9x40xf16>
+  return
+}
+
+// CHECK-LABEL: @multiplies_pairs
+// CHECK: hova.tile_product %{{.*}} : memref<9x41xbf16>, memref<3x21x32xi32> -> vector<4x32xf32>
+func.func @multiplies_pairs(%a: memref<9x41xbf16>, %b: memref<3x21x32xi32>, %i: index) -> vector<4x32xf32> {
+  %depth = arith.constant 41 : index
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %depth : memref<9x41xbf16>, memref<3x21x32xi32> -> vector<4x32xf32>
+  return %r : vector<4x32xf32>
+}
+
+// CHECK-LABEL: @adds_products_of_pairs
+// CHECK: hova.pair_dot %{{.*}}, %{{.*}}, %{{.*}} : vector<32xbf16>, vector<16xf32>
+func.func @adds_products_of_pairs(%a: vector<32xbf16>, %b: vector<32xbf16>, %s: vector<16xf32>) -> vector<16xf32> {
+  %r = hova.pair_dot %a, %b, %s : vector<32xbf16>, vector<16xf32>
+  return %r : vector<16xf32>
+}
