@@ -39,6 +39,14 @@ SUITE = [
         ("vanilla_hv", ["horizontal=true", "vertical=true"]),
     )
 ]
+ODD = [
+    ("encoder", settings)
+    for settings in (
+        *([f"tokens={tokens}"] for tokens in (1, 7, 50, 333)),
+        *([f"width={width}", "heads=4"] for width in (40, 100)),
+        *(["width=336", f"heads={heads}"] for heads in (1, 3, 28)),
+    )
+]
 QUICK = [("minilm_l6", ["batch=1"]), ("vanilla_hv", ["batch=1"])]
 
 ROUNDS = 5
@@ -209,6 +217,9 @@ def parse_arguments():
         "--quick", action="store_true", help="two small models, half a second each"
     )
     parser.add_argument(
+        "--odd", action="store_true", help="an encoder of odd shapes instead"
+    )
+    parser.add_argument(
         "--out", type=Path, help="folder of the results (default: printed)"
     )
     options = parser.parse_args()
@@ -228,8 +239,9 @@ def cases_of(options):
     if options.model:
         chosen = [(options.model, options.set)]
     else:
-        suite = QUICK if options.quick else SUITE
-        chosen = [(MODELS / f"{model}.json", sets) for model, sets in suite]
+        suite = ODD if options.odd else QUICK if options.quick else SUITE
+        folder = TOOLS if options.odd else MODELS
+        chosen = [(folder / f"{model}.json", sets) for model, sets in suite]
     for path, settings in chosen:
         folder = BUILD / "bench" / "-".join([path.stem, *settings]).replace("/", "_")
         yield Case(path.resolve(), settings, folder)
@@ -270,7 +282,8 @@ def main():
         results["cases"].append(entry)
     results["total_s"] = time.monotonic() - start
     folder = output_folder(options)
-    print(write_report(results, folder, f"threads-{options.threads}"))
+    name = ("odd-" if options.odd else "") + f"threads-{options.threads}"
+    print(write_report(results, folder, name))
     say(f"{results['total_s']:.0f} s; results are in {folder}")
     wrong = [c["label"] for c in results["cases"] if disagrees_with_all(c)]
     if wrong:

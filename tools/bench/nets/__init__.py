@@ -7,7 +7,7 @@ of the description and the inputs. It reads the weights by the names that hova g
 them, and returns the outputs in the order of the description.
 """
 
-from . import bert, translation, vit
+from . import bert, encoder, translation, vit
 
 FAMILIES = {
     "vit_b16": vit,
@@ -15,4 +15,5 @@ FAMILIES = {
     "bert_base": bert,
     "minilm_l6": bert,
     "vanilla_hv": translation,
+    "encoder": encoder,
 }
