@@ -12,7 +12,7 @@ TOOLS = Path(__file__).resolve().parent
 
 
 class Peak:
-    """GFLOP/s of `cpus` together: {"fma": .., "bf16_dot": .. or None}."""
+    """GFLOP/s of `cpus` together: {"fma", "fma_sustained", "bf16_dot" or None}."""
 
     def __init__(self, build, cpus):
         self.program = Path(build) / "bench/peak"
@@ -33,7 +33,10 @@ class Peak:
     def take(self):
         """The median since the last call."""
         measured, self.measured = self.measured, []
-        rates = {"fma": median(m["fma"] for m in measured)}
+        rates = {
+            name: median(m[name] for m in measured)
+            for name in ("fma", "fma_sustained")
+        }
         dots = [m["bf16_dot"] for m in measured]
         rates["bf16_dot"] = None if None in dots else median(dots)
         return rates

@@ -49,7 +49,8 @@ def case_text(entry):
         f"## {entry['label']}, {entry['dtype']}, {entry['threads']} threads",
         "",
         f"{dense:.3f} GFLOP of the description, {executed:.3f} executed by hova at level "
-        f"{hova['level']}; FMA peak {entry['peak_gflops']['fma']:.1f} GFLOP/s; program "
+        f"{hova['level']}; FMA peak {entry['peak_gflops']['fma']:.1f} GFLOP/s, "
+        f"{entry['peak_gflops']['fma_sustained']:.1f} sustained over 50 ms; program "
         f"{sizes[0] / 1e6:.2f} MB, {sizes[1] / 1e3:.0f} kB without its weights.",
     ]
     if "best_peer" in entry:
