@@ -9,7 +9,7 @@
 //    declares them); an object file is linked with libhova_runtime and the
 //    `hova_` functions below are called with its `hova_program`.
 //  * the code generator: it emits one constant `hova_program` per model, whose
-//    levels point to code that calls `hova_barrier`.
+//    levels point to code that calls `hova_barrier` and `hova_end_kernel`.
 //
 // Rules that hold everywhere: nothing is printed, nothing aborts, no writable
 // global exists, every argument is checked before anything is written, and a
@@ -142,7 +142,7 @@ typedef struct hova_kernel_info {
 
 /// One whole run, executed by every thread of the team from start to end:
 /// the code takes its share by `thread` of `threads` and calls `hova_barrier`
-/// after each kernel. `weights` is the image behind its header.
+/// after each kernel (or see `hova_end_kernel`). `weights` is the image behind its header.
 typedef void hova_run_fn(void *const *inputs, void *const *outputs, char *arena,
                          const char *weights, int64_t thread, int64_t threads,
                          struct hova_team *team);
@@ -184,6 +184,10 @@ typedef struct hova_program {
 /// Called by every thread after kernel `kernel`. Returns when all have called;
 /// what any thread wrote before is then visible to every thread.
 void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel);
+
+/// Called instead by the first thread alone after a kernel that was its own
+/// where the next one is too: the others wait at the next barrier meanwhile.
+void hova_end_kernel(struct hova_team *team, int64_t kernel);
 
 /// Processor features that generated code may need: X(NAME, "llvm-name").
 /// The bit of a feature is its place in this list.

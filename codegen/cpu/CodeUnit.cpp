@@ -3,6 +3,7 @@
 
 #include "codegen/cpu/CodeUnit.h"
 #include "codegen/cpu/Machine.h"
+#include "codegen/cpu/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -67,7 +68,6 @@ void splitCode(ModuleOp lowered, size_t level,
 
 /// Sets what generated functions need beyond their code.
 static void finishFunction(llvm::Function &function, const CpuLevel &level) {
-  // The runtime's functions are declared as it declares them.
   function.setVisibility(llvm::GlobalValue::HiddenVisibility);
   if (function.isDeclaration()) {
     return;
@@ -108,7 +108,7 @@ void UnitGenerator::finishFunctions() {
   std::string suffix = "_" + std::to_string(unit.level);
   for (llvm::Function &function : *module) {
     StringRef name = function.getName();
-    if (function.isIntrinsic() || name == "hova_barrier") {
+    if (function.isIntrinsic() || isRuntimeFunction(name)) {
       continue;
     }
     finishFunction(function, level);

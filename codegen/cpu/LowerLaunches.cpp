@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One parallel region for the whole program: each thread walks all launches,
-// takes its share of each kernel's units and meets the others behind it. Shares
-// depend on the number of threads only, never on timing. Does nothing to a
-// module that was not tiled.
+// takes its share of each kernel's units and meets the others behind it.
+// Between two kernels of a single part nobody meets: the first thread has both.
+// Shares depend on the number of threads only, never on timing. Does nothing to
+// a module that was not tiled.
 
 #include "codegen/cpu/Passes.h"
 #include "dialect/ProgramOps.h"
@@ -18,6 +19,19 @@ using namespace mlir;
 namespace hova {
 #define GEN_PASS_DEF_LOWERLAUNCHESPASS
 #include "codegen/cpu/Passes.h.inc"
+
+/// What a byte of a kernel's buffers counts, in floating-point operations.
+constexpr int64_t kFlopsPerByte = 4;
+
+/// The work of a kernel, in floating-point operations.
+static int64_t workOf(LaunchOp op) {
+  int64_t bits = 0;
+  for (Value buffer : op.getBuffers()) {
+    auto type = cast<MemRefType>(buffer.getType());
+    bits += type.getNumElements() * type.getElementTypeBitWidth();
+  }
+  return op.getFlops() + bits / 8 * kFlopsPerByte;
+}
 
 namespace {
 /// What one thread does of a kernel's units: [begin, end) if it is busy.
@@ -35,15 +49,18 @@ struct Place {
 /// launches have in common is computed once, and buffers are mere addresses.
 class RunBuilder {
 public:
-  RunBuilder(ModuleOp module, func::FuncOp main)
-      : module(module), main(main), builder(module.getContext()),
-        loc(main.getLoc()), converter(module.getContext()) {}
+  RunBuilder(ModuleOp module, func::FuncOp main, int64_t leastWork)
+      : module(module), main(main), leastWork(leastWork),
+        builder(module.getContext()), loc(main.getLoc()),
+        converter(module.getContext()) {}
 
   void build(StringRef name) {
-    declareBarrier();
-    builder.setInsertionPoint(main);
     Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
     Type i64 = builder.getI64Type();
+    builder.setInsertionPointToStart(module.getBody());
+    barrier = declare(kBarrier, {pointer, i64, i64});
+    endKernel = declare(kEndKernel, {pointer, i64});
+    builder.setInsertionPoint(main);
     run = func::FuncOp::create(
         builder, loc, name,
         builder.getFunctionType(
@@ -73,15 +90,11 @@ private:
     return arith::ConstantIndexOp::create(builder, loc, value);
   }
 
-  void declareBarrier() {
-    builder.setInsertionPointToStart(module.getBody());
-    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    Type i64 = builder.getI64Type();
-    barrier = LLVM::LLVMFuncOp::create(
-        builder, loc, "hova_barrier",
-        LLVM::LLVMFunctionType::get(
-            LLVM::LLVMVoidType::get(builder.getContext()),
-            {pointer, i64, i64}));
+  /// A function of the runtime.
+  LLVM::LLVMFuncOp declare(StringRef name, ArrayRef<Type> arguments) {
+    auto nothing = LLVM::LLVMVoidType::get(builder.getContext());
+    return LLVM::LLVMFuncOp::create(
+        builder, loc, name, LLVM::LLVMFunctionType::get(nothing, arguments));
   }
 
   /// Pointer `bytes` behind `base`.
@@ -147,8 +160,10 @@ private:
 
   using ShareKey = std::pair<int64_t, int64_t>;
   /// Units, and parts at most.
-  static ShareKey shareKey(LaunchOp op) {
-    return {op.getUnits(), partsOf(op.getUnits(), op.getGrain(), kMaxParts)};
+  ShareKey shareKey(LaunchOp op) {
+    bool divides = workOf(op) >= leastWork;
+    return {op.getUnits(),
+            divides ? partsOf(op.getUnits(), op.getGrain(), kMaxParts) : 1};
   }
 
   /// parts = min(threads, most) ; the first units % parts shares are one
@@ -169,34 +184,56 @@ private:
             before(thread), before(next)};
   }
 
+  void callKernel(LaunchOp op, const Share &share) {
+    auto callee =
+        module.lookupSymbol<func::FuncOp>(op.getCalleeAttr().getAttr());
+    SmallVector<Value> operands;
+    for (Value buffer : op.getBuffers()) {
+      operands.push_back(materialize(buffer));
+    }
+    auto scratchType =
+        cast<MemRefType>(callee.getArgumentTypes().drop_back(2).back());
+    operands.append({asMemRef(scratch, scratchType), share.begin, share.end});
+    func::CallOp::create(builder, loc, callee, operands);
+  }
+
+  /// Whether this launch and the next are the first thread's alone.
+  bool isFollowedAlone(LaunchOp op) {
+    LaunchOp next;
+    for (Operation *at = op->getNextNode(); at && !next;
+         at = at->getNextNode()) {
+      next = dyn_cast<LaunchOp>(at);
+    }
+    return next && shareKey(op).second == 1 && shareKey(next).second == 1;
+  }
+
   void lowerLaunch(LaunchOp op) {
     const Share &share = shares.find(shareKey(op))->second;
     auto branch = scf::IfOp::create(builder, loc, share.busy, false);
+    Value team = run.getArgument(6);
+    int64_t number = launches++;
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(branch.thenYield());
-      auto callee =
-          module.lookupSymbol<func::FuncOp>(op.getCalleeAttr().getAttr());
-      SmallVector<Value> operands;
-      for (Value buffer : op.getBuffers()) {
-        operands.push_back(materialize(buffer));
+      callKernel(op, share);
+      if (isFollowedAlone(op)) {
+        LLVM::CallOp::create(builder, loc, endKernel,
+                             ValueRange{team, constant(number)});
+        return;
       }
-      auto scratchType =
-          cast<MemRefType>(callee.getArgumentTypes().drop_back(2).back());
-      operands.append({asMemRef(scratch, scratchType), share.begin, share.end});
-      func::CallOp::create(builder, loc, callee, operands);
     }
-    LLVM::CallOp::create(builder, loc, barrier,
-                         ValueRange{run.getArgument(6), run.getArgument(4),
-                                    constant(launches++)});
+    LLVM::CallOp::create(
+        builder, loc, barrier,
+        ValueRange{team, run.getArgument(4), constant(number)});
   }
 
   ModuleOp module;
   func::FuncOp main;
+  int64_t leastWork;
   OpBuilder builder;
   Location loc;
   LLVMTypeConverter converter;
-  LLVM::LLVMFuncOp barrier;
+  LLVM::LLVMFuncOp barrier, endKernel;
   func::FuncOp run;
   Value thread, threads, scratch;
   DenseMap<Value, Place> places;
@@ -212,7 +249,7 @@ struct LowerLaunchesPass final
     if (!main || !main->hasAttr(kArenaBytesAttr)) {
       return;
     }
-    RunBuilder(getOperation(), main).build("hova_run" + suffix);
+    RunBuilder(getOperation(), main, leastWork).build("hova_run" + suffix);
     main.erase();
     if (auto weights = getOperation().lookupSymbol<func::FuncOp>("weights")) {
       weights.erase();

@@ -49,11 +49,17 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
     level's suffix) takes pointers to inputs, outputs, arena and image, the
     thread, the number of threads and the team (hova_run_fn of
     hova_runtime.h); it calls each kernel on the thread's share of units and
-    meets the others at `hova_barrier`. The weight program is gone: it is not
-    part of the code.
+    meets the others at `hova_barrier`. A kernel of little work is not divided:
+    the barrier, and rows that lie in the cache of another core, cost as much
+    as two microseconds of work. Between two kernels of a single part
+    the first thread only calls `hova_end_kernel`, and nobody waits. The weight
+    program is gone: it is not part of the code.
   }];
   let options = [
     Option<"suffix", "suffix", "std::string", "\"\"", "end of the name hova_run">,
+    Option<"leastWork", "least-work", "int64_t", "500000",
+           "work from which a kernel is divided among threads: floating-point "
+           "operations, and 4 for every byte of its buffers">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
       "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
@@ -96,7 +102,7 @@ def VerifyLoweredPass : Pass<"hova-verify-lowered", "::mlir::ModuleOp"> {
   let summary = "Check the promise of target";
   let description = [{
     Every operation is of the LLVM dialect, and no function calls anything but
-    kernels and the barrier: no scalar library function survives.
+    kernels and the runtime's two functions: no scalar library function survives.
   }];
 }
 

@@ -189,15 +189,22 @@ static void meet(hova_team *team, int64_t thread) {
   wait_for_change(team, thread, &team->barrier, phase);
 }
 
+void hova_end_kernel(struct hova_team *team, int64_t kernel) {
+  const hova_job *job = team->job;
+  if (job->times) {
+    job->times[kernel + 1] = now();
+  }
+  if (job->hook) {
+    job->hook(job->user, kernel);
+  }
+}
+
 void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel) {
   meet(team, thread);
-  if (thread == 0 && team->job->times) {
-    team->job->times[kernel + 1] = now();
+  if (thread == 0) {
+    hova_end_kernel(team, kernel);
   }
   if (team->job->hook) {
-    if (thread == 0) {
-      team->job->hook(team->job->user, kernel);
-    }
     meet(team, thread);
   }
 }

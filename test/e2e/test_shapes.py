@@ -228,12 +228,18 @@ def test_levels_share_narrow_panels(model, tmp_path):
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_threads_do_not_change_a_bit(model, level, tmp_path):
-    """More threads divide rows into other blocks, with other code for their heights."""
-    program = tmp_path / "program"
+    """More threads divide rows into other blocks, with other code for their heights.
+
+    Models as small as these are not divided otherwise.
+    """
+    program, divided = tmp_path / "program", tmp_path / "divided"
     path = model().write(tmp_path, model.__name__)
-    succeed(HOVA, "compile", path, f"--march={level}", "-o", program)
+    compile_it = (HOVA, "compile", path, f"--march={level}", "-o")
+    divide = "before-target(hova-lower-launches{suffix=_0 least-work=0})"
+    succeed(*compile_it, program)
+    succeed(*compile_it, divided, f"--pass-pipeline={divide}")
     outputs = {}
-    for threads in (1, 2, 3, 5, 8):
+    for program, threads in ((program, 1), *((divided, n) for n in (2, 3, 5, 8))):
         out = tmp_path / str(threads)
         keys = ["--random-inputs", 1, "--threads", threads, "--output-dir", out]
         succeed(program, *keys)

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <sched.h>
 #include <thread>
+#include <vector>
 
 using namespace hova::test;
 
@@ -131,6 +132,47 @@ TEST(Team, leaves_the_callers_processors_alone_and_the_worker_one_at_least) {
   EXPECT_TRUE(CPU_EQUAL(&both, &seen[1]));
   int processors = CPU_COUNT(&before);
   EXPECT_EQ(CPU_COUNT(&seen[1]), processors > 1 ? processors - 1 : 1);
+}
+
+/// Kernels 0 and 1 are the first thread's alone.
+void runAlone(void *const *, void *const *, char *, const char *,
+              int64_t thread, int64_t, struct hova_team *team) {
+  if (thread == 0) {
+    hova_end_kernel(team, 0);
+  }
+  hova_barrier(team, thread, 1);
+  hova_barrier(team, thread, 2);
+}
+
+TEST(Team, hooks_and_times_see_kernels_that_nobody_meets_behind) {
+  hova_level level = {"any", 0, runAlone};
+  hova_program program = {};
+  program.abi = HOVA_ABI_VERSION;
+  program.num_levels = 1;
+  program.name = "alone";
+  program.levels = &level;
+  program.num_kernels = 3;
+  hova_options options = {};
+  options.threads = 3;
+  hova_context *context = nullptr;
+  ASSERT_EQ(hova_create(&program, &options, &context), HOVA_OK);
+  std::vector<int64_t> kernels;
+  hova_set_hook(
+      context,
+      [](void *user, int64_t kernel) {
+        static_cast<std::vector<int64_t> *>(user)->push_back(kernel);
+      },
+      &kernels);
+  uint64_t times[4] = {};
+  hova_set_times(context, times);
+  for (int run = 0; run < 3; ++run) {
+    ASSERT_EQ(hova_run(context, nullptr, nullptr), HOVA_OK);
+  }
+  hova_destroy(context);
+  EXPECT_EQ(kernels, (std::vector<int64_t>{0, 1, 2, 0, 1, 2, 0, 1, 2}));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_LE(times[i], times[i + 1]);
+  }
 }
 
 TEST(Team, works_where_all_threads_share_one_processor) {

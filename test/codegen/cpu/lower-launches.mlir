@@ -48,9 +48,9 @@
 // SUFFIX-LABEL: func.func @hova_run_0(
 func.func @main(%x: memref<9x8xf32>, %m: memref<2x3xi8>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64, hova.inputs = 2 : i64, hova.scratch_bytes = 4096 : i64} {
   %p = hova.arena_buffer {offset = 64 : i64} : memref<9x8xf32, strided<[16, 1]>>
-  hova.launch @kernel_a(%x, %m, %p) "a" {flops = 0 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<2x3xi8>, memref<9x8xf32, strided<[16, 1]>>)
+  hova.launch @kernel_a(%x, %m, %p) "a" {flops = 1000000 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<2x3xi8>, memref<9x8xf32, strided<[16, 1]>>)
   %w = hova.image_buffer {offset = 64 : i64} : memref<1x8xf32>
-  hova.launch @kernel_b(%p, %w, %y) "b" {flops = 0 : i64, grain = 100 : i64, units = 9 : i64} : (memref<9x8xf32, strided<[16, 1]>>, memref<1x8xf32>, memref<9x8xf32>)
+  hova.launch @kernel_b(%p, %w, %y) "b" {flops = 1000000 : i64, grain = 100 : i64, units = 9 : i64} : (memref<9x8xf32, strided<[16, 1]>>, memref<1x8xf32>, memref<9x8xf32>)
   return
 }
 func.func private @weights() {
@@ -74,8 +74,40 @@ func.func private @kernel_b(%x: memref<9x8xf32, strided<[16, 1]>>, %w: memref<1x
 // CHECK: scf.if %[[BUSY]] {
 // CHECK: func.call @kernel_a(%{{.*}}, %{{.*}}, %[[BEGIN]], %[[END]])
 func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64, hova.scratch_bytes = 4096 : i64} {
-  hova.launch @kernel_a(%x) "a" {flops = 0 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
-  hova.launch @kernel_a(%y) "b" {flops = 0 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
+  hova.launch @kernel_a(%x) "a" {flops = 1000000 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
+  hova.launch @kernel_a(%y) "b" {flops = 1000000 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
+  return
+}
+func.func private @kernel_a(%y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {
+  return
+}
+
+// -----
+
+// Between kernels of one part nobody meets, but behind the last of them.
+// CHECK-LABEL: func.func @hova_run(
+// CHECK-DAG: %[[FIRST:.*]] = llvm.mlir.constant(0 : i64)
+// CHECK-DAG: %[[SECOND:.*]] = llvm.mlir.constant(1 : i64)
+// CHECK: scf.if
+// CHECK: func.call @kernel_a
+// CHECK-NEXT: llvm.call @hova_end_kernel(%{{.*}}, %[[FIRST]])
+// CHECK-NOT: hova_barrier
+// CHECK: func.call @kernel_a
+// CHECK-NEXT: }
+// CHECK-NEXT: llvm.call @hova_barrier(%{{.*}}, %{{.*}}, %[[SECOND]])
+// CHECK: scf.if
+// CHECK: func.call @kernel_a
+// CHECK-NEXT: }
+// CHECK-NEXT: llvm.call @hova_barrier
+// CHECK: scf.if
+// CHECK: func.call @kernel_a
+// CHECK-NEXT: }
+// CHECK-NEXT: llvm.call @hova_barrier
+func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64, hova.scratch_bytes = 4096 : i64} {
+  hova.launch @kernel_a(%x) "a" {flops = 1000000 : i64, grain = 9 : i64, units = 9 : i64} : (memref<9x8xf32>)
+  hova.launch @kernel_a(%y) "b" {flops = 1000000 : i64, grain = 9 : i64, units = 9 : i64} : (memref<9x8xf32>)
+  hova.launch @kernel_a(%y) "divided" {flops = 1000000 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
+  hova.launch @kernel_a(%y) "last" {flops = 1000000 : i64, grain = 9 : i64, units = 9 : i64} : (memref<9x8xf32>)
   return
 }
 func.func private @kernel_a(%y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {
@@ -88,7 +120,7 @@ func.func private @kernel_a(%y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin
 // CHECK-LABEL: func.func @hova_run(
 // CHECK: arith.minui %{{.*}}, %c8
 func.func @main(%y: memref<90x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64, hova.scratch_bytes = 4096 : i64} {
-  hova.launch @kernel_a(%y) "a" {flops = 0 : i64, grain = 1 : i64, units = 90 : i64} : (memref<90x8xf32>)
+  hova.launch @kernel_a(%y) "a" {flops = 1000000 : i64, grain = 1 : i64, units = 90 : i64} : (memref<90x8xf32>)
   return
 }
 func.func private @kernel_a(%y: memref<90x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {
