@@ -26,12 +26,9 @@ static WeightLookup loadOnce(WeightLookup load) {
   };
 }
 
-/// The type of a value that a program keeps.
-static Storage storageOf(int32_t dtype) {
-  return dtype == HOVA_BF16  ? Storage::BF16
-         : dtype == HOVA_F16 ? Storage::F16
-                             : Storage::F32;
-}
+/// Tensors of fewer elements are small: the error of one plain run in them is
+/// luck.
+static constexpr int64_t kFew = 256;
 
 namespace {
 using Tensors = llvm::SmallVector<HostTensor>;
@@ -71,6 +68,11 @@ private:
   void compareValues(const Values &got, const Values &plain, const Values &want,
                      Neighbours &neighbours);
   void compareMeaning(const Tensors &got, const Tensors &want);
+  /// Whose units in the last place are granted besides the plain run's error:
+  /// where there are many numbers that error says enough.
+  Storage marginOf(const HostTensor &value) const {
+    return value.size() < kFew ? options.storage : Storage::F32;
+  }
   void report(llvm::StringRef what, const Comparison &comparison,
               llvm::ArrayRef<int64_t> shape);
   void row(llvm::StringRef what, const Comparison &comparison);
@@ -207,9 +209,9 @@ void Verifier::compareValues(const Values &got, const Values &plain,
   Comparison worst;
   double worstShare = -1;
   for (uint32_t index : order) {
-    Comparison comparison = compareModel(
-        got.at(index), plain.at(index), want.at(index),
-        storageOf(program.values[index].dtype), neighbours.values[index]);
+    Comparison comparison =
+        compareModel(got.at(index), plain.at(index), want.at(index),
+                     marginOf(want.at(index)), neighbours.values[index]);
     if (!comparison.within) {
       report(program.values[index].path, comparison, want.at(index).getShape());
       continue;
@@ -269,14 +271,14 @@ static Tensors moveInputs(llvm::ArrayRef<HostTensor> inputs, uint64_t seed,
 /// inputs that hardly differ.
 llvm::Expected<Neighbours>
 Verifier::measureNeighbours(llvm::ArrayRef<HostTensor> inputs) {
-  constexpr int64_t few = 256, runs = 4;
+  constexpr int64_t runs = 4;
   const hova_program &program = compiled.description();
   auto isSmall = [&](int32_t rank, const int64_t *dims) {
     int64_t size = 1;
     for (int32_t axis = 0; axis < rank; ++axis) {
       size *= dims[axis];
     }
-    return size < few;
+    return size < kFew;
   };
   auto isSmallOutput = [&](uint32_t i) {
     return isSmall(program.outputs[i].rank, program.outputs[i].dims);
@@ -343,8 +345,8 @@ llvm::Error Verifier::runCase(int64_t index) {
   compareValues(got, plainKernels->values, kernels->values, *neighbours);
   for (uint32_t i = 0; i < program.num_outputs; ++i) {
     report((llvm::Twine("output ") + program.outputs[i].name).str(),
-           compareModel((*outputs)[i], (*plain)[i], (*want)[i], Storage::F32,
-                        neighbours->outputs[i]),
+           compareModel((*outputs)[i], (*plain)[i], (*want)[i],
+                        marginOf((*want)[i]), neighbours->outputs[i]),
            (*want)[i].getShape());
     Comparison threads = compareExact((*again)[i], (*outputs)[i]);
     if (!threads.within) {
