@@ -45,15 +45,21 @@ def run_bench(folder, *arguments):
     )
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bench")
+def measure(folder, *arguments):
+    """hova alone on a tiny model."""
     model = SOURCE / "examples/models/minilm_l6.json"
     small = ["--set", "depth=1", "--set", "length=8", "--set", "vocab=50"]
     out = ["--peers", "none", "--seconds", "0.05", "--threads", 1, "--out", folder]
-    done = run_bench(folder, model, *small, *out)
+    done = run_bench(folder, model, *small, *out, *arguments)
     assert done.returncode == 0, done.stderr
-    return folder, json.loads((folder / "threads-1.json").read_text()), done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bench")
+    printed = measure(folder)
+    return folder, json.loads((folder / "threads-1.json").read_text()), printed
 
 
 def test_results_hold_every_measure(results):
@@ -73,6 +79,15 @@ def test_results_hold_every_measure(results):
     assert "best_peer" not in entry
 
 
+def test_a_program_of_16_bits_has_results_of_its_own(tmp_path):
+    printed = measure(tmp_path, "--dtype", "bf16")
+    written = json.loads((tmp_path / "threads-1-bf16.json").read_text())
+    (entry,) = written["cases"]
+    assert entry["dtype"] == "bf16" and "bf16, 1 threads" in printed
+    dot = entry["peak_gflops"]["bf16_dot"]
+    assert entry["limit"] == ("bf16_dot" if dot else "fma")
+
+
 def test_an_unknown_peer_is_an_error(tmp_path):
     done = run_bench(tmp_path, "--peers", "nobody")
     assert done.returncode == 2 and "no peer is called nobody" in done.stderr
@@ -85,7 +100,8 @@ def row(name, median_ms, **more):
 def test_ratio_is_to_the_fastest_peer_that_was_timed():
     failed = {"name": "openvino", "status": "failed", "reason": "no package"}
     entry = {
-        "peak_gflops": {"fma": 100.0},
+        "dtype": "f32",
+        "peak_gflops": {"fma": 100.0, "bf16_dot": 200.0},
         "flops": 1e9,
         "flops_executed": 0.9e9,
         "contestants": [row("hova", 10.0), failed, row("torch", 30.0), row("jax", 15.0)],
@@ -96,6 +112,21 @@ def test_ratio_is_to_the_fastest_peer_that_was_timed():
     assert entry["contestants"][0]["percent_of_peak"] == pytest.approx(90)
     assert entry["contestants"][2]["percent_of_peak"] == pytest.approx(100 / 3)
     assert "percent_of_peak" not in failed
+
+
+def test_bf16_is_measured_by_its_own_instruction():
+    entry = {
+        "dtype": "bf16",
+        "peak_gflops": {"fma": 100.0, "bf16_dot": 200.0},
+        "flops": 1e9,
+        "flops_executed": 1e9,
+        "contestants": [row("hova", 10.0)],
+    }
+    bench.add_ratios(entry)
+    assert entry["contestants"][0]["percent_of_peak"] == pytest.approx(50)
+    entry["peak_gflops"]["bf16_dot"] = None
+    bench.add_ratios(entry)
+    assert entry["contestants"][0]["percent_of_peak"] == pytest.approx(100)
 
 
 def test_a_failed_peer_keeps_its_reason_in_the_table():
@@ -119,7 +150,7 @@ def test_outputs_of_other_shapes_never_agree(tmp_path):
         (tmp_path / name).mkdir()
         np.save(tmp_path / name / "y.npy", np.ones(count, np.float32))
     _, relative = contest.difference(tmp_path / "ours", tmp_path / "theirs", ["y"])
-    assert not relative <= contest.TOLERANCE
+    assert not relative <= contest.TOLERANCES["f32"]
 
 
 def test_no_drawn_weight_is_without_effect():

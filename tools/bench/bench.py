@@ -27,6 +27,7 @@ MODELS = SOURCE / "examples/models"
 
 PEERS = ("openvino", "onnxruntime", "inductor", "torch", "jax")
 NEED_ONNX = ("openvino", "onnxruntime")
+DTYPES = ("f32", "bf16", "f16")
 
 SUITE = [
     (model, [*settings, f"batch={batch}"])
@@ -57,7 +58,11 @@ def say(text):
 
 
 def export_key(case, job):
-    """What the ONNX model depends on: the job, the weights and the exporting code."""
+    """What the ONNX model depends on: the job, the weights and the exporting code.
+
+    It is f32: frameworks choose the type of products when they load it.
+    """
+    job = {key: value for key, value in job.items() if key != "dtype"}
     digest = hashlib.sha256(json.dumps(job).encode())
     code = sorted(TOOLS.glob("nets/*.py")) + [TOOLS / "export.py"]
     for path in [case.weights, TOOLS / "requirements.txt", *code]:
@@ -104,6 +109,7 @@ def make_peers(names, case, cpus):
         "inputs": [str(case.input_file(v["name"])) for v in case.summary["inputs"]],
         "outputs": [value["name"] for value in case.summary["outputs"]],
         "threads": len(cpus),
+        "dtype": case.dtype,
     }
     peers = [Peer(name, case, cpus, {**job, "peer": name}) for name in names]
     if model not in FAMILIES:
@@ -155,7 +161,7 @@ def run_case(hova, case, cpus, peer_names, peak, seconds):
         "label": case.label,
         "model": case.summary["model"],
         "settings": case.settings,
-        "dtype": "f32",
+        "dtype": case.dtype,
         "threads": len(cpus),
         "flops": measured["flops"],
         "flops_executed": measured["flops_executed"],
@@ -165,8 +171,13 @@ def run_case(hova, case, cpus, peer_names, peak, seconds):
 
 
 def add_ratios(entry):
-    """Percent of the peak for everyone, and how much faster hova is than the best peer."""
-    peak = entry["peak_gflops"]["fma"]
+    """Percent of the peak for everyone, and how much faster hova is than the best peer.
+
+    The peak of bf16 is that of its own instruction, where the processor has it.
+    """
+    limit = (entry["dtype"] == "bf16" and entry["peak_gflops"]["bf16_dot"]) or None
+    entry["limit"] = "bf16_dot" if limit else "fma"
+    peak = limit or entry["peak_gflops"]["fma"]
     timed = [row for row in entry["contestants"] if row["status"] == "timed"]
     for row in timed:
         flops = entry["flops_executed" if row["name"] == "hova" else "flops"]
@@ -201,6 +212,12 @@ def parse_arguments():
         default=len(cpus),
         metavar="N",
         help="threads, each on a core of its own (default: all, here %(default)s)",
+    )
+    parser.add_argument(
+        "--dtype",
+        choices=DTYPES,
+        default="f32",
+        help="inputs of matrix products (default: %(default)s)",
     )
     parser.add_argument(
         "--peers",
@@ -243,8 +260,11 @@ def cases_of(options):
         folder = TOOLS if options.odd else MODELS
         chosen = [(folder / f"{model}.json", sets) for model, sets in suite]
     for path, settings in chosen:
-        folder = BUILD / "bench" / "-".join([path.stem, *settings]).replace("/", "_")
-        yield Case(path.resolve(), settings, folder)
+        name = "-".join([path.stem, *settings]).replace("/", "_")
+        if options.dtype != "f32":
+            name += f"-{options.dtype}"
+        folder = BUILD / "bench" / name
+        yield Case(path.resolve(), settings, folder, options.dtype)
 
 
 def output_folder(options):
@@ -283,6 +303,8 @@ def main():
     results["total_s"] = time.monotonic() - start
     folder = output_folder(options)
     name = ("odd-" if options.odd else "") + f"threads-{options.threads}"
+    if options.dtype != "f32":
+        name += f"-{options.dtype}"
     print(write_report(results, folder, name))
     say(f"{results['total_s']:.0f} s; results are in {folder}")
     wrong = [c["label"] for c in results["cases"] if disagrees_with_all(c)]

@@ -26,9 +26,10 @@ MOST_REPETITIONS = 1000  # of hova's program in a turn
 # A contestant that takes longer than this to prepare is given up, in seconds.
 PREPARE_LIMIT = 240
 
-# Whole-model tolerance for float32 between two orders of summation, relative to the
-# largest magnitude of an output.
-TOLERANCE = 1e-3
+# How far outputs of two right programs may be apart, relative to the largest magnitude.
+# With f32 that is the order of summation. Of the types of 16 bits programs round more or
+# less, each by what one operation may err in that type.
+TOLERANCES = {"f32": 1e-3, "bf16": 4e-2, "f16": 6e-3}
 
 
 class Contestant:
@@ -97,6 +98,7 @@ class Program(Contestant):
         """Compiles, runs once and keeps the outputs as out-hova/NAME.npy."""
         case, report = self.case, self.case.folder / "launch.json"
         command = [self.hova, "compile", *case.arguments, "--weights", case.weights]
+        command.append(f"--dtype={case.dtype}")
         compiled = launch(report, pinned(self.cpus, [*command, "-o", self.program]))
         case.write_inputs(self.program)
         self.outputs = case.folder / "out-hova"
@@ -194,7 +196,7 @@ class Peer(Contestant):
         self.version = ready.pop("version")
         self.facts = ready
         self.error, worst = difference(reference, folder, self.job["outputs"])
-        if not worst <= TOLERANCE:
+        if not worst <= TOLERANCES[self.case.dtype]:
             self.fail(
                 f"its outputs differ from hova's by {self.error:.2g}, "
                 f"{worst:.2g} of the largest value"

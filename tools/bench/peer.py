@@ -3,7 +3,8 @@
 """Prepares a model in one framework and then runs it whenever bench.py asks.
 
 usage: peer.py JOB.json    the job: {"peer", "model", "parameters", "weights", "onnx",
-                           "inputs": [files], "outputs": [names], "threads", "folder"}
+                           "inputs": [files], "outputs": [names], "threads", "dtype",
+                           "folder"}
 
 Answers are lines of JSON on standard output: first what preparing took, then one line
 for every request "SECONDS" on standard input. What the frameworks print
@@ -24,14 +25,19 @@ from nets import FAMILIES
 WARMUP_SHARE = 5
 
 
+def refuse_16_bits(job, reason):
+    if job["dtype"] != "f32":
+        raise ValueError(f"no {job['dtype']}: {reason}")
+
+
 def prepare_openvino(job, inputs):
-    """The ONNX model, single precision, one stream of all threads."""
+    """The ONNX model, one stream of all threads."""
     import openvino
 
     core = openvino.Core()
     settings = {
         "PERFORMANCE_HINT": "LATENCY",
-        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_PRECISION_HINT": job["dtype"],
         "INFERENCE_NUM_THREADS": job["threads"],
         "NUM_STREAMS": 1,
     }
@@ -52,6 +58,7 @@ def prepare_onnxruntime(job, inputs):
     """The ONNX model with every graph optimization."""
     import onnxruntime
 
+    refuse_16_bits(job, "the ONNX model is f32, and so are its kernels")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = job["threads"]
     options.inter_op_num_threads = 1
@@ -81,18 +88,24 @@ def torch_net(job):
     return Net(family, job["parameters"], load_file(job["weights"])).eval()
 
 
-def run_torch(net, inputs):
-    """A function that runs the module, and one that returns its last outputs."""
+def run_torch(net, job, inputs):
+    """A function that runs the module, and one that returns its last outputs.
+
+    Types of 16 bits are those of autocast, which chooses the operations.
+    """
     import torch
 
     tensors = [torch.from_numpy(array) for array in inputs]
+    types = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+    dtype = types[job["dtype"]]
     kept = []
 
     def run():
-        with torch.no_grad():
+        casts = torch.autocast("cpu", dtype, enabled=dtype != torch.float32)
+        with torch.no_grad(), casts:
             kept[:] = net(*tensors)
 
-    return run, lambda: [value.numpy() for value in kept]
+    return run, lambda: [value.float().numpy() for value in kept]
 
 
 def prepare_torch(job, inputs):
@@ -100,7 +113,7 @@ def prepare_torch(job, inputs):
     import torch
 
     net = torch_net(job)
-    return torch.__version__, time.monotonic(), *run_torch(net, inputs)
+    return torch.__version__, time.monotonic(), *run_torch(net, job, inputs)
 
 
 def prepare_inductor(job, inputs):
@@ -113,7 +126,7 @@ def prepare_inductor(job, inputs):
     torch._inductor.config.fx_graph_cache = False
     start = time.monotonic()
     compiled = torch.compile(net, fullgraph=True, dynamic=False)
-    return torch.__version__, start, *run_torch(compiled, inputs)
+    return torch.__version__, start, *run_torch(compiled, job, inputs)
 
 
 def prepare_jax(job, inputs):
@@ -122,6 +135,7 @@ def prepare_jax(job, inputs):
     from nets.layers_jax import Layers
     from safetensors.numpy import load_file
 
+    refuse_16_bits(job, "the model computes in the type of its arrays, f32")
     family = FAMILIES[job["model"]]
     weights = {
         name: jax.device_put(array)

@@ -35,11 +35,13 @@ def call(command):
 
 @dataclass
 class Case:
-    """A description with its settings ("batch=8") and the folder it is measured in."""
+    """A description with its settings ("batch=8"), the folder it is measured in and the
+    type of what enters its matrix products."""
 
     description: Path
     settings: list
     folder: Path
+    dtype: str
     summary: dict = field(init=False)
 
     def __post_init__(self):
