@@ -191,8 +191,8 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     `hova.kernel` regions in an order of execution. Operations whose rows depend
     on the same rows of each other share a kernel: its threads own rows and
     never meet inside. Attention, which reads the rows of all tokens, is a
-    kernel of its own, and so begins a new one. A product of few rows is a
-    kernel of its own too, with element-wise operations on its result: its
+    kernel of its own, and so begins a new one. A large product of few rows is
+    a kernel of its own too, with element-wise operations on its result: its
     threads divide columns, so that each weight is read by one of them. Slices
     are views and stand in each kernel that reads them. Every kernel says what
     its threads divide, every attention site gets its verdict.
@@ -220,6 +220,8 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
   let options = [
     Option<"fewRows", "few-rows", "int64_t", "96",
            "products of fewer rows than this divide columns">,
+    Option<"leastMacs", "least-macs", "int64_t", "524288",
+           "if they have this many multiply-accumulates">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }

@@ -40,7 +40,10 @@ struct Group {
 /// All operations of `main`, grouped.
 class Grouping {
 public:
-  Grouping(Block &block, int64_t fewRows) : block(block), fewRows(fewRows) {}
+  /// Products of fewer rows than `fewRows` divide columns if they have at least
+  /// `leastMacs` multiply-accumulates.
+  Grouping(Block &block, int64_t fewRows, int64_t leastMacs)
+      : block(block), fewRows(fewRows), leastMacs(leastMacs) {}
 
   LogicalResult run();
   ArrayRef<Group> getGroups() const { return groups; }
@@ -56,7 +59,7 @@ private:
   int earliestGroup(Operation *op) const;
 
   Block &block;
-  int64_t fewRows; ///< products of fewer rows divide columns
+  int64_t fewRows, leastMacs;
   SmallVector<Group> groups;
   DenseMap<Operation *, int> index;
 };
@@ -92,8 +95,10 @@ Parallel Grouping::parallelOf(Operation *op) const {
   if (isa<AttentionOp>(op)) {
     return Parallel::heads;
   }
-  return isa<LinearOp>(op) && rowsOf(op) < fewRows ? Parallel::columns
-                                                   : Parallel::rows;
+  auto linear = dyn_cast<LinearOp>(op);
+  bool columns =
+      linear && rowsOf(op) < fewRows && linear.getLinearMacs() >= leastMacs;
+  return columns ? Parallel::columns : Parallel::rows;
 }
 
 bool Grouping::canHold(int number, Operation *op) const {
@@ -296,7 +301,7 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     }
     Block &block = main.getBody().front();
     copySharedResults(block);
-    Grouping grouping(block, fewRows);
+    Grouping grouping(block, fewRows, leastMacs);
     if (failed(grouping.run())) {
       return signalPassFailure();
     }

@@ -1,8 +1,10 @@
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels=few-rows=5 | FileCheck %s
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels=few-rows=4 | FileCheck %s --check-prefix=MANY
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=256' | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=257' | FileCheck %s --check-prefix=MANY
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=4 least-macs=256' | FileCheck %s --check-prefix=MANY
 // SPDX-License-Identifier: Apache-2.0
 
-// Four rows are few: the norm divides rows, each product its columns, together with
+// Four rows are few, 4 x 8 x 8 = 256 multiply-accumulates enough: the norm divides
+// rows, each product its columns, together with
 // what works element by element on its result.
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel {{.*}} attributes {parallel = #hova<parallel rows>} {
