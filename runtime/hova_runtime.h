@@ -142,7 +142,8 @@ typedef struct hova_kernel_info {
 
 /// One whole run, executed by every thread of the team from start to end:
 /// the code takes its share by `thread` of `threads` and calls `hova_barrier`
-/// after each kernel (or see `hova_end_kernel`). `weights` is the image behind its header.
+/// after each kernel (or see `hova_end_kernel`). `weights` is the image behind
+/// its header.
 typedef void hova_run_fn(void *const *inputs, void *const *outputs, char *arena,
                          const char *weights, int64_t thread, int64_t threads,
                          struct hova_team *team);
