@@ -57,8 +57,7 @@ private:
 };
 } // namespace
 
-/// shift = X W_A2 ; B = head_logits(H, shift) ; scale_heads(H, B). b_B moves
-/// all logits of a token alike and is dropped.
+/// shift = X W_A2 ; B = head_logits(H, shift) ; scale_heads(H, B).
 FailureOr<SmallVector<Value>>
 HeadReweightOp::decompose(RewriterBase &rewriter) {
   Composer build(rewriter, *this);
@@ -67,7 +66,8 @@ HeadReweightOp::decompose(RewriterBase &rewriter) {
   Value logits = build.make<HeadLogitsOp>(
       Composer::like(getHeadsIn(),
                      {h[0], h[1], static_cast<int64_t>(getHeads())}),
-      getHeadsIn(), shift, getHeadWeight(), getScoreWeight(), getHeads());
+      getHeadsIn(), shift, getHeadWeight(), getScoreWeight(), getScoreBias(),
+      getHeads());
   return SmallVector<Value>{
       build.make<ScaleHeadsOp>(getHeadsIn().getType(), getHeadsIn(), logits)};
 }

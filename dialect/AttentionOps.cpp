@@ -159,6 +159,10 @@ LogicalResult HeadLogitsOp::verify() {
            << shapeText({h[0], h[1], heads}) << ", got "
            << shapeText(shapeOf(getResult()));
   }
+  if (getScoreBias() && !agree(shapeOf(getScoreBias()), {1})) { // C3
+    return emitOpError("expects a score_bias of shape 1, got ")
+           << shapeText(shapeOf(getScoreBias()));
+  }
   return success();
 }
 

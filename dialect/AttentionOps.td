@@ -134,16 +134,17 @@ def Hova_HeadLogitsOp : Hova_Op<"head_logits", [Pure,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "one score per token and head from the heads' outputs";
   let description = [{
-    `B[t, m] = relu(H_m[t] head_weight + shift[t]) . score_weight`, the scores of
-    horizontal attention with `shift = X W_A2` computed before.
+    `B[t, m] = relu(H_m[t] head_weight + shift[t]) . score_weight + score_bias`,
+    the scores of horizontal attention with `shift = X W_A2` computed before.
 
     Operands: `heads_in [batch, tokens, heads*head_dim]`, `shift [batch, tokens,
-    hidden]`, `head_weight [head_dim, hidden]`, `score_weight [hidden]`; result
-    `[batch, tokens, heads]`.
+    hidden]`, `head_weight [head_dim, hidden]`, `score_weight [hidden]`, optional
+    `score_bias [1]`; result `[batch, tokens, heads]`.
 
     - C1: heads divides the width of heads_in, head_weight is
       [head_dim, hidden], shift ends in hidden, score_weight is [hidden].
     - C2: the result is [batch, tokens, heads].
+    - C3: score_bias is [1].
 
     ```mlir
     func.func @logits(%h: tensor<1x9x64xf32>, %s: tensor<1x9x16xf32>,
@@ -158,10 +159,12 @@ def Hova_HeadLogitsOp : Hova_Op<"head_logits", [Pure,
   }];
   let arguments = (ins Hova_Tensor:$heads_in, Hova_Tensor:$shift,
       Hova_Tensor:$head_weight, Hova_Tensor:$score_weight,
+      Optional<Hova_Tensor>:$score_bias,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = [{
-    $heads_in `,` $shift `,` $head_weight `,` $score_weight attr-dict
+    $heads_in `,` $shift `,` $head_weight `,` $score_weight
+    (`score_bias` `(` $score_bias^ `)`)? attr-dict
     `:` functional-type(operands, $result)
   }];
   let hasVerifier = 1;

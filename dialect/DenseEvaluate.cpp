@@ -51,6 +51,7 @@ LogicalResult LinearOp::evaluate(ArrayRef<HostTensor> operands,
 // Layer norm
 //===----------------------------------------------------------------------===//
 
+/// Without gain and bias both are null.
 template <typename T>
 static void normalizeRow(const T *x, const T *gain, const T *bias, T eps, T *y,
                          int64_t width) {
@@ -66,22 +67,28 @@ static void normalizeRow(const T *x, const T *gain, const T *bias, T eps, T *y,
   variance /= static_cast<T>(width);
   T deviation = std::sqrt(variance + eps);
   for (int64_t i = 0; i < width; ++i) {
-    y[i] = gain[i] * ((x[i] - mean) / deviation) + bias[i];
+    T normal = (x[i] - mean) / deviation;
+    y[i] = gain ? gain[i] * normal + bias[i] : normal;
   }
 }
 
-HostTensor hova::evaluateLayerNorm(const HostTensor &x, const HostTensor &gain,
-                                   const HostTensor &bias, double eps,
+HostTensor hova::evaluateLayerNorm(const HostTensor &x, const HostTensor *gain,
+                                   const HostTensor *bias, double eps,
                                    HostTensor::Element element) {
   HostTensor result(element, x.getShape());
   withNumberType(element, [&](auto zero) {
     using T = decltype(zero);
-    Numbers<T> input(x), scale(gain), shift(bias);
+    Numbers<T> input(x);
+    std::optional<Numbers<T>> scale, shift;
+    if (gain) {
+      scale.emplace(*gain);
+      shift.emplace(*bias);
+    }
     int64_t width = x.getShape().back();
     for (int64_t row = 0, e = rowCount(x.getShape()); row < e; ++row) {
-      normalizeRow(input.data() + row * width, scale.data(), shift.data(),
-                   static_cast<T>(eps), result.mutableAs<T>() + row * width,
-                   width);
+      normalizeRow(input.data() + row * width, gain ? scale->data() : nullptr,
+                   gain ? shift->data() : nullptr, static_cast<T>(eps),
+                   result.mutableAs<T>() + row * width, width);
     }
   });
   return result;
@@ -90,9 +97,9 @@ HostTensor hova::evaluateLayerNorm(const HostTensor &x, const HostTensor &gain,
 LogicalResult LayerNormOp::evaluate(ArrayRef<HostTensor> operands,
                                     SmallVectorImpl<HostTensor> &results) {
   OperandValues value(*this, operands);
-  results.push_back(
-      evaluateLayerNorm(value(getX()), value(getGain()), value(getBias()),
-                        getEps().convertToDouble(), value.resultElement()));
+  results.push_back(evaluateLayerNorm(
+      value(getX()), value.optional(getGain()), value.optional(getBias()),
+      getEps().convertToDouble(), value.resultElement()));
   return success();
 }
 

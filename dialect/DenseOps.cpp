@@ -60,11 +60,42 @@ bool LinearOp::isStored(unsigned index) { return index < 2; }
 // LayerNormOp
 //===----------------------------------------------------------------------===//
 
+/// Gain and bias have one type, written once: `tensor<9x64xf32>,
+/// tensor<64xf32>`.
+static ParseResult parseNormTypes(OpAsmParser &parser, Type &x, Type &gain,
+                                  Type &bias) {
+  if (failed(parser.parseType(x))) {
+    return failure();
+  }
+  if (failed(parser.parseOptionalComma())) {
+    return success();
+  }
+  if (failed(parser.parseType(gain))) {
+    return failure();
+  }
+  bias = gain;
+  return success();
+}
+
+static void printNormTypes(OpAsmPrinter &printer, LayerNormOp, Type x,
+                           Type gain, Type) {
+  printer << x;
+  if (gain) {
+    printer << ", " << gain;
+  }
+}
+
 LogicalResult LayerNormOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX());
-  if (x.empty() || !agree(shapeOf(getGain()), {x.back()})) { // C1
-    return emitOpError("expects gain and bias of the width of x ")
-           << shapeText(x) << ", got " << shapeText(shapeOf(getGain()));
+  if (!getGain() != !getBias()) { // C1
+    return emitOpError("expects both of gain and bias or none, got ")
+           << (getGain() ? "gain" : "bias");
+  }
+  for (Value vector : {getGain(), getBias()}) {
+    if (vector && (x.empty() || !agree(shapeOf(vector), {x.back()}))) { // C1
+      return emitOpError("expects gain and bias of the width of x ")
+             << shapeText(x) << ", got " << shapeText(shapeOf(vector));
+    }
   }
   if (!(getEps().convertToDouble() >= 0)) { // C2
     return emitOpError("expects eps >= 0, got ") << getEps().convertToDouble();

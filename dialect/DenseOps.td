@@ -45,8 +45,8 @@ def Hova_LinearOp : Hova_Op<"linear", [Pure,
   let hasVerifier = 1;
 }
 
-def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure,
-    AllTypesMatch<["x", "result"]>, AllTypesMatch<["gain", "bias"]>,
+def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure, AttrSizedOperandSegments,
+    AllTypesMatch<["x", "result"]>,
     DeclareOpInterfaceMethods<Hova_RowOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "normalisation of every row to zero mean and unit variance";
@@ -54,10 +54,10 @@ def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure,
     `y = gain * (x - mean) / sqrt(variance + eps) + bias` with the mean and the
     population variance of each row (Ba et al., Layer Normalization, Eq. 3).
 
-    Operands: `x [.., width]`, `gain [width]`, `bias [width]`. Statistics are
-    f32 at least.
+    Operands: `x [.., width]`, and both or none of `gain [width]` and `bias
+    [width]`, which default to 1 and 0. Statistics are f32 at least.
 
-    - C1: gain and bias have one element per column of x.
+    - C1: gain and bias are given together, with one element per column of x.
     - C2: eps is not negative.
 
     ```mlir
@@ -69,11 +69,13 @@ def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure,
     }
     ```
   }];
-  let arguments = (ins Hova_Tensor:$x, Hova_Tensor:$gain, Hova_Tensor:$bias,
-                       F64Attr:$eps);
+  let arguments = (ins Hova_Tensor:$x, Optional<Hova_Tensor>:$gain,
+                       Optional<Hova_Tensor>:$bias, F64Attr:$eps);
   let results = (outs Hova_Tensor:$result);
-  let assemblyFormat =
-      "$x `,` $gain `,` $bias attr-dict `:` type($x) `,` type($gain)";
+  let assemblyFormat = [{
+    $x (`,` $gain^ `,` $bias)? attr-dict
+    `:` custom<NormTypes>(type($x), type($gain), type($bias))
+  }];
   let hasVerifier = 1;
 }
 

@@ -1,7 +1,7 @@
 //===- ProgramEvaluate.cpp - Meaning of the weight program's operations ---===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pure data movement: elements keep their type.
+// Data movement keeps the type of the elements.
 
 #include "dialect/Evaluate.h"
 #include "dialect/ProgramOps.h"
@@ -48,6 +48,26 @@ LogicalResult BlockDiagonalOp::evaluate(ArrayRef<HostTensor> operands,
     for (int64_t row = 0; row < heads * in; ++row) {
       std::copy_n(x.as<T>() + row * out, out,
                   result.mutableAs<T>() + row * heads * out + row / in * out);
+    }
+  });
+  results.push_back(result);
+  return success();
+}
+
+LogicalResult ScaleRowsOp::evaluate(ArrayRef<HostTensor> operands,
+                                    SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &x = value(getX());
+  int64_t columns = x.getShape()[1];
+  HostTensor result(value.resultElement(), x.getShape());
+  withNumberType(result.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> matrix(x), factors(value(getFactors()));
+    T *out = result.mutableAs<T>();
+    for (int64_t k = 0, e = x.getShape()[0]; k < e; ++k) {
+      for (int64_t i = k * columns; i < (k + 1) * columns; ++i) {
+        out[i] = factors[k] * matrix[i];
+      }
     }
   });
   results.push_back(result);

@@ -90,7 +90,8 @@ LogicalResult HeadLogitsOp::evaluate(ArrayRef<HostTensor> operands,
   OperandValues value(*this, operands);
   results.push_back(headLogits(value(getHeadsIn()), value(getShift()),
                                value(getHeadWeight()), value(getScoreWeight()),
-                               nullptr, getHeads(), value.resultElement()));
+                               value.optional(getScoreBias()), getHeads(),
+                               value.resultElement()));
   return success();
 }
 
@@ -178,7 +179,7 @@ struct OmniBlock {
   Element element;
 
   HostTensor norm(const HostTensor &x, int gain) {
-    return evaluateLayerNorm(x, weights[gain], weights[gain + 1],
+    return evaluateLayerNorm(x, &weights[gain], &weights[gain + 1],
                              op.getEps().convertToDouble(), element);
   }
 

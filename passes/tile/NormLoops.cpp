@@ -100,10 +100,12 @@ static void emitLayerNorm(KernelEmitter &emitter, LayerNormOp op) {
                                             splatScalar(emitter, mean, lanes));
       Value normal = arith::MulFOp::create(builder, loc, centred,
                                            splatScalar(emitter, factor, lanes));
-      Value tile =
-          math::FmaOp::create(builder, loc, emitter.asTile(normal),
-                              emitter.loadTile(op.getGain(), shape, place),
-                              emitter.loadTile(op.getBias(), shape, place));
+      Value tile = emitter.asTile(normal);
+      if (op.getGain()) {
+        tile = math::FmaOp::create(
+            builder, loc, tile, emitter.loadTile(op.getGain(), shape, place),
+            emitter.loadTile(op.getBias(), shape, place));
+      }
       emitter.finishTile(place, tile);
     });
   });

@@ -248,7 +248,8 @@ int64_t productScratchBytes(Operation *op, const Schedule &schedule) {
 // Head logits
 //===----------------------------------------------------------------------===//
 
-/// Per head: relu(H_m W + shift) . w, summed over the tiles of W's columns.
+/// Per head: relu(H_m W + shift) . w, summed over the tiles of W's columns,
+/// + bias.
 static void emitHeadLogits(KernelEmitter &emitter, HeadLogitsOp op,
                            Value weight) {
   OpBuilder &builder = emitter.builder;
@@ -283,6 +284,12 @@ static void emitHeadLogits(KernelEmitter &emitter, HeadLogitsOp op,
           VectorType::get({block.height, 1}, builder.getF32Type()), tile);
       sum = sum ? arith::AddFOp::create(builder, loc, sum, part) : part;
       column += lanes;
+    }
+    if (op.getScoreBias()) {
+      TilePlace place{block.row, zero, block.height, 1, 1};
+      sum = arith::AddFOp::create(
+          builder, loc, sum,
+          emitter.loadTile(op.getScoreBias(), shapeOf(op.getResult()), place));
     }
     TileStoreOp::create(builder, loc, sum, result, block.row, head,
                         IntegerAttr());

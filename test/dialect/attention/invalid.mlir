@@ -222,3 +222,11 @@ func.func @omni_attention_c4_result_is_a_state(%s: tensor<1x4x8xf32>, %n: tensor
   %r = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n) {activation = #hova<activation_kind relu>, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x8x8xf32>
   return
 }
+
+// -----
+
+func.func @head_logits_c3_score_bias_is_one_number(%h: tensor<1x9x64xf32>, %s: tensor<1x9x16xf32>, %a: tensor<16x16xf32>, %b: tensor<16xf32>, %c: tensor<4xf32>) {
+  // expected-error@+1 {{'hova.head_logits' op expects a score_bias of shape 1, got 4}}
+  %r = hova.head_logits %h, %s, %a, %b score_bias(%c) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x16xf32>, tensor<16x16xf32>, tensor<16xf32>, tensor<4xf32>) -> tensor<1x9x4xf32>
+  return
+}

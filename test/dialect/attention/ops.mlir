@@ -77,3 +77,10 @@ func.func @attends_over_layers_with_biases(%s: tensor<1x4x8xf32>, %n: tensor<8xf
   %r = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n, %n, %n, %n, %n) {activation = #hova<activation_kind relu>, attention_bias, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
   return %r : tensor<1x4x8xf32>
 }
+
+// CHECK-LABEL: @scores_heads_with_a_bias
+// CHECK: hova.head_logits %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} score_bias(%{{[a-z0-9_]+}}) {heads = 4 : i64}
+func.func @scores_heads_with_a_bias(%h: tensor<1x9x64xf32>, %s: tensor<1x9x16xf32>, %a: tensor<16x16xf32>, %b: tensor<16xf32>, %c: tensor<1xf32>) -> tensor<1x9x4xf32> {
+  %r = hova.head_logits %h, %s, %a, %b score_bias(%c) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x16xf32>, tensor<16x16xf32>, tensor<16xf32>, tensor<1xf32>) -> tensor<1x9x4xf32>
+  return %r : tensor<1x9x4xf32>
+}

@@ -86,3 +86,11 @@ func.func @convert_c1_shape_stays(%x: tensor<2x9x64xf32>) {
   %r = hova.convert %x : tensor<2x9x64xf32> -> tensor<2x9x32xbf16>
   return
 }
+
+// -----
+
+func.func @layer_norm_c1_gain_and_bias_come_together(%x: tensor<2x9x64xf32>, %g: tensor<64xf32>) {
+  // expected-error@+1 {{'hova.layer_norm' op expects both of gain and bias or none, got gain}}
+  %r = "hova.layer_norm"(%x, %g) {eps = 1.0e-6 : f64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x9x64xf32>, tensor<64xf32>) -> tensor<2x9x64xf32>
+  return
+}

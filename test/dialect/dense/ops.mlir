@@ -112,3 +112,10 @@ func.func @multiplies_stored_numbers(%x: tensor<2x9x64xbf16>, %w: tensor<64x32xb
   %r = hova.linear %x, %w : tensor<2x9x64xbf16>, tensor<64x32xbf16> -> tensor<2x9x32xf32>
   return %r : tensor<2x9x32xf32>
 }
+
+// CHECK-LABEL: @normalises_rows_without_gain_and_bias
+// CHECK: hova.layer_norm %{{[a-z0-9_]+}} {eps = {{.*}} : f64} : tensor<2x9x64xf32>{{$}}
+func.func @normalises_rows_without_gain_and_bias(%x: tensor<2x9x64xf32>) -> tensor<2x9x64xf32> {
+  %r = hova.layer_norm %x {eps = 9.9999999999999995E-7 : f64} : tensor<2x9x64xf32>
+  return %r : tensor<2x9x64xf32>
+}

@@ -97,3 +97,14 @@ func.func @leaves_simple_operations_alone(%x: tensor<4x8xf32>) -> tensor<4x8xf32
   %y = hova.activation tanh %x : tensor<4x8xf32>
   return %y : tensor<4x8xf32>
 }
+
+// -----
+
+// CHECK-LABEL: @keeps_the_bias_of_head_scores
+// CHECK: hova.head_logits %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} score_bias(%arg5) {heads = 4 : i64}
+func.func @keeps_the_bias_of_head_scores(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
+    %a1: tensor<16x16xf32>, %a2: tensor<32x16xf32>, %b: tensor<16xf32>, %c: tensor<1xf32>) -> tensor<1x9x64xf32> {
+  %y = hova.head_reweight %h, %x, %a1, %a2, %b score_bias(%c) {heads = 4 : i64}
+      : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>, tensor<16xf32>, tensor<1xf32>) -> tensor<1x9x64xf32>
+  return %y : tensor<1x9x64xf32>
+}
