@@ -142,7 +142,12 @@ LogicalResult Evaluator::loadWeight(Operation *op,
   auto shape = cast<ShapedType>(weight.getResult().getType()).getShape();
   const HostTensor &value = stored->second;
   bool packed = shape.size() == 2 && value.getRank() > 2;
-  results.push_back(packed ? unpack(value, shape) : value);
+  HostTensor matrix = packed ? unpack(value, shape) : value;
+  // A plain run reads what is stored.
+  if (precision == Precision::Single && isFloat(matrix)) {
+    matrix = castTo(matrix, Element::F32);
+  }
+  results.push_back(inStorage(matrix, weight.getResult().getType()));
   return success();
 }
 
@@ -161,8 +166,7 @@ LogicalResult Evaluator::runOperation(Operation *op,
     return loadWeight(op, results);
   }
   if (auto target = dyn_cast<StoreWeightOp>(op)) {
-    return store(target, inStorage(castTo(operands.front(), Element::F32),
-                                   target.getValue().getType()));
+    return store(target, operands.front());
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     FailureOr<HostTensor> value = constantValue(constant);
@@ -284,22 +288,27 @@ Evaluator::runBlock(Block &block, ArrayRef<HostTensor> arguments) {
   return Results();
 }
 
-LogicalResult Evaluator::runWeightProgram(
-    func::FuncOp program,
-    llvm::function_ref<LogicalResult(StoreWeightOp, const HostTensor &)>
-        newStore) {
+LogicalResult Evaluator::runStores(func::FuncOp program,
+                                   StoreFunction newStore) {
   store = newStore;
   bool ran = succeeded(runBlock(program.getBody().front(), {}));
   store = nullptr;
   return success(ran);
 }
 
+LogicalResult Evaluator::runWeightProgram(func::FuncOp program,
+                                          StoreFunction newStore) {
+  return runStores(program, [&](StoreWeightOp op, const HostTensor &value) {
+    return newStore(
+        op, inStorage(castTo(value, Element::F32), op.getValue().getType()));
+  });
+}
+
 LogicalResult Evaluator::runWeightProgram(func::FuncOp program) {
-  return runWeightProgram(program,
-                          [&](StoreWeightOp op, const HostTensor &value) {
-                            image[op.getName()] = value;
-                            return success();
-                          });
+  return runStores(program, [&](StoreWeightOp op, const HostTensor &value) {
+    image[op.getName()] = value;
+    return success();
+  });
 }
 
 FailureOr<SmallVector<HostTensor>> Evaluator::run(func::FuncOp function,

@@ -49,16 +49,18 @@ public:
   /// Of the runs from here on; what the weight program stored stays.
   void setPrecision(Precision newPrecision) { precision = newPrecision; }
 
-  /// Runs the weight program and keeps what it stores for `hova.image_weight`,
-  /// rounded to the stored type.
+  using StoreFunction = llvm::function_ref<llvm::LogicalResult(
+      StoreWeightOp, const HostTensor &)>;
+
+  /// Runs the weight program and keeps what it stores for `hova.image_weight`:
+  /// as computed for runs in float64, rounded to the stored type for others.
   llvm::LogicalResult runWeightProgram(mlir::func::FuncOp program);
 
-  /// As above, but hands every stored tensor to `store` and keeps none. Weights
-  /// are loaded at their first use and freed after the last: few are in memory.
-  llvm::LogicalResult runWeightProgram(
-      mlir::func::FuncOp program,
-      llvm::function_ref<llvm::LogicalResult(StoreWeightOp, const HostTensor &)>
-          store);
+  /// As above, but hands every tensor to `store`, rounded to the stored type,
+  /// and keeps none. Weights are loaded at their first use and freed after the
+  /// last: few are in memory.
+  llvm::LogicalResult runWeightProgram(mlir::func::FuncOp program,
+                                       StoreFunction store);
 
   /// Results of `function` on `inputs`: ids are I64, masks I1, numbers F32 or
   /// F64. Errors are reported on the operation they concern.
@@ -77,6 +79,8 @@ private:
   llvm::LogicalResult runOperation(mlir::Operation *op,
                                    llvm::MutableArrayRef<HostTensor> operands,
                                    llvm::SmallVectorImpl<HostTensor> &results);
+  llvm::LogicalResult runStores(mlir::func::FuncOp program,
+                                StoreFunction newStore);
   llvm::LogicalResult loadWeight(mlir::Operation *op,
                                  llvm::SmallVectorImpl<HostTensor> &results);
 
@@ -84,8 +88,7 @@ private:
   Precision precision;
   ValueObserver observer;
   llvm::StringMap<HostTensor> image;
-  llvm::function_ref<llvm::LogicalResult(StoreWeightOp, const HostTensor &)>
-      store;
+  StoreFunction store;
 };
 
 /// `sum |a b| + |c|` for every element of a contraction (`hova.linear`,

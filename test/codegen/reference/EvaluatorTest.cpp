@@ -217,6 +217,26 @@ TEST_F(EvaluatorTest, weights_are_loaded_when_they_are_first_used) {
                                       "store a.plain", "store b.plain"}));
 }
 
+TEST_F(EvaluatorTest, computed_weights_are_rounded_for_plain_runs_only) {
+  func::FuncOp main = parse(R"mlir(
+    func.func private @weights() {
+      %w = hova.weight "w" : tensor<3xf32>
+      %s = hova.scale %w {factor = 0.1 : f64} : tensor<3xf32>
+      hova.store_weight "w.scale", %s : tensor<3xf32>
+      return
+    }
+    func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+      %w = hova.image_weight "w.scale" : tensor<3xf32>
+      %y = hova.add %x, %w : tensor<3xf32>, tensor<3xf32>
+      return %y : tensor<3xf32>
+    })mlir");
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
+      module->lookupSymbol<func::FuncOp>("weights"))));
+  HostTensor zeros = floats({3}, {0, 0, 0});
+  EXPECT_EQ(run(main, {zeros}).at(1), 0.1);
+  EXPECT_EQ(run(main, {zeros}, Precision::Single).at(1), 0.1f);
+}
+
 TEST_F(EvaluatorTest, a_weight_that_was_not_stored_is_an_error) {
   func::FuncOp main = parse(kWeights);
   EXPECT_TRUE(failed(evaluator.run(main, {floats({1, 2}, {1, 10})})));
@@ -303,12 +323,30 @@ constexpr const char *kStored = R"mlir(
     return %y : tensor<1x2xf32>
   })mlir";
 
-TEST_F(EvaluatorTest, float64_rounds_stored_weights_and_no_activations) {
+TEST_F(EvaluatorTest, float64_rounds_nothing_that_is_computed) {
   func::FuncOp main = parse(kStored);
   auto weights = module->lookupSymbol<func::FuncOp>("weights");
   ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
-  // The weight is 1 in bf16, the input stays as it is.
-  EXPECT_EQ(run(main, {floats({1, 1}, {1.001f})}).at(1), 1.001f);
+  EXPECT_EQ(run(main, {floats({1, 1}, {1.001f})}).at(1), 1.001f * 1.001);
+}
+
+TEST_F(EvaluatorTest, float64_rounds_the_weights_of_the_model) {
+  func::FuncOp main = parse(R"mlir(
+    func.func private @weights() {
+      %w = hova.weight "w" : tensor<1x512xf32>
+      %b = hova.convert %w : tensor<1x512xf32> -> tensor<1x512xbf16>
+      hova.store_weight "w", %b : tensor<1x512xbf16>
+      return
+    }
+    func.func @main(%x: tensor<1x1xbf16>) -> tensor<1x512xf32> {
+      %w = hova.image_weight "w" : tensor<1x512xbf16>
+      %y = hova.linear %x, %w : tensor<1x1xbf16>, tensor<1x512xbf16> -> tensor<1x512xf32>
+      return %y : tensor<1x512xf32>
+    })mlir");
+  auto weights = module->lookupSymbol<func::FuncOp>("weights");
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
+  // 511 is not a number of bf16.
+  EXPECT_EQ(run(main, {floats({1, 1}, {1})}).at(511), 512);
 }
 
 TEST_F(EvaluatorTest, the_own_type_rounds_activations_too) {
