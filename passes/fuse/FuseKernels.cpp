@@ -20,7 +20,7 @@
 #include "dialect/TokenOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/fuse/Verdict.h"
+#include "passes/Verdict.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

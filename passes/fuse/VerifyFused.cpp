@@ -3,7 +3,7 @@
 
 #include "dialect/ProgramOps.h"
 #include "passes/Passes.h"
-#include "passes/fuse/Verdict.h"
+#include "passes/Verdict.h"
 
 using namespace mlir;
 

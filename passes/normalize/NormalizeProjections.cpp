@@ -10,6 +10,7 @@
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 #include "passes/Passes.h"
+#include "passes/Verdict.h"
 #include "passes/normalize/WeightValues.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -19,10 +20,24 @@ namespace hova {
 #define GEN_PASS_DEF_NORMALIZEPROJECTIONSPASS
 #include "passes/Passes.h.inc"
 
-static bool canMerge(LinearOp op) {
-  return !op.getTransposed() && isWeightValue(op.getWeight()) &&
-         (!op.getBias() || isWeightValue(op.getBias())) &&
-         cast<RankedTensorType>(op.getResult().getType()).hasStaticShape();
+static constexpr llvm::StringLiteral kPassName = "hova-normalize-projections";
+
+/// Why a linear stays as it is, whatever else reads its input.
+static std::optional<Verdict> staysAlone(LinearOp op) {
+  if (op.getTransposed()) {
+    return Verdict::decline("an embedding shares the table",
+                            "the weight is [in, out]");
+  }
+  if (!isWeightValue(op.getWeight()) ||
+      (op.getBias() && !isWeightValue(op.getBias()))) {
+    return Verdict::decline("weight or bias depends on an input",
+                            "both are computed from weights");
+  }
+  if (!cast<RankedTensorType>(op.getResult().getType()).hasStaticShape()) {
+    return Verdict::decline("the result has no static shape",
+                            "all dimensions are known");
+  }
+  return std::nullopt;
 }
 
 /// The biases of `linears` one behind the other, zeros where there is none.
@@ -74,16 +89,37 @@ static void mergeLinears(RewriterBase &rewriter, ArrayRef<LinearOp> linears) {
                             getElementTypeOrSelf(weights[0])),
       weights, /*axis=*/1);
   Value bias = joinBiases(rewriter, linears, loc);
-  Value merged =
+  auto merged =
       LinearOp::create(rewriter, loc, RankedTensorType::get(shape, element),
                        first.getX(), weight, bias, /*transposed=*/false);
+  writeVerdict(merged, kPassName,
+               Verdict::fire(llvm::Twine(linears.size()) +
+                             " linears read their input once, as " +
+                             llvm::Twine(shape.back()) + " columns"));
   int64_t offset = 0;
   for (LinearOp op : linears) {
-    Value part =
-        SliceOp::create(rewriter, op.getLoc(), op.getResult().getType(), merged,
-                        shape.size() - 1, offset);
+    auto part = SliceOp::create(rewriter, op.getLoc(), op.getResult().getType(),
+                                merged, shape.size() - 1, offset);
+    // The slice stands for the linear from here on, for reports too.
+    part->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     offset += shapeOf(op.getResult()).back();
     rewriter.replaceOp(op, part);
+  }
+}
+
+/// `linears` read the same input.
+static void mergeWherePossible(RewriterBase &rewriter,
+                               ArrayRef<LinearOp> linears) {
+  SmallVector<LinearOp> merged;
+  for (LinearOp op : linears) {
+    if (std::optional<Verdict> decline = staysAlone(op)) {
+      writeVerdict(op, kPassName, *decline);
+    } else {
+      merged.push_back(op);
+    }
+  }
+  if (merged.size() > 1) {
+    mergeLinears(rewriter, merged);
   }
 }
 
@@ -100,14 +136,14 @@ struct NormalizeProjectionsPass final
     hoistWeightValues(function.getBody().front());
     llvm::MapVector<Value, SmallVector<LinearOp>> byInput;
     function.walk([&](LinearOp op) {
-      if (canMerge(op)) {
+      if (!isWeightOperation(op)) {
         byInput[op.getX()].push_back(op);
       }
     });
     IRRewriter rewriter(&getContext());
     for (auto &[input, linears] : byInput) {
       if (linears.size() > 1) {
-        mergeLinears(rewriter, linears);
+        mergeWherePossible(rewriter, linears);
       }
     }
   }

@@ -14,12 +14,16 @@
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 #include "passes/Passes.h"
+#include "passes/Verdict.h"
+#include <variant>
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_PROPAGATEDEMANDEDROWSPASS
 #include "passes/Passes.h.inc"
+
+static constexpr llvm::StringLiteral kPassName = "hova-propagate-demanded-rows";
 
 static constexpr int64_t kTokenAxis = 1;
 
@@ -42,16 +46,24 @@ static Value sliceTokens(RewriterBase &rewriter, SliceOp like, Value value) {
                          like.getOffset());
 }
 
-/// slice (op %x, %w) -> op (slice %x), %w
-FailureOr<Operation *> demandRowsOfRowOp(RewriterBase &rewriter,
-                                         SliceOp slice) {
+static std::string rowsText(int64_t some, int64_t all) {
+  return "computes " + std::to_string(some) + " of " + std::to_string(all) +
+         " rows, which is what is read";
+}
+
+/// The operands of the sliced operation whose rows are those of its result, or
+/// why it computes all rows.
+static std::variant<SmallVector<unsigned>, Verdict>
+alignedOperands(SliceOp slice) {
   Operation *op = slice.getX().getDefiningOp();
   auto rowOp = dyn_cast_or_null<RowOpInterface>(op);
   if (!isTokenSlice(slice) || !rowOp) {
-    return rewriter.notifyMatchFailure(slice, "operand has no rows to choose");
+    return Verdict::decline("operand is not computed row by row",
+                            "an operation computes the operand row by row");
   }
   if (!op->hasOneUse()) {
-    return rewriter.notifyMatchFailure(slice, "operand has other readers");
+    return Verdict::decline("operand has other readers",
+                            "all readers demand the same rows");
   }
   ArrayRef<int64_t> shape = shapeOf(slice.getX());
   SmallVector<unsigned> aligned;
@@ -59,57 +71,90 @@ FailureOr<Operation *> demandRowsOfRowOp(RewriterBase &rewriter,
     ArrayRef<int64_t> own = shapeOf(operand.get());
     if (rowOp.isRowAligned(operand.getOperandNumber())) {
       if (own.size() != 3 || own.drop_back() != shape.drop_back()) {
-        return rewriter.notifyMatchFailure(slice, "rows do not line up");
+        return Verdict::decline("rows do not line up",
+                                "operand and result have the same rows");
       }
       aligned.push_back(operand.getOperandNumber());
     } else if (own.size() == 2 && isa<AddOp, MultiplyOp>(op)) {
-      return rewriter.notifyMatchFailure(slice, "a table lines up with tokens");
+      return Verdict::decline("a table lines up with tokens",
+                              "the table has one row");
     }
   }
   if (aligned.empty()) {
-    return rewriter.notifyMatchFailure(slice, "operand gathers its rows");
+    return Verdict::decline("operand gathers its rows",
+                            "an operation computes the operand row by row");
   }
+  return aligned;
+}
+
+/// slice (op %x, %w) -> op (slice %x), %w
+FailureOr<Operation *> demandRowsOfRowOp(RewriterBase &rewriter,
+                                         SliceOp slice) {
+  auto aligned = alignedOperands(slice);
+  if (auto *decline = std::get_if<Verdict>(&aligned)) {
+    return notifyDecline(rewriter, slice, *decline);
+  }
+  Operation *op = slice.getX().getDefiningOp();
   rewriter.setInsertionPoint(slice);
   Operation *narrow = rewriter.clone(*op);
   rewriter.setInsertionPoint(narrow);
-  for (unsigned index : aligned) {
+  for (unsigned index : std::get<0>(aligned)) {
     narrow->setOperand(index,
                        sliceTokens(rewriter, slice, op->getOperand(index)));
   }
   narrow->getResult(0).setType(cast<RankedTensorType>(slice.getType()));
+  writeVerdict(narrow, kPassName,
+               Verdict::fire(rowsText(shapeOf(slice.getResult())[kTokenAxis],
+                                      shapeOf(slice.getX())[kTokenAxis])));
   rewriter.replaceOp(slice, narrow->getResults());
   rewriter.eraseOp(op);
   return narrow;
 }
 
-/// slice (attention %q, %k, %v) -> attention (slice %q), %k, %v
-FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
-                                             SliceOp slice) {
+/// Why the sliced attention answers all queries.
+static std::optional<Verdict> keepsQueries(SliceOp slice) {
   auto op = slice.getX().getDefiningOp<AttentionOp>();
   if (!isTokenSlice(slice) || !op) {
-    return rewriter.notifyMatchFailure(slice, "operand is not attention");
+    return Verdict::decline("operand is not attention",
+                            "attention computes the operand");
   }
   if (!op->hasOneUse()) {
-    return rewriter.notifyMatchFailure(slice, "attention has other readers");
+    return Verdict::decline("attention has other readers",
+                            "all readers demand the same rows");
   }
   int64_t tokens = shapeOf(slice.getResult())[kTokenAxis];
   int64_t queries = shapeOf(op.getQuery())[kTokenAxis];
   // The causal mask is aligned with the last query and the last key.
   if (op.getCausal() &&
       static_cast<int64_t>(slice.getOffset()) + tokens != queries) {
-    return rewriter.notifyMatchFailure(
-        slice, "causal attention keeps its alignment for the last rows only");
+    return Verdict::decline(
+        "causal attention keeps its alignment for the last rows only",
+        "the last rows are demanded");
   }
   for (Value scores : {Value(op.getScoreBias()), Value(op.getMask())}) {
     if (scores && shapeOf(scores)[2] != 1) {
-      return rewriter.notifyMatchFailure(slice, "scores differ by query");
+      return Verdict::decline("scores differ by query",
+                              "bias and mask are the same for all queries");
     }
   }
+  return std::nullopt;
+}
+
+/// slice (attention %q, %k, %v) -> attention (slice %q), %k, %v
+FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
+                                             SliceOp slice) {
+  if (std::optional<Verdict> decline = keepsQueries(slice)) {
+    return notifyDecline(rewriter, slice, *decline);
+  }
+  auto op = slice.getX().getDefiningOp<AttentionOp>();
   rewriter.setInsertionPoint(slice);
   Value query = sliceTokens(rewriter, slice, op.getQuery());
   auto narrow = cast<AttentionOp>(rewriter.clone(*op));
   narrow.getQueryMutable().assign(query);
   narrow.getResult().setType(cast<RankedTensorType>(slice.getType()));
+  writeVerdict(narrow, kPassName,
+               Verdict::fire(rowsText(shapeOf(slice.getResult())[kTokenAxis],
+                                      shapeOf(slice.getX())[kTokenAxis])));
   rewriter.replaceOp(slice, narrow.getResult());
   rewriter.eraseOp(op);
   return narrow.getOperation();
@@ -130,6 +175,20 @@ FailureOr<Operation *> demandFirstRow(RewriterBase &rewriter, PoolOp op) {
                       op.getX(), kTokenAxis, 0);
   rewriter.modifyOpInPlace(op, [&] { op.getXMutable().assign(row); });
   return op.getOperation();
+}
+
+/// Where the demand ends before an input of the program, the slice says why.
+static void explainEnds(func::FuncOp function) {
+  function.walk([](SliceOp slice) {
+    if (!isTokenSlice(slice) || !slice.getX().getDefiningOp()) {
+      return;
+    }
+    if (slice.getX().getDefiningOp<AttentionOp>()) {
+      writeVerdict(slice, kPassName, *keepsQueries(slice));
+    } else {
+      writeVerdict(slice, kPassName, std::get<Verdict>(alignedOperands(slice)));
+    }
+  });
 }
 
 namespace {
@@ -165,8 +224,9 @@ struct PropagateDemandedRowsPass final
     patterns.add<RowsOfRowOp, RowsOfAttention, FirstRowOfPool>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
       getOperation().emitError("the demand for rows did not settle");
-      signalPassFailure();
+      return signalPassFailure();
     }
+    explainEnds(getOperation());
   }
 };
 } // namespace

@@ -7,7 +7,7 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "passes/fuse/Verdict.h"
+#include "passes/Verdict.h"
 #include "passes/tile/KernelEmitter.h"
 #include <map>
 
@@ -70,6 +70,7 @@ std::string structureOf(const KernelBuffers &buffers) {
     }
     for (NamedAttribute attribute : op.getAttrs()) {
       if (attribute.getName() != kVerdictAttr &&
+          attribute.getName() != kRewritesAttr &&
           attribute.getName() != kRequireAttr) {
         os << ' ' << attribute.getName().getValue() << '='
            << attribute.getValue();

@@ -1,14 +1,16 @@
 //===- Explain.cpp - hova explain -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verdicts that `fuse` has written, for people or as one JSON object.
+// The verdicts on attentions and of optional passes, for people or as one JSON
+// object.
 
 #include "codegen/Pipeline.h"
 #include "dialect/AttentionOps.h"
-#include "passes/fuse/Verdict.h"
+#include "passes/Verdict.h"
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Verbs.h"
 #include "llvm/Support/JSON.h"
+#include <map>
 
 using namespace mlir;
 
@@ -41,6 +43,61 @@ SmallVector<Site> sitesOf(ModuleOp module) {
   return sites;
 }
 
+/// What one optional pass decided about one operation.
+struct Rewrite {
+  std::string path;
+  std::string pass;
+  bool fired = false;
+  std::string why;
+  std::string firesIf;
+};
+
+SmallVector<Rewrite> rewritesOf(ModuleOp module) {
+  SmallVector<Rewrite> rewrites;
+  module.walk([&](Operation *op) {
+    auto entries = op->getAttrOfType<DictionaryAttr>(kRewritesAttr);
+    for (NamedAttribute entry :
+         entries ? entries.getValue() : ArrayRef<NamedAttribute>()) {
+      auto verdict = cast<DictionaryAttr>(entry.getValue());
+      auto firesIf = verdict.getAs<StringAttr>("fires_if");
+      rewrites.push_back({layerPath(op->getLoc()).str(), entry.getName().str(),
+                          verdict.getAs<BoolAttr>("fired").getValue(),
+                          verdict.getAs<StringAttr>("why").str(),
+                          firesIf ? firesIf.str() : std::string()});
+    }
+  });
+  return rewrites;
+}
+
+/// A line per pass, and below it one per reason to decline.
+void explainRewrites(ModuleOp module, llvm::raw_ostream &os) {
+  struct Sites {
+    int64_t fired = 0, all = 0;
+    std::map<std::string, SmallVector<std::string>> declined;
+  };
+  std::map<std::string, Sites> passes;
+  for (const Rewrite &rewrite : rewritesOf(module)) {
+    Sites &sites = passes[rewrite.pass];
+    ++sites.all;
+    sites.fired += rewrite.fired;
+    if (!rewrite.fired) {
+      sites.declined[rewrite.why + "; it fires if " + rewrite.firesIf]
+          .push_back(rewrite.path);
+    }
+  }
+  for (auto &[pass, sites] : passes) {
+    os << pass << ": fired at " << sites.fired << " of " << sites.all
+       << " sites\n";
+    for (auto &[why, paths] : sites.declined) {
+      os << "  not at " << paths.front();
+      if (paths.size() > 1) {
+        os << " and " << paths.size() - 1 << " more";
+      }
+      os << ": " << why << "\n";
+    }
+  }
+}
+
 void explainJson(ModuleOp module, llvm::raw_ostream &os) {
   llvm::json::Array sites;
   for (const Site &site : sitesOf(module)) {
@@ -49,9 +106,21 @@ void explainJson(ModuleOp module, llvm::raw_ostream &os) {
                                        {"kernel", site.kernel},
                                        {"why", site.why}});
   }
+  llvm::json::Array rewrites;
+  for (const Rewrite &rewrite : rewritesOf(module)) {
+    llvm::json::Object entry{{"path", rewrite.path},
+                             {"pass", rewrite.pass},
+                             {"fired", rewrite.fired},
+                             {"why", rewrite.why}};
+    if (!rewrite.fired) {
+      entry["fires_if"] = rewrite.firesIf;
+    }
+    rewrites.push_back(std::move(entry));
+  }
   auto model = module->getAttrOfType<StringAttr>("hova.model");
   llvm::json::Object report{{"model", model.getValue()},
-                            {"sites", std::move(sites)}};
+                            {"sites", std::move(sites)},
+                            {"rewrites", std::move(rewrites)}};
   os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
 }
 
@@ -67,6 +136,7 @@ void explainText(ModuleOp module, llvm::raw_ostream &os) {
   int64_t fused =
       llvm::count_if(sites, [](const Site &site) { return site.fused; });
   os << fused << " of " << sites.size() << " attentions are fused\n";
+  explainRewrites(module, os);
 }
 
 int runExplain(const Arguments &arguments) {
@@ -83,8 +153,7 @@ int runExplain(const Arguments &arguments) {
   PhaseRange range;
   range.stopAfter = "fuse";
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(session.module()->clone());
-  llvm::Expected<LogicalResult> result =
-      runPhases(*module, PipelineOptions(), range);
+  llvm::Expected<LogicalResult> result = runPhases(*module, PipelineOptions(), range);
   if (!result) {
     return reportError(result.takeError());
   }

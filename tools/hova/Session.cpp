@@ -7,7 +7,7 @@
 #include "frontend/Import.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
-#include "passes/fuse/Verdict.h"
+#include "passes/Verdict.h"
 #include "tools/hova/Guard.h"
 #include "llvm/Support/Process.h"
 

@@ -15,9 +15,9 @@ func.func @demands_the_first_row_of_a_norm(%x: tensor<2x9x8xf32>, %g: tensor<8xf
 
 // CHECK-LABEL: @demands_both_sides_of_a_residual
 //       CHECK: %[[ROW:.*]] = hova.slice %arg0
-//       CHECK: %[[F:.*]] = hova.linear %[[ROW]], %arg1 : tensor<1x1x8xf32>
+//       CHECK: %[[F:.*]] = hova.linear %[[ROW]], %arg1 {hova.rewrites = {"hova-propagate-demanded-rows" = {fired = true, why = "computes 1 of 9 rows, which is what is read"}}} : tensor<1x1x8xf32>
 //       CHECK: %[[X:.*]] = hova.slice %arg0
-//       CHECK: hova.add %[[F]], %[[X]] : tensor<1x1x8xf32>, tensor<1x1x8xf32>
+//       CHECK: hova.add %[[F]], %[[X]] {{{.*}}} : tensor<1x1x8xf32>, tensor<1x1x8xf32>
 func.func @demands_both_sides_of_a_residual(%x: tensor<1x9x8xf32>, %w: tensor<8x8xf32>) -> tensor<1x8xf32> {
   %f = hova.linear %x, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
   %s = hova.add %f, %x : tensor<1x9x8xf32>, tensor<1x9x8xf32>
@@ -53,7 +53,7 @@ func.func @demands_the_last_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> te
 
 // CHECK-LABEL: @keeps_the_first_row_of_causal_attention
 //       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
-//       CHECK: hova.slice
+//       CHECK: hova.slice {{.*}}why = "causal attention keeps its alignment for the last rows only"
 func.func @keeps_the_first_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
   %o = hova.attention softmax %q, %q, %q {causal = 1 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
@@ -64,7 +64,7 @@ func.func @keeps_the_first_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> ten
 
 // CHECK-LABEL: @keeps_attention_with_a_bias_for_every_query
 //       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
-//       CHECK: hova.slice
+//       CHECK: hova.slice {{.*}}fired = false, fires_if = "bias and mask are the same for all queries", why = "scores differ by query"
 func.func @keeps_attention_with_a_bias_for_every_query(%q: tensor<1x9x8xf32>, %b: tensor<1x1x9x9xf32>) -> tensor<1x1x8xf32> {
   %o = hova.attention softmax %q, %q, %q score_bias(%b) {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x1x9x9xf32>) -> tensor<1x9x8xf32>
   %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
@@ -87,7 +87,7 @@ func.func @keeps_rows_that_others_read(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>)
 
 // CHECK-LABEL: @keeps_rows_that_line_up_with_a_table
 //       CHECK: hova.add %arg0, %arg1 : tensor<1x9x8xf32>, tensor<9x8xf32>
-//       CHECK: hova.slice
+//       CHECK: hova.slice {{.*}}why = "a table lines up with tokens"
 func.func @keeps_rows_that_line_up_with_a_table(%x: tensor<1x9x8xf32>, %t: tensor<9x8xf32>) -> tensor<1x1x8xf32> {
   %s = hova.add %x, %t : tensor<1x9x8xf32>, tensor<9x8xf32>
   %r = hova.slice %s {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
@@ -98,7 +98,7 @@ func.func @keeps_rows_that_line_up_with_a_table(%x: tensor<1x9x8xf32>, %t: tenso
 
 // CHECK-LABEL: @keeps_gathered_rows
 //       CHECK: hova.class_token {{.*}} -> tensor<1x9x8xf32>
-//       CHECK: hova.slice
+//       CHECK: hova.slice {{.*}}why = "operand gathers its rows"
 func.func @keeps_gathered_rows(%x: tensor<1x8x8xf32>, %t: tensor<8xf32>) -> tensor<1x8xf32> {
   %c = hova.class_token %x, %t : tensor<1x8x8xf32>, tensor<8xf32> -> tensor<1x9x8xf32>
   %p = hova.pool first %c : tensor<1x9x8xf32> -> tensor<1x8xf32>
@@ -114,4 +114,17 @@ func.func @keeps_the_mean_of_all_rows(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) 
   %n = hova.layer_norm %x, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
   %p = hova.pool mean %n : tensor<1x9x8xf32> -> tensor<1x8xf32>
   return %p : tensor<1x8xf32>
+}
+
+// -----
+
+// Two readers want different rows: the value has all of them.
+// CHECK-LABEL: @keeps_rows_of_which_two_are_read
+//       CHECK: hova.layer_norm {{.*}} : tensor<1x9x8xf32>
+// CHECK-COUNT-2: hova.slice {{.*}}fired = false, fires_if = "all readers demand the same rows", why = "operand has other readers"
+func.func @keeps_rows_of_which_two_are_read(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> (tensor<1x1x8xf32>, tensor<1x1x8xf32>) {
+  %n = hova.layer_norm %x, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %a = hova.slice %n {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  %b = hova.slice %n {axis = 1 : i64, offset = 8 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %a, %b : tensor<1x1x8xf32>, tensor<1x1x8xf32>
 }

@@ -1,7 +1,7 @@
-//===- Verdict.cpp - Why an attention site was fused or not ---------------===//
+//===- Verdict.cpp - What became of a site, and why -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/fuse/Verdict.h"
+#include "passes/Verdict.h"
 #include "dialect/Shapes.h"
 
 using namespace mlir;
@@ -22,4 +22,23 @@ void hova::writeVerdict(AttentionOp site, StringRef kernel) {
           {builder.getNamedAttr("fused", builder.getBoolAttr(!kernel.empty())),
            builder.getNamedAttr("kernel", builder.getStringAttr(kernel)),
            builder.getNamedAttr("why", builder.getStringAttr(why))}));
+}
+
+void hova::writeVerdict(Operation *site, StringRef pass,
+                        const Verdict &verdict) {
+  Builder builder(site->getContext());
+  NamedAttrList entry;
+  entry.set("fired", builder.getBoolAttr(verdict.fired));
+  entry.set("why", builder.getStringAttr(verdict.why));
+  if (!verdict.fired) {
+    entry.set("fires_if", builder.getStringAttr(verdict.firesIf));
+  }
+  NamedAttrList entries(site->getAttrOfType<DictionaryAttr>(kRewritesAttr));
+  entries.set(pass, entry.getDictionary(site->getContext()));
+  site->setAttr(kRewritesAttr, entries.getDictionary(site->getContext()));
+}
+
+LogicalResult hova::notifyDecline(RewriterBase &rewriter, Operation *op,
+                                  const Verdict &decline) {
+  return rewriter.notifyMatchFailure(op, decline.why);
 }
