@@ -35,6 +35,12 @@ void anyTarget(OpPassManager &manager, const PipelineOptions &) {
   build(manager);
 }
 
+/// The same, for a phase with passes that can be left out.
+template <void (*build)(OpPassManager &, const PassSelection &)>
+void anyTarget(OpPassManager &manager, const PipelineOptions &options) {
+  build(manager, options.passes);
+}
+
 constexpr Phase phases[] = {
     {"import",
      "hova operations on tensors, one per sentence of the paper, each located "
@@ -233,6 +239,12 @@ struct PhasePipelineOptions : public PassPipelineOptions<PhasePipelineOptions> {
   Option<std::string> march{
       *this, "march", llvm::cl::init("native"),
       llvm::cl::desc("Processor levels of the program, with + between them")};
+  Option<bool> strict{
+      *this, "strict", llvm::cl::init(false),
+      llvm::cl::desc("Leave out the passes that reassociate sums")};
+  Option<std::string> without{
+      *this, "without",
+      llvm::cl::desc("Optional passes to leave out, with + between them")};
 };
 
 /// Registers `hova-NAME-phase`.
@@ -246,12 +258,19 @@ void registerPhase(const Phase &phase) {
         if (failed(parsed.parseFromString(text))) {
           return failure();
         }
-        std::string levels = parsed.march;
+        // In a pipeline, commas separate passes.
+        std::string levels = parsed.march, without = parsed.without;
         llvm::replace(levels, '+', ',');
+        llvm::replace(without, '+', ',');
         auto options = makePipelineOptions(levels);
         if (!options) {
           return error(llvm::toString(options.takeError()));
         }
+        auto selection = makePassSelection(parsed.strict, without);
+        if (!selection) {
+          return error(llvm::toString(selection.takeError()));
+        }
+        options->passes = *selection;
         phase.build(manager, *options);
         return success();
       },

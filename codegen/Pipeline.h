@@ -11,6 +11,7 @@
 #include "codegen/cpu/Level.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/OptionalPasses.h"
 #include "llvm/Support/Error.h"
 #include <string>
 
@@ -23,6 +24,7 @@ struct PipelineOptions {
   llvm::SmallVector<CpuLevel> levels;
   /// Suffix of the functions generated for this level.
   std::string symbolSuffix;
+  PassSelection passes;
 };
 
 /// Options for code of these levels, comma separated (resolveLevel), sorted

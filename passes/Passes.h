@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/OptionalPasses.h"
 
 namespace hova {
 
@@ -23,8 +24,10 @@ namespace hova {
 
 /// The builders of the target-neutral phases; each ends with the verify pass
 /// that checks the phase's promise.
-void buildNormalizePhase(mlir::OpPassManager &manager);
-void buildFusePhase(mlir::OpPassManager &manager);
+void buildNormalizePhase(mlir::OpPassManager &manager,
+                         const PassSelection &selection);
+void buildFusePhase(mlir::OpPassManager &manager,
+                    const PassSelection &selection);
 void buildTilePhase(mlir::OpPassManager &manager);
 void buildVectorizePhase(mlir::OpPassManager &manager);
 

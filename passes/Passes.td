@@ -222,6 +222,8 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
            "products of fewer rows than this divide columns">,
     Option<"leastMacs", "least-macs", "int64_t", "524288",
            "if they have this many multiply-accumulates">,
+    Option<"chain", "chain", "bool", /*default=*/"true",
+           "Let operations share a kernel; without, each is one of its own">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }

@@ -35,6 +35,7 @@ struct CompileOptions {
   std::string packArguments;
   /// LLVM's code generation level, 0 to 3.
   unsigned optimization = 2;
+  PassSelection passes;
   /// See PhaseRange.
   std::function<void(llvm::StringRef phase, mlir::PassManager &)> configure;
 };

@@ -41,9 +41,10 @@ struct Group {
 class Grouping {
 public:
   /// Products of fewer rows than `fewRows` divide columns if they have at least
-  /// `leastMacs` multiply-accumulates.
-  Grouping(Block &block, int64_t fewRows, int64_t leastMacs)
-      : block(block), fewRows(fewRows), leastMacs(leastMacs) {}
+  /// `leastMacs` multiply-accumulates. Without `chain` every operation is a
+  /// group of its own.
+  Grouping(Block &block, int64_t fewRows, int64_t leastMacs, bool chain)
+      : block(block), fewRows(fewRows), leastMacs(leastMacs), chain(chain) {}
 
   LogicalResult run();
   ArrayRef<Group> getGroups() const { return groups; }
@@ -60,6 +61,7 @@ private:
 
   Block &block;
   int64_t fewRows, leastMacs;
+  bool chain;
   SmallVector<Group> groups;
   DenseMap<Operation *, int> index;
 };
@@ -151,7 +153,7 @@ LogicalResult Grouping::run() {
       return op.emitError("kernels need static shapes, got ") << type;
     }
     int chosen = earliestGroup(&op), count = groups.size();
-    if (parallel != Parallel::rows) {
+    if (parallel != Parallel::rows || !chain) {
       chosen = count;
     }
     while (chosen < count && !canHold(chosen, &op)) {
@@ -301,7 +303,7 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     }
     Block &block = main.getBody().front();
     copySharedResults(block);
-    Grouping grouping(block, fewRows, leastMacs);
+    Grouping grouping(block, fewRows, leastMacs, chain);
     if (failed(grouping.run())) {
       return signalPassFailure();
     }

@@ -3,7 +3,10 @@
 
 #include "passes/Passes.h"
 
-void hova::buildFusePhase(mlir::OpPassManager &manager) {
-  manager.addPass(createFuseKernelsPass());
+void hova::buildFusePhase(mlir::OpPassManager &manager,
+                          const PassSelection &selection) {
+  FuseKernelsPassOptions kernels;
+  kernels.chain = selection.runs("hova-fuse-kernels");
+  manager.addPass(createFuseKernelsPass(kernels));
   manager.addPass(createVerifyFusedPass());
 }

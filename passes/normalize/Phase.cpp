@@ -6,17 +6,23 @@
 
 using namespace mlir;
 
-void hova::buildNormalizePhase(OpPassManager &manager) {
+void hova::buildNormalizePhase(OpPassManager &manager,
+                               const PassSelection &selection) {
+  auto addOptional = [&](std::unique_ptr<Pass> pass) {
+    if (selection.runs(pass->getArgument())) {
+      manager.addNestedPass<func::FuncOp>(std::move(pass));
+    }
+  };
   manager.addNestedPass<func::FuncOp>(createDecomposeCompoundPass());
   // Before projections merge: they share the conversion of their input.
   manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());
   // Before projections merge: the query of one row and the keys of all rows
   // read different inputs afterwards.
-  manager.addNestedPass<func::FuncOp>(createPropagateDemandedRowsPass());
+  addOptional(createPropagateDemandedRowsPass());
   // References to one weight become one value, so that tied weights and the
   // projections of one input are recognised by identity.
   manager.addPass(createCSEPass());
-  manager.addNestedPass<func::FuncOp>(createNormalizeProjectionsPass());
+  addOptional(createNormalizeProjectionsPass());
   // The parts of a merged projection are converted as one.
   manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());
   manager.addPass(createNormalizeWeightsPass());

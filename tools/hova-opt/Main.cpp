@@ -41,6 +41,12 @@ struct PhaseFlags {
       "march", llvm::cl::cat(category), llvm::cl::value_desc("level,..."),
       llvm::cl::init("native"),
       llvm::cl::desc("Processor levels of the program")};
+  llvm::cl::opt<bool> strict{
+      "strict", llvm::cl::cat(category),
+      llvm::cl::desc("Leave out the passes that reassociate sums")};
+  llvm::cl::opt<std::string> without{
+      "without", llvm::cl::cat(category), llvm::cl::value_desc("pass,..."),
+      llvm::cl::desc("Optional passes to leave out")};
   llvm::cl::opt<bool> checkMeaning{
       "check-meaning", llvm::cl::cat(category),
       llvm::cl::desc("Evaluate the program after every pass and report the one "
@@ -75,6 +81,12 @@ LogicalResult addPhases(PassManager &manager, const PhaseFlags &flags) {
   if (!options) {
     return emitError(unknown) << llvm::toString(options.takeError());
   }
+  llvm::Expected<PassSelection> selection =
+      makePassSelection(flags.strict, flags.without);
+  if (!selection) {
+    return emitError(unknown) << llvm::toString(selection.takeError());
+  }
+  options->passes = *selection;
   for (const Phase &phase : phases.slice(first, last - first + 1)) {
     if (phase.build) {
       phase.build(manager, *options);

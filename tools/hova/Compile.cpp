@@ -110,6 +110,7 @@ int Compilation::emitModule() {
   PipelineOptions pipeline;
   pipeline.levels = options.levels;
   pipeline.symbolSuffix = "_0";
+  pipeline.passes = options.passes;
   ModuleOp module = session.module();
   if (range.stopAfter != "import") {
     int status = compileStatus(runPhases(module, pipeline, range), session);

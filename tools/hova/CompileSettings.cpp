@@ -144,6 +144,17 @@ static Storage readStorage(const Arguments &arguments) {
                          : Storage::F32;
 }
 
+PassSelection readPassSelection(const Arguments &arguments) {
+  std::string names = llvm::join(arguments.values(OPT_without), ",");
+  auto selection = makePassSelection(arguments.has(OPT_strict), names);
+  if (!selection) {
+    arguments.usageError("option '--without': " +
+                         llvm::toString(selection.takeError()));
+    return PassSelection();
+  }
+  return *selection;
+}
+
 CompileOptions readCompileOptions(const Arguments &arguments) {
   CompileOptions options;
   checkTarget(arguments);
@@ -155,6 +166,7 @@ CompileOptions readCompileOptions(const Arguments &arguments) {
     arguments.usageError("option '--march': " +
                          llvm::toString(pipeline.takeError()));
   }
+  options.passes = readPassSelection(arguments);
   if (arguments.verb().visibility != PackVerb) {
     options.optimization = arguments.number(OPT_O, 2, 0, 3);
   }
@@ -198,6 +210,12 @@ void describeModel(const Arguments &arguments, const Session &session,
       ",");
   if (options.storage != Storage::F32) {
     os << " --dtype=" << nameOf(options.storage);
+  }
+  if (options.passes.strict) {
+    os << " --strict";
+  }
+  for (const std::string &name : options.passes.without) {
+    os << " --without=" << name;
   }
   os << " --weights FILE";
 }

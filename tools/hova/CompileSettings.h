@@ -15,6 +15,9 @@ std::string versionText();
 /// Accepts only targets that this version has.
 void checkTarget(const Arguments &arguments);
 
+/// The passes that the command line leaves in. Mistakes are in `arguments`.
+PassSelection readPassSelection(const Arguments &arguments);
+
 /// Loads pass plugins and registers passes. Reports mistakes in `arguments`.
 void loadPlugins(const Arguments &arguments);
 

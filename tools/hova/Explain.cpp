@@ -143,6 +143,8 @@ int runExplain(const Arguments &arguments) {
   frontend::ModelOptions options = readModelOptions(arguments);
   bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
   checkTarget(arguments);
+  PipelineOptions pipeline;
+  pipeline.passes = readPassSelection(arguments);
   if (arguments.failed()) {
     return *arguments.failed();
   }
@@ -153,7 +155,7 @@ int runExplain(const Arguments &arguments) {
   PhaseRange range;
   range.stopAfter = "fuse";
   OwningOpRef<ModuleOp> module = cast<ModuleOp>(session.module()->clone());
-  llvm::Expected<LogicalResult> result = runPhases(*module, PipelineOptions(), range);
+  llvm::Expected<LogicalResult> result = runPhases(*module, pipeline, range);
   if (!result) {
     return reportError(result.takeError());
   }

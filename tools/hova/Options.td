@@ -73,6 +73,10 @@ defm weights_mode : Value<"weights-mode", [CompileVerb], "embed|file",
                           "Weights in the program, or beside it in FILE.weights (default: embed)">;
 def O : Joined<["-"], "O">, Visibility<lowerers>, MetaVarName<"LEVEL">,
         HelpText<"Code generation level, 0 to 3 (default: 2)">;
+def strict : Flag<["--"], "strict">, Visibility<!listconcat(generators, [ExplainVerb])>,
+             HelpText<"Leave out the passes that reassociate sums">;
+defm without : Value<"without", !listconcat(generators, [ExplainVerb]), "PASS,...",
+                     "Leave out optional passes, to measure or to bisect; repeatable">;
 defm pass_plugin : Value<"pass-plugin", generators, "LIB.so",
                          "Load passes from a library; repeatable">;
 defm pass_pipeline : Value<"pass-pipeline", generators, "before-PHASE(PASSES)",
