@@ -10,6 +10,7 @@ using namespace llvm;
 namespace hova {
 
 static constexpr OptionalPass optionalPasses[] = {
+    {"hova-propagate-norm-gains", /*reassociates=*/true},
     {"hova-propagate-demanded-rows", /*reassociates=*/false},
     {"hova-normalize-projections", /*reassociates=*/false},
     // Without it every operation is a kernel of its own.

@@ -14,6 +14,7 @@
 #include "dialect/Storage.h"
 #include "dialect/TokenOps.h"
 #include "passes/Passes.h"
+#include "passes/normalize/WeightValues.h"
 
 using namespace mlir;
 
@@ -77,7 +78,11 @@ private:
     return op.getResult().getType() == narrow(op.getX());
   }
 
+  /// Not of the weight program's products, which compute once and exactly.
   void convertOperands(Operation *op) {
+    if (isWeightOperation(op)) {
+      return;
+    }
     for (OpOperand &operand : op->getOpOperands()) {
       if (isStoredOperand(operand) &&
           getElementTypeOrSelf(operand.get()).isF32()) {
