@@ -11,6 +11,7 @@ namespace hova {
 
 static constexpr OptionalPass optionalPasses[] = {
     {"hova-propagate-norm-gains", /*reassociates=*/true},
+    {"hova-normalize-linear-chains", /*reassociates=*/true},
     {"hova-propagate-demanded-rows", /*reassociates=*/false},
     {"hova-normalize-projections", /*reassociates=*/false},
     // Without it every operation is a kernel of its own.

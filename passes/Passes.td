@@ -142,6 +142,38 @@ def PropagateNormGainsPass : Pass<"hova-propagate-norm-gains", "::mlir::func::Fu
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
+def NormalizeLinearChainsPass : Pass<"hova-normalize-linear-chains", "::mlir::func::FuncOp"> {
+  let summary = "Compose linears that follow each other directly";
+  let description = [{
+    Before: any linears. After: a linear that reads the result of another reads
+    the other's input instead, through the product of both matrices, where that
+    takes no more multiply-accumulates. Declines where it takes more, and where
+    a weight or bias is transposed (tied) or depends on an input. Reassociates.
+
+    ```mlir
+    func.func @before(%h: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
+      %a = hova.weight "output.weight" : tensor<8x8xf32>
+      %b = hova.weight "vertical.output" : tensor<8x2xf32>
+      %y = hova.linear %h, %a : tensor<1x4x8xf32>, tensor<8x8xf32> -> tensor<1x4x8xf32>
+      %u = hova.linear %y, %b : tensor<1x4x8xf32>, tensor<8x2xf32> -> tensor<1x4x2xf32>
+      return %y, %u : tensor<1x4x8xf32>, tensor<1x4x2xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @after(%h: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
+      %a = hova.weight "output.weight" : tensor<8x8xf32>
+      %b = hova.weight "vertical.output" : tensor<8x2xf32>
+      %y = hova.linear %h, %a : tensor<1x4x8xf32>, tensor<8x8xf32> -> tensor<1x4x8xf32>
+      %c = hova.linear %a, %b : tensor<8x8xf32>, tensor<8x2xf32> -> tensor<8x2xf32>
+      %u = hova.linear %h, %c : tensor<1x4x8xf32>, tensor<8x2xf32> -> tensor<1x4x2xf32>
+      return %y, %u : tensor<1x4x8xf32>, tensor<1x4x2xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def NormalizeProjectionsPass : Pass<"hova-normalize-projections", "::mlir::func::FuncOp"> {
   let summary = "Merge linears of the same input into one";
   let description = [{

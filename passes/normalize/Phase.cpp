@@ -16,6 +16,8 @@ void hova::buildNormalizePhase(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createDecomposeCompoundPass());
   // Weights are folded before they are rounded to a storage type.
   addOptional(createPropagateNormGainsPass());
+  // Composed linears read what the first one reads: they merge behind this.
+  addOptional(createNormalizeLinearChainsPass());
   // Before projections merge: they share the conversion of their input.
   manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());
   // Before projections merge: the query of one row and the keys of all rows
