@@ -137,6 +137,25 @@ struct NormalizeWeightsPass final
     for (Operation *op : llvm::reverse(moved)) {
       op->erase();
     }
+    sinkToFirstUse(weights.getBody().front());
+  }
+
+  /// Stores keep their order, which is that of the image; everything else moves
+  /// down to what reads it first. Weights then live one after the other.
+  static void sinkToFirstUse(Block &block) {
+    SmallVector<Operation *> ops;
+    for (Operation &op : block.without_terminator()) {
+      ops.push_back(&op);
+    }
+    for (Operation *op : llvm::reverse(ops)) {
+      Operation *first = nullptr;
+      for (Operation *user : op->getUsers()) {
+        first = !first || user->isBeforeInBlock(first) ? user : first;
+      }
+      if (first) {
+        op->moveBefore(first);
+      }
+    }
   }
 };
 } // namespace
