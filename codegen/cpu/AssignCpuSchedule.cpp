@@ -21,9 +21,9 @@ namespace hova {
 #define GEN_PASS_DEF_ASSIGNCPUSCHEDULEPASS
 #include "codegen/cpu/Passes.h.inc"
 
-/// Rows that a thread takes at least: enough for the weights that every thread
-/// reads, about ten operations for each of their bytes, where there are that
-/// many.
+/// Rows that a thread takes at least. Every thread reads all weights, so where
+/// there are enough rows a share is eight tiles: 24 operations for each byte of
+/// them.
 static int64_t chooseGrain(int64_t rows, int64_t tileRows, bool hasProduct) {
   if (!hasProduct) {
     return std::max<int64_t>(rows / kMaxParts, 1);

@@ -11,7 +11,8 @@
 // In a chain every thread reads all weights for its own rows. With few rows
 // that takes longer than the multiplications, so there a product is a kernel of
 // its own, with what works element by element on its result, and threads divide
-// its columns: each weight is read once. Does nothing without `@main`.
+// its columns: each weight is read once. Small products stay in their chain: to
+// meet behind each would cost more. Does nothing without `@main`.
 
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"

@@ -9,9 +9,8 @@
 //   for panel:
 //     for chunk of k:
 //       for rows:
-//         %sum = hova.tile_product x[rows, chunk], w[panel, chunk] from
-//         %partial
-//                ahead(the chunk that follows)
+//         %sum = hova.tile_product x[rows, chunk], w[panel, chunk]
+//             from %partial ahead(the chunk that follows)
 //
 // While the rows work on one chunk they ask for the next, which lies behind it
 // in memory, a few lines with each step. The processor's own prefetcher does
@@ -189,7 +188,8 @@ void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
                             Value from, int64_t size, bool isLast) {
   // What follows in memory, as far as the matrix goes.
   int64_t elements = cast<MemRefType>(weight.getType()).getNumElements();
-  int64_t most = elements - panelRows(chunks.size) * panelColumns;
+  int64_t most =
+      elements - panelRows(std::min(chunks.size, depth)) * panelColumns;
   Value row = e.div(from, together), following = e.add(row, panelRows(size));
   Value next =
       e.mul(e.add(e.mul(panel, panelRows(depth)), following), panelColumns);
