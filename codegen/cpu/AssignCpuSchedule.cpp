@@ -7,7 +7,9 @@
 // times for 28; small heights divide any number of rows evenly. With 16
 // registers of 256 bits, 6 rows by 16 columns. Rows are divided among threads
 // before anything else, so that whole-row operations need no barrier; a share
-// is large enough for the weights that it reads to pay.
+// is large enough for the weights that it reads to pay. The inner dimension is
+// taken in chunks where two FMAs a cycle want their panel nearer than the
+// second-level cache; with one, adding the chunks' sums costs more.
 
 #include "codegen/cpu/Passes.h"
 #include "dialect/AttentionOps.h"
@@ -207,7 +209,7 @@ struct AssignCpuSchedulePass final
     }
     schedule.tileRows = 6;
     schedule.tileColumns = avx512 ? 64 : 16;
-    schedule.depth = 256;
+    schedule.depth = oneFma ? 4096 : 256;
     schedule.block = 256;
     Stages().assign(kernel);
     bool hasProduct = !body.getOps<LinearOp>().empty() ||

@@ -80,6 +80,7 @@ Expected<CpuLevel> resolveLevel(StringRef march) {
   level.avx512 =
       has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
   level.bf16 = level.avx512 && has("avx512bf16");
+  level.oneFma = level.avx512 && level.cpu == "znver4";
   return level;
 }
 

@@ -18,6 +18,7 @@ struct CpuLevel {
   uint64_t requirements = 0; ///< HOVA_CPU_* bits of hova_runtime.h
   bool avx512 = false;       ///< 32 registers of 512 bits
   bool bf16 = false;         ///< products of pairs of bf16 in one instruction
+  bool oneFma = false;       ///< one FMA of 512 bits a cycle, not two
 };
 
 /// Resolves a level (`native`, `x86-64-v3`, `x86-64-v4`, `znver4`, ...). The

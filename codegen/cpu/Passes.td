@@ -30,6 +30,8 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
   let options = [
     Option<"avx512", "avx512", "bool", "true",
            "32 registers of 512 bits; else 16 of 256">,
+    Option<"oneFma", "one-fma", "bool", "false",
+           "one FMA a cycle, which a panel in the second-level cache can feed">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }

@@ -13,7 +13,10 @@ using namespace mlir;
 void hova::buildAssignPhase(OpPassManager &manager,
                             const PipelineOptions &options) {
   AssignCpuSchedulePassOptions schedule;
-  schedule.avx512 = options.levels.empty() || options.levels.front().avx512;
+  if (!options.levels.empty()) {
+    schedule.avx512 = options.levels.front().avx512;
+    schedule.oneFma = options.levels.front().oneFma;
+  }
   manager.addPass(createAssignCpuSchedulePass(schedule));
   manager.addPass(createVerifyAssignedPass());
 }
