@@ -97,6 +97,20 @@ def row(name, median_ms, **more):
     return {"name": name, "status": "timed", "median_ms": median_ms, **more}
 
 
+def test_a_batch_selects_cases_of_the_suite(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["bench", "--batch", "8"])
+    labels = [case.label for case in bench.cases_of(bench.parse_arguments())]
+    assert len(labels) == len(bench.SUITE) // 2
+    assert all("batch=8" in label for label in labels)
+
+
+def test_a_batch_and_a_model_are_an_error(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["bench", "--batch", "1", "model.json"])
+    with pytest.raises(SystemExit):
+        bench.parse_arguments()
+    assert "--batch selects from the suite" in capsys.readouterr().err
+
+
 def test_ratio_is_to_the_fastest_peer_that_was_timed():
     failed = {"name": "openvino", "status": "failed", "reason": "no package"}
     entry = {

@@ -29,9 +29,10 @@ PEERS = ("openvino", "onnxruntime", "inductor", "torch", "jax")
 NEED_ONNX = ("openvino", "onnxruntime")
 DTYPES = ("f32", "bf16", "f16")
 
+BATCHES = (1, 8)
 SUITE = [
     (model, [*settings, f"batch={batch}"])
-    for batch in (1, 8)
+    for batch in BATCHES
     for model, settings in (
         ("vit_b16", []),
         ("bert_base", []),
@@ -237,6 +238,9 @@ def parse_arguments():
         "--odd", action="store_true", help="an encoder of odd shapes instead"
     )
     parser.add_argument(
+        "--batch", type=int, choices=BATCHES, help="only this batch of the suite"
+    )
+    parser.add_argument(
         "--out", type=Path, help="folder of the results (default: printed)"
     )
     options = parser.parse_args()
@@ -247,6 +251,8 @@ def parse_arguments():
             parser.error(f"no peer is called {name}; there are {', '.join(PEERS)}")
     if options.set and not options.model:
         parser.error("--set needs a model")
+    if options.batch and (options.model or options.quick or options.odd):
+        parser.error("--batch selects from the suite: use --set with a model")
     if options.quick:
         options.seconds = min(options.seconds, 0.5)
     return options
@@ -258,7 +264,11 @@ def cases_of(options):
     else:
         suite = ODD if options.odd else QUICK if options.quick else SUITE
         folder = TOOLS if options.odd else MODELS
-        chosen = [(folder / f"{model}.json", sets) for model, sets in suite]
+        chosen = [
+            (folder / f"{model}.json", sets)
+            for model, sets in suite
+            if not options.batch or f"batch={options.batch}" in sets
+        ]
     for path, settings in chosen:
         name = "-".join([path.stem, *settings]).replace("/", "_")
         if options.dtype != "f32":
@@ -302,7 +312,11 @@ def main():
         results["cases"].append(entry)
     results["total_s"] = time.monotonic() - start
     folder = output_folder(options)
-    name = ("odd-" if options.odd else "") + f"threads-{options.threads}"
+    name = f"threads-{options.threads}"
+    if options.odd:
+        name = f"odd-{name}"
+    if options.batch:
+        name = f"batch-{options.batch}-{name}"
     if options.dtype != "f32":
         name += f"-{options.dtype}"
     print(write_report(results, folder, name))
