@@ -81,5 +81,18 @@ LogicalResult TileRowSumOp::verify() {
   return success();
 }
 
+LogicalResult LookupOp::verify() {
+  if (getTable().size() != kLookupEntries) { // C1
+    return emitOpError("expects a table of ")
+           << kLookupEntries << " entries, got " << getTable().size();
+  }
+  if (getIndex().getType().getShape() !=
+      getResult().getType().getShape()) { // C2
+    return emitOpError("expects one index per lane of ")
+           << getResult().getType() << ", got " << getIndex().getType();
+  }
+  return success();
+}
+
 #define GET_OP_CLASSES
 #include "dialect/TileOps.cpp.inc"

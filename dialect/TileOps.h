@@ -6,6 +6,13 @@
 
 #include "dialect/HovaDialect.h"
 
+namespace hova {
+
+/// Entries of the table of a `hova.lookup`.
+inline constexpr int64_t kLookupEntries = 16;
+
+} // namespace hova
+
 #define GET_OP_CLASSES
 #include "dialect/TileOps.h.inc"
 
