@@ -100,6 +100,33 @@ def LowerStoragePass : Pass<"hova-lower-storage", "::mlir::func::FuncOp"> {
       "::mlir::vector::VectorDialect"];
 }
 
+def LowerLookupsPass : Pass<"hova-lower-lookups", "::mlir::func::FuncOp"> {
+  let summary = "Make table lookups permutations of a register";
+  let description = [{
+    Before: `hova.lookup`. After: `vpermps` of AVX-512, which takes its entries
+    from a register or a line of memory, 16 lanes at a time. No level below has
+    an instruction for 16 entries, and `vectorize` makes no lookups for it.
+
+    ```mlir
+    func.func @half(%i: vector<16xi32>) -> vector<16xf32> {
+      %y = hova.lookup %i, [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]
+          : vector<16xi32> -> vector<16xf32>
+      return %y : vector<16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @half(%i: vector<16xi32>) -> vector<16xf32> {
+      %t = arith.constant dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32>
+      %y = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%t, %i) : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+      return %y : vector<16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+      "::mlir::vector::VectorDialect"];
+}
+
 def VerifyLoweredPass : Pass<"hova-verify-lowered", "::mlir::ModuleOp"> {
   let summary = "Check the promise of target";
   let description = [{

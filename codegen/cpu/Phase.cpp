@@ -31,6 +31,7 @@ void hova::buildTargetPhase(OpPassManager &manager,
   // Function by function, so that they are lowered beside each other.
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createLowerStoragePass(storage));
+  functions.addPass(createLowerLookupsPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   functions.addPass(createConvertVectorToLLVMPass());
