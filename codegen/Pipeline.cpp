@@ -41,6 +41,11 @@ void anyTarget(OpPassManager &manager, const PipelineOptions &options) {
   build(manager, options.passes);
 }
 
+void buildVectorize(OpPassManager &manager, const PipelineOptions &options) {
+  bool avx512 = options.levels.empty() || options.levels.front().avx512;
+  buildVectorizePhase(manager, /*lookups=*/avx512);
+}
+
 constexpr Phase phases[] = {
     {"import",
      "hova operations on tensors, one per sentence of the paper, each located "
@@ -66,7 +71,7 @@ constexpr Phase phases[] = {
     {"vectorize",
      "vector code in which every loop-carried value is a scalar or a "
      "one-dimensional vector",
-     anyTarget<buildVectorizePhase>},
+     buildVectorize},
     {"target", "the LLVM dialect alone, but for the weight program",
      buildTargetPhase},
     {"emit", "object code, an executable or a library", nullptr},

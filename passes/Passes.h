@@ -29,7 +29,8 @@ void buildNormalizePhase(mlir::OpPassManager &manager,
 void buildFusePhase(mlir::OpPassManager &manager,
                     const PassSelection &selection);
 void buildTilePhase(mlir::OpPassManager &manager);
-void buildVectorizePhase(mlir::OpPassManager &manager);
+/// `lookups`: the target looks up tables in registers (`hova.lookup`).
+void buildVectorizePhase(mlir::OpPassManager &manager, bool lookups);
 
 } // namespace hova
 

@@ -8,6 +8,10 @@
 // itself, and exactly 0 for n = -127: arguments are clamped there, which makes
 // the power of minus infinity 0.
 //
+// Where the target picks entries of a table for all lanes at once, GELU needs
+// no power: its tail is a polynomial in 16 pieces, and the piece of an argument
+// is found as n is, by an addition that rounds.
+//
 // No function divides by or subtracts nearly equal numbers, so there is no
 // tail where digits cancel. Coefficients are least-maximum fits against
 // float64 (linear programming on Chebyshev nodes), rounded to f32; intervals
@@ -18,6 +22,7 @@
 #include "dialect/TileOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "passes/Passes.h"
+#include "passes/vectorize/ActivationTables.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cmath>
 
@@ -56,13 +61,15 @@ static constexpr double kErrorFunctionTail[] = {-2.117803033936397e-09,
 static constexpr double kLowestExponent = -127;
 /// Rounds to an integer n and leaves n + 127 in the low bits.
 static constexpr double kRound = 0x1.8p23 + 127;
+/// Rounds to n / 2 and leaves n in the low bits.
+static constexpr double kRoundToHalf = 0x1.8p22;
 
 namespace {
 /// Builds f32 arithmetic on values of one vector type.
 class Expression {
 public:
-  Expression(OpBuilder &builder, Location loc, Type type)
-      : b(loc, builder), type(cast<VectorType>(type)) {}
+  Expression(OpBuilder &builder, Location loc, Type type, bool lookups)
+      : b(loc, builder), type(cast<VectorType>(type)), lookups(lookups) {}
 
   Value activation(ActivationKind kind, Value x);
   /// 2^x; see `hova.exp2`.
@@ -82,6 +89,9 @@ private:
   Value powerOf(const Split &split);
 
   Value relu(Value x);
+  /// max(x, 0) - u q(u), u = |x|, q in pieces.
+  using Pieces = ArrayRef<float[kLookupEntries]>;
+  Value geluByPieces(Value x, Pieces pieces);
   Value geluErf(Value x);
   Value geluTanh(Value x);
   Value tanh(Value x);
@@ -115,6 +125,7 @@ private:
 
   ImplicitLocOpBuilder b;
   VectorType type;
+  bool lookups; ///< of the target
 };
 } // namespace
 
@@ -160,9 +171,9 @@ Value Expression::activation(ActivationKind kind, Value x) {
   case ActivationKind::relu:
     return relu(x);
   case ActivationKind::gelu_erf:
-    return geluErf(x);
+    return lookups ? geluByPieces(x, kErrorFunctionPieces) : geluErf(x);
   case ActivationKind::gelu_tanh:
-    return geluTanh(x);
+    return lookups ? geluByPieces(x, kTanhPieces) : geluTanh(x);
   case ActivationKind::tanh:
     return tanh(x);
   case ActivationKind::sigmoid:
@@ -172,6 +183,21 @@ Value Expression::activation(ActivationKind kind, Value x) {
 }
 
 Value Expression::relu(Value x) { return atLeast(0, x); }
+
+Value Expression::geluByPieces(Value x, Pieces pieces) {
+  // The last piece is 0; its middle is where larger arguments go.
+  Value u = atMost(7.5, abs(x));
+  Value rounded = add(u, constant(kRoundToHalf));
+  Value rest = sub(u, sub(rounded, constant(kRoundToHalf)));
+  Value piece = arith::BitcastOp::create(
+      b, VectorType::get(type.getShape(), b.getI32Type()), rounded);
+  Value q;
+  for (ArrayRef<float> coefficients : pieces) {
+    Value own = LookupOp::create(b, type, piece, coefficients);
+    q = q ? fma(q, rest, own) : own;
+  }
+  return fma(arith::NegFOp::create(b, u), q, relu(x));
+}
 
 /// max(x, 0) - u q(u), u = |x|, q(u) = erfc(u / sqrt 2) / 2 = 2^p(u).
 Value Expression::geluErf(Value x) {
@@ -230,14 +256,14 @@ struct LowerActivationsPass final
     : impl::LowerActivationsPassBase<LowerActivationsPass> {
   using Base::Base;
   void runOnOperation() override {
-    getOperation().walk([](Operation *op) {
+    getOperation().walk([this](Operation *op) {
       if (!isa<ActivationOp, Exp2Op>(op) ||
           !isFloatVector(op->getResult(0).getType())) {
         return;
       }
       OpBuilder builder(op);
       Value x = op->getOperand(0);
-      Expression expression(builder, op->getLoc(), x.getType());
+      Expression expression(builder, op->getLoc(), x.getType(), lookups);
       auto activation = dyn_cast<ActivationOp>(op);
       Value result = activation ? expression.activation(activation.getKind(), x)
                                 : expression.exp2(x);

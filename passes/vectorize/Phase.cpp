@@ -4,14 +4,16 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 
-void hova::buildVectorizePhase(mlir::OpPassManager &manager) {
+void hova::buildVectorizePhase(mlir::OpPassManager &manager, bool lookups) {
   mlir::OpPassManager &functions = manager.nest<mlir::func::FuncOp>();
   functions.addPass(createVectorizeTilesPass());
   // Index arithmetic and constants of the rows of a tile are mostly the same.
   functions.addPass(mlir::createCanonicalizerPass());
   functions.addPass(mlir::createCSEPass());
   // One expression per vector: before the rows exist it would be one per tile.
-  functions.addPass(createLowerActivationsPass());
+  LowerActivationsPassOptions activations;
+  activations.lookups = lookups;
+  functions.addPass(createLowerActivationsPass(activations));
   // Every expression brought its coefficients.
   functions.addPass(mlir::createCSEPass());
   manager.addPass(createVerifyVectorizedPass());

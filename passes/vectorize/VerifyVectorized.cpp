@@ -22,7 +22,8 @@ static bool isKernelFunction(func::FuncOp function) {
 }
 
 static LogicalResult check(Operation *op, bool inKernel) {
-  if (inKernel && isa<HovaDialect>(op->getDialect()) && !isa<PairDotOp>(op)) {
+  if (inKernel && isa<HovaDialect>(op->getDialect()) &&
+      !isa<LookupOp, PairDotOp>(op)) {
     return op->emitError("vectorized kernel still holds '")
            << op->getName() << "'";
   }
