@@ -1,0 +1,55 @@
+//===- Schedule.cpp - The attributes of a kernel's schedule ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/Schedule.h"
+
+using namespace mlir;
+
+namespace hova {
+
+FailureOr<Schedule> Schedule::of(KernelOp kernel) {
+  auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
+  if (!kernel.getParallel() || !tile || tile.size() != 2) {
+    return kernel.emitOpError("has no complete schedule: run assign first");
+  }
+  Schedule schedule;
+  schedule.parallel = *kernel.getParallel();
+  schedule.tileRows = tile[0];
+  schedule.tileColumns = tile[1];
+  SmallVector<std::pair<StringRef, int64_t *>> sizes = {
+      {kLanesAttr, &schedule.lanes}, {kGrainAttr, &schedule.grain}};
+  if (schedule.parallel != Parallel::heads) {
+    sizes.push_back({kDepthAttr, &schedule.depth});
+    sizes.push_back({kBlockAttr, &schedule.block});
+  }
+  for (auto [name, size] : sizes) {
+    auto attribute = kernel->getAttrOfType<IntegerAttr>(name);
+    if (!attribute) {
+      return kernel.emitOpError("has no complete schedule: run assign first");
+    }
+    *size = attribute.getInt();
+  }
+  for (int64_t size : {schedule.tileRows, schedule.tileColumns, schedule.depth,
+                       schedule.block, schedule.lanes, schedule.grain}) {
+    if (size <= 0) {
+      return kernel.emitOpError("expects positive sizes in its schedule, got ")
+             << size;
+    }
+  }
+  return schedule;
+}
+
+void Schedule::write(KernelOp kernel) const {
+  Builder builder(kernel.getContext());
+  kernel.setParallel(parallel);
+  kernel->setAttr(kTileAttr,
+                  builder.getDenseI64ArrayAttr({tileRows, tileColumns}));
+  if (parallel != Parallel::heads) {
+    kernel->setAttr(kDepthAttr, builder.getI64IntegerAttr(depth));
+    kernel->setAttr(kBlockAttr, builder.getI64IntegerAttr(block));
+  }
+  kernel->setAttr(kLanesAttr, builder.getI64IntegerAttr(lanes));
+  kernel->setAttr(kGrainAttr, builder.getI64IntegerAttr(grain));
+}
+
+} // namespace hova
