@@ -77,7 +77,8 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
     sum runs in order of k, one fused multiply-add each; elements of 16 bits are
     widened. A rhs of i32 holds pairs along k of the type of lhs, k = 2i in the
     low half of row i; then `rhs_indices` counts pairs, the two products of a
-    pair are added in any order, and a last single k has a zero beside it.
+    pair are added in any order, and a last single k has a zero beside it; a depth
+    that is not a constant is even.
 
     `ahead(offset by step, most)` asks for data that a later product reads: step
     k for the elements `offset + k * step` up to `offset + (k + 1) * step` of
@@ -89,7 +90,7 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
       two dimensions, and one index each.
     - C3: start has the type of the tile.
     - C4: `ahead` has an offset, a step, and `most` of at least 1.
-    - C5: a rhs of pairs meets a lhs of 16 bits and a constant depth.
+    - C5: a rhs of pairs meets a lhs of 16 bits.
 
     ```mlir
     func.func @product(%a: memref<197x768xf32, strided<[784, 1]>>,

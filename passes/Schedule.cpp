@@ -16,6 +16,7 @@ FailureOr<Schedule> Schedule::of(KernelOp kernel) {
   schedule.parallel = *kernel.getParallel();
   schedule.tileRows = tile[0];
   schedule.tileColumns = tile[1];
+  schedule.pairs = kernel->hasAttr(kPairsAttr);
   SmallVector<std::pair<StringRef, int64_t *>> sizes = {
       {kLanesAttr, &schedule.lanes}, {kGrainAttr, &schedule.grain}};
   if (schedule.parallel != Parallel::heads) {
@@ -47,6 +48,9 @@ void Schedule::write(KernelOp kernel) const {
   if (parallel != Parallel::heads) {
     kernel->setAttr(kDepthAttr, builder.getI64IntegerAttr(depth));
     kernel->setAttr(kBlockAttr, builder.getI64IntegerAttr(block));
+  }
+  if (pairs) {
+    kernel->setAttr(kPairsAttr, builder.getUnitAttr());
   }
   kernel->setAttr(kLanesAttr, builder.getI64IntegerAttr(lanes));
   kernel->setAttr(kGrainAttr, builder.getI64IntegerAttr(grain));

@@ -3,10 +3,11 @@
 //
 // What `assign` decides and `tile` obeys. On a kernel: `parallel`, `hova.tile`
 // (rows and columns of a product's register tile), `hova.lanes` (vector length
-// of row operations), `hova.grain` (units that a thread takes at least); where
-// units are rows, also `hova.depth` (steps of the inner dimension that one pass
-// over the rows takes at most) and `hova.block` (rows that pass through all
-// stages together, at most). On each operation of a row kernel: `hova.stage`;
+// of row operations), `hova.grain` (units that a thread takes at least),
+// `hova.pairs` where an attention of bf16 multiplies pairs; where units are
+// rows, also `hova.depth` (steps of the inner dimension that one pass over the
+// rows takes at most) and `hova.block` (rows that pass through all stages
+// together, at most). On each operation of a row kernel: `hova.stage`;
 // operations of one stage share a loop nest, whose anchor is the stage's first
 // operation, the others being element-wise on its tiles. On image weights:
 // `panel`.
@@ -24,6 +25,7 @@ inline constexpr llvm::StringLiteral kDepthAttr = "hova.depth";
 inline constexpr llvm::StringLiteral kBlockAttr = "hova.block";
 inline constexpr llvm::StringLiteral kLanesAttr = "hova.lanes";
 inline constexpr llvm::StringLiteral kGrainAttr = "hova.grain";
+inline constexpr llvm::StringLiteral kPairsAttr = "hova.pairs";
 inline constexpr llvm::StringLiteral kStageAttr = "hova.stage";
 
 /// A column slice inside a kernel is an address of its operand.
@@ -41,6 +43,7 @@ struct Schedule {
   int64_t block = 1;
   int64_t lanes = 1;
   int64_t grain = 1;
+  bool pairs = false;
 
   /// Fails, with an error on the kernel, where an attribute is missing.
   static mlir::FailureOr<Schedule> of(KernelOp kernel);

@@ -187,6 +187,21 @@ static void assignPanels(ImageWeightOp op, ModuleOp module) {
 }
 
 //===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Whether both products of an attention take pairs: where all that they read
+/// is bf16. Without an instruction for them shifts and masks cost what they
+/// save.
+static bool multipliesPairs(AttentionOp op) {
+  return op.getKind() == AttentionKind::softmax &&
+         llvm::all_of(ValueRange{op.getQuery(), op.getKey(), op.getValue()},
+                      [](Value operand) {
+                        return getElementTypeOrSelf(operand).isBF16();
+                      });
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -199,12 +214,13 @@ struct AssignCpuSchedulePass final
     Block &body = kernel.getBody().front();
     Schedule schedule;
     schedule.lanes = avx512 ? 64 : 32;
-    bool hasAttention = !body.getOps<AttentionOp>().empty();
+    auto attentions = body.getOps<AttentionOp>();
     schedule.parallel = kernel.getParallel().value_or(
-        hasAttention ? Parallel::heads : Parallel::rows);
+        attentions.empty() ? Parallel::rows : Parallel::heads);
     if (schedule.parallel == Parallel::heads) {
       schedule.tileRows = avx512 ? 14 : 6;
       schedule.tileColumns = avx512 ? 32 : 16;
+      schedule.pairs = bf16 && multipliesPairs(*attentions.begin());
       return schedule.write(kernel);
     }
     schedule.tileRows = 6;

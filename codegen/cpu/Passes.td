@@ -32,6 +32,7 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
            "32 registers of 512 bits; else 16 of 256">,
     Option<"oneFma", "one-fma", "bool", "false",
            "one FMA a cycle, which a panel in the second-level cache can feed">,
+    Option<"bf16", "bf16", "bool", "true", "the level has AVX512_BF16">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }

@@ -15,6 +15,7 @@ void hova::buildAssignPhase(OpPassManager &manager,
   AssignCpuSchedulePassOptions schedule;
   if (!options.levels.empty()) {
     schedule.avx512 = options.levels.front().avx512;
+    schedule.bf16 = options.levels.front().bf16;
     schedule.oneFma = options.levels.front().oneFma;
   }
   manager.addPass(createAssignCpuSchedulePass(schedule));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shared by the three files that write parts of an attention kernel:
-// AttentionLoops.cpp (blocks, scores, values), AttentionKeys.cpp (packing) and
-// AttentionSoftmax.cpp (masks, powers, sums).
+// AttentionLoops.cpp (blocks, scores, values), AttentionPacking.cpp (keys,
+// pairs of values) and AttentionSoftmax.cpp (masks, powers, sums).
 
 #ifndef HOVA_PASSES_TILE_ATTENTIONEMITTER_H
 #define HOVA_PASSES_TILE_ATTENTIONEMITTER_H
@@ -15,26 +15,52 @@
 
 namespace hova {
 
-/// Sizes of one attention and the layout of its scratch, in floats.
+/// Sizes of one attention and the layout of its scratch.
+///
+/// Keys are in panels. Those behind the last whole panel are a tail of their
+/// own, of 16 lanes where they fit: 197 keys cost 208 lanes, not 224. Where a
+/// causal mask ends blocks at different panels there is no tail, and the last
+/// panel is a whole one.
+///
+/// With pairs, two channels of a key are one element of a panel, two keys one
+/// row of the packed values, and probabilities have a buffer of bf16.
 struct AttentionLayout {
   AttentionLayout(AttentionOp op, const Schedule &schedule)
-      : heads(op.getHeads()), queries(shapeOf(op.getQuery())[1]),
-        keys(shapeOf(op.getKey())[1]),
+      : pairs(schedule.pairs), together(pairs ? 2 : 1), heads(op.getHeads()),
+        queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
         keyWidth(shapeOf(op.getQuery())[2] / heads),
         valueWidth(shapeOf(op.getValue())[2] / heads),
-        panel(schedule.tileColumns), panels(llvm::divideCeil(keys, panel)),
+        panel(schedule.tileColumns),
+        // A uniform empty row reads every value.
+        skipsPanels(op.getCausal() && op.getEmptyRow() != EmptyRow::uniform),
+        panels(skipsPanels ? llvm::divideCeil(keys, panel) : keys / panel),
+        tailLanes(
+            llvm::alignTo(std::max(keys - panels * panel, int64_t(0)), kBlock)),
         blockRows(std::min(schedule.tileRows, queries)),
-        scoreStride(panels * panel + 16) {}
+        packedRows(llvm::divideCeil(keyWidth, together)),
+        valueRows(pairs ? llvm::divideCeil(keys, 2) : 0),
+        scoreStride(panels * panel + tailLanes + 16),
+        powerStride(pairs ? paddedStride(panels * panel + tailLanes, 2) : 0) {}
 
-  int64_t heads, queries, keys, keyWidth, valueWidth, panel, panels, blockRows,
-      scoreStride;
-  int64_t packedFloats() const { return panels * keyWidth * panel; }
-  int64_t scoreFloats() const { return blockRows * scoreStride; }
-  int64_t bytes() const {
-    return 4 *
-           (llvm::alignTo(packedFloats(), 16) +
-            llvm::alignTo(scoreFloats(), 16) + llvm::alignTo(blockRows, 16));
-  }
+  /// Keys and elements of them that are transposed at once.
+  static constexpr int64_t kBlock = 16;
+
+  bool pairs;
+  int64_t together; ///< channels in an element of a packed key
+  int64_t heads, queries, keys, keyWidth, valueWidth, panel;
+  bool skipsPanels;
+  int64_t panels, tailLanes, blockRows;
+  int64_t packedRows; ///< of a panel
+  int64_t valueRows;  ///< of packed values
+  int64_t scoreStride, powerStride;
+};
+
+/// Keys that lie side by side in scratch.
+struct KeyPanel {
+  mlir::Value index;  ///< among the whole panels, null for the tail
+  mlir::Value column; ///< the first key
+  int64_t lanes;
+  int64_t valid; ///< lanes that hold keys, as far as that is known here
 };
 
 class AttentionEmitter {
@@ -47,12 +73,16 @@ private:
   static constexpr FastMath kMaxFlags = FastMath::nnan | FastMath::nsz;
 
   void packKeys();
-  void packBlock(mlir::Value block, int64_t keys, mlir::Value channel,
-                 int64_t channels);
+  void packValues();
+  void packBlock(const KeyPanel &panel, mlir::Value lane, int64_t keys,
+                 mlir::Value row, int64_t channels);
+  void packValueRow(mlir::Value row, bool isSingle);
   void emitBlock(mlir::Value row, int64_t height);
   void emitScores(mlir::Value row, int64_t height, mlir::Value panels);
   void emitAdditiveScores(mlir::Value row, int64_t height, mlir::Value panels);
   void emitSoftmax(mlir::Value row, int64_t height, mlir::Value panels);
+  void emitMaximum(mlir::Value i, mlir::Value query, mlir::Value panels);
+  void emitPowers(mlir::Value i, mlir::Value panels);
   void emitValues(mlir::Value row, int64_t height, mlir::Value panels);
 
   /// Panels that some query of the block may read: all, or up to the last
@@ -60,28 +90,41 @@ private:
   mlir::Value panelCount(mlir::Value row, int64_t height);
   /// Keys below this index are kept by the causal mask of query `query`.
   mlir::Value causalLimit(mlir::Value query);
+  /// The packed keys of a panel and the position of its first element.
+  mlir::Value packedKeys(const KeyPanel &panel,
+                         llvm::SmallVectorImpl<mlir::Value> &position);
   /// Scores of a panel with scale, bias and masks applied; masked are -inf.
   mlir::Value maskedScores(mlir::Value row, mlir::Value query,
-                           mlir::Value panel, bool isTail);
-  mlir::Value keyIndices(mlir::Value panel);
+                           const KeyPanel &panel);
+  mlir::Value keyIndices(const KeyPanel &panel);
   /// Row of an operand that broadcasts to [batch, heads, q_len, kv_len].
   mlir::Value broadcastRow(mlir::Value operand, mlir::Value query);
-  /// `for panel < panels`, with the last one apart where it is partial and
-  /// known to be the last. `body(panel, isTail, carried)`.
-  mlir::Value foldPanels(
-      mlir::Value panels, mlir::Value start,
-      llvm::function_ref<mlir::Value(mlir::Value, bool, mlir::Value)> body);
 
-  mlir::Value constant(double value) { return e.splat(value, lanesType); }
-  mlir::Value splat(mlir::Value scalar) {
+  KeyPanel panelAt(mlir::Value index) {
+    return {index, e.mul(index, layout.panel), layout.panel, layout.panel};
+  }
+  KeyPanel tailPanel() {
+    int64_t first = layout.panels * layout.panel;
+    return {{}, e.index(first), layout.tailLanes, layout.keys - first};
+  }
+  void forEachPanel(mlir::Value panels,
+                    llvm::function_ref<void(const KeyPanel &)> body);
+  /// All lanes of `body`'s vectors, reduced to a scalar.
+  mlir::Value
+  reducePanels(mlir::Value panels, mlir::vector::CombiningKind kind,
+               FastMath flags,
+               llvm::function_ref<mlir::Value(const KeyPanel &)> body);
+
+  mlir::Value constant(double value, int64_t lanes) {
+    return e.splat(value, e.vectorType(lanes));
+  }
+  mlir::Value splat(mlir::Value scalar, int64_t lanes) {
     return mlir::vector::BroadcastOp::create(
-        b, loc, mlir::VectorType::get({layout.panel}, scalar.getType()),
-        scalar);
+        b, loc, mlir::VectorType::get({lanes}, scalar.getType()), scalar);
   }
   template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
     return OpTy::create(b, loc, std::forward<Args>(args)...);
   }
-  bool hasTail() const { return layout.keys % layout.panel != 0; }
   /// Whether masks or biases touch whole panels.
   bool isGeneral() {
     return op.getScoreBias() || op.getMask() || op.getKeyValid() ||
@@ -96,8 +139,8 @@ private:
   AttentionOp op;
   AttentionLayout layout;
   double scale;
-  mlir::VectorType lanesType;
-  mlir::Value packed, scores, inverse;
+  /// In scratch; null where the layout has none.
+  mlir::Value packed, packedTail, values, scores, powers, inverse;
   // Of the current unit.
   mlir::Value batch, head, queryRow, keyRow, keyColumn, valueColumn;
 };

@@ -18,20 +18,56 @@ using namespace mlir;
 
 namespace hova {
 
+namespace {
+/// A buffer of the scratch of one thread.
+struct ScratchPart {
+  SmallVector<int64_t> shape;
+  int64_t elementBytes;
+  int64_t bytes() const {
+    return llvm::alignTo(staticSize(shape) * elementBytes, 64);
+  }
+};
+
+/// The parts in their order; those without elements do not exist.
+struct AttentionScratch {
+  explicit AttentionScratch(const AttentionLayout &l)
+      : panels{{l.panels, l.packedRows, l.panel}, 4}, tail{{l.packedRows,
+                                                            l.tailLanes},
+                                                           4},
+        values{{l.valueRows, l.valueWidth}, 4}, scores{{l.blockRows,
+                                                        l.scoreStride},
+                                                       4},
+        powers{{l.blockRows, l.powerStride}, 2}, inverse{{l.blockRows, 1}, 4} {}
+
+  ScratchPart panels, tail, values, scores, powers, inverse;
+
+  int64_t bytes() const {
+    return panels.bytes() + tail.bytes() + values.bytes() + scores.bytes() +
+           powers.bytes() + inverse.bytes();
+  }
+};
+} // namespace
+
 AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
     : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
-      layout(op, emitter.schedule), scale(op.getScale().convertToDouble()),
-      lanesType(emitter.vectorType(layout.panel)) {
+      layout(op, emitter.schedule), scale(op.getScale().convertToDouble()) {
+  AttentionScratch scratch(layout);
   int64_t offset = 0;
-  auto take = [&](int64_t floats, ArrayRef<int64_t> shape) {
-    Value buffer = e.scratchView(offset, shape);
-    offset += llvm::alignTo(floats, 16);
+  auto take = [&](const ScratchPart &part, Type element) -> Value {
+    if (!part.bytes()) {
+      return {};
+    }
+    Value buffer = e.scratchView(offset, part.shape, element);
+    offset += part.bytes();
     return buffer;
   };
-  packed = take(layout.packedFloats(),
-                {layout.panels, layout.keyWidth, layout.panel});
-  scores = take(layout.scoreFloats(), {layout.blockRows, layout.scoreStride});
-  inverse = take(layout.blockRows, {layout.blockRows, 1});
+  Type f32 = b.getF32Type(), word = layout.pairs ? b.getI32Type() : f32;
+  packed = take(scratch.panels, word);
+  packedTail = take(scratch.tail, word);
+  values = take(scratch.values, word);
+  scores = take(scratch.scores, f32);
+  powers = take(scratch.powers, b.getBF16Type());
+  inverse = take(scratch.inverse, f32);
 }
 
 void AttentionEmitter::emit() {
@@ -49,6 +85,9 @@ void AttentionEmitter::emit() {
     keyColumn = e.mul(head, layout.keyWidth);
     valueColumn = e.mul(head, layout.valueWidth);
     packKeys();
+    if (layout.pairs) {
+      packValues();
+    }
     forEachRowBlock(
         e, e.index(0), e.index(layout.queries), heights,
         [&](const RowBlock &block) { emitBlock(block.row, block.height); });
@@ -79,8 +118,7 @@ Value AttentionEmitter::causalLimit(Value query) {
 }
 
 Value AttentionEmitter::panelCount(Value row, int64_t height) {
-  // A uniform empty row reads every value.
-  if (!op.getCausal() || op.getEmptyRow() == EmptyRow::uniform) {
+  if (!layout.skipsPanels) {
     return e.index(layout.panels);
   }
   Value limit = causalLimit(e.add(row, height - 1));
@@ -88,14 +126,36 @@ Value AttentionEmitter::panelCount(Value row, int64_t height) {
   return make<arith::MinUIOp>(panels, e.index(layout.panels));
 }
 
+void AttentionEmitter::forEachPanel(
+    Value panels, llvm::function_ref<void(const KeyPanel &)> body) {
+  if (layout.panels) {
+    e.forLoop(e.index(0), panels, 1,
+              [&](Value index) { body(panelAt(index)); });
+  }
+  if (layout.tailLanes) {
+    body(tailPanel());
+  }
+}
+
+Value AttentionEmitter::packedKeys(const KeyPanel &panel,
+                                   SmallVectorImpl<Value> &position) {
+  position.assign(panel.index ? 3 : 2, e.index(0));
+  if (panel.index) {
+    position.front() = panel.index;
+  }
+  return panel.index ? packed : packedTail;
+}
+
 void AttentionEmitter::emitScores(Value row, int64_t height, Value panels) {
   Value query = e.buffer(op.getQuery()), zero = e.index(0);
-  auto type = VectorType::get({height, layout.panel}, b.getF32Type());
-  e.forLoop(zero, panels, 1, [&](Value panel) {
-    Value tile = make<TileProductOp>(
-        type, query, e.add(queryRow, row), keyColumn, packed,
-        ValueRange{panel, zero, zero}, e.index(layout.keyWidth));
-    TileStoreOp::create(b, loc, tile, scores, zero, e.mul(panel, layout.panel),
+  forEachPanel(panels, [&](const KeyPanel &panel) {
+    SmallVector<Value> position;
+    Value keys = packedKeys(panel, position);
+    auto type = VectorType::get({height, panel.lanes}, b.getF32Type());
+    Value tile =
+        make<TileProductOp>(type, query, e.add(queryRow, row), keyColumn, keys,
+                            position, e.index(layout.keyWidth));
+    TileStoreOp::create(b, loc, tile, scores, zero, panel.column,
                         IntegerAttr());
   });
 }
@@ -107,31 +167,41 @@ void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
   Value weight = e.buffer(op.getScoreVector());
   e.forLoop(zero, e.index(height), 1, [&](Value i) {
     Value own = e.add(e.add(queryRow, row), i);
-    e.forLoop(zero, panels, 1, [&](Value panel) {
-      Value sum = e.forLoop(
-          zero, e.index(layout.keyWidth), 1, constant(0),
-          [&](Value c, ValueRange carried) {
-            Value column = e.add(keyColumn, c);
-            Value key = make<vector::LoadOp>(lanesType, packed,
-                                             ValueRange{panel, c, zero});
-            Value shifted = make<arith::AddFOp>(
-                splat(e.loadScalar(query, own, column)), key);
-            Value score =
-                make<ActivationOp>(lanesType, ActivationKind::tanh, shifted);
-            return SmallVector<Value>{make<math::FmaOp>(
-                splat(e.loadScalar(weight, zero, column)), score, carried[0])};
-          })[0];
-      e.storeRow(sum, scores, i, e.mul(panel, layout.panel), layout.panel);
+    forEachPanel(panels, [&](const KeyPanel &panel) {
+      int64_t lanes = panel.lanes;
+      SmallVector<Value> position;
+      Value keys = packedKeys(panel, position);
+      Value *channel = position.end() - 2;
+      Value sum =
+          e.forLoop(zero, e.index(layout.keyWidth), 1, constant(0, lanes),
+                    [&](Value c, ValueRange carried) {
+                      Value column = e.add(keyColumn, c);
+                      *channel = c;
+                      Value key = make<vector::LoadOp>(e.vectorType(lanes),
+                                                       keys, position);
+                      Value shifted = make<arith::AddFOp>(
+                          splat(e.loadScalar(query, own, column), lanes), key);
+                      Value score = make<ActivationOp>(
+                          e.vectorType(lanes), ActivationKind::tanh, shifted);
+                      return SmallVector<Value>{make<math::FmaOp>(
+                          splat(e.loadScalar(weight, zero, column), lanes),
+                          score, carried[0])};
+                    })[0];
+      e.storeRow(sum, scores, i, panel.column, lanes);
     });
   });
 }
 
 void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
-  Value value = e.buffer(op.getValue()), out = e.buffer(op.getResult());
+  Value out = e.buffer(op.getResult());
   Value zero = e.index(0), outRow = e.add(queryRow, row);
-  // Scores behind the last key are not read.
+  // Powers behind the last key are not read, but for the second of a pair: it
+  // meets a zero.
   Value depth =
-      make<arith::MinUIOp>(e.mul(panels, layout.panel), e.index(layout.keys));
+      e.index(layout.pairs ? llvm::alignTo(layout.keys, 2) : layout.keys);
+  if (layout.skipsPanels) {
+    depth = make<arith::MinUIOp>(e.mul(panels, layout.panel), depth);
+  }
   auto emitColumns = [&](Value column, int64_t lanes, int64_t valid) {
     IntegerAttr columns;
     if (valid < lanes) {
@@ -139,8 +209,13 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
     }
     auto type = VectorType::get({height, lanes}, b.getF32Type());
     Value start = e.add(valueColumn, column);
-    Value sum = make<TileProductOp>(type, scores, zero, zero, value,
-                                    ValueRange{keyRow, start}, depth, columns);
+    Value sum =
+        layout.pairs
+            ? make<TileProductOp>(type, powers, zero, zero, values,
+                                  ValueRange{zero, column}, depth, columns)
+            : make<TileProductOp>(type, scores, zero, zero,
+                                  e.buffer(op.getValue()),
+                                  ValueRange{keyRow, start}, depth, columns);
     Value factor =
         make<TileLoadOp>(VectorType::get({height, 1}, b.getF32Type()), inverse,
                          zero, zero, IntegerAttr());
@@ -160,7 +235,16 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
 }
 
 int64_t attentionScratchBytes(Operation *op, const Schedule &schedule) {
-  return AttentionLayout(cast<AttentionOp>(op), schedule).bytes();
+  // The levels of a program share the scratch of the best one, which alone may
+  // multiply pairs.
+  int64_t most = 0;
+  for (bool pairs : {false, schedule.pairs}) {
+    Schedule own = schedule;
+    own.pairs = pairs;
+    AttentionLayout layout(cast<AttentionOp>(op), own);
+    most = std::max(most, AttentionScratch(layout).bytes());
+  }
+  return most;
 }
 
 void emitAttentionLoops(KernelEmitter &emitter, Operation *op) {

@@ -9,21 +9,25 @@
 #include "dialect/TileOps.h"
 #include "passes/tile/AttentionEmitter.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 
 namespace hova {
 
-Value AttentionEmitter::keyIndices(Value panel) {
+static constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Panels whose vectors of one row stand side by side, without a loop.
+static constexpr int64_t kUnrolledPanels = 8;
+
+Value AttentionEmitter::keyIndices(const KeyPanel &panel) {
   SmallVector<Attribute> lanes;
-  for (int64_t i = 0; i < layout.panel; ++i) {
+  for (int64_t i = 0; i < panel.lanes; ++i) {
     lanes.push_back(b.getI32IntegerAttr(i));
   }
-  auto type = VectorType::get({layout.panel}, b.getI32Type());
+  auto type = VectorType::get({panel.lanes}, b.getI32Type());
   Value iota = make<arith::ConstantOp>(DenseElementsAttr::get(type, lanes));
-  Value first =
-      make<arith::IndexCastOp>(b.getI32Type(), e.mul(panel, layout.panel));
-  return make<arith::AddIOp>(iota, splat(first));
+  Value first = make<arith::IndexCastOp>(b.getI32Type(), panel.column);
+  return make<arith::AddIOp>(iota, splat(first, panel.lanes));
 }
 
 Value AttentionEmitter::broadcastRow(Value operand, Value query) {
@@ -35,27 +39,29 @@ Value AttentionEmitter::broadcastRow(Value operand, Value query) {
   return shape[2] == 1 ? row : e.add(row, query);
 }
 
-Value AttentionEmitter::maskedScores(Value row, Value query, Value panel,
-                                     bool isTail) {
-  Value column = e.mul(panel, layout.panel);
-  Value score = e.loadRow(scores, row, column, layout.panel, layout.panel);
+Value AttentionEmitter::maskedScores(Value row, Value query,
+                                     const KeyPanel &panel) {
+  int64_t lanes = panel.lanes;
+  Value column = panel.column;
+  bool isTail = panel.valid < lanes;
+  Value score = e.loadRow(scores, row, column, lanes, lanes);
   if (!isGeneral() && !isTail) {
     return score;
   }
   auto isKey = [&](Value bound) {
     Value limit = make<arith::IndexCastOp>(b.getI32Type(), bound);
     return make<arith::CmpIOp>(arith::CmpIPredicate::slt, keyIndices(panel),
-                               splat(limit));
+                               splat(limit, lanes));
   };
   Value inside;
-  if (hasTail()) {
-    inside = isTail && !isGeneral()
-                 ? e.laneMask(layout.panel, layout.keys % layout.panel)
-                 : isKey(e.index(layout.keys));
+  if (isTail) {
+    inside = e.laneMask(lanes, panel.valid);
+  } else if (layout.skipsPanels && layout.keys % layout.panel) {
+    inside = isKey(e.index(layout.keys));
   }
   auto load = [&](Value memref, Value at) -> Value {
     auto type = VectorType::get(
-        {layout.panel}, cast<MemRefType>(memref.getType()).getElementType());
+        {lanes}, cast<MemRefType>(memref.getType()).getElementType());
     if (!inside) {
       return make<vector::LoadOp>(type, memref, ValueRange{at, column});
     }
@@ -67,8 +73,8 @@ Value AttentionEmitter::maskedScores(Value row, Value query, Value panel,
     Value bias = op.getScoreBias()
                      ? load(e.buffer(op.getScoreBias()),
                             broadcastRow(op.getScoreBias(), query))
-                     : constant(0);
-    score = make<math::FmaOp>(score, constant(scale), bias);
+                     : constant(0, lanes);
+    score = make<math::FmaOp>(score, constant(scale, lanes), bias);
   }
   Value keep = inside;
   auto restrict = [&](Value mask) {
@@ -90,96 +96,119 @@ Value AttentionEmitter::maskedScores(Value row, Value query, Value panel,
     restrictBytes(e.buffer(op.getMask()), broadcastRow(op.getMask(), query));
   }
   if (keep) {
-    score = make<arith::SelectOp>(
-        keep, score, constant(-std::numeric_limits<double>::infinity()));
+    score = make<arith::SelectOp>(keep, score, constant(-kInfinity, lanes));
   }
-  e.storeRow(score, scores, row, column, layout.panel);
+  e.storeRow(score, scores, row, column, lanes);
   return score;
 }
 
-Value AttentionEmitter::foldPanels(
-    Value panels, Value start,
-    llvm::function_ref<Value(Value, bool, Value)> body) {
-  bool tailApart = hasTail() && !isGeneral();
-  Value whole = tailApart ? e.index(layout.panels - 1) : panels;
-  Value result = e.forLoop(
-      e.index(0), whole, 1, start, [&](Value panel, ValueRange carried) {
-        return SmallVector<Value>{body(panel, false, carried[0])};
-      })[0];
-  return tailApart ? body(whole, true, result) : result;
+Value AttentionEmitter::reducePanels(
+    Value panels, vector::CombiningKind kind, FastMath flags,
+    llvm::function_ref<Value(const KeyPanel &)> body) {
+  auto combine = [&](Value a, Value b) {
+    return vector::makeArithReduction(
+        this->b, loc, kind, a, b,
+        arith::FastMathFlagsAttr::get(this->b.getContext(), flags));
+  };
+  Value all;
+  if (layout.panels &&
+      (layout.skipsPanels || layout.panels > kUnrolledPanels)) {
+    bool isSum = kind == vector::CombiningKind::ADD;
+    Value start = constant(isSum ? 0 : -kInfinity, layout.panel);
+    all = e.forLoop(e.index(0), panels, 1, start,
+                    [&](Value index, ValueRange carried) {
+                      Value own = body(panelAt(index));
+                      return SmallVector<Value>{combine(carried[0], own)};
+                    })[0];
+  } else {
+    for (int64_t i = 0; i < layout.panels; ++i) {
+      Value own = body(panelAt(e.index(i)));
+      all = all ? combine(all, own) : own;
+    }
+  }
+  if (layout.tailLanes) {
+    Value own = body(tailPanel());
+    for (int64_t from = 0; all && from < layout.panel;
+         from += layout.tailLanes) {
+      own = combine(own, make<vector::ExtractStridedSliceOp>(
+                             all, ArrayRef<int64_t>{from},
+                             ArrayRef<int64_t>{layout.tailLanes},
+                             ArrayRef<int64_t>{1}));
+    }
+    all = own;
+  }
+  return make<vector::ReductionOp>(kind, all, flags);
 }
 
-void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
-  double infinity = std::numeric_limits<double>::infinity();
+void AttentionEmitter::emitMaximum(Value i, Value query, Value panels) {
+  Value maximum = reducePanels(
+      panels, vector::CombiningKind::MAXNUMF, kMaxFlags,
+      [&](const KeyPanel &panel) { return maskedScores(i, query, panel); });
+  make<memref::StoreOp>(maximum, inverse, ValueRange{i, e.index(0)});
+}
+
+void AttentionEmitter::emitPowers(Value i, Value panels) {
   double exponent = (scalesEarly() ? 1 : scale) / std::log(2.0);
-  Value zero = e.index(0);
   auto scalar = [&](double value) -> Value {
     return make<arith::ConstantOp>(b.getF32FloatAttr(value));
   };
-  // All maxima first: their reductions overlap, and no power waits for one.
-  e.forLoop(zero, e.index(height), 1, [&](Value i) {
-    Value query = e.add(row, i);
-    Value top = foldPanels(panels, constant(-infinity),
-                           [&](Value panel, bool isTail, Value carried) {
-                             return make<arith::MaxNumFOp>(
-                                 carried, maskedScores(i, query, panel, isTail),
-                                 kMaxFlags);
-                           });
-    Value maximum = make<vector::ReductionOp>(vector::CombiningKind::MAXNUMF,
-                                              top, kMaxFlags);
-    make<memref::StoreOp>(maximum, inverse, ValueRange{i, zero});
-  });
   bool canBeEmpty = isGeneral();
-  bool uniform = canBeEmpty && op.getEmptyRow() == EmptyRow::uniform;
-  e.forLoop(zero, e.index(height), 1, [&](Value i) {
-    Value maximum = e.loadScalar(inverse, i, zero);
-    Value isEmpty;
-    if (canBeEmpty) {
-      // Without a kept key the maximum is -inf, and so is every score.
-      isEmpty = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
-                                    scalar(-infinity));
-      maximum = make<arith::SelectOp>(isEmpty, scalar(0), maximum);
+  Value maximum = e.loadScalar(inverse, i, e.index(0)), isEmpty;
+  if (canBeEmpty) {
+    // Without a kept key the maximum is -inf, and so is every score.
+    isEmpty = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
+                                  scalar(-kInfinity));
+    maximum = make<arith::SelectOp>(isEmpty, scalar(0), maximum);
+  }
+  Value shift = make<arith::MulFOp>(maximum, scalar(-exponent));
+  auto power = [&](const KeyPanel &panel) -> Value {
+    int64_t lanes = panel.lanes;
+    Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
+    Value power = make<Exp2Op>(make<math::FmaOp>(
+        score, constant(exponent, lanes), splat(shift, lanes)));
+    Value kept;
+    if (canBeEmpty || panel.valid < lanes) {
+      // Masked scores are -inf; NaN stays.
+      kept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score,
+                                 constant(-kInfinity, lanes));
+      power = make<arith::SelectOp>(kept, power, constant(0, lanes));
     }
-    Value shift = splat(make<arith::MulFOp>(maximum, scalar(-exponent)));
-    Value sum = foldPanels(
-        panels, constant(0),
-        [&](Value panel, bool isTail, Value carried) -> Value {
-          Value column = e.mul(panel, layout.panel);
-          Value score =
-              e.loadRow(scores, i, column, layout.panel, layout.panel);
-          Value power =
-              make<Exp2Op>(make<math::FmaOp>(score, constant(exponent), shift));
-          Value kept;
-          if (canBeEmpty || isTail) {
-            // Masked scores are -inf; NaN stays.
-            kept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score,
-                                       constant(-infinity));
-            power = make<arith::SelectOp>(kept, power, constant(0));
-          }
-          if (uniform) {
-            Value inside = make<arith::CmpIOp>(
-                arith::CmpIPredicate::slt, keyIndices(panel),
-                make<arith::ConstantOp>(DenseElementsAttr::get(
-                    VectorType::get({layout.panel}, b.getI32Type()),
-                    b.getI32IntegerAttr(layout.keys))));
-            Value one = make<arith::SelectOp>(inside, constant(1), constant(0));
-            // The maximum does not see NaN: a row of NaN is not an empty one.
-            Value filled = make<arith::SelectOp>(kept, power, one);
-            power = make<arith::SelectOp>(isEmpty, filled, power);
-          }
-          e.storeRow(power, scores, i, column, layout.panel);
-          return make<arith::AddFOp>(carried, power);
-        });
-    Value total = make<vector::ReductionOp>(vector::CombiningKind::ADD, sum,
-                                            FastMath::reassoc);
-    Value factor = make<arith::DivFOp>(scalar(1), total);
-    if (canBeEmpty) {
-      Value isZero =
-          make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total, scalar(0));
-      factor = make<arith::SelectOp>(isZero, scalar(0), factor);
+    if (canBeEmpty && op.getEmptyRow() == EmptyRow::uniform) {
+      Value one = constant(1, lanes);
+      if (panel.valid < lanes) {
+        one = make<arith::SelectOp>(e.laneMask(lanes, panel.valid), one,
+                                    constant(0, lanes));
+      }
+      // The maximum does not see NaN: a row of NaN is not an empty one.
+      Value filled = make<arith::SelectOp>(kept, power, one);
+      power = make<arith::SelectOp>(isEmpty, filled, power);
     }
-    make<memref::StoreOp>(factor, inverse, ValueRange{i, zero});
-  });
+    if (layout.pairs) {
+      auto narrow = VectorType::get({lanes}, b.getBF16Type());
+      e.storeRow(make<arith::TruncFOp>(narrow, power), powers, i, panel.column,
+                 lanes);
+    } else {
+      e.storeRow(power, scores, i, panel.column, lanes);
+    }
+    return power;
+  };
+  Value total = reducePanels(panels, vector::CombiningKind::ADD,
+                             FastMath::reassoc, power);
+  Value factor = make<arith::DivFOp>(scalar(1), total);
+  if (canBeEmpty) {
+    Value isZero =
+        make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total, scalar(0));
+    factor = make<arith::SelectOp>(isZero, scalar(0), factor);
+  }
+  make<memref::StoreOp>(factor, inverse, ValueRange{i, e.index(0)});
+}
+
+void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
+  // All maxima first: their reductions overlap, and no power waits for one.
+  e.forLoop(e.index(0), e.index(height), 1,
+            [&](Value i) { emitMaximum(i, e.add(row, i), panels); });
+  e.forLoop(e.index(0), e.index(height), 1,
+            [&](Value i) { emitPowers(i, panels); });
 }
 
 } // namespace hova

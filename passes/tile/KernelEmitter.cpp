@@ -41,10 +41,10 @@ KernelEmitter::KernelEmitter(OpBuilder &builder, Location loc,
     : builder(builder), loc(loc), schedule(schedule), begin(begin), end(end),
       scratch(scratch) {}
 
-Value KernelEmitter::scratchView(int64_t offset, ArrayRef<int64_t> shape) {
-  return memref::ViewOp::create(builder, loc,
-                                MemRefType::get(shape, builder.getF32Type()),
-                                scratch, index(4 * offset), ValueRange());
+Value KernelEmitter::scratchView(int64_t offset, ArrayRef<int64_t> shape,
+                                 Type element) {
+  return memref::ViewOp::create(builder, loc, MemRefType::get(shape, element),
+                                scratch, index(offset), ValueRange());
 }
 
 Value KernelEmitter::buffer(Value tensor) {
@@ -192,21 +192,24 @@ static Value widened(OpBuilder &builder, Location loc, Value value) {
                                vector ? Type(vector.clone(f32)) : f32, value);
 }
 
-Value KernelEmitter::loadRow(Value memref, Value row, Value column,
-                             int64_t lanes, int64_t valid) {
+Value KernelEmitter::loadLanes(Value memref, Value row, Value column,
+                               int64_t lanes, int64_t valid) {
   auto element = cast<MemRefType>(memref.getType()).getElementType();
   auto type = VectorType::get({lanes}, element);
   if (valid == lanes) {
-    return widened(builder, loc,
-                   vector::LoadOp::create(builder, loc, type, memref,
-                                          ValueRange{row, column}));
+    return vector::LoadOp::create(builder, loc, type, memref,
+                                  ValueRange{row, column});
   }
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  return widened(builder, loc,
-                 vector::MaskedLoadOp::create(builder, loc, type, memref,
-                                              ValueRange{row, column},
-                                              laneMask(lanes, valid), zero));
+  return vector::MaskedLoadOp::create(builder, loc, type, memref,
+                                      ValueRange{row, column},
+                                      laneMask(lanes, valid), zero);
+}
+
+Value KernelEmitter::loadRow(Value memref, Value row, Value column,
+                             int64_t lanes, int64_t valid) {
+  return widened(builder, loc, loadLanes(memref, row, column, lanes, valid));
 }
 
 void KernelEmitter::storeRow(Value value, Value memref, Value row, Value column,

@@ -57,8 +57,9 @@ public:
   /// stage.
   const mlir::Value scratch;
 
-  /// f32 of this shape in scratch, `offset` elements behind its start.
-  mlir::Value scratchView(int64_t offset, llvm::ArrayRef<int64_t> shape);
+  /// A buffer in scratch, `offset` bytes behind its start.
+  mlir::Value scratchView(int64_t offset, llvm::ArrayRef<int64_t> shape,
+                          mlir::Type element);
 
   void setBuffer(mlir::Value tensor, mlir::Value memref) {
     buffers[tensor] = memref;
@@ -91,8 +92,10 @@ public:
   mlir::VectorType vectorType(int64_t lanes);
   /// True for the first `valid` of `lanes` lanes.
   mlir::Value laneMask(int64_t lanes, int64_t valid);
-  /// Loads `valid` of `lanes` elements of row `row`, zero behind. Floats are
-  /// f32 in registers, whatever the memory holds.
+  /// Loads `valid` of `lanes` elements of row `row`, zero behind.
+  mlir::Value loadLanes(mlir::Value memref, mlir::Value row, mlir::Value column,
+                        int64_t lanes, int64_t valid);
+  /// The same, floats of 16 bits widened to f32.
   mlir::Value loadRow(mlir::Value memref, mlir::Value row, mlir::Value column,
                       int64_t lanes, int64_t valid);
   void storeRow(mlir::Value vector, mlir::Value memref, mlir::Value row,

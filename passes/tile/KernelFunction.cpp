@@ -86,7 +86,7 @@ std::string structureOf(const KernelBuffers &buffers) {
   const Schedule &s = buffers.schedule;
   os << '\n'
      << s.tileRows << ' ' << s.tileColumns << ' ' << s.depth << ' ' << s.block
-     << ' ' << s.lanes << ' ' << s.grain;
+     << ' ' << s.lanes << ' ' << s.grain << ' ' << s.pairs;
   return key;
 }
 

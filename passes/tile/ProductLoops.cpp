@@ -138,7 +138,8 @@ private:
 
 void LinearLoops::emit() {
   if (chunks.count > 1) {
-    partials = e.scratchView(0, {e.schedule.block, panelColumns});
+    partials =
+        e.scratchView(0, {e.schedule.block, panelColumns}, b.getF32Type());
   }
   int64_t width = shape.back(), whole = width / panelColumns;
   Value first = e.index(0), last = e.index(whole);

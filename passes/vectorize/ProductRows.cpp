@@ -159,7 +159,11 @@ void ProductRows::loop(Value to, int64_t steps) {
 SmallVector<Value> ProductRows::emit() {
   IntegerAttr depth;
   if (!matchPattern(op.getDepth(), m_Constant(&depth))) {
-    loop(op.getDepth(), 1);
+    Value steps = op.getDepth();
+    if (pairs) {
+      steps = arith::DivUIOp::create(b, loc, steps, flat.index(2));
+    }
+    loop(steps, 1);
     return sums;
   }
   int64_t steps = pairs ? depth.getInt() / 2 : depth.getInt();

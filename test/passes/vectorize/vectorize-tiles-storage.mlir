@@ -81,3 +81,19 @@ func.func @widens_both_sides_of_a_product(%x: memref<9x24xf16>, %w: memref<3x24x
   hova.tile_store %t, %y[%row, %c0] : vector<1x16xf32>, memref<9x48xf32>
   return
 }
+
+// -----
+
+// CHECK-LABEL: @multiplies_an_unknown_number_of_pairs
+// CHECK-SAME: %[[DEPTH:[^ ]*]]: index
+// CHECK: %[[PAIRS:.*]] = arith.divui %[[DEPTH]], %c2
+// CHECK: scf.for %{{.*}} = %c0 to %[[PAIRS]] step %c1 iter_args
+// CHECK: hova.pair_dot
+// CHECK-NOT: hova.pair_dot
+func.func @multiplies_an_unknown_number_of_pairs(%depth: index, %x: memref<9x24xbf16>, %w: memref<12x16xi32>, %y: memref<9x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %t = hova.tile_product %x[%c0, %c0], %w[%c0, %c0] depth %depth
+      : memref<9x24xbf16>, memref<12x16xi32> -> vector<1x16xf32>
+  hova.tile_store %t, %y[%c0, %c0] : vector<1x16xf32>, memref<9x16xf32>
+  return
+}

@@ -1,0 +1,58 @@
+// Attention by pairs, where the level has an instruction for them.
+
+// RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-verify-assigned | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule=bf16=false | FileCheck %s --check-prefix=WITHOUT
+// SPDX-License-Identifier: Apache-2.0
+
+// WITHOUT-NOT: hova.pairs
+
+// CHECK-LABEL: hova.kernel "multiplies_pairs_of_bf16"
+// CHECK-SAME: hova.pairs
+func.func @main(%q: tensor<2x9x8xbf16>, %v: tensor<2x9x8xbf16>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
+  %out = hova.kernel "multiplies_pairs_of_bf16" (%q, %v, %w) {
+  ^bb0(%a: tensor<2x9x8xbf16>, %b: tensor<2x9x8xbf16>, %c: tensor<8xf32>):
+    %r = hova.attention softmax %a, %a, %b {heads = 2 : i64} : (tensor<2x9x8xbf16>, tensor<2x9x8xbf16>, tensor<2x9x8xbf16>) -> tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xbf16>, tensor<2x9x8xbf16>, tensor<8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "has_no_pairs_of_f16"
+// CHECK-NOT: hova.pairs
+func.func @main(%q: tensor<2x9x8xf16>, %v: tensor<2x9x8xf16>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
+  %out = hova.kernel "has_no_pairs_of_f16" (%q, %v, %w) {
+  ^bb0(%a: tensor<2x9x8xf16>, %b: tensor<2x9x8xf16>, %c: tensor<8xf32>):
+    %r = hova.attention softmax %a, %a, %b {heads = 2 : i64} : (tensor<2x9x8xf16>, tensor<2x9x8xf16>, tensor<2x9x8xf16>) -> tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf16>, tensor<2x9x8xf16>, tensor<8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: hova.kernel "keeps_f32"
+// CHECK-NOT: hova.pairs
+func.func @main(%q: tensor<2x9x8xf32>, %v: tensor<2x9x8xf32>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
+  %out = hova.kernel "keeps_f32" (%q, %v, %w) {
+  ^bb0(%a: tensor<2x9x8xf32>, %b: tensor<2x9x8xf32>, %c: tensor<8xf32>):
+    %r = hova.attention softmax %a, %a, %b {heads = 2 : i64} : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9x8xf32>) -> tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
+
+// -----
+
+// Scores are no product here.
+// CHECK-LABEL: hova.kernel "keeps_additive_scores"
+// CHECK-NOT: hova.pairs
+func.func @main(%q: tensor<2x9x8xf32>, %v: tensor<2x9x8xbf16>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
+  %out = hova.kernel "keeps_additive_scores" (%q, %v, %w) {
+  ^bb0(%a: tensor<2x9x8xf32>, %b: tensor<2x9x8xbf16>, %c: tensor<8xf32>):
+    %r = hova.attention additive %a, %a, %b score_vector(%c) {heads = 2 : i64} : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9x8xbf16>, tensor<8xf32>) -> tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>, tensor<2x9x8xbf16>, tensor<8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
+}
