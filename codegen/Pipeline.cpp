@@ -43,7 +43,7 @@ void anyTarget(OpPassManager &manager, const PipelineOptions &options) {
 
 void buildVectorize(OpPassManager &manager, const PipelineOptions &options) {
   bool avx512 = options.levels.empty() || options.levels.front().avx512;
-  buildVectorizePhase(manager, /*lookups=*/avx512);
+  buildVectorizePhase(manager, /*lookups=*/avx512, /*powers=*/avx512);
 }
 
 constexpr Phase phases[] = {

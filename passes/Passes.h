@@ -29,8 +29,10 @@ void buildNormalizePhase(mlir::OpPassManager &manager,
 void buildFusePhase(mlir::OpPassManager &manager,
                     const PassSelection &selection);
 void buildTilePhase(mlir::OpPassManager &manager);
-/// `lookups`: the target looks up tables in registers (`hova.lookup`).
-void buildVectorizePhase(mlir::OpPassManager &manager, bool lookups);
+/// `lookups`: the target looks up tables in registers (`hova.lookup`);
+/// `powers`: it has instructions for powers of two (`hova.exp2`).
+void buildVectorizePhase(mlir::OpPassManager &manager, bool lookups,
+                         bool powers);
 
 } // namespace hova
 

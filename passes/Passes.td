@@ -389,7 +389,8 @@ def LowerActivationsPass : Pass<"hova-lower-activations", "::mlir::func::FuncOp"
     most 2 ULP for exp2 on [-126, 0], 4 for tanh and sigmoid, and 4 ULP of
     max(|x|, 1e-3) for both GELUs. NaN propagates. With `lookups` the GELUs are
     polynomials in pieces whose coefficients `hova.lookup` picks: 18 instructions
-    instead of 27 and, for GELU by tanh, a division.
+    instead of 27 and, for GELU by tanh, a division. With `powers` `hova.exp2`
+    stays as it is.
 
     ```mlir
     func.func @before(%x: vector<32xf32>) -> vector<32xf32> {
@@ -401,6 +402,8 @@ def LowerActivationsPass : Pass<"hova-lower-activations", "::mlir::func::FuncOp"
   let options = [
     Option<"lookups", "lookups", "bool", "false",
            "the target picks entries of a table of 16 for all lanes at once">,
+    Option<"powers", "powers", "bool", "false",
+           "the target has instructions for powers of two">,
   ];
   let dependentDialects = ["::hova::HovaDialect", "::mlir::arith::ArithDialect",
       "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
@@ -410,7 +413,8 @@ def VerifyVectorizedPass : Pass<"hova-verify-vectorized", "::mlir::ModuleOp"> {
   let summary = "Check the promise of vectorize";
   let description = [{
     Every vector has at most one dimension and no hova operation is left in a
-    kernel function.
+    kernel function but those that the target knows instructions for: dots of
+    pairs, lookups and powers of two.
   }];
 }
 

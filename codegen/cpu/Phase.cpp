@@ -33,6 +33,7 @@ void hova::buildTargetPhase(OpPassManager &manager,
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createLowerStoragePass(storage));
   functions.addPass(createLowerLookupsPass());
+  functions.addPass(createLowerPowersPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   functions.addPass(createConvertVectorToLLVMPass());

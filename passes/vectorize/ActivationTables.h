@@ -1,4 +1,4 @@
-//===- ActivationTables.h - Tails of GELU, piece by piece -----------------===//
+//===- ActivationTables.h - Coefficients of 2^r and of tails of GELU ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // For u >= 0, q(u) = 1 - gelu(u) / u is smooth and falls from 1/2 to 0. Piece k
@@ -17,6 +17,12 @@
 #include "dialect/TileOps.h"
 
 namespace hova {
+
+/// (2^r - 1) / r by falling powers of r on [-0.5, 0.5]; 1 + r p(r) is
+/// within 1.8 units in the last place of f32, fitted in these units.
+inline constexpr double kPower[] = {0.001321758609265089, 0.009671330451965332,
+                                    0.055508848279714584, 0.2402224838733673,
+                                    0.6931468844413757};
 
 /// q(u) = erfc(u / sqrt 2) / 2.
 inline constexpr float kErrorFunctionPieces[][kLookupEntries] = {

@@ -4,7 +4,8 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 
-void hova::buildVectorizePhase(mlir::OpPassManager &manager, bool lookups) {
+void hova::buildVectorizePhase(mlir::OpPassManager &manager, bool lookups,
+                               bool powers) {
   mlir::OpPassManager &functions = manager.nest<mlir::func::FuncOp>();
   functions.addPass(createVectorizeTilesPass());
   // Index arithmetic and constants of the rows of a tile are mostly the same.
@@ -13,6 +14,7 @@ void hova::buildVectorizePhase(mlir::OpPassManager &manager, bool lookups) {
   // One expression per vector: before the rows exist it would be one per tile.
   LowerActivationsPassOptions activations;
   activations.lookups = lookups;
+  activations.powers = powers;
   functions.addPass(createLowerActivationsPass(activations));
   // Every expression brought its coefficients.
   functions.addPass(mlir::createCSEPass());

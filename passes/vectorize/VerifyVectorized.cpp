@@ -23,7 +23,7 @@ static bool isKernelFunction(func::FuncOp function) {
 
 static LogicalResult check(Operation *op, bool inKernel) {
   if (inKernel && isa<HovaDialect>(op->getDialect()) &&
-      !isa<LookupOp, PairDotOp>(op)) {
+      !isa<Exp2Op, LookupOp, PairDotOp>(op)) {
     return op->emitError("vectorized kernel still holds '")
            << op->getName() << "'";
   }
