@@ -141,21 +141,27 @@ struct NormalizeWeightsPass final
   }
 
   /// Stores keep their order, which is that of the image; everything else moves
-  /// down to what reads it first. Weights then live one after the other.
+  /// down to what reads it first. Weights then live one after the other. No two
+  /// operations are asked which comes first: a block that changes would number
+  /// all of its operations again for every answer.
   static void sinkToFirstUse(Block &block) {
-    SmallVector<Operation *> ops;
-    for (Operation &op : block.without_terminator()) {
-      ops.push_back(&op);
+    auto stores = llvm::to_vector(block.getOps<StoreWeightOp>());
+    DenseSet<Operation *> placed;
+    for (StoreWeightOp store : stores) {
+      moveToEnd(store, block, placed);
     }
-    for (Operation *op : llvm::reverse(ops)) {
-      Operation *first = nullptr;
-      for (Operation *user : op->getUsers()) {
-        first = !first || user->isBeforeInBlock(first) ? user : first;
-      }
-      if (first) {
-        op->moveBefore(first);
-      }
+  }
+
+  /// Appends what `op` reads, then `op`.
+  static void moveToEnd(Operation *op, Block &block,
+                        DenseSet<Operation *> &placed) {
+    if (!placed.insert(op).second) {
+      return;
     }
+    for (Value operand : op->getOperands()) {
+      moveToEnd(operand.getDefiningOp(), block, placed);
+    }
+    op->moveBefore(block.getTerminator());
   }
 };
 } // namespace

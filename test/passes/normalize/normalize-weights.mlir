@@ -7,8 +7,8 @@
 // CHECK-NEXT: hova.linear %{{.*}}, %[[W]]
 // CHECK-NEXT: return
 // CHECK: func.func private @weights()
-// CHECK-NEXT: %[[B:.*]] = hova.weight "b"
 // CHECK-NEXT: %[[A:.*]] = hova.weight "a"
+// CHECK-NEXT: %[[B:.*]] = hova.weight "b"
 // CHECK-NEXT: %[[JOINED:.*]] = hova.concat %[[A]], %[[B]]
 // CHECK-NEXT: hova.store_weight "a.concat", %[[JOINED]]
 // CHECK-NEXT: return
