@@ -9,7 +9,7 @@
 //    declares them); an object file is linked with libhova_runtime and the
 //    `hova_` functions below are called with its `hova_program`.
 //  * the code generator: it emits one constant `hova_program` per model, whose
-//    levels point to code that calls `hova_barrier` and `hova_end_kernel`.
+//    levels point to code that calls `hova_run_launches`.
 //
 // Rules that hold everywhere: nothing is printed, nothing aborts, no writable
 // global exists, every argument is checked before anything is written, and a
@@ -142,8 +142,8 @@ typedef struct hova_kernel_info {
 
 /// One whole run, executed by every thread of the team from start to end:
 /// the code takes its share by `thread` of `threads` and calls `hova_barrier`
-/// after each kernel (or see `hova_end_kernel`). `weights` is the image behind
-/// its header.
+/// after each kernel (or see `hova_end_kernel`); `hova_run_launches` does all
+/// of that. `weights` is the image behind its header.
 typedef void hova_run_fn(void *const *inputs, void *const *outputs, char *arena,
                          const char *weights, int64_t thread, int64_t threads,
                          struct hova_team *team);
@@ -189,6 +189,46 @@ void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel);
 /// Called instead by the first thread alone after a kernel that was its own
 /// where the next one is too: the others wait at the next barrier meanwhile.
 void hova_end_kernel(struct hova_team *team, int64_t kernel);
+
+/// What the low bits of a launch's buffer say of the rest: bytes behind the
+/// start of the arena or of the weights, both multiples of 64, or the number of
+/// an input or output, shifted by these bits.
+enum hova_buffer_kind {
+  HOVA_IN_ARENA = 0,
+  HOVA_IN_WEIGHTS = 1,
+  HOVA_INPUT = 2,
+  HOVA_OUTPUT = 3,
+  HOVA_BUFFER_KINDS = 3, ///< the mask
+  HOVA_BUFFER_KIND_BITS = 2
+};
+
+/// One call of a kernel, divided among the first `parts` threads at most.
+/// Behind it lie its buffers (see `hova_buffer_kind`), then the next launch.
+typedef struct hova_launch {
+  uint64_t kernel; ///< number that the program's code knows it by
+  uint64_t parts;
+  uint64_t units; ///< what is divided
+  uint64_t num_buffers;
+} hova_launch;
+
+/// A run as data. The launches lie behind it.
+typedef struct hova_launches {
+  uint64_t count;
+  uint64_t most_buffers;  ///< of any launch
+  uint64_t scratch_start; ///< bytes behind the start of the arena
+  uint64_t scratch_bytes; ///< per thread
+} hova_launches;
+
+/// Calls kernel `kernel` on units [begin, end).
+typedef void hova_call_fn(uint64_t kernel, void *const *buffers, char *scratch,
+                          uint64_t begin, uint64_t end);
+
+/// Does what `hova_run_fn` tells, launch by launch. Between two launches of one
+/// part nobody meets: the first thread has both.
+void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
+                       const char *weights, int64_t thread, int64_t threads,
+                       struct hova_team *team, const hova_launches *launches,
+                       hova_call_fn *call);
 
 /// Processor features that generated code may need: X(NAME, "llvm-name").
 /// The bit of a feature is its place in this list.

@@ -28,19 +28,27 @@ std::string runName(size_t level, StringRef prefix) {
 // Splitting
 //===----------------------------------------------------------------------===//
 
-/// Declares in `unit` what its function calls.
-static void declareCallees(ModuleOp unit, const SymbolTable &symbols) {
-  llvm::SetVector<StringAttr> callees;
-  unit.walk([&](LLVM::CallOp call) {
-    if (auto callee = call.getCalleeAttr()) {
-      callees.insert(callee.getAttr());
+/// Declares in `unit` the functions, and copies the constants, that its
+/// function names.
+static void addWhatIsNamed(ModuleOp unit, const SymbolTable &symbols) {
+  llvm::SetVector<StringAttr> names;
+  unit.walk([&](Operation *op) {
+    auto call = dyn_cast<LLVM::CallOp>(op);
+    if (call && call.getCalleeAttr()) {
+      names.insert(call.getCalleeAttr().getAttr());
+    } else if (auto address = dyn_cast<LLVM::AddressOfOp>(op)) {
+      names.insert(address.getGlobalNameAttr().getAttr());
     }
   });
   OpBuilder builder(unit.getBodyRegion());
-  for (StringAttr name : callees) {
-    auto declaration =
-        symbols.lookup<LLVM::LLVMFuncOp>(name)->cloneWithoutRegions();
-    auto function = cast<LLVM::LLVMFuncOp>(builder.insert(declaration));
+  for (StringAttr name : names) {
+    Operation *named = symbols.lookup(name);
+    if (isa<LLVM::GlobalOp>(named)) {
+      builder.insert(named->clone());
+      continue;
+    }
+    auto function =
+        cast<LLVM::LLVMFuncOp>(builder.insert(named->cloneWithoutRegions()));
     function.setLinkage(LLVM::Linkage::External);
     function.setSymVisibility("private");
   }
@@ -58,7 +66,7 @@ void splitCode(ModuleOp lowered, size_t level,
     unit.code = cast<ModuleOp>(lowered->cloneWithoutRegions());
     unit.code->getBodyRegion().emplaceBlock();
     unit.code->push_back(function.clone());
-    declareCallees(*unit.code, symbols);
+    addWhatIsNamed(*unit.code, symbols);
   }
 }
 
@@ -108,13 +116,15 @@ void UnitGenerator::finishFunctions() {
   std::string suffix = "_" + std::to_string(unit.level);
   for (llvm::Function &function : *module) {
     StringRef name = function.getName();
-    if (function.isIntrinsic() || isRuntimeFunction(name)) {
+    if (function.isIntrinsic() || name == kRunLaunches) {
       continue;
     }
     finishFunction(function, level);
-    bool runs = name.consume_back(suffix) && name == "hova_run";
-    function.setName(
-        unitName(runs ? name : function.getName(), unit.level, options.prefix));
+    // Kernels are not numbered by level.
+    if (name.starts_with("hova_")) {
+      name.consume_back(suffix);
+    }
+    function.setName(unitName(name, unit.level, options.prefix));
   }
 }
 

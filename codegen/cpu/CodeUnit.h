@@ -34,7 +34,7 @@ struct CodeUnit {
 std::string runName(size_t level, llvm::StringRef prefix);
 
 /// Adds a unit for every function of `lowered`, with declarations of what it
-/// calls.
+/// calls and the constants that it reads.
 void splitCode(mlir::ModuleOp lowered, size_t level,
                llvm::SmallVectorImpl<CodeUnit> &units);
 

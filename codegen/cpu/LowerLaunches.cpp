@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One parallel region for the whole program: each thread walks all launches,
-// takes its share of each kernel's units and meets the others behind it.
-// Between two kernels of a single part nobody meets: the first thread has both.
-// Shares depend on the number of threads only, never on timing. Does nothing to
-// a module that was not tiled.
+// takes its share of each kernel's units and meets the others behind it. The
+// walk is the runtime's; the launches are data, so that no later pass and no
+// code grows with the depth of a model. Does nothing to a module that was not
+// tiled.
 
 #include "codegen/cpu/Passes.h"
 #include "dialect/ProgramOps.h"
@@ -13,6 +13,8 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "passes/Schedule.h"
 #include "passes/tile/ProgramAttrs.h"
+#include "runtime/hova_runtime.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -34,211 +36,187 @@ static int64_t workOf(LaunchOp op) {
 }
 
 namespace {
-/// What one thread does of a kernel's units: [begin, end) if it is busy.
-struct Share {
-  Value busy, begin, end;
-};
-
-/// Where a buffer lies.
-struct Place {
-  Value base;
-  uint64_t offset = 0; ///< in bytes
-};
-
-/// Builds `hova_run` from `main`. Its length is that of the program, so what
-/// launches have in common is computed once, and buffers are mere addresses.
+/// Builds `hova_run` and what it passes on from `main`.
 class RunBuilder {
 public:
-  RunBuilder(ModuleOp module, func::FuncOp main, int64_t leastWork)
-      : module(module), main(main), leastWork(leastWork),
+  RunBuilder(ModuleOp module, func::FuncOp main, StringRef suffix,
+             int64_t leastWork)
+      : module(module), main(main), suffix(suffix), leastWork(leastWork),
         builder(module.getContext()), loc(main.getLoc()),
-        converter(module.getContext()) {}
+        converter(module.getContext()),
+        pointer(LLVM::LLVMPointerType::get(builder.getContext())),
+        i64(builder.getI64Type()) {}
 
-  void build(StringRef name) {
-    Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    Type i64 = builder.getI64Type();
-    builder.setInsertionPointToStart(module.getBody());
-    barrier = declare(kBarrier, {pointer, i64, i64});
-    endKernel = declare(kEndKernel, {pointer, i64});
+  void build() {
     builder.setInsertionPoint(main);
-    run = func::FuncOp::create(
-        builder, loc, name,
-        builder.getFunctionType(
-            {pointer, pointer, pointer, pointer, i64, i64, pointer}, {}));
-    builder.setInsertionPointToStart(run.addEntryBlock());
-    thread = toIndex(run.getArgument(4));
-    threads = toIndex(run.getArgument(5));
-    bindArguments();
-    for (LaunchOp op : main.getOps<LaunchOp>()) {
-      auto [share, first] = shares.try_emplace(shareKey(op));
-      if (first) {
-        share->second = computeShare(shareKey(op));
-      }
-    }
-    for (Operation &op : main.getBody().front().without_terminator()) {
-      lower(&op);
-    }
-    func::ReturnOp::create(builder, loc);
+    LLVM::GlobalOp launches = buildLaunches();
+    buildRun(launches, buildCall());
   }
 
 private:
-  Value toIndex(Value value) {
-    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                      value);
-  }
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, loc, value);
+  int64_t attribute(StringRef name) {
+    return main->getAttrOfType<IntegerAttr>(name).getInt();
   }
 
-  /// A function of the runtime.
-  LLVM::LLVMFuncOp declare(StringRef name, ArrayRef<Type> arguments) {
-    auto nothing = LLVM::LLVMVoidType::get(builder.getContext());
-    return LLVM::LLVMFuncOp::create(
-        builder, loc, name, LLVM::LLVMFunctionType::get(nothing, arguments));
+  func::FuncOp buildFunction(StringRef name, ArrayRef<Type> arguments) {
+    auto function =
+        func::FuncOp::create(builder, loc, (name + suffix).str(),
+                             builder.getFunctionType(arguments, {}));
+    function.addEntryBlock();
+    return function;
   }
 
-  /// Pointer `bytes` behind `base`.
-  Value offset(Value base, Value bytes) {
-    return LLVM::GEPOp::create(builder, loc, base.getType(),
-                               builder.getI8Type(), base, bytes);
+  //===--------------------------------------------------------------------===//
+  // The launches (hova_launches)
+  //===--------------------------------------------------------------------===//
+
+  uint64_t describeBuffer(Value buffer) {
+    if (auto arena = buffer.getDefiningOp<ArenaBufferOp>()) {
+      assert(arena.getOffset() % 64 == 0 && "low bits tell the kind");
+      return arena.getOffset() | HOVA_IN_ARENA;
+    }
+    if (auto image = buffer.getDefiningOp<ImageBufferOp>()) {
+      assert(image.getOffset() % 64 == 0 && "low bits tell the kind");
+      return image.getOffset() | HOVA_IN_WEIGHTS;
+    }
+    int64_t number = cast<BlockArgument>(buffer).getArgNumber();
+    int64_t inputs = attribute(kInputsAttr);
+    return number < inputs
+               ? number << HOVA_BUFFER_KIND_BITS | HOVA_INPUT
+               : (number - inputs) << HOVA_BUFFER_KIND_BITS | HOVA_OUTPUT;
   }
-  Value constant(int64_t value) {
-    return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
-                                    builder.getI64IntegerAttr(value));
+
+  int64_t partsOfLaunch(LaunchOp op) {
+    return workOf(op) >= leastWork
+               ? partsOf(op.getUnits(), op.getGrain(), kMaxParts)
+               : 1;
   }
+
+  LLVM::GlobalOp buildLaunches() {
+    uint64_t count = 0, most = 0;
+    SmallVector<uint64_t> launches;
+    for (LaunchOp op : main.getOps<LaunchOp>()) {
+      uint64_t buffers = op.getBuffers().size();
+      auto kernel =
+          kernels.try_emplace(op.getCalleeAttr().getAttr(), kernels.size());
+      launches.append({kernel.first->second,
+                       static_cast<uint64_t>(partsOfLaunch(op)),
+                       static_cast<uint64_t>(op.getUnits()), buffers});
+      for (Value buffer : op.getBuffers()) {
+        launches.push_back(describeBuffer(buffer));
+      }
+      ++count;
+      most = std::max(most, buffers);
+    }
+    // Scratch lies behind the arena, one piece per thread.
+    SmallVector<uint64_t> words = {
+        count, most, static_cast<uint64_t>(attribute(kArenaBytesAttr)),
+        static_cast<uint64_t>(attribute(kScratchBytesAttr))};
+    words.append(launches);
+    int64_t size = words.size();
+    auto data = DenseElementsAttr::get(RankedTensorType::get({size}, i64),
+                                       ArrayRef<uint64_t>(words));
+    return LLVM::GlobalOp::create(
+        builder, loc, LLVM::LLVMArrayType::get(i64, size), /*isConstant=*/true,
+        LLVM::Linkage::Private, ("hova_launches" + suffix).str(), data);
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Kernels by number (hova_call_fn)
+  //===--------------------------------------------------------------------===//
+
   /// A buffer of static shape at a pointer. Kernels take pointers, so the rest
   /// of the descriptor is never read.
-  Value asMemRef(Value pointer, MemRefType type) {
+  Value asMemRef(Value pointer, Type type) {
+    auto memref = cast<MemRefType>(type);
     auto descriptor =
-        MemRefDescriptor::poison(builder, loc, converter.convertType(type));
+        MemRefDescriptor::poison(builder, loc, converter.convertType(memref));
     descriptor.setAlignedPtr(builder, loc, pointer);
     return UnrealizedConversionCastOp::create(builder, loc, type,
                                               Value(descriptor))
         .getResult(0);
   }
 
-  void bindArguments() {
-    int64_t inputs = main->getAttrOfType<IntegerAttr>(kInputsAttr).getInt();
-    Type pointer = run.getArgument(0).getType();
-    for (BlockArgument argument : main.getArguments()) {
-      int64_t number = argument.getArgNumber();
-      Value table = run.getArgument(number < inputs ? 0 : 1);
-      Value place = LLVM::GEPOp::create(
-          builder, loc, pointer, pointer, table,
-          constant(number < inputs ? number : number - inputs));
-      Value data = LLVM::LoadOp::create(builder, loc, pointer, place);
-      places[argument] = {data, 0};
-    }
-    // Scratch lies behind the arena, one piece per thread.
-    int64_t arena = main->getAttrOfType<IntegerAttr>(kArenaBytesAttr).getInt();
-    int64_t bytes =
-        main->getAttrOfType<IntegerAttr>(kScratchBytesAttr).getInt();
-    Value own =
-        LLVM::MulOp::create(builder, loc, run.getArgument(4), constant(bytes));
-    scratch = offset(run.getArgument(2),
-                     LLVM::AddOp::create(builder, loc, own, constant(arena)));
+  Value toIndex(Value value) {
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                      value);
   }
 
-  void lower(Operation *op) {
-    if (auto buffer = dyn_cast<ArenaBufferOp>(op)) {
-      places[buffer] = {run.getArgument(2), buffer.getOffset()};
-    } else if (auto buffer = dyn_cast<ImageBufferOp>(op)) {
-      places[buffer] = {run.getArgument(3), buffer.getOffset()};
-    } else {
-      lowerLaunch(cast<LaunchOp>(op));
-    }
-  }
-
-  /// Made where it is used: registers are for what many launches use.
-  Value materialize(Value buffer) {
-    Place place = places.lookup(buffer);
-    Value address = place.offset == 0
-                        ? place.base
-                        : offset(place.base, constant(place.offset));
-    return asMemRef(address, cast<MemRefType>(buffer.getType()));
-  }
-
-  using ShareKey = std::pair<int64_t, int64_t>;
-  /// Units, and parts at most.
-  ShareKey shareKey(LaunchOp op) {
-    bool divides = workOf(op) >= leastWork;
-    return {op.getUnits(),
-            divides ? partsOf(op.getUnits(), op.getGrain(), kMaxParts) : 1};
-  }
-
-  /// parts = min(threads, most) ; the first units % parts shares are one
-  /// longer.
-  Share computeShare(ShareKey key) {
-    auto [units, most] = key;
-    Value parts = arith::MinUIOp::create(builder, loc, threads, index(most));
-    Value size = arith::DivUIOp::create(builder, loc, index(units), parts);
-    Value longer = arith::RemUIOp::create(builder, loc, index(units), parts);
-    auto before = [&](Value number) -> Value {
-      return arith::AddIOp::create(
-          builder, loc, arith::MulIOp::create(builder, loc, number, size),
-          arith::MinUIOp::create(builder, loc, number, longer));
-    };
-    Value next = arith::AddIOp::create(builder, loc, thread, index(1));
-    return {arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                  thread, parts),
-            before(thread), before(next)};
-  }
-
-  void callKernel(LaunchOp op, const Share &share) {
-    auto callee =
-        module.lookupSymbol<func::FuncOp>(op.getCalleeAttr().getAttr());
+  /// kernel_x(buffers[0], .., scratch, begin, end)
+  void callKernel(func::FuncOp call, StringAttr name) {
+    auto kernel = module.lookupSymbol<func::FuncOp>(name);
+    ArrayRef<Type> types = kernel.getArgumentTypes().drop_back(3);
     SmallVector<Value> operands;
-    for (Value buffer : op.getBuffers()) {
-      operands.push_back(materialize(buffer));
+    for (auto [number, type] : llvm::enumerate(types)) {
+      Value place = LLVM::GEPOp::create(
+          builder, loc, pointer, pointer, call.getArgument(1),
+          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
+      operands.push_back(
+          asMemRef(LLVM::LoadOp::create(builder, loc, pointer, place), type));
     }
-    auto scratchType =
-        cast<MemRefType>(callee.getArgumentTypes().drop_back(2).back());
-    operands.append({asMemRef(scratch, scratchType), share.begin, share.end});
-    func::CallOp::create(builder, loc, callee, operands);
+    operands.append({asMemRef(call.getArgument(2),
+                              kernel.getArgumentTypes().drop_back(2).back()),
+                     toIndex(call.getArgument(3)),
+                     toIndex(call.getArgument(4))});
+    func::CallOp::create(builder, loc, kernel, operands);
   }
 
-  /// Whether this launch and the next are the first thread's alone.
-  bool isFollowedAlone(LaunchOp op) {
-    LaunchOp next;
-    for (Operation *at = op->getNextNode(); at && !next;
-         at = at->getNextNode()) {
-      next = dyn_cast<LaunchOp>(at);
+  func::FuncOp buildCall() {
+    func::FuncOp call =
+        buildFunction("hova_call", {i64, pointer, pointer, i64, i64});
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&call.getBody().front());
+    SmallVector<int64_t> numbers(llvm::make_second_range(kernels));
+    auto chosen = scf::IndexSwitchOp::create(builder, loc, TypeRange(),
+                                             toIndex(call.getArgument(0)),
+                                             numbers, numbers.size());
+    func::ReturnOp::create(builder, loc);
+    for (auto [name, number] : kernels) {
+      builder.setInsertionPointToStart(
+          &chosen.getCaseRegions()[number].emplaceBlock());
+      callKernel(call, name);
+      scf::YieldOp::create(builder, loc);
     }
-    return next && shareKey(op).second == 1 && shareKey(next).second == 1;
+    builder.setInsertionPointToStart(&chosen.getDefaultRegion().emplaceBlock());
+    scf::YieldOp::create(builder, loc);
+    return call;
   }
 
-  void lowerLaunch(LaunchOp op) {
-    const Share &share = shares.find(shareKey(op))->second;
-    auto branch = scf::IfOp::create(builder, loc, share.busy, false);
-    Value team = run.getArgument(6);
-    int64_t number = launches++;
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPoint(branch.thenYield());
-      callKernel(op, share);
-      if (isFollowedAlone(op)) {
-        LLVM::CallOp::create(builder, loc, endKernel,
-                             ValueRange{team, constant(number)});
-        return;
-      }
-    }
-    LLVM::CallOp::create(
-        builder, loc, barrier,
-        ValueRange{team, run.getArgument(4), constant(number)});
+  //===--------------------------------------------------------------------===//
+  // The run (hova_run_fn)
+  //===--------------------------------------------------------------------===//
+
+  void buildRun(LLVM::GlobalOp launches, func::FuncOp call) {
+    SmallVector<Type> types = {pointer, pointer, pointer, pointer,
+                               i64,     i64,     pointer};
+    func::FuncOp run = buildFunction("hova_run", types);
+    types.append({pointer, pointer});
+    auto runLaunches = LLVM::LLVMFuncOp::create(
+        builder, loc, kRunLaunches,
+        LLVM::LLVMFunctionType::get(
+            LLVM::LLVMVoidType::get(builder.getContext()), types));
+    builder.setInsertionPointToStart(&run.getBody().front());
+    SmallVector<Value> operands(run.getArguments());
+    operands.push_back(LLVM::AddressOfOp::create(builder, loc, launches));
+    Value function = func::ConstantOp::create(
+        builder, loc, call.getFunctionType(), call.getName());
+    operands.push_back(
+        UnrealizedConversionCastOp::create(builder, loc, pointer, function)
+            .getResult(0));
+    LLVM::CallOp::create(builder, loc, runLaunches, operands);
+    func::ReturnOp::create(builder, loc);
   }
 
   ModuleOp module;
   func::FuncOp main;
+  StringRef suffix;
   int64_t leastWork;
   OpBuilder builder;
   Location loc;
   LLVMTypeConverter converter;
-  LLVM::LLVMFuncOp barrier, endKernel;
-  func::FuncOp run;
-  Value thread, threads, scratch;
-  DenseMap<Value, Place> places;
-  DenseMap<ShareKey, Share> shares;
-  int64_t launches = 0;
+  Type pointer, i64;
+  /// In the order of their first launches.
+  llvm::MapVector<StringAttr, uint64_t> kernels;
 };
 
 struct LowerLaunchesPass final
@@ -249,7 +227,7 @@ struct LowerLaunchesPass final
     if (!main || !main->hasAttr(kArenaBytesAttr)) {
       return;
     }
-    RunBuilder(getOperation(), main, leastWork).build("hova_run" + suffix);
+    RunBuilder(getOperation(), main, suffix, leastWork).build();
     main.erase();
     if (auto weights = getOperation().lookupSymbol<func::FuncOp>("weights")) {
       weights.erase();

@@ -16,12 +16,8 @@ namespace hova {
 #define GEN_PASS_REGISTRATION
 #include "codegen/cpu/Passes.h.inc"
 
-/// The functions of hova_runtime.h that generated code calls.
-inline constexpr llvm::StringLiteral kBarrier = "hova_barrier";
-inline constexpr llvm::StringLiteral kEndKernel = "hova_end_kernel";
-inline bool isRuntimeFunction(llvm::StringRef name) {
-  return name == kBarrier || name == kEndKernel;
-}
+/// The function of hova_runtime.h that generated code calls.
+inline constexpr llvm::StringLiteral kRunLaunches = "hova_run_launches";
 
 /// The schedule for the first level of the options.
 void buildAssignPhase(mlir::OpPassManager &manager,

@@ -48,18 +48,18 @@ def VerifyAssignedPass : Pass<"hova-verify-assigned", "::mlir::ModuleOp"> {
 def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
   let summary = "Turn main into the function that every thread runs";
   let description = [{
-    Before: `main` is a list of launches on buffers. After: `hova_run` (with the
-    level's suffix) takes pointers to inputs, outputs, arena and image, the
-    thread, the number of threads and the team (hova_run_fn of
-    hova_runtime.h); it calls each kernel on the thread's share of units and
-    meets the others at `hova_barrier`. A kernel of little work is not divided:
-    the barrier, and rows that lie in the cache of another core, cost as much
-    as two microseconds of work. Between two kernels of a single part
-    the first thread only calls `hova_end_kernel`, and nobody waits. The weight
+    Before: `main` is a list of launches on buffers. After: `hova_launches` is
+    that list as data, `hova_call` calls a kernel by its number with the
+    addresses of its buffers, and `hova_run` (hova_run_fn of hova_runtime.h)
+    passes both to the runtime's `hova_run_launches`; all three end with the
+    level's suffix. However many layers a model has, its code is that of its
+    kernels. A kernel of little work has one part, the first thread's: the
+    barrier, and rows that lie in the cache of another core, cost as much as two
+    microseconds of work. Between two kernels of one part nobody waits. The weight
     program is gone: it is not part of the code.
   }];
   let options = [
-    Option<"suffix", "suffix", "std::string", "\"\"", "end of the name hova_run">,
+    Option<"suffix", "suffix", "std::string", "\"\"", "end of the names">,
     Option<"leastWork", "least-work", "int64_t", "500000",
            "work from which a kernel is divided among threads: floating-point "
            "operations, and 4 for every byte of its buffers">,
@@ -151,7 +151,7 @@ def VerifyLoweredPass : Pass<"hova-verify-lowered", "::mlir::ModuleOp"> {
   let summary = "Check the promise of target";
   let description = [{
     Every operation is of the LLVM dialect, and no function calls anything but
-    kernels and the runtime's two functions: no scalar library function survives.
+    kernels and the runtime's one function: no scalar library function survives.
   }];
 }
 

@@ -1,16 +1,18 @@
-// Whatever a program holds, its code calls kernels and the barrier and nothing
+// Whatever a program holds, its code calls kernels and the runtime and nothing
 // else: no scalar function of libm, no copy, no allocation.
 
 // RUN: hova-opt %s --start-at=normalize --stop-after=target --march=x86-64-v3 -o %t
 // RUN: grep -o 'llvm.call @[a-zA-Z_0-9]*' %t | sort -u | FileCheck %s --check-prefix=CALLS
 // RUN: FileCheck %s --input-file=%t --implicit-check-not=memref --implicit-check-not=func.func
 
-// CALLS: llvm.call @hova_barrier
+// CALLS: llvm.call @hova_run_launches
 // CALLS-COUNT-5: llvm.call @kernel_
 // CALLS-NOT: llvm.call
 
 
-// CHECK: llvm.func @hova_barrier(!llvm.ptr, i64, i64)
+// CHECK: llvm.mlir.global private constant @hova_launches_0(
+// CHECK: llvm.func @hova_call_0(
+// CHECK: llvm.switch
 // CHECK: llvm.func @hova_run_0(
 // CHECK: llvm.intr.sqrt
 func.func @main(%x: tensor<2x9x8xf32>, %ids: tensor<2x9xi32>) -> (tensor<2x9x8xf32>, tensor<2x8xf32>) {

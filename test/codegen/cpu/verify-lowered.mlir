@@ -1,13 +1,13 @@
 // RUN: hova-opt %s --split-input-file --hova-verify-lowered --verify-diagnostics
 
-// Kernels may be called, and the barrier.
-llvm.func @hova_barrier(!llvm.ptr, i64, i64)
+// Kernels may be called, and the runtime's walk.
+llvm.func @hova_run_launches(!llvm.ptr, i64, i64)
 llvm.func @kernel(%x: !llvm.ptr) {
   llvm.return
 }
 llvm.func @hova_run(%x: !llvm.ptr, %i: i64) {
   llvm.call @kernel(%x) : (!llvm.ptr) -> ()
-  llvm.call @hova_barrier(%x, %i, %i) : (!llvm.ptr, i64, i64) -> ()
+  llvm.call @hova_run_launches(%x, %i, %i) : (!llvm.ptr, i64, i64) -> ()
   llvm.return
 }
 
