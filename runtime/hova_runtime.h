@@ -230,8 +230,9 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
                        struct hova_team *team, const hova_launches *launches,
                        hova_call_fn *call);
 
-/// Processor features that generated code may need: X(NAME, "llvm-name").
-/// The bit of a feature is its place in this list.
+/// Processor features that generated code may need, and no others, whatever
+/// level it is for: X(NAME, "llvm-name"). The bit of a feature is its place in
+/// this list.
 #define HOVA_CPU_FEATURES(X)                                                   \
   X(SSE3, "sse3")                                                              \
   X(SSSE3, "ssse3")                                                            \

@@ -14,14 +14,39 @@ using namespace llvm;
 
 namespace hova {
 
-/// The host's features as LLVM's string; `+` for what it has, `-` for what not.
+/// Whether a program asks the machine for a feature before it runs, or every
+/// machine has it.
+static bool canBeAskedFor(StringRef feature) {
+  static constexpr StringLiteral everywhere[] = {
+      "64bit", "cmov", "crc32", "cx8",  "evex512",
+      "fxsr",  "mmx",  "sse",   "sse2", "x87"};
+  static constexpr StringLiteral asked[] = {
+#define HOVA_FEATURE_TEXT(NAME, TEXT) TEXT,
+      HOVA_CPU_FEATURES(HOVA_FEATURE_TEXT)
+#undef HOVA_FEATURE_TEXT
+  };
+  return is_contained(everywhere, feature) || is_contained(asked, feature);
+}
+
+/// The host's features as LLVM's string; `+` for what code may use of it.
 static std::string hostFeatures() {
   SmallVector<std::string> list;
   for (const auto &feature : sys::getHostCPUFeatures()) {
-    list.push_back((feature.second ? "+" : "-") + feature.first().str());
+    bool used = feature.second && canBeAskedFor(feature.first());
+    list.push_back((used ? "+" : "-") + feature.first().str());
   }
   llvm::sort(list);
   return join(list, ",");
+}
+
+/// What code for a level must do without, as LLVM's string: where the level is
+/// newer than the runtime, its programs would fault on machines that have all
+/// that they ask for.
+static std::string featuresLeftOut(StringRef cpu) {
+  SmallVector<StringRef> features;
+  X86::getFeaturesForCPU(cpu, features);
+  llvm::erase_if(features, canBeAskedFor);
+  return features.empty() ? "" : "-" + join(features, ",-");
 }
 
 static Error unknownLevel(StringRef march) {
@@ -55,6 +80,7 @@ Expected<CpuLevel> resolveLevel(StringRef march) {
       return unknownLevel(march);
     }
     level.name = level.cpu = march.str();
+    level.features = featuresLeftOut(march);
   }
   Expected<std::unique_ptr<TargetMachine>> machine =
       makeTargetMachine(level, 2);
