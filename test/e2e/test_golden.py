@@ -4,7 +4,8 @@
 
 The vectors in test/golden were computed by an implementation that shares no code with
 hova. `hova evaluate` must give the same float64 numbers up to the order of its sums;
-a compiled program the same within the outer bounds for users.
+a compiled program the same within the outer bounds for users, and within the numeric
+policy on random and edge inputs, value by value.
 """
 
 import os
@@ -70,3 +71,8 @@ def test_compiled_program_equals_the_oracle(case, tmp_path):
     for name, got, want in pairs(case, out):
         assert got.dtype == np.float32 and got.shape == want.shape, name
         np.testing.assert_allclose(got, want, **bounds)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_verify_accepts_the_compiled_program(case):
+    run(HOVA, "verify", VECTORS / case / "model.json", *weights(case))
