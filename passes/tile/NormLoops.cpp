@@ -33,10 +33,11 @@ static Value sumOf(KernelEmitter &emitter, Value value) {
                                      arith::FastMathFlags::reassoc);
 }
 
-/// Sum over a row of `width` columns of what `term` makes of each chunk.
-static Value
-sumRow(KernelEmitter &emitter, Value matrix, Value row, int64_t width,
-       llvm::function_ref<Value(Value chunk, int64_t lanes)> term) {
+/// Sum over a row of `width` columns; `addTerm` adds to a sum what it makes of
+/// a chunk.
+static Value sumRow(
+    KernelEmitter &emitter, Value matrix, Value row, int64_t width,
+    llvm::function_ref<Value(Value sum, Value chunk, int64_t lanes)> addTerm) {
   int64_t lanes = emitter.schedule.lanes, whole = width / lanes * lanes;
   Value sum;
   if (whole) {
@@ -45,8 +46,7 @@ sumRow(KernelEmitter &emitter, Value matrix, Value row, int64_t width,
         emitter.index(0), emitter.index(whole), lanes, zero,
         [&](Value column, ValueRange carried) {
           Value chunk = emitter.loadRow(matrix, row, column, lanes, lanes);
-          return SmallVector<Value>{arith::AddFOp::create(
-              emitter.builder, emitter.loc, carried[0], term(chunk, lanes))};
+          return SmallVector<Value>{addTerm(carried[0], chunk, lanes)};
         });
     sum = sumOf(emitter, total[0]);
   }
@@ -54,11 +54,12 @@ sumRow(KernelEmitter &emitter, Value matrix, Value row, int64_t width,
     int64_t tail = llvm::PowerOf2Ceil(rest);
     Value chunk =
         emitter.loadRow(matrix, row, emitter.index(whole), tail, rest);
-    Value value = term(chunk, tail);
+    Value zero = emitter.splat(0, emitter.vectorType(tail));
+    Value value = addTerm(zero, chunk, tail);
     if (rest < tail) {
-      value = arith::SelectOp::create(
-          emitter.builder, emitter.loc, emitter.laneMask(tail, rest), value,
-          emitter.splat(0, emitter.vectorType(tail)));
+      value =
+          arith::SelectOp::create(emitter.builder, emitter.loc,
+                                  emitter.laneMask(tail, rest), value, zero);
     }
     Value part = sumOf(emitter, value);
     sum = sum ? arith::AddFOp::create(emitter.builder, emitter.loc, sum, part)
@@ -76,13 +77,17 @@ static void emitLayerNorm(KernelEmitter &emitter, LayerNormOp op) {
   emitter.forEachRow([&](Value row) {
     Value reciprocal = scalarConstant(emitter, 1.0 / width);
     Value sum = sumRow(emitter, x, row, width,
-                       [](Value chunk, int64_t) { return chunk; });
+                       [&](Value sum, Value chunk, int64_t) -> Value {
+                         return arith::AddFOp::create(builder, loc, sum, chunk);
+                       });
     Value mean = arith::MulFOp::create(builder, loc, sum, reciprocal);
     Value squares = sumRow(
-        emitter, x, row, width, [&](Value chunk, int64_t lanes) -> Value {
+        emitter, x, row, width,
+        [&](Value sum, Value chunk, int64_t lanes) -> Value {
           Value deviation = arith::SubFOp::create(
               builder, loc, chunk, splatScalar(emitter, mean, lanes));
-          return arith::MulFOp::create(builder, loc, deviation, deviation);
+          // Adders have the subtraction already.
+          return math::FmaOp::create(builder, loc, deviation, deviation, sum);
         });
     Value variance = arith::MulFOp::create(builder, loc, squares, reciprocal);
     Value deviation = math::SqrtOp::create(

@@ -13,6 +13,8 @@
 // CHECK: %[[MEAN:.*]] = arith.mulf %[[SUM]], %[[WIDTH]]
 // CHECK: %[[SQUARES:.*]] = scf.for {{.*}} to %c64 step %c32 iter_args
 // CHECK: vector.broadcast %[[MEAN]]
+// CHECK: %[[DEVIATION:.*]] = arith.subf
+// CHECK: math.fma %[[DEVIATION]], %[[DEVIATION]], %{{.*}} : vector<32xf32>
 // CHECK: %[[SQUARE:.*]] = vector.reduction <add>, %[[SQUARES]]
 // CHECK: %[[VARIANCE:.*]] = arith.mulf %[[SQUARE]], %[[WIDTH]]
 // CHECK: %[[SHIFTED:.*]] = arith.addf %[[VARIANCE]], %[[EPS]]
@@ -75,7 +77,7 @@ func.func private @weights() {
 // CHECK: %[[INSIDE:.*]] = arith.constant dense<[true, true, true, true, true, true, false, false]>
 // CHECK: %[[ROW:.*]] = vector.maskedload {{.*}}, %[[INSIDE]]
 // CHECK: vector.reduction <add>
-// CHECK: %[[SQUARES:.*]] = arith.mulf %[[DEVIATION:.*]], %[[DEVIATION]] : vector<8xf32>
+// CHECK: %[[SQUARES:.*]] = math.fma %[[DEVIATION:.*]], %[[DEVIATION]], %{{.*}} : vector<8xf32>
 // CHECK: %[[KEPT:.*]] = arith.select %[[INSIDE]], %[[SQUARES]]
 // CHECK: vector.reduction <add>, %[[KEPT]]
 // CHECK: hova.tile_store {{.*}} {columns = 6 : i64}

@@ -14,6 +14,7 @@
 // CHECK-LABEL: func.func private @weights()
 // CHECK: hova.pack %{{.*}} : tensor<513x70xbf16> -> tensor<2x257x64x2xbf16>
 // CHECK-LABEL: func.func private @kernel_stores_pairs(
+// CHECK: math.sqrt
 // CHECK: %[[NORMAL:.*]] = math.fma
 // CHECK: %[[NARROW:.*]] = arith.truncf %[[NORMAL]] {{.*}} to vector<1x{{.*}}xbf16>
 // CHECK: %[[WIDE:.*]] = arith.extf %[[NARROW]]
