@@ -378,6 +378,15 @@ void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user);
 /// CLOCK_MONOTONIC.
 void hova_set_times(hova_context *context, uint64_t *times);
 
+/// Makes the next runs execute one kernel only, on what earlier runs left in
+/// the arena, or (negative) all of them again. For measuring: the outputs of
+/// such a run mean nothing.
+void hova_select_kernel(hova_context *context, int64_t kernel);
+
+/// Drops from every cache what the next run reads and writes: weights, arena
+/// and scratch. For measuring.
+void hova_flush_caches(const hova_context *context);
+
 #ifdef __cplusplus
 } // extern "C"
 #endif

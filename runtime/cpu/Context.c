@@ -6,6 +6,7 @@
 #include "runtime/cpu/Team.h"
 
 #include <errno.h>
+#include <immintrin.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,6 +226,7 @@ hova_status hova_create(const hova_program *program,
   }
   memset(context, 0, bytes);
   context->program = program;
+  context->job.only = -1;
   context->job.inputs = context->data;
   context->job.outputs = context->data + program->num_inputs;
   atomic_flag_clear(&context->running);
@@ -301,4 +303,22 @@ void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user) {
 
 void hova_set_times(hova_context *context, uint64_t *times) {
   context->job.times = times;
+}
+
+void hova_select_kernel(hova_context *context, int64_t kernel) {
+  context->job.only = kernel;
+}
+
+static void flush(const char *memory, uint64_t bytes) {
+  for (uint64_t at = 0; at < bytes; at += 64) {
+    _mm_clflush(memory + at);
+  }
+}
+
+void hova_flush_caches(const hova_context *context) {
+  const hova_program *program = context->program;
+  flush(context->job.weights, program->weight_bytes);
+  flush(context->job.arena, program->arena_bytes + (uint64_t)context->threads *
+                                                       program->scratch_bytes);
+  _mm_mfence();
 }

@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/hova_runtime.h"
-
-#include <stdbool.h>
+#include "runtime/cpu/Team.h"
 
 typedef struct walker {
   void *const *inputs, *const *outputs;
@@ -46,11 +44,16 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
   char *scratch = arena + launches->scratch_start +
                   (uint64_t)thread * launches->scratch_bytes;
   const hova_launch *launch = (const hova_launch *)(launches + 1);
+  int64_t only = hova_team_job(team)->only;
   void *addresses[launches->most_buffers];
   for (uint64_t number = 0; number < launches->count; ++number) {
     const uint64_t *buffers = (const uint64_t *)(launch + 1);
     const hova_launch *next =
         (const hova_launch *)(buffers + launch->num_buffers);
+    if (only >= 0 && number != (uint64_t)only) {
+      launch = next;
+      continue;
+    }
     uint64_t self = (uint64_t)thread, parts = launch->parts;
     parts = parts < (uint64_t)threads ? parts : (uint64_t)threads;
     if (self < parts) {
@@ -65,8 +68,8 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
       }
       call(launch->kernel, addresses, scratch, begin, end);
     }
-    bool alone =
-        launch->parts == 1 && number + 1 < launches->count && next->parts == 1;
+    bool alone = only < 0 && launch->parts == 1 &&
+                 number + 1 < launches->count && next->parts == 1;
     if (!alone) {
       hova_barrier(team, thread, (int64_t)number);
     } else if (thread == 0) {

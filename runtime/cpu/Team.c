@@ -213,6 +213,8 @@ void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel) {
 // Running
 //===----------------------------------------------------------------------===//
 
+const hova_job *hova_team_job(const hova_team *team) { return team->job; }
+
 static void run_share(hova_team *team, int64_t thread) {
   const hova_job *job = team->job;
   job->run(job->inputs, job->outputs, job->arena, job->weights, thread,

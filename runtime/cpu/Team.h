@@ -37,6 +37,7 @@ typedef struct hova_job {
   hova_hook_fn *hook; ///< null: none
   void *user;
   uint64_t *times; ///< null: none
+  int64_t only;    ///< the one launch to execute; negative: all
 } hova_job;
 
 /// Starts `threads` - 1 threads.
@@ -48,6 +49,9 @@ void hova_team_destroy(hova_team *team);
 /// if the job is the last one again and shares no cache line with what the
 /// caller writes between runs.
 void hova_team_run(hova_team *team, const hova_job *job);
+
+/// The job of the run that goes on.
+const hova_job *hova_team_job(const hova_team *team);
 
 /// Processors that this process may use, at least 1.
 int32_t hova_usable_processors(void);

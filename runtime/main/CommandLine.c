@@ -28,6 +28,8 @@ typedef enum option_id {
   OPTION_WARMUP,
   OPTION_REPETITIONS,
   OPTION_BENCHMARK_OUT,
+  OPTION_KERNEL,
+  OPTION_COLD,
   OPTION_TRACE,
   OPTION_DESCRIBE,
   OPTION_HELP,
@@ -60,6 +62,9 @@ static const option_info infos[NUM_OPTIONS] = {
     [OPTION_REPETITIONS] = {"--repetitions", "N", "measured runs (default 20)"},
     [OPTION_BENCHMARK_OUT] = {"--benchmark-out", "FILE.json",
                               "write the measurement"},
+    [OPTION_KERNEL] = {"--kernel", "PATH",
+                       "measure this kernel alone, data in the caches"},
+    [OPTION_COLD] = {"--cold", NULL, "the same, data in memory only"},
     [OPTION_TRACE] = {"--trace", "FILE.json",
                       "write the times of every kernel of the last run"},
     [OPTION_DESCRIBE] = {"--describe", NULL, "print what the program is"},
@@ -157,6 +162,19 @@ static hova_status note_file(const char *flag, const char *text, uint32_t count,
   return HOVA_OK;
 }
 
+static hova_status find_kernel(const char *flag, const char *path,
+                               const hova_program *program, int64_t *kernel,
+                               hova_error *error) {
+  for (uint32_t i = 0; i < program->num_kernels; ++i) {
+    if (strcmp(program->kernels[i].path, path) == 0) {
+      *kernel = i;
+      return HOVA_OK;
+    }
+  }
+  return usage(error, flag, "the path of a kernel, as --trace lists them",
+               path);
+}
+
 //===----------------------------------------------------------------------===//
 // Options
 //===----------------------------------------------------------------------===//
@@ -204,6 +222,12 @@ static hova_status apply(option_id id, const char *text,
     return HOVA_OK;
   case OPTION_TRACE:
     options->trace = text;
+    return HOVA_OK;
+  case OPTION_KERNEL:
+    options->benchmark = true;
+    return find_kernel(flag, text, program, &options->kernel, error);
+  case OPTION_COLD:
+    options->cold = true;
     return HOVA_OK;
   case OPTION_BENCHMARK:
     options->benchmark = true;
@@ -259,11 +283,30 @@ static hova_status parse_option(int argc, char **argv, int *at,
   return apply(id, value, program, options, error);
 }
 
+/// A kernel alone leaves no outputs, and nothing else is measured cold.
+static hova_status check_kernel(const command_line *options,
+                                const hova_program *program,
+                                hova_error *error) {
+  if (options->kernel < 0) {
+    return options->cold
+               ? hova_fail(error, HOVA_REJECTED, "--cold needs --kernel PATH")
+               : HOVA_OK;
+  }
+  bool wants_outputs = options->output_directory || options->trace;
+  for (uint32_t i = 0; i < program->num_outputs; ++i) {
+    wants_outputs |= options->outputs[i] || options->expected[i];
+  }
+  return wants_outputs ? hova_fail(error, HOVA_REJECTED,
+                                   "--kernel measures one kernel: there are "
+                                   "no outputs and no trace")
+                       : HOVA_OK;
+}
+
 hova_status hova_parse_command_line(int argc, char **argv,
                                     const hova_program *program,
                                     command_line *options, hova_error *error) {
   *options = (command_line){
-      .rtol = 1e-3, .atol = 1e-4, .warmup = 3, .repetitions = 20};
+      .rtol = 1e-3, .atol = 1e-4, .warmup = 3, .repetitions = 20, .kernel = -1};
   size_t files = (size_t)program->num_inputs + 2 * (size_t)program->num_outputs;
   options->inputs = calloc(files + 1, sizeof *options->inputs);
   if (!options->inputs) {
@@ -275,6 +318,9 @@ hova_status hova_parse_command_line(int argc, char **argv,
   hova_status status = HOVA_OK;
   for (int at = 1; at < argc && status == HOVA_OK; ++at) {
     status = parse_option(argc, argv, &at, program, &seen, options, error);
+  }
+  if (status == HOVA_OK) {
+    status = check_kernel(options, program, error);
   }
   for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
     if (!options->inputs[i] && !options->random_inputs && !options->describe &&

@@ -27,6 +27,7 @@ typedef struct command_line {
   const char *weights;
   const char *benchmark_out;
   const char *trace;
+  int64_t kernel; ///< measured alone; negative: the whole model
   double rtol;
   double atol;
   uint64_t seed;
@@ -35,6 +36,7 @@ typedef struct command_line {
   int32_t threads;
   bool random_inputs;
   bool benchmark;
+  bool cold;
   bool describe;
   bool help;
 } command_line;

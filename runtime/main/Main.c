@@ -74,7 +74,8 @@ static int compare_doubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/// Runs repeatedly; the last run leaves its outputs.
+/// Runs repeatedly, one kernel alone if the options ask; else the last run
+/// leaves its outputs.
 static hova_status measure(hova_context *context, const command_line *options,
                            const tensor_set *set, hova_error *error) {
   double *times = malloc(options->repetitions * sizeof *times);
@@ -84,10 +85,18 @@ static hova_status measure(hova_context *context, const command_line *options,
                      (unsigned long long)options->repetitions);
   }
   hova_status status = HOVA_OK;
+  if (options->kernel >= 0) {
+    // Once the whole model: the kernel's operands are then in the arena.
+    status = hova_run(context, set->inputs, set->outputs);
+    hova_select_kernel(context, options->kernel);
+  }
   for (uint64_t i = 0; i < options->warmup && status == HOVA_OK; ++i) {
     status = hova_run(context, set->inputs, set->outputs);
   }
   for (uint64_t i = 0; i < options->repetitions && status == HOVA_OK; ++i) {
+    if (options->cold) {
+      hova_flush_caches(context);
+    }
     double start = milliseconds_now();
     status = hova_run(context, set->inputs, set->outputs);
     times[i] = milliseconds_now() - start;
@@ -97,7 +106,7 @@ static hova_status measure(hova_context *context, const command_line *options,
     return hova_fail(error, status, "%s", hova_message(context));
   }
   qsort(times, options->repetitions, sizeof *times, compare_doubles);
-  latencies measured = {times, options->repetitions};
+  latencies measured = {times, options->repetitions, options->kernel};
   hova_print_latencies(context, measured);
   if (options->benchmark_out) {
     status =

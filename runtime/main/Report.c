@@ -83,10 +83,26 @@ static double median(latencies measured) {
   return (measured.sorted[middle - 1] + measured.sorted[middle]) / 2;
 }
 
+/// What was measured: the model or one of its kernels.
+typedef struct work {
+  const char *kernel; ///< its path; null: the model
+  uint64_t flops, flops_executed;
+} work;
+
+static work work_of(const hova_program *program, latencies measured) {
+  if (measured.kernel < 0) {
+    return (work){NULL, program->flops, program->flops_executed};
+  }
+  const hova_kernel_info *kernel = &program->kernels[measured.kernel];
+  return (work){kernel->path, kernel->flops, kernel->flops};
+}
+
 void hova_print_latencies(const hova_context *context, latencies measured) {
   const hova_program *program = hova_program_of(context);
+  work work = work_of(program, measured);
   double middle = median(measured);
-  printf("%s at level %s, %d threads, %llu repetitions\n", program->name,
+  printf("%s%s%s at level %s, %d threads, %llu repetitions\n", program->name,
+         work.kernel ? ", kernel " : "", work.kernel ? work.kernel : "",
          hova_level_of(context)->name, hova_threads_of(context),
          (unsigned long long)measured.count);
   printf("latency ms: min %.4f  median %.4f  p90 %.4f  max %.4f\n",
@@ -94,9 +110,9 @@ void hova_print_latencies(const hova_context *context, latencies measured) {
          measured.sorted[measured.count - 1]);
   printf("GFLOP: %.4f executed, %.4f dense; GFLOP/s at the median: %.1f "
          "executed, %.1f dense\n",
-         (double)program->flops_executed * 1e-9, (double)program->flops * 1e-9,
-         (double)program->flops_executed * 1e-6 / middle,
-         (double)program->flops * 1e-6 / middle);
+         (double)work.flops_executed * 1e-9, (double)work.flops * 1e-9,
+         (double)work.flops_executed * 1e-6 / middle,
+         (double)work.flops * 1e-6 / middle);
 }
 
 /// `, "samples_ms": [..]`, for tools that join the measurements of several
@@ -115,6 +131,7 @@ hova_status hova_write_latencies(const hova_context *context,
                                  latencies measured, const char *path,
                                  hova_error *error) {
   const hova_program *program = hova_program_of(context);
+  work work = work_of(program, measured);
   hova_output output;
   hova_status status = hova_output_open(&output, path, error);
   if (status == HOVA_OK) {
@@ -122,6 +139,12 @@ hova_status hova_write_latencies(const hova_context *context,
   }
   if (status == HOVA_OK) {
     status = hova_output_print_string(&output, error, program->name);
+  }
+  if (status == HOVA_OK && work.kernel) {
+    status = hova_output_print(&output, error, ", \"kernel\": ");
+  }
+  if (status == HOVA_OK && work.kernel) {
+    status = hova_output_print_string(&output, error, work.kernel);
   }
   if (status == HOVA_OK) {
     status = hova_output_print(
@@ -134,8 +157,8 @@ hova_status hova_write_latencies(const hova_context *context,
         hova_level_of(context)->name, hova_threads_of(context),
         (unsigned long long)measured.count, measured.sorted[0],
         median(measured), percentile(measured, 90),
-        measured.sorted[measured.count - 1], (unsigned long long)program->flops,
-        (unsigned long long)program->flops_executed,
+        measured.sorted[measured.count - 1], (unsigned long long)work.flops,
+        (unsigned long long)work.flops_executed,
         (unsigned long long)program->arena_bytes,
         (unsigned long long)program->weight_bytes);
   }

@@ -10,6 +10,7 @@
 typedef struct latencies {
   const double *sorted;
   uint64_t count;
+  int64_t kernel; ///< what was measured; negative: the whole model
 } latencies;
 
 /// Prints name, levels, inputs, outputs and sizes. Needs no context, so that

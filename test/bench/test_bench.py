@@ -210,3 +210,24 @@ def test_kernels_reads_a_real_program(results):
     total = done.stdout.splitlines()[-1].split("|")
     executed = written["cases"][0]["flops_executed"]
     assert float(total[5]) == pytest.approx(executed * 1e-9, abs=1e-3)
+
+
+def test_kernels_alone_are_timed_warm_and_cold(results):
+    folder, _, _ = results
+    program = next(folder.glob("bench/minilm_l6-*/program"))
+    done = subprocess.run(
+        [str(TOOLS / "kernels"), str(program), "--runs", "9", "--threads", "1", "--alone"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOVA_BUILD": str(folder)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.strip().split("\n\n")[-2:]
+    symbols = len(first.splitlines()) - 3
+    rows = [line.split("|")[1:-1] for line in second.splitlines()[2:]]
+    assert len(rows) == symbols
+    # The first kernel of the table does most of the work, and memory is far away.
+    _, inside, warm, cold, rate, _ = rows[0]
+    assert 0 < float(warm) < float(cold)
+    assert float(inside) > 0 and float(rate) > 0

@@ -232,6 +232,18 @@ def test_benchmark_writes_what_the_contract_says(tmp_path):
     assert latency["median"] == samples[3] and latency["max"] == samples[6]
 
 
+def test_a_kernel_is_measured_with_its_own_work(tmp_path):
+    path = tmp_path / "k.json"
+    result = run("--random-inputs=1", "--kernel=layer.copy", "--benchmark-out", path, "--repetitions=3")
+    assert result.returncode == 0 and result.stdout.startswith("fixture, kernel layer.copy at level")
+    trace = tmp_path / "t.json"
+    assert run("--random-inputs=1", "--trace", trace).returncode == 0
+    kernel = next(e for e in json.loads(trace.read_text())["traceEvents"] if e["name"] == "layer.copy")
+    data = json.loads(path.read_text())
+    assert data["kernel"] == "layer.copy"
+    assert data["flops"] == data["flops_executed"] == kernel["args"]["flops"]
+
+
 def test_trace_has_every_kernel(tmp_path):
     path = tmp_path / "t.json"
     assert run("--random-inputs=1", "--trace", path).returncode == 0
@@ -325,6 +337,9 @@ def test_a_missing_image_is_an_error(files, tmp_path):
         (["--rtol=nan"], "--rtol expects a number"),
         (["--atol=1e-3x"], "--atol expects a number"),
         (["--benchmark=1"], "--benchmark takes no value"),
+        (["--random-inputs=1", "--cold"], "--cold needs --kernel PATH"),
+        (["--random-inputs=1", "--kernel=layer"], "--kernel expects the path of a kernel, as --trace lists them, got 'layer'"),
+        (["--random-inputs=1", "--kernel=layer.copy", "--trace=t.json"], "--kernel measures one kernel: there are no outputs"),
     ],
 )
 def test_wrong_command_lines(arguments, message):
