@@ -1,10 +1,10 @@
 //===- LowerPowers.cpp - Powers of two by reduction and scaling -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// `vreduceps` subtracts the nearest integer, n = x - r is exact, and `vscalefps`
-// multiplies by 2^n: no clamp, no shift, and infinities and NaN come out right.
-// 8 instructions for 16 lanes where vectors alone take 11. AVX-512 alone has
-// them.
+// `vreduceps` subtracts the nearest integer, n = x - r is exact, and
+// `vscalefps` multiplies by 2^n: no clamp, no shift, and infinities and NaN
+// come out right. 8 instructions for 16 lanes where vectors alone take 11.
+// AVX-512 alone has them.
 
 #include "codegen/cpu/Passes.h"
 #include "dialect/TileOps.h"
@@ -37,8 +37,8 @@ static Value powerOfRegister(ImplicitLocOpBuilder &b, Value x) {
   // Rounding as MXCSR says; to nearest even, no binary places, for the other.
   Value current = arith::ConstantOp::create(b, b.getI32IntegerAttr(4));
   Value nearest = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
-  Value rest = call("llvm.x86.avx512.mask.reduce.ps.512",
-                    {x, nearest, x, all, current});
+  Value rest =
+      call("llvm.x86.avx512.mask.reduce.ps.512", {x, nearest, x, all, current});
   Value whole = arith::SubFOp::create(b, x, rest);
   Value power = constant(kPower[0]);
   for (double coefficient : ArrayRef(kPower).drop_front()) {

@@ -107,9 +107,8 @@ void AttentionEmitter::packKeys() {
   int64_t whole = layout.keys / layout.panel;
   if (whole) {
     e.forLoop(e.index(0), e.index(whole), 1, [&](Value index) {
-      e.forLoop(e.index(0), e.index(layout.panel), kBlock, [&](Value lane) {
-        packLanes(panelAt(index), lane, kBlock);
-      });
+      e.forLoop(e.index(0), e.index(layout.panel), kBlock,
+                [&](Value lane) { packLanes(panelAt(index), lane, kBlock); });
     });
   }
   if (int64_t rest = layout.keys % layout.panel) {
