@@ -54,26 +54,6 @@ LogicalResult BlockDiagonalOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
-LogicalResult ScaleRowsOp::evaluate(ArrayRef<HostTensor> operands,
-                                    SmallVectorImpl<HostTensor> &results) {
-  OperandValues value(*this, operands);
-  const HostTensor &x = value(getX());
-  int64_t columns = x.getShape()[1];
-  HostTensor result(value.resultElement(), x.getShape());
-  withNumberType(result.getElement(), [&](auto zero) {
-    using T = decltype(zero);
-    Numbers<T> matrix(x), factors(value(getFactors()));
-    T *out = result.mutableAs<T>();
-    for (int64_t k = 0, e = x.getShape()[0]; k < e; ++k) {
-      for (int64_t i = k * columns; i < (k + 1) * columns; ++i) {
-        out[i] = factors[k] * matrix[i];
-      }
-    }
-  });
-  results.push_back(result);
-  return success();
-}
-
 LogicalResult PackOp::evaluate(ArrayRef<HostTensor> operands,
                                SmallVectorImpl<HostTensor> &results) {
   const HostTensor &x = OperandValues(*this, operands)(getX());

@@ -46,16 +46,6 @@ LogicalResult BlockDiagonalOp::verify() {
   return success();
 }
 
-LogicalResult ScaleRowsOp::verify() {
-  ArrayRef<int64_t> x = shapeOf(getX());
-  if (x.size() != 2 || !agree(shapeOf(getFactors()), {x[0]})) { // C1
-    return emitOpError("expects a matrix and a factor for each of its rows, "
-                       "got ")
-           << shapeText(x) << " and " << shapeText(shapeOf(getFactors()));
-  }
-  return success();
-}
-
 LogicalResult PackOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX()), result = shapeOf(getResult());
   auto parts = [](int64_t size, int64_t part) {

@@ -121,30 +121,6 @@ def Hova_BlockDiagonalOp : Hova_Op<"block_diagonal", [Pure,
   let hasVerifier = 1;
 }
 
-def Hova_ScaleRowsOp : Hova_Op<"scale_rows", [Pure,
-    AllTypesMatch<["x", "result"]>,
-    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
-  let summary = "a weight matrix with a factor for every row";
-  let description = [{
-    `y[k, j] = factors[k] x[k, j]`: a product with this matrix instead of x is
-    the product of rows whose elements were scaled before.
-
-    - C1: x is a matrix and factors has one element per row.
-
-    ```mlir
-    func.func @s(%w: tensor<8x4xf32>, %g: tensor<8xf32>) -> tensor<8x4xf32> {
-      %s = hova.scale_rows %w, %g : tensor<8x4xf32>, tensor<8xf32>
-      return %s : tensor<8x4xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Hova_Tensor:$x, Hova_Tensor:$factors);
-  let results = (outs Hova_Tensor:$result);
-  let assemblyFormat =
-      "$x `,` $factors attr-dict `:` type($x) `,` type($factors)";
-  let hasVerifier = 1;
-}
-
 def Hova_PackOp : Hova_Op<"pack", [Pure,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "a weight matrix in panels of columns";

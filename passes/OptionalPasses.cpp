@@ -10,7 +10,6 @@ using namespace llvm;
 namespace hova {
 
 static constexpr OptionalPass optionalPasses[] = {
-    {"hova-propagate-norm-gains", /*reassociates=*/true},
     {"hova-normalize-linear-chains", /*reassociates=*/true},
     {"hova-propagate-demanded-rows", /*reassociates=*/false},
     {"hova-normalize-projections", /*reassociates=*/false},

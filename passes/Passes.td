@@ -105,43 +105,6 @@ def PropagateDemandedRowsPass : Pass<"hova-propagate-demanded-rows", "::mlir::fu
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
-def PropagateNormGainsPass : Pass<"hova-propagate-norm-gains", "::mlir::func::FuncOp"> {
-  let summary = "Fold gain and bias of layer norms into the linears behind them";
-  let description = [{
-    Before: layer norms with gain and bias. After: a norm that only linears read
-    (directly, or rows or a mean of its rows) has neither; rows of the linears' weights
-    are scaled, and the norm's bias is part of theirs. Declines where something
-    else reads the norm, where a linear shares its table with an embedding, and
-    where gain, bias or a weight depends on an input. Reassociates.
-
-    ```mlir
-    func.func @before(%x: tensor<1x4x8xf32>) -> tensor<1x4x6xf32> {
-      %g = hova.weight "norm.gain" : tensor<8xf32>
-      %b = hova.weight "norm.bias" : tensor<8xf32>
-      %w = hova.weight "q.weight" : tensor<8x6xf32>
-      %n = hova.layer_norm %x, %g, %b {eps = 1.0e-6 : f64} : tensor<1x4x8xf32>, tensor<8xf32>
-      %y = hova.linear %n, %w : tensor<1x4x8xf32>, tensor<8x6xf32> -> tensor<1x4x6xf32>
-      return %y : tensor<1x4x6xf32>
-    }
-    ```
-    becomes
-    ```mlir
-    func.func @after(%x: tensor<1x4x8xf32>) -> tensor<1x4x6xf32> {
-      %g = hova.weight "norm.gain" : tensor<8xf32>
-      %b = hova.weight "norm.bias" : tensor<8xf32>
-      %w = hova.weight "q.weight" : tensor<8x6xf32>
-      %n = hova.layer_norm %x {eps = 1.0e-6 : f64} : tensor<1x4x8xf32>
-      %s = hova.scale_rows %w, %g : tensor<8x6xf32>, tensor<8xf32>
-      %c = hova.linear %b, %w : tensor<8xf32>, tensor<8x6xf32> -> tensor<6xf32>
-      %y = hova.linear %n, %s bias(%c)
-          : tensor<1x4x8xf32>, tensor<8x6xf32>, tensor<6xf32> -> tensor<1x4x6xf32>
-      return %y : tensor<1x4x6xf32>
-    }
-    ```
-  }];
-  let dependentDialects = ["::hova::HovaDialect"];
-}
-
 def NormalizeLinearChainsPass : Pass<"hova-normalize-linear-chains", "::mlir::func::FuncOp"> {
   let summary = "Compose linears that follow each other directly";
   let description = [{

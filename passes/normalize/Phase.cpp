@@ -14,9 +14,8 @@ void hova::buildNormalizePhase(OpPassManager &manager,
     }
   };
   manager.addNestedPass<func::FuncOp>(createDecomposeCompoundPass());
-  // Weights are folded before they are rounded to a storage type.
-  addOptional(createPropagateNormGainsPass());
   // Composed linears read what the first one reads: they merge behind this.
+  // Weights are composed before they are rounded to a storage type.
   addOptional(createNormalizeLinearChainsPass());
   // Before projections merge: they share the conversion of their input.
   manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());

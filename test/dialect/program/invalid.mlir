@@ -101,11 +101,3 @@ func.func @pack_c1_pairs_hold_all_rows(%w: tensor<9x40xbf16>) {
   %r = hova.pack %w : tensor<9x40xbf16> -> tensor<2x4x32x2xbf16>
   return
 }
-
-// -----
-
-func.func @scale_rows_c1_has_a_factor_per_row(%w: tensor<8x40xf32>, %g: tensor<40xf32>) {
-  // expected-error@+1 {{'hova.scale_rows' op expects a matrix and a factor for each of its rows, got 8x40 and 40}}
-  %r = hova.scale_rows %w, %g : tensor<8x40xf32>, tensor<40xf32>
-  return
-}

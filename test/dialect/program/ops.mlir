@@ -80,10 +80,3 @@ func.func @launches_a_kernel_function(%x: memref<4x8xf32>) {
   hova.launch @callee(%x) "act" {flops = 0 : i64, grain = 1 : i64, units = 4 : i64} : (memref<4x8xf32>)
   return
 }
-
-// CHECK-LABEL: @scales_rows
-// CHECK: hova.scale_rows %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<8x40xf32>, tensor<8xf32>
-func.func @scales_rows(%w: tensor<8x40xf32>, %g: tensor<8xf32>) -> tensor<8x40xf32> {
-  %r = hova.scale_rows %w, %g : tensor<8x40xf32>, tensor<8xf32>
-  return %r : tensor<8x40xf32>
-}
