@@ -31,12 +31,10 @@ struct ScratchPart {
 /// The parts in their order; those without elements do not exist.
 struct AttentionScratch {
   explicit AttentionScratch(const AttentionLayout &l)
-      : panels{{l.panels, l.packedRows, l.panel}, 4}, tail{{l.packedRows,
-                                                            l.tailLanes},
-                                                           4},
-        values{{l.valueRows, l.valueWidth}, 4}, scores{{l.blockRows,
-                                                        l.scoreStride},
-                                                       4},
+      : panels{{l.panels, l.packedRows, l.panel}, 4},
+        tail{{l.packedRows, l.tailLanes}, 4},
+        values{{l.valueRows, l.valueWidth}, 4},
+        scores{{l.blockRows, l.scoreStride}, 4},
         powers{{l.blockRows, l.powerStride}, 2}, inverse{{l.blockRows, 1}, 4} {}
 
   ScratchPart panels, tail, values, scores, powers, inverse;
