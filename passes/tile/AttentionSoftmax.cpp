@@ -185,8 +185,10 @@ void AttentionEmitter::emitPowers(Value i, Value panels) {
     }
     if (layout.pairs) {
       auto narrow = VectorType::get({lanes}, b.getBF16Type());
-      e.storeRow(make<arith::TruncFOp>(narrow, power), powers, i, panel.column,
-                 lanes);
+      Value rounded = make<arith::TruncFOp>(narrow, power);
+      e.storeRow(rounded, powers, i, panel.column, lanes);
+      // The sum of what is multiplied: weights add up to one again.
+      power = make<arith::ExtFOp>(power.getType(), rounded);
     } else {
       e.storeRow(power, scores, i, panel.column, lanes);
     }

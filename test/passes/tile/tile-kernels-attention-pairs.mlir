@@ -30,7 +30,8 @@
 // CHECK: %[[POWER:.*]] = hova.exp2 %{{.*}} : vector<32xf32>
 // CHECK: %[[NARROW:.*]] = arith.truncf %[[POWER]] : vector<32xf32> to vector<32xbf16>
 // CHECK: vector.store %[[NARROW]], %[[POWERS]]
-// CHECK: arith.addf %{{.*}}, %[[POWER]]
+// CHECK: %[[ROUNDED:.*]] = arith.extf %[[NARROW]] : vector<32xbf16> to vector<32xf32>
+// CHECK: arith.addf %{{.*}}, %[[ROUNDED]]
 // CHECK: hova.tile_product %[[POWERS]][%c0, %c0], %[[VALUES]][%c0, %c0] depth %c50 {columns = 7 : i64} {{.*}} -> vector<3x8xf32>
 func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> {
   %out = hova.kernel "multiplies_odd_pairs" (%q, %k, %v) attributes {parallel = #hova<parallel heads>, hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64, hova.pairs} {
