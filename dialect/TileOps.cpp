@@ -39,19 +39,15 @@ LogicalResult TileProductOp::verify() {
                        "column stride, got ")
            << getRhsIndices().size() << " for " << rhs;
   }
-  if (getStart() && getStart().getType() != getTile().getType()) { // C3
-    return emitOpError("expects a start of type ")
-           << getTile().getType() << ", got " << getStart().getType();
-  }
   bool hasAhead = getAhead() != nullptr;
   if (hasAhead != (getAheadStep() != nullptr) ||
       hasAhead != getMost().has_value() ||
-      (hasAhead && static_cast<int64_t>(*getMost()) < 1)) { // C4
+      (hasAhead && static_cast<int64_t>(*getMost()) < 1)) { // C3
     return emitOpError(
         "expects 'ahead' with an offset, a step and its largest value");
   }
   if (rhs.getElementType().isInteger(32) &&
-      getLhs().getType().getElementTypeBitWidth() != 16) { // C5
+      getLhs().getType().getElementTypeBitWidth() != 16) { // C4
     return emitOpError("expects pairs to meet a lhs of 16 bits, got ")
            << getLhs().getType();
   }

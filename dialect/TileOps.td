@@ -69,11 +69,9 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
                                   MemoryEffects<[MemRead]>]> {
   let summary = "a tile of a matrix product, or of a part of its inner dimension";
   let description = [{
-    `tile[i, j] = start[i, j] + sum over k < depth of
-    lhs[row + i, column + k] * rhs[.., k, j]` where `rhs_indices` is the
-    position of element (0, 0) in rhs, whose last two dimensions are k and the
-    column; without `from` the sum starts at zero. Where `columns` is given,
-    lanes `j >= columns` of rhs are not read and nothing is added there. The
+    `tile[i, j] = sum over k < depth of lhs[row + i, column + k] * rhs[.., k, j]`
+    where `rhs_indices` is the position of element (0, 0) in rhs, whose last two
+    dimensions are k and the column. Where `columns` is given, lanes `j >= columns` of rhs are not read and nothing is added there. The
     sum runs in order of k, one fused multiply-add each; elements of 16 bits are
     widened. A rhs of i32 holds pairs along k of the type of lhs, k = 2i in the
     low half of row i; then `rhs_indices` counts pairs, the two products of a
@@ -88,21 +86,19 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
     - C1: lhs is a matrix with unit column stride and static row stride.
     - C2: rhs has unit stride in its last dimension, static strides, at least
       two dimensions, and one index each.
-    - C3: start has the type of the tile.
-    - C4: `ahead` has an offset, a step, and `most` of at least 1.
-    - C5: a rhs of pairs meets a lhs of 16 bits.
+    - C3: `ahead` has an offset, a step, and `most` of at least 1.
+    - C4: a rhs of pairs meets a lhs of 16 bits.
 
     ```mlir
     func.func @product(%a: memref<197x768xf32, strided<[784, 1]>>,
-                       %b: memref<12x768x64xf32>, %r: index, %p: index,
-                       %half: vector<6x64xf32>)
+                       %b: memref<12x768x64xf32>, %r: index, %p: index)
         -> vector<6x64xf32> {
       %c0 = arith.constant 0 : index
       %c4 = arith.constant 4 : index
       %k = arith.constant 384 : index
       %next = arith.constant 49152 : index
       %t = hova.tile_product %a[%r, %k], %b[%p, %k, %c0] depth %k
-          from %half : vector<6x64xf32> ahead(%next by %c4, 8)
+          ahead(%next by %c4, 8)
           : memref<197x768xf32, strided<[784, 1]>>, memref<12x768x64xf32>
          -> vector<6x64xf32>
       return %t : vector<6x64xf32>
@@ -112,7 +108,6 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
   let arguments = (ins Arg<Hova_Buffer, "", [MemRead]>:$lhs, Index:$row, Index:$column,
                        Arg<Hova_Buffer, "", [MemRead]>:$rhs,
                        Variadic<Index>:$rhs_indices, Index:$depth,
-                       Optional<Hova_Tile>:$start,
                        Optional<Index>:$ahead, Optional<Index>:$ahead_step,
                        OptionalAttr<I64Attr>:$most,
                        OptionalAttr<I64Attr>:$columns);
@@ -123,13 +118,12 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
                    "mlir::ValueRange":$rhs_indices, "mlir::Value":$depth,
                    CArg<"mlir::IntegerAttr", "{}">:$columns), [{
       build($_builder, $_state, tile, lhs, row, column, rhs, rhs_indices, depth,
-            /*start=*/{}, /*ahead=*/{}, /*ahead_step=*/{}, /*most=*/{},
+            /*ahead=*/{}, /*ahead_step=*/{}, /*most=*/{},
             columns);
     }]>
   ];
   let assemblyFormat = [{
     $lhs `[` $row `,` $column `]` `,` $rhs `[` $rhs_indices `]` `depth` $depth
-    (`from` $start^ `:` type($start))?
     (`ahead` `(` $ahead^ `by` $ahead_step `,` $most `)`)?
     attr-dict `:` type($lhs) `,` type($rhs) `->` type($tile)
   }];

@@ -30,8 +30,12 @@ FailureOr<Schedule> Schedule::of(KernelOp kernel) {
     }
     *size = attribute.getInt();
   }
-  for (int64_t size : {schedule.tileRows, schedule.tileColumns, schedule.depth,
-                       schedule.block, schedule.lanes, schedule.grain}) {
+  if (auto sum = kernel->getAttrOfType<IntegerAttr>(kSumAttr)) {
+    schedule.sum = sum.getInt();
+  }
+  for (int64_t size :
+       {schedule.tileRows, schedule.tileColumns, schedule.depth, schedule.sum,
+        schedule.block, schedule.lanes, schedule.grain}) {
     if (size <= 0) {
       return kernel.emitOpError("expects positive sizes in its schedule, got ")
              << size;
@@ -48,6 +52,9 @@ void Schedule::write(KernelOp kernel) const {
   if (parallel != Parallel::heads) {
     kernel->setAttr(kDepthAttr, builder.getI64IntegerAttr(depth));
     kernel->setAttr(kBlockAttr, builder.getI64IntegerAttr(block));
+  }
+  if (sum != Schedule().sum) {
+    kernel->setAttr(kSumAttr, builder.getI64IntegerAttr(sum));
   }
   if (pairs) {
     kernel->setAttr(kPairsAttr, builder.getUnitAttr());

@@ -6,8 +6,9 @@
 // of row operations), `hova.grain` (units that a thread takes at least),
 // `hova.pairs` where an attention of bf16 multiplies pairs; where units are
 // rows, also `hova.depth` (steps of the inner dimension that one pass over the
-// rows takes at most) and `hova.block` (rows that pass through all stages
-// together, at most). On each operation of a row kernel: `hova.stage`;
+// rows takes at most), `hova.sum` (steps that are summed in a row at most;
+// none: as many as there are) and `hova.block` (rows that pass through all
+// stages together, at most). On each operation of a row kernel: `hova.stage`;
 // operations of one stage share a loop nest, whose anchor is the stage's first
 // operation, the others being element-wise on its tiles. On image weights:
 // `panel`.
@@ -17,11 +18,13 @@
 
 #include "dialect/ProgramOps.h"
 #include "dialect/TokenOps.h"
+#include <limits>
 
 namespace hova {
 
 inline constexpr llvm::StringLiteral kTileAttr = "hova.tile";
 inline constexpr llvm::StringLiteral kDepthAttr = "hova.depth";
+inline constexpr llvm::StringLiteral kSumAttr = "hova.sum";
 inline constexpr llvm::StringLiteral kBlockAttr = "hova.block";
 inline constexpr llvm::StringLiteral kLanesAttr = "hova.lanes";
 inline constexpr llvm::StringLiteral kGrainAttr = "hova.grain";
@@ -40,6 +43,7 @@ struct Schedule {
   int64_t tileRows = 1;
   int64_t tileColumns = 1;
   int64_t depth = 1;
+  int64_t sum = std::numeric_limits<int64_t>::max();
   int64_t block = 1;
   int64_t lanes = 1;
   int64_t grain = 1;

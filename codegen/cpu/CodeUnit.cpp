@@ -86,6 +86,9 @@ static void finishFunction(llvm::Function &function, const CpuLevel &level) {
     function.addFnAttr("target-features", level.features);
   }
   function.addFnAttr(llvm::Attribute::NoUnwind);
+  // Vectors that wait on the stack lie within a cache line. LLVM aligns the
+  // stack for them only if it knows before it assigns registers.
+  function.addFnAttr("stackrealign");
 }
 
 namespace {

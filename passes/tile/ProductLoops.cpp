@@ -88,13 +88,32 @@ namespace {
 /// How the inner dimension of a product is divided: even chunks of whole cache
 /// lines.
 struct Chunks {
-  Chunks(int64_t depth, const Schedule &schedule) {
-    count = llvm::divideCeil(depth, schedule.depth);
+  Chunks(int64_t depth, int64_t most) {
+    count = llvm::divideCeil(depth, most);
     size = llvm::alignTo(llvm::divideCeil(depth, count), kLineElements);
     count = llvm::divideCeil(depth, size);
     last = depth - (count - 1) * size;
   }
   int64_t count, size, last;
+};
+
+} // namespace
+
+/// Bytes of the sums that wait for the next chunk.
+static int64_t partialBytes(int64_t depth, const Schedule &schedule) {
+  return Chunks(depth, schedule.depth).count > 1
+             ? 4 * schedule.block * kPanelColumns
+             : 0;
+}
+
+namespace {
+/// One register tile of a chunk.
+struct ProductTile {
+  VectorType type;
+  Value row, from;                ///< where it begins in x
+  Value panel, panelRow, inPanel; ///< where it begins in the weight
+  Value ahead, aheadStep;
+  int64_t mostAhead;
 };
 
 class LinearLoops {
@@ -105,7 +124,7 @@ public:
         shape(shapeOf(op.getResult())),
         panelColumns(cast<MemRefType>(weight.getType()).getShape()[2]),
         together(rowsTogether(weight)), depth(shapeOf(op.getX()).back()),
-        chunks(depth, emitter.schedule),
+        chunks(depth, emitter.schedule.depth),
         rows(staticSize(shape.drop_back()), emitter.schedule),
         dividesRows(emitter.schedule.parallel == Parallel::rows),
         beginRow(dividesRows ? emitter.begin : emitter.index(0)),
@@ -119,6 +138,8 @@ private:
   void clearPartials(int64_t valid);
   void emitChunk(Value panel, Value column, int64_t valid, Value from,
                  int64_t size, bool isLast);
+  Value sumProducts(const ProductTile &tile, int64_t size);
+  Value multiply(const ProductTile &tile, Value step, int64_t size);
   int64_t panelRows(int64_t steps) { return llvm::divideCeil(steps, together); }
 
   KernelEmitter &e;
@@ -133,6 +154,7 @@ private:
   bool dividesRows; ///< or panels
   Value beginRow, endRow;
   Value partials; ///< rows of this call x panelColumns, null with one chunk
+  Value sums;     ///< a register tile, null where sums are short
 };
 } // namespace
 
@@ -140,6 +162,11 @@ void LinearLoops::emit() {
   if (chunks.count > 1) {
     partials =
         e.scratchView(0, {e.schedule.block, panelColumns}, b.getF32Type());
+  }
+  if (depth > e.schedule.sum) {
+    sums = e.scratchView(partialBytes(depth, e.schedule),
+                         {e.schedule.tileRows, e.schedule.tileColumns},
+                         b.getF32Type());
   }
   int64_t width = shape.back(), whole = width / panelColumns;
   Value first = e.index(0), last = e.index(whole);
@@ -215,16 +242,17 @@ void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
                                   b, loc, e.mul(turn, panelRows(size)), step));
               auto type =
                   VectorType::get({block.height, lanes}, b.getF32Type());
-              Value start, partialRow;
+              Value tile = sumProducts({type, block.row, from, panel, row,
+                                        inPanel, ahead, step, mostAhead},
+                                       size);
+              Value partialRow;
               if (partials) {
                 partialRow = arith::SubIOp::create(b, loc, block.row, beginRow);
-                start = TileLoadOp::create(b, loc, type, partials, partialRow,
-                                           inPanel, IntegerAttr());
+                tile = arith::AddFOp::create(
+                    b, loc, tile,
+                    TileLoadOp::create(b, loc, type, partials, partialRow,
+                                       inPanel, IntegerAttr()));
               }
-              Value tile = TileProductOp::create(
-                  b, loc, type, x, block.row, from, weight,
-                  ValueRange{panel, row, inPanel}, e.index(size), start, ahead,
-                  step, b.getI64IntegerAttr(mostAhead), IntegerAttr());
               if (!isLast) {
                 TileStoreOp::create(b, loc, tile, partials, partialRow, inPanel,
                                     IntegerAttr());
@@ -239,10 +267,51 @@ void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
       });
 }
 
+/// `size` steps of the inner dimension, in order; or in parts of at most
+/// `hova.sum` whose sums are added up.
+Value LinearLoops::sumProducts(const ProductTile &tile, int64_t size) {
+  Chunks parts(size, e.schedule.sum);
+  Value zero = e.index(0);
+  auto addParts = [&](Value step, int64_t size) -> Value {
+    Value sum = multiply(tile, step, size);
+    return arith::AddFOp::create(
+        b, loc, sum,
+        TileLoadOp::create(b, loc, tile.type, sums, zero, zero, IntegerAttr()));
+  };
+  auto store = [&](Value sum) {
+    TileStoreOp::create(b, loc, sum, sums, zero, zero, IntegerAttr());
+  };
+  Value first = multiply(tile, zero, parts.count > 1 ? parts.size : size);
+  if (parts.count == 1) {
+    return first;
+  }
+  store(first);
+  int64_t before = size - parts.last;
+  if (parts.count > 2) {
+    e.forLoop(e.index(parts.size), e.index(before), parts.size,
+              [&](Value step) { store(addParts(step, parts.size)); });
+  }
+  return addParts(e.index(before), parts.last);
+}
+
+/// Steps `step` to `step + size` of a tile.
+Value LinearLoops::multiply(const ProductTile &tile, Value step, int64_t size) {
+  Value row = e.div(step, together);
+  Value ahead = e.add(tile.ahead,
+                      b.createOrFold<arith::MulIOp>(loc, row, tile.aheadStep));
+  return TileProductOp::create(
+      b, loc, tile.type, x, tile.row, e.add(tile.from, step), weight,
+      ValueRange{tile.panel, e.add(tile.panelRow, row), tile.inPanel},
+      e.index(size), ahead, tile.aheadStep, b.getI64IntegerAttr(tile.mostAhead),
+      IntegerAttr());
+}
+
 int64_t productScratchBytes(Operation *op, const Schedule &schedule) {
   auto linear = cast<LinearOp>(op);
-  Chunks chunks(shapeOf(linear.getX()).back(), schedule);
-  return chunks.count > 1 ? 4 * schedule.block * kPanelColumns : 0;
+  int64_t depth = shapeOf(linear.getX()).back();
+  return partialBytes(depth, schedule) +
+         (depth > schedule.sum ? 4 * schedule.tileRows * schedule.tileColumns
+                               : 0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -36,19 +36,17 @@ namespace {
 class ProductRows {
 public:
   ProductRows(const FlatBuilder &flat, TileProductOp op, const FlatBuffer &lhs,
-              const FlatBuffer &rhs, ArrayRef<Value> start)
+              const FlatBuffer &rhs)
       : flat(flat), b(flat.builder), loc(flat.loc), op(op), lhs(lhs), rhs(rhs),
         lanes(flat.lanesOf(rowType(op.getTile().getType()), op.getColumns())),
         pairs(rhs.element().isInteger(32)),
         lhsBase(flat.pin(flat.at(lhs, {op.getRow(), op.getColumn()}))),
-        rhsBase(flat.pin(flat.at(rhs, op.getRhsIndices()))), sums(start) {
+        rhsBase(flat.pin(flat.at(rhs, op.getRhsIndices()))) {
     if (op.getAhead()) {
       aheadBase = flat.pin(flat.plus(op.getAhead(), rhs.offset));
     }
-    if (sums.empty()) {
-      sums.assign(cast<VectorType>(op.getTile().getType()).getShape()[0],
-                  arith::ConstantOp::create(b, loc, b.getZeroAttr(lanes.type)));
-    }
+    sums.assign(cast<VectorType>(op.getTile().getType()).getShape()[0],
+                arith::ConstantOp::create(b, loc, b.getZeroAttr(lanes.type)));
   }
 
   SmallVector<Value> emit();
@@ -182,9 +180,9 @@ SmallVector<Value> ProductRows::emit() {
 }
 
 SmallVector<Value> emitProductRows(const FlatBuilder &flat, TileProductOp op,
-                                   const FlatBuffer &lhs, const FlatBuffer &rhs,
-                                   ArrayRef<Value> start) {
-  return ProductRows(flat, op, lhs, rhs, start).emit();
+                                   const FlatBuffer &lhs,
+                                   const FlatBuffer &rhs) {
+  return ProductRows(flat, op, lhs, rhs).emit();
 }
 
 } // namespace hova

@@ -13,11 +13,10 @@ namespace hova {
 mlir::VectorType rowType(mlir::Type tile);
 
 /// The loop of a product over k, with one vector per row of its tile.
-/// `start` holds the rows that the sums begin with; empty for zero.
-llvm::SmallVector<mlir::Value>
-emitProductRows(const FlatBuilder &flat, TileProductOp op,
-                const FlatBuffer &lhs, const FlatBuffer &rhs,
-                llvm::ArrayRef<mlir::Value> start);
+llvm::SmallVector<mlir::Value> emitProductRows(const FlatBuilder &flat,
+                                               TileProductOp op,
+                                               const FlatBuffer &lhs,
+                                               const FlatBuffer &rhs);
 
 } // namespace hova
 

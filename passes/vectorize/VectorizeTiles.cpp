@@ -187,12 +187,8 @@ LogicalResult TileVectorizer::rewriteProduct(TileProductOp op) {
   if (failed(lhs) || failed(rhs)) {
     return failure();
   }
-  SmallVector<Value> start;
-  if (op.getStart()) {
-    start = rows.at(op.getStart());
-  }
   rows[op.getTile()] =
-      emitProductRows(FlatBuilder(builder, loc), op, *lhs, *rhs, start);
+      emitProductRows(FlatBuilder(builder, loc), op, *lhs, *rhs);
   return success();
 }
 

@@ -1,8 +1,8 @@
 // What the level changes: registers and chunks, not the layout of weights.
 
-// RUN: hova-opt %s --hova-assign-cpu-schedule | FileCheck %s --check-prefix=AVX512
-// RUN: hova-opt %s --hova-assign-cpu-schedule=avx512=false | FileCheck %s --check-prefix=AVX2
-// RUN: hova-opt %s --hova-assign-cpu-schedule=one-fma | FileCheck %s --check-prefix=ONE
+// RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule | FileCheck %s --check-prefix=AVX512
+// RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule=avx512=false | FileCheck %s --check-prefix=AVX2
+// RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule=one-fma | FileCheck %s --check-prefix=ONE
 
 // AVX512-LABEL: func.func @main
 // AVX512: hova.image_weight "w" {panel = 64 : i64}
@@ -25,5 +25,47 @@ func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
 func.func private @weights() {
   %w = hova.weight "w" : tensor<8x8xf32>
   hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// Long sums of f32 are sums of sums; those of bf16 gain nothing by it, and what
+// is short enough needs none.
+// AVX512-LABEL: func.func @main
+// AVX512: hova.kernel "long"{{.*}}hova.sum = 384 : i64
+// AVX512: hova.kernel "rounded"
+// AVX512-NOT: hova.sum
+// AVX512: hova.kernel "short"
+// AVX512-NOT: hova.sum
+func.func @main(%x: tensor<1x100x400xf32>, %b: tensor<1x100x400xbf16>, %y: tensor<1x100x384xf32>)
+    -> (tensor<1x100x8xf32>, tensor<1x100x8xf32>, tensor<1x100x8xf32>) {
+  %w = hova.image_weight "w" : tensor<400x8xf32>
+  %wb = hova.image_weight "wb" : tensor<400x8xbf16>
+  %v = hova.image_weight "v" : tensor<384x8xf32>
+  %long = hova.kernel "long" (%x, %w) {
+  ^bb0(%a: tensor<1x100x400xf32>, %w_: tensor<400x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x100x400xf32>, tensor<400x8xf32> -> tensor<1x100x8xf32>
+    hova.yield %r : tensor<1x100x8xf32>
+  } : (tensor<1x100x400xf32>, tensor<400x8xf32>) -> tensor<1x100x8xf32>
+  %rounded = hova.kernel "rounded" (%b, %wb) {
+  ^bb0(%a: tensor<1x100x400xbf16>, %w_: tensor<400x8xbf16>):
+    %r = hova.linear %a, %w_ : tensor<1x100x400xbf16>, tensor<400x8xbf16> -> tensor<1x100x8xf32>
+    hova.yield %r : tensor<1x100x8xf32>
+  } : (tensor<1x100x400xbf16>, tensor<400x8xbf16>) -> tensor<1x100x8xf32>
+  %short = hova.kernel "short" (%y, %v) {
+  ^bb0(%a: tensor<1x100x384xf32>, %w_: tensor<384x8xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x100x384xf32>, tensor<384x8xf32> -> tensor<1x100x8xf32>
+    hova.yield %r : tensor<1x100x8xf32>
+  } : (tensor<1x100x384xf32>, tensor<384x8xf32>) -> tensor<1x100x8xf32>
+  return %long, %rounded, %short : tensor<1x100x8xf32>, tensor<1x100x8xf32>, tensor<1x100x8xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<400x8xf32>
+  hova.store_weight "w", %w : tensor<400x8xf32>
+  %wb = hova.weight "wb" : tensor<400x8xbf16>
+  hova.store_weight "wb", %wb : tensor<400x8xbf16>
+  %v = hova.weight "v" : tensor<384x8xf32>
+  hova.store_weight "v", %v : tensor<384x8xf32>
   return
 }

@@ -215,11 +215,13 @@ func.func private @weights() {
 // CHECK: scf.for %[[ROW:.*]] =
 // CHECK: vector.store %cst, %[[SUMS]][%[[ROW]], %c0]
 // CHECK: scf.for %[[FROM:.*]] = %c0 to %c32 step %c16
+// CHECK: %[[NEXT:.*]] = hova.tile_product %[[X]][%{{.*}}, %[[FROM]]], %[[W]][%[[PANEL]], %[[FROM]], %c0] depth %c16 ahead(%{{.*}} by %{{.*}}, 6)
 // CHECK: %[[PARTIAL:.*]] = hova.tile_load %[[SUMS]]
-// CHECK: %[[NEXT:.*]] = hova.tile_product %[[X]][%{{.*}}, %[[FROM]]], %[[W]][%[[PANEL]], %[[FROM]], %c0] depth %c16 from %[[PARTIAL]] : vector<3x16xf32> ahead(%{{.*}} by %{{.*}}, 6)
-// CHECK: hova.tile_store %[[NEXT]], %[[SUMS]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[NEXT]], %[[PARTIAL]]
+// CHECK: hova.tile_store %[[SUM]], %[[SUMS]]
+// CHECK: %[[LAST:.*]] = hova.tile_product %[[X]][%{{.*}}, %c32], %[[W]][%[[PANEL]], %c32, %c0] depth %c8
 // CHECK: %[[PARTIAL:.*]] = hova.tile_load %[[SUMS]]
-// CHECK: %[[ALL:.*]] = hova.tile_product %[[X]][%{{.*}}, %c32], %[[W]][%[[PANEL]], %c32, %c0] depth %c8 from %[[PARTIAL]]
+// CHECK: %[[ALL:.*]] = arith.addf %[[LAST]], %[[PARTIAL]]
 // CHECK: hova.tile_store %[[ALL]], %[[Y]]
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
   %e = hova.image_weight "e" {panel = 16 : i64} : tensor<8x40xf32>
@@ -241,6 +243,50 @@ func.func private @weights() {
   hova.store_weight "e", %e : tensor<8x40xf32>
   %w = hova.weight "w" : tensor<40x32xf32>
   hova.store_weight "w", %w : tensor<40x32xf32>
+  return
+}
+
+// -----
+
+// Fifty-six steps in one chunk, at most 16 summed in a row: four sums for every
+// tile. What they add up to waits in scratch.
+// CHECK-LABEL: func.func private @kernel_adds_up_sums(
+// CHECK-SAME: %[[X:.*]]: memref<9x56xf32, strided<[64, 1]>> {llvm.noalias}, %[[W:.*]]: memref<2x56x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<9x32xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<256xi8>
+// CHECK: %[[SUMS:.*]] = memref.view %[[SCRATCH]][%c0][] : memref<256xi8> to memref<4x16xf32>
+// CHECK: scf.for %[[PANEL:.*]] = %c0 to %c2 step %c1
+// CHECK: %[[FIRST:.*]] = hova.tile_product %[[X]][%{{.*}}, %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c16 ahead(%[[AHEAD:.*]] by %[[STEP:.*]], 6)
+// CHECK: hova.tile_store %[[FIRST]], %[[SUMS]][%c0, %c0]
+// CHECK: scf.for %[[FROM:.*]] = %c16 to %c48 step %c16
+// CHECK: %[[FAR:.*]] = arith.muli %[[FROM]], %[[STEP]]
+// CHECK: %[[THEN:.*]] = arith.addi %[[AHEAD]], %[[FAR]]
+// CHECK: %[[NEXT:.*]] = hova.tile_product %[[X]][%{{.*}}, %[[FROM]]], %[[W]][%[[PANEL]], %[[FROM]], %c0] depth %c16 ahead(%[[THEN]] by %[[STEP]], 6)
+// CHECK: %[[BEFORE:.*]] = hova.tile_load %[[SUMS]][%c0, %c0]
+// CHECK: %[[SUM:.*]] = arith.addf %[[NEXT]], %[[BEFORE]]
+// CHECK: hova.tile_store %[[SUM]], %[[SUMS]][%c0, %c0]
+// CHECK: %[[LAST:.*]] = hova.tile_product %[[X]][%{{.*}}, %c48], %[[W]][%[[PANEL]], %c48, %c0] depth %c8
+// CHECK: %[[BEFORE:.*]] = hova.tile_load %[[SUMS]][%c0, %c0]
+// CHECK: %[[ALL:.*]] = arith.addf %[[LAST]], %[[BEFORE]]
+// CHECK: hova.tile_store %[[ALL]], %[[Y]]
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
+  %e = hova.image_weight "e" {panel = 16 : i64} : tensor<8x56xf32>
+  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<56x32xf32>
+  %wide = hova.kernel "widens" (%x, %e) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x56xf32>):
+    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x56xf32> -> tensor<1x9x56xf32>
+    hova.yield %r : tensor<1x9x56xf32>
+  } : (tensor<1x9x8xf32>, tensor<8x56xf32>) -> tensor<1x9x56xf32>
+  %out = hova.kernel "adds_up_sums" (%wide, %w) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.sum = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%x_: tensor<1x9x56xf32>, %w_: tensor<56x32xf32>):
+    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x56xf32>, tensor<56x32xf32> -> tensor<1x9x32xf32>
+    hova.yield %r : tensor<1x9x32xf32>
+  } : (tensor<1x9x56xf32>, tensor<56x32xf32>) -> tensor<1x9x32xf32>
+  return %out : tensor<1x9x32xf32>
+}
+func.func private @weights() {
+  %e = hova.weight "e" : tensor<8x56xf32>
+  hova.store_weight "e", %e : tensor<8x56xf32>
+  %w = hova.weight "w" : tensor<56x32xf32>
+  hova.store_weight "w", %w : tensor<56x32xf32>
   return
 }
 
