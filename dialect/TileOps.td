@@ -180,8 +180,8 @@ def Hova_Exp2Op : Hova_Op<"exp2", [Pure, SameOperandsAndResultType]> {
   let summary = "two to the power of x, for x that are not large";
   let description = [{
     `2^x` with a relative error of about 1e-7 for x in [-126, 127]; below -126
-    the result is between 0 and 2^-126. Softmax needs no more: its arguments
-    are not positive.
+    the result is between 0 and 2^-126, and 0 for -inf, which is what masked
+    scores are. Softmax needs no more: its arguments are not positive.
 
     ```mlir
     func.func @e(%x: vector<32xf32>) -> vector<32xf32> {

@@ -40,7 +40,8 @@ struct AttentionLayout {
         packedRows(llvm::divideCeil(keyWidth, together)),
         valueRows(pairs ? llvm::divideCeil(keys, 2) : 0),
         scoreStride(panels * panel + tailLanes + 16),
-        powerStride(pairs ? paddedStride(panels * panel + tailLanes, 2) : 0) {}
+        powerStride(pairs ? paddedStride(panels * panel + tailLanes, 2) : 0),
+        limitLanes(op.getKeyValid() ? panels * panel + tailLanes : 0) {}
 
   /// Keys and elements of them that are transposed at once.
   static constexpr int64_t kBlock = 16;
@@ -53,6 +54,7 @@ struct AttentionLayout {
   int64_t packedRows; ///< of a panel
   int64_t valueRows;  ///< of packed values
   int64_t scoreStride, powerStride;
+  int64_t limitLanes; ///< of the row that scores may not exceed
 };
 
 /// Keys that lie side by side in scratch.
@@ -74,6 +76,7 @@ private:
 
   void packKeys();
   void packValues();
+  void writeLimits();
   void packBlock(const KeyPanel &panel, mlir::Value lane, int64_t keys,
                  mlir::Value row, int64_t channels);
   void packValueRow(mlir::Value row, bool isSingle);
@@ -93,6 +96,13 @@ private:
   /// The packed keys of a panel and the position of its first element.
   mlir::Value packedKeys(const KeyPanel &panel,
                          llvm::SmallVectorImpl<mlir::Value> &position);
+  /// Scores that are stored, below the limits unless a scale or bias changes
+  /// them first. One row or a tile.
+  mlir::Value limitedEarly(mlir::Value scores, const KeyPanel &panel) {
+    return limits && !scalesEarly() ? limited(scores, panel) : scores;
+  }
+  /// The lesser of each score and the limit of its key.
+  mlir::Value limited(mlir::Value scores, const KeyPanel &panel);
   /// Scores of a panel with scale, bias and masks applied; masked are -inf.
   mlir::Value maskedScores(mlir::Value row, mlir::Value query,
                            const KeyPanel &panel);
@@ -125,11 +135,12 @@ private:
   template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
     return OpTy::create(b, loc, std::forward<Args>(args)...);
   }
-  /// Whether masks or biases touch whole panels.
-  bool isGeneral() {
-    return op.getScoreBias() || op.getMask() || op.getKeyValid() ||
-           op.getCausal() || !(scale > 0);
+  /// Whether the softmax changes scores of whole panels before it reads them.
+  bool rewritesScores() {
+    return op.getMask() || op.getCausal() || scalesEarly();
   }
+  /// Whether a row may have no kept key.
+  bool canBeEmpty() { return op.getKeyValid() || rewritesScores(); }
   /// Whether scores are final before the softmax, scale included.
   bool scalesEarly() { return op.getScoreBias() || !(scale > 0); }
 
@@ -140,7 +151,7 @@ private:
   AttentionLayout layout;
   double scale;
   /// In scratch; null where the layout has none.
-  mlir::Value packed, packedTail, values, scores, powers, inverse;
+  mlir::Value packed, packedTail, values, scores, powers, limits, inverse;
   // Of the current unit.
   mlir::Value batch, head, queryRow, keyRow, keyColumn, valueColumn;
 };

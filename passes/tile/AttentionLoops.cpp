@@ -6,9 +6,11 @@
 // layer's. Then per block of query rows: scores of all keys into scratch,
 // maxima, powers and sums in place, values, division. A row of scores for a few
 // thousand keys fits the caches, so nothing is rescaled while it grows; the
-// q_len x kv_len scores never exist.
+// q_len x kv_len scores never exist. Keys that are padding have a limit of
+// -inf, which their scores meet in registers before they are stored.
 //
-//   pack K ; for rows: S = Q K^T ; S = 2^(c S - c max S) ; O = (S V) / sum S
+//   pack K ; for rows: S = min(Q K^T, limits) ; S = 2^(c S - c max S) ;
+//                      O = (S V) / sum S
 
 #include "dialect/DenseOps.h"
 #include "dialect/TileOps.h"
@@ -35,13 +37,14 @@ struct AttentionScratch {
         tail{{l.packedRows, l.tailLanes}, 4},
         values{{l.valueRows, l.valueWidth}, 4},
         scores{{l.blockRows, l.scoreStride}, 4},
-        powers{{l.blockRows, l.powerStride}, 2}, inverse{{l.blockRows, 1}, 4} {}
+        powers{{l.blockRows, l.powerStride}, 2}, limits{{1, l.limitLanes}, 4},
+        inverse{{l.blockRows, 1}, 4} {}
 
-  ScratchPart panels, tail, values, scores, powers, inverse;
+  ScratchPart panels, tail, values, scores, powers, limits, inverse;
 
   int64_t bytes() const {
     return panels.bytes() + tail.bytes() + values.bytes() + scores.bytes() +
-           powers.bytes() + inverse.bytes();
+           powers.bytes() + limits.bytes() + inverse.bytes();
   }
 };
 } // namespace
@@ -65,6 +68,7 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
   values = take(scratch.values, word);
   scores = take(scratch.scores, f32);
   powers = take(scratch.powers, b.getBF16Type());
+  limits = take(scratch.limits, f32);
   inverse = take(scratch.inverse, f32);
 }
 
@@ -85,6 +89,9 @@ void AttentionEmitter::emit() {
     packKeys();
     if (layout.pairs) {
       packValues();
+    }
+    if (limits) {
+      writeLimits();
     }
     forEachRowBlock(
         e, e.index(0), e.index(layout.queries), heights,
@@ -153,8 +160,8 @@ void AttentionEmitter::emitScores(Value row, int64_t height, Value panels) {
     Value tile =
         make<TileProductOp>(type, query, e.add(queryRow, row), keyColumn, keys,
                             position, e.index(layout.keyWidth));
-    TileStoreOp::create(b, loc, tile, scores, zero, panel.column,
-                        IntegerAttr());
+    TileStoreOp::create(b, loc, limitedEarly(tile, panel), scores, zero,
+                        panel.column, IntegerAttr());
   });
 }
 
@@ -185,7 +192,7 @@ void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
                           splat(e.loadScalar(weight, zero, column), lanes),
                           score, carried[0])};
                     })[0];
-      e.storeRow(sum, scores, i, panel.column, lanes);
+      e.storeRow(limitedEarly(sum, panel), scores, i, panel.column, lanes);
     });
   });
 }

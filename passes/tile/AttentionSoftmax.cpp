@@ -3,8 +3,11 @@
 //
 // Works on the scores of a row block in scratch. A first loop over rows applies
 // scale, bias and masks and finds maxima; a second takes powers and sums.
-// Masked scores are -inf, so the second needs no mask again. Where there is no
-// mask or bias, only the last, partial panel is treated apart.
+// Masked scores are -inf, whose power is 0, so the second needs no mask again.
+// Which keys are padding is one row for all queries of a batch entry: limits of
+// -inf and +inf, applied where scores are stored. Where there is no other mask
+// and no bias, scores are read as they are; without limits the last, partial
+// panel is treated apart.
 
 #include "dialect/TileOps.h"
 #include "passes/tile/AttentionEmitter.h"
@@ -39,13 +42,47 @@ Value AttentionEmitter::broadcastRow(Value operand, Value query) {
   return shape[2] == 1 ? row : e.add(row, query);
 }
 
+/// limits[j] = key_valid[j] ? +inf : -inf; lanes without a key are not valid.
+void AttentionEmitter::writeLimits() {
+  Value valid = e.buffer(op.getKeyValid());
+  auto write = [&](Value column, int64_t lanes, int64_t keys) {
+    Value bytes = e.loadLanes(valid, batch, column, lanes, keys);
+    Value isValid = make<arith::CmpIOp>(
+        arith::CmpIPredicate::ne, bytes,
+        make<arith::ConstantOp>(b.getZeroAttr(bytes.getType())));
+    Value limit = make<arith::SelectOp>(isValid, constant(kInfinity, lanes),
+                                        constant(-kInfinity, lanes));
+    e.storeRow(limit, limits, e.index(0), column, lanes);
+  };
+  int64_t whole = layout.keys / layout.panel * layout.panel;
+  if (whole) {
+    e.forLoop(e.index(0), e.index(whole), layout.panel,
+              [&](Value column) { write(column, layout.panel, layout.panel); });
+  }
+  if (whole < layout.limitLanes) {
+    write(e.index(whole), layout.limitLanes - whole, layout.keys - whole);
+  }
+}
+
+/// NaN is not less, so it becomes the limit: -inf where a key is padding, and
+/// +inf, whose power is NaN again, where it is not.
+Value AttentionEmitter::limited(Value scores, const KeyPanel &panel) {
+  Value limit =
+      e.loadRow(limits, e.index(0), panel.column, panel.lanes, panel.lanes);
+  if (limit.getType() != scores.getType()) {
+    limit = make<vector::BroadcastOp>(scores.getType(), limit);
+  }
+  Value isLess = make<arith::CmpFOp>(arith::CmpFPredicate::OLT, scores, limit);
+  return make<arith::SelectOp>(isLess, scores, limit);
+}
+
 Value AttentionEmitter::maskedScores(Value row, Value query,
                                      const KeyPanel &panel) {
   int64_t lanes = panel.lanes;
   Value column = panel.column;
   bool isTail = panel.valid < lanes;
   Value score = e.loadRow(scores, row, column, lanes, lanes);
-  if (!isGeneral() && !isTail) {
+  if (!rewritesScores() && (!isTail || limits)) {
     return score;
   }
   auto isKey = [&](Value bound) {
@@ -75,25 +112,21 @@ Value AttentionEmitter::maskedScores(Value row, Value query,
                             broadcastRow(op.getScoreBias(), query))
                      : constant(0, lanes);
     score = make<math::FmaOp>(score, constant(scale, lanes), bias);
+    score = limits ? limited(score, panel) : score;
   }
-  Value keep = inside;
+  Value keep = limits ? Value() : inside;
   auto restrict = [&](Value mask) {
     keep = keep ? make<arith::AndIOp>(keep, mask) : mask;
-  };
-  auto restrictBytes = [&](Value memref, Value at) {
-    Value bytes = load(memref, at);
-    restrict(make<arith::CmpIOp>(
-        arith::CmpIPredicate::ne, bytes,
-        make<arith::ConstantOp>(b.getZeroAttr(bytes.getType()))));
   };
   if (op.getCausal()) {
     restrict(isKey(causalLimit(query)));
   }
-  if (op.getKeyValid()) {
-    restrictBytes(e.buffer(op.getKeyValid()), batch);
-  }
   if (op.getMask()) {
-    restrictBytes(e.buffer(op.getMask()), broadcastRow(op.getMask(), query));
+    Value bytes =
+        load(e.buffer(op.getMask()), broadcastRow(op.getMask(), query));
+    restrict(make<arith::CmpIOp>(
+        arith::CmpIPredicate::ne, bytes,
+        make<arith::ConstantOp>(b.getZeroAttr(bytes.getType()))));
   }
   if (keep) {
     score = make<arith::SelectOp>(keep, score, constant(-kInfinity, lanes));
@@ -152,9 +185,8 @@ void AttentionEmitter::emitPowers(Value i, Value panels) {
   auto scalar = [&](double value) -> Value {
     return make<arith::ConstantOp>(b.getF32FloatAttr(value));
   };
-  bool canBeEmpty = isGeneral();
   Value maximum = e.loadScalar(inverse, i, e.index(0)), isEmpty;
-  if (canBeEmpty) {
+  if (canBeEmpty()) {
     // Without a kept key the maximum is -inf, and so is every score.
     isEmpty = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
                                   scalar(-kInfinity));
@@ -166,14 +198,9 @@ void AttentionEmitter::emitPowers(Value i, Value panels) {
     Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
     Value power = make<Exp2Op>(make<math::FmaOp>(
         score, constant(exponent, lanes), splat(shift, lanes)));
-    Value kept;
-    if (canBeEmpty || panel.valid < lanes) {
-      // Masked scores are -inf; NaN stays.
-      kept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score,
-                                 constant(-kInfinity, lanes));
-      power = make<arith::SelectOp>(kept, power, constant(0, lanes));
-    }
-    if (canBeEmpty && op.getEmptyRow() == EmptyRow::uniform) {
+    if (canBeEmpty() && op.getEmptyRow() == EmptyRow::uniform) {
+      Value kept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score,
+                                       constant(-kInfinity, lanes));
       Value one = constant(1, lanes);
       if (panel.valid < lanes) {
         one = make<arith::SelectOp>(e.laneMask(lanes, panel.valid), one,
@@ -197,7 +224,7 @@ void AttentionEmitter::emitPowers(Value i, Value panels) {
   Value total = reducePanels(panels, vector::CombiningKind::ADD,
                              FastMath::reassoc, power);
   Value factor = make<arith::DivFOp>(scalar(1), total);
-  if (canBeEmpty) {
+  if (canBeEmpty()) {
     Value isZero =
         make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total, scalar(0));
     factor = make<arith::SelectOp>(isZero, scalar(0), factor);

@@ -103,6 +103,10 @@ def attention_masks():
             model.attention(q_len, kv_len, heads, 6, 7, mask=mask, **keys)
         model.attention(q_len, kv_len, heads, 6, 7, key_valid=valid, **keys)
         model.attention(q_len, 1, heads, 6, 7, key_valid=((batch, 1), "bool"), **keys)
+        for length, causal in product((70, 333), (False, True)):
+            padding = ((batch, length), "bool")
+            masks = {"key_valid": padding, "causal": causal}
+            model.attention(length, length, heads, 6, 7, **masks, **keys)
         mask = ((1, 1, 1, kv_len), "bool")
         bias = ((batch, 1, q_len, kv_len), "f32")
         keys |= {"key_valid": valid, "mask": mask, "score_bias": bias, "causal": True}

@@ -135,19 +135,60 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf
 
 // -----
 
+// Which keys are padding is one row of limits, -inf for them and for lanes
+// without a key. Scores meet it before they are stored, and no mask afterwards.
 // CHECK-LABEL: func.func private @kernel_masks_invalid_keys(
 // CHECK-SAME: %[[VALID:[^ ]*]]: memref<2x20xi8> {llvm.noalias}, %{{.*}}: memref<4x8xf32>
+// CHECK-DAG: %[[ALL:.*]] = arith.constant dense<0x7F800000> : vector<16xf32>
+// CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
+// CHECK: %[[LIMITS:.*]] = memref.view %{{.*}} to memref<1x32xf32>
 // CHECK: %[[BATCH:.*]] = arith.divui %{{.*}}, %c2
-// CHECK: %[[BYTES:.*]] = vector.maskedload %[[VALID]][%[[BATCH]], %{{.*}}], %[[INSIDE:.*]], %{{.*}} : memref<2x20xi8>
-// CHECK: %[[KEPT:.*]] = arith.cmpi ne, %[[BYTES]]
-// CHECK: %[[KEEP:.*]] = arith.andi %[[KEPT]], %[[INSIDE]]
-// CHECK: arith.select %[[KEEP]]
+// CHECK: %[[FIRST:.*]] = vector.load %[[VALID]][%[[BATCH]], %c0]
+// CHECK: %[[ISVALID:.*]] = arith.cmpi ne, %[[FIRST]]
+// CHECK: %[[LIMIT:.*]] = arith.select %[[ISVALID]], %[[ALL]], %[[NONE]]
+// CHECK: vector.store %[[LIMIT]], %[[LIMITS]][%c0, %c0]
+// CHECK: %[[REST:.*]] = vector.maskedload %[[VALID]][%[[BATCH]], %c16]
+// CHECK: vector.store %{{.*}}, %[[LIMITS]][%c0, %c16]
+// CHECK: %[[TILE:.*]] = hova.tile_product
+// CHECK: %[[ROW:.*]] = vector.load %[[LIMITS]][%c0, %c0]
+// CHECK: %[[ROWS:.*]] = vector.broadcast %[[ROW]] : vector<16xf32> to vector<2x16xf32>
+// CHECK: %[[ISLESS:.*]] = arith.cmpf olt, %[[TILE]], %[[ROWS]]
+// CHECK: %[[SCORES:.*]] = arith.select %[[ISLESS]], %[[TILE]], %[[ROWS]]
+// CHECK: hova.tile_store %[[SCORES]], %[[SCRATCH:.*]][%c0, %c0]
+// CHECK: hova.tile_store %{{.*}}, %[[SCRATCH]][%c0, %c16]
+// CHECK-NOT: arith.select
+// CHECK-NOT: vector.store
+// CHECK: vector.reduction <maxnumf>
+// CHECK: hova.exp2
+// CHECK-NOT: arith.select
+// CHECK: vector.reduction <add>
 func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x20xi1>) -> tensor<2x2x8xf32> {
   %out = hova.kernel "masks_invalid_keys" (%q, %k, %v, %m) attributes {parallel = #hova<parallel heads>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
     %r = hova.attention softmax %q_, %k_, %v_ key_valid(%m_) {heads = 2 : i64} : (tensor<2x2x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x2x8xf32>
     hova.yield %r : tensor<2x2x8xf32>
   } : (tensor<2x2x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x2x8xf32>
+  return %out : tensor<2x2x8xf32>
+}
+
+// -----
+
+// A bias comes before the limits.
+// CHECK-LABEL: func.func private @kernel_limits_scores_behind_a_bias(
+// CHECK: %[[LIMITS:.*]] = memref.view %{{.*}} to memref<1x16xf32>
+// CHECK: %[[TILE:.*]] = hova.tile_product
+// CHECK: hova.tile_store %[[TILE]]
+// CHECK: %[[BIASED:.*]] = math.fma
+// CHECK: %[[LIMIT:.*]] = vector.load %[[LIMITS]]
+// CHECK: %[[ISLESS:.*]] = arith.cmpf olt, %[[BIASED]], %[[LIMIT]]
+// CHECK: %[[SCORE:.*]] = arith.select %[[ISLESS]], %[[BIASED]], %[[LIMIT]]
+// CHECK: vector.store %[[SCORE]]
+func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x16x8xf32>, %v: tensor<2x16x8xf32>, %s: tensor<1x1x2x16xf32>, %m: tensor<2x16xi1>) -> tensor<2x2x8xf32> {
+  %out = hova.kernel "limits_scores_behind_a_bias" (%q, %k, %v, %s, %m) attributes {parallel = #hova<parallel heads>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x16x8xf32>, %v_: tensor<2x16x8xf32>, %s_: tensor<1x1x2x16xf32>, %m_: tensor<2x16xi1>):
+    %r = hova.attention softmax %q_, %k_, %v_ score_bias(%s_) key_valid(%m_) {heads = 2 : i64} : (tensor<2x2x8xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>, tensor<1x1x2x16xf32>, tensor<2x16xi1>) -> tensor<2x2x8xf32>
+    hova.yield %r : tensor<2x2x8xf32>
+  } : (tensor<2x2x8xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>, tensor<1x1x2x16xf32>, tensor<2x16xi1>) -> tensor<2x2x8xf32>
   return %out : tensor<2x2x8xf32>
 }
 
@@ -261,10 +302,9 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x32x8xf32>, %v: tensor<2x32x8
 // CHECK-DAG: %[[ONES:.*]] = arith.constant dense<[1.000000e+00, 1.000000e+00, 1.000000e+00, 1.000000e+00, 0.000000e+00,
 // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %{{.*}} : f32
 // CHECK: hova.exp2
-// CHECK: hova.exp2
+// CHECK: %[[POWER:.*]] = hova.exp2
 // CHECK: %[[KEPT:.*]] = arith.cmpf une
-// CHECK: %[[POWER:.*]] = arith.select %[[KEPT]]
-// CHECK: %[[FILLED:.*]] = arith.select %[[KEPT]], %{{.*}}, %[[ONES]]
+// CHECK: %[[FILLED:.*]] = arith.select %[[KEPT]], %[[POWER]], %[[ONES]]
 // CHECK: arith.select %[[EMPTY]], %[[FILLED]], %[[POWER]] : vector<16xf32>
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x20xi1>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "averages_all_values_in_empty_rows" (%q, %k, %v, %m) attributes {parallel = #hova<parallel heads>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
