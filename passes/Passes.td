@@ -216,6 +216,44 @@ def VerifyNormalizedPass : Pass<"hova-verify-normalized", "::mlir::ModuleOp"> {
 // fuse
 //===----------------------------------------------------------------------===//
 
+def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"> {
+  let summary = "Store a product's columns in the type they are read in";
+  let description = [{
+    Before: slices of a product's columns, some of which read it through a
+    `hova.convert` of all columns. After: each run of neighbouring slices reads
+    a slice of its own, and the conversion is of the columns that are read
+    through it. Declines where something reads all columns, or where a run does
+    not begin and end with a weight panel.
+
+    ```mlir
+    func.func @before(%x: tensor<1x8x64xbf16>, %w: tensor<64x192xbf16>)
+        -> (tensor<1x8x64xbf16>, tensor<1x8x64xbf16>, tensor<1x8x64xf32>) {
+      %y = hova.linear %x, %w : tensor<1x8x64xbf16>, tensor<64x192xbf16> -> tensor<1x8x192xf32>
+      %c = hova.convert %y : tensor<1x8x192xf32> -> tensor<1x8x192xbf16>
+      %q = hova.slice %c {axis = 2 : i64, offset = 0 : i64} : tensor<1x8x192xbf16> -> tensor<1x8x64xbf16>
+      %k = hova.slice %c {axis = 2 : i64, offset = 64 : i64} : tensor<1x8x192xbf16> -> tensor<1x8x64xbf16>
+      %u = hova.slice %y {axis = 2 : i64, offset = 128 : i64} : tensor<1x8x192xf32> -> tensor<1x8x64xf32>
+      return %q, %k, %u : tensor<1x8x64xbf16>, tensor<1x8x64xbf16>, tensor<1x8x64xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @after(%x: tensor<1x8x64xbf16>, %w: tensor<64x192xbf16>)
+        -> (tensor<1x8x64xbf16>, tensor<1x8x64xbf16>, tensor<1x8x64xf32>) {
+      %y = hova.linear %x, %w : tensor<1x8x64xbf16>, tensor<64x192xbf16> -> tensor<1x8x192xf32>
+      %a = hova.slice %y {axis = 2 : i64, offset = 0 : i64} : tensor<1x8x192xf32> -> tensor<1x8x128xf32>
+      %c = hova.convert %a : tensor<1x8x128xf32> -> tensor<1x8x128xbf16>
+      %b = hova.slice %y {axis = 2 : i64, offset = 128 : i64} : tensor<1x8x192xf32> -> tensor<1x8x64xf32>
+      %q = hova.slice %c {axis = 2 : i64, offset = 0 : i64} : tensor<1x8x128xbf16> -> tensor<1x8x64xbf16>
+      %k = hova.slice %c {axis = 2 : i64, offset = 64 : i64} : tensor<1x8x128xbf16> -> tensor<1x8x64xbf16>
+      %u = hova.slice %b {axis = 2 : i64, offset = 0 : i64} : tensor<1x8x64xf32> -> tensor<1x8x64xf32>
+      return %q, %k, %u : tensor<1x8x64xbf16>, tensor<1x8x64xbf16>, tensor<1x8x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
   let summary = "Group operations into kernels";
   let description = [{

@@ -15,6 +15,7 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "passes/Columns.h"
 #include "passes/Schedule.h"
 
 using namespace mlir;
@@ -55,11 +56,12 @@ class Stages {
 public:
   void assign(KernelOp kernel) {
     for (Operation &op : kernel.getBody().front().without_terminator()) {
-      if (isKernelView(&op) && isReadAsView(&op)) {
+      if (isKernelView(&op) && isReadAsView(&op) && !isPart(&op)) {
         continue;
       }
       int64_t stage = chooseStage(&op);
       stages[&op] = stage;
+      anchors[stage].columns.add(&op);
       op.setAttr(kStageAttr, IntegerAttr::get(
                                  IntegerType::get(op.getContext(), 64), stage));
     }
@@ -83,6 +85,9 @@ private:
   /// Element-wise operations join the stage that makes one of their operands
   /// if the others are there before: their tile is then still in registers.
   int64_t chooseStage(Operation *op) {
+    if (isPart(op)) {
+      return stageOf(op->getOperand(0));
+    }
     if (isa<TileOpInterface>(op)) {
       int64_t joined = -1;
       for (Value operand : op->getOperands()) {
@@ -92,15 +97,15 @@ private:
         return joined;
       }
     }
-    anchors.push_back(op);
+    anchors.push_back({op, {}});
     return anchors.size() - 1;
   }
 
   bool canJoin(Operation *op, int64_t stage) const {
-    Operation *anchor = anchors[stage];
+    const auto &[anchor, columns] = anchors[stage];
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    if (isa<HeadLogitsOp, PaddingMaskOp>(anchor) ||
-        shapeOf(anchor->getResult(0)) != shape) {
+    if (isa<HeadLogitsOp, PaddingMaskOp>(anchor) || !columns.find(op) ||
+        shapeOf(anchor->getResult(0)).drop_back() != shape.drop_back()) {
       return false;
     }
     bool rowTiles = !isa<LinearOp>(anchor);
@@ -120,8 +125,12 @@ private:
     return true;
   }
 
+  struct Stage {
+    Operation *anchor;
+    StageColumns columns;
+  };
   DenseMap<Operation *, int64_t> stages;
-  SmallVector<Operation *> anchors;
+  SmallVector<Stage> anchors;
 };
 } // namespace
 

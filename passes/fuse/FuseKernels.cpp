@@ -8,6 +8,10 @@
 // into the earliest kernel that may hold them, so two chains that do not depend
 // on each other do not split each other.
 //
+// Columns of a product that are values of their own (passes/Columns.h) join its
+// kernel, which then yields them instead of the whole, and so does what works
+// element by element on them.
+//
 // In a chain every thread reads all weights for its own rows. With few rows
 // that takes longer than the multiplications, so there a product is a kernel of
 // its own, with what works element by element on its result, and threads divide
@@ -20,6 +24,7 @@
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/Columns.h"
 #include "passes/Passes.h"
 #include "passes/Verdict.h"
 #include "llvm/ADT/SetVector.h"
@@ -36,6 +41,7 @@ struct Group {
   Parallel parallel = Parallel::rows;
   int64_t rows = 0;
   SmallVector<Operation *> ops;
+  StageColumns columns; ///< where threads divide them
 };
 
 /// All operations of `main`, grouped.
@@ -51,6 +57,11 @@ public:
   ArrayRef<Group> getGroups() const { return groups; }
   /// Group of the operation that computes `value`, -1 for inputs and weights.
   int groupOf(Value value) const;
+  /// A slice of columns is an address, not work, unless it leaves the program
+  /// or is a part of a product in its group.
+  bool isView(Operation *op) const;
+  /// The value whose memory `value` is.
+  Value lookThroughViews(Value value) const;
 
 private:
   /// What the threads of a kernel that begins with `op` divide.
@@ -59,6 +70,7 @@ private:
   bool canHold(int number, Operation *op) const;
   /// The first group in which `op` can stand.
   int earliestGroup(Operation *op) const;
+  void place(Operation *op, int number);
 
   Block &block;
   int64_t fewRows, leastMacs;
@@ -68,17 +80,15 @@ private:
 };
 } // namespace
 
-/// A slice of columns is an address, not work, unless it leaves the program.
-static bool isView(Operation *op) {
+bool Grouping::isView(Operation *op) const {
   auto slice = dyn_cast_or_null<SliceOp>(op);
-  return slice && slice.isRowAligned(0) &&
+  return slice && slice.isRowAligned(0) && !index.contains(op) &&
          llvm::none_of(op->getUsers(), [](Operation *user) {
            return user->hasTrait<OpTrait::IsTerminator>();
          });
 }
 
-/// The value whose memory `value` is.
-static Value lookThroughViews(Value value) {
+Value Grouping::lookThroughViews(Value value) const {
   while (isView(value.getDefiningOp())) {
     value = value.getDefiningOp<SliceOp>().getX();
   }
@@ -112,8 +122,7 @@ bool Grouping::canHold(int number, Operation *op) const {
   if (group.parallel == Parallel::rows) {
     return parallelOf(op) == Parallel::rows;
   }
-  if (!isa<TileOpInterface>(op) ||
-      shapeOf(op->getResult(0)) != shapeOf(group.ops.front()->getResult(0))) {
+  if (!isa<TileOpInterface>(op) || !group.columns.find(op)) {
     return false;
   }
   return llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -140,8 +149,21 @@ int Grouping::earliestGroup(Operation *op) const {
   return earliest;
 }
 
+void Grouping::place(Operation *op, int number) {
+  Group &group = groups[number];
+  group.ops.push_back(op);
+  if (group.parallel == Parallel::columns) {
+    group.columns.add(op);
+  }
+  index[op] = number;
+}
+
 LogicalResult Grouping::run() {
   for (Operation &op : block.without_terminator()) {
+    if (chain && isPart(&op)) {
+      place(&op, groupOf(op.getOperand(0)));
+      continue;
+    }
     if (isa<ImageWeightOp>(op) || isView(&op)) {
       continue;
     }
@@ -161,10 +183,9 @@ LogicalResult Grouping::run() {
       ++chosen;
     }
     if (chosen == count) {
-      groups.push_back({parallel, rowsOf(&op), {}});
+      groups.push_back({parallel, rowsOf(&op), {}, {}});
     }
-    groups[chosen].ops.push_back(&op);
-    index[&op] = chosen;
+    place(&op, chosen);
   }
   return success();
 }
@@ -229,7 +250,8 @@ public:
     for (auto [old, value] : llvm::zip(results, kernel.getResults())) {
       Value(old).replaceUsesWithIf(value, [&](OpOperand &use) {
         Operation *user = use.getOwner();
-        return user->hasTrait<OpTrait::IsTerminator>() || isView(user) ||
+        return user->hasTrait<OpTrait::IsTerminator>() ||
+               grouping.isView(user) ||
                grouping.groupOf(user->getResult(0)) != index;
       });
     }
@@ -238,7 +260,7 @@ public:
 private:
   void collect(Operation *op) {
     for (Value operand : op->getOperands()) {
-      Value source = lookThroughViews(operand);
+      Value source = grouping.lookThroughViews(operand);
       if (grouping.groupOf(source) != index) {
         inputs.insert(source);
       }
@@ -255,13 +277,14 @@ private:
       if (user->hasTrait<OpTrait::IsTerminator>()) {
         return true;
       }
-      return isView(user) ? isReadOutside(user->getResult(0))
-                          : grouping.groupOf(user->getResult(0)) != index;
+      return grouping.isView(user)
+                 ? isReadOutside(user->getResult(0))
+                 : grouping.groupOf(user->getResult(0)) != index;
     });
   }
 
   void cloneViews(OpBuilder &builder, Value value, IRMapping &mapping) {
-    if (isView(value.getDefiningOp()) && !mapping.contains(value)) {
+    if (grouping.isView(value.getDefiningOp()) && !mapping.contains(value)) {
       cloneViews(builder, value.getDefiningOp()->getOperand(0), mapping);
       builder.clone(*value.getDefiningOp(), mapping);
     }

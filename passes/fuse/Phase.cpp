@@ -5,6 +5,7 @@
 
 void hova::buildFusePhase(mlir::OpPassManager &manager,
                           const PassSelection &selection) {
+  manager.addNestedPass<mlir::func::FuncOp>(createDecomposeColumnsPass());
   FuseKernelsPassOptions kernels;
   kernels.chain = selection.runs("hova-fuse-kernels");
   manager.addPass(createFuseKernelsPass(kernels));

@@ -8,6 +8,7 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "passes/Columns.h"
 #include "passes/tile/KernelFunction.h"
 
 using namespace mlir;
@@ -24,8 +25,8 @@ static LogicalResult checkShape(Operation *op, Value value) {
   return success();
 }
 
-/// Threads that divide columns read whole rows of inputs alone: one product and
-/// what is element-wise on its tiles.
+/// Threads that divide columns read whole rows of inputs alone: one product,
+/// its parts and what is element-wise on its tiles.
 static LogicalResult checkColumns(KernelOp kernel) {
   bool isFirst = true;
   for (Operation &op : kernel.getBody().front().without_terminator()) {
@@ -33,11 +34,29 @@ static LogicalResult checkColumns(KernelOp kernel) {
       continue;
     }
     if (stageOf(&op) != 0 ||
-        !(isFirst ? isa<LinearOp>(op) : isa<TileOpInterface>(op))) {
+        !(isFirst ? isa<LinearOp>(op) : isa<TileOpInterface, SliceOp>(op))) {
       return op.emitOpError("is not part of the one product of a kernel that "
                             "divides columns");
     }
     isFirst = false;
+  }
+  return success();
+}
+
+/// An operation's tiles are its stage's, so its columns must be of the
+/// anchor's.
+static LogicalResult checkStages(KernelOp kernel) {
+  DenseMap<int64_t, StageColumns> columns;
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    int64_t stage = stageOf(&op);
+    if (stage < 0) {
+      continue;
+    }
+    if (!columns[stage].find(&op)) {
+      return op.emitOpError("does not compute columns of its stage's first "
+                            "operation");
+    }
+    columns[stage].add(&op);
   }
   return success();
 }
@@ -66,6 +85,9 @@ static LogicalResult checkBody(KernelOp kernel) {
     return kernel.emitOpError("expects threads to divide ")
            << (isAttention ? "heads" : "rows or columns") << ", got "
            << stringifyParallel(*parallel);
+  }
+  if (failed(checkStages(kernel))) {
+    return failure();
   }
   return parallel == Parallel::columns ? checkColumns(kernel) : success();
 }

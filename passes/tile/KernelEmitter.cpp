@@ -74,14 +74,30 @@ Value KernelEmitter::buffer(Value tensor) {
 
 void KernelEmitter::beginStage(ArrayRef<Operation *> ops) {
   stage.assign(ops.begin(), ops.end());
+  columns = {};
+  for (Operation *op : ops) {
+    columns.add(op);
+  }
+  part = columns.of(ops.front());
 }
 
-void KernelEmitter::finishTile(const TilePlace &place, Value tile) {
+void KernelEmitter::finishTile(const TilePlace &anchorPlace, Value tile) {
   DenseMap<Value, Value> tiles;
   for (Operation *op : stage) {
+    ColumnRange own = columns.of(op);
+    if (!own.contains(part)) {
+      continue;
+    }
+    TilePlace place = anchorPlace;
+    if (own.from) {
+      place.column = add(place.column, -own.from);
+    }
     Value result = op->getResult(0);
     if (op == stage.front() && tile) {
       tiles[result] = tile;
+    } else if (auto slice = dyn_cast<SliceOp>(op);
+               slice && tiles.count(slice.getX())) {
+      tiles[result] = tiles[slice.getX()];
     } else {
       SmallVector<Value> operands;
       for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i) {

@@ -18,6 +18,7 @@
 #ifndef HOVA_PASSES_TILE_KERNELEMITTER_H
 #define HOVA_PASSES_TILE_KERNELEMITTER_H
 
+#include "passes/Columns.h"
 #include "passes/Passes.h"
 #include "passes/Schedule.h"
 
@@ -70,6 +71,13 @@ public:
 
   /// Begins a stage of these operations; the first is the anchor.
   void beginStage(llvm::ArrayRef<mlir::Operation *> ops);
+
+  /// The anchor's columns, divided where those of an operation begin or end.
+  llvm::SmallVector<ColumnRange> columnParts() const {
+    return columns.divide();
+  }
+  /// The tiles that follow lie in this part.
+  void beginPart(ColumnRange range) { part = range; }
 
   /// Applies the stage's element-wise operations to a tile of the anchor's
   /// result and stores what is read elsewhere. The anchor may be one of the
@@ -133,6 +141,8 @@ private:
 
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::SmallVector<mlir::Operation *> stage;
+  StageColumns columns; ///< of the stage
+  ColumnRange part;
 };
 
 /// Bytes of scratch that the loops of `op` use.

@@ -96,7 +96,6 @@ struct Chunks {
   }
   int64_t count, size, last;
 };
-
 } // namespace
 
 /// Bytes of the sums that wait for the next chunk.
@@ -134,6 +133,7 @@ public:
   void emit();
 
 private:
+  void emitPart(const ColumnRange &part);
   void emitPanel(Value panel, Value column, int64_t valid);
   void clearPartials(int64_t valid);
   void emitChunk(Value panel, Value column, int64_t valid, Value from,
@@ -168,18 +168,26 @@ void LinearLoops::emit() {
                          {e.schedule.tileRows, e.schedule.tileColumns},
                          b.getF32Type());
   }
-  int64_t width = shape.back(), whole = width / panelColumns;
-  Value first = e.index(0), last = e.index(whole);
+  for (const ColumnRange &part : e.columnParts()) {
+    e.beginPart(part);
+    emitPart(part);
+  }
+}
+
+/// The panels of some of the columns; only the last of all may be narrower.
+void LinearLoops::emitPart(const ColumnRange &part) {
+  int64_t begin = part.from / panelColumns, whole = part.to / panelColumns;
+  Value first = e.index(begin), last = e.index(whole);
   if (!dividesRows) {
-    first = e.begin;
+    first = begin ? arith::MaxUIOp::create(b, loc, e.begin, first) : e.begin;
     last = arith::MinUIOp::create(b, loc, e.end, last);
   }
-  if (whole) {
+  if (whole > begin) {
     e.forLoop(first, last, 1, [&](Value panel) {
       emitPanel(panel, e.mul(panel, panelColumns), panelColumns);
     });
   }
-  int64_t rest = width % panelColumns;
+  int64_t rest = part.to % panelColumns;
   auto emitRest = [&] {
     emitPanel(e.index(whole), e.index(whole * panelColumns), rest);
   };

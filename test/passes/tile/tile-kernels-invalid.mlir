@@ -368,3 +368,17 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
+
+// -----
+
+// An element-wise operation in a stage whose tiles have other columns.
+func.func @main(%x: tensor<1x9x8xf32>, %y: tensor<1x9x4xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x4xf32>) {
+  %out:2 = hova.kernel "two_widths" (%x, %y) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<1x9x4xf32>):
+    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
+    // expected-error@+1 {{'hova.activation' op does not compute columns of its stage's first operation}}
+    %s = hova.activation relu %b {hova.stage = 0 : i64} : tensor<1x9x4xf32>
+    hova.yield %r, %s : tensor<1x9x8xf32>, tensor<1x9x4xf32>
+  } : (tensor<1x9x8xf32>, tensor<1x9x4xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x4xf32>)
+  return %out#0, %out#1 : tensor<1x9x8xf32>, tensor<1x9x4xf32>
+}

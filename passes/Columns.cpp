@@ -1,0 +1,109 @@
+//===- Columns.cpp - Columns of a product that are results of their own ---===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/Columns.h"
+#include "dialect/Shapes.h"
+#include "passes/Schedule.h"
+
+using namespace mlir;
+
+namespace hova {
+
+bool ColumnRange::isWholePanels(int64_t width) const {
+  return from % kPanelColumns == 0 && (to % kPanelColumns == 0 || to == width);
+}
+
+ColumnRange columnsOf(SliceOp slice) {
+  int64_t from = slice.getOffset();
+  return {from, from + shapeOf(slice.getResult()).back()};
+}
+
+/// Whether `value` is there before `op` runs.
+static bool isThereBefore(Value value, Operation *op) {
+  Operation *definition = value.getDefiningOp();
+  while (auto slice = dyn_cast_or_null<SliceOp>(definition)) {
+    definition = slice.getX().getDefiningOp();
+  }
+  return !definition || definition->isBeforeInBlock(op);
+}
+
+/// Whether `user` works on the tiles of `part`, or takes it out.
+static bool wantsPart(Operation *user, SliceOp part, LinearOp product) {
+  if (user->hasTrait<OpTrait::IsTerminator>()) {
+    return true;
+  }
+  return isa<TileOpInterface>(user) &&
+         llvm::all_of(user->getOperands(), [&](Value operand) {
+           return operand == part.getResult() ||
+                  isThereBefore(operand, product);
+         });
+}
+
+bool isPart(Operation *op) {
+  auto slice = dyn_cast_or_null<SliceOp>(op);
+  auto product = slice ? slice.getX().getDefiningOp<LinearOp>() : LinearOp();
+  if (!product) {
+    return false;
+  }
+  int64_t width = shapeOf(product.getResult()).back();
+  bool pays = false;
+  for (Operation *user : product->getUsers()) {
+    auto part = dyn_cast<SliceOp>(user);
+    if (!part || !part.isRowAligned(0) ||
+        !columnsOf(part).isWholePanels(width)) {
+      return false;
+    }
+    pays |= llvm::any_of(part->getUsers(), [&](Operation *reader) {
+      return wantsPart(reader, part, product);
+    });
+  }
+  return pays;
+}
+
+std::optional<ColumnRange> StageColumns::find(Operation *op) const {
+  int64_t width = shapeOf(op->getResult(0)).back();
+  std::optional<ColumnRange> own;
+  for (Value operand : op->getOperands()) {
+    auto known = ranges.find(operand.getDefiningOp());
+    if (known == ranges.end()) {
+      continue;
+    }
+    ColumnRange range = known->second;
+    if (auto slice = dyn_cast<SliceOp>(op)) {
+      range.from += slice.getOffset();
+      range.to = range.from + width;
+    }
+    if (range.to - range.from != width || (own && !(*own == range))) {
+      return std::nullopt;
+    }
+    own = range;
+  }
+  if (!own && (ranges.empty() || whole.to == width)) {
+    return ColumnRange{0, width};
+  }
+  return own;
+}
+
+void StageColumns::add(Operation *op) {
+  ColumnRange range = *find(op);
+  if (ranges.empty()) {
+    whole = range;
+  }
+  ranges[op] = range;
+}
+
+SmallVector<ColumnRange> StageColumns::divide() const {
+  llvm::SmallVector<int64_t> bounds;
+  for (const auto &[op, range] : ranges) {
+    bounds.append({range.from, range.to});
+  }
+  llvm::sort(bounds);
+  bounds.erase(llvm::unique(bounds), bounds.end());
+  SmallVector<ColumnRange> parts;
+  for (size_t i = 1; i < bounds.size(); ++i) {
+    parts.push_back({bounds[i - 1], bounds[i]});
+  }
+  return parts;
+}
+
+} // namespace hova
