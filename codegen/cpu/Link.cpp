@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <memory>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -136,6 +137,25 @@ std::string getRuntimeName(llvm::StringRef exported) {
   return ((shared ? "hova_" : "hova_library_") + exported).str();
 }
 
+/// While it lives, new processes begin without the limit that hova keeps to
+/// (`--max-memory`): the linker needs some 20 MiB whatever the model, since it
+/// does not see weights, and could only fail with less, in words of its own.
+class UnlimitedChildren {
+public:
+  UnlimitedChildren() {
+    ::getrlimit(RLIMIT_DATA, &own);
+    rlimit raised = own;
+    raised.rlim_cur = raised.rlim_max;
+    ::setrlimit(RLIMIT_DATA, &raised);
+  }
+  ~UnlimitedChildren() { ::setrlimit(RLIMIT_DATA, &own); }
+  UnlimitedChildren(const UnlimitedChildren &) = delete;
+  UnlimitedChildren &operator=(const UnlimitedChildren &) = delete;
+
+private:
+  rlimit own = {};
+};
+
 /// Runs the linker; what it says is the error.
 llvm::Error runLinker(llvm::ArrayRef<std::string> arguments,
                       const MemoryFile &result) {
@@ -146,10 +166,14 @@ llvm::Error runLinker(llvm::ArrayRef<std::string> arguments,
   // No variable of the environment may add anything to the result.
   llvm::SmallVector<llvm::StringRef> environment = {"LC_ALL=C"};
   std::string failure;
-  int status = llvm::sys::ExecuteAndWait(
-      arguments.front(), words, environment,
-      {llvm::StringRef(in), llvm::StringRef(out), llvm::StringRef(err)},
-      /*SecondsToWait=*/0, /*MemoryLimit=*/0, &failure);
+  auto run = [&] {
+    UnlimitedChildren unlimited;
+    return llvm::sys::ExecuteAndWait(
+        arguments.front(), words, environment,
+        {llvm::StringRef(in), llvm::StringRef(out), llvm::StringRef(err)},
+        /*SecondsToWait=*/0, /*MemoryLimit=*/0, &failure);
+  };
+  int status = run();
   if (status == 0) {
     return llvm::Error::success();
   }

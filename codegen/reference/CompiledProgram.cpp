@@ -209,9 +209,11 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
   options.message = text;
   options.message_bytes = sizeof text;
   hova_context *context = nullptr;
-  if (create(&options, &context) != HOVA_OK) {
-    return llvm::createStringError("the compiled program does not start: %s",
-                                   text);
+  if (hova_status status = create(&options, &context)) {
+    return llvm::createStringError(
+        status == HOVA_OUT_OF_MEMORY ? std::errc::not_enough_memory
+                                     : std::errc::invalid_argument,
+        "the compiled program does not start: %s", text);
   }
   Capture state{program, hova_arena_of(context), values};
   if (values) {

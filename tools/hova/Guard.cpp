@@ -64,8 +64,7 @@ void onFatalError(void *, const char *reason, bool) {
 
 [[noreturn]] void onOutOfMemory() {
   sys::RunInterruptHandlers();
-  writeText(outOfMemoryText());
-  _exit(OutOfMemory);
+  _exit(outOfMemory());
 }
 
 void onBadAlloc(void *, const char *, bool) { onOutOfMemory(); }
@@ -90,6 +89,11 @@ void installGuard(int argc, char **argv) {
   install_fatal_error_handler(onFatalError);
   install_bad_alloc_error_handler(onBadAlloc);
   std::set_new_handler(onOutOfMemory);
+}
+
+int outOfMemory() {
+  writeText(outOfMemoryText());
+  return OutOfMemory;
 }
 
 int internalError(const std::string &message) {
@@ -126,7 +130,10 @@ void applyMemoryLimit(const Arguments &arguments) {
   }
   outOfMemoryText() =
       "hova: error: out of memory: --max-memory is " + size.str() + "\n";
-  rlimit limit = {*bytes, *bytes};
+  // The soft limit alone: the linker starts without it.
+  rlimit limit;
+  getrlimit(RLIMIT_DATA, &limit);
+  limit.rlim_cur = std::min<rlim_t>(*bytes, limit.rlim_cur);
   setrlimit(RLIMIT_DATA, &limit);
 }
 

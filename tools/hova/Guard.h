@@ -17,6 +17,10 @@ void installGuard(int argc, char **argv);
 /// Reports a mistake in hova; the result is the status 70.
 int internalError(const std::string &message);
 
+/// Reports that memory does not suffice, and the limit; the result is the
+/// status 71.
+int outOfMemory();
+
 /// `--max-memory`: fails allocations beyond it. Mistakes are in `arguments`.
 void applyMemoryLimit(const Arguments &arguments);
 

@@ -53,6 +53,11 @@ int reportError(llvm::Error error) {
   int status = Ok;
   llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
     std::error_code code = info.convertToErrorCode();
+    if (code == std::errc::not_enough_memory) {
+      printError(info.message());
+      status = outOfMemory();
+      return;
+    }
     bool rejected = code == std::errc::invalid_argument ||
                     code == llvm::inconvertibleErrorCode();
     status = std::max<int>(status, rejected ? Rejected : InputOutput);
