@@ -21,7 +21,9 @@ LogicalResult EmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
                                     SmallVectorImpl<HostTensor> &results) {
   OperandValues value(*this, operands);
   const HostTensor &ids = value(getIds()), &table = value(getTable());
-  int64_t vocabulary = table.getShape()[0], width = table.getShape()[1];
+  bool transposed = getTransposed();
+  int64_t vocabulary = table.getShape()[transposed ? 1 : 0];
+  int64_t width = table.getShape()[transposed ? 0 : 1];
   SmallVector<int64_t> shape(ids.getShape());
   shape.push_back(width);
   HostTensor result(table.getElement(), shape);
@@ -33,8 +35,11 @@ LogicalResult EmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
     }
     withNumberType(table.getElement(), [&](auto zero) {
       using T = decltype(zero);
-      std::copy_n(table.as<T>() + id * width, width,
-                  result.mutableAs<T>() + i * width);
+      const T *from = table.as<T>() + id * (transposed ? 1 : width);
+      for (int64_t k = 0; k < width; ++k) {
+        result.mutableAs<T>()[i * width + k] =
+            from[k * (transposed ? vocabulary : 1)];
+      }
     });
   }
   results.push_back(result);

@@ -30,7 +30,7 @@ LogicalResult EmbeddingOp::verify() {
            << shapeText(table);
   }
   SmallVector<int64_t> expected(shapeOf(getIds()));
-  expected.push_back(table[1]);
+  expected.push_back(table[getTransposed() ? 0 : 1]);
   return expectResult(*this, expected); // C2
 }
 

@@ -18,8 +18,9 @@ def Hova_EmbeddingOp : Hova_TokenOp<"embedding", [
   let description = [{
     `y[b, i, :] = table[ids[b, i], :]`.
 
-    Operands: `ids [batch, tokens]` (i32 or i64), `table [vocabulary, width]`.
-    An id outside `[0, vocabulary)` is an error of the caller: programs reject
+    Operands: `ids [batch, tokens]` (i32 or i64), `table [vocabulary, width]`;
+    if `transposed`, the table is `[width, vocabulary]`, the weight of a product
+    that shares it, and ids choose its columns. An id outside `[0, vocabulary)` is an error of the caller: programs reject
     it before anything runs.
 
     - C1: table is a matrix.
@@ -34,7 +35,7 @@ def Hova_EmbeddingOp : Hova_TokenOp<"embedding", [
     }
     ```
   }];
-  let arguments = (ins Hova_Ids:$ids, Hova_Tensor:$table);
+  let arguments = (ins Hova_Ids:$ids, Hova_Tensor:$table, UnitAttr:$transposed);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat =
       "$ids `,` $table attr-dict `:` type($ids) `,` type($table) `->` type($result)";

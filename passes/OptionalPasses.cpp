@@ -13,6 +13,7 @@ static constexpr OptionalPass optionalPasses[] = {
     {"hova-normalize-linear-chains", /*reassociates=*/true},
     {"hova-propagate-demanded-rows", /*reassociates=*/false},
     {"hova-normalize-projections", /*reassociates=*/false},
+    {"hova-normalize-tied-tables", /*reassociates=*/false},
     // Without it every operation is a kernel of its own.
     {"hova-fuse-kernels", /*reassociates=*/false},
 };

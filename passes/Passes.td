@@ -170,6 +170,35 @@ def NormalizeProjectionsPass : Pass<"hova-normalize-projections", "::mlir::func:
   let dependentDialects = ["::hova::HovaDialect", "::mlir::arith::ArithDialect"];
 }
 
+def NormalizeTiedTablesPass : Pass<"hova-normalize-tied-tables", "::mlir::func::FuncOp"> {
+  let summary = "Let embeddings take columns of the weight that shares their table";
+  let description = [{
+    Before: a table that embeddings read may be the transposed weight of linears.
+    After: both read the transpose, so that the table is stored once. Declines
+    where something else reads the table.
+
+    ```mlir
+    func.func @before(%ids: tensor<1x7xi32>) -> tensor<1x7x100xf32> {
+      %t = hova.weight "table" : tensor<100x8xf32>
+      %e = hova.embedding %ids, %t : tensor<1x7xi32>, tensor<100x8xf32> -> tensor<1x7x8xf32>
+      %y = hova.linear %e, %t {transposed} : tensor<1x7x8xf32>, tensor<100x8xf32> -> tensor<1x7x100xf32>
+      return %y : tensor<1x7x100xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @after(%ids: tensor<1x7xi32>) -> tensor<1x7x100xf32> {
+      %t = hova.weight "table" : tensor<100x8xf32>
+      %u = hova.transpose %t : tensor<100x8xf32> -> tensor<8x100xf32>
+      %e = hova.embedding %ids, %u {transposed} : tensor<1x7xi32>, tensor<8x100xf32> -> tensor<1x7x8xf32>
+      %y = hova.linear %e, %u : tensor<1x7x8xf32>, tensor<8x100xf32> -> tensor<1x7x100xf32>
+      return %y : tensor<1x7x100xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def NormalizeWeightsPass : Pass<"hova-normalize-weights", "::mlir::ModuleOp"> {
   let summary = "Move what depends on weights alone to the weight program";
   let description = [{

@@ -141,7 +141,9 @@ private:
 /// Whether an operation reads this operand panel by panel.
 static bool readsPanels(OpOperand &use) {
   Operation *op = use.getOwner();
-  return (isa<LinearOp>(op) && use.getOperandNumber() == 1) ||
+  auto embedding = dyn_cast<EmbeddingOp>(op);
+  return (embedding && embedding.getTransposed()) ||
+         (isa<LinearOp>(op) && use.getOperandNumber() == 1) ||
          (isa<HeadLogitsOp>(op) && use.getOperandNumber() == 2);
 }
 

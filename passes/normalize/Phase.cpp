@@ -28,6 +28,9 @@ void hova::buildNormalizePhase(OpPassManager &manager,
   addOptional(createNormalizeProjectionsPass());
   // The parts of a merged projection are converted as one.
   manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());
+  // Behind all that makes a table another value, as rounding does.
+  manager.addPass(createCSEPass());
+  addOptional(createNormalizeTiedTablesPass());
   manager.addPass(createNormalizeWeightsPass());
   manager.addPass(createCSEPass());
   manager.addPass(createVerifyNormalizedPass());

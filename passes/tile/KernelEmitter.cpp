@@ -196,8 +196,7 @@ Value KernelEmitter::laneMask(int64_t lanes, int64_t valid) {
                                    DenseElementsAttr::get(type, bits));
 }
 
-/// `value` of 16-bit floats as f32.
-static Value widened(OpBuilder &builder, Location loc, Value value) {
+Value KernelEmitter::widen(Value value) {
   Type type = value.getType(), element = getElementTypeOrSelf(type);
   if (!element.isBF16() && !element.isF16()) {
     return value;
@@ -225,7 +224,7 @@ Value KernelEmitter::loadLanes(Value memref, Value row, Value column,
 
 Value KernelEmitter::loadRow(Value memref, Value row, Value column,
                              int64_t lanes, int64_t valid) {
-  return widened(builder, loc, loadLanes(memref, row, column, lanes, valid));
+  return widen(loadLanes(memref, row, column, lanes, valid));
 }
 
 void KernelEmitter::storeRow(Value value, Value memref, Value row, Value column,
@@ -249,8 +248,7 @@ Value KernelEmitter::asTile(Value value) {
 }
 
 Value KernelEmitter::loadScalar(Value memref, Value row, Value column) {
-  return widened(
-      builder, loc,
+  return widen(
       memref::LoadOp::create(builder, loc, memref, ValueRange{row, column}));
 }
 

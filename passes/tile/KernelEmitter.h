@@ -100,6 +100,8 @@ public:
   mlir::VectorType vectorType(int64_t lanes);
   /// True for the first `valid` of `lanes` lanes.
   mlir::Value laneMask(int64_t lanes, int64_t valid);
+  /// `value` as f32, if it is of a float type of 16 bits.
+  mlir::Value widen(mlir::Value value);
   /// Loads `valid` of `lanes` elements of row `row`, zero behind.
   mlir::Value loadLanes(mlir::Value memref, mlir::Value row, mlir::Value column,
                         int64_t lanes, int64_t valid);
@@ -160,6 +162,7 @@ void emitAttentionLoops(KernelEmitter &emitter, mlir::Operation *op);
 
 int64_t attentionScratchBytes(mlir::Operation *op, const Schedule &schedule);
 int64_t productScratchBytes(mlir::Operation *op, const Schedule &schedule);
+int64_t tokenScratchBytes(mlir::Operation *op);
 
 /// One of the even blocks that a range of rows is divided into.
 struct RowBlock {

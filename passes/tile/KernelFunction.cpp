@@ -104,7 +104,8 @@ int64_t scratchBytes(Operation *op, const Schedule &schedule) {
   if (isa<AttentionOp>(op)) {
     return attentionScratchBytes(op, schedule);
   }
-  return isa<LinearOp>(op) ? productScratchBytes(op, schedule) : 0;
+  return isa<LinearOp>(op) ? productScratchBytes(op, schedule)
+                           : tokenScratchBytes(op);
 }
 
 static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel) {

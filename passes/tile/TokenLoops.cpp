@@ -39,17 +39,90 @@ static void emitIf(KernelEmitter &emitter, Value condition,
   body();
 }
 
+/// Locality of a prefetch. Into the first level it gains a sixth of what it
+/// does into the second, which waits for more lines at a time.
+static constexpr uint32_t kSecondLevel = 2;
+
+/// Elements of a copied column: all pairs are whole.
+static int64_t columnElements(int64_t depth) {
+  return llvm::alignTo(depth, int64_t(2));
+}
+
+/// Copies a column of a matrix, in panels or not, to scratch, as f32. Elements,
+/// or pairs of them, lie a row apart, each in a cache line of its own, which
+/// the processor does not foresee: meanwhile those of column `next` are asked
+/// for.
+static Value copyColumn(KernelEmitter &emitter, Value matrix, Value column,
+                        Value next, int64_t depth) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc;
+  ArrayRef<int64_t> shape = cast<MemRefType>(matrix.getType()).getShape();
+  Value copy =
+      emitter.scratchView(0, {1, columnElements(depth)}, b.getF32Type());
+  Value zero = emitter.index(0);
+  auto store = [&](Value element, Value at) {
+    memref::StoreOp::create(b, loc, element, copy, ValueRange{zero, at});
+  };
+  auto placeOf = [&](Value column, Value row) -> SmallVector<Value> {
+    if (shape.size() == 2) {
+      return {row, column};
+    }
+    return {emitter.div(column, shape[2]), row, emitter.rem(column, shape[2])};
+  };
+  emitter.forLoop(
+      zero, emitter.index(*std::prev(shape.end(), 2)), 1, [&](Value row) {
+        memref::PrefetchOp::create(b, loc, matrix, placeOf(next, row),
+                                   /*isWrite=*/false, kSecondLevel,
+                                   /*isDataCache=*/true);
+        Value element =
+            memref::LoadOp::create(b, loc, matrix, placeOf(column, row));
+        if (!element.getType().isInteger()) {
+          return store(emitter.widen(element), row);
+        }
+        // A number of bf16 is the upper half of one of f32.
+        auto half = [&](Value bits) -> Value {
+          return arith::BitcastOp::create(b, loc, b.getF32Type(), bits);
+        };
+        auto constant = [&](int64_t value) -> Value {
+          return arith::ConstantIntOp::create(b, loc, value, 32);
+        };
+        Value even = emitter.mul(row, 2);
+        store(half(arith::ShLIOp::create(b, loc, element, constant(16))), even);
+        store(half(arith::AndIOp::create(b, loc, element, constant(-65536))),
+              emitter.add(even, 1));
+      });
+  return copy;
+}
+
+int64_t tokenScratchBytes(Operation *op) {
+  auto embedding = dyn_cast<EmbeddingOp>(op);
+  return embedding && embedding.getTransposed()
+             ? 4 * columnElements(shapeOf(op->getResult(0)).back())
+             : 0;
+}
+
 static void emit(KernelEmitter &emitter, EmbeddingOp op) {
   Value ids = emitter.buffer(op.getIds()),
         table = emitter.buffer(op.getTable());
   int64_t tokens = shapeOf(op.getIds()).back();
-  emitter.forEachRow([&](Value row) {
+  int64_t width = shapeOf(op.getResult()).back();
+  auto idOf = [&](Value row) -> Value {
     Value id = emitter.loadScalar(ids, emitter.div(row, tokens),
                                   emitter.rem(row, tokens));
-    id = arith::IndexCastOp::create(emitter.builder, emitter.loc,
-                                    emitter.builder.getIndexType(), id);
-    Value zero = emitter.index(0);
-    copyRow(emitter, table, id, zero, row, zero, shapeOf(op.getTable())[1]);
+    return arith::IndexCastOp::create(emitter.builder, emitter.loc,
+                                      emitter.builder.getIndexType(), id);
+  };
+  emitter.forEachRow([&](Value row) {
+    Value id = idOf(row), zero = emitter.index(0);
+    if (op.getTransposed()) {
+      Value following = arith::MinUIOp::create(emitter.builder, emitter.loc,
+                                               emitter.add(row, 1),
+                                               emitter.add(emitter.end, -1));
+      Value next = idOf(following);
+      Value copy = copyColumn(emitter, table, id, next, width);
+      return copyRow(emitter, copy, zero, zero, row, zero, width);
+    }
+    copyRow(emitter, table, id, zero, row, zero, width);
   });
 }
 

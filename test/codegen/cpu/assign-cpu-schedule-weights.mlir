@@ -107,3 +107,33 @@ func.func private @weights() {
   hova.store_weight "w", %w : tensor<8x8xf32>
   return
 }
+
+// -----
+
+// Columns of a product's weight are taken from its panels.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[W:.*]] = hova.image_weight "w" {panel = 64 : i64} : tensor<8x100xf32>
+// CHECK: hova.kernel "embed"(%{{.*}}, %[[W]])
+// CHECK: hova.kernel "layer"(%{{.*}}, %[[W]])
+// CHECK: func.func private @weights
+// CHECK-COUNT-1: hova.store_weight
+// CHECK-NOT: hova.store_weight
+func.func @main(%i: tensor<2x9xi32>) -> tensor<2x9x100xf32> {
+  %w = hova.image_weight "w" : tensor<8x100xf32>
+  %e = hova.kernel "embed" (%i, %w) {
+  ^bb0(%a: tensor<2x9xi32>, %m: tensor<8x100xf32>):
+    %r = hova.embedding %a, %m {transposed} : tensor<2x9xi32>, tensor<8x100xf32> -> tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9xi32>, tensor<8x100xf32>) -> tensor<2x9x8xf32>
+  %y = hova.kernel "layer" (%e, %w) {
+  ^bb0(%a: tensor<2x9x8xf32>, %m: tensor<8x100xf32>):
+    %r = hova.linear %a, %m : tensor<2x9x8xf32>, tensor<8x100xf32> -> tensor<2x9x100xf32>
+    hova.yield %r : tensor<2x9x100xf32>
+  } : (tensor<2x9x8xf32>, tensor<8x100xf32>) -> tensor<2x9x100xf32>
+  return %y : tensor<2x9x100xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x100xf32>
+  hova.store_weight "w", %w : tensor<8x100xf32>
+  return
+}

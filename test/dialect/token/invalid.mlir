@@ -17,6 +17,14 @@ func.func @embedding_c2_result_appends_width(%ids: tensor<2x7xi32>, %t: tensor<1
 
 // -----
 
+func.func @embedding_c2_result_appends_height(%ids: tensor<2x7xi32>, %t: tensor<64x100xf32>) {
+  // expected-error@+1 {{'hova.embedding' op expects a result of shape 2x7x64, got 2x7x100}}
+  %r = hova.embedding %ids, %t {transposed} : tensor<2x7xi32>, tensor<64x100xf32> -> tensor<2x7x100xf32>
+  return
+}
+
+// -----
+
 func.func @sinusoid_c1_result_is_a_matrix() {
   // expected-error@+1 {{'hova.sinusoid' op expects a result [tokens, width], got 2x3x4}}
   %r = hova.sinusoid interleaved : tensor<2x3x4xf32>

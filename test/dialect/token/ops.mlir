@@ -8,6 +8,13 @@ func.func @looks_rows_up(%ids: tensor<2x7xi32>, %t: tensor<100x64xf32>) -> tenso
   return %r : tensor<2x7x64xf32>
 }
 
+// CHECK-LABEL: @takes_columns
+// CHECK: hova.embedding %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {transposed} : tensor<2x7xi32>, tensor<64x100xf32> -> tensor<2x7x64xf32>
+func.func @takes_columns(%ids: tensor<2x7xi32>, %t: tensor<64x100xf32>) -> tensor<2x7x64xf32> {
+  %r = hova.embedding %ids, %t {transposed} : tensor<2x7xi32>, tensor<64x100xf32> -> tensor<2x7x64xf32>
+  return %r : tensor<2x7x64xf32>
+}
+
 // CHECK-LABEL: @makes_interleaved_positions
 // CHECK: hova.sinusoid interleaved : tensor<64x51xf32>
 func.func @makes_interleaved_positions() -> tensor<64x51xf32> {
