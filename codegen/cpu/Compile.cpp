@@ -54,6 +54,7 @@ private:
   llvm::Expected<LogicalResult> runRange(ModuleOp module, size_t level,
                                          StringRef start, StringRef stop);
   llvm::Expected<LogicalResult> lowerLevel(size_t level);
+  void reserveScratch(ModuleOp other);
   void describe(llvm::Module &module);
   llvm::Error write(ArrayRef<StringRef> code);
   llvm::Error link(ArrayRef<StringRef> objects);
@@ -106,6 +107,19 @@ llvm::Expected<LogicalResult> Compiler::tile(CompiledModule *keep) {
   return runRange(*tiled, 0, "tile", "tile");
 }
 
+/// One context serves every level: it has the scratch of the one that needs
+/// most, whichever the program picks.
+void Compiler::reserveScratch(ModuleOp other) {
+  auto bytesOf = [](Operation *main) {
+    return main->getAttrOfType<IntegerAttr>(kScratchBytesAttr);
+  };
+  Operation *main = tiled->lookupSymbol("main");
+  IntegerAttr most = bytesOf(other.lookupSymbol("main"));
+  if (most.getInt() > bytesOf(main).getInt()) {
+    main->setAttr(kScratchBytesAttr, most);
+  }
+}
+
 llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
   OwningOpRef<ModuleOp> module;
   if (level == 0) {
@@ -116,6 +130,7 @@ llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
     if (!result || failed(*result)) {
       return result;
     }
+    reserveScratch(*module);
   }
   llvm::Expected<LogicalResult> result =
       runRange(*module, level, "vectorize", "target");

@@ -58,6 +58,8 @@ void hova_print_description(const hova_program *program,
          (unsigned long long)program->flops_executed);
   printf("%-10s %llu bytes\n", "arena",
          (unsigned long long)program->arena_bytes);
+  printf("%-10s %llu bytes for each thread\n", "scratch",
+         (unsigned long long)program->scratch_bytes);
   printf("%-10s %llu bytes%s\n", "weights",
          (unsigned long long)program->weight_bytes,
          program->weight_bytes == 0 ? ""
