@@ -68,6 +68,17 @@ static Value dotByHalves(RewriterBase &rewriter, PairDotOp op) {
   return sum;
 }
 
+/// Elements `from .. from + size` of a vector of one dimension.
+static Value partOf(RewriterBase &rewriter, Location loc, Value whole,
+                    int64_t from, int64_t size) {
+  if (cast<VectorType>(whole.getType()).getNumElements() == size) {
+    return whole;
+  }
+  return vector::ExtractStridedSliceOp::create(
+      rewriter, loc, whole, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{size},
+      ArrayRef<int64_t>{1});
+}
+
 /// pair_dot -> vdpbf16ps on each 512 bits, or all of fewer.
 static Value dotByInstruction(RewriterBase &rewriter, PairDotOp op) {
   auto type = cast<VectorType>(op.getSum().getType());
@@ -75,13 +86,8 @@ static Value dotByInstruction(RewriterBase &rewriter, PairDotOp op) {
   std::string name =
       "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(32 * lanes);
   Location loc = op.getLoc();
-  auto part = [&](Value whole, int64_t from, int64_t size) -> Value {
-    if (cast<VectorType>(whole.getType()).getNumElements() == size) {
-      return whole;
-    }
-    return vector::ExtractStridedSliceOp::create(
-        rewriter, loc, whole, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{size},
-        ArrayRef<int64_t>{1});
+  auto part = [&](Value whole, int64_t from, int64_t size) {
+    return partOf(rewriter, loc, whole, from, size);
   };
   Value result = op.getSum();
   for (int64_t i = 0; i < type.getNumElements(); i += lanes) {
@@ -154,6 +160,48 @@ struct RoundingAsArithmetic final : OpRewritePattern<arith::TruncFOp> {
   }
 };
 
+/// truncf %x -> vcvtne2ps2bf16 of each two registers, where LLVM rounds one
+/// after the other and joins the halves.
+struct RoundingOfTwoRegisters final : OpRewritePattern<arith::TruncFOp> {
+  using Base::Base;
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getRank() != 1 || !type.getElementType().isBF16() ||
+        type.getNumElements() % 32 != 0 ||
+        !getElementTypeOrSelf(op.getIn().getType()).isF32()) {
+      return rewriter.notifyMatchFailure(
+          op, "does not round pairs of registers to bf16");
+    }
+    Location loc = op.getLoc();
+    auto whole = VectorType::get({32}, type.getElementType());
+    Value result;
+    for (int64_t from = 0; from < type.getNumElements(); from += 32) {
+      // The second half comes first.
+      Value operands[] = {partOf(rewriter, loc, op.getIn(), from + 16, 16),
+                          partOf(rewriter, loc, op.getIn(), from, 16)};
+      Value rounded =
+          LLVM::CallIntrinsicOp::create(
+              rewriter, loc, whole,
+              rewriter.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+              operands)
+              .getResult(0);
+      if (type == whole) {
+        result = rounded;
+        break;
+      }
+      result = vector::InsertStridedSliceOp::create(
+          rewriter, loc, rounded,
+          result ? result
+                 : arith::ConstantOp::create(rewriter, loc,
+                                             rewriter.getZeroAttr(type)),
+          ArrayRef<int64_t>{from}, ArrayRef<int64_t>{1});
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 /// maskedstore of the first lanes -> stores of 32, 16, .., 1 lanes. LLVM makes
 /// a scalar store of a mask of one lane, which it then has no instruction for.
 struct FirstLanesInParts final : OpRewritePattern<vector::MaskedStoreOp> {
@@ -196,7 +244,9 @@ struct LowerStoragePass final : impl::LowerStoragePassBase<LowerStoragePass> {
     RewritePatternSet patterns(&getContext());
     patterns.add<PairDotAsInstructions>(&getContext(), bf16);
     patterns.add<FirstLanesInParts>(&getContext());
-    if (!bf16) {
+    if (bf16) {
+      patterns.add<RoundingOfTwoRegisters>(&getContext());
+    } else {
       patterns.add<RoundingAsArithmetic>(&getContext());
     }
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {

@@ -74,7 +74,8 @@ def LowerStoragePass : Pass<"hova-lower-storage", "::mlir::func::FuncOp"> {
     Before: vector code with `hova.pair_dot`, and `arith.truncf` to bf16. After:
     no `hova.pair_dot`, and no conversion that the level would make a library
     call of. With AVX512_BF16 a dot of pairs is `vdpbf16ps`, 16 sums at a time,
-    and conversions stay; without it the halves of each pair are shifted and
+    two registers are rounded by one `vcvtne2ps2bf16`, and other conversions
+    stay; without it the halves of each pair are shifted and
     masked to f32 for two fused multiply-adds, and rounding is integer
     arithmetic. The first lanes of a vector of 16-bit numbers are stored in
     parts whose sizes are powers of two. Widening bf16 is a shift on every level, and f16 has

@@ -68,6 +68,22 @@ func.func @rounds_to_bf16(%x: vector<16xf32>) -> vector<16xbf16> {
   return %y : vector<16xbf16>
 }
 
+// LLVM would round one register after the other and join the halves.
+// CHECK-LABEL: @rounds_two_registers_at_once
+// CHECK-SAME: %[[X:.*]]: vector<64xf32>
+// DOT-DAG: %[[X0:.*]] = vector.extract_strided_slice %[[X]] {offsets = [0], sizes = [16]
+// DOT-DAG: %[[X1:.*]] = vector.extract_strided_slice %[[X]] {offsets = [16], sizes = [16]
+// DOT: %[[Y0:.*]] = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"(%[[X1]], %[[X0]]) : (vector<16xf32>, vector<16xf32>) -> vector<32xbf16>
+// DOT: %[[FIRST:.*]] = vector.insert_strided_slice %[[Y0]], %{{.*}} {offsets = [0]
+// DOT: %[[Y1:.*]] = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+// DOT: %[[ALL:.*]] = vector.insert_strided_slice %[[Y1]], %[[FIRST]] {offsets = [32]
+// DOT: return %[[ALL]]
+// HALVES-NOT: llvm.call_intrinsic
+func.func @rounds_two_registers_at_once(%x: vector<64xf32>) -> vector<64xbf16> {
+  %y = arith.truncf %x : vector<64xf32> to vector<64xbf16>
+  return %y : vector<64xbf16>
+}
+
 // CHECK-LABEL: @keeps_rounding_to_f16
 // CHECK: arith.truncf %{{.*}} : vector<16xf32> to vector<16xf16>
 func.func @keeps_rounding_to_f16(%x: vector<16xf32>) -> vector<16xf16> {
