@@ -179,9 +179,10 @@ def Hova_PairDotOp : Hova_Op<"pair_dot", [Pure, AllTypesMatch<["a", "b"]>,
 def Hova_Exp2Op : Hova_Op<"exp2", [Pure, SameOperandsAndResultType]> {
   let summary = "two to the power of x, for x that are not large";
   let description = [{
-    `2^x` with a relative error of about 1e-7 for x in [-126, 127]; below -126
-    the result is between 0 and 2^-126, and 0 for -inf, which is what masked
-    scores are. Softmax needs no more: its arguments are not positive.
+    `2^x` with a relative error of about 1e-7 for x in [-126, 127], or of 1e-4
+    where every user rounds it to bf16; below -126 the result is between 0 and
+    2^-126, and 0 for -inf, which is what masked scores are. Softmax needs no
+    more: its arguments are not positive.
 
     ```mlir
     func.func @e(%x: vector<32xf32>) -> vector<32xf32> {

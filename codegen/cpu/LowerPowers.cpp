@@ -4,7 +4,10 @@
 // `vreduceps` subtracts the nearest integer, n = x - r is exact, and
 // `vscalefps` multiplies by 2^n: no clamp, no shift, and infinities and NaN
 // come out right. 8 instructions for 16 lanes where vectors alone take 11.
-// AVX-512 alone has them.
+// Where all that becomes of a power is bf16, 5: `vreduceps` subtracts the
+// integer below, so that `vscalefps`, which takes the integer below as well, is
+// given x itself, and the polynomial is as exact as bf16 needs. AVX-512 alone
+// has both.
 
 #include "codegen/cpu/Passes.h"
 #include "dialect/TileOps.h"
@@ -22,7 +25,7 @@ namespace hova {
 static constexpr int64_t kRegister = 16;
 
 /// 2^x of one register: 2^r by a polynomial, times 2^(x - r).
-static Value powerOfRegister(ImplicitLocOpBuilder &b, Value x) {
+static Value powerOfRegister(ImplicitLocOpBuilder &b, Value x, bool isCoarse) {
   auto type = cast<VectorType>(x.getType());
   auto constant = [&](double value) -> Value {
     return arith::ConstantOp::create(
@@ -34,17 +37,23 @@ static Value powerOfRegister(ImplicitLocOpBuilder &b, Value x) {
         .getResult(0);
   };
   Value all = arith::ConstantOp::create(b, b.getI16IntegerAttr(-1));
-  // Rounding as MXCSR says; to nearest even, no binary places, for the other.
+  // Rounding as MXCSR says. No binary places: 0 is to nearest even, 1 down.
   Value current = arith::ConstantOp::create(b, b.getI32IntegerAttr(4));
-  Value nearest = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
-  Value rest =
-      call("llvm.x86.avx512.mask.reduce.ps.512", {x, nearest, x, all, current});
-  Value whole = arith::SubFOp::create(b, x, rest);
-  Value power = constant(kPower[0]);
-  for (double coefficient : ArrayRef(kPower).drop_front()) {
-    power = vector::FMAOp::create(b, power, rest, constant(coefficient));
-  }
-  power = vector::FMAOp::create(b, power, rest, constant(1));
+  Value direction =
+      arith::ConstantOp::create(b, b.getI32IntegerAttr(isCoarse ? 1 : 0));
+  Value rest = call("llvm.x86.avx512.mask.reduce.ps.512",
+                    {x, direction, x, all, current});
+  auto polynomial = [&](ArrayRef<double> fallingPowers) {
+    Value sum = constant(fallingPowers.front());
+    for (double coefficient : fallingPowers.drop_front()) {
+      sum = vector::FMAOp::create(b, sum, rest, constant(coefficient));
+    }
+    return sum;
+  };
+  Value whole = isCoarse ? x : arith::SubFOp::create(b, x, rest);
+  Value power = isCoarse ? polynomial(kCoarsePower)
+                         : vector::FMAOp::create(b, polynomial(kPower), rest,
+                                                 constant(1));
   return call("llvm.x86.avx512.mask.scalef.ps.512",
               {power, whole, power, all, current});
 }
@@ -55,16 +64,17 @@ static Value lowerPower(Exp2Op op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto type = cast<VectorType>(op.getX().getType());
   int64_t lanes = type.getNumElements();
+  bool isCoarse = isRoundedToBf16(op.getResult());
   auto whole = VectorType::get({kRegister}, type.getElementType());
   if (lanes == kRegister) {
-    return powerOfRegister(b, op.getX());
+    return powerOfRegister(b, op.getX(), isCoarse);
   }
   if (lanes < kRegister) {
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(whole));
     Value wide = vector::InsertStridedSliceOp::create(
         b, op.getX(), zero, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1});
     return vector::ExtractStridedSliceOp::create(
-        b, powerOfRegister(b, wide), ArrayRef<int64_t>{0},
+        b, powerOfRegister(b, wide, isCoarse), ArrayRef<int64_t>{0},
         ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
   }
   Value result = arith::ConstantOp::create(b, b.getZeroAttr(type));
@@ -73,7 +83,7 @@ static Value lowerPower(Exp2Op op) {
         b, op.getX(), ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kRegister},
         ArrayRef<int64_t>{1});
     result = vector::InsertStridedSliceOp::create(
-        b, powerOfRegister(b, part), result, ArrayRef<int64_t>{from},
+        b, powerOfRegister(b, part, isCoarse), result, ArrayRef<int64_t>{from},
         ArrayRef<int64_t>{1});
   }
   return result;

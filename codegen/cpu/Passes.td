@@ -106,7 +106,8 @@ def LowerPowersPass : Pass<"hova-lower-powers", "::mlir::func::FuncOp"> {
   let summary = "Make powers of two reductions and scalings";
   let description = [{
     Before: `hova.exp2` on vectors. After: `vreduceps` and `vscalefps` of
-    AVX-512 around a polynomial, 16 lanes at a time, within 2 ULP on [-126, 127].
+    AVX-512 around a polynomial, 16 lanes at a time, within 2 ULP on [-126, 127],
+    or within 2^-13.5 of the power where every user rounds it to bf16.
     The power of minus infinity is 0, and NaN stays. For levels below,
     `vectorize` leaves no `hova.exp2`.
 

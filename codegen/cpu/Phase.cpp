@@ -31,9 +31,10 @@ void hova::buildTargetPhase(OpPassManager &manager,
   storage.bf16 = options.levels.empty() || options.levels.front().bf16;
   // Function by function, so that they are lowered beside each other.
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  // Powers that are only rounded are told by the roundings, which go next.
+  functions.addPass(createLowerPowersPass());
   functions.addPass(createLowerStoragePass(storage));
   functions.addPass(createLowerLookupsPass());
-  functions.addPass(createLowerPowersPass());
   functions.addPass(createCanonicalizerPass());
   functions.addPass(createCSEPass());
   functions.addPass(createConvertVectorToLLVMPass());

@@ -71,9 +71,6 @@ public:
   void emit();
 
 private:
-  using FastMath = mlir::arith::FastMathFlags;
-  static constexpr FastMath kMaxFlags = FastMath::nnan | FastMath::nsz;
-
   void packKeys();
   void packValues();
   void writeLimits();
@@ -119,11 +116,14 @@ private:
   }
   void forEachPanel(mlir::Value panels,
                     llvm::function_ref<void(const KeyPanel &)> body);
-  /// All lanes of `body`'s vectors, reduced to a scalar.
-  mlir::Value
-  reducePanels(mlir::Value panels, mlir::vector::CombiningKind kind,
-               FastMath flags,
-               llvm::function_ref<mlir::Value(const KeyPanel &)> body);
+  /// All lanes of `body`'s vectors, reduced to a scalar. `body` combines a
+  /// panel with the panels before it, of which there are none at first: null.
+  mlir::Value reducePanels(
+      mlir::Value panels, mlir::Value start, mlir::vector::CombiningKind kind,
+      llvm::function_ref<mlir::Value(const KeyPanel &, mlir::Value)> body);
+  /// Lane by lane; `all` may be null.
+  mlir::Value combine(mlir::vector::CombiningKind kind, mlir::Value all,
+                      mlir::Value own);
 
   mlir::Value constant(double value, int64_t lanes) {
     return e.splat(value, e.vectorType(lanes));

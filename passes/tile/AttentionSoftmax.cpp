@@ -135,48 +135,58 @@ Value AttentionEmitter::maskedScores(Value row, Value query,
   return score;
 }
 
+static arith::FastMathFlags flagsOf(vector::CombiningKind kind) {
+  using arith::FastMathFlags;
+  return kind == vector::CombiningKind::ADD
+             ? FastMathFlags::reassoc
+             : FastMathFlags::nnan | FastMathFlags::nsz;
+}
+
+Value AttentionEmitter::combine(vector::CombiningKind kind, Value all,
+                                Value own) {
+  auto flags = arith::FastMathFlagsAttr::get(b.getContext(), flagsOf(kind));
+  return all ? vector::makeArithReduction(b, loc, kind, all, own, flags) : own;
+}
+
 Value AttentionEmitter::reducePanels(
-    Value panels, vector::CombiningKind kind, FastMath flags,
-    llvm::function_ref<Value(const KeyPanel &)> body) {
-  auto combine = [&](Value a, Value b) {
-    return vector::makeArithReduction(
-        this->b, loc, kind, a, b,
-        arith::FastMathFlagsAttr::get(this->b.getContext(), flags));
-  };
+    Value panels, Value start, vector::CombiningKind kind,
+    llvm::function_ref<Value(const KeyPanel &, Value)> body) {
   Value all;
   if (layout.panels &&
       (layout.skipsPanels || layout.panels > kUnrolledPanels)) {
-    bool isSum = kind == vector::CombiningKind::ADD;
-    Value start = constant(isSum ? 0 : -kInfinity, layout.panel);
-    all = e.forLoop(e.index(0), panels, 1, start,
-                    [&](Value index, ValueRange carried) {
-                      Value own = body(panelAt(index));
-                      return SmallVector<Value>{combine(carried[0], own)};
-                    })[0];
+    all = e.forLoop(
+        e.index(0), panels, 1, start, [&](Value index, ValueRange carried) {
+          return SmallVector<Value>{body(panelAt(index), carried[0])};
+        })[0];
   } else {
     for (int64_t i = 0; i < layout.panels; ++i) {
-      Value own = body(panelAt(e.index(i)));
-      all = all ? combine(all, own) : own;
+      all = body(panelAt(e.index(i)), all);
     }
   }
   if (layout.tailLanes) {
-    Value own = body(tailPanel());
-    for (int64_t from = 0; all && from < layout.panel;
-         from += layout.tailLanes) {
-      own = combine(own, make<vector::ExtractStridedSliceOp>(
-                             all, ArrayRef<int64_t>{from},
-                             ArrayRef<int64_t>{layout.tailLanes},
-                             ArrayRef<int64_t>{1}));
+    auto lanesOf = [](Value vector) {
+      return cast<VectorType>(vector.getType()).getNumElements();
+    };
+    Value own = body(tailPanel(), {});
+    int64_t lanes = lanesOf(own);
+    for (int64_t from = 0; all && from < lanesOf(all); from += lanes) {
+      own = combine(kind, own,
+                    make<vector::ExtractStridedSliceOp>(
+                        all, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{lanes},
+                        ArrayRef<int64_t>{1}));
     }
     all = own;
   }
-  return make<vector::ReductionOp>(kind, all, flags);
+  return make<vector::ReductionOp>(kind, all, flagsOf(kind));
 }
 
 void AttentionEmitter::emitMaximum(Value i, Value query, Value panels) {
-  Value maximum = reducePanels(
-      panels, vector::CombiningKind::MAXNUMF, kMaxFlags,
-      [&](const KeyPanel &panel) { return maskedScores(i, query, panel); });
+  auto kind = vector::CombiningKind::MAXNUMF;
+  Value maximum =
+      reducePanels(panels, constant(-kInfinity, layout.panel), kind,
+                   [&](const KeyPanel &panel, Value all) {
+                     return combine(kind, all, maskedScores(i, query, panel));
+                   });
   make<memref::StoreOp>(maximum, inverse, ValueRange{i, e.index(0)});
 }
 
@@ -193,36 +203,39 @@ void AttentionEmitter::emitPowers(Value i, Value panels) {
     maximum = make<arith::SelectOp>(isEmpty, scalar(0), maximum);
   }
   Value shift = make<arith::MulFOp>(maximum, scalar(-exponent));
-  auto power = [&](const KeyPanel &panel) -> Value {
+  auto kind = vector::CombiningKind::ADD;
+  auto addPowers = [&](const KeyPanel &panel, Value sum) -> Value {
     int64_t lanes = panel.lanes;
     Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
     Value power = make<Exp2Op>(make<math::FmaOp>(
         score, constant(exponent, lanes), splat(shift, lanes)));
+    auto type = VectorType::get({lanes}, layout.pairs ? b.getBF16Type()
+                                                      : b.getF32Type());
+    if (layout.pairs) {
+      power = make<arith::TruncFOp>(type, power);
+    }
     if (canBeEmpty() && op.getEmptyRow() == EmptyRow::uniform) {
       Value kept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score,
                                        constant(-kInfinity, lanes));
-      Value one = constant(1, lanes);
+      Value one = e.splat(1, type);
       if (panel.valid < lanes) {
         one = make<arith::SelectOp>(e.laneMask(lanes, panel.valid), one,
-                                    constant(0, lanes));
+                                    e.splat(0, type));
       }
       // The maximum does not see NaN: a row of NaN is not an empty one.
       Value filled = make<arith::SelectOp>(kept, power, one);
       power = make<arith::SelectOp>(isEmpty, filled, power);
     }
-    if (layout.pairs) {
-      auto narrow = VectorType::get({lanes}, b.getBF16Type());
-      Value rounded = make<arith::TruncFOp>(narrow, power);
-      e.storeRow(rounded, powers, i, panel.column, lanes);
-      // The sum of what is multiplied: weights add up to one again.
-      power = make<arith::ExtFOp>(power.getType(), rounded);
-    } else {
-      e.storeRow(power, scores, i, panel.column, lanes);
+    e.storeRow(power, layout.pairs ? powers : scores, i, panel.column, lanes);
+    if (!layout.pairs) {
+      return combine(kind, sum, power);
     }
-    return power;
+    // The sum of what is multiplied: weights add up to one again.
+    return make<PairDotOp>(power, e.splat(1, type),
+                           sum ? sum : constant(0, lanes / 2));
   };
-  Value total = reducePanels(panels, vector::CombiningKind::ADD,
-                             FastMath::reassoc, power);
+  Value total = reducePanels(
+      panels, constant(0, layout.panel / layout.together), kind, addPowers);
   Value factor = make<arith::DivFOp>(scalar(1), total);
   if (canBeEmpty()) {
     Value isZero =

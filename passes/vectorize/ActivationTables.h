@@ -18,11 +18,20 @@
 
 namespace hova {
 
+/// Whether every user rounds the value to bf16, so that an approximation need
+/// not be more exact than that.
+bool isRoundedToBf16(mlir::Value value);
+
 /// (2^r - 1) / r by falling powers of r on [-0.5, 0.5]; 1 + r p(r) is
 /// within 1.8 units in the last place of f32, fitted in these units.
 inline constexpr double kPower[] = {0.001321758609265089, 0.009671330451965332,
                                     0.055508848279714584, 0.2402224838733673,
                                     0.6931468844413757};
+
+/// 2^r by falling powers of r on [0, 1], for results that are rounded to bf16:
+/// within 8.6e-5, 2^-13.5, where rounding costs 2^-9. 2^0 is 1.
+inline constexpr double kCoarsePower[] = {
+    0.07706691324710846, 0.227645143866539, 0.6951167583465576, 1.0};
 
 /// q(u) = erfc(u / sqrt 2) / 2.
 inline constexpr float kErrorFunctionPieces[][kLookupEntries] = {

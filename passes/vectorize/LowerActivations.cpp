@@ -240,6 +240,13 @@ Value Expression::sigmoid(Value x) {
   return div(numerator, add(constant(1), power));
 }
 
+bool isRoundedToBf16(Value value) {
+  return llvm::all_of(value.getUsers(), [](Operation *user) {
+    return isa<arith::TruncFOp>(user) &&
+           getElementTypeOrSelf(user->getResult(0)).isBF16();
+  });
+}
+
 static bool isFloatVector(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   return vector && vector.getElementType().isF32();

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each function is lowered as in a program, compiled in process for both
-// register widths and called on every 251st f32, which meets each exponent of
-// each sign thousands of times, and on special values. The reference is the C
-// library's in float64.
+// register widths and with instructions for bf16, and called on every 251st
+// f32, which meets each exponent of each sign thousands of times, and on
+// special values. The reference is the C library's in float64.
 
 #include "codegen/Pipeline.h"
 #include "codegen/cpu/Machine.h"
@@ -15,6 +15,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "passes/Passes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/TargetParser/Host.h"
 #include <cmath>
@@ -28,6 +29,8 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kBlock = 1 << 14;
+/// Of a vector: two registers of 512 bits, which bf16 is rounded from at once.
+constexpr int64_t kLanes = 32;
 
 float fromBits(uint32_t bits) {
   float value;
@@ -35,10 +38,12 @@ float fromBits(uint32_t bits) {
   return value;
 }
 
-/// The distance of f32 numbers around `magnitude`, normal ones at least.
-double unit(double magnitude) {
+/// The distance of numbers with `digits` bits behind the point around
+/// `magnitude`, normal ones at least.
+double unit(double magnitude, int digits) {
   double least = std::numeric_limits<float>::min();
-  return std::ldexp(1, std::ilogb(std::max(std::abs(magnitude), least)) - 23);
+  return std::ldexp(1,
+                    std::ilogb(std::max(std::abs(magnitude), least)) - digits);
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -51,11 +56,16 @@ struct Function {
   double bound;    ///< in units of the last place
   bool ofArgument; ///< the unit is that of the argument, not of the result
   bool isMonotone;
+  bool isRounded = false; ///< to bf16, whose units are counted
+
+  int digits() const { return isRounded ? 7 : 23; }
 };
 
 const Function kFunctions[] = {
     {"exp2", "exp2", [](double x) { return std::exp2(x); }, -126, 127, 2, false,
      true},
+    {"exp2_bf16", "exp2", [](double x) { return std::exp2(x); }, -126, 127,
+     0.53, false, true, true},
     {"relu", "activation relu", [](double x) { return std::max(x, 0.0); },
      -INFINITY, INFINITY, 0, false, true},
     {"gelu_erf", "activation gelu_erf",
@@ -72,24 +82,31 @@ const Function kFunctions[] = {
      true},
 };
 
-/// `y[i] = function(x[i])` for i < count, a multiple of 16 up to kBlock.
+/// `y[i] = function(x[i])` for i < count, a multiple of kLanes up to kBlock.
 using Kernel = void (*)(const float *x, float *y, int64_t count);
 
 std::string kernelText(const Function &function) {
+  std::string wide = llvm::formatv("vector<{0}xf32>", kLanes);
+  std::string narrow = llvm::formatv("vector<{0}xbf16>", kLanes);
+  std::string rounding = llvm::formatv(R"(    %n = arith.truncf %f : {0} to {1}
+    %r = arith.extf %n : {1} to {0}
+)",
+                                       wide, narrow);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::formatv(
       R"(func.func @{0}(%x: memref<{1}xf32>, %y: memref<{1}xf32>, %count: index) {{
   %from = arith.constant 0 : index
-  %lanes = arith.constant 16 : index
+  %lanes = arith.constant {3} : index
   scf.for %i = %from to %count step %lanes {{
-    %v = vector.load %x[%i] : memref<{1}xf32>, vector<16xf32>
-    %r = hova.{2} %v : vector<16xf32>
-    vector.store %r, %y[%i] : memref<{1}xf32>, vector<16xf32>
+    %v = vector.load %x[%i] : memref<{1}xf32>, {4}
+    {5} = hova.{2} %v : {4}
+{6}    vector.store %r, %y[%i] : memref<{1}xf32>, {4}
   }
   return
 }
 )",
-      function.name, kBlock, function.op);
+      function.name, kBlock, function.op, kLanes, wide,
+      function.isRounded ? "%f" : "%r", function.isRounded ? rounding : "");
   return text;
 }
 
@@ -167,7 +184,8 @@ double errorOf(const Function &function, float x, float result) {
   if (static_cast<double>(result) == expected || (result == 0 && isTiny)) {
     return 0;
   }
-  return std::abs(result - expected) / unit(function.ofArgument ? x : expected);
+  return std::abs(result - expected) /
+         unit(function.ofArgument ? x : expected, function.digits());
 }
 
 TEST_P(Activations, stay_within_their_bounds) {
@@ -226,7 +244,7 @@ TEST_P(Activations, keep_digits_in_the_left_tail_of_gelu) {
 }
 
 TEST_P(Activations, propagate_nan_whatever_its_payload) {
-  std::vector<float> nans(16, std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> nans(kLanes, std::numeric_limits<float>::quiet_NaN());
   nans[0] = fromBits(0x7fc00001);
   nans[1] = fromBits(0xffc00000);
   nans[2] = fromBits(0x7fffffff);
@@ -240,7 +258,7 @@ TEST_P(Activations, propagate_nan_whatever_its_payload) {
 }
 
 TEST_P(Activations, reach_their_limits_exactly) {
-  std::vector<float> x(16, 0);
+  std::vector<float> x(kLanes, 0);
   x[1] = -0.0f;
   x[2] = kInfinity;
   x[3] = -kInfinity;
@@ -267,19 +285,29 @@ TEST_P(Activations, reach_their_limits_exactly) {
 }
 
 TEST_P(Activations, give_zero_for_the_power_of_minus_infinity) {
-  std::vector<float> x(16, -kInfinity);
+  std::vector<float> x(kLanes, -kInfinity);
   x[0] = 0;
   x[1] = -127;
   x[2] = -1e30f;
   x[3] = -126;
-  std::vector<float> results = run(kFunctions[0], x);
-  EXPECT_EQ(results[0], 1);
-  // Below the least normal number: zero, or the power itself.
-  EXPECT_TRUE(results[1] == 0 || results[1] == std::ldexp(1.0f, -127))
-      << results[1];
-  EXPECT_EQ(results[2], 0);
-  EXPECT_EQ(results[3], std::ldexp(1.0f, -126));
-  EXPECT_EQ(results[4], 0);
+  // What is left of a greatest score less itself is 0, or next to it.
+  x[4] = -1e-9f;
+  x[5] = 1e-9f;
+  for (const Function &function : kFunctions) {
+    if (std::strcmp(function.op, "exp2") != 0) {
+      continue;
+    }
+    std::vector<float> results = run(function, x);
+    EXPECT_EQ(results[0], 1) << function.name;
+    // Below the least normal number: zero, or the power itself.
+    EXPECT_TRUE(results[1] == 0 || results[1] == std::ldexp(1.0f, -127))
+        << function.name << ": " << results[1];
+    EXPECT_EQ(results[2], 0) << function.name;
+    EXPECT_EQ(results[3], std::ldexp(1.0f, -126)) << function.name;
+    EXPECT_EQ(results[4], 1) << function.name;
+    EXPECT_EQ(results[5], 1) << function.name;
+    EXPECT_EQ(results[6], 0) << function.name;
+  }
 }
 
 /// Neighbours may round in either order, but never by more than a unit.
@@ -294,16 +322,19 @@ TEST_P(Activations, rise_where_the_function_rises) {
     }
     std::vector<float> y = run(function, x);
     for (int64_t i = 1; i < kBlock; ++i) {
-      ASSERT_LE(y[i - 1], y[i] + unit(y[i]))
+      ASSERT_LE(y[i - 1], y[i] + unit(y[i], function.digits()))
           << function.name << "(" << x[i] << ")";
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Activations,
-                         testing::Values("x86-64-v3", "x86-64-v4"),
+                         testing::Values("x86-64-v3", "x86-64-v4",
+                                         "cooperlake"),
                          [](const auto &info) {
-                           return std::string(info.param).substr(7);
+                           std::string name = info.param;
+                           llvm::erase(name, '-');
+                           return name;
                          });
 
 } // namespace

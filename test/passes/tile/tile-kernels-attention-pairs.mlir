@@ -4,10 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Seven channels are four pairs, the last with a zero; seventeen keys are nine,
-// as well. Powers are rounded where they are stored, but not where they are
-// summed.
+// as well. What is stored is rounded, and what is summed: by a product with
+// ones.
 // CHECK-LABEL: func.func private @kernel_multiplies_odd_pairs(
 // CHECK-SAME: %[[Q:.*]]: memref<3x14xbf16> {llvm.noalias}, %[[K:.*]]: memref<49x14xbf16> {llvm.noalias}, %[[V:.*]]: memref<49x14xbf16> {llvm.noalias}
+// CHECK: %[[ONES:.*]] = arith.constant dense<1.000000e+00> : vector<32xbf16>
 // CHECK: %[[PANELS:.*]] = memref.view %{{.*}} to memref<1x4x32xi32>
 // CHECK: %[[TAIL:.*]] = memref.view %{{.*}} to memref<4x32xi32>
 // CHECK: %[[VALUES:.*]] = memref.view %{{.*}} to memref<25x7xi32>
@@ -30,8 +31,11 @@
 // CHECK: %[[POWER:.*]] = hova.exp2 %{{.*}} : vector<32xf32>
 // CHECK: %[[NARROW:.*]] = arith.truncf %[[POWER]] : vector<32xf32> to vector<32xbf16>
 // CHECK: vector.store %[[NARROW]], %[[POWERS]]
-// CHECK: %[[ROUNDED:.*]] = arith.extf %[[NARROW]] : vector<32xbf16> to vector<32xf32>
-// CHECK: arith.addf %{{.*}}, %[[ROUNDED]]
+// CHECK: %[[WHOLE:.*]] = hova.pair_dot %[[NARROW]], %[[ONES]], %{{.*}} : vector<32xbf16>, vector<16xf32>
+// CHECK: hova.exp2
+// CHECK: %[[SUM:.*]] = hova.pair_dot
+// CHECK: %[[ALL:.*]] = arith.addf %[[SUM]], %[[WHOLE]]
+// CHECK: vector.reduction <add>, %[[ALL]]
 // CHECK: hova.tile_product %[[POWERS]][%c0, %c0], %[[VALUES]][%c0, %c0] depth %c50 {columns = 7 : i64} {{.*}} -> vector<3x8xf32>
 func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> {
   %out = hova.kernel "multiplies_odd_pairs" (%q, %k, %v) attributes {parallel = #hova<parallel heads>, hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64, hova.pairs} {
