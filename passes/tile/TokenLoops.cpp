@@ -48,6 +48,12 @@ static int64_t columnElements(int64_t depth) {
   return llvm::alignTo(depth, int64_t(2));
 }
 
+static void prefetch(KernelEmitter &emitter, Value matrix, ValueRange place) {
+  memref::PrefetchOp::create(emitter.builder, emitter.loc, matrix, place,
+                             /*isWrite=*/false, kSecondLevel,
+                             /*isDataCache=*/true);
+}
+
 /// Copies a column of a matrix, in panels or not, to scratch, as f32. Elements,
 /// or pairs of them, lie a row apart, each in a cache line of its own, which
 /// the processor does not foresee: meanwhile those of column `next` are asked
@@ -71,9 +77,7 @@ static Value copyColumn(KernelEmitter &emitter, Value matrix, Value column,
   };
   emitter.forLoop(
       zero, emitter.index(*std::prev(shape.end(), 2)), 1, [&](Value row) {
-        memref::PrefetchOp::create(b, loc, matrix, placeOf(next, row),
-                                   /*isWrite=*/false, kSecondLevel,
-                                   /*isDataCache=*/true);
+        prefetch(emitter, matrix, placeOf(next, row));
         Value element =
             memref::LoadOp::create(b, loc, matrix, placeOf(column, row));
         if (!element.getType().isInteger()) {
@@ -101,6 +105,23 @@ int64_t tokenScratchBytes(Operation *op) {
              : 0;
 }
 
+/// Rows of a table that are asked for before they are copied: the processor
+/// does not foresee which.
+static constexpr int64_t kRowsAhead = 4;
+/// Bytes of a table that stays in the caches by itself.
+static constexpr int64_t kSmallTable = 1 << 18;
+
+/// Asks for a row of a large table, line by line.
+static void prefetchRow(KernelEmitter &emitter, Value table, Value row) {
+  auto type = cast<MemRefType>(table.getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  if (type.getNumElements() * bytes > kSmallTable) {
+    emitter.forLoop(
+        emitter.index(0), emitter.index(type.getShape().back()), 64 / bytes,
+        [&](Value column) { prefetch(emitter, table, {row, column}); });
+  }
+}
+
 static void emit(KernelEmitter &emitter, EmbeddingOp op) {
   Value ids = emitter.buffer(op.getIds()),
         table = emitter.buffer(op.getTable());
@@ -112,16 +133,20 @@ static void emit(KernelEmitter &emitter, EmbeddingOp op) {
     return arith::IndexCastOp::create(emitter.builder, emitter.loc,
                                       emitter.builder.getIndexType(), id);
   };
+  /// The row `distance` rows behind `row`, or the last one.
+  auto following = [&](Value row, int64_t distance) -> Value {
+    return arith::MinUIOp::create(emitter.builder, emitter.loc,
+                                  emitter.add(row, distance),
+                                  emitter.add(emitter.end, -1));
+  };
   emitter.forEachRow([&](Value row) {
     Value id = idOf(row), zero = emitter.index(0);
     if (op.getTransposed()) {
-      Value following = arith::MinUIOp::create(emitter.builder, emitter.loc,
-                                               emitter.add(row, 1),
-                                               emitter.add(emitter.end, -1));
-      Value next = idOf(following);
+      Value next = idOf(following(row, 1));
       Value copy = copyColumn(emitter, table, id, next, width);
       return copyRow(emitter, copy, zero, zero, row, zero, width);
     }
+    prefetchRow(emitter, table, idOf(following(row, kRowsAhead)));
     copyRow(emitter, table, id, zero, row, zero, width);
   });
 }

@@ -9,6 +9,7 @@
 // CHECK: %[[TOKEN:.*]] = arith.remui %[[ROW]], %c3
 // CHECK: %[[ID:.*]] = memref.load %[[IDS]][%[[BATCH]], %[[TOKEN]]]
 // CHECK: %[[INDEX:.*]] = arith.index_cast %[[ID]]
+// CHECK-NOT: memref.prefetch
 // CHECK: vector.load %[[TABLE]][%[[INDEX]], %c0] : {{.*}}, vector<32xf32>
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c0]
 // CHECK: vector.load %[[TABLE]][%[[INDEX]], %c32] : {{.*}}, vector<8xf32>
@@ -25,6 +26,37 @@ func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
 func.func private @weights() {
   %t = hova.weight "t" : tensor<100x40xf32>
   hova.store_weight "t", %t : tensor<100x40xf32>
+  return
+}
+
+// -----
+
+// Rows of a table larger than the caches: four tokens ahead, at most the last,
+// line by line.
+// CHECK-LABEL: func.func private @kernel_asks_for_rows_ahead(
+// CHECK-SAME: %[[IDS:.*]]: memref<1x8xi32> {llvm.noalias}, %[[TABLE:.*]]: memref<5000x40xbf16> {llvm.noalias}, %{{.*}}: index, %[[END:.*]]: index)
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[END]]
+// CHECK: %[[FOURTH:.*]] = arith.addi %[[ROW]], %c4
+// CHECK: %[[LAST:.*]] = arith.addi %[[END]], %c-1
+// CHECK: %[[AHEAD:.*]] = arith.minui %[[FOURTH]], %[[LAST]]
+// CHECK: %[[TOKEN:.*]] = arith.remui %[[AHEAD]], %c8
+// CHECK: %[[LOADED:.*]] = memref.load %[[IDS]][%{{.*}}, %[[TOKEN]]]
+// CHECK: %[[ID:.*]] = arith.index_cast %[[LOADED]]
+// CHECK: scf.for %[[LINE:.*]] = %c0 to %c40 step %c32
+// CHECK: memref.prefetch %[[TABLE]][%[[ID]], %[[LINE]]], read, locality<2>, data
+// CHECK: vector.load %[[TABLE]]
+func.func @main(%x: tensor<1x8xi32>) -> tensor<1x8x40xf32> {
+  %t = hova.image_weight "t" : tensor<5000x40xbf16>
+  %out = hova.kernel "asks_for_rows_ahead" (%x, %t) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%x_: tensor<1x8xi32>, %t_: tensor<5000x40xbf16>):
+    %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64} : tensor<1x8xi32>, tensor<5000x40xbf16> -> tensor<1x8x40xf32>
+    hova.yield %r : tensor<1x8x40xf32>
+  } : (tensor<1x8xi32>, tensor<5000x40xbf16>) -> tensor<1x8x40xf32>
+  return %out : tensor<1x8x40xf32>
+}
+func.func private @weights() {
+  %t = hova.weight "t" : tensor<5000x40xbf16>
+  hova.store_weight "t", %t : tensor<5000x40xbf16>
   return
 }
 
