@@ -12,15 +12,30 @@
 //   at work     the same with 10 kernels of 100 us on each thread: what the run
 //               takes beyond them; much, if threads share a processor at first
 //
+// and, of two threads without a team, the limits that the machine sets on the
+// first and the fourth:
+//
+//   lines       a word written by each for the other and seen by it, on two
+//               processors
+//   bare wake   the same, where the other sleeps in a futex for 5 ms before
+//
 // usage: bench-team THREADS
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/hova_runtime.h"
 
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
   KERNELS = 1000,
@@ -87,9 +102,53 @@ static void run_work(PARAMETERS) {
   }
 }
 
+/// Two words, each written by one thread and read by the other.
+typedef struct {
+  _Alignas(128) atomic_uint asked;
+  _Alignas(128) atomic_uint answered;
+  unsigned exchanges;
+  bool sleeps; ///< who answers, until it is asked
+} exchange;
+
+/// Keeps the calling thread on the `index`th of the processors it may use.
+static void keep_on(int index) {
+  cpu_set_t usable, one;
+  sched_getaffinity(0, sizeof usable, &usable);
+  CPU_ZERO(&one);
+  for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
+    if (CPU_ISSET(processor, &usable) && index-- == 0) {
+      CPU_SET(processor, &one);
+    }
+  }
+  sched_setaffinity(0, sizeof one, &one);
+}
+
+static void *answer(void *argument) {
+  exchange *words = argument;
+  keep_on(1);
+  for (unsigned i = 1; i <= words->exchanges; ++i) {
+    while (atomic_load(&words->asked) != i) {
+      if (words->sleeps) {
+        syscall(SYS_futex, &words->asked, FUTEX_WAIT_PRIVATE, i - 1, NULL, NULL,
+                0);
+      } else {
+        _mm_pause();
+      }
+    }
+    atomic_store(&words->answered, i);
+  }
+  return NULL;
+}
+
 static int compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
+}
+
+static void print(const char *name, double *samples, int runs) {
+  qsort(samples, (size_t)runs, sizeof *samples, compare);
+  printf("%-11s %9.3f %9.3f %9.3f\n", name, samples[runs / 2],
+         samples[runs * 9 / 10], samples[0]);
 }
 
 /// Times `runs` runs; one sample is the time of a run over `parts`, less
@@ -122,9 +181,39 @@ static void measure(const char *name, hova_run_fn *run, int32_t threads,
     }
   }
   hova_destroy(context);
-  qsort(samples, (size_t)runs, sizeof *samples, compare);
-  printf("%-11s %9.3f %9.3f %9.3f\n", name, samples[runs / 2],
-         samples[runs * 9 / 10], samples[0]);
+  print(name, samples, runs);
+}
+
+/// Times what asking and answering takes.
+static void measure_exchange(const char *name, int runs, int silence) {
+  exchange words = {.exchanges = (unsigned)runs, .sleeps = silence > 0};
+  pthread_t other;
+  if (pthread_create(&other, NULL, answer, &words) != 0) {
+    fprintf(stderr, "cannot start a thread\n");
+    exit(1);
+  }
+  cpu_set_t usable;
+  sched_getaffinity(0, sizeof usable, &usable);
+  keep_on(0);
+  static double samples[MOST];
+  for (unsigned i = 1; i <= words.exchanges; ++i) {
+    if (silence) {
+      struct timespec pause = {0, silence};
+      nanosleep(&pause, NULL);
+    }
+    uint64_t start = now();
+    atomic_store(&words.asked, i);
+    if (silence) {
+      syscall(SYS_futex, &words.asked, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
+    while (atomic_load(&words.answered) != i) {
+      _mm_pause();
+    }
+    samples[i - 1] = (double)(now() - start) * 1e-3;
+  }
+  pthread_join(other, NULL);
+  sched_setaffinity(0, sizeof usable, &usable);
+  print(name, samples, runs);
 }
 
 int main(int argc, char **argv) {
@@ -138,5 +227,7 @@ int main(int argc, char **argv) {
   find_steps();
   measure("at work", run_work, threads, 200, 1,
           WORK_KERNELS * WORK_NANOSECONDS * 5e-3, SILENCE);
+  measure_exchange("lines", MOST, 0);
+  measure_exchange("bare wake", 200, SILENCE);
   return 0;
 }
