@@ -10,7 +10,8 @@
 //
 // Where the target picks entries of a table for all lanes at once, GELU needs
 // no power: its tail is a polynomial in 16 pieces, and the piece of an argument
-// is found as n is, by an addition that rounds.
+// is found as n is, by an addition that rounds. Results that are only rounded
+// to bf16 have a shorter polynomial.
 //
 // No function divides by or subtracts nearly equal numbers, so there is no
 // tail where digits cancel. Coefficients are least-maximum fits against
@@ -55,6 +56,8 @@ static constexpr double kErrorFunctionTail[] = {-2.117803033936397e-09,
 static constexpr double kLowestExponent = -127;
 /// Rounds to an integer n and leaves n + 127 in the low bits.
 static constexpr double kRound = 0x1.8p23 + 127;
+/// Rounds to n and leaves n in the low bits.
+static constexpr double kRoundToWhole = 0x1.8p23;
 /// Rounds to n / 2 and leaves n in the low bits.
 static constexpr double kRoundToHalf = 0x1.8p22;
 
@@ -65,7 +68,8 @@ public:
   Expression(OpBuilder &builder, Location loc, Type type, bool lookups)
       : b(loc, builder), type(cast<VectorType>(type)), lookups(lookups) {}
 
-  Value activation(ActivationKind kind, Value x);
+  /// `isRounded`: all that becomes of the result is bf16.
+  Value activation(ActivationKind kind, Value x, bool isRounded);
   /// 2^x; see `hova.exp2`.
   Value exp2(Value x);
 
@@ -86,6 +90,8 @@ private:
   /// max(x, 0) - u q(u), u = |x|, q in pieces.
   using Pieces = ArrayRef<float[kLookupEntries]>;
   Value geluByPieces(Value x, Pieces pieces);
+  /// The same for results that are rounded to bf16.
+  Value geluByCoarsePieces(Value x, Pieces pieces);
   Value geluErf(Value x);
   Value geluTanh(Value x);
   Value tanh(Value x);
@@ -160,14 +166,19 @@ Value Expression::exp2(Value x) {
   return powerOf({rounded, sub(y, sub(rounded, constant(kRound)))});
 }
 
-Value Expression::activation(ActivationKind kind, Value x) {
+Value Expression::activation(ActivationKind kind, Value x, bool isRounded) {
+  bool isCoarse = lookups && isRounded;
   switch (kind) {
   case ActivationKind::relu:
     return relu(x);
   case ActivationKind::gelu_erf:
-    return lookups ? geluByPieces(x, kErrorFunctionPieces) : geluErf(x);
+    return isCoarse  ? geluByCoarsePieces(x, kCoarseErrorFunctionPieces)
+           : lookups ? geluByPieces(x, kErrorFunctionPieces)
+                     : geluErf(x);
   case ActivationKind::gelu_tanh:
-    return lookups ? geluByPieces(x, kTanhPieces) : geluTanh(x);
+    return isCoarse  ? geluByCoarsePieces(x, kCoarseTanhPieces)
+           : lookups ? geluByPieces(x, kTanhPieces)
+                     : geluTanh(x);
   case ActivationKind::tanh:
     return tanh(x);
   case ActivationKind::sigmoid:
@@ -189,6 +200,21 @@ Value Expression::geluByPieces(Value x, Pieces pieces) {
   for (ArrayRef<float> coefficients : pieces) {
     Value own = LookupOp::create(b, type, piece, coefficients);
     q = q ? fma(q, rest, own) : own;
+  }
+  return fma(arith::NegFOp::create(b, u), q, relu(x));
+}
+
+Value Expression::geluByCoarsePieces(Value x, Pieces pieces) {
+  // In the last piece, which is 0, whatever is larger.
+  Value u = atMost(5.05, abs(x));
+  Value slope = fma(u, constant(kCoarseSquare), constant(kCoarseSlope));
+  Value rounded = fma(u, slope, constant(kRoundToWhole));
+  Value piece = arith::BitcastOp::create(
+      b, VectorType::get(type.getShape(), b.getI32Type()), rounded);
+  Value q;
+  for (ArrayRef<float> coefficients : pieces) {
+    Value own = LookupOp::create(b, type, piece, coefficients);
+    q = q ? fma(q, u, own) : own;
   }
   return fma(arith::NegFOp::create(b, u), q, relu(x));
 }
@@ -266,8 +292,11 @@ struct LowerActivationsPass final
       Value x = op->getOperand(0);
       Expression expression(builder, op->getLoc(), x.getType(), lookups);
       auto activation = dyn_cast<ActivationOp>(op);
-      Value result = activation ? expression.activation(activation.getKind(), x)
-                                : expression.exp2(x);
+      Value result =
+          activation
+              ? expression.activation(activation.getKind(), x,
+                                      isRoundedToBf16(activation.getResult()))
+              : expression.exp2(x);
       op->getResult(0).replaceAllUsesWith(result);
       op->erase();
     });

@@ -54,3 +54,62 @@ func.func @keeps_polynomials_of_others(%x: vector<8xf32>) -> vector<8xf32> {
   %c = hova.exp2 %b : vector<8xf32>
   return %c : vector<8xf32>
 }
+
+// -----
+
+// Pieces get shorter as x grows, and four coefficients of x itself will do.
+// CHECK-LABEL: @is_coarse_where_all_is_rounded_to_bf16
+// CHECK-SAME: %[[X:.*]]: vector<8xf32>
+// CHECK: %[[U:.*]] = arith.select
+// CHECK: %[[SLOPE:.*]] = math.fma %[[U]], %{{.*}}, %{{.*}}
+// CHECK: %[[ROUNDED:.*]] = math.fma %[[U]], %[[SLOPE]], %{{.*}}
+// CHECK: %[[PIECE:.*]] = arith.bitcast %[[ROUNDED]] : vector<8xf32> to vector<8xi32>
+// CHECK: %[[THIRD:.*]] = hova.lookup %[[PIECE]]
+// CHECK: %[[SECOND:.*]] = hova.lookup %[[PIECE]]
+// CHECK: math.fma %[[THIRD]], %[[U]], %[[SECOND]]
+// CHECK: hova.lookup %[[PIECE]]
+// CHECK: %[[LAST:.*]] = hova.lookup %[[PIECE]], [5.000133e-01, {{.*}}, 0.000000e+00]
+// CHECK: %[[Q:.*]] = math.fma %{{.*}}, %[[U]], %[[LAST]]
+// CHECK: %[[MINUS_U:.*]] = arith.negf %[[U]]
+// CHECK: %[[RELU:.*]] = arith.select
+// CHECK: %[[Y:.*]] = math.fma %[[MINUS_U]], %[[Q]], %[[RELU]]
+// CHECK: arith.truncf %[[Y]]
+// CHECK-NOT: hova.lookup
+// CHECK: return
+func.func @is_coarse_where_all_is_rounded_to_bf16(%x: vector<8xf32>) -> vector<8xbf16> {
+  %y = hova.activation gelu_erf %x : vector<8xf32>
+  %r = arith.truncf %y : vector<8xf32> to vector<8xbf16>
+  return %r : vector<8xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @is_coarse_in_gelu_tanh
+// CHECK-COUNT-4: hova.lookup
+// CHECK-NOT: hova.lookup
+// CHECK: return
+func.func @is_coarse_in_gelu_tanh(%x: vector<8xf32>) -> vector<8xbf16> {
+  %y = hova.activation gelu_tanh %x : vector<8xf32>
+  %r = arith.truncf %y : vector<8xf32> to vector<8xbf16>
+  return %r : vector<8xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @is_exact_where_some_is_not_rounded
+// CHECK-COUNT-6: hova.lookup
+func.func @is_exact_where_some_is_not_rounded(%x: vector<8xf32>) -> (vector<8xbf16>, vector<8xf32>) {
+  %y = hova.activation gelu_erf %x : vector<8xf32>
+  %r = arith.truncf %y : vector<8xf32> to vector<8xbf16>
+  return %r, %y : vector<8xbf16>, vector<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @is_exact_where_the_result_is_f16
+// CHECK-COUNT-6: hova.lookup
+func.func @is_exact_where_the_result_is_f16(%x: vector<8xf32>) -> vector<8xf16> {
+  %y = hova.activation gelu_erf %x : vector<8xf32>
+  %r = arith.truncf %y : vector<8xf32> to vector<8xf16>
+  return %r : vector<8xf16>
+}
