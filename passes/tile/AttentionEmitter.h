@@ -78,6 +78,9 @@ private:
                  mlir::Value row, int64_t channels);
   void packValueRow(mlir::Value row, bool isSingle);
   void emitBlock(mlir::Value row, int64_t height);
+  /// Asks for the rows of the next unit that belong to query `row`: they lie a
+  /// few lines each in rows of all heads, which the processor does not foresee.
+  void askForNext(mlir::Value row);
   void emitScores(mlir::Value row, int64_t height, mlir::Value panels);
   void emitAdditiveScores(mlir::Value row, int64_t height, mlir::Value panels);
   void emitSoftmax(mlir::Value row, int64_t height, mlir::Value panels);
@@ -153,6 +156,7 @@ private:
   /// In scratch; null where the layout has none.
   mlir::Value packed, packedTail, values, scores, powers, limits, inverse;
   // Of the current unit.
+  mlir::Value next; ///< unit
   mlir::Value batch, head, queryRow, keyRow, keyColumn, valueColumn;
 };
 

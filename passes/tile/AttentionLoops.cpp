@@ -82,6 +82,7 @@ void AttentionEmitter::emit() {
   e.forLoop(e.begin, e.end, 1, [&](Value unit) {
     batch = e.div(unit, layout.heads);
     head = e.rem(unit, layout.heads);
+    next = make<arith::MinUIOp>(e.add(unit, 1), e.add(e.end, -1));
     queryRow = e.mul(batch, layout.queries);
     keyRow = e.mul(batch, layout.keys);
     keyColumn = e.mul(head, layout.keyWidth);
@@ -108,6 +109,24 @@ void AttentionEmitter::emitBlock(Value row, int64_t height) {
   }
   emitSoftmax(row, height, panels);
   emitValues(row, height, panels);
+}
+
+void AttentionEmitter::askForNext(Value row) {
+  Value nextBatch = e.div(next, layout.heads);
+  Value nextHead = e.rem(next, layout.heads);
+  auto ask = [&](Value operand, int64_t rows, int64_t width) {
+    // As many rows as it takes to have asked for all with the last query.
+    int64_t share = llvm::divideCeil(rows, layout.queries);
+    Value matrix = e.buffer(operand), column = e.mul(nextHead, width);
+    Value first = e.mul(nextBatch, rows), last = e.index(rows - 1);
+    e.forLoop(e.index(0), e.index(share), 1, [&](Value i) {
+      Value own = make<arith::MinUIOp>(e.add(e.mul(row, share), i), last);
+      e.prefetchRow(matrix, e.add(first, own), column, width);
+    });
+  };
+  ask(op.getQuery(), layout.queries, layout.keyWidth);
+  ask(op.getKey(), layout.keys, layout.keyWidth);
+  ask(op.getValue(), layout.keys, layout.valueWidth);
 }
 
 Value AttentionEmitter::causalLimit(Value query) {

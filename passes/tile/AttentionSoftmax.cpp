@@ -249,8 +249,10 @@ void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
   // All maxima first: their reductions overlap, and no power waits for one.
   e.forLoop(e.index(0), e.index(height), 1,
             [&](Value i) { emitMaximum(i, e.add(row, i), panels); });
-  e.forLoop(e.index(0), e.index(height), 1,
-            [&](Value i) { emitPowers(i, panels); });
+  e.forLoop(e.index(0), e.index(height), 1, [&](Value i) {
+    askForNext(e.add(row, i));
+    emitPowers(i, panels);
+  });
 }
 
 } // namespace hova

@@ -252,6 +252,23 @@ Value KernelEmitter::loadScalar(Value memref, Value row, Value column) {
       memref::LoadOp::create(builder, loc, memref, ValueRange{row, column}));
 }
 
+/// Locality of a prefetch. Into the first level it gains a sixth of what it
+/// does into the second, which waits for more lines at a time.
+static constexpr uint32_t kSecondLevel = 2;
+
+void KernelEmitter::prefetch(Value memref, ValueRange place) {
+  memref::PrefetchOp::create(builder, loc, memref, place, /*isWrite=*/false,
+                             kSecondLevel, /*isDataCache=*/true);
+}
+
+void KernelEmitter::prefetchRow(Value matrix, Value row, Value column,
+                                int64_t width) {
+  auto type = cast<MemRefType>(matrix.getType());
+  int64_t line = 512 / type.getElementTypeBitWidth();
+  forLoop(index(0), index(width), line,
+          [&](Value offset) { prefetch(matrix, {row, add(column, offset)}); });
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//

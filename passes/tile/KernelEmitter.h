@@ -119,6 +119,12 @@ public:
     return loadScalar(memref, row, index(column));
   }
 
+  /// Asks for the cache line of an element.
+  void prefetch(mlir::Value memref, mlir::ValueRange place);
+  /// Asks for the lines of `width` elements of a matrix's row.
+  void prefetchRow(mlir::Value matrix, mlir::Value row, mlir::Value column,
+                   int64_t width);
+
   using Body = llvm::function_ref<void(mlir::Value)>;
   /// `for i = from; i < to; i += step`.
   void forLoop(mlir::Value from, mlir::Value to, int64_t step, Body body);

@@ -39,19 +39,9 @@ static void emitIf(KernelEmitter &emitter, Value condition,
   body();
 }
 
-/// Locality of a prefetch. Into the first level it gains a sixth of what it
-/// does into the second, which waits for more lines at a time.
-static constexpr uint32_t kSecondLevel = 2;
-
 /// Elements of a copied column: all pairs are whole.
 static int64_t columnElements(int64_t depth) {
   return llvm::alignTo(depth, int64_t(2));
-}
-
-static void prefetch(KernelEmitter &emitter, Value matrix, ValueRange place) {
-  memref::PrefetchOp::create(emitter.builder, emitter.loc, matrix, place,
-                             /*isWrite=*/false, kSecondLevel,
-                             /*isDataCache=*/true);
 }
 
 /// Copies a column of a matrix, in panels or not, to scratch, as f32. Elements,
@@ -77,7 +67,7 @@ static Value copyColumn(KernelEmitter &emitter, Value matrix, Value column,
   };
   emitter.forLoop(
       zero, emitter.index(*std::prev(shape.end(), 2)), 1, [&](Value row) {
-        prefetch(emitter, matrix, placeOf(next, row));
+        emitter.prefetch(matrix, placeOf(next, row));
         Value element =
             memref::LoadOp::create(b, loc, matrix, placeOf(column, row));
         if (!element.getType().isInteger()) {
@@ -108,18 +98,11 @@ int64_t tokenScratchBytes(Operation *op) {
 /// Rows of a table that are asked for before they are copied: the processor
 /// does not foresee which.
 static constexpr int64_t kRowsAhead = 4;
-/// Bytes of a table that stays in the caches by itself.
-static constexpr int64_t kSmallTable = 1 << 18;
 
-/// Asks for a row of a large table, line by line.
-static void prefetchRow(KernelEmitter &emitter, Value table, Value row) {
+/// Whether a table does not stay in the caches by itself.
+static bool isLarge(Value table) {
   auto type = cast<MemRefType>(table.getType());
-  int64_t bytes = type.getElementTypeBitWidth() / 8;
-  if (type.getNumElements() * bytes > kSmallTable) {
-    emitter.forLoop(
-        emitter.index(0), emitter.index(type.getShape().back()), 64 / bytes,
-        [&](Value column) { prefetch(emitter, table, {row, column}); });
-  }
+  return type.getNumElements() * type.getElementTypeBitWidth() / 8 > 1 << 18;
 }
 
 static void emit(KernelEmitter &emitter, EmbeddingOp op) {
@@ -146,7 +129,10 @@ static void emit(KernelEmitter &emitter, EmbeddingOp op) {
       Value copy = copyColumn(emitter, table, id, next, width);
       return copyRow(emitter, copy, zero, zero, row, zero, width);
     }
-    prefetchRow(emitter, table, idOf(following(row, kRowsAhead)));
+    if (isLarge(table)) {
+      Value ahead = idOf(following(row, kRowsAhead));
+      emitter.prefetchRow(table, ahead, zero, width);
+    }
     copyRow(emitter, table, id, zero, row, zero, width);
   });
 }
