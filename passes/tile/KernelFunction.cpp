@@ -7,6 +7,8 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/Verdict.h"
 #include "passes/tile/KernelEmitter.h"
 #include <map>
@@ -163,6 +165,28 @@ forEachUnitBlock(OpBuilder &builder, Location loc, const KernelBuffers &buffers,
   return body(bound(number), bound(next));
 }
 
+/// A view of a matrix whose row `from` is row `to` of it.
+static Value moveRows(OpBuilder &builder, Location loc, Value matrix,
+                      Value from, Value to) {
+  auto type = cast<MemRefType>(matrix.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  LogicalResult known = type.getStridesAndOffset(strides, offset);
+  assert(succeeded(known) && "buffers are strided");
+  (void)known;
+  Value rows = arith::SubIOp::create(builder, loc, to, from);
+  Value moved = arith::MulIOp::create(
+      builder, loc, rows,
+      arith::ConstantIndexOp::create(builder, loc, strides[0]));
+  auto view = MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides));
+  return memref::ReinterpretCastOp::create(
+      builder, loc, view, matrix, OpFoldResult(moved),
+      getAsIndexOpFoldResult(type.getContext(), type.getShape()),
+      getAsIndexOpFoldResult(type.getContext(), strides));
+}
+
 FailureOr<func::FuncOp> emitFunction(OpBuilder &builder, StringRef name,
                                      const KernelBuffers &buffers) {
   KernelOp kernel = buffers.kernel;
@@ -183,10 +207,18 @@ FailureOr<func::FuncOp> emitFunction(OpBuilder &builder, StringRef name,
   builder.setInsertionPoint(end);
   size_t count = buffers.values.size();
   Value scratch = entry->getArgument(count);
+  // Values between stages are of one block of rows: all blocks use the rows of
+  // the thread's first, which the caches still have.
+  size_t first = kernel.getInputs().size() + kernel.getNumResults();
+  Value firstUnit = entry->getArgument(count + 1);
   auto emitUnits = [&](Value begin, Value end) {
     KernelEmitter emitter(builder, loc, buffers.schedule, begin, end, scratch);
     for (size_t i = 0; i < count; ++i) {
-      emitter.setBuffer(buffers.values[i], entry->getArgument(i));
+      Value buffer = entry->getArgument(i);
+      if (i >= first && begin != firstUnit) {
+        buffer = moveRows(builder, loc, buffer, begin, firstUnit);
+      }
+      emitter.setBuffer(buffers.values[i], buffer);
     }
     return emitBody(emitter, kernel);
   };

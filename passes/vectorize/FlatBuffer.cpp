@@ -15,16 +15,21 @@ FailureOr<FlatBuffer> flattenBuffer(OpBuilder &builder, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   FlatBuffer flat;
   if (!type.hasStaticShape() ||
-      type.getStridesAndOffset(flat.strides, flat.offset).failed() ||
-      ShapedType::isDynamic(flat.offset)) {
+      type.getStridesAndOffset(flat.strides, flat.offset).failed()) {
     return failure();
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(memref);
+  if (ShapedType::isDynamic(flat.offset)) {
+    flat.offset = 0;
+    flat.moved = memref::ExtractStridedMetadataOp::create(
+                     builder, memref.getLoc(), memref)
+                     .getOffset();
   }
   int64_t extent = flat.offset + 1;
   for (auto [size, stride] : llvm::zip(type.getShape(), flat.strides)) {
     extent += (size - 1) * stride;
   }
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfterValue(memref);
   flat.memory = memref::ReinterpretCastOp::create(
       builder, memref.getLoc(),
       MemRefType::get({extent}, type.getElementType()), memref,
@@ -50,6 +55,9 @@ Value FlatBuilder::at(const FlatBuffer &buffer, ValueRange position) const {
             ? at
             : builder.createOrFold<arith::MulIOp>(loc, at, index(stride));
     sum = sum ? builder.createOrFold<arith::AddIOp>(loc, sum, part) : part;
+  }
+  if (buffer.moved) {
+    sum = builder.createOrFold<arith::AddIOp>(loc, sum, buffer.moved);
   }
   return plus(sum, buffer.offset);
 }

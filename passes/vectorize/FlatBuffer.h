@@ -18,6 +18,7 @@ struct FlatBuffer {
   mlir::Value memory;
   llvm::SmallVector<int64_t> strides;
   int64_t offset = 0;
+  mlir::Value moved; ///< added to it; null where all of it is static
 
   mlir::Type element() const;
   /// Distance of two rows of a matrix.
@@ -25,7 +26,7 @@ struct FlatBuffer {
 };
 
 /// Builds the view behind the definition of `memref`. Fails, without a word,
-/// where shape, strides or offset are not static.
+/// where shape or strides are not static.
 mlir::FailureOr<FlatBuffer> flattenBuffer(mlir::OpBuilder &builder,
                                           mlir::Value memref);
 

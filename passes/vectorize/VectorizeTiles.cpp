@@ -149,8 +149,7 @@ FailureOr<FlatBuffer> TileVectorizer::flatten(Operation *user, Value memref) {
   }
   FailureOr<FlatBuffer> flat = flattenBuffer(builder, memref);
   if (failed(flat)) {
-    return user->emitOpError(
-               "expects a buffer of static shape and offset, got ")
+    return user->emitOpError("expects a buffer of static shape, got ")
            << memref.getType();
   }
   return buffers[memref] = *flat;

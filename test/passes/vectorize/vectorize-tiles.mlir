@@ -215,3 +215,24 @@ func.func @leaves_row_vectors_alone(%x: memref<2x4xf32>, %y: memref<2x4xf32>, %r
   vector.store %v, %y[%row, %row] : memref<2x4xf32>, vector<4xf32>
   return
 }
+
+// -----
+
+// A view that begins where the program says.
+// CHECK-LABEL: @reads_a_view_that_moves
+// CHECK-SAME: %[[X:.*]]: memref<9x40xf32>, %[[Y:.*]]: memref<2x16xf32>, %[[ROW:.*]]: index, %[[OFFSET:.*]]: index
+// CHECK: %[[VIEW:.*]] = memref.reinterpret_cast %[[X]] to offset: [%[[OFFSET]]]
+// CHECK: %{{.*}}, %[[MOVED:.*]], %{{.*}}:2, %{{.*}}:2 = memref.extract_strided_metadata %[[VIEW]]
+// CHECK: %[[FLAT:.*]] = memref.reinterpret_cast %[[X]] to offset: [0], sizes: [360], strides: [1]
+// CHECK: %[[START:.*]] = arith.muli %[[ROW]], %c40
+// CHECK: %[[AT:.*]] = arith.addi %[[START]], %[[MOVED]]
+// CHECK: vector.load %[[FLAT]][%[[AT]]]
+// CHECK: %[[SECOND:.*]] = arith.addi %[[AT]], %c40
+// CHECK: vector.load %[[FLAT]][%[[SECOND]]]
+func.func @reads_a_view_that_moves(%x: memref<9x40xf32>, %y: memref<2x16xf32>, %row: index, %offset: index) {
+  %c0 = arith.constant 0 : index
+  %view = memref.reinterpret_cast %x to offset: [%offset], sizes: [9, 40], strides: [40, 1] : memref<9x40xf32> to memref<9x40xf32, strided<[40, 1], offset: ?>>
+  %t = hova.tile_load %view[%row, %c0] : memref<9x40xf32, strided<[40, 1], offset: ?>> -> vector<2x16xf32>
+  hova.tile_store %t, %y[%c0, %c0] : vector<2x16xf32>, memref<2x16xf32>
+  return
+}
