@@ -19,10 +19,13 @@
 //               processors
 //   bare wake   the same, where the other sleeps in a futex for 5 ms before
 //
+// where there are two processors.
+//
 // usage: bench-team THREADS
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/cpu/Team.h"
 #include "runtime/hova_runtime.h"
 
 #include <immintrin.h>
@@ -227,7 +230,9 @@ int main(int argc, char **argv) {
   find_steps();
   measure("at work", run_work, threads, 200, 1,
           WORK_KERNELS * WORK_NANOSECONDS * 5e-3, SILENCE);
-  measure_exchange("lines", MOST, 0);
-  measure_exchange("bare wake", 200, SILENCE);
+  if (hova_usable_processors() > 1) {
+    measure_exchange("lines", MOST, 0);
+    measure_exchange("bare wake", 200, SILENCE);
+  }
   return 0;
 }
