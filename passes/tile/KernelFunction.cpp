@@ -169,11 +169,7 @@ forEachUnitBlock(OpBuilder &builder, Location loc, const KernelBuffers &buffers,
 static Value moveRows(OpBuilder &builder, Location loc, Value matrix,
                       Value from, Value to) {
   auto type = cast<MemRefType>(matrix.getType());
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  LogicalResult known = type.getStridesAndOffset(strides, offset);
-  assert(succeeded(known) && "buffers are strided");
-  (void)known;
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
   Value rows = arith::SubIOp::create(builder, loc, to, from);
   Value moved = arith::MulIOp::create(
       builder, loc, rows,

@@ -92,6 +92,10 @@ private:
   Value geluByPieces(Value x, Pieces pieces);
   /// The same for results that are rounded to bf16.
   Value geluByCoarsePieces(Value x, Pieces pieces);
+  /// What both come to: `rounded` holds the piece in its low bits, whose
+  /// polynomial is of `argument`.
+  Value geluByPiece(Value x, Value u, Value rounded, Value argument,
+                    Pieces pieces);
   Value geluErf(Value x);
   Value geluTanh(Value x);
   Value tanh(Value x);
@@ -194,14 +198,7 @@ Value Expression::geluByPieces(Value x, Pieces pieces) {
   Value u = atMost(7.5, abs(x));
   Value rounded = add(u, constant(kRoundToHalf));
   Value rest = sub(u, sub(rounded, constant(kRoundToHalf)));
-  Value piece = arith::BitcastOp::create(
-      b, VectorType::get(type.getShape(), b.getI32Type()), rounded);
-  Value q;
-  for (ArrayRef<float> coefficients : pieces) {
-    Value own = LookupOp::create(b, type, piece, coefficients);
-    q = q ? fma(q, rest, own) : own;
-  }
-  return fma(arith::NegFOp::create(b, u), q, relu(x));
+  return geluByPiece(x, u, rounded, rest, pieces);
 }
 
 Value Expression::geluByCoarsePieces(Value x, Pieces pieces) {
@@ -209,12 +206,17 @@ Value Expression::geluByCoarsePieces(Value x, Pieces pieces) {
   Value u = atMost(5.05, abs(x));
   Value slope = fma(u, constant(kCoarseSquare), constant(kCoarseSlope));
   Value rounded = fma(u, slope, constant(kRoundToWhole));
+  return geluByPiece(x, u, rounded, u, pieces);
+}
+
+Value Expression::geluByPiece(Value x, Value u, Value rounded, Value argument,
+                              Pieces pieces) {
   Value piece = arith::BitcastOp::create(
       b, VectorType::get(type.getShape(), b.getI32Type()), rounded);
   Value q;
   for (ArrayRef<float> coefficients : pieces) {
     Value own = LookupOp::create(b, type, piece, coefficients);
-    q = q ? fma(q, u, own) : own;
+    q = q ? fma(q, argument, own) : own;
   }
   return fma(arith::NegFOp::create(b, u), q, relu(x));
 }
