@@ -165,7 +165,18 @@ void Planner::checkUse(const RuleUse &use) {
                               "; weights are floating-point");
       complete = false;
     }
+    if (llvm::is_contained(entry->second.shape, 0)) {
+      plan.problems.push_back(inQuotes(name) + " has no elements");
+      complete = false;
+    }
     pieces.push_back({entry->second.shape, std::nullopt});
+  }
+  // Each tensor once: what the steps make is never larger than the file.
+  std::set<std::string_view> distinct(use.from.begin(), use.from.end());
+  if (distinct.size() != use.from.size()) {
+    plan.problems.push_back("for " + target +
+                            ": the rule reads a tensor more than once");
+    complete = false;
   }
   if (!complete || (use.rule && use.rule->constant)) {
     return;

@@ -119,6 +119,13 @@ std::optional<RuleSpec> SpecReader::readRule(const Node &node,
     error(node, "a rule has \"to\", and either \"from\" or \"constant\"");
     return std::nullopt;
   }
+  for (const Node *list : {to, from}) {
+    if (list && list->is(Node::Kind::Array) && list->elements.empty()) {
+      error(*list, list == to ? "a rule makes at least one weight"
+                              : "a rule reads at least one tensor");
+      return std::nullopt;
+    }
+  }
   rule.to = readPatterns(*to);
   std::vector<std::string> captures;
   for (size_t i = 0; i < rule.to.size(); ++i) {

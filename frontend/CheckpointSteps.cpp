@@ -274,6 +274,7 @@ llvm::Error StepRunner::split(const StepSpec &step,
 
 llvm::Error StepRunner::concatenate(const StepSpec &step,
                                     std::vector<Piece> &pieces) {
+  assert(!pieces.empty() && "a rule reads a tensor");
   llvm::Expected<size_t> axis = axisOf(step.axis, pieces[0].shape);
   if (!axis) {
     return axis.takeError();

@@ -57,9 +57,9 @@ std::vector<LayerSpec> SpecReader::readLayers(const Node &node,
     }
   }
   for (const Node *element : node.elements) {
-    size_t mistakes = diagnostics.all().size();
+    size_t mistakes = diagnostics.mistakes();
     LayerSpec layer = readLayer(*element, scope);
-    layer.broken = diagnostics.all().size() > mistakes;
+    layer.broken = diagnostics.mistakes() > mistakes;
     if (layer.name.empty()) {
       continue;
     }

@@ -54,8 +54,9 @@ struct Candidate {
   std::unique_ptr<CheckpointPlan> plan;
 };
 
-/// The candidate with the fewest problems, the names of the description first;
-/// an empty one if the parameters of every source are wrong.
+/// The candidate with the fewest problems, the names of the description first.
+/// It has no plan if the model cannot take what the source sets, which happens
+/// to a source that was asked for.
 Candidate chooseSource(const ModelOptions &options, const Model &model) {
   std::vector<const CheckpointSpec *> sources;
   if (options.checkpoint.empty()) {
@@ -67,6 +68,7 @@ Candidate chooseSource(const ModelOptions &options, const Model &model) {
     sources.push_back(model.spec->findCheckpoint(options.checkpoint));
   }
   Candidate best;
+  best.source = sources.front();
   for (const CheckpointSpec *source : sources) {
     Diagnostics quiet(model.spec->source);
     Candidate candidate;

@@ -165,7 +165,7 @@ void SpecReader::readInputs(const Node &node) {
 }
 
 void SpecReader::readInput(const Member &member, const NameScope &scope) {
-  size_t mistakes = diagnostics.all().size();
+  size_t mistakes = diagnostics.mistakes();
   InputSpec input;
   input.name = member.key;
   input.nameRange = member.keyRange;
@@ -206,7 +206,7 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
       }
     }
   }
-  input.broken = diagnostics.all().size() > mistakes;
+  input.broken = diagnostics.mistakes() > mistakes;
   spec.inputs.push_back(std::move(input));
 }
 
@@ -223,7 +223,7 @@ void SpecReader::readBlocks(const Node &node) {
 }
 
 void SpecReader::readBlock(const Member &member) {
-  size_t mistakes = diagnostics.all().size();
+  size_t mistakes = diagnostics.mistakes();
   BlockSpec block;
   block.name = member.key;
   block.nameRange = member.keyRange;
@@ -274,14 +274,14 @@ void SpecReader::readBlock(const Member &member) {
   if (!layers) {
     error(node, "missing key \"layers\" in a block");
   }
-  block.broken = diagnostics.all().size() > mistakes;
+  block.broken = diagnostics.mistakes() > mistakes;
   if (layers) {
     // Each layer carries its own mistakes.
     block.layers = readLayers(*layers, scope);
   }
-  mistakes = diagnostics.all().size();
+  mistakes = diagnostics.mistakes();
   readBlockOutputs(node, block, scope);
-  block.broken |= diagnostics.all().size() > mistakes;
+  block.broken |= diagnostics.mistakes() > mistakes;
   spec.blockIndex.emplace(block.name, spec.blocks.size());
   spec.blocks.push_back(std::move(block));
 }

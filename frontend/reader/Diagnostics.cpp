@@ -131,6 +131,7 @@ std::string jsonEscaped(std::string_view text) {
 
 Diagnostic &Diagnostics::error(Range range, std::string message,
                                std::string pointer) {
+  ++reported;
   if (isFull()) {
     repeated = {};
     return repeated;

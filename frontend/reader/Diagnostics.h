@@ -81,6 +81,9 @@ public:
   /// Whether further errors are dropped.
   bool isFull() const { return errors.size() >= maxKept; }
   bool hasErrors() const { return !errors.empty(); }
+  /// How many errors were reported, those that were dropped included: a larger
+  /// number than before says that something in between is wrong.
+  size_t mistakes() const { return reported; }
   const std::vector<Diagnostic> &all() const { return errors; }
 
   /// Prints all messages, sorted by place.
@@ -96,6 +99,7 @@ private:
 
   std::shared_ptr<const Source> file;
   std::vector<Diagnostic> errors;
+  size_t reported = 0;
   /// Takes the notes of an error that is already known.
   Diagnostic repeated;
 };

@@ -247,6 +247,52 @@ TEST(Checkpoint, rejects_uneven_splits_and_unequal_joins) {
       << count.messages;
 }
 
+TEST(Checkpoint, names_what_a_forced_source_sets_wrongly) {
+  const char *const description = R"({"hova": 1, "name": "m",
+ "parameters": {"h": 2}, "inputs": {"x": {"shape": [1, 4, 8]}},
+ "layers": [{"name": "y", "op": "multi_head_attention", "input": "x", "heads": "h"}],
+ "outputs": {"o": "y"}, "checkpoints": {"s": {"set": {"h": 3}, "rules": []}}})";
+  std::string file = safetensors({{"a", {{1}}}});
+  Loaded forced(description, file, "s");
+  EXPECT_EQ(forced.status, ModelStatus::Rejected);
+  EXPECT_NE(forced.messages.find("cannot split a width of 8 into 3 heads"),
+            std::string::npos)
+      << forced.messages;
+  // Unless it is asked for, such a source is passed over.
+  Loaded found(description, file);
+  EXPECT_EQ(found.status, ModelStatus::Rejected);
+  EXPECT_NE(found.messages.find("by the names of the description"),
+            std::string::npos)
+      << found.messages;
+}
+
+TEST(Checkpoint, rejects_rules_of_nothing) {
+  Loaded from(
+      withRule(
+          R"({"to": "a.weight", "from": [], "apply": [{"concatenate": 0}]})"),
+      safetensors({}), "lib");
+  EXPECT_NE(from.messages.find("a rule reads at least one tensor"),
+            std::string::npos)
+      << from.messages;
+  Loaded to(withRule(R"({"to": [], "from": "w"})"), safetensors({}), "lib");
+  EXPECT_NE(to.messages.find("a rule makes at least one weight"),
+            std::string::npos)
+      << to.messages;
+  Loaded empty(
+      withRule(
+          R"({"to": "a.weight", "from": ["v", "w"], "apply": [{"concatenate": 1}]})"),
+      safetensors({{"v", {{2, 3}}}, {"w", {{2, 0}}}}), "lib");
+  EXPECT_NE(empty.messages.find("\"w\" has no elements"), std::string::npos)
+      << empty.messages;
+  Loaded twice(
+      withRule(
+          R"({"to": "a.weight", "from": ["w", "w"], "apply": [{"concatenate": 0}]})"),
+      safetensors({{"w", {{1, 3}}}}), "lib");
+  EXPECT_NE(twice.messages.find("the rule reads a tensor more than once"),
+            std::string::npos)
+      << twice.messages;
+}
+
 TEST(Checkpoint, rejects_values_that_are_not_finite) {
   std::vector<float> values = {0, 1, 2, 3, NAN, INFINITY};
   Loaded l(describe(""),

@@ -102,6 +102,20 @@ TEST(Diagnostics, print_twenty_and_count_the_rest) {
       << printed;
 }
 
+TEST(Diagnostics, know_what_is_wrong_beyond_what_they_keep) {
+  std::string layers;
+  for (size_t i = 0; i <= reader::Diagnostics::maxKept; ++i) {
+    layers += "{\"name\": \"l" + std::to_string(i) +
+              "\", \"op\": \"none\", \"input\": \"x\"},\n";
+  }
+  // The last one is broken although nothing is kept about it.
+  Read read(
+      around(layers + R"({"name": "y", "op": "scale", "input": "l1000"})"));
+  EXPECT_EQ(read.diagnostics.all().size(), reader::Diagnostics::maxKept);
+  EXPECT_GT(read.diagnostics.mistakes(), reader::Diagnostics::maxKept);
+  EXPECT_EQ(read.program, nullptr);
+}
+
 TEST(Diagnostics, say_one_mistake_of_a_repeated_block_once) {
   Read read(around(
       R"({"name": "y", "block": "b", "input": "x", "repeat": 12})",
