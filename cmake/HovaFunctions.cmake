@@ -31,7 +31,8 @@ function(hova_add_library name)
 endfunction()
 
 # hova_add_tablegen(TD GENERATOR-FLAG OUTPUT [more FLAG OUTPUT pairs])
-# Runs mlir-tblgen and adds each output to the list HOVA_TABLEGEN_OUTPUTS of the caller.
+# Runs mlir-tblgen and adds each output to the list HOVA_TABLEGEN_OUTPUTS of the caller. An output that an edit
+# leaves as it is, as an edit of a description does, rebuilds nothing.
 function(hova_add_tablegen td)
   set(outputs ${HOVA_TABLEGEN_OUTPUTS})
   set(pairs ${ARGN})
@@ -41,7 +42,7 @@ function(hova_add_tablegen td)
     separate_arguments(flag NATIVE_COMMAND "${flag}")
     add_custom_command(OUTPUT ${path}
       COMMAND ${MLIR_TABLEGEN_EXE} ${flag} -I ${PROJECT_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS}
-              ${CMAKE_CURRENT_SOURCE_DIR}/${td} -o ${path} -d ${path}.d
+              --write-if-changed ${CMAKE_CURRENT_SOURCE_DIR}/${td} -o ${path} -d ${path}.d
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${td} DEPFILE ${path}.d VERBATIM)
     list(APPEND outputs ${path})
   endwhile()

@@ -1,5 +1,9 @@
-//===- Passes.h - All target-neutral passes and phase builders ------------===//
+//===- Passes.h - The target-neutral phases -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
+//
+// What sees a phase as a whole includes this header; what creates a pass by
+// itself includes `passes/<phase>/Passes.h`, which an edit of the phase's
+// Passes.td makes anew.
 
 #ifndef HOVA_PASSES_PASSES_H
 #define HOVA_PASSES_PASSES_H
@@ -16,12 +20,6 @@
 
 namespace hova {
 
-#define GEN_PASS_DECL
-#include "passes/Passes.h.inc"
-
-#define GEN_PASS_REGISTRATION
-#include "passes/Passes.h.inc"
-
 /// The builders of the target-neutral phases; each ends with the verify pass
 /// that checks the phase's promise.
 void buildNormalizePhase(mlir::OpPassManager &manager,
@@ -33,6 +31,9 @@ void buildTilePhase(mlir::OpPassManager &manager);
 /// `powers`: it has instructions for powers of two (`hova.exp2`).
 void buildVectorizePhase(mlir::OpPassManager &manager, bool lookups,
                          bool powers);
+
+/// Registers the passes of these phases by name.
+void registerHovaPasses();
 
 } // namespace hova
 

@@ -10,14 +10,14 @@
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 #include "passes/Columns.h"
-#include "passes/Passes.h"
 #include "passes/Verdict.h"
+#include "passes/fuse/Passes.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_DECOMPOSECOLUMNSPASS
-#include "passes/Passes.h.inc"
+#include "passes/fuse/Passes.h.inc"
 
 static constexpr llvm::StringLiteral kPassName = "hova-decompose-columns";
 

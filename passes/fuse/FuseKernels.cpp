@@ -25,15 +25,15 @@
 #include "dialect/TokenOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Columns.h"
-#include "passes/Passes.h"
 #include "passes/Verdict.h"
+#include "passes/fuse/Passes.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_FUSEKERNELSPASS
-#include "passes/Passes.h.inc"
+#include "passes/fuse/Passes.h.inc"
 
 namespace {
 /// Operations that will become one kernel.

@@ -1,7 +1,7 @@
 //===- Phase.cpp - fuse: kernels and verdicts -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/Passes.h"
+#include "passes/fuse/Passes.h"
 
 void hova::buildFusePhase(mlir::OpPassManager &manager,
                           const PassSelection &selection) {

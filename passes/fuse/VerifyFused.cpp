@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/ProgramOps.h"
-#include "passes/Passes.h"
 #include "passes/Verdict.h"
+#include "passes/fuse/Passes.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_VERIFYFUSEDPASS
-#include "passes/Passes.h.inc"
+#include "passes/fuse/Passes.h.inc"
 
 /// Reports a demanded fusion that did not happen.
 static LogicalResult checkDemand(AttentionOp site) {

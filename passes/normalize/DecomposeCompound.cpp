@@ -8,13 +8,13 @@
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
-#include "passes/Passes.h"
+#include "passes/normalize/Passes.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_DECOMPOSECOMPOUNDPASS
-#include "passes/Passes.h.inc"
+#include "passes/normalize/Passes.h.inc"
 
 namespace {
 /// compound -> what its decomposition builds.

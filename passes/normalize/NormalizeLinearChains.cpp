@@ -10,15 +10,15 @@
 
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "passes/Passes.h"
 #include "passes/Verdict.h"
+#include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_NORMALIZELINEARCHAINSPASS
-#include "passes/Passes.h.inc"
+#include "passes/normalize/Passes.h.inc"
 
 static constexpr llvm::StringLiteral kPassName = "hova-normalize-linear-chains";
 

@@ -9,8 +9,8 @@
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
-#include "passes/Passes.h"
 #include "passes/Verdict.h"
+#include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_NORMALIZEPROJECTIONSPASS
-#include "passes/Passes.h.inc"
+#include "passes/normalize/Passes.h.inc"
 
 static constexpr llvm::StringLiteral kPassName = "hova-normalize-projections";
 

@@ -13,14 +13,14 @@
 #include "dialect/Shapes.h"
 #include "dialect/Storage.h"
 #include "dialect/TokenOps.h"
-#include "passes/Passes.h"
+#include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_NORMALIZESTORAGEPASS
-#include "passes/Passes.h.inc"
+#include "passes/normalize/Passes.h.inc"
 
 static bool isStoredOperand(OpOperand &operand) {
   auto op = dyn_cast<StorageOpInterface>(operand.getOwner());

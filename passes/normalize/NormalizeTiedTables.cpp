@@ -10,15 +10,15 @@
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
-#include "passes/Passes.h"
 #include "passes/Verdict.h"
+#include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_NORMALIZETIEDTABLESPASS
-#include "passes/Passes.h.inc"
+#include "passes/normalize/Passes.h.inc"
 
 static constexpr llvm::StringLiteral kPassName = "hova-normalize-tied-tables";
 

@@ -9,7 +9,7 @@
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/Passes.h"
+#include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_NORMALIZEWEIGHTSPASS
-#include "passes/Passes.h.inc"
+#include "passes/normalize/Passes.h.inc"
 
 bool isWeightOperation(Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>() || op->getNumRegions() ||

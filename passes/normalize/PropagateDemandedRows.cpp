@@ -13,15 +13,15 @@
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
-#include "passes/Passes.h"
 #include "passes/Verdict.h"
+#include "passes/normalize/Passes.h"
 #include <variant>
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_PROPAGATEDEMANDEDROWSPASS
-#include "passes/Passes.h.inc"
+#include "passes/normalize/Passes.h.inc"
 
 static constexpr llvm::StringLiteral kPassName = "hova-propagate-demanded-rows";
 

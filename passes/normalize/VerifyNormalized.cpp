@@ -4,14 +4,14 @@
 #include "dialect/DenseOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/TokenOps.h"
-#include "passes/Passes.h"
+#include "passes/normalize/Passes.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_VERIFYNORMALIZEDPASS
-#include "passes/Passes.h.inc"
+#include "passes/normalize/Passes.h.inc"
 
 namespace {
 struct VerifyNormalizedPass final

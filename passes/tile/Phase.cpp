@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/Transforms/Passes.h"
-#include "passes/Passes.h"
+#include "passes/tile/Passes.h"
 
 void hova::buildTilePhase(mlir::OpPassManager &manager) {
   manager.addPass(createTileKernelsPass());

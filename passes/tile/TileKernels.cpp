@@ -9,11 +9,11 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "passes/Passes.h"
 #include "passes/tile/Arena.h"
 #include "passes/tile/CheckKernels.h"
 #include "passes/tile/KernelEmitter.h"
 #include "passes/tile/KernelFunction.h"
+#include "passes/tile/Passes.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_TILEKERNELSPASS
-#include "passes/Passes.h.inc"
+#include "passes/tile/Passes.h.inc"
 
 //===----------------------------------------------------------------------===//
 // The program

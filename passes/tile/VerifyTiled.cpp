@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/ProgramOps.h"
-#include "passes/Passes.h"
+#include "passes/tile/Passes.h"
 #include "passes/tile/ProgramAttrs.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_VERIFYTILEDPASS
-#include "passes/Passes.h.inc"
+#include "passes/tile/Passes.h.inc"
 
 /// Bytes from the first to behind the last element of a strided matrix.
 static int64_t extentOf(MemRefType type) {

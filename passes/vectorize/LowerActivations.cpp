@@ -22,8 +22,8 @@
 #include "dialect/DenseOps.h"
 #include "dialect/TileOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "passes/Passes.h"
 #include "passes/vectorize/ActivationTables.h"
+#include "passes/vectorize/Passes.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cmath>
 
@@ -31,7 +31,7 @@ using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_LOWERACTIVATIONSPASS
-#include "passes/Passes.h.inc"
+#include "passes/vectorize/Passes.h.inc"
 
 /// As kPower; relative error of r p(r) itself: 1.1e-8.
 static constexpr double kPowerMinusOne[] = {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "mlir/Transforms/Passes.h"
-#include "passes/Passes.h"
+#include "passes/vectorize/Passes.h"
 
 void hova::buildVectorizePhase(mlir::OpPassManager &manager, bool lookups,
                                bool powers) {

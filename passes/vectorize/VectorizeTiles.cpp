@@ -9,7 +9,7 @@
 
 #include "dialect/DenseOps.h"
 #include "dialect/TileOps.h"
-#include "passes/Passes.h"
+#include "passes/vectorize/Passes.h"
 #include "passes/vectorize/ProductRows.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_VECTORIZETILESPASS
-#include "passes/Passes.h.inc"
+#include "passes/vectorize/Passes.h.inc"
 
 namespace {
 class TileVectorizer {

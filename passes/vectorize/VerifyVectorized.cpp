@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/TileOps.h"
-#include "passes/Passes.h"
+#include "passes/vectorize/Passes.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_VERIFYVECTORIZEDPASS
-#include "passes/Passes.h.inc"
+#include "passes/vectorize/Passes.h.inc"
 
 static bool isBeyondRow(Type type) {
   auto vector = dyn_cast<VectorType>(type);

@@ -6,8 +6,8 @@
 #include "dialect/AttentionOps.h"
 #include "frontend/Import.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Passes.h"
 #include "passes/Verdict.h"
+#include "passes/normalize/Passes.h"
 #include "tools/hova/Guard.h"
 #include "llvm/Support/Process.h"
 

@@ -6,7 +6,7 @@
 
 #include "codegen/reference/Verify.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Passes.h"
+#include "passes/normalize/Passes.h"
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Guard.h"
 #include "tools/hova/Verbs.h"

@@ -1,0 +1,95 @@
+//===- Passes.td - The passes of fuse -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+include "mlir/Pass/PassBase.td"
+
+def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"> {
+  let summary = "Store a product's columns in the type they are read in";
+  let description = [{
+    Before: slices of a product's columns, some of which read it through a
+    `hova.convert` of all columns. After: each run of neighbouring slices reads
+    a slice of its own, and the conversion is of the columns that are read
+    through it. Declines where something reads all columns, or where a run does
+    not begin and end with a weight panel.
+
+    ```mlir
+    func.func @before(%x: tensor<1x8x64xbf16>, %w: tensor<64x192xbf16>)
+        -> (tensor<1x8x64xbf16>, tensor<1x8x64xbf16>, tensor<1x8x64xf32>) {
+      %y = hova.linear %x, %w : tensor<1x8x64xbf16>, tensor<64x192xbf16> -> tensor<1x8x192xf32>
+      %c = hova.convert %y : tensor<1x8x192xf32> -> tensor<1x8x192xbf16>
+      %q = hova.slice %c {axis = 2 : i64, offset = 0 : i64} : tensor<1x8x192xbf16> -> tensor<1x8x64xbf16>
+      %k = hova.slice %c {axis = 2 : i64, offset = 64 : i64} : tensor<1x8x192xbf16> -> tensor<1x8x64xbf16>
+      %u = hova.slice %y {axis = 2 : i64, offset = 128 : i64} : tensor<1x8x192xf32> -> tensor<1x8x64xf32>
+      return %q, %k, %u : tensor<1x8x64xbf16>, tensor<1x8x64xbf16>, tensor<1x8x64xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @after(%x: tensor<1x8x64xbf16>, %w: tensor<64x192xbf16>)
+        -> (tensor<1x8x64xbf16>, tensor<1x8x64xbf16>, tensor<1x8x64xf32>) {
+      %y = hova.linear %x, %w : tensor<1x8x64xbf16>, tensor<64x192xbf16> -> tensor<1x8x192xf32>
+      %a = hova.slice %y {axis = 2 : i64, offset = 0 : i64} : tensor<1x8x192xf32> -> tensor<1x8x128xf32>
+      %c = hova.convert %a : tensor<1x8x128xf32> -> tensor<1x8x128xbf16>
+      %b = hova.slice %y {axis = 2 : i64, offset = 128 : i64} : tensor<1x8x192xf32> -> tensor<1x8x64xf32>
+      %q = hova.slice %c {axis = 2 : i64, offset = 0 : i64} : tensor<1x8x128xbf16> -> tensor<1x8x64xbf16>
+      %k = hova.slice %c {axis = 2 : i64, offset = 64 : i64} : tensor<1x8x128xbf16> -> tensor<1x8x64xbf16>
+      %u = hova.slice %b {axis = 2 : i64, offset = 0 : i64} : tensor<1x8x64xf32> -> tensor<1x8x64xf32>
+      return %q, %k, %u : tensor<1x8x64xbf16>, tensor<1x8x64xbf16>, tensor<1x8x64xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
+def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
+  let summary = "Group operations into kernels";
+  let description = [{
+    Before: a normalized `main`. After: `main` is a list of image weights and
+    `hova.kernel` regions in an order of execution. Operations whose rows depend
+    on the same rows of each other share a kernel: its threads own rows and
+    never meet inside. Attention, which reads the rows of all tokens, is a
+    kernel of its own, and so begins a new one. A large product of few rows is
+    a kernel of its own too, with element-wise operations on its result: its
+    threads divide columns, so that each weight is read by one of them. Slices
+    are views and stand in each kernel that reads them. Every kernel says what
+    its threads divide, every attention site gets its verdict.
+
+    ```mlir
+    func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+      %s = hova.add %x, %y : tensor<1x4x8xf32>, tensor<1x4x8xf32>
+      %r = hova.activation relu %s : tensor<1x4x8xf32>
+      return %r : tensor<1x4x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+      %r = hova.kernel "main" (%x, %y) attributes {parallel = #hova<parallel rows>} {
+      ^bb0(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf32>):
+        %s = hova.add %a, %b : tensor<1x4x8xf32>, tensor<1x4x8xf32>
+        %t = hova.activation relu %s : tensor<1x4x8xf32>
+        hova.yield %t : tensor<1x4x8xf32>
+      } : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+      return %r : tensor<1x4x8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"fewRows", "few-rows", "int64_t", "96",
+           "products of fewer rows than this divide columns">,
+    Option<"leastMacs", "least-macs", "int64_t", "524288",
+           "if they have this many multiply-accumulates">,
+    Option<"chain", "chain", "bool", /*default=*/"true",
+           "Let operations share a kernel; without, each is one of its own">,
+  ];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
+def VerifyFusedPass : Pass<"hova-verify-fused", "::mlir::ModuleOp"> {
+  let summary = "Check the promise of fuse";
+  let description = [{
+    `main` is image weights and kernels only, and every attention site carries
+    `hova.verdict`. A site that demands fusion (`hova.require`) and was not
+    fused is an error that repeats the verdict.
+  }];
+}

@@ -1,0 +1,16 @@
+//===- Passes.h - The passes of vectorize ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_PASSES_VECTORIZE_PASSES_H
+#define HOVA_PASSES_VECTORIZE_PASSES_H
+
+#include "passes/Passes.h"
+
+namespace hova {
+
+#define GEN_PASS_DECL
+#include "passes/vectorize/Passes.h.inc"
+
+} // namespace hova
+
+#endif // HOVA_PASSES_VECTORIZE_PASSES_H
