@@ -53,6 +53,19 @@ int64_t unitsOf(KernelOp kernel) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// Prints what an operation is asked to do. Its name and what was said about it
+/// (verdicts, demands) are left out: they change no code.
+static void printAttributes(raw_ostream &os, Operation *op) {
+  for (NamedAttribute attribute : op->getAttrs()) {
+    StringRef name = attribute.getName();
+    bool isName = isa<KernelOp>(op) && name == "name";
+    if (!isName && name != kVerdictAttr && name != kRewritesAttr &&
+        name != kRequireAttr) {
+      os << ' ' << name << '=' << attribute.getValue();
+    }
+  }
+}
+
 std::string structureOf(const KernelBuffers &buffers) {
   std::string key;
   llvm::raw_string_ostream os(key);
@@ -61,6 +74,7 @@ std::string structureOf(const KernelBuffers &buffers) {
     os << type << ';';
   }
   KernelOp kernel = buffers.kernel;
+  printAttributes(os, kernel);
   for (Value argument : kernel.getBody().getArguments()) {
     int next = number.size();
     number[argument] = next;
@@ -70,14 +84,7 @@ std::string structureOf(const KernelBuffers &buffers) {
     for (Value operand : op.getOperands()) {
       os << ' ' << number[operand];
     }
-    for (NamedAttribute attribute : op.getAttrs()) {
-      if (attribute.getName() != kVerdictAttr &&
-          attribute.getName() != kRewritesAttr &&
-          attribute.getName() != kRequireAttr) {
-        os << ' ' << attribute.getName().getValue() << '='
-           << attribute.getValue();
-      }
-    }
+    printAttributes(os, &op);
     for (Value result : op.getResults()) {
       int next = number.size();
       number[result] = next;
@@ -85,10 +92,6 @@ std::string structureOf(const KernelBuffers &buffers) {
          << llvm::is_contained(buffers.values, result);
     }
   }
-  const Schedule &s = buffers.schedule;
-  os << '\n'
-     << s.tileRows << ' ' << s.tileColumns << ' ' << s.depth << ' ' << s.block
-     << ' ' << s.lanes << ' ' << s.grain << ' ' << s.pairs;
   return key;
 }
 

@@ -32,8 +32,8 @@ int64_t unitsOf(KernelOp kernel);
 /// What a kernel executes: twice its multiply-accumulates.
 int64_t flopsOf(KernelOp kernel);
 
-/// Two kernels with equal keys are the same code: operations, attributes, types
-/// and who reads whom, but not names, places or verdicts.
+/// Two kernels with equal keys are the same code: the whole schedule, operations,
+/// attributes, types and who reads whom, but not names, places or verdicts.
 std::string structureOf(const KernelBuffers &buffers);
 
 /// The function of a kernel: buffers, scratch, first unit, end of units.

@@ -278,3 +278,45 @@ func.func @without_main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %y = hova.activation relu %x : tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
+
+// -----
+
+// Kernels whose schedules differ in anything are not one function.
+// CHECK-LABEL: func.func @main(
+// CHECK: hova.launch @kernel_layer_act(%{{.*}}) "layer.0.act"
+// CHECK: hova.launch @kernel_layer_act_1(%{{.*}}) "layer.1.act"
+// CHECK: hova.launch @kernel_layer_act_2(%{{.*}}) "layer.2.act"
+// CHECK: hova.launch @kernel_layer_act(%{{.*}}) "layer.3.act"
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
+  %o = hova.kernel "entry" (%x) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
+    hova.yield %r : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %p = hova.kernel "layer.0.act" (%o) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
+    hova.yield %r : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %q = hova.kernel "layer.1.act" (%p) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.sum = 384 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
+    hova.yield %r : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %s = hova.kernel "layer.2.act" (%q) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 128 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
+    hova.yield %r : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %t = hova.kernel "layer.3.act" (%s) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
+    hova.yield %r : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %u = hova.kernel "exit" (%t) attributes {parallel = #hova<parallel rows>, hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
+    hova.yield %r : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  return %u : tensor<1x9x8xf32>
+}
