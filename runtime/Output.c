@@ -4,20 +4,14 @@
 #include "runtime/Output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static hova_status fail(const hova_output *output, int number,
-                        hova_error *error) {
-  return hova_fail(error, HOVA_IO_ERROR, "cannot write '%s': %s", output->path,
-                   strerror(number));
-}
-
+/// A stream leaves nothing behind, and who waits for the reader of a FIFO may
+/// lose patience: only a file holds signals back.
 static void hold_signals(hova_output *output) {
   sigset_t held;
   sigemptyset(&held);
@@ -25,48 +19,42 @@ static void hold_signals(hova_output *output) {
   sigaddset(&held, SIGINT);
   sigaddset(&held, SIGTERM);
   sigaddset(&held, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &held, &output->signals);
+  if (!output->place.stream) {
+    pthread_sigmask(SIG_BLOCK, &held, &output->signals);
+  }
+}
+
+static void release_signals(hova_output *output) {
+  if (!output->place.stream) {
+    pthread_sigmask(SIG_SETMASK, &output->signals, NULL);
+  }
 }
 
 hova_status hova_output_open(hova_output *output, const char *path,
                              hova_error *error) {
-  output->path = path;
-  output->descriptor = -1;
   output->held = 0;
-  // A name of this process only: two programs writing one file both succeed,
-  // and the last rename wins.
-  for (unsigned attempt = 0; attempt < 100; ++attempt) {
-    int length = snprintf(output->temporary, sizeof output->temporary,
-                          "%s.%ld-%u.tmp", path, (long)getpid(), attempt);
-    if (length < 0 || (size_t)length >= sizeof output->temporary) {
-      return fail(output, ENAMETOOLONG, error);
-    }
-    hold_signals(output);
-    output->descriptor =
-        open(output->temporary,
-             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (output->descriptor >= 0) {
-      return HOVA_OK;
-    }
-    int number = errno;
-    pthread_sigmask(SIG_SETMASK, &output->signals, NULL);
-    if (number != EEXIST) {
-      return fail(output, number, error);
-    }
+  hova_status status = hova_place_find(path, &output->place, error);
+  if (status != HOVA_OK) {
+    return status;
   }
-  return fail(output, EEXIST, error);
+  hold_signals(output);
+  status = hova_place_open(&output->place, 0666, error);
+  if (status != HOVA_OK) {
+    release_signals(output);
+  }
+  return status;
 }
 
 /// Hands everything to the kernel; a short write is continued.
 static hova_status write_all(hova_output *output, const unsigned char *data,
                              uint64_t size, hova_error *error) {
   while (size > 0) {
-    ssize_t written = write(output->descriptor, data, (size_t)size);
+    ssize_t written = write(output->place.descriptor, data, (size_t)size);
     if (written < 0 && errno == EINTR) {
       continue;
     }
     if (written <= 0) {
-      return fail(output, written < 0 ? errno : EIO, error);
+      return hova_place_fail(&output->place, written < 0 ? errno : EIO, error);
     }
     data += written;
     size -= (uint64_t)written;
@@ -104,7 +92,7 @@ hova_status hova_output_print(hova_output *output, hova_error *error,
   int length = vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (length < 0 || (size_t)length >= sizeof text) {
-    return fail(output, EOVERFLOW, error);
+    return hova_place_fail(&output->place, EOVERFLOW, error);
   }
   return hova_output_write(output, text, (uint64_t)length, error);
 }
@@ -123,25 +111,18 @@ hova_status hova_output_print_string(hova_output *output, hova_error *error,
 
 hova_status hova_output_close(hova_output *output, hova_status status,
                               hova_error *error) {
-  if (output->descriptor < 0) {
+  hova_place *place = &output->place;
+  if (place->descriptor < 0) {
     return status;
   }
   if (status == HOVA_OK) {
     status = flush(output, error);
   }
-  if (status == HOVA_OK && fsync(output->descriptor) != 0) {
-    status = fail(output, errno, error);
+  if (status == HOVA_OK) {
+    status = hova_places_keep(&place, 1, error);
+  } else {
+    hova_place_discard(place);
   }
-  if (close(output->descriptor) != 0 && status == HOVA_OK) {
-    status = fail(output, errno, error);
-  }
-  if (status == HOVA_OK && rename(output->temporary, output->path) != 0) {
-    status = fail(output, errno, error);
-  }
-  if (status != HOVA_OK) {
-    unlink(output->temporary);
-  }
-  output->descriptor = -1;
-  pthread_sigmask(SIG_SETMASK, &output->signals, NULL);
+  release_signals(output);
   return status;
 }

@@ -1,16 +1,15 @@
 //===- Output.h - Files that appear whole or not at all ---------*- C -*---===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// An output is written to a temporary file in the directory of its final name,
-// synchronised, and renamed. Signals that would end the process are held back
-// while the temporary file exists, so that none is left behind.
+// A buffer before a place (Place.h). Signals that would end the process are
+// held back while a temporary file exists, so that none is left behind.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HOVA_RUNTIME_OUTPUT_H
 #define HOVA_RUNTIME_OUTPUT_H
 
-#include "runtime/Error.h"
+#include "runtime/Place.h"
 
 #include <signal.h>
 
@@ -19,10 +18,8 @@ extern "C" {
 #endif
 
 typedef struct hova_output {
-  int descriptor; ///< -1: not open
-  size_t held;    ///< bytes in `buffer`
-  const char *path;
-  char temporary[4096];
+  hova_place place;
+  size_t held;      ///< bytes in `buffer`
   sigset_t signals; ///< the mask to restore
   unsigned char buffer[16384];
 } hova_output;
@@ -38,7 +35,7 @@ __attribute__((format(printf, 3, 4))) hova_status hova_output_print(
 /// Writes a JSON string of `text`, which is UTF-8. Null is the empty string.
 hova_status hova_output_print_string(hova_output *output, hova_error *error,
                                      const char *text);
-/// Renames to the final name if `status` is HOVA_OK, else removes what was
+/// Gives the file its final name if `status` is HOVA_OK, else removes what was
 /// written; in either case the output is closed (if it was ever opened).
 /// Returns the first failure.
 hova_status hova_output_close(hova_output *output, hova_status status,

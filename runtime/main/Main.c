@@ -6,8 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/Process.h"
 #include "runtime/main/Compare.h"
 #include "runtime/main/Entry.h"
+#include "runtime/main/Files.h"
 #include "runtime/main/Report.h"
 
 #include <limits.h>
@@ -31,34 +33,53 @@ static int exit_status(hova_status status) {
   }
 }
 
-/// A mapped file shrank or its disk failed. Only write and _exit are safe here.
-static void end_on_sigbus(int signal) {
-  (void)signal;
-  static const char text[] =
-      "error: a mapped file was cut off or could not be read\n";
-  ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-  (void)written;
-  _exit(EXIT_IO);
+/// A mapped file shrank or its disk failed. Only system calls are safe here.
+static void end_on_sigbus(int number, siginfo_t *info, void *context) {
+  (void)context;
+  if (hova_report_lost_file("error: ", info->si_addr)) {
+    _exit(EXIT_IO);
+  }
+  // The same again, without this handler.
+  signal(number, SIG_DFL);
 }
 
-static hova_status create(const command_line *options, hova_context **context,
-                          hova_error *error) {
+static void prepare_process(void) {
+  hova_open_standard_files();
+  hova_report_size_limit();
+  struct sigaction action = {.sa_sigaction = end_on_sigbus,
+                             .sa_flags = SA_SIGINFO};
+  sigaction(SIGBUS, &action, NULL);
+}
+
+/// The file that the weights are read from; null: they are embedded, or there
+/// are none. `beside` has room for its name.
+static hova_status find_weights(const command_line *options,
+                                char beside[PATH_MAX + 16],
+                                const char **weights, hova_error *error) {
+  *weights = options->weights;
+  if (*weights || hova_weights_bytes != 0 ||
+      hova_linked_program.weight_bytes == 0) {
+    return HOVA_OK;
+  }
+  ssize_t length = readlink("/proc/self/exe", beside, PATH_MAX);
+  if (length < 0 || length >= PATH_MAX) {
+    return hova_fail(error, HOVA_IO_ERROR,
+                     "cannot find this program's own path: use --weights");
+  }
+  memcpy(beside + length, ".weights", sizeof ".weights");
+  *weights = beside;
+  return HOVA_OK;
+}
+
+static hova_status create(const command_line *options, const char *weights,
+                          hova_context **context, hova_error *error) {
   hova_options chosen = {.threads = options->threads,
-                         .weights = options->weights,
+                         .weights = weights,
                          .message = error->text,
                          .message_bytes = sizeof error->text};
-  char sidecar[PATH_MAX + 16];
-  if (!chosen.weights && hova_weights_bytes != 0) {
+  if (!weights && hova_weights_bytes != 0) {
     chosen.image = hova_weights_begin;
     chosen.image_bytes = hova_weights_bytes;
-  } else if (!chosen.weights && hova_linked_program.weight_bytes != 0) {
-    ssize_t length = readlink("/proc/self/exe", sidecar, PATH_MAX);
-    if (length < 0 || length >= PATH_MAX) {
-      return hova_fail(error, HOVA_IO_ERROR,
-                       "cannot find this program's own path: use --weights");
-    }
-    memcpy(sidecar + length, ".weights", sizeof ".weights");
-    chosen.weights = sidecar;
   }
   return hova_create(&hova_linked_program, &chosen, context);
 }
@@ -152,13 +173,13 @@ static bool wants_summary(const command_line *options) {
   return wants;
 }
 
-/// Everything after the command line.
-static hova_status execute(const command_line *options, bool *equal,
-                           hova_error *error) {
+/// Everything after the command line and its files.
+static hova_status execute(const command_line *options, const char *weights,
+                           bool *equal, hova_error *error) {
   const hova_program *program = &hova_linked_program;
   hova_context *context = NULL;
   tensor_set set = {NULL, NULL};
-  hova_status status = create(options, &context, error);
+  hova_status status = create(options, weights, &context, error);
   if (status == HOVA_OK) {
     status = hova_allocate_tensors(program, &set, error);
   }
@@ -191,30 +212,51 @@ static int close_output(int result) {
   return result;
 }
 
+/// Runs the model; an exit status.
+static int run_model(const command_line *options, hova_error *error) {
+  char beside[PATH_MAX + 16];
+  const char *weights;
+  bool made_directory = false, equal = true;
+  hova_status status = find_weights(options, beside, &weights, error);
+  if (status == HOVA_OK) {
+    status = hova_claim_files(&hova_linked_program, options, weights,
+                              &made_directory, error);
+    if (status == HOVA_REJECTED) {
+      return EXIT_USAGE;
+    }
+  }
+  if (status == HOVA_OK) {
+    status = execute(options, weights, &equal, error);
+  }
+  if (status != HOVA_OK && made_directory) {
+    // Unless an output has arrived in it already.
+    rmdir(options->output_directory);
+  }
+  return status == HOVA_OK && !equal ? EXIT_NUMBERS_DIFFER
+                                     : exit_status(status);
+}
+
 int main(int argc, char **argv) {
-  signal(SIGBUS, end_on_sigbus);
+  prepare_process();
   hova_error error = {HOVA_OK, ""};
   command_line options;
   hova_status status = hova_parse_command_line(argc, argv, &hova_linked_program,
                                                &options, &error);
+  int result = EXIT_OK;
   if (status != HOVA_OK) {
-    fprintf(stderr, "error: %s\n", error.text);
-    hova_free_command_line(&options);
-    return status == HOVA_REJECTED ? EXIT_USAGE : exit_status(status);
-  }
-  bool equal = true;
-  if (options.help) {
+    result = status == HOVA_REJECTED ? EXIT_USAGE : exit_status(status);
+  } else if (options.help) {
     hova_print_help(&hova_linked_program);
   } else if (options.describe) {
     hova_print_description(&hova_linked_program, hova_weights_bytes);
   } else {
-    status = execute(&options, &equal, &error);
+    result = run_model(&options, &error);
   }
   hova_free_command_line(&options);
-  if (status != HOVA_OK) {
+  if (result != EXIT_OK && result != EXIT_NUMBERS_DIFFER) {
     fflush(stdout);
     fprintf(stderr, "error: %s\n", error.text);
-    return exit_status(status);
+    return result;
   }
-  return close_output(equal ? EXIT_OK : EXIT_NUMBERS_DIFFER);
+  return close_output(result);
 }

@@ -6,14 +6,12 @@
 #include "runtime/Elements.h"
 #include "runtime/Npy.h"
 #include "runtime/cpu/Arguments.h"
+#include "runtime/main/Files.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -176,36 +174,23 @@ hova_status hova_fill_inputs(const hova_program *program,
 // Outputs
 //===----------------------------------------------------------------------===//
 
-/// Names come from the model; as a file name one must not leave the directory.
-static bool is_file_name(const char *name) {
-  return *name && *name != '.' && !strchr(name, '/');
-}
-
 static hova_status write_into_directory(const hova_tensor_info *info,
                                         const char *directory, const void *data,
                                         hova_error *error) {
-  char path[PATH_MAX];
-  if (!is_file_name(info->name)) {
-    return hova_fail(error, HOVA_REJECTED,
-                     "output '%s' is no file name: use --output", info->name);
+  char *path = hova_path_in_directory(info, directory, error);
+  if (!path) {
+    return error->status;
   }
-  int length = snprintf(path, sizeof path, "%s/%s.npy", directory, info->name);
-  if (length < 0 || (size_t)length >= sizeof path) {
-    return hova_fail(error, HOVA_IO_ERROR, "the path '%s' is too long",
-                     directory);
-  }
-  return hova_npy_write(path, (hova_element)info->dtype, info->rank, info->dims,
-                        data, error);
+  hova_status status = hova_npy_write(path, (hova_element)info->dtype,
+                                      info->rank, info->dims, data, error);
+  free(path);
+  return status;
 }
 
 hova_status hova_write_outputs(const hova_program *program,
                                const command_line *options,
                                const tensor_set *set, hova_error *error) {
   const char *directory = options->output_directory;
-  if (directory && mkdir(directory, 0777) != 0 && errno != EEXIST) {
-    return hova_fail(error, HOVA_IO_ERROR, "cannot make directory '%s': %s",
-                     directory, strerror(errno));
-  }
   hova_status status = HOVA_OK;
   for (uint32_t i = 0; i < program->num_outputs && status == HOVA_OK; ++i) {
     const hova_tensor_info *info = &program->outputs[i];
