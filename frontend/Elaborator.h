@@ -76,6 +76,7 @@ private:
   bool checkParameter(const ParameterSpec &parameter, const Scalar &value,
                       const std::string &prefix);
   void addInput(const InputSpec &input, Environment &environment);
+  void checkOutput(const ValueUse &use, int value);
   void addOutputs(const Environment &environment);
   void checkUnusedWeights();
 

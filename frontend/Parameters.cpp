@@ -210,10 +210,24 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
   program->inputs.push_back(std::move(added));
 }
 
+/// A program copies numbers that it hands through, but no ids and no masks.
+void Elaborator::checkOutput(const ValueUse &use, int value) {
+  const ValueType &type = program->values[static_cast<size_t>(value)].type;
+  bool isInput = std::any_of(
+      program->inputs.begin(), program->inputs.end(),
+      [&](const ProgramInput &input) { return input.value == value; });
+  if (isInput && (type.dtype != DType::F32 || type.shape.empty())) {
+    error(*use.node, "the input " + inQuotes(use.node->text) + " is " +
+                         type.str() +
+                         ": only f32 inputs with an axis can be outputs");
+  }
+}
+
 void Elaborator::addOutputs(const Environment &environment) {
   for (const auto &[name, use] : spec.outputs) {
     int value = exhausted ? poison : resolveOne(use, environment);
     if (value != poison) {
+      checkOutput(use, value);
       program->outputs.push_back({name, value});
     }
   }

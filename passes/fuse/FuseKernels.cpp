@@ -298,7 +298,8 @@ private:
 } // namespace
 
 /// Every result of the program is a value of its own that a kernel computes: an
-/// input handed through, or one value handed out twice, is copied.
+/// input handed through, or one value handed out twice, is copied. A mask,
+/// which is no number to copy, is computed once more.
 static void copySharedResults(Block &block) {
   Operation *terminator = block.getTerminator();
   OpBuilder builder(terminator);
@@ -313,6 +314,8 @@ static void copySharedResults(Block &block) {
     if (isa<FloatType>(type.getElementType()) && type.getRank() > 0) {
       operand.set(ConcatOp::create(builder, value.getLoc(), type, value,
                                    type.getRank() - 1));
+    } else if (op) {
+      operand.set(builder.clone(*op)->getResult(0));
     }
   }
 }

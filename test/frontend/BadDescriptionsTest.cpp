@@ -48,6 +48,13 @@ std::vector<Bad> outlines() {
            std::string(oneInput) +
            R"("layers": [{"name": "y", "op": "scale", "input": "x", "by": 1}], "outputs": {"o": "@z"})"),
        {"unknown value \"z\""}},
+      {"output_of_ids",
+       whole(
+           std::string(
+               R"("inputs": {"x": {"shape": [2, 4]}, "ids": {"shape": [4], "dtype": "i32"}}, )") +
+           R"("layers": [{"name": "y", "op": "scale", "input": "x", "by": 1}], "outputs": {"x": "x", "o": @"ids"})"),
+       {"the input \"ids\" is i32 [4]: only f32 inputs with an axis can be "
+        "outputs"}},
       {"layers_as_object",
        whole(std::string(oneInput) + R"("layers": @{}, "outputs": {"o": "x"})"),
        {"\"layers\" must be a list, got an object"}},

@@ -98,6 +98,18 @@ func.func @main(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tenso
 
 // -----
 
+// A mask handed out twice is computed twice.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[K:.*]]:2 = hova.kernel
+// CHECK-COUNT-2: hova.padding_mask
+// CHECK: return %[[K]]#{{[01]}}, %[[K]]#{{[01]}}
+func.func @main(%ids: tensor<4x8xi32>) -> (tensor<4x8xi1>, tensor<4x8xi1>) {
+  %valid = hova.padding_mask %ids {pad = 0 : i64} : tensor<4x8xi32> -> tensor<4x8xi1>
+  return %valid, %valid : tensor<4x8xi1>, tensor<4x8xi1>
+}
+
+// -----
+
 func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   // expected-error@+1 {{kernels need static shapes, got 'tensor<?x8xf32>'}}
   %a = hova.activation relu %x : tensor<?x8xf32>
