@@ -6,6 +6,10 @@
 # first time a layer names it, remembers it under the name that the description
 # gives it, and computes the layer's value in float64 from the float32 weight.
 #
+# A subclass may compute otherwise: `keep` sees the result of every operation,
+# `stored` what enters a matrix product, and `stored_weight` gives matrices and
+# tables. Here all three leave numbers as they are.
+#
 # Values come from raw generator words by integer arithmetic, so that they are
 # the same bytes on every machine and in every version of NumPy.
 #
@@ -70,52 +74,71 @@ class Net:
         assert self.weights[name].shape == shape, (name, shape)
         return wide(self.weights[name])
 
+    def stored_weight(self, name, *shape, scale=1.0):
+        return self.weight(name, *shape, scale=scale)
+
+    def stored(self, x):
+        return x
+
+    def keep(self, x):
+        return x
+
     def linear(self, path, x, width, bias=True):
         rows = x.shape[-1]
-        weight = self.weight(
+        weight = self.stored_weight(
             path + ".weight", rows, width, scale=1 / math.sqrt(rows)
         )
+        return self.product(path, x, weight, bias)
+
+    def product(self, path, x, weight, bias=True):
+        """A linear layer with a weight that may be another one's."""
+        width = weight.shape[1]
         shift = self.weight(path + ".bias", width, scale=0.25) if bias else None
-        return oracle.linear(x, weight, shift)
+        return self.keep(oracle.linear(self.stored(x), weight, shift))
+
+    def activation(self, x, kind):
+        return self.keep(oracle.ACTIVATIONS[kind](x))
 
     def layer_norm(self, path, x, eps):
         width = x.shape[-1]
         gain = self.weight(path + ".gain", width, scale=0.25, centre=1.0)
         shift = self.weight(path + ".bias", width, scale=0.25)
-        return oracle.layer_norm(x, gain, shift, eps)
+        return self.keep(oracle.layer_norm(x, gain, shift, eps))
 
-    def feed_forward(self, path, x, hidden, activation, width=None):
-        inner = self.linear(path + ".hidden", x, hidden)
-        inner = oracle.ACTIVATIONS[activation](inner)
-        return self.linear(path + ".output", inner, width or x.shape[-1])
+    def feed_forward(self, path, x, hidden, activation, width=None, bias=True):
+        inner = self.linear(path + ".hidden", x, hidden, bias)
+        inner = self.activation(inner, activation)
+        return self.linear(path + ".output", inner, width or x.shape[-1], bias)
 
     def head_reweight(self, path, h, x):
         width, model = h.shape[-1], x.shape[-1]
-        return oracle.head_reweight(
-            h,
-            x,
-            self.weight(path + ".head", width, width, scale=width**-0.5),
-            self.weight(path + ".input", model, width, scale=model**-0.5),
+        reweighted = oracle.head_reweight(
+            self.stored(h),
+            self.stored(x),
+            self.stored_weight(path + ".head", width, width, scale=width**-0.5),
+            self.stored_weight(path + ".input", model, width, scale=model**-0.5),
             self.weight(path + ".score", width),
             self.weight(path + ".score_bias", 1),
         )
+        return self.keep(reweighted)
 
     def channel_gate(self, path, y, x, width):
         rows, model = x.shape[-1], y.shape[-1]
-        return oracle.channel_gate(
+        gated = oracle.channel_gate(
             y,
             x,
-            self.weight(path + ".input", rows, width, scale=rows**-0.5),
-            self.weight(path + ".output", model, width, scale=model**-0.5),
-            self.weight(path + ".gate", width, model, scale=width**-0.5),
+            self.stored_weight(path + ".input", rows, width, scale=rows**-0.5),
+            self.stored_weight(path + ".output", model, width, scale=model**-0.5),
+            self.stored_weight(path + ".gate", width, model, scale=width**-0.5),
             self.weight(path + ".gate_bias", model, scale=0.25),
+            self.stored,
         )
+        return self.keep(gated)
 
     def multi_head_attention(
         self, path, query, heads, key=None, value=None, head_width=None,
         key_head_width=None, value_head_width=None, width=None, bias=True,
-        output_bias=None, kind="softmax", hidden=None, horizontal=False,
-        vertical=None, **score_options,
+        output_bias=None, horizontal=False, vertical=None, **score_options,
     ):
         """MHA with horizontal attention on the heads and a vertical gate."""
         key = query if key is None else key
@@ -131,14 +154,7 @@ class Net:
         q = project("query", query, head_width)
         k = project("key", key, key_head_width)
         v = project("value", value, value_head_width)
-        if kind == "additive":
-            tables = self.additive_tables(
-                path + ".additive", heads, head_width, key_head_width,
-                hidden or head_width,
-            )
-            h = oracle.additive_attention(q, k, v, *tables, **score_options)
-        else:
-            h = oracle.attention(q, k, v, **score_options)
+        h = self.attend(path, q, k, v, **score_options)
         if horizontal:
             h = self.head_reweight(path + ".horizontal", h, query)
         y = self.linear(
@@ -149,31 +165,51 @@ class Net:
             y = self.channel_gate(path + ".vertical", y, query, vertical["width"])
         return y
 
+    def attend(self, path, q, k, v, kind="softmax", hidden=None, scale=None, **masks):
+        """Attention on heads [B, M, N, d], with scores of either kind."""
+        q, k, v = self.stored(q), self.stored(k), self.stored(v)
+        if kind == "additive":
+            tables = self.additive_tables(
+                path + ".additive", q.shape[1], q.shape[-1], k.shape[-1],
+                hidden or q.shape[-1],
+            )
+            scores = oracle.additive_scores(q, k, *tables)
+        else:
+            scores = oracle.softmax_scores(q, k, scale)
+        return self.keep(
+            oracle.attend(self.keep(scores), v, stored=self.stored, **masks)
+        )
+
     def additive_tables(self, path, heads, query_width, key_width, hidden):
         return (
-            self.weight(path + ".query", heads, query_width, hidden,
-                        scale=query_width**-0.5),
-            self.weight(path + ".key", heads, key_width, hidden,
-                        scale=key_width**-0.5),
+            self.stored_weight(path + ".query", heads, query_width, hidden,
+                               scale=query_width**-0.5),
+            self.stored_weight(path + ".key", heads, key_width, hidden,
+                               scale=key_width**-0.5),
             self.weight(path + ".vector", heads * hidden).reshape(heads, hidden),
         )
 
     def omni_attention(
-        self, path, states, heads, hidden, activation="relu", eps=1e-6,
-        pool="after_block", causal="none", bias=True,
+        self, path, states, heads, hidden, head_width=None, activation="relu",
+        eps=1e-6, pool="after_block", causal="none", bias=True, norm="pre_ln",
     ):
-        """OmniNet, Eq. 3-5, pre-norm, without the residual around the layer."""
+        """OmniNet, Eq. 3-5, without the residual around the layer.
+
+        Norms come before each sublayer (pre_ln) or on its result (res_post).
+        """
         count = len(states)
         z = oracle.index_sort(states)
         keep = oracle.omni_keep(states[0].shape[1], count, causal)
-        a = z + self.multi_head_attention(
-            path, self.layer_norm(path + ".norm1", z, eps), heads, bias=bias,
-            mask=keep,
-        )
+
+        def sublayer(name, x, compute):
+            if norm == "res_post":
+                return x + self.layer_norm(path + name, compute(x), eps)
+            return x + compute(self.layer_norm(path + name, x, eps))
+
+        a = sublayer(".norm1", z, lambda x: self.multi_head_attention(
+            path, x, heads, head_width=head_width, bias=bias, mask=keep))
         if pool == "after_attention":
             a = oracle.max_pool(a, count)
-        o = a + self.feed_forward(
-            path + ".feed_forward", self.layer_norm(path + ".norm2", a, eps),
-            hidden, activation,
-        )
+        o = sublayer(".norm2", a, lambda x: self.feed_forward(
+            path + ".feed_forward", x, hidden, activation))
         return oracle.max_pool(o, count) if pool == "after_block" else o

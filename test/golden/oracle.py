@@ -100,26 +100,14 @@ def probabilities(scores, keep, empty_row="zero"):
     return np.where(any_kept, weights / np.where(any_kept, total, 1.0), empty)
 
 
-def attention(
-    q, k, v, scale=None, score_bias=None, causal=False, key_valid=None, mask=None,
-    empty_row="zero",
-):
-    """softmax(mask(scale Q K^T + score_bias)) V on [B, M, N, d]."""
+def softmax_scores(q, k, scale=None):
+    """scale Q K^T on [B, M, N, d]; scale is 1 / sqrt(d) unless given."""
     if scale is None:
         scale = 1 / math.sqrt(q.shape[-1])
-    scores = scale * np.einsum("bmid,bmjd->bmij", q, k)
-    if score_bias is not None:
-        scores = scores + score_bias
-    keep = kept(scores.shape, causal, key_valid, mask, score_bias)
-    return np.einsum(
-        "bmij,bmjd->bmid", probabilities(scores, keep, empty_row), v
-    )
+    return scale * np.einsum("bmid,bmjd->bmij", q, k)
 
 
-def additive_attention(
-    q, k, v, wq, wk, wv, score_bias=None, causal=False, key_valid=None, mask=None,
-    empty_row="zero",
-):
+def additive_scores(q, k, wq, wk, wv):
     """e_ij = w_v . tanh(W_q q_i + W_k k_j) (Bahdanau), per head.
 
     wq is [M, p_q, a], wk [M, p_k, a], wv [M, a].
@@ -128,13 +116,29 @@ def additive_attention(
         np.einsum("bmid,mda->bmia", q, wq)[:, :, :, None, :]
         + np.einsum("bmjd,mda->bmja", k, wk)[:, :, None, :, :]
     )
-    scores = np.einsum("bmija,ma->bmij", hidden, wv)
+    return np.einsum("bmija,ma->bmij", hidden, wv)
+
+
+def attend(
+    scores, v, score_bias=None, causal=False, key_valid=None, mask=None,
+    empty_row="zero", stored=lambda values: values,
+):
+    """softmax(mask(scores + score_bias)) V; `stored` rounds the probabilities."""
     if score_bias is not None:
         scores = scores + score_bias
     keep = kept(scores.shape, causal, key_valid, mask, score_bias)
-    return np.einsum(
-        "bmij,bmjd->bmid", probabilities(scores, keep, empty_row), v
-    )
+    weights = stored(probabilities(scores, keep, empty_row))
+    return np.einsum("bmij,bmjd->bmid", weights, v)
+
+
+def attention(q, k, v, scale=None, **masks):
+    """softmax(mask(scale Q K^T + score_bias)) V on [B, M, N, d]."""
+    return attend(softmax_scores(q, k, scale), v, **masks)
+
+
+def additive_attention(q, k, v, wq, wk, wv, **masks):
+    """The same with Bahdanau's scores."""
+    return attend(additive_scores(q, k, wq, wk, wv), v, **masks)
 
 
 def head_reweight(h, x, a1, a2, b, bias):
@@ -154,10 +158,13 @@ def head_reweight(h, x, a1, a2, b, bias):
     return alpha[..., None] * h
 
 
-def channel_gate(y, x, u1, u2, u, bias):
-    """Vertical attention: sigmoid(ReLU(X W_U1 + Y W_U2) W_U + b_U) * Y."""
-    hidden = np.maximum(linear(x, u1) + linear(y, u2), 0.0)
-    return sigmoid(linear(hidden, u, bias)) * y
+def channel_gate(y, x, u1, u2, u, bias, stored=lambda values: values):
+    """Vertical attention: sigmoid(ReLU(X W_U1 + Y W_U2) W_U + b_U) * Y.
+
+    `stored` rounds what enters the products; the product with Y is of all of Y.
+    """
+    hidden = np.maximum(linear(stored(x), u1) + linear(stored(y), u2), 0.0)
+    return sigmoid(linear(stored(hidden), u, bias)) * y
 
 
 # --- tokens ------------------------------------------------------------------

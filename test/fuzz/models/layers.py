@@ -1,0 +1,263 @@
+# ===- layers.py - Draws one layer of each operator --------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""A function per operator: it picks what to read, or finds nothing that fits.
+
+Every function returns (roles, attributes, shape of the result), or None. Attributes are
+left out at times, where that means the same (defaults).
+"""
+
+from attention_layers import (
+    attention,
+    channel_gate,
+    head_reweight,
+    multi_head_attention,
+    omni_attention,
+)
+from attributes import ACTIVATIONS, Attributes, Layer, size, with_last
+from scopes import MOST_NUMBERS, SIZES, numbers
+
+# --- dense -------------------------------------------------------------------
+
+
+def linear(scope):
+    x = scope.pick(lambda shape: True)
+    if not x:
+        return None
+    attributes = Attributes(scope)
+    shared = [
+        (path, shape)
+        for path, shape in scope.visible_matrices()
+        if x.shape[-1] in shape
+    ]
+    if shared and scope.chance(0.4):
+        path, (rows, columns) = scope.rng.choice(shared)
+        transposed = rows != x.shape[-1] or (rows == columns and scope.chance(0.5))
+        width = rows if transposed else columns
+        attributes["weight"] = path
+        attributes.put("transposed", transposed, False)
+    else:
+        width = size(scope)
+    attributes.put("width", width)
+    attributes.put("bias", scope.chance(0.7), True)
+    return Layer({"input": x}, attributes, with_last(x.shape, width))
+
+
+def layer_norm(scope):
+    x = scope.pick(lambda shape: True)
+    if not x:
+        return None
+    attributes = Attributes(scope)
+    attributes.number("eps", (1e-5, 1e-6, 1e-12, 0.1), 1e-5)
+    return Layer({"input": x}, attributes, x.shape)
+
+
+def activation(scope):
+    x = scope.pick(lambda shape: True)
+    if not x:
+        return None
+    attributes = Attributes(scope)
+    attributes.word("kind", ACTIVATIONS)
+    return Layer({"input": x}, attributes, x.shape)
+
+
+def scale(scope):
+    x = scope.pick(lambda shape: True)
+    if not x:
+        return None
+    attributes = Attributes(scope)
+    attributes.number("by", (2, -0.5, 0.125, 1, 3.7, -1))
+    return Layer({"input": x}, attributes, x.shape)
+
+
+def elementwise(scope):
+    first = scope.pick(lambda shape: True)
+    if not first:
+        return None
+    inputs = [first]
+    for _ in range(scope.rng.choice((0, 1, 1, 1, 2, 3))):
+        lists = scope.lists(first.shape)
+        if lists and scope.chance(0.5):
+            inputs.append(scope.rng.choice(lists))
+        else:
+            suffix = lambda s: s == first.shape[len(first.shape) - len(s) :]  # noqa: E731
+            inputs.append(scope.pick(suffix) or scope.input_like(first.shape))
+    return Layer({"inputs": [v for v in inputs if v]}, Attributes(scope), first.shape)
+
+
+def concat(scope):
+    first = scope.pick(lambda shape: numbers(shape) * 3 < MOST_NUMBERS)
+    if not first:
+        return None
+    rank = len(first.shape)
+    axis = rank - 1
+    if not scope.rows_only:
+        axis = scope.rng.choice((axis, axis, *range(rank)))
+    inputs, total = [first], first.shape[axis]
+
+    def joins(shape):
+        return len(shape) == rank and all(
+            shape[i] == first.shape[i] for i in range(rank) if i != axis
+        )
+
+    for _ in range(scope.rng.choice((0, 1, 1, 2))):
+        lists = scope.lists(first.shape)
+        other = (
+            scope.rng.choice(lists)
+            if lists and scope.chance(0.3)
+            else scope.pick(joins)
+        )
+        inputs.append(other)
+        total += other.shape[axis] * max(1, other.count)
+    attributes = Attributes(scope)
+    attributes.put("axis", axis if scope.chance(0.5) else axis - rank, -1)
+    shape = list(first.shape)
+    shape[axis] = total
+    return Layer({"inputs": inputs}, attributes, tuple(shape))
+
+
+def slice_(scope):
+    x = scope.pick(lambda shape: True)
+    if not x:
+        return None
+    rank = len(x.shape)
+    axis = rank - 1 if scope.rows_only else scope.rng.randrange(rank)
+    end = scope.rng.randint(1, x.shape[axis])
+    start = scope.rng.randrange(end)
+    attributes = Attributes(scope)
+    attributes.put("axis", axis if scope.chance(0.5) else axis - rank, -1)
+    attributes.put("start", start, 0)
+    attributes.put("end", end, x.shape[axis])
+    shape = list(x.shape)
+    shape[axis] = end - start
+    return Layer({"input": x}, attributes, tuple(shape))
+
+
+def feed_forward(scope):
+    x = scope.pick(lambda shape: True)
+    if not x:
+        return None
+    attributes = Attributes(scope)
+    attributes.put("hidden", scope.rng.choice(SIZES) * scope.rng.choice((1, 2)))
+    attributes.word("activation", ACTIVATIONS, "relu")
+    width = x.shape[-1] if scope.chance(0.7) else size(scope)
+    attributes.put("width", width, x.shape[-1])
+    attributes.put("bias", scope.chance(0.7), True)
+    return Layer({"input": x}, attributes, with_last(x.shape, width))
+
+
+# --- tokens ------------------------------------------------------------------
+
+
+def embedding(scope):
+    ids = scope.ids()
+    if not ids:
+        return None
+    attributes = Attributes(scope)
+    # Without a range, the first table says what ids are valid.
+    spare = scope.rng.choice((0, 0, 1, 9)) if ids.ranged else 0
+    attributes.put("vocab", ids.below + spare)
+    width = attributes.put("width", size(scope))
+    if numbers(ids.shape) * width > MOST_NUMBERS:
+        return None
+    return Layer({"input": ids}, attributes, (*ids.shape, width))
+
+
+def positions(scope):
+    x = scope.pick()
+    if not x:
+        return None
+    attributes = Attributes(scope)
+    attributes.word("kind", ("sinusoid", "learned"))
+    width = x.shape[-1]
+    if width % 2 == 0 and width >= 4:
+        attributes.word("layout", ("interleaved", "split"), "interleaved")
+    elif scope.chance(0.3):
+        attributes["layout"] = "interleaved"
+    attributes.put("length", x.shape[1] + scope.rng.choice((0, 0, 1, 7)), x.shape[1])
+    return Layer({"input": x}, attributes, x.shape)
+
+
+def patch_embedding(scope):
+    image = scope.image()
+    if not image:
+        return None
+    batch, _, height, width = image.shape
+    sides = [p for p in (1, 2, 3, 4, 5) if height % p == 0 and width % p == 0]
+    attributes = Attributes(scope)
+    patch = attributes.put("patch", scope.rng.choice(sides))
+    columns = attributes.put("width", size(scope))
+    attributes.put("bias", scope.chance(0.7), True)
+    shape = (batch, (height // patch) * (width // patch), columns)
+    return (
+        Layer({"input": image}, attributes, shape)
+        if numbers(shape) < MOST_NUMBERS
+        else None
+    )
+
+
+def class_token(scope):
+    x = scope.pick()
+    if not x:
+        return None
+    batch, tokens, width = x.shape
+    return Layer({"input": x}, Attributes(scope), (batch, tokens + 1, width))
+
+
+def pool(scope):
+    x = scope.pick()
+    if not x:
+        return None
+    attributes = Attributes(scope)
+    attributes.word("kind", ("first", "mean"))
+    return Layer({"input": x}, attributes, (x.shape[0], x.shape[2]))
+
+
+def padding_mask(scope):
+    ids = scope.ids(rank=2)
+    if not ids:
+        return None
+    attributes = Attributes(scope)
+    attributes.number("pad", (0, 0, 1, ids.below - 1, -1), 0)
+    return Layer({"input": ids}, attributes, ids.shape, "bool")
+
+
+LAYERS = {
+    "linear": linear,
+    "layer_norm": layer_norm,
+    "activation": activation,
+    "add": elementwise,
+    "multiply": elementwise,
+    "scale": scale,
+    "concat": concat,
+    "slice": slice_,
+    "feed_forward": feed_forward,
+    "embedding": embedding,
+    "positions": positions,
+    "patch_embedding": patch_embedding,
+    "class_token": class_token,
+    "pool": pool,
+    "padding_mask": padding_mask,
+    "multi_head_attention": multi_head_attention,
+    "attention": attention,
+    "head_reweight": head_reweight,
+    "channel_gate": channel_gate,
+    "omni_attention": omni_attention,
+}
+# These keep batch and tokens, so that they may stand in a block that is repeated.
+ROW_LAYERS = (
+    "linear",
+    "layer_norm",
+    "activation",
+    "add",
+    "multiply",
+    "scale",
+    "concat",
+    "slice",
+    "feed_forward",
+    "positions",
+    "multi_head_attention",
+    "attention",
+    "head_reweight",
+    "channel_gate",
+    "omni_attention",
+)

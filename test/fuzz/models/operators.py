@@ -1,0 +1,208 @@
+# ===- operators.py - The operators of a description, one function each ------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""From a layer's values and attributes (evaluator.BoundLayer) to a call of the Net.
+
+The defaults are those of the tables in docs/description.md.
+"""
+
+import numpy as np
+
+from golden import oracle
+
+ACTIVATIONS = tuple(oracle.ACTIVATIONS)
+
+
+def linear(layer):
+    x, width, bias = layer.read("input"), layer.get("width"), layer.get("bias", True)
+    if "weight" not in layer:
+        return layer.net.linear(layer.path, x, width, bias)
+    matrix = layer.net.table(layer.shared_weight())
+    matrix = matrix.T if layer.get("transposed", False) else matrix
+    return layer.net.product(layer.path, x, matrix, bias)
+
+
+def layer_norm(layer):
+    return layer.net.layer_norm(layer.path, layer.read("input"), layer.get("eps", 1e-5))
+
+
+def activation(layer):
+    return layer.net.activation(layer.read("input"), layer.word("kind", ACTIVATIONS))
+
+
+def add(layer):
+    first, *others = layer.read_list("inputs")
+    for other in others:
+        first = layer.net.keep(first + other)
+    return first
+
+
+def multiply(layer):
+    first, *others = layer.read_list("inputs")
+    for other in others:
+        first = layer.net.keep(first * other)
+    return first
+
+
+def scale(layer):
+    x = layer.read("input")
+    return x * x.dtype.type(layer.get("by"))
+
+
+def concat(layer):
+    return np.concatenate(layer.read_list("inputs"), axis=layer.get("axis", -1))
+
+
+def slice_(layer):
+    x, axis = layer.read("input"), layer.get("axis", -1)
+    places = range(layer.get("start", 0), layer.get("end", x.shape[axis]))
+    return x.take(places, axis=axis)
+
+
+def embedding(layer):
+    shape = layer.get("vocab"), layer.get("width")
+    return layer.net.stored_weight(layer.path + ".weight", *shape)[layer.read("input")]
+
+
+def positions(layer):
+    x = layer.read("input")
+    tokens, width = x.shape[1:]
+    rows = layer.get("length", tokens)
+    if layer.word("kind", ("sinusoid", "learned")) == "learned":
+        table = layer.net.weight(layer.path + ".weight", rows, width)
+    else:
+        layouts = ("interleaved", "split")
+        layout = layer.word("layout", layouts, "interleaved")
+        table = oracle.sinusoid(rows, width, layout).astype(x.dtype)
+    return x + table[:tokens]
+
+
+def patch_embedding(layer):
+    patches = oracle.patches(layer.read("input"), layer.get("patch"))
+    width, bias = layer.get("width"), layer.get("bias", True)
+    return layer.net.linear(layer.path, patches, width, bias)
+
+
+def class_token(layer):
+    x = layer.read("input")
+    token = layer.net.weight(layer.path + ".weight", x.shape[-1])
+    first = np.broadcast_to(token, (x.shape[0], 1, x.shape[2]))
+    return np.concatenate([first, x], axis=1)
+
+
+def pool(layer):
+    x = layer.read("input")
+    first = layer.word("kind", ("first", "mean")) == "first"
+    return x[:, 0] if first else x.mean(axis=1)
+
+
+def padding_mask(layer):
+    return layer.read("input") != layer.get("pad", 0)
+
+
+def feed_forward(layer):
+    x = layer.read("input")
+    return layer.net.feed_forward(
+        layer.path,
+        x,
+        layer.get("hidden"),
+        layer.word("activation", ACTIVATIONS, "relu"),
+        layer.get("width", x.shape[-1]),
+        layer.get("bias", True),
+    )
+
+
+def _score_options(layer):
+    options = {
+        "kind": layer.word("kind", ("softmax", "additive"), "softmax"),
+        "hidden": layer.get("hidden"),
+        "scale": layer.get("scale"),
+        "causal": layer.get("causal", False),
+        "empty_row": layer.word("empty_row", ("zero", "uniform"), "zero"),
+    }
+    masks = {role: layer.read(role) for role in ("key_valid", "mask", "score_bias")}
+    return options | masks
+
+
+def multi_head_attention(layer):
+    query = layer.read("query", "input")
+    width, bias = layer.get("width", query.shape[-1]), layer.get("bias", True)
+    gate = layer.gate(width)
+    return layer.net.multi_head_attention(
+        layer.path,
+        query,
+        layer.get("heads"),
+        key=layer.read("key", "input"),
+        value=layer.read("value", "key", "input"),
+        head_width=layer.get("head_width"),
+        key_head_width=layer.get("key_head_width"),
+        value_head_width=layer.get("value_head_width"),
+        width=width,
+        bias=bias,
+        output_bias=layer.get("output_bias", bias),
+        horizontal=layer.get("horizontal", False),
+        vertical=gate and {"width": gate},
+        **_score_options(layer),
+    )
+
+
+def attention(layer):
+    heads = layer.get("heads")
+    split = (
+        oracle.split_heads(layer.read(role), heads)
+        for role in ("query", "key", "value")
+    )
+    result = layer.net.attend(layer.path, *split, **_score_options(layer))
+    return oracle.merge_heads(result)
+
+
+def head_reweight(layer):
+    split = oracle.split_heads(layer.read("heads_input"), layer.get("heads"))
+    path = layer.path + ".horizontal"
+    return oracle.merge_heads(layer.net.head_reweight(path, split, layer.read("input")))
+
+
+def channel_gate(layer):
+    gated = layer.read("gated")
+    width = layer.get("width", max(1, gated.shape[-1] // 4))
+    path = layer.path + ".vertical"
+    return layer.net.channel_gate(path, gated, layer.read("input"), width)
+
+
+def omni_attention(layer):
+    return layer.net.omni_attention(
+        layer.path,
+        layer.read_list("inputs"),
+        layer.get("heads"),
+        layer.get("hidden"),
+        head_width=layer.get("head_width"),
+        activation=layer.word("activation", ACTIVATIONS, "relu"),
+        eps=layer.get("eps", 1e-6),
+        pool=layer.word("pool", ("after_block", "after_attention"), "after_block"),
+        causal=layer.word("causal", ("none", "flattened", "block"), "none"),
+        bias=layer.get("bias", True),
+        norm=layer.word("norm", ("pre_ln", "res_post"), "pre_ln"),
+    )
+
+
+OPERATORS = {
+    "linear": linear,
+    "layer_norm": layer_norm,
+    "activation": activation,
+    "add": add,
+    "multiply": multiply,
+    "scale": scale,
+    "concat": concat,
+    "slice": slice_,
+    "embedding": embedding,
+    "positions": positions,
+    "patch_embedding": patch_embedding,
+    "class_token": class_token,
+    "pool": pool,
+    "padding_mask": padding_mask,
+    "feed_forward": feed_forward,
+    "multi_head_attention": multi_head_attention,
+    "attention": attention,
+    "head_reweight": head_reweight,
+    "channel_gate": channel_gate,
+    "omni_attention": omni_attention,
+}

@@ -1,0 +1,128 @@
+# ===- rounding.py - The same model, exactly and as a plain program ----------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Two Nets: float64, and what rounding makes of it in a plain unfused program.
+
+Exact is the reference: float64 throughout, on weights that are already of the storage
+type. Plain computes operation by operation in float32 and rounds what meets in a product
+to the storage type. Its distance from Exact is what the formulas lose on these numbers
+by rounding alone, and so the yardstick for a compiled program (docs/rationale/proof.md).
+One such distance is luck, so runs with `noise` start from inputs moved by a few units in
+the last place, err once more by up to one unit behind every operation, and round to the
+storage type up or down at random.
+
+Where float32 overflows and float64 does not, Plain has NaN, which then spreads to all
+that depends on it: nothing is known about those numbers.
+"""
+
+import numpy as np
+
+from golden import net
+
+UNIT = 2.0**-23
+MOVED = 4  # units in the last place
+# An overflow leaves garbage, other rounding does not: the relative error that tells.
+GARBAGE = 0.01
+
+
+def to_bf16(x):
+    """Float32 values rounded to bf16, ties to even; denormals become zero."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
+    values = (rounded & np.uint32(0xFFFF0000)).view(np.float32)
+    values = np.where(np.abs(x) < np.finfo(np.float32).tiny, x * 0, values)
+    return np.where(np.isnan(x), x, values)
+
+
+STORAGES = {
+    "f32": lambda x: x,
+    "bf16": to_bf16,
+    "f16": lambda x: x.astype(np.float16).astype(np.float32),
+}
+# The relative distance of neighbours, at most, as a multiple of UNIT.
+STORED_UNITS = {"f32": 0, "bf16": 2**16, "f16": 2**13}
+
+
+def is_real(x):
+    return x.dtype.kind == "f"
+
+
+class Exact(net.Net):
+    """Float64. Remembers the results of all operations for the Plain runs."""
+
+    def __init__(self, seed, storage, weight_scale=1.0):
+        super().__init__(str(seed))
+        self.seed, self.storage, self.weight_scale = seed, storage, weight_scale
+        self.round = STORAGES[storage]
+        self.trace = []
+
+    def enter(self, name, value):
+        return value.astype(np.float64) if is_real(value) else value
+
+    def _raw(self, name, *shape, scale=1.0, centre=0.0):
+        """The weight of the file: drawn by its name, so that layers may be removed."""
+        if name not in self.weights:
+            drawn = net.Draw(f"{self.seed}/{name}").values(*shape, scale=scale)
+            factor = self.weight_scale if len(shape) > 1 else 1
+            self.weights[name] = (drawn * factor + centre).astype(np.float32)
+        assert self.weights[name].shape == shape, (name, shape)
+        return self.weights[name]
+
+    def number(self, values):
+        return values.astype(np.float64)
+
+    def weight(self, name, *shape, scale=1.0, centre=0.0):
+        return self.number(self._raw(name, *shape, scale=scale, centre=centre))
+
+    def stored_weight(self, name, *shape, scale=1.0):
+        return self.number(self.round(self._raw(name, *shape, scale=scale)))
+
+    def table(self, name):
+        return self.number(self.round(self.weights[name]))
+
+    def keep(self, x):
+        self.trace.append(x)
+        return x
+
+
+class Plain(Exact):
+    """Float32 and the storage type, beside an Exact run of the same model."""
+
+    def __init__(self, exact, noise=None):
+        super().__init__(exact.seed, exact.storage)
+        self.weights = exact.weights
+        self.results, self.noise, self.overflowed = iter(exact.trace), noise, False
+
+    def run(self, evaluate):
+        def overflow(_error, _flag):
+            self.overflowed = True
+
+        with np.errstate(all="ignore", over="call", call=overflow):
+            return evaluate(self)
+
+    def _move(self, x, units):
+        if self.noise is None:
+            return x
+        moves = self.noise.uniform(-units, units, x.shape) * UNIT
+        return (x * (1 + moves)).astype(np.float32)
+
+    def enter(self, name, value):
+        return self._move(value, MOVED) if is_real(value) else value
+
+    def number(self, values):
+        return values
+
+    def stored(self, x):
+        return self.round(
+            self._move(x.astype(np.float32), STORED_UNITS[self.storage] / 2)
+        )
+
+    def keep(self, x):
+        exact = next(self.results)
+        if not is_real(x):
+            return x
+        x = self._move(x.astype(np.float32), 1)
+        lost = np.isfinite(exact) & ~np.isfinite(x)
+        if self.overflowed:
+            lost |= np.abs(x - exact) > GARBAGE * np.abs(exact)
+            self.overflowed = False
+        return np.where(lost, np.float32(np.nan), x)

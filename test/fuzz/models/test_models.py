@@ -1,0 +1,184 @@
+# ===- test_models.py - A hundred random models, and the generator itself ----=== #
+# SPDX-License-Identifier: Apache-2.0
+"""What ./dev fuzz models does, on fixed seeds, and that it would notice a mistake.
+
+The generator must know every word of the language: the schema that hova prints lists
+them, so an operator or an option that nobody draws fails here.
+"""
+
+import json
+import subprocess
+from functools import cache
+
+import numpy as np
+import pytest
+
+from expressions import evaluate
+from judge import judge
+from model import Model
+from shrink import shrink
+from trial import HOVA, Trial, Verdict
+
+MODELS = 100
+DESCRIPTIONS = 1500  # for words that are rare
+
+
+@pytest.mark.parametrize("seed", range(MODELS))
+def test_a_random_model_equals_numpy(seed, tmp_path):
+    assert Trial.draw(seed).run(tmp_path) is None
+
+
+# --- everything is drawn -------------------------------------------------------------
+
+
+@cache
+def drawn_words():
+    """(operator, key) and (operator, key, word) of all layers of many descriptions."""
+    words = set()
+    for seed in range(DESCRIPTIONS):
+        description = Model(seed).description
+        blocks = description.get("blocks", {}).values()
+        words |= {("description", key) for key in description}
+        words |= {("block", key) for block in blocks for key in block}
+        words |= {
+            ("input", key, str(entry[key]))
+            for entry in description["inputs"].values()
+            for key in entry
+        }
+        for layers in [description["layers"], *(block["layers"] for block in blocks)]:
+            for layer in layers:
+                what = layer.get("op", "use of a block")
+                words |= {(what, key) for key in layer}
+                words |= {
+                    (what, key, value)
+                    for key, value in layer.items()
+                    if isinstance(value, str)
+                }
+                words |= {
+                    ("initialiser", init["kind"])
+                    for init in layer.get("init", {}).values()
+                }
+    return words
+
+
+def schema():
+    done = subprocess.run([HOVA, "schema"], capture_output=True, check=True, text=True)
+    return json.loads(done.stdout)
+
+
+def missing(kind, properties, senseless):
+    """What the schema has for one kind of layer that was never drawn."""
+    for key, value in properties.items():
+        if key in senseless:
+            continue
+        if (kind, key) not in drawn_words():
+            yield f"{kind}: {key}"
+        for choice in value.get("anyOf", []):
+            for word in choice.get("enum", []):
+                if (kind, key, word) not in drawn_words():
+                    yield f"{kind}: {key}: {word}"
+
+
+def test_every_word_of_the_language_is_drawn():
+    definitions = schema()["definitions"]
+    left_out = []
+    for layer in definitions["layer"]["oneOf"]:
+        properties = layer["properties"]
+        kind = properties.get("op", {}).get("const", "use of a block")
+        senseless = []
+        if not properties.get("init", {"properties": 1})["properties"]:
+            senseless = ["init", "weights", "trainable"]  # it has no weights
+        if "op" in properties and "input" not in properties:
+            senseless.append("repeat")  # the result cannot be read again
+        left_out += missing(kind, properties, senseless)
+    kinds = definitions["initializer"]["properties"]["kind"]["enum"]
+    left_out += [
+        f"init: {kind}" for kind in kinds if ("initialiser", kind) not in drawn_words()
+    ]
+    assert left_out == []
+
+
+def test_every_dtype_of_inputs_and_every_section_is_drawn():
+    words = drawn_words()
+    properties = schema()["properties"]
+    sections = set(properties) - {"$schema", "checkpoints"}
+    assert {name for name in sections if ("description", name) not in words} == set()
+    dtypes = properties["inputs"]["additionalProperties"]["properties"]["dtype"]["enum"]
+    assert [d for d in dtypes if ("input", "dtype", d) not in words] == []
+    assert {
+        key
+        for key in ("inputs", "arguments", "layers", "output", "outputs")
+        if ("block", key) not in words
+    } == set()
+
+
+# --- it would notice -----------------------------------------------------------------
+
+
+def noisy(want):
+    rng = np.random.default_rng(0)
+    return [want * (1 + rng.uniform(-1, 1, want.shape) * 2**-23) for _ in range(6)]
+
+
+def test_judge_notices():
+    want = np.random.default_rng(1).normal(size=(4, 9))
+    plains = noisy(want)
+    assert judge(want.astype(np.float32), want, plains) is None
+    for place, value in (
+        ((1, 2), want[1, 2] + 1e-5),
+        ((0, 0), np.nan),
+        ((3, 8), np.inf),
+    ):
+        got = want.copy()
+        got[place] = value
+        assert "[%d, %d]" % place in judge(got, want, plains)
+    assert "everywhere" in judge(want * (1 + 7 * 2**-23), want, plains)
+    assert judge(want[:, :8], want, plains).startswith("has shape")
+
+
+def test_judge_knows_nothing_where_float32_overflows():
+    want = np.array([1e60, 2.0, np.inf])
+    plains = [np.array([np.nan, 2.0, np.inf])] * 6
+    assert judge(np.array([np.inf, 2.0, np.inf]), want, plains) is None
+    assert judge(np.array([np.inf, 2.0, 3.0]), want, plains)
+
+
+def test_expressions_follow_the_description():
+    names = {"width": 12, "index": 3, "on": False}
+    for text, value in {
+        "4*width": 48,
+        "7/2": 3.5,
+        "8/2": 4,
+        "-7 // 2": -4,
+        "-7 % 3": 2,
+        "-2**2": -4,
+        "if(on, 1, index)": 3,
+        "index % 2 == 1 and not on": True,
+        "min(5, width)": 5,
+        "'a' == 'b' or true": True,
+        "floor(sqrt(10))": 3,
+    }.items():
+        assert evaluate(text, names) == value
+
+
+def test_shrinking_keeps_the_failure():
+    """A "failure" that needs one operator is shrunk to little more than that."""
+
+    def has_gate(trial):
+        return any(
+            layer.get("op") == "channel_gate" for layer in trial.description["layers"]
+        )
+
+    trial = next(
+        t
+        for t in map(Trial.draw, range(200))
+        if has_gate(t) and len(t.description["layers"]) > 3
+    )
+    small = shrink(trial, has_gate, 5)
+    assert [layer["op"] for layer in small.description["layers"]] == ["channel_gate"]
+
+
+def test_a_failure_is_saved_and_loaded(tmp_path):
+    trial = Trial.draw(3)
+    trial.save(tmp_path, Verdict("threads", "differ"))
+    assert Trial.load(tmp_path) == trial

@@ -1,0 +1,196 @@
+# ===- trial.py - Compiles, runs and judges one random model -----------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""A Trial is a description, how it is compiled and what it is given. Run it: a Verdict.
+
+A trial is saved as a folder from which it can be run again, whatever the generator draws
+by then: model.json, trial.json, and, to look at, the weights and inputs.
+"""
+
+import json
+import os
+import random
+import re
+import subprocess
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from evaluator import Evaluator
+from golden import case
+from judge import judge
+from model import Model
+from rounding import STORAGES, Exact, Plain
+from values import REGIMES, draw
+
+SOURCE = Path(__file__).resolve().parents[3]
+BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
+HOVA = BUILD / "bin/hova"
+SECONDS = 120
+NOISY_RUNS = 5
+# Divides rows and columns among threads in models that are too small for it otherwise.
+DIVIDE = "before-target(hova-lower-launches{suffix=_0 least-work=0})"
+
+
+@dataclass
+class Verdict:
+    """What went wrong: `kind` stays the same while a trial is shrunk."""
+
+    kind: str
+    text: str
+
+    def __str__(self):
+        return f"{self.kind}: {self.text}"
+
+
+@dataclass
+class Trial:
+    seed: int
+    description: dict
+    settings: dict = field(default_factory=dict)
+    below: dict = field(default_factory=dict)  # of the inputs that are ids
+    regime: str = "normal"
+    weight_scale: float = 1.0
+    dtype: str = "f32"
+    march: str = "native"
+    strict: bool = False
+    level: int = 2
+    divide: bool = False
+
+    @classmethod
+    def draw(cls, seed, **fixed):
+        rng = random.Random(f"trial {seed}")
+        model = Model(seed)
+        ids = {v.name: v.below for v in model.top.values if v.below}
+        drawn = {
+            "regime": "normal" if rng.random() < 0.5 else rng.choice(list(REGIMES)),
+            "weight_scale": rng.choice([1.0] * 8 + [0.01, 30.0]),
+            "dtype": rng.choice(["f32", "f32", "bf16", "f16"]),
+            "march": rng.choice(["native", "native", "x86-64-v3", "x86-64-v4"]),
+            "strict": rng.random() < 0.25,
+            "level": rng.choice([2] * 8 + [0, 3]),
+            "divide": rng.random() < 0.5,
+        }
+        # The front end sees the file, so only what survives JSON is kept.
+        description = json.loads(json.dumps(model.description))
+        return cls(seed, description, model.settings, ids, **(drawn | fixed))
+
+    # --- files -----------------------------------------------------------------
+
+    @classmethod
+    def load(cls, folder):
+        fields = json.loads((folder / "trial.json").read_text())
+        fields.pop("verdict", None)
+        description = json.loads((folder / "model.json").read_text())
+        return cls(description=description, **fields)
+
+    def save(self, folder, verdict=None):
+        folder.mkdir(parents=True, exist_ok=True)
+        fields = asdict(self)
+        description = fields.pop("description")
+        (folder / "model.json").write_text(json.dumps(description, indent=1) + "\n")
+        fields["verdict"] = str(verdict or "")
+        (folder / "trial.json").write_text(json.dumps(fields, indent=1) + "\n")
+
+    # --- the reference ---------------------------------------------------------
+
+    def reference(self):
+        """(inputs, the exact run's outputs, the plain runs' outputs, weights)."""
+        exact = Exact(self.seed, self.dtype, self.weight_scale)
+        evaluator = Evaluator(self.description, self.settings, exact)
+        inputs = {
+            name: draw(
+                self.seed,
+                name,
+                evaluator.shape(name),
+                entry.get("dtype", "f32"),
+                self.regime,
+                self.below.get(name, 1),
+                STORAGES[self.dtype],
+            )
+            for name, entry in self.description["inputs"].items()
+        }
+        with np.errstate(all="ignore"):
+            want = evaluator.run(inputs)
+        plains = []
+        for run in range(1 + NOISY_RUNS):
+            noise = np.random.default_rng([self.seed, run]) if run else None
+            plain = Plain(exact, noise)
+            evaluator = Evaluator(self.description, self.settings, plain)
+            plains.append(plain.run(lambda _net: evaluator.run(inputs)))
+        return inputs, want, plains, exact.weights
+
+    # --- the program -----------------------------------------------------------
+
+    def compile_options(self):
+        options = [f"--dtype={self.dtype}", f"--march={self.march}", f"-O{self.level}"]
+        options += ["--strict"] if self.strict else []
+        options += [f"--pass-pipeline={DIVIDE}"] if self.divide else []
+        for name, value in self.settings.items():
+            text = str(value).lower() if isinstance(value, bool) else value
+            options.append(f"--set={name}={text}")
+        return options
+
+    def run(self, folder):
+        """None if all is well, else a Verdict. `folder` keeps what was used."""
+        inputs, want, plains, weights = self.reference()
+        self.save(folder)
+        for name, value in inputs.items():
+            np.save(folder / f"{name}.npy", value)
+        options = self.compile_options()
+        if weights:
+            (folder / "weights.safetensors").write_bytes(case.safetensors(weights))
+            options += ["--weights", folder / "weights.safetensors"]
+        program = folder / "program"
+        done = run(HOVA, "compile", folder / "model.json", *options, "-o", program)
+        if done.returncode:
+            return failed("compiling", done)
+        read = [part for n in inputs for part in ("--input", f"{n}={folder / n}.npy")]
+        outputs = {}
+        for threads in (1, 2):
+            out = folder / f"threads{threads}"
+            done = run(program, *read, "--threads", threads, "--output-dir", out)
+            if done.returncode:
+                return failed("running", done)
+            outputs[threads] = {name: np.load(out / f"{name}.npy") for name in want}
+        return self._judge(outputs, want, plains)
+
+    @staticmethod
+    def _judge(outputs, want, plains):
+        for name in want:
+            wrong = judge(
+                outputs[1][name], want[name], [plain[name] for plain in plains]
+            )
+            if wrong:
+                return Verdict(
+                    "numbers: " + wrong.split(":")[0], f"output {name} {wrong}"
+                )
+        for name in want:
+            if outputs[1][name].tobytes() != outputs[2][name].tobytes():
+                return Verdict(
+                    "threads", f"output {name} has other bits with two threads"
+                )
+        return None
+
+
+def run(*command):
+    command = [str(part) for part in command]
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(
+            command, "timeout", "", f"took over {SECONDS} s"
+        )
+
+
+def failed(what, done):
+    """The kind names the message without the names and numbers in it."""
+    lines = done.stderr.strip().splitlines() or ["nothing on stderr"]
+    message = next((line for line in lines if "error:" in line), lines[-1])
+    message = re.sub(r"^.*?error:", "", message)
+    plain = re.sub(r"[\"'][^\"']*[\"']|[\d.]+", "_", message).strip()
+    return Verdict(
+        f"{what}: status {done.returncode}, {plain}", done.stderr.strip()[-2000:]
+    )
