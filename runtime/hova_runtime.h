@@ -350,7 +350,8 @@ hova_status hova_create(const hova_program *program,
 /// in its order. Allocates nothing. Checks every tensor (pointer, device, name,
 /// dtype, shape, strides, alignment, overlap of outputs with anything) and
 /// every integer and boolean (range) before the first write; then cannot fail.
-/// Results do not depend on the number of threads.
+/// Results do not depend on the number of threads. A child of fork() has no
+/// threads: there a context of several is HOVA_REJECTED, and may be destroyed.
 hova_status hova_run(hova_context *context, const hova_tensor *inputs,
                      const hova_tensor *outputs);
 

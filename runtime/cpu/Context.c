@@ -244,7 +244,7 @@ void hova_destroy(hova_context *context) {
   if (!context) {
     return;
   }
-  hova_team_destroy(context->team);
+  hova_team_destroy(context->team, context->threads);
   hova_unmap_file(context->image);
   if (context->arena_memory) {
     munmap(context->arena_memory, (size_t)context->arena_memory_bytes);
@@ -266,9 +266,14 @@ hova_status hova_run(hova_context *context, const hova_tensor *inputs,
     return HOVA_BUSY;
   }
   context->error.text[0] = '\0';
-  hova_status status = hova_check_arguments(
-      context->program, inputs, outputs, context->data,
-      context->data + context->program->num_inputs, &context->error);
+  hova_status status =
+      hova_team_is_lost(context->team)
+          ? hova_fail(&context->error, HOVA_REJECTED,
+                      "the threads of this context are in the process that "
+                      "created it, before a fork(): create another one here")
+          : hova_check_arguments(
+                context->program, inputs, outputs, context->data,
+                context->data + context->program->num_inputs, &context->error);
   if (status == HOVA_OK) {
     hova_team_run(context->team, &context->job);
   }

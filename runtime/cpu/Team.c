@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #define KEEP_NANOSECONDS 10000
 /// Looks at the gate between two looks at the clock.
 #define LOOKS 32
+#define WORDS_OF_SET (sizeof(cpu_set_t) / sizeof(unsigned long))
 /// Address space, not memory: kernels keep tiles on the stack.
 #define STACK_BYTES (8u << 20)
 
@@ -49,14 +51,16 @@ struct hova_team {
   gate start;
   _Alignas(64) atomic_uint arrived;
   _Alignas(64) atomic_int caller_processor;
-  _Alignas(64) int64_t threads;
-  const hova_job *job; ///< of this run and usually of the next
+  _Alignas(64) int64_t threads; ///< 0: lost in a fork
+  const hova_job *job;          ///< of this run and usually of the next
   /// 0 with more threads than processors: the awaited thread may need the very
   /// processor.
   uint64_t watch_nanoseconds;
   bool stop;
-  worker *workers;  ///< [threads - 1]
-  cpu_set_t usable; ///< processors of the caller; empty: unknown
+  /// Processors of the caller, a bit each; none: unknown. Read while they are
+  /// renewed: a mixture of old and new words is as good a hint.
+  atomic_ulong usable[WORDS_OF_SET];
+  worker workers[]; ///< [threads - 1]
 };
 
 //===----------------------------------------------------------------------===//
@@ -75,7 +79,7 @@ static void note_caller(hova_team *team) {
 }
 
 /// Moves a worker away from the caller. A hint, which the system may refuse.
-static void keep_off(hova_team *team, worker *worker) {
+static void keep_off(hova_team *team, worker *worker, pthread_t handle) {
   int processor =
       atomic_load_explicit(&team->caller_processor, memory_order_relaxed);
   int avoided = atomic_load_explicit(&worker->avoided, memory_order_relaxed);
@@ -83,19 +87,30 @@ static void keep_off(hova_team *team, worker *worker) {
     return;
   }
   atomic_store_explicit(&worker->avoided, processor, memory_order_relaxed);
-  cpu_set_t others = team->usable;
+  unsigned long words[WORDS_OF_SET];
+  for (size_t i = 0; i < WORDS_OF_SET; ++i) {
+    words[i] = atomic_load_explicit(&team->usable[i], memory_order_relaxed);
+  }
+  cpu_set_t others;
+  memcpy(&others, words, sizeof others);
   CPU_CLR((size_t)processor, &others);
-  pthread_setaffinity_np(worker->handle, sizeof others, &others);
+  pthread_setaffinity_np(handle, sizeof others, &others);
 }
 
 /// Before sleeping workers wake.
 static void keep_workers_off(hova_team *team) {
+  cpu_set_t usable;
   if (!team->watch_nanoseconds ||
-      sched_getaffinity(0, sizeof team->usable, &team->usable) != 0) {
+      sched_getaffinity(0, sizeof usable, &usable) != 0) {
     return;
   }
+  unsigned long words[WORDS_OF_SET];
+  memcpy(words, &usable, sizeof words);
+  for (size_t i = 0; i < WORDS_OF_SET; ++i) {
+    atomic_store_explicit(&team->usable[i], words[i], memory_order_relaxed);
+  }
   for (int64_t i = 0; i + 1 < team->threads; ++i) {
-    keep_off(team, &team->workers[i]);
+    keep_off(team, &team->workers[i], team->workers[i].handle);
   }
 }
 
@@ -105,7 +120,7 @@ static void check_place(hova_team *team, int64_t thread) {
     note_caller(team);
   } else if (sched_getcpu() == atomic_load_explicit(&team->caller_processor,
                                                     memory_order_relaxed)) {
-    keep_off(team, &team->workers[thread - 1]);
+    keep_off(team, &team->workers[thread - 1], pthread_self());
   }
 }
 
@@ -307,7 +322,25 @@ static int start_worker(worker *worker) {
   return failure;
 }
 
-/// Ends the first `started` workers and frees the team.
+static size_t team_bytes(int64_t threads) {
+  return sizeof(hova_team) + (size_t)(threads - 1) * sizeof(worker);
+}
+
+/// In pages of its own. A child of fork() has the memory of its parent, but not
+/// the threads, and would wait for them for ever: it finds zeros here.
+static hova_team *allocate(int64_t threads) {
+  hova_team *team = mmap(NULL, team_bytes(threads), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (team == MAP_FAILED) {
+    return NULL;
+  }
+  if (threads > 1) {
+    madvise(team, team_bytes(threads), MADV_WIPEONFORK);
+  }
+  return team;
+}
+
+/// Ends the first `started` workers.
 static void end(hova_team *team, int64_t started) {
   if (started > 0) {
     team->stop = true;
@@ -316,32 +349,26 @@ static void end(hova_team *team, int64_t started) {
   for (int64_t i = 0; i < started; ++i) {
     pthread_join(team->workers[i].handle, NULL);
   }
-  free(team->workers);
-  free(team);
 }
 
 hova_status hova_team_create(int32_t threads, hova_team **created,
                              hova_error *error) {
-  hova_team *team = aligned_alloc(64, sizeof *team);
-  worker *workers = calloc((size_t)threads, sizeof *workers);
-  if (!team || !workers) {
-    free(team);
-    free(workers);
+  hova_team *team = allocate(threads);
+  if (!team) {
     return hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory for %d threads",
                      threads);
   }
-  memset(team, 0, sizeof *team);
   team->threads = threads;
-  team->workers = workers;
   team->watch_nanoseconds =
       threads <= hova_usable_processors() ? WATCH_NANOSECONDS : 0;
   for (int64_t i = 0; i + 1 < threads; ++i) {
-    workers[i].team = team;
-    workers[i].thread = i + 1;
-    atomic_init(&workers[i].avoided, -1);
-    int failure = start_worker(&workers[i]);
+    team->workers[i].team = team;
+    team->workers[i].thread = i + 1;
+    atomic_init(&team->workers[i].avoided, -1);
+    int failure = start_worker(&team->workers[i]);
     if (failure) {
       end(team, i);
+      munmap(team, team_bytes(threads));
       return hova_fail(error, HOVA_OUT_OF_MEMORY,
                        "cannot start thread %lld of %d: %s", (long long)i + 2,
                        threads, strerror(failure));
@@ -353,8 +380,14 @@ hova_status hova_team_create(int32_t threads, hova_team **created,
   return HOVA_OK;
 }
 
-void hova_team_destroy(hova_team *team) {
-  if (team) {
-    end(team, team->threads - 1);
+bool hova_team_is_lost(const hova_team *team) { return team->threads == 0; }
+
+void hova_team_destroy(hova_team *team, int32_t threads) {
+  if (!team) {
+    return;
   }
+  if (!hova_team_is_lost(team)) {
+    end(team, threads - 1);
+  }
+  munmap(team, team_bytes(threads));
 }

@@ -43,7 +43,13 @@ typedef struct hova_job {
 /// Starts `threads` - 1 threads.
 hova_status hova_team_create(int32_t threads, hova_team **team,
                              hova_error *error);
-void hova_team_destroy(hova_team *team);
+/// `threads` is what it was created with.
+void hova_team_destroy(hova_team *team, int32_t threads);
+
+/// Whether this process is a child of the one that created the team, without
+/// its threads. Such a team can only be destroyed; one of a single thread is
+/// never lost.
+bool hova_team_is_lost(const hova_team *team);
 
 /// Runs a job on every thread and returns when all have ended. Least is lost
 /// if the job is the last one again and shares no cache line with what the

@@ -10,7 +10,9 @@
 #include <atomic>
 #include <chrono>
 #include <sched.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace hova::test;
@@ -92,6 +94,46 @@ TEST(Team, ends_while_workers_sleep_and_before_they_ran) {
   }
   Context fixture(3);
   sleepUntilWorkersSleep();
+}
+
+/// Runs `body` in a child and returns its exit status; 255 after a signal.
+template <typename Body> int statusInChild(Body body) {
+  pid_t child = ::fork();
+  if (child == 0) {
+    // A wait for threads that do not exist ends by this.
+    ::alarm(10);
+    ::_exit(body());
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+TEST(Team, a_child_process_is_refused_and_may_make_its_own) {
+  Context fixture(2);
+  Call call;
+  EXPECT_EQ(statusInChild([&] {
+              return hova_run(fixture.context, call.inputs, call.outputs);
+            }),
+            HOVA_REJECTED);
+  EXPECT_EQ(statusInChild([&] {
+              hova_destroy(fixture.context);
+              Context own(2);
+              return hova_run(own.context, call.inputs, call.outputs);
+            }),
+            HOVA_OK);
+  EXPECT_EQ(hova_run(fixture.context, call.inputs, call.outputs), HOVA_OK);
+}
+
+TEST(Team, a_context_of_one_thread_works_in_a_child_process) {
+  Context fixture(1);
+  EXPECT_EQ(statusInChild([&] {
+              Call call;
+              return hova_run(fixture.context, call.inputs, call.outputs) !=
+                         HOVA_OK ||
+                     !call.isRight();
+            }),
+            0);
 }
 
 /// The processors of the calling thread.
