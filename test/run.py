@@ -24,6 +24,7 @@ BUILD = Path(os.environ["HOVA_BUILD"])
 LLVM = Path(os.environ["HOVA_LLVM"])
 TESTS = SOURCE / "test"
 CHECKPOINTS = TESTS / "checkpoints"
+FULL = TESTS / "full"
 RESULTS = BUILD / "test-results"
 
 # What `--only ROOM` adds to the room's own tests: small whole models against numbers
@@ -110,13 +111,13 @@ def run_ctest(only):
     return run("ctest", command, quiet=True)
 
 
-def run_pytest(runner, venv, tests, ignore=None, select="", problem=""):
-    """Runs pytest on a folder, except the folder `ignore`; skips it for a problem."""
+def run_pytest(runner, venv, tests, ignore=(), select="", problem=""):
+    """Runs pytest on a folder, except the folders `ignore`; skips it for a problem."""
     python = BUILD / venv / "bin/python"
     if not problem and not python.exists():
         problem = f"no {python.parent.parent}: ./dev test makes it"
     if problem:
-        paths = [p for p in tests.rglob("test_*.py") if ignore not in p.parents]
+        paths = [p for p in tests.rglob("test_*.py") if not {*ignore} & {*p.parents}]
         names = sorted(path.name for path in paths)
         return Count(skipped=[f"{runner}: {name} ({problem})" for name in names])
     return run(
@@ -134,7 +135,7 @@ def run_pytest(runner, venv, tests, ignore=None, select="", problem=""):
         ]
         + [
             f"--junitxml={RESULTS / runner}.xml",
-            f"--ignore={ignore}",
+            *(f"--ignore={folder}" for folder in ignore),
             "-k",
             select,
             tests,
@@ -144,7 +145,11 @@ def run_pytest(runner, venv, tests, ignore=None, select="", problem=""):
 
 
 def run_python(only):
-    return run_pytest("pytest", "venv-test", TESTS / only, ignore=CHECKPOINTS)
+    return run_pytest("pytest", "venv-test", TESTS / only, ignore=(CHECKPOINTS, FULL))
+
+
+def run_full():
+    return run_pytest("full", "venv-test", FULL)
 
 
 def run_smoke():
@@ -159,13 +164,15 @@ def run_checkpoints():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", metavar="ROOM", default="")
-    only = parser.parse_args().only
+    parser.add_argument("--full", action="store_true", help="the long suites too")
+    arguments = parser.parse_args()
+    only = arguments.only
 
     RESULTS.mkdir(exist_ok=True)
     for old in RESULTS.glob("*.xml"):
         old.unlink()
     total = Count()
-    if only != "checkpoints":
+    if only not in ("checkpoints", "full"):
         total.add(run_lit(only))
         total.add(run_ctest(only))
         total.add(run_python(only))
@@ -173,6 +180,9 @@ def main():
         total.add(run_smoke())
     if only in ("", "checkpoints"):
         total.add(run_checkpoints())
+
+    if arguments.full or only == "full":
+        total.add(run_full())
 
     for name in total.skipped:
         print(f"skipped  {name}")

@@ -97,11 +97,9 @@ static void keep_off(hova_team *team, worker *worker, pthread_t handle) {
   pthread_setaffinity_np(handle, sizeof others, &others);
 }
 
-/// Before sleeping workers wake.
-static void keep_workers_off(hova_team *team) {
+static void note_usable(hova_team *team) {
   cpu_set_t usable;
-  if (!team->watch_nanoseconds ||
-      sched_getaffinity(0, sizeof usable, &usable) != 0) {
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) {
     return;
   }
   unsigned long words[WORDS_OF_SET];
@@ -109,6 +107,14 @@ static void keep_workers_off(hova_team *team) {
   for (size_t i = 0; i < WORDS_OF_SET; ++i) {
     atomic_store_explicit(&team->usable[i], words[i], memory_order_relaxed);
   }
+}
+
+/// Before sleeping workers wake.
+static void keep_workers_off(hova_team *team) {
+  if (!team->watch_nanoseconds) {
+    return;
+  }
+  note_usable(team);
   for (int64_t i = 0; i + 1 < team->threads; ++i) {
     keep_off(team, &team->workers[i], team->workers[i].handle);
   }
@@ -361,6 +367,9 @@ hova_status hova_team_create(int32_t threads, hova_team **created,
   team->threads = threads;
   team->watch_nanoseconds =
       threads <= hova_usable_processors() ? WATCH_NANOSECONDS : 0;
+  // A worker may look for its place at once.
+  note_caller(team);
+  note_usable(team);
   for (int64_t i = 0; i + 1 < threads; ++i) {
     team->workers[i].team = team;
     team->workers[i].thread = i + 1;
@@ -374,7 +383,6 @@ hova_status hova_team_create(int32_t threads, hova_team **created,
                        threads, strerror(failure));
     }
   }
-  note_caller(team);
   keep_workers_off(team);
   *created = team;
   return HOVA_OK;

@@ -6,7 +6,9 @@
 
 #include "Fixture.h"
 
+#include <chrono>
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace hova::test {
 
@@ -68,6 +70,11 @@ struct Context {
   }
   ~Context() { hova_destroy(context); }
 };
+
+/// Longer than workers watch for the next run.
+inline void sleepUntilWorkersSleep() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
 
 } // namespace hova::test
 
