@@ -78,11 +78,13 @@ constexpr Phase phases[] = {
 };
 
 /// A file of a dump: `02-normalize.mlir`.
+std::string dumpName(size_t index) {
+  return llvm::formatv("{0,0+2}-{1}.mlir", index + 1, phases[index].name).str();
+}
+
 std::string dumpPath(const PhaseRange &range, size_t index) {
   SmallString<256> path(range.dumpDirectory);
-  llvm::sys::path::append(
-      path,
-      llvm::formatv("{0,0+2}-{1}.mlir", index + 1, phases[index].name).str());
+  llvm::sys::path::append(path, dumpName(index));
   return path.str().str();
 }
 
@@ -156,6 +158,14 @@ LogicalResult runPhase(const Phase &phase, ModuleOp module,
 } // namespace
 
 ArrayRef<Phase> getPhases() { return phases; }
+
+std::vector<std::string> dumpNames() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::size(phases); ++i) {
+    names.push_back(dumpName(i));
+  }
+  return names;
+}
 
 const Phase *findPhase(StringRef name) {
   const Phase *found = llvm::find_if(

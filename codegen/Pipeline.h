@@ -45,6 +45,9 @@ llvm::ArrayRef<Phase> getPhases();
 /// The phase of this name, or null.
 const Phase *findPhase(llvm::StringRef name);
 
+/// The files that a dump of all phases writes: `02-normalize.mlir`.
+std::vector<std::string> dumpNames();
+
 /// Where a walk begins and ends, and what it leaves behind.
 struct PhaseRange {
   std::string startAt;   ///< first phase to run; empty: the one after import

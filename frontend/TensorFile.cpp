@@ -42,6 +42,14 @@ llvm::Expected<TensorFile> TensorFile::open(const std::string &path) {
   return file;
 }
 
+std::vector<std::string> TensorFile::files() const {
+  std::vector<std::string> paths;
+  for (const std::shared_ptr<Shard> &shard : shards) {
+    paths.push_back(shard->path);
+  }
+  return paths;
+}
+
 llvm::Error
 TensorFile::addShard(const std::string &path,
                      const std::map<std::string, std::string> *expected) {

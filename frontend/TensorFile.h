@@ -30,6 +30,8 @@ public:
   /// All tensors, by name.
   const std::map<std::string, Entry> &entries() const { return tensors; }
   const std::string &path() const { return fileName; }
+  /// The files that hold tensors: not the index.
+  std::vector<std::string> files() const;
 
   /// The tensor as F32; floating-point types are converted. It keeps its file
   /// mapped.

@@ -21,6 +21,10 @@
 
 hova_status hova_place_fail(const hova_place *place, int number,
                             hova_error *error) {
+  if (strcmp(place->path, "-") == 0) {
+    return hova_fail(error, HOVA_IO_ERROR, "cannot write standard output: %s",
+                     strerror(number));
+  }
   return hova_fail(error, HOVA_IO_ERROR, "cannot write '%s': %s", place->path,
                    strerror(number));
 }

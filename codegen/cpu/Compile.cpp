@@ -230,24 +230,14 @@ llvm::Error Compiler::writeImageFile(StringRef path) {
 llvm::Error Compiler::link(ArrayRef<StringRef> objects) {
   LinkOptions linkOptions;
   linkOptions.output = options.output;
+  linkOptions.header = options.header;
+  linkOptions.weights = options.weights;
   linkOptions.prefix = options.prefix;
   linkOptions.sharedLibrary = options.emit == EmitKind::Library;
-  linkOptions.imageBytes =
-      options.embedWeights ? getWeightImageBytes(imageInfo()) : 0;
-  if (llvm::Error error =
-          linkProgram(objects, linkOptions, [&](llvm::raw_ostream &os) {
-            return writeWeights(os);
-          })) {
-    return error;
-  }
-  if (options.embedWeights) {
-    return llvm::Error::success();
-  }
-  std::string base = options.output;
-  if (linkOptions.sharedLibrary && !StringRef(base).ends_with(".so")) {
-    base += ".so";
-  }
-  return writeImageFile(base + ".weights");
+  linkOptions.imageBytes = getWeightImageBytes(imageInfo());
+  return linkProgram(objects, linkOptions, [&](llvm::raw_ostream &os) {
+    return writeWeights(os);
+  });
 }
 
 llvm::Error Compiler::write(ArrayRef<StringRef> code) {
@@ -264,7 +254,8 @@ llvm::Error Compiler::write(ArrayRef<StringRef> code) {
     return link(code);
   }
   auto joined = joinObjects(code);
-  return joined ? writeText((*joined)->getBuffer()) : joined.takeError();
+  return joined ? writeText(StringRef(joined->data(), joined->size()))
+                : joined.takeError();
 }
 
 llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {

@@ -21,12 +21,14 @@ struct CompileOptions {
   /// Best first; each is compiled by the phases from `assign` on.
   llvm::SmallVector<CpuLevel> levels;
   EmitKind emit = EmitKind::Executable;
+  /// The file to write; "-" is standard output, for text.
   std::string output;
+  /// The C header of a library; empty: none.
+  std::string header;
+  /// Where the image is put; empty: into the program.
+  std::string weights;
   /// `hova_program_<prefix>`; a C identifier.
   std::string prefix;
-  /// Whether the image is put into the program or beside it (OUTPUT.weights,
-  /// OUTPUT.so.weights for a library).
-  bool embedWeights = true;
   std::string dumpDirectory;
   std::string compilerVersion;
   /// Of the imported module, which says so itself.

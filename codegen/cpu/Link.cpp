@@ -3,6 +3,7 @@
 
 #include "codegen/cpu/Link.h"
 
+#include "codegen/cpu/Linker.h"
 #include "codegen/cpu/WeightSection.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -11,55 +12,14 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 
 #include <dlfcn.h>
 #include <memory>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 #include <vector>
 
 namespace hova {
 
 namespace {
-
-/// A file without a name. The linker, a child process, opens it by number.
-class MemoryFile {
-public:
-  MemoryFile() : descriptor(::memfd_create("hova", 0)) {}
-  ~MemoryFile() {
-    if (descriptor >= 0) {
-      ::close(descriptor);
-    }
-  }
-  MemoryFile(const MemoryFile &) = delete;
-  MemoryFile &operator=(const MemoryFile &) = delete;
-
-  llvm::Error write(llvm::StringRef contents) {
-    llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/false);
-    os << contents;
-    os.flush();
-    std::error_code code = os.error();
-    os.clear_error();
-    return code ? llvm::createStringError(
-                      code, "cannot keep the linker's input in memory: %s",
-                      code.message().c_str())
-                : llvm::Error::success();
-  }
-
-  std::string getPath() const {
-    return "/proc/self/fd/" + std::to_string(descriptor);
-  }
-
-  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> read() const {
-    return llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(
-        getPath(), /*IsText=*/false, /*RequiresNullTerminator=*/false));
-  }
-
-private:
-  int descriptor;
-};
 
 //===----------------------------------------------------------------------===//
 // Where things are
@@ -93,20 +53,6 @@ llvm::Expected<std::string> findRuntimeFile(llvm::StringRef name) {
                                  beside.c_str());
 }
 
-llvm::Expected<std::string> findLinker() {
-  if (llvm::sys::fs::can_execute(HOVA_LLD_PATH)) {
-    return std::string(HOVA_LLD_PATH);
-  }
-  for (const char *name : {"ld.lld-22", "ld.lld"}) {
-    if (auto found = llvm::sys::findProgramByName(name)) {
-      return *found;
-    }
-  }
-  return llvm::createStringError(
-      std::errc::no_such_file_or_directory,
-      "hova needs the linker ld.lld of LLVM 22: install the package lld-22");
-}
-
 /// The system's C library itself, so that no development package is needed.
 llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
   for (const char *directory :
@@ -135,56 +81,6 @@ std::string getRuntimeName(llvm::StringRef exported) {
   bool shared =
       exported == "run" || exported == "destroy" || exported == "message";
   return ((shared ? "hova_" : "hova_library_") + exported).str();
-}
-
-/// While it lives, new processes begin without the limit that hova keeps to
-/// (`--max-memory`): the linker needs some 20 MiB whatever the model, since it
-/// does not see weights, and could only fail with less, in words of its own.
-class UnlimitedChildren {
-public:
-  UnlimitedChildren() {
-    ::getrlimit(RLIMIT_DATA, &own);
-    rlimit raised = own;
-    raised.rlim_cur = raised.rlim_max;
-    ::setrlimit(RLIMIT_DATA, &raised);
-  }
-  ~UnlimitedChildren() { ::setrlimit(RLIMIT_DATA, &own); }
-  UnlimitedChildren(const UnlimitedChildren &) = delete;
-  UnlimitedChildren &operator=(const UnlimitedChildren &) = delete;
-
-private:
-  rlimit own = {};
-};
-
-/// Runs the linker; what it says is the error.
-llvm::Error runLinker(llvm::ArrayRef<std::string> arguments,
-                      const MemoryFile &result) {
-  MemoryFile messages;
-  std::string in = "/dev/null", out = result.getPath(),
-              err = messages.getPath();
-  llvm::SmallVector<llvm::StringRef> words(arguments.begin(), arguments.end());
-  // No variable of the environment may add anything to the result.
-  llvm::SmallVector<llvm::StringRef> environment = {"LC_ALL=C"};
-  std::string failure;
-  auto run = [&] {
-    UnlimitedChildren unlimited;
-    return llvm::sys::ExecuteAndWait(
-        arguments.front(), words, environment,
-        {llvm::StringRef(in), llvm::StringRef(out), llvm::StringRef(err)},
-        /*SecondsToWait=*/0, /*MemoryLimit=*/0, &failure);
-  };
-  int status = run();
-  if (status == 0) {
-    return llvm::Error::success();
-  }
-  if (auto text = messages.read()) {
-    failure += (*text)->getBuffer();
-  } else {
-    llvm::consumeError(text.takeError());
-  }
-  return llvm::createStringError(
-      std::errc::invalid_argument, "the linker %s failed: %s",
-      arguments.front().c_str(), llvm::StringRef(failure).trim().str().c_str());
 }
 
 /// Adds the arguments that depend on the kind of program.
@@ -227,17 +123,12 @@ llvm::Error addObjects(std::vector<std::string> &arguments,
 }
 
 /// Links into memory.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-linkInMemory(llvm::ArrayRef<llvm::StringRef> objects,
-             const LinkOptions &options, llvm::StringRef soname) {
-  auto linker = findLinker();
-  if (!linker) {
-    return linker.takeError();
-  }
-  MemoryFile weights, exports, result;
+llvm::Expected<LinkedFile> linkInMemory(llvm::ArrayRef<llvm::StringRef> objects,
+                                        const LinkOptions &options,
+                                        llvm::StringRef soname) {
+  MemoryFile weights, exports;
   std::vector<MemoryFile> code(objects.size());
-  std::vector<std::string> arguments = {*linker,
-                                        "--gc-sections",
+  std::vector<std::string> arguments = {"--gc-sections",
                                         "-z",
                                         "relro",
                                         "-z",
@@ -270,37 +161,78 @@ linkInMemory(llvm::ArrayRef<llvm::StringRef> objects,
     }
     arguments.push_back(*library);
   }
-  if (llvm::Error error = runLinker(arguments, result)) {
-    return error;
-  }
-  return result.read();
+  return runLinker(arguments);
 }
 
-/// Writes the linked file, then the image behind it.
-llvm::Error writeProgram(llvm::raw_ostream &os, llvm::StringRef linked,
-                         uint64_t imageBytes, WriteFunction writeImage) {
-  uint64_t offset = llvm::alignTo(linked.size(), kWeightPageBytes);
-  std::vector<char> file(linked.begin(), linked.end());
-  if (imageBytes == 0) {
-    os.write(file.data(), file.size());
-    return llvm::Error::success();
-  }
-  if (llvm::Error error = placeWeightImage(file, offset, imageBytes)) {
-    return error;
-  }
-  os.write(file.data(), file.size());
-  os.write_zeros(offset - file.size());
+/// Writes an image of the size that was announced.
+llvm::Error writeWholeImage(llvm::raw_ostream &os, uint64_t imageBytes,
+                            WriteFunction writeImage) {
+  uint64_t begin = os.tell();
   if (llvm::Error error = writeImage(os)) {
     return error;
   }
-  if (os.tell() != offset + imageBytes) {
-    return llvm::createStringError(std::errc::invalid_argument,
-                                   "expects a weight image of %llu bytes, got "
-                                   "%llu",
-                                   (unsigned long long)imageBytes,
-                                   (unsigned long long)(os.tell() - offset));
+  uint64_t written = os.tell() - begin;
+  return written == imageBytes
+             ? llvm::Error::success()
+             : llvm::createStringError(
+                   std::errc::invalid_argument,
+                   "expects a weight image of %llu bytes, got %llu",
+                   (unsigned long long)imageBytes, (unsigned long long)written);
+}
+
+/// Writes the linked file, then the image behind it.
+llvm::Error writeProgram(llvm::raw_ostream &os, LinkedFile &linked,
+                         uint64_t imageBytes, WriteFunction writeImage) {
+  uint64_t offset = llvm::alignTo(linked.size(), kWeightPageBytes);
+  if (imageBytes != 0) {
+    if (llvm::Error error = placeWeightImage(linked, offset, imageBytes)) {
+      return error;
+    }
   }
-  return llvm::Error::success();
+  os.write(linked.data(), linked.size());
+  if (imageBytes == 0) {
+    return llvm::Error::success();
+  }
+  os.write_zeros(offset - linked.size());
+  return writeWholeImage(os, imageBytes, writeImage);
+}
+
+/// Writes all files of a program and gives them their names together.
+llvm::Error writeFiles(LinkedFile &linked, const LinkOptions &options,
+                       WriteFunction writeImage) {
+  std::vector<std::unique_ptr<OutputFile>> files;
+  auto add = [&](llvm::StringRef path, unsigned mode,
+                 WriteFunction write) -> llvm::Error {
+    auto file = OutputFile::open(path, mode);
+    if (!file) {
+      return file.takeError();
+    }
+    files.push_back(std::move(*file));
+    return files.back()->write(write);
+  };
+  bool embeds = options.weights.empty();
+  llvm::Error error =
+      add(options.output, 0777, [&](llvm::raw_ostream &os) -> llvm::Error {
+        return writeProgram(os, linked, embeds ? options.imageBytes : 0,
+                            writeImage);
+      });
+  if (!error && !embeds && options.imageBytes != 0) {
+    error = add(options.weights, 0666, [&](llvm::raw_ostream &os) {
+      return writeWholeImage(os, options.imageBytes, writeImage);
+    });
+  }
+  if (!error && !options.header.empty()) {
+    error =
+        add(options.header, 0666, [&](llvm::raw_ostream &os) -> llvm::Error {
+          auto header = makeLibraryHeader(options.prefix);
+          if (!header) {
+            return header.takeError();
+          }
+          os << *header;
+          return llvm::Error::success();
+        });
+  }
+  return error ? std::move(error) : keepTogether(files);
 }
 
 bool isIdentifier(llvm::StringRef text) {
@@ -359,22 +291,14 @@ uint32_t )" +
          guard + "\n";
 }
 
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+llvm::Expected<LinkedFile>
 joinObjects(llvm::ArrayRef<llvm::StringRef> objects) {
-  auto linker = findLinker();
-  if (!linker) {
-    return linker.takeError();
-  }
-  MemoryFile result;
   std::vector<MemoryFile> code(objects.size());
-  std::vector<std::string> arguments = {*linker, "-r", "-o", "-"};
+  std::vector<std::string> arguments = {"-r", "-o", "-"};
   if (llvm::Error error = addObjects(arguments, objects, code)) {
     return error;
   }
-  if (llvm::Error error = runLinker(arguments, result)) {
-    return error;
-  }
-  return result.read();
+  return runLinker(arguments);
 }
 
 llvm::Error linkProgram(llvm::ArrayRef<llvm::StringRef> objects,
@@ -384,33 +308,14 @@ llvm::Error linkProgram(llvm::ArrayRef<llvm::StringRef> objects,
                                    "expects a C identifier as prefix, got '%s'",
                                    options.prefix.c_str());
   }
-  llvm::StringRef stem = options.output;
-  stem.consume_back(".so");
-  std::string path =
-      options.sharedLibrary ? (stem + ".so").str() : options.output;
-  auto linked = linkInMemory(objects, options, llvm::sys::path::filename(path));
-  if (!linked) {
-    return linked.takeError();
+  LinkOptions linked = options;
+  if (!options.weights.empty()) {
+    // The program has a place for weights that are embedded only.
+    linked.imageBytes = 0;
   }
-  auto writeFile = [&] {
-    return writeFileWhole(path, 0777, [&](llvm::raw_ostream &os) {
-      return writeProgram(os, (*linked)->getBuffer(), options.imageBytes,
-                          writeImage);
-    });
-  };
-  if (!options.sharedLibrary) {
-    return writeFile();
-  }
-  auto header = makeLibraryHeader(options.prefix);
-  if (!header) {
-    return header.takeError();
-  }
-  // The header gets its name only when the library has its own.
-  return writeFileWhole((stem + ".h").str(), 0666, [&](llvm::raw_ostream &os) {
-    os << *header;
-    os.flush();
-    return writeFile();
-  });
+  auto file =
+      linkInMemory(objects, linked, llvm::sys::path::filename(options.output));
+  return file ? writeFiles(*file, options, writeImage) : file.takeError();
 }
 
 } // namespace hova

@@ -13,18 +13,18 @@
 // segment: read-only, shared between processes, touched on demand. `strip` and
 // other tools see an ordinary section.
 //
-// Input, linker output and temporaries live in memory files, so the only name
-// that is ever created is the output, in one rename.
+// The linker's input lives in memory files and its output comes through a pipe,
+// so no name is ever created but those of the outputs, which appear together.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HOVA_CODEGEN_CPU_LINK_H
 #define HOVA_CODEGEN_CPU_LINK_H
 
+#include "codegen/cpu/Linker.h"
 #include "codegen/cpu/OutputFile.h"
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdint>
 #include <string>
@@ -32,28 +32,31 @@
 namespace hova {
 
 struct LinkOptions {
-  /// Executable: its path. Library: OUT or OUT.so; OUT.so and OUT.h are made.
   std::string output;
+  /// The C header of a library; empty: none.
+  std::string header;
+  /// The file of the weight image; empty: it is embedded in the output.
+  std::string weights;
   /// An object defines `hova_program_<prefix>`; a library exports
   /// `<prefix>_create` and so on. A C identifier.
   std::string prefix;
   bool sharedLibrary = false;
-  /// Bytes of the image to embed, header included; 0: none.
+  /// Bytes of the image, header included; 0: none.
   uint64_t imageBytes = 0;
 };
 
-/// Links `objects`, whose order the program's code keeps. `writeImage` is
-/// called once if `imageBytes` is not 0 and must write exactly that many bytes
-/// (see writeWeightImage). Equal input gives equal files.
+/// Links `objects`, whose order the program's code keeps, and writes all files
+/// of `options` or none. `writeImage` is called once if `imageBytes` is not 0
+/// and must write exactly that many bytes (see writeWeightImage). Equal input
+/// gives equal files.
 ///
-/// Errors carry the system's code for input and output, and
-/// std::errc::invalid_argument where the objects do not link.
+/// Errors carry the system's code for input and output, and that of runLinker
+/// where the objects do not link, which is never the user's fault.
 llvm::Error linkProgram(llvm::ArrayRef<llvm::StringRef> objects,
                         const LinkOptions &options, WriteFunction writeImage);
 
 /// One object of several.
-llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
-joinObjects(llvm::ArrayRef<llvm::StringRef> objects);
+llvm::Expected<LinkedFile> joinObjects(llvm::ArrayRef<llvm::StringRef> objects);
 
 /// The C header of a library: the runtime's interface and the exports of
 /// `prefix`.

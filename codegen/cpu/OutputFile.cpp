@@ -3,16 +3,36 @@
 
 #include "codegen/cpu/OutputFile.h"
 
-#include "llvm/Support/FileSystem.h"
-
-#include <cerrno>
-#include <unistd.h>
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Signals.h"
 
 namespace hova {
 
-static llvm::Error makeWriteError(llvm::StringRef path, std::error_code code) {
-  return llvm::createStringError(code, "cannot write '%s': %s",
-                                 path.str().c_str(), code.message().c_str());
+static llvm::Error makeError(const hova_error &error) {
+  return llvm::createStringError(std::errc::io_error, "%s", error.text);
+}
+
+llvm::Expected<std::unique_ptr<OutputFile>>
+OutputFile::open(llvm::StringRef path, unsigned mode) {
+  std::unique_ptr<OutputFile> file(new OutputFile(path));
+  hova_error error = {};
+  if (hova_place_find(file->path.c_str(), &file->place, &error) != HOVA_OK ||
+      hova_place_open(&file->place, mode, &error) != HOVA_OK) {
+    return makeError(error);
+  }
+  if (!file->place.stream) {
+    llvm::sys::RemoveFileOnSignal(file->place.temporary);
+  }
+  return std::move(file);
+}
+
+OutputFile::~OutputFile() {
+  if (place.descriptor >= 0) {
+    hova_place_discard(&place);
+  }
+  if (!place.stream) {
+    llvm::sys::DontRemoveFileOnSignal(place.temporary);
+  }
 }
 
 /// Bytes of one call, two huge pages. What a file system with large folios gets
@@ -21,39 +41,43 @@ static llvm::Error makeWriteError(llvm::StringRef path, std::error_code code) {
 /// a program takes up to 4 % longer.
 static constexpr size_t kWriteBytes = size_t(4) << 20;
 
-/// Everything that must succeed before the rename.
-static llvm::Error fillTemporary(llvm::sys::fs::TempFile &temporary,
-                                 llvm::StringRef path, WriteFunction write) {
-  llvm::raw_fd_ostream os(temporary.FD, /*shouldClose=*/false);
+llvm::Error OutputFile::write(WriteFunction write) {
+  llvm::raw_fd_ostream os(place.descriptor, /*shouldClose=*/false);
   os.SetBufferSize(kWriteBytes);
   llvm::Error error = write(os);
   os.flush();
   std::error_code code = os.error();
   // The stream ends the process in its destructor otherwise.
   os.clear_error();
-  if (error) {
-    return error;
+  if (code && !error) {
+    hova_error failure = {};
+    hova_place_fail(&place, code.value(), &failure);
+    return makeError(failure);
   }
-  if (!code && ::fsync(temporary.FD) != 0) {
-    code = std::error_code(errno, std::generic_category());
+  return error;
+}
+
+llvm::Error keepTogether(llvm::ArrayRef<std::unique_ptr<OutputFile>> files) {
+  llvm::SmallVector<hova_place *> places;
+  for (const std::unique_ptr<OutputFile> &file : files) {
+    places.push_back(&file->place);
   }
-  return code ? makeWriteError(path, code) : llvm::Error::success();
+  hova_error error = {};
+  return hova_places_keep(places.data(), places.size(), &error) == HOVA_OK
+             ? llvm::Error::success()
+             : makeError(error);
 }
 
 llvm::Error writeFileWhole(llvm::StringRef path, unsigned mode,
                            WriteFunction write) {
-  auto temporary =
-      llvm::sys::fs::TempFile::create(path + ".%%%%%%%%.tmp", mode);
-  if (!temporary) {
-    return makeWriteError(path, llvm::errorToErrorCode(temporary.takeError()));
+  auto file = OutputFile::open(path, mode);
+  if (!file) {
+    return file.takeError();
   }
-  if (llvm::Error error = fillTemporary(*temporary, path, write)) {
-    return llvm::joinErrors(std::move(error), temporary->discard());
+  if (llvm::Error error = (*file)->write(write)) {
+    return error;
   }
-  if (llvm::Error error = temporary->keep(path)) {
-    return makeWriteError(path, llvm::errorToErrorCode(std::move(error)));
-  }
-  return llvm::Error::success();
+  return keepTogether(*file);
 }
 
 } // namespace hova

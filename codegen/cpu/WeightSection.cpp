@@ -76,6 +76,24 @@ std::string makeWeightObject(uint64_t bytes) {
   return std::string(reinterpret_cast<const char *>(&object), sizeof object);
 }
 
+bool isWholeElf(llvm::ArrayRef<char> file) {
+  using namespace llvm::ELF;
+  Elf64_Ehdr header;
+  if (file.size() < sizeof header) {
+    return false;
+  }
+  std::memcpy(&header, file.data(), sizeof header);
+  auto holds = [&](uint64_t offset, uint64_t size) {
+    return offset <= file.size() && size <= file.size() - offset;
+  };
+  uint64_t sections = uint64_t(header.e_shnum) * sizeof(Elf64_Shdr);
+  uint64_t segments = uint64_t(header.e_phnum) * sizeof(Elf64_Phdr);
+  // The linker writes the section headers last.
+  return std::memcmp(header.e_ident, ElfMagic, 4) == 0 && sections != 0 &&
+         header.e_shstrndx < header.e_shnum &&
+         holds(header.e_shoff, sections) && holds(header.e_phoff, segments);
+}
+
 llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
                              uint64_t bytes) {
   using namespace llvm::ELF;

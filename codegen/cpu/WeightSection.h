@@ -19,8 +19,12 @@ constexpr uint64_t kWeightPageBytes = 4096;
 ///   hova_weights_begin = its start; hova_weights_bytes = a constant `bytes`
 std::string makeWeightObject(uint64_t bytes);
 
+/// Whether the tables that the header of an ELF file speaks of are in it: not
+/// so if the linker has written nothing, or was cut off.
+bool isWholeElf(llvm::ArrayRef<char> file);
+
 /// Turns section and segment of the weights into contents at `offset` of the
-/// file, read-only.
+/// file, which must be whole, read-only.
 llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
                              uint64_t bytes);
 

@@ -174,6 +174,14 @@ static llvm::Error checkNames(func::FuncOp main, ArrayRef<NamedFile> files) {
   return llvm::Error::success();
 }
 
+std::vector<std::string> hova::outputFileNames(func::FuncOp main) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < main.getNumResults(); ++i) {
+    names.push_back(resultName(main, i) + ".npy");
+  }
+  return names;
+}
+
 llvm::Error hova::evaluateFiles(func::FuncOp main, Evaluator &evaluator,
                                 ArrayRef<NamedFile> inputs,
                                 StringRef directory) {
@@ -197,10 +205,9 @@ llvm::Error hova::evaluateFiles(func::FuncOp main, Evaluator &evaluator,
                                    directory.str().c_str(),
                                    error.message().c_str());
   }
-  for (auto [index, output] : llvm::enumerate(*outputs)) {
-    std::string path =
-        (directory + "/" + resultName(main, index) + ".npy").str();
-    if (llvm::Error error = writeTensor(path, output)) {
+  for (auto [name, output] : llvm::zip_equal(outputFileNames(main), *outputs)) {
+    if (llvm::Error error =
+            writeTensor((directory + "/" + name).str(), output)) {
       return error;
     }
   }

@@ -9,6 +9,8 @@
 
 #include "codegen/reference/Evaluator.h"
 #include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
 
 namespace hova {
 
@@ -24,6 +26,9 @@ struct NamedFile {
   std::string name;
   std::string path;
 };
+
+/// The names of the files that `evaluateFiles` writes into its directory.
+std::vector<std::string> outputFileNames(mlir::func::FuncOp main);
 
 /// Runs `main` on the files, which must name every argument (attribute
 /// `hova.name`) once, and writes each result to `directory`/NAME.npy.

@@ -50,11 +50,14 @@ static llvm::Error link(char **arguments, const char *imagePath) {
   options.output = arguments[2];
   options.prefix = arguments[3];
   options.sharedLibrary = std::strcmp(arguments[4], "lib") == 0;
+  if (options.sharedLibrary) {
+    options.header = options.output + ".h";
+    options.output += ".so";
+  }
   if (imagePath) {
-    if (llvm::Error error = writeFileWhole(imagePath, 0666, writeImage)) {
-      return error;
-    }
-  } else if (info.weightBytes) {
+    options.weights = imagePath;
+  }
+  if (info.weightBytes) {
     options.imageBytes = getWeightImageBytes(info);
   }
   return linkProgram((*object)->getBuffer(), options, writeImage);

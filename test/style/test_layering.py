@@ -22,7 +22,7 @@ BELOW = {
 # Single headers of a room that others may use: the interface of compiled programs,
 # and the readers that compiler and programs share.
 SHARED = {
-    "codegen": {"runtime/hova_runtime.h", "runtime/Npy.h", "runtime/Error.h"},
+    "codegen": {"runtime/hova_runtime.h", "runtime/Npy.h", "runtime/Place.h", "runtime/Error.h"},
     "frontend": {"runtime/Safetensors.h", "runtime/Error.h", "runtime/Bytes.h"},
 }
 

@@ -3,13 +3,10 @@
 
 #include "codegen/cpu/OutputFile.h"
 #include "tools/hova/CompileSettings.h"
+#include "tools/hova/Files.h"
 #include "tools/hova/Guard.h"
 #include "tools/hova/Verbs.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Signals.h"
 
 using namespace mlir;
 
@@ -46,9 +43,10 @@ public:
 
 private:
   void readProduct();
+  void nameFiles();
+  int checkFiles(llvm::ArrayRef<std::string> weightFiles);
   int emitModule();
   int emitCode();
-  int emitTextToOutput();
   int explain(ModuleOp assigned);
 
   const Arguments &arguments;
@@ -58,6 +56,36 @@ private:
 };
 
 } // namespace
+
+/// The files beside the output, and those of a library.
+void Compilation::nameFiles() {
+  if (options.emit == EmitKind::Library) {
+    llvm::StringRef stem = options.output;
+    stem.consume_back(".so");
+    options.header = (stem + ".h").str();
+    options.output = (stem + ".so").str();
+  }
+  bool beside = arguments.word(OPT_weights_mode, {"embed", "file"}) == "file";
+  if (beside && (product->kind == EmitKind::Library ||
+                 product->kind == EmitKind::Executable)) {
+    options.weights = options.output + ".weights";
+  }
+}
+
+/// What is written is no input and no other output, and can be written.
+int Compilation::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
+  FileUses uses(arguments);
+  for (const std::string &file : weightFiles) {
+    uses.reads(file, "of --weights");
+  }
+  llvm::StringRef what =
+      arguments.has(OPT_o) ? "-o" : "the output, as there is no -o";
+  uses.writes(options.output, what);
+  uses.writes(options.header, what);
+  uses.writes(options.weights, what);
+  uses.writesReports(arguments, options);
+  return uses.check();
+}
 
 void Compilation::readProduct() {
   llvm::StringRef kind =
@@ -77,6 +105,7 @@ void Compilation::readProduct() {
     arguments.usageError("--emit=" + product->name +
                          " is no text: give it a file with '-o'");
   }
+  nameFiles();
   if (product->oneLevel && options.levels.size() > 1) {
     arguments.usageError("--emit=" + product->name +
                          " takes one processor level, got " +
@@ -118,10 +147,6 @@ int Compilation::emitModule() {
       return status;
     }
   }
-  if (options.output == "-") {
-    printModule(module, llvm::outs());
-    return Ok;
-  }
   llvm::Error error =
       writeFileWhole(options.output, 0666, [&](llvm::raw_ostream &os) {
         printModule(module, os);
@@ -146,34 +171,7 @@ int Compilation::explain(ModuleOp assigned) {
   return error ? reportError(std::move(error)) : Ok;
 }
 
-/// Code is written to files only.
-int Compilation::emitTextToOutput() {
-  llvm::SmallString<128> path;
-  if (std::error_code code = llvm::sys::fs::createTemporaryFile(
-          "hova-compile", product->extension.drop_front(), path)) {
-    printError("cannot make a temporary file: " + code.message());
-    return InputOutput;
-  }
-  llvm::FileRemover remover(path);
-  llvm::sys::RemoveFileOnSignal(path);
-  options.output = path.str().str();
-  int status = emitCode();
-  if (status != Ok) {
-    return status;
-  }
-  auto text = llvm::MemoryBuffer::getFile(path);
-  if (!text) {
-    printError("cannot read " + path + ": " + text.getError().message());
-    return InputOutput;
-  }
-  llvm::outs() << (*text)->getBuffer();
-  return Ok;
-}
-
 int Compilation::emitCode() {
-  if (options.output == "-") {
-    return emitTextToOutput();
-  }
   CompiledModule compiled;
   int status = compileStatus(
       compileModule(session.module(), options, session.weights(), &compiled),
@@ -189,12 +187,19 @@ int Compilation::run() {
   if (arguments.failed()) {
     return *arguments.failed();
   }
+  if (int status = checkFiles({})) {
+    return status;
+  }
   TimeTrace trace(arguments);
   bool needsWeights = product->kind.has_value();
   if (int status = session.load(modelOptions,
                                 needsWeights ? Session::Weights::Opened
                                              : Session::Weights::IfGiven,
                                 options.storage)) {
+    return status;
+  }
+  // Shards are known only now.
+  if (int status = checkFiles(session.weightFiles())) {
     return status;
   }
   describeModel(arguments, session, options);

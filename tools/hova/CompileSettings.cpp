@@ -170,8 +170,6 @@ CompileOptions readCompileOptions(const Arguments &arguments) {
   if (arguments.verb().visibility != PackVerb) {
     options.optimization = arguments.number(OPT_O, 2, 0, 3);
   }
-  options.embedWeights =
-      arguments.word(OPT_weights_mode, {"embed", "file"}) == "embed";
   options.dumpDirectory = arguments.value(OPT_dump_ir).str();
   options.compilerVersion = versionText();
   loadPlugins(arguments);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/reference/EvaluateFiles.h"
+#include "tools/hova/Files.h"
 #include "tools/hova/Session.h"
 #include "tools/hova/Verbs.h"
 
@@ -27,6 +28,18 @@ int hova::tool::runEvaluate(const Arguments &arguments) {
   }
   Evaluator evaluator(session.weights());
   auto main = session.module().lookupSymbol<func::FuncOp>("main");
+  FileUses uses(arguments);
+  for (const std::string &file : session.weightFiles()) {
+    uses.reads(file, "of --weights");
+  }
+  for (const NamedFile &input : inputs) {
+    uses.reads(input.path, "--input");
+  }
+  uses.writesInto(arguments.value(OPT_output_dir), outputFileNames(main),
+                  "--output-dir");
+  if (int status = uses.check()) {
+    return status;
+  }
   llvm::Error error =
       evaluateFiles(main, evaluator, inputs, arguments.value(OPT_output_dir));
   return error ? reportError(std::move(error)) : Ok;

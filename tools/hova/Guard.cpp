@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/Guard.h"
+#include "runtime/Process.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Signals.h"
@@ -18,14 +19,15 @@ namespace hova::tool {
 
 namespace {
 
-/// Made before anything can fail: a handler must not allocate.
+/// Made before anything can fail: a handler must not allocate. Never freed:
+/// something may fail in the very end.
 std::string &rerunText() {
-  static std::string text;
-  return text;
+  static auto *text = new std::string;
+  return *text;
 }
 std::string &outOfMemoryText() {
-  static std::string text = "hova: error: out of memory\n";
-  return text;
+  static auto *text = new std::string("hova: error: out of memory\n");
+  return *text;
 }
 
 void writeText(const std::string &text) {
@@ -33,11 +35,27 @@ void writeText(const std::string &text) {
   [[maybe_unused]] ssize_t written = write(2, text.data(), text.size());
 }
 
+/// What LLVM does at SIGBUS.
+struct sigaction &crashAction() {
+  static struct sigaction action;
+  return action;
+}
+
 void onCrash(void *) {
   sys::PrintStackTrace(errs());
   writeText("hova: error: internal error, please report it\n");
   writeText(rerunText());
   _exit(Internal);
+}
+
+/// A mapped file was cut off, or its disk fails: not hova's mistake.
+void onBusError(int number, siginfo_t *info, void *) {
+  if (hova_report_lost_file("hova: error: ", info->si_addr)) {
+    sys::RunInterruptHandlers();
+    _exit(InputOutput);
+  }
+  // The same again, with LLVM's handler, which this one replaced.
+  sigaction(number, &crashAction(), nullptr);
 }
 
 /// Removes unfinished files and ends by the signal. LLVM's own handler makes
@@ -72,6 +90,7 @@ void onBadAlloc(void *, const char *, bool) { onOutOfMemory(); }
 } // namespace
 
 void installGuard(int argc, char **argv) {
+  hova_open_standard_files();
   std::string &rerun = rerunText();
   rerun = "  the same again:";
   for (int i = 0; i < argc; ++i) {
@@ -82,10 +101,14 @@ void installGuard(int argc, char **argv) {
   rerun += '\n';
   sys::AddSignalHandler(onCrash, nullptr);
   // Behind the call above, which sets LLVM's.
-  for (int number : {SIGHUP, SIGINT, SIGTERM}) {
+  hova_report_size_limit();
+  for (int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
     std::signal(number, onInterrupt);
   }
-  sys::SetOneShotPipeSignalFunction(sys::DefaultOneShotPipeSignalHandler);
+  struct sigaction busError = {};
+  busError.sa_sigaction = onBusError;
+  busError.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGBUS, &busError, &crashAction());
   install_fatal_error_handler(onFatalError);
   install_bad_alloc_error_handler(onBadAlloc);
   std::set_new_handler(onOutOfMemory);

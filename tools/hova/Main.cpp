@@ -115,7 +115,9 @@ int main(int argc, char **argv) {
   if (outs().has_error()) {
     printError("cannot write standard output: " + outs().error().message());
     outs().clear_error();
-    return InputOutput;
+    status = InputOutput;
   }
+  // Where messages cannot be written, the status is all there is to say.
+  errs().clear_error();
   return status;
 }

@@ -5,6 +5,7 @@
 // and without generating code.
 
 #include "tools/hova/CompileSettings.h"
+#include "tools/hova/Files.h"
 #include "tools/hova/Guard.h"
 #include "tools/hova/Verbs.h"
 
@@ -19,10 +20,22 @@ int hova::tool::runPackWeights(const Arguments &arguments) {
   if (arguments.failed()) {
     return *arguments.failed();
   }
+  FileUses uses(arguments);
+  uses.writes(options.output, "-o");
+  uses.writesReports(arguments, options);
+  if (int status = uses.check()) {
+    return status;
+  }
   TimeTrace trace(arguments);
   Session session(arguments);
   if (int status = session.load(modelOptions, Session::Weights::Opened,
                                 options.storage)) {
+    return status;
+  }
+  for (const std::string &file : session.weightFiles()) {
+    uses.reads(file, "of --weights");
+  }
+  if (int status = uses.check()) {
     return status;
   }
   describeModel(arguments, session, options);

@@ -5,6 +5,7 @@
 #include "codegen/Pipeline.h"
 #include "dialect/AttentionOps.h"
 #include "frontend/Import.h"
+#include "frontend/TensorFile.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
@@ -53,9 +54,14 @@ int reportError(llvm::Error error) {
   int status = Ok;
   llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
     std::error_code code = info.convertToErrorCode();
-    if (code == std::errc::not_enough_memory) {
+    if (code == std::errc::not_enough_memory ||
+        code == std::errc::resource_unavailable_try_again) {
       printError(info.message());
       status = outOfMemory();
+      return;
+    }
+    if (code == std::errc::executable_format_error) {
+      status = internalError(info.message());
       return;
     }
     bool rejected = code == std::errc::invalid_argument ||
@@ -136,6 +142,10 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
   return storage == Storage::F32 || succeeded(setStorage(storage))
              ? Ok
              : internalError("the storage type was not accepted");
+}
+
+std::vector<std::string> Session::weightFiles() const {
+  return model.file ? model.file->files() : std::vector<std::string>();
 }
 
 WeightLookup Session::weights() {

@@ -39,6 +39,9 @@ public:
   const frontend::Program &program() const { return *model.program; }
   mlir::ModuleOp module() { return *imported; }
 
+  /// The files that the weights are in; those of an index are its shards.
+  std::vector<std::string> weightFiles() const;
+
   /// Loads weights by name; must not outlive the session.
   WeightLookup weights();
 

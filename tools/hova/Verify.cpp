@@ -8,11 +8,15 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/normalize/Passes.h"
 #include "tools/hova/CompileSettings.h"
+#include "tools/hova/Files.h"
 #include "tools/hova/Guard.h"
 #include "tools/hova/Verbs.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/Signals.h"
+#include "llvm/Support/Path.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
 
 using namespace mlir;
 
@@ -20,34 +24,42 @@ namespace hova::tool {
 
 namespace {
 
-/// The files of a temporary library: removed when this ends, and when a signal
-/// ends the process.
-class TemporaryLibrary {
+/// A file for a library that has no name, so that nothing of it stays, however
+/// this process ends.
+class UnnamedFile {
 public:
-  static llvm::Expected<TemporaryLibrary> create() {
+  static llvm::Expected<UnnamedFile> create() {
+    llvm::SmallString<128> folder;
+    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, folder);
+    int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
+                            S_IRUSR | S_IWUSR);
+    std::error_code code(errno, std::generic_category());
     llvm::SmallString<128> path;
-    if (std::error_code code =
-            llvm::sys::fs::createTemporaryFile("hova-verify", "so", path)) {
-      return llvm::createStringError(code, "cannot make a temporary file: %s",
-                                     code.message().c_str());
+    // Not every file system has files without a name from the start.
+    if (descriptor < 0 && code == std::errc::not_supported) {
+      code = llvm::sys::fs::createTemporaryFile("hova-verify", "so", descriptor,
+                                                path);
+      ::unlink(path.c_str());
     }
-    return TemporaryLibrary(path.str().str());
+    if (descriptor < 0) {
+      return llvm::createStringError(code,
+                                     "cannot make a temporary file in '%s': %s",
+                                     folder.c_str(), code.message().c_str());
+    }
+    return UnnamedFile(descriptor);
   }
+  UnnamedFile(UnnamedFile &&other)
+      : descriptor(std::exchange(other.descriptor, -1)) {}
+  ~UnnamedFile() { ::close(descriptor); }
 
-  const std::string &path() const { return library; }
+  std::string path() const {
+    return "/proc/self/fd/" + std::to_string(descriptor);
+  }
 
 private:
-  explicit TemporaryLibrary(std::string path)
-      : library(std::move(path)),
-        header(llvm::StringRef(library).drop_back(2).str() + "h") {
-    for (const std::string &file : {library, header}) {
-      removers.push_back(std::make_unique<llvm::FileRemover>(file));
-      llvm::sys::RemoveFileOnSignal(file);
-    }
-  }
+  explicit UnnamedFile(int descriptor) : descriptor(descriptor) {}
 
-  std::string library, header;
-  SmallVector<std::unique_ptr<llvm::FileRemover>> removers;
+  int descriptor;
 };
 
 /// The imported program with storage explicit inside of compound operations.
@@ -98,13 +110,24 @@ int runVerify(const Arguments &arguments) {
   if (arguments.failed()) {
     return *arguments.failed();
   }
+  FileUses uses(arguments);
+  uses.writesReports(arguments, options);
+  if (int status = uses.check()) {
+    return status;
+  }
   TimeTrace trace(arguments);
   Session session(arguments);
   if (int status = session.load(modelOptions, Session::Weights::Opened,
                                 options.storage)) {
     return status;
   }
-  auto library = TemporaryLibrary::create();
+  for (const std::string &file : session.weightFiles()) {
+    uses.reads(file, "of --weights");
+  }
+  if (int status = uses.check()) {
+    return status;
+  }
+  auto library = UnnamedFile::create();
   if (!library) {
     return reportError(library.takeError());
   }
