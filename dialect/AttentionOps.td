@@ -29,6 +29,8 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     Result `[batch, q_len, heads*value_width]`.
 
     Order: scale, bias, masks, softmax; scores and softmax are f32 at least.
+    Finite scores of any size have a softmax; a row with a score of +inf or NaN
+    that is kept, or with none but -inf, is NaN.
     `causal = G` keeps key k for query q iff
     `floor(k/G) <= floor((q + kv_len - q_len)/G)`: G = 1 is the bottom-right
     aligned causal mask, G > 1 lets groups of G tokens see all of themselves.

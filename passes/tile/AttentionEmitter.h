@@ -85,7 +85,12 @@ private:
   void emitAdditiveScores(mlir::Value row, int64_t height, mlir::Value panels);
   void emitSoftmax(mlir::Value row, int64_t height, mlir::Value panels);
   void emitMaximum(mlir::Value i, mlir::Value query, mlir::Value panels);
+  /// The rows whose scores are too large to take powers of them as they are.
+  mlir::Value areFar(mlir::Value from, int64_t height);
+  void subtractMaximum(mlir::Value i, mlir::Value query, mlir::Value panels);
+  mlir::Value isEmptyRow(mlir::Value query, mlir::Value panels);
   void emitPowers(mlir::Value i, mlir::Value panels);
+  double exponent();
   void emitValues(mlir::Value row, int64_t height, mlir::Value panels);
 
   /// Panels that some query of the block may read: all, or up to the last
@@ -104,7 +109,7 @@ private:
   /// The lesser of each score and the limit of its key.
   mlir::Value limited(mlir::Value scores, const KeyPanel &panel);
   /// Scores of a panel with scale, bias and masks applied; masked are -inf.
-  mlir::Value maskedScores(mlir::Value row, mlir::Value query,
+  mlir::Value maskedScores(mlir::Value score, mlir::Value query,
                            const KeyPanel &panel);
   mlir::Value keyIndices(const KeyPanel &panel);
   /// Row of an operand that broadcasts to [batch, heads, q_len, kv_len].
@@ -143,7 +148,10 @@ private:
     return op.getMask() || op.getCausal() || scalesEarly();
   }
   /// Whether a row may have no kept key.
-  bool canBeEmpty() { return op.getKeyValid() || rewritesScores(); }
+  bool canBeEmpty() {
+    return op.getKeyValid() || op.getMask() || op.getCausal() ||
+           op.getScoreBias();
+  }
   /// Whether scores are final before the softmax, scale included.
   bool scalesEarly() { return op.getScoreBias() || !(scale > 0); }
 
@@ -155,6 +163,8 @@ private:
   double scale;
   /// In scratch; null where the layout has none.
   mlir::Value packed, packedTail, values, scores, powers, limits, inverse;
+  mlir::Value
+      maxima; ///< the memory of `inverse` as one row, until it is needed
   // Of the current unit.
   mlir::Value next; ///< unit
   mlir::Value batch, head, queryRow, keyRow, keyColumn, valueColumn;

@@ -69,6 +69,7 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
   scores = take(scratch.scores, f32);
   powers = take(scratch.powers, b.getBF16Type());
   limits = take(scratch.limits, f32);
+  maxima = e.scratchView(offset, {1, layout.blockRows}, f32);
   inverse = take(scratch.inverse, f32);
 }
 

@@ -4,6 +4,8 @@
 // Works on the scores of a row block in scratch. A first loop over rows applies
 // scale, bias and masks and finds maxima; a second takes powers and sums.
 // Masked scores are -inf, whose power is 0, so the second needs no mask again.
+// It subtracts the maximum within the multiply-add that changes the base, which
+// a row of large scores cannot bear; such a row loses its maximum first.
 // Which keys are padding is one row for all queries of a batch entry: limits of
 // -inf and +inf, applied where scores are stored. Where there is no other mask
 // and no bias, scores are read as they are; without limits the last, partial
@@ -76,22 +78,17 @@ Value AttentionEmitter::limited(Value scores, const KeyPanel &panel) {
   return make<arith::SelectOp>(isLess, scores, limit);
 }
 
-Value AttentionEmitter::maskedScores(Value row, Value query,
+Value AttentionEmitter::maskedScores(Value score, Value query,
                                      const KeyPanel &panel) {
   int64_t lanes = panel.lanes;
   Value column = panel.column;
-  bool isTail = panel.valid < lanes;
-  Value score = e.loadRow(scores, row, column, lanes, lanes);
-  if (!rewritesScores() && (!isTail || limits)) {
-    return score;
-  }
   auto isKey = [&](Value bound) {
     Value limit = make<arith::IndexCastOp>(b.getI32Type(), bound);
     return make<arith::CmpIOp>(arith::CmpIPredicate::slt, keyIndices(panel),
                                splat(limit, lanes));
   };
   Value inside;
-  if (isTail) {
+  if (panel.valid < lanes) {
     inside = e.laneMask(lanes, panel.valid);
   } else if (layout.skipsPanels && layout.keys % layout.panel) {
     inside = isKey(e.index(layout.keys));
@@ -128,11 +125,8 @@ Value AttentionEmitter::maskedScores(Value row, Value query,
         arith::CmpIPredicate::ne, bytes,
         make<arith::ConstantOp>(b.getZeroAttr(bytes.getType()))));
   }
-  if (keep) {
-    score = make<arith::SelectOp>(keep, score, constant(-kInfinity, lanes));
-  }
-  e.storeRow(score, scores, row, column, lanes);
-  return score;
+  return keep ? make<arith::SelectOp>(keep, score, constant(-kInfinity, lanes))
+              : score;
 }
 
 static arith::FastMathFlags flagsOf(vector::CombiningKind kind) {
@@ -180,77 +174,137 @@ Value AttentionEmitter::reducePanels(
   return make<vector::ReductionOp>(kind, all, flagsOf(kind));
 }
 
+/// What maxima are multiplied with: the scale, unless scores have it already,
+/// and the change of base.
+double AttentionEmitter::exponent() {
+  return (scalesEarly() ? 1 : scale) / std::log(2.0);
+}
+
+/// The product of a maximum in f32 is off by one half at most up to here, which
+/// all powers of the row share. Far beyond it is off by so much that they are
+/// all 0 or infinite.
+static double farthestMaximum(double exponent) {
+  double largest = std::numeric_limits<float>::max();
+  return std::min(0x1p24 / exponent, largest);
+}
+
 void AttentionEmitter::emitMaximum(Value i, Value query, Value panels) {
   auto kind = vector::CombiningKind::MAXNUMF;
+  auto addScores = [&](const KeyPanel &panel, Value all) {
+    int64_t lanes = panel.lanes;
+    Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
+    bool isTail = panel.valid < lanes;
+    if (rewritesScores() || (isTail && !limits)) {
+      score = maskedScores(score, query, panel);
+      e.storeRow(score, scores, i, panel.column, lanes);
+    }
+    return combine(kind, all, score);
+  };
   Value maximum =
-      reducePanels(panels, constant(-kInfinity, layout.panel), kind,
-                   [&](const KeyPanel &panel, Value all) {
-                     return combine(kind, all, maskedScores(i, query, panel));
-                   });
-  make<memref::StoreOp>(maximum, inverse, ValueRange{i, e.index(0)});
+      reducePanels(panels, constant(-kInfinity, layout.panel), kind, addScores);
+  make<memref::StoreOp>(maximum, maxima, ValueRange{e.index(0), i});
+}
+
+Value AttentionEmitter::areFar(Value from, int64_t height) {
+  int64_t lanes = llvm::PowerOf2Ceil(height);
+  Value own = e.loadRow(maxima, e.index(0), from, lanes, height);
+  return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, make<math::AbsFOp>(own),
+                             constant(farthestMaximum(exponent()), lanes));
+}
+
+/// Whether all scores of a row were -inf if they had been 0 before the masks.
+/// The scores themselves may all be -inf too, which is a row of NaN.
+Value AttentionEmitter::isEmptyRow(Value query, Value panels) {
+  auto kind = vector::CombiningKind::MAXNUMF;
+  auto addPanel = [&](const KeyPanel &panel, Value all) {
+    Value zero = constant(0, panel.lanes);
+    Value none = constant(-kInfinity, panel.lanes);
+    Value score =
+        maskedScores(limits ? limited(zero, panel) : zero, query, panel);
+    // A bias of NaN keeps its key, but no maximum sees it.
+    Value isKept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score, none);
+    return combine(kind, all, make<arith::SelectOp>(isKept, zero, none));
+  };
+  Value maximum =
+      reducePanels(panels, constant(-kInfinity, layout.panel), kind, addPanel);
+  return make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
+                             e.scalar(-kInfinity));
+}
+
+/// scores -= maximum, maximum = 0 ; in an empty row, 0 for keys that count all
+/// the same
+void AttentionEmitter::subtractMaximum(Value i, Value query, Value panels) {
+  Value maximum = e.loadScalar(maxima, e.index(0), i), isEmpty;
+  if (canBeEmpty()) {
+    isEmpty = isEmptyRow(query, panels);
+    maximum = make<arith::SelectOp>(isEmpty, e.scalar(0), maximum);
+  }
+  forEachPanel(panels, [&](const KeyPanel &panel) {
+    int64_t lanes = panel.lanes;
+    Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
+    Value rest = make<arith::SubFOp>(score, splat(maximum, lanes));
+    if (canBeEmpty() && op.getEmptyRow() == EmptyRow::uniform) {
+      Value zero = constant(0, lanes);
+      if (panel.valid < lanes) {
+        zero = make<arith::SelectOp>(e.laneMask(lanes, panel.valid), zero,
+                                     constant(-kInfinity, lanes));
+      }
+      rest = make<arith::SelectOp>(isEmpty, zero, rest);
+    }
+    e.storeRow(rest, scores, i, panel.column, lanes);
+  });
+  make<memref::StoreOp>(e.scalar(0), maxima, ValueRange{e.index(0), i});
 }
 
 void AttentionEmitter::emitPowers(Value i, Value panels) {
-  double exponent = (scalesEarly() ? 1 : scale) / std::log(2.0);
-  auto scalar = [&](double value) -> Value {
-    return make<arith::ConstantOp>(b.getF32FloatAttr(value));
-  };
-  Value maximum = e.loadScalar(inverse, i, e.index(0)), isEmpty;
-  if (canBeEmpty()) {
-    // Without a kept key the maximum is -inf, and so is every score.
-    isEmpty = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
-                                  scalar(-kInfinity));
-    maximum = make<arith::SelectOp>(isEmpty, scalar(0), maximum);
-  }
-  Value shift = make<arith::MulFOp>(maximum, scalar(-exponent));
+  Value maximum = e.loadScalar(maxima, e.index(0), i);
+  Value shift = make<arith::MulFOp>(maximum, e.scalar(-exponent()));
   auto kind = vector::CombiningKind::ADD;
   auto addPowers = [&](const KeyPanel &panel, Value sum) -> Value {
     int64_t lanes = panel.lanes;
     Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
     Value power = make<Exp2Op>(make<math::FmaOp>(
-        score, constant(exponent, lanes), splat(shift, lanes)));
-    auto type = VectorType::get({lanes}, layout.pairs ? b.getBF16Type()
-                                                      : b.getF32Type());
-    if (layout.pairs) {
-      power = make<arith::TruncFOp>(type, power);
-    }
-    if (canBeEmpty() && op.getEmptyRow() == EmptyRow::uniform) {
-      Value kept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score,
-                                       constant(-kInfinity, lanes));
-      Value one = e.splat(1, type);
-      if (panel.valid < lanes) {
-        one = make<arith::SelectOp>(e.laneMask(lanes, panel.valid), one,
-                                    e.splat(0, type));
-      }
-      // The maximum does not see NaN: a row of NaN is not an empty one.
-      Value filled = make<arith::SelectOp>(kept, power, one);
-      power = make<arith::SelectOp>(isEmpty, filled, power);
-    }
-    e.storeRow(power, layout.pairs ? powers : scores, i, panel.column, lanes);
+        score, constant(exponent(), lanes), splat(shift, lanes)));
     if (!layout.pairs) {
+      e.storeRow(power, scores, i, panel.column, lanes);
       return combine(kind, sum, power);
     }
+    auto type = VectorType::get({lanes}, b.getBF16Type());
+    Value rounded = make<arith::TruncFOp>(type, power);
+    e.storeRow(rounded, powers, i, panel.column, lanes);
     // The sum of what is multiplied: weights add up to one again.
-    return make<PairDotOp>(power, e.splat(1, type),
+    return make<PairDotOp>(rounded, e.splat(1, type),
                            sum ? sum : constant(0, lanes / 2));
   };
   Value total = reducePanels(
       panels, constant(0, layout.panel / layout.together), kind, addPowers);
-  Value factor = make<arith::DivFOp>(scalar(1), total);
-  if (canBeEmpty()) {
-    Value isZero =
-        make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total, scalar(0));
-    factor = make<arith::SelectOp>(isZero, scalar(0), factor);
+  Value factor = make<arith::DivFOp>(e.scalar(1), total);
+  if (canBeEmpty() && op.getEmptyRow() == EmptyRow::zero) {
+    // The power of the maximum is nearly 1: only an empty row has no sum.
+    Value isEmpty =
+        make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total, e.scalar(0));
+    factor = make<arith::SelectOp>(isEmpty, e.scalar(0), factor);
   }
   make<memref::StoreOp>(factor, inverse, ValueRange{i, e.index(0)});
 }
 
 void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
+  auto forEachQuery = [&](llvm::function_ref<void(Value, Value)> body) {
+    e.forLoop(e.index(0), e.index(height), 1,
+              [&](Value i) { body(i, e.add(row, i)); });
+  };
   // All maxima first: their reductions overlap, and no power waits for one.
-  e.forLoop(e.index(0), e.index(height), 1,
-            [&](Value i) { emitMaximum(i, e.add(row, i), panels); });
-  e.forLoop(e.index(0), e.index(height), 1, [&](Value i) {
-    askForNext(e.add(row, i));
+  forEachQuery([&](Value i, Value query) { emitMaximum(i, query, panels); });
+  Value anyFar = make<vector::ReductionOp>(vector::CombiningKind::OR,
+                                           areFar(e.index(0), height));
+  e.ifThen(anyFar, [&] {
+    forEachQuery([&](Value i, Value query) {
+      Value isFar = make<vector::ExtractOp>(areFar(i, 1), 0);
+      e.ifThen(isFar, [&] { subtractMaximum(i, query, panels); });
+    });
+  });
+  forEachQuery([&](Value i, Value query) {
+    askForNext(query);
     emitPowers(i, panels);
   });
 }

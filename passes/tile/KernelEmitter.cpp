@@ -177,6 +177,11 @@ Value KernelEmitter::rem(Value a, int64_t b) {
                 : builder.createOrFold<arith::RemUIOp>(loc, a, index(b));
 }
 
+Value KernelEmitter::scalar(double value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getF32FloatAttr(value));
+}
+
 Value KernelEmitter::splat(double value, VectorType type) {
   return arith::ConstantOp::create(
       builder, loc,
@@ -289,6 +294,14 @@ SmallVector<Value> KernelEmitter::forLoop(Value from, Value to, int64_t step,
       body(loop.getInductionVar(), loop.getRegionIterArgs());
   scf::YieldOp::create(builder, loc, next);
   return SmallVector<Value>(loop.getResults());
+}
+
+void KernelEmitter::ifThen(Value condition, llvm::function_ref<void()> body) {
+  auto branch = scf::IfOp::create(builder, loc, condition,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenYield());
+  body();
 }
 
 void KernelEmitter::forEachChunk(

@@ -95,6 +95,7 @@ public:
   mlir::Value mul(mlir::Value a, int64_t b);
   mlir::Value div(mlir::Value a, int64_t b);
   mlir::Value rem(mlir::Value a, int64_t b);
+  mlir::Value scalar(double value);
   mlir::Value splat(double value, mlir::VectorType type);
   /// A vector of `lanes` f32.
   mlir::VectorType vectorType(int64_t lanes);
@@ -134,6 +135,7 @@ public:
   llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to,
                                          int64_t step, mlir::ValueRange carried,
                                          CarryBody body);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
   /// Every row of this call.
   void forEachRow(Body body) { forLoop(begin, end, 1, body); }
   /// Columns `0 .. width` in chunks of the schedule's lanes: a loop over whole

@@ -22,11 +22,6 @@ static Value splatScalar(KernelEmitter &emitter, Value scalar, int64_t lanes) {
                                      emitter.vectorType(lanes), scalar);
 }
 
-static Value scalarConstant(KernelEmitter &emitter, double value) {
-  return arith::ConstantOp::create(emitter.builder, emitter.loc,
-                                   emitter.builder.getF32FloatAttr(value));
-}
-
 static Value sumOf(KernelEmitter &emitter, Value value) {
   return vector::ReductionOp::create(emitter.builder, emitter.loc,
                                      vector::CombiningKind::ADD, value,
@@ -75,7 +70,7 @@ static void emitLayerNorm(KernelEmitter &emitter, LayerNormOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
   int64_t width = shape.back();
   emitter.forEachRow([&](Value row) {
-    Value reciprocal = scalarConstant(emitter, 1.0 / width);
+    Value reciprocal = emitter.scalar(1.0 / width);
     Value sum = sumRow(emitter, x, row, width,
                        [&](Value sum, Value chunk, int64_t) -> Value {
                          return arith::AddFOp::create(builder, loc, sum, chunk);
@@ -92,11 +87,10 @@ static void emitLayerNorm(KernelEmitter &emitter, LayerNormOp op) {
     Value variance = arith::MulFOp::create(builder, loc, squares, reciprocal);
     Value deviation = math::SqrtOp::create(
         builder, loc,
-        arith::AddFOp::create(
-            builder, loc, variance,
-            scalarConstant(emitter, op.getEps().convertToDouble())));
-    Value factor = arith::DivFOp::create(builder, loc,
-                                         scalarConstant(emitter, 1), deviation);
+        arith::AddFOp::create(builder, loc, variance,
+                              emitter.scalar(op.getEps().convertToDouble())));
+    Value factor =
+        arith::DivFOp::create(builder, loc, emitter.scalar(1), deviation);
     emitter.forEachChunk(width, [&](Value column, int64_t lanes,
                                     int64_t valid) {
       TilePlace place{row, column, 1, lanes, valid};

@@ -30,15 +30,6 @@ static Value compare(KernelEmitter &emitter, arith::CmpIPredicate predicate,
   return arith::CmpIOp::create(emitter.builder, emitter.loc, predicate, a, b);
 }
 
-static void emitIf(KernelEmitter &emitter, Value condition,
-                   llvm::function_ref<void()> body) {
-  auto branch = scf::IfOp::create(emitter.builder, emitter.loc, condition,
-                                  /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(emitter.builder);
-  emitter.builder.setInsertionPoint(branch.thenYield());
-  body();
-}
-
 /// Elements of a copied column: all pairs are whole.
 static int64_t columnElements(int64_t depth) {
   return llvm::alignTo(depth, int64_t(2));
@@ -272,7 +263,7 @@ static void emit(KernelEmitter &emitter, IndexSortOp op) {
       Value source = emitter.buffer(state);
       Value isOwn =
           compare(emitter, arith::CmpIPredicate::eq, layer, emitter.index(i));
-      emitIf(emitter, isOwn, [&] {
+      emitter.ifThen(isOwn, [&] {
         copyRow(emitter, source, sourceRow, zero, row, zero, width);
       });
     }
@@ -317,7 +308,7 @@ static void emit(KernelEmitter &emitter, ConcatOp op) {
         // Entries before the input wrap around to large numbers.
         Value isOwn = compare(emitter, arith::CmpIPredicate::ult, own,
                               emitter.index(size));
-        emitIf(emitter, isOwn, [&] {
+        emitter.ifThen(isOwn, [&] {
           copyRow(emitter, source, rowAt(emitter, row, result, size, own), zero,
                   row, zero, width);
         });

@@ -24,6 +24,7 @@
 // CHECK: hova.tile_product %[[Q]][%[[QUERY]], %[[COLUMN]]], %[[PACKED]][%{{.*}}, %c0, %c0] depth %c16
 // CHECK: hova.tile_store %{{.*}}, %[[SCORES]]
 // CHECK: vector.reduction <maxnumf>
+// CHECK: scf.if
 // CHECK: %[[SHIFTED:.*]] = math.fma %{{.*}}, %[[FACTOR]]
 // CHECK-NOT: arith.select
 // CHECK: hova.exp2
@@ -95,12 +96,13 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x40x8xf32>, %v: tensor<2x40x8
 // -----
 
 // With fewer keys than queries the first ones see none: the limit is not
-// negative, and a sum of zero is not divided by.
+// negative, -inf is not subtracted, and a sum of zero is not divided by.
 // CHECK-LABEL: func.func private @kernel_hides_all_keys_from_queries_before_the_first(
 // CHECK-DAG: %[[LAST:.*]] = arith.constant 0xFF800000 : f32
 // CHECK: arith.maxsi %{{.*}}, %c0
-// CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %[[TOP:.*]], %[[LAST]]
-// CHECK: arith.select %[[EMPTY]], %{{.*}}, %[[TOP]]
+// CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %{{.*}}, %[[LAST]]
+// CHECK: %[[TOP:.*]] = arith.select %[[EMPTY]], %{{.*}}, %{{.*}} : f32
+// CHECK: vector.broadcast %[[TOP]]
 // CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[SUM:.*]], %{{.*}} : f32
 // CHECK: arith.select %[[NONE]], %{{.*}}, %{{.*}} : f32
 func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf32>) -> tensor<2x6x8xf32> {
@@ -299,13 +301,13 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x32x8xf32>, %v: tensor<2x32x8
 // -----
 
 // CHECK-LABEL: func.func private @kernel_averages_all_values_in_empty_rows(
-// CHECK-DAG: %[[ONES:.*]] = arith.constant dense<[1.000000e+00, 1.000000e+00, 1.000000e+00, 1.000000e+00, 0.000000e+00,
+// CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<[0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0xFF800000,
 // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %{{.*}} : f32
-// CHECK: hova.exp2
-// CHECK: %[[POWER:.*]] = hova.exp2
-// CHECK: %[[KEPT:.*]] = arith.cmpf une
-// CHECK: %[[FILLED:.*]] = arith.select %[[KEPT]], %[[POWER]], %[[ONES]]
-// CHECK: arith.select %[[EMPTY]], %[[FILLED]], %[[POWER]] : vector<16xf32>
+// CHECK: arith.select %[[EMPTY]], %{{.*}} : vector<16xf32>
+// CHECK: arith.select %[[EMPTY]], %[[ZEROS]], %{{.*}} : vector<16xf32>
+// CHECK-COUNT-2: hova.exp2
+// CHECK-NOT: arith.select
+// CHECK: arith.divf
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x20xi1>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "averages_all_values_in_empty_rows" (%q, %k, %v, %m) attributes {parallel = #hova<parallel heads>, hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
