@@ -176,9 +176,10 @@ class Net:
             scores = oracle.additive_scores(q, k, *tables)
         else:
             scores = oracle.softmax_scores(q, k, scale)
-        return self.keep(
-            oracle.attend(self.keep(scores), v, stored=self.stored, **masks)
-        )
+        return self.keep(oracle.attend(self.keep(scores), v, mix=self.mix, **masks))
+
+    def mix(self, weights, v):
+        return oracle.mix(self.stored(weights), v)
 
     def additive_tables(self, path, heads, query_width, key_width, hidden):
         return (

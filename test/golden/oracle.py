@@ -119,16 +119,20 @@ def additive_scores(q, k, wq, wk, wv):
     return np.einsum("bmija,ma->bmij", hidden, wv)
 
 
+def mix(weights, v):
+    """The values [B, M, Nk, d] weighed by [B, M, Nq, Nk]."""
+    return np.einsum("bmij,bmjd->bmid", weights, v)
+
+
 def attend(
     scores, v, score_bias=None, causal=False, key_valid=None, mask=None,
-    empty_row="zero", stored=lambda values: values,
+    empty_row="zero", mix=mix,
 ):
-    """softmax(mask(scores + score_bias)) V; `stored` rounds the probabilities."""
+    """softmax(mask(scores + score_bias)) V; `mix` is the product with V."""
     if score_bias is not None:
         scores = scores + score_bias
     keep = kept(scores.shape, causal, key_valid, mask, score_bias)
-    weights = stored(probabilities(scores, keep, empty_row))
-    return np.einsum("bmij,bmjd->bmid", weights, v)
+    return mix(probabilities(scores, keep, empty_row), v)
 
 
 def attention(q, k, v, scale=None, **masks):

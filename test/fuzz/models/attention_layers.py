@@ -3,6 +3,7 @@
 """As layers.py, for what reads several values: masks of all shapes, heads of odd widths."""
 
 from attributes import ACTIVATIONS, Attributes, Layer, size, with_last
+from scopes import SIZES
 
 MOST_SCORES = 20000
 
@@ -58,7 +59,7 @@ def multi_head_attention(scope):
     memory = lambda s: len(s) == 3 and s[0] == batch  # noqa: E731
     key = value = query
     if "query" in reads or scope.chance(0.3):
-        key = reads["key"] = scope.pick(memory)
+        key = reads["key"] = scope.memory(batch, SIZES) or scope.pick(memory)
         value = key
     if scope.chance(0.2):
         like = lambda s: len(s) == 3 and s[:2] == key.shape[:2]  # noqa: E731
@@ -115,7 +116,7 @@ def attention(scope):
         whole = len(s) == 3 and s[0] == batch and s[2] % heads == 0
         return whole and (additive or s[2] == width)
 
-    key = scope.pick(is_key)
+    key = scope.memory(batch, (width,)) or scope.pick(is_key)
     if not few_scores(batch, heads, queries, key.shape[1]):
         return None
     value = scope.pick(
@@ -153,13 +154,13 @@ def channel_gate(scope):
 
 
 def omni_attention(scope):
-    first = scope.pick()
+    first = scope.pick_for_list(lambda shape: len(shape) == 3)
     if not first:
         return None
     states, count = [first], 1
     for _ in range(scope.rng.choice((0, 1, 2))):
         lists = scope.lists(first.shape)
-        other = scope.rng.choice(lists) if lists and scope.chance(0.4) else None
+        other = scope.rng.choice(lists) if lists and scope.chance(0.7) else None
         states.append(other or scope.pick(lambda s: s == first.shape))
         count += max(1, states[-1].count)
     batch, tokens, width = first.shape

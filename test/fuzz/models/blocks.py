@@ -6,7 +6,7 @@ shapes and may give other arguments.
 
 from dataclasses import replace
 
-from scopes import Drawn, Scope
+from scopes import Drawn, Scope, Value
 
 
 class BlockUse:
@@ -17,16 +17,13 @@ class BlockUse:
         self.results = {}
 
     @classmethod
-    def draw(cls, builder):
+    def draw(cls, builder, repeat=None):
         scope, model, rng = builder.scope, builder.model, builder.rng
         x = scope.pick()
         if not x:
             return None
-        repeat = (
-            rng.choice((0, 1, 2, 3))
-            if scope.chance(0.5) and not scope.repeats
-            else None
-        )
+        if repeat is None and scope.chance(0.5) and not scope.repeats:
+            repeat = rng.choice((0, 1, 2, 3))
         rows = repeat is not None or scope.rows_only
         inner = Scope(
             model, scope, repeats=repeat is not None or scope.repeats, rows_only=rows
@@ -41,8 +38,27 @@ class BlockUse:
             name = f"in{len(inputs)}"
             inputs[name] = other
             inner.values.append(replace(other, name=name, used=False))
+        for other in cls._by_repetition(scope, x, repeat or 0):
+            name = f"each{len(inputs)}"
+            inputs[name] = other
+            inner.values.append(replace(other, name=name, used=False))
         use = cls(scope, inputs, inner)
         return use._finish(builder, repeat)
+
+    @staticmethod
+    def _by_repetition(scope, x, repeat):
+        """What another repetition reads other values for."""
+        results = [
+            r for r in scope.repeated if r.shape == x.shape and r.count >= repeat
+        ]
+        if results and repeat and scope.chance(0.8):
+            result = scope.rng.choice(results)
+            index = scope.rng.choice(("index", "-1 - index", "max(index - 1, 0)"))
+            yield replace(result, name=f"{result.name}[{index}]", count=0)
+        if repeat and scope.chance(0.4):
+            # The results so far, so that the list grows.
+            before = f"{scope.new_name('use')}[{scope.rng.choice(('0', ''))}:index]"
+            yield Value([x.name, before], x.shape, count=repeat, growing=True)
 
     def _finish(self, builder, repeat):
         scope, inner, rng = builder.scope, self.inner, builder.rng
@@ -109,6 +125,9 @@ class BlockUse:
     def again(cls, builder, name):
         """The same block on other values of the same shapes."""
         use = builder.model.uses[name]
+        known = {id(value) for value in builder.scope.values}
+        if not all(id(value) in known for value in use.inputs.values()):
+            return None  # some are of the first use's repetitions
         inputs = {}
         for key, value in use.inputs.items():
             inputs[key] = builder.scope.like(value)
@@ -139,7 +158,7 @@ class BlockUse:
                 return scope.append(layer, [x], x.shape)
         if repeat is not None:
             layer["repeat"] = scope.say(repeat)
-            if repeat and scope.chance(0.2):
+            if repeat and scope.chance(0.3):
                 layer["weights"] = f"{layer['name']}.{{index*0}}"
         if scope.chance(0.05):
             layer["trainable"] = scope.say(True)
@@ -154,7 +173,7 @@ class BlockUse:
             self._look_inside(layer["name"], scope)
             if "inputs" in layer and "if" not in layer:
                 scope.drawn.append(Drawn(layer, inputs, (shape, "f32")))
-        elif repeat and scope.chance(0.2):
+        elif repeat and scope.chance(0.3):
             self._look_inside(f"{layer['name']}[{rng.randrange(repeat)}]", scope)
         return value
 

@@ -6,7 +6,7 @@ sublayer with its residual; or a block (blocks.py).
 
 from blocks import BlockUse
 from layers import LAYERS, ROW_LAYERS
-from scopes import MOST_NUMBERS, Drawn, numbers
+from scopes import MOST_NUMBERS, Drawn, Value, numbers
 
 MOST_DEPTH = 2
 DRAWS = 40  # tries to find a layer that fits
@@ -50,6 +50,8 @@ class Builder:
             if scope.depth < MOST_DEPTH and scope.chance(0.12) and self._block():
                 return
             if scope.chance(0.1) and self._residual():
+                return
+            if not scope.parent and scope.chance(0.1) and self._stack():
                 return
             if not scope.parent and scope.chance(0.1):
                 self.model._sequence()
@@ -140,10 +142,11 @@ class Builder:
     def name_results(self, name, count, shape):
         """Other names of the results of a repetition."""
         scope = self.scope
+        scope.repeated.append(Value(name, shape, count=count))
         for place in (f"{self.rng.randrange(count)}", "-1"):
             if scope.chance(0.5):
                 scope.add_value(f"{name}[{place}]", shape, used=True)
-        if scope.chance(0.6):
+        if scope.chance(0.9):
             start = self.rng.randrange(count)
             ranges = [
                 ("*", count),
@@ -177,6 +180,14 @@ class Builder:
             if not before:
                 self.add("layer_norm")
         return inner
+
+    def _stack(self):
+        """A repeated block, and what reads the results of its repetitions."""
+        if not BlockUse.draw(self, repeat=self.rng.choice((2, 3))):
+            return None
+        if self.scope.chance(0.5):
+            return BlockUse.draw(self, repeat=2) or True
+        return self.add(self.rng.choice(("add", "concat", "omni_attention"))) or True
 
     # --- shared weights --------------------------------------------------------
 

@@ -70,13 +70,13 @@ def scale(scope):
 
 
 def elementwise(scope):
-    first = scope.pick(lambda shape: True)
+    first = scope.pick_for_list()
     if not first:
         return None
     inputs = [first]
     for _ in range(scope.rng.choice((0, 1, 1, 1, 2, 3))):
         lists = scope.lists(first.shape)
-        if lists and scope.chance(0.5):
+        if lists and scope.chance(0.7):
             inputs.append(scope.rng.choice(lists))
         else:
             suffix = lambda s: s == first.shape[len(first.shape) - len(s) :]  # noqa: E731
@@ -85,7 +85,7 @@ def elementwise(scope):
 
 
 def concat(scope):
-    first = scope.pick(lambda shape: numbers(shape) * 3 < MOST_NUMBERS)
+    first = scope.pick_for_list(lambda shape: numbers(shape) * 3 < MOST_NUMBERS)
     if not first:
         return None
     rank = len(first.shape)
@@ -100,10 +100,10 @@ def concat(scope):
         )
 
     for _ in range(scope.rng.choice((0, 1, 1, 2))):
-        lists = scope.lists(first.shape)
+        lists = [v for v in scope.lists(first.shape) if not v.growing]
         other = (
             scope.rng.choice(lists)
-            if lists and scope.chance(0.3)
+            if lists and scope.chance(0.7)
             else scope.pick(joins)
         )
         inputs.append(other)

@@ -79,6 +79,17 @@ class Exact(net.Net):
     def table(self, name):
         return self.number(self.round(self.weights[name]))
 
+    def mix(self, weights, v):
+        """A key without any weight does not count, even if its value is NaN.
+
+        Programs may multiply by zero or leave the key out, and Plain multiplies: so
+        nothing is known about these results.
+        """
+        if np.isfinite(v).all():
+            return super().mix(weights, v)
+        weighed = weights[..., None] * v[:, :, None]
+        return np.where(weights[..., None] == 0, 0.0, weighed).sum(axis=-2)
+
     def keep(self, x):
         self.trace.append(x)
         return x
@@ -110,6 +121,9 @@ class Plain(Exact):
 
     def number(self, values):
         return values
+
+    def mix(self, weights, v):
+        return net.Net.mix(self, weights, v)
 
     def stored(self, x):
         return self.round(

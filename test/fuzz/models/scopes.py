@@ -31,6 +31,7 @@ class Value:
     shape: tuple
     dtype: str = "f32"
     count: int = 0  # of a list
+    growing: bool = False  # a list that has fewer in the first repetitions
     used: bool = False
     below: int = 0  # ids: they are less than this,
     ranged: bool = False  # as the description says
@@ -160,6 +161,7 @@ class Scope:
     given: dict = field(default_factory=dict)  # name: value at the first use
     matrices: list = field(default_factory=list)  # (path, shape) that may be shared
     drawn: list = field(default_factory=list)
+    repeated: list = field(default_factory=list)  # the results of each repetition
 
     @property
     def rng(self) -> random.Random:
@@ -193,6 +195,14 @@ class Scope:
         same = [v for v in self.values if (v.shape, v.dtype, v.count, v.below) == kind]
         return self.rng.choice(same)
 
+    def pick_for_list(self, test=lambda shape: True):
+        """A value to join in a list; mostly one that a list of its shape is there for."""
+        listed = [v.shape for v in self.values if v.count and test(v.shape)]
+        if listed and self.chance(0.6):
+            shape = self.rng.choice(listed)
+            return self.pick(lambda other: other == shape)
+        return self.pick(test)
+
     def lists(self, shape):
         return [v for v in self.values if v.count and v.shape == shape]
 
@@ -207,6 +217,12 @@ class Scope:
 
     def fresh(self, stem, shape, dtype="f32"):
         return None if self.parent else self.model.new_input(stem, shape, dtype)
+
+    def memory(self, batch, widths):
+        """Now and then a new sequence to attend to, of another length."""
+        shape = (batch, self.rng.choice(self.model.lengths), self.rng.choice(widths))
+        wanted = self.chance(0.3) and numbers(shape) < MOST_NUMBERS
+        return self.fresh("x", shape) if wanted else None
 
     def ids(self, rank=None):
         """Integers to look up."""

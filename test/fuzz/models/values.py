@@ -14,7 +14,7 @@ import numpy as np
 LARGEST = float(np.finfo(np.float32).max)
 DTYPES = {"f32": np.float32, "i32": np.int32, "i64": np.int64, "bool": bool}
 # What stands for "do not attend" in the masks of frameworks.
-NOT_SEEN = (-1e4, -1e9, -np.inf)
+NOT_SEEN = (-1e4, -1e9, -1e10, -3e10, -2.5e38, -LARGEST, -np.inf)
 
 
 def mixed(rng, shape):
