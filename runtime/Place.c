@@ -205,28 +205,28 @@ static int open_stream(const hova_place *place) {
                  : open(place->target, O_WRONLY | O_NOCTTY | O_CLOEXEC);
 }
 
-/// Whether the temporary file still has its name: another process may have
-/// taken it for an abandoned one before it was locked.
-static bool has_its_name(const hova_place *place) {
+/// Whether an open file still has its name: the name may have gone to another
+/// file before this one was locked.
+static bool has_name(int descriptor, const char *name) {
   struct stat named, ours;
-  return lstat(place->temporary, &named) == 0 &&
-         fstat(place->descriptor, &ours) == 0 && named.st_ino == ours.st_ino &&
-         named.st_dev == ours.st_dev;
+  return lstat(name, &named) == 0 && fstat(descriptor, &ours) == 0 &&
+         named.st_ino == ours.st_ino && named.st_dev == ours.st_dev;
 }
 
-/// Removes a temporary file that nobody holds.
-static bool remove_abandoned(const char *temporary) {
+/// Removes a temporary file that nobody holds; 0 or an error number. Who has
+/// the lock is alone in renaming or removing the file.
+static int remove_abandoned(const char *temporary) {
   int descriptor =
       open(temporary, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) {
-    return false;
+    return errno;
   }
   struct stat file;
   bool removed = fstat(descriptor, &file) == 0 && S_ISREG(file.st_mode) &&
                  flock(descriptor, LOCK_EX | LOCK_NB) == 0 &&
-                 unlink(temporary) == 0;
+                 has_name(descriptor, temporary) && unlink(temporary) == 0;
   close(descriptor);
-  return removed;
+  return removed ? 0 : EBUSY;
 }
 
 /// The name of the temporary file of this number; 0 or an error number.
@@ -238,32 +238,39 @@ static int name_temporary(hova_place *place, unsigned number) {
   return length < 0 || length >= PATH_MAX ? ENAMETOOLONG : 0;
 }
 
-/// The lowest number that no running process has; 0 or an error number.
+/// Makes and locks the temporary file; 0 or an error number, EEXIST if another
+/// process has it.
 static int make_temporary(hova_place *place, unsigned mode) {
-  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  place->descriptor =
+      open(place->temporary,
+           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  if (place->descriptor < 0) {
+    return errno;
+  }
+  // Where a file system has no locks, nothing is ever abandoned either.
+  bool locked = flock(place->descriptor, LOCK_EX | LOCK_NB) == 0;
+  if ((locked || errno != EWOULDBLOCK) &&
+      has_name(place->descriptor, place->temporary)) {
+    return 0;
+  }
+  close(place->descriptor);
+  place->descriptor = -1;
+  return EEXIST;
+}
+
+/// The temporary file of the lowest number that is free; 0 or an error number.
+static int find_temporary(hova_place *place, unsigned mode) {
   for (unsigned number = 0; number < MOST_TEMPORARIES; ++number) {
     int failure = name_temporary(place, number);
-    if (failure) {
+    if (!failure) {
+      failure = make_temporary(place, mode);
+    }
+    if (failure == EEXIST && remove_abandoned(place->temporary) == 0) {
+      failure = make_temporary(place, mode);
+    }
+    if (failure != EEXIST) {
       return failure;
     }
-    place->descriptor = open(place->temporary, flags, mode);
-    if (place->descriptor < 0 && errno == EEXIST &&
-        remove_abandoned(place->temporary)) {
-      place->descriptor = open(place->temporary, flags, mode);
-    }
-    if (place->descriptor < 0) {
-      if (errno != EEXIST) {
-        return errno;
-      }
-      continue;
-    }
-    // Where a file system has no locks, nothing is ever abandoned either.
-    bool locked = flock(place->descriptor, LOCK_EX | LOCK_NB) == 0;
-    if ((locked || errno != EWOULDBLOCK) && has_its_name(place)) {
-      return 0;
-    }
-    close(place->descriptor);
-    place->descriptor = -1;
   }
   return EEXIST;
 }
@@ -275,7 +282,7 @@ static void remove_all_abandoned(const hova_place *place) {
        number < MOST_TEMPORARIES && name_temporary(&other, number) == 0;
        ++number) {
     if (strcmp(other.temporary, place->temporary) != 0 &&
-        !remove_abandoned(other.temporary) && errno == ENOENT) {
+        remove_abandoned(other.temporary) == ENOENT) {
       return;
     }
   }
@@ -293,7 +300,7 @@ hova_status hova_place_open(hova_place *place, unsigned mode,
   // As the file was, but what can be read can be executed if that is asked.
   unsigned kept = replaces ? old.st_mode & 0777 : 0;
   kept |= mode & 0111 & (kept >> 2);
-  int failure = make_temporary(place, replaces ? kept : mode);
+  int failure = find_temporary(place, replaces ? kept : mode);
   if (failure) {
     return hova_place_fail(place, failure, error);
   }

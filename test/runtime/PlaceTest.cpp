@@ -171,6 +171,26 @@ TEST(Place, the_temporaries_of_killed_processes_are_removed) {
   EXPECT_EQ(namesIn(folder.file("")), Names{"o"});
 }
 
+TEST(Place, writers_of_one_file_all_succeed) {
+  Folder folder;
+  constexpr int kWriters = 6, kRounds = 100;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    writers.emplace_back([&] {
+      for (int round = 0; round < kRounds; ++round) {
+        hova_error error;
+        EXPECT_EQ(writeText(folder.file("o"), "whole", &error), HOVA_OK)
+            << error.text;
+      }
+    });
+  }
+  for (std::thread &writer : writers) {
+    writer.join();
+  }
+  EXPECT_EQ(Folder::read(folder.file("o")), "whole");
+  EXPECT_EQ(namesIn(folder.file("")), Names{"o"});
+}
+
 TEST(Place, several_are_kept_together_or_none) {
   Folder folder;
   std::string old = folder.write("old", "before"), made = folder.file("new"),
