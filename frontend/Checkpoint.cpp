@@ -281,6 +281,11 @@ CheckpointWeights::make(const RuleUse &use, size_t part,
       return llvm::createStringError("the constant of weight \"" + weight.name +
                                      "\" is not a number");
     }
+    std::string problem = problemInF32(value->real);
+    if (!problem.empty()) {
+      return llvm::createStringError("the constant of weight \"" + weight.name +
+                                     "\": " + problem);
+    }
     HostTensor tensor(HostTensor::Element::F32, shapeOf(program, weight));
     std::fill_n(tensor.mutableAs<float>(), tensor.size(),
                 static_cast<float>(value->real));

@@ -38,16 +38,10 @@ void SpecReader::readCheckpoint(const Member &member) {
     checkKeys(*set, {scope.scalars.begin(), scope.scalars.end()}, "\"set\"");
     for (const Member *value : uniqueMembers(*set)) {
       const ParameterSpec *parameter = spec.findParameter(value->key);
-      std::vector<std::string> words;
-      for (const Scalar &legal :
-           parameter ? parameter->values : std::vector<Scalar>()) {
-        words.push_back(legal.str());
-      }
-      // Values, not expressions: they come before everything else.
-      if (auto literal =
-              setting(*value->value,
-                      words.empty() ? SettingKind::Any : SettingKind::Word,
-                      NameScope(), words)) {
+      // Nothing has a name here: parameters come after these values.
+      if (auto literal = parameterValue(*value->value, NameScope(),
+                                        parameter ? parameter->values
+                                                  : std::vector<Scalar>())) {
         checkpoint.set.push_back({value->key, std::move(*literal)});
       }
     }
@@ -146,6 +140,10 @@ std::optional<RuleSpec> SpecReader::readRule(const Node &node,
       error(place, "all patterns of one rule have the same names in braces");
     }
   }
+  const Node *apply = node.get("apply");
+  if (constant && apply) {
+    error(*apply, "\"apply\" has no meaning for a constant");
+  }
   if (constant) {
     rule.constant = setting(*constant, SettingKind::Number, scope);
     return rule;
@@ -166,7 +164,6 @@ std::optional<RuleSpec> SpecReader::readRule(const Node &node,
       }
     }
   }
-  const Node *apply = node.get("apply");
   if (apply && expect(*apply, Node::Kind::Array, "\"apply\"")) {
     for (const Node *step : apply->elements) {
       if (auto parsed = readStep(*step, scope)) {
@@ -211,7 +208,7 @@ std::optional<StepSpec> SpecReader::readStep(const Node &node,
   if (node.is(Node::Kind::Object)) {
     return readNamedStep(node, scope);
   }
-  if (!setting(node, SettingKind::Word, NameScope(), {"transpose"})) {
+  if (!wordOf(node, {"transpose"})) {
     return std::nullopt;
   }
   StepSpec step;

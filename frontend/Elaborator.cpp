@@ -20,6 +20,12 @@ namespace {
 /// expanded in no time.
 constexpr int64_t maxSteps = 200000;
 
+/// Where the weights of the layer at `path` are unless it says otherwise.
+std::string ownWeightPath(const Environment &environment,
+                                 const std::string &path) {
+  return environment.weightPath + path.substr(environment.path.size());
+}
+
 EntityPtr valueEntity(int value) {
   auto entity = std::make_shared<Entity>();
   entity->value = value;
@@ -207,6 +213,9 @@ EntityPtr Elaborator::expandOnce(const LayerSpec &layer,
     return valueEntity(poison);
   }
   weightPaths.emplace(path, *weightPath);
+  if (*weightPath != ownWeightPath(environment, path)) {
+    inner.borrower = &layer;
+  }
   if (layer.block) {
     return expandBlock(layer, inner, path, *weightPath, carried);
   }
@@ -218,7 +227,7 @@ std::optional<std::string> Elaborator::weightPathOf(const LayerSpec &layer,
                                                     Environment &environment,
                                                     const std::string &path) {
   if (!layer.weights) {
-    return environment.weightPath + path.substr(environment.path.size());
+    return ownWeightPath(environment, path);
   }
   std::optional<std::string> wanted =
       evaluatePath(*layer.weights, *layer.weightsNode, environment);
@@ -228,7 +237,7 @@ std::optional<std::string> Elaborator::weightPathOf(const LayerSpec &layer,
   for (const std::string &candidate : {environment.path + *wanted, *wanted}) {
     if (candidate == path) {
       // The first use of weights that later ones share.
-      return environment.weightPath + path.substr(environment.path.size());
+      return ownWeightPath(environment, path);
     }
     auto known = weightPaths.find(candidate);
     if (known != weightPaths.end()) {
@@ -280,6 +289,7 @@ EntityPtr Elaborator::expandBlock(const LayerSpec &layer,
   inner.path = path + ".";
   inner.weightPath = weightPath + ".";
   inner.trainable = environment.trainable;
+  inner.borrower = environment.borrower;
   inner.blocks = environment.blocks;
   inner.blocks.push_back(block);
   if (!bindInputs(layer, *block, environment, carried, *scope) ||

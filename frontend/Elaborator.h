@@ -52,6 +52,9 @@ struct Environment {
   std::string path;
   std::string weightPath;
   bool trainable = true;
+  /// The layer whose `weights` name those of another one; null where weights
+  /// are own ones.
+  const LayerSpec *borrower = nullptr;
   std::vector<const BlockSpec *> blocks;
 };
 

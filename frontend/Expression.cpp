@@ -7,6 +7,7 @@
 #include "frontend/Expression.h"
 #include "frontend/ExpressionNode.h"
 
+#include <cfloat>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -71,6 +72,16 @@ std::string Scalar::str() const {
     return text;
   }
   return text;
+}
+
+std::string problemInF32(double number) {
+  std::string text = Scalar::ofReal(number).str();
+  if (std::abs(number) > static_cast<double>(FLT_MAX)) {
+    return text + " is beyond the largest number of f32, " +
+           Scalar::ofReal(static_cast<double>(FLT_MAX)).str();
+  }
+  bool vanishes = number != 0 && static_cast<float>(number) == 0;
+  return vanishes ? text + " is 0 in f32" : "";
 }
 
 const char *describe(Scalar::Kind kind) {

@@ -48,6 +48,10 @@ struct Scalar {
 /// "an integer", "a number", ...
 const char *describe(Scalar::Kind kind);
 
+/// Why a number cannot be one of f32, in which programs keep all numbers: too
+/// large, or so small that it would be 0. Empty if it can.
+std::string problemInF32(double number);
+
 /// What is wrong in a string, and where: bytes [begin, end) of it.
 struct TextError {
   size_t begin = 0;

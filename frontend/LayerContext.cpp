@@ -249,6 +249,21 @@ void LayerContext::checkWork(const std::vector<int64_t> &factors) {
   }
 }
 
+/// Weights of another layer are all there: one that is missing would be drawn,
+/// or read from a file, under that layer's path.
+bool LayerContext::mayBorrow(const std::string &name) {
+  if (!environment.borrower || elaborator.program->findWeight(name)) {
+    return true;
+  }
+  // What a mistake before has left out is no mistake of this layer.
+  if (!failed && !elaborator.diagnostics.hasErrors()) {
+    const reader::Node &node = *environment.borrower->weightsNode;
+    elaborator.error(node, "no earlier layer has the weight " + inQuotes(name) +
+                               ", which " + inQuotes(path) + " needs");
+  }
+  return false;
+}
+
 int LayerContext::weight(const std::string &own, Shape shape,
                          Initializer initializer) {
   auto given = layer.initializers.find(own);
@@ -269,14 +284,23 @@ int LayerContext::weight(const std::string &own, Shape shape,
         elaborator.error(*spec.value->node, "a spread must not be negative");
         failed = true;
       }
+      // Values four deviations away must still be numbers of f32.
+      constexpr double largest = 8.5e37;
+      if (spec.kind == "normal" && initializer.value > largest) {
+        elaborator.error(*spec.value->node,
+                         "a deviation must be at most 8.5e+37, got " +
+                             Scalar::ofReal(initializer.value).str());
+        failed = true;
+      }
     }
   }
-  if (!elaborator.checkSize(shape, *layer.node)) {
+  std::string name = weightPath + "." + own;
+  if (!elaborator.checkSize(shape, *layer.node) || !mayBorrow(name)) {
     failed = true;
     return poison;
   }
   int value =
-      elaborator.addWeight(weightPath + "." + own, std::move(shape),
+      elaborator.addWeight(name, std::move(shape),
                            initializer, environment.trainable, layer.nameRange);
   failed |= value < 0;
   return value;

@@ -67,6 +67,7 @@ private:
   void checkWork(const std::vector<int64_t> &factors);
 
   // Results.
+  bool mayBorrow(const std::string &name);
   /// A weight below the layer's path; `own` is its name there.
   int weight(const std::string &own, Shape shape, Initializer initializer);
   int emit(const char *mnemonic, const std::string &below, Operands operands,

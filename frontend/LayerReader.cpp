@@ -207,8 +207,7 @@ void SpecReader::readOperator(const Node &node, LayerSpec &layer,
     }
   }
   if (const Node *require = node.get("require"); require && op.fusable) {
-    auto word = setting(*require, SettingKind::Word, NameScope(), {"fused"});
-    layer.requireFused = word.has_value();
+    layer.requireFused = wordOf(*require, {"fused"}).has_value();
   }
   if (node.get("init")) {
     readInitializers(node, layer, scope);
@@ -296,13 +295,12 @@ void SpecReader::readInitializers(const Node &node, LayerSpec &layer,
       error(value, "missing key \"kind\" in an initialiser");
       continue;
     }
-    auto word =
-        setting(*kind, SettingKind::Word, NameScope(),
-                {"normal", "uniform", "glorot", "zeros", "ones", "constant"});
+    auto word = wordOf(*kind, {"normal", "uniform", "glorot", "zeros", "ones",
+                               "constant"});
     if (!word) {
       continue;
     }
-    initializer.kind = word->literal->text;
+    initializer.kind = *word;
     const char *key = initializer.kind == "normal"     ? "std"
                       : initializer.kind == "uniform"  ? "bound"
                       : initializer.kind == "constant" ? "value"

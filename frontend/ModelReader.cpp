@@ -119,16 +119,17 @@ void SpecReader::readParameter(const Member &member, NameScope &scope) {
 void SpecReader::readParameterObject(const Node &node, ParameterSpec &parameter,
                                      const NameScope &scope) {
   checkKeys(node, {"default", "values", "min", "max"}, "a parameter");
-  std::vector<std::string> words;
-  if (const Node *values = node.get("values");
-      values && expect(*values, Node::Kind::Array, "\"values\"")) {
+  const Node *values = node.get("values");
+  if (values && expect(*values, Node::Kind::Array, "\"values\"")) {
     for (const Node *value : values->elements) {
       if (value->is(Node::Kind::String)) {
-        words.push_back(value->text);
         parameter.values.push_back(Scalar::ofText(value->text));
       } else if (auto literal = setting(*value, SettingKind::Any, scope)) {
         parameter.values.push_back(*literal->literal);
       }
+    }
+    if (values->elements.empty()) {
+      error(*values, "an empty list of values");
     }
   }
   for (auto [key, bound] : {std::pair("min", &parameter.minimum),
@@ -144,9 +145,7 @@ void SpecReader::readParameterObject(const Node &node, ParameterSpec &parameter,
   const Node *initial = node.get("default");
   if (!initial) {
     error(node, "missing key \"default\" in a parameter");
-  } else if (auto value = setting(
-                 *initial, words.empty() ? SettingKind::Any : SettingKind::Word,
-                 scope, words)) {
+  } else if (auto value = parameterValue(*initial, scope, parameter.values)) {
     parameter.value = std::move(*value);
   }
 }
@@ -188,8 +187,7 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
     if (const Node *dtype = node.get("dtype")) {
       static const std::vector<std::string> dtypes = {"f32", "i32", "i64",
                                                       "bool"};
-      auto value = setting(*dtype, SettingKind::Word, NameScope(), dtypes);
-      input.dtype = value && value->literal ? value->literal->text : "f32";
+      input.dtype = wordOf(*dtype, dtypes).value_or("f32");
     }
     const Node *range = node.get("range");
     if (range &&

@@ -61,6 +61,8 @@ bool Elaborator::checkParameter(const ParameterSpec &parameter,
     for (const Scalar &legal : parameter.values) {
       message += (message.empty() ? " must be one of " : ", ") + legal.str();
     }
+  } else if ((parameter.minimum || parameter.maximum) && !value.isNumber()) {
+    message = " must be a number";
   } else if (parameter.minimum && value.real < *parameter.minimum) {
     message = " must be at least " + Scalar::ofReal(*parameter.minimum).str();
   } else if (parameter.maximum && value.real > *parameter.maximum) {

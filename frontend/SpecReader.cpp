@@ -154,12 +154,77 @@ static std::optional<Scalar> literalOf(const reader::Node &node,
   return std::nullopt;
 }
 
+static std::string joined(const std::vector<std::string> &words) {
+  std::string list;
+  for (const std::string &word : words) {
+    list += (list.empty() ? "" : ", ") + word;
+  }
+  return list;
+}
+
+std::optional<std::string>
+SpecReader::wordOf(const Node &node, const std::vector<std::string> &words) {
+  if (!node.is(Node::Kind::String)) {
+    error(node, "expected one word of " + joined(words) + ", got " +
+                    reader::describe(node.kind));
+    return std::nullopt;
+  }
+  if (std::find(words.begin(), words.end(), node.text) != words.end()) {
+    return node.text;
+  }
+  Diagnostic &unknown = error(node, "unknown word " + inQuotes(node.text) +
+                                        "; expected " + joined(words));
+  suggestFor(unknown, node.text, words);
+  return std::nullopt;
+}
+
+std::optional<Setting>
+SpecReader::parameterValue(const Node &node, const NameScope &scope,
+                           const std::vector<Scalar> &legal) {
+  std::vector<std::string> words;
+  for (const Scalar &value : legal) {
+    if (value.is(Scalar::Kind::Text)) {
+      words.push_back(value.text);
+    }
+  }
+  bool isWord = node.is(Node::Kind::String) && !words.empty();
+  return setting(node, isWord ? SettingKind::Word : SettingKind::Any, scope,
+                 words);
+}
+
+/// Whether a value that needs no names is of the kind that is wanted; else an
+/// error, even where no use of the layer ever evaluates it.
+bool SpecReader::checkConstant(const Node &node, SettingKind kind,
+                               const Scalar &value) {
+  std::string got = describe(value.kind) + (" (" + value.str() + ")");
+  if (kind == SettingKind::Integer && !value.is(Scalar::Kind::Integer)) {
+    error(node, "expected an integer, got " + got);
+    return false;
+  }
+  if (kind == SettingKind::Boolean && !value.is(Scalar::Kind::Boolean)) {
+    error(node, "expected a boolean, got " + got);
+    return false;
+  }
+  if (kind != SettingKind::Number) {
+    return true;
+  }
+  std::string problem = value.isNumber() ? problemInF32(value.real)
+                                         : "expected a number, got " + got;
+  if (!problem.empty()) {
+    error(node, problem);
+  }
+  return problem.empty();
+}
+
 std::optional<Setting>
 SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
                     const std::vector<std::string> &words) {
   Setting setting;
   setting.node = &node;
   if (std::optional<Scalar> literal = literalOf(node, kind)) {
+    if (!checkConstant(node, kind, *literal)) {
+      return std::nullopt;
+    }
     setting.literal = std::move(literal);
     return setting;
   }
@@ -176,13 +241,9 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
   bool isBareWord = isName(node.text);
   bool isScalar = scope.scalars.count(node.text) > 0;
   if (kind == SettingKind::Word && isBareWord && !isScalar) {
-    std::string list;
-    for (const std::string &word : words) {
-      list += (list.empty() ? "" : ", ") + word;
-    }
-    Diagnostic &unknown =
-        error(node, "unknown word " + inQuotes(node.text) + "; expected " +
-                        (words.empty() ? "a parameter" : list));
+    Diagnostic &unknown = error(
+        node, "unknown word " + inQuotes(node.text) + "; expected " +
+                  (words.empty() ? std::string("a parameter") : joined(words)));
     std::vector<std::string> candidates = words;
     candidates.insert(candidates.end(), scope.scalars.begin(),
                       scope.scalars.end());
@@ -198,7 +259,18 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
   if (!checkScalars(node, setting.expression->names(), scope)) {
     return std::nullopt;
   }
-  return setting;
+  if (!setting.expression->names().empty()) {
+    return setting;
+  }
+  setting.literal = setting.expression->evaluate(
+      [](std::string_view) { return nullptr; }, failure);
+  if (!setting.literal) {
+    errorInside(node, failure);
+    return std::nullopt;
+  }
+  return checkConstant(node, kind, *setting.literal)
+             ? std::optional<Setting>(std::move(setting))
+             : std::nullopt;
 }
 
 std::optional<ValueUse> SpecReader::valueUse(const Node &node,

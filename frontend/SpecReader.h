@@ -63,6 +63,14 @@ private:
   std::optional<Setting> setting(const Node &node, SettingKind kind,
                                  const NameScope &scope,
                                  const std::vector<std::string> &words = {});
+  /// One of `words`, written down: no expression stands for it.
+  std::optional<std::string> wordOf(const Node &node,
+                                    const std::vector<std::string> &words);
+  /// The value of a parameter, of which `legal` are all if there are any.
+  std::optional<Setting> parameterValue(const Node &node,
+                                        const NameScope &scope,
+                                        const std::vector<Scalar> &legal);
+  bool checkConstant(const Node &node, SettingKind kind, const Scalar &value);
   bool checkScalars(const Node &node, const std::vector<NameUse> &names,
                     const NameScope &scope, size_t shift = 0);
   std::optional<ValueUse> valueUse(const Node &node, const NameScope &scope);

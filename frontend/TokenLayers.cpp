@@ -64,6 +64,9 @@ int LayerContext::buildPositions() {
                        std::to_string(tokens) + " tokens",
                    {x});
   }
+  if (!failed && kind == "learned" && given("layout")) {
+    attributeError("layout", "\"layout\" has no meaning for kind learned");
+  }
   if (!failed && layout == "split" && (width(x) % 2 != 0 || width(x) < 4)) {
     attributeError("layout", "layout split needs an even width of at least 4",
                    {x});
@@ -152,6 +155,11 @@ int LayerContext::buildPaddingMask() {
   int64_t pad = integer("pad", 0);
   if (failed || !expectIntegers("input", ids, "[batch, N]") ||
       !expectRank("input", ids, 2, "[batch, N]")) {
+    return poison;
+  }
+  if (type(ids).dtype == DType::I32 && pad < INT32_MIN) {
+    attributeError("pad", "\"pad\" is no number of i32: " + std::to_string(pad),
+                   {ids});
     return poison;
   }
   return emit("padding_mask", "", {{"ids", ids}},

@@ -129,8 +129,8 @@ std::optional<int64_t> Elaborator::integer(const Setting &setting,
                                            const Environment &environment) {
   std::optional<Scalar> value = evaluate(setting, environment);
   if (value && !value->is(Scalar::Kind::Integer)) {
-    error(*setting.node,
-          std::string("expected an integer, got ") + value->str());
+    error(*setting.node, std::string("expected an integer, got ") +
+                             describe(value->kind) + " (" + value->str() + ")");
     return std::nullopt;
   }
   return value ? std::optional<int64_t>(value->integer) : std::nullopt;
@@ -142,6 +142,11 @@ std::optional<double> Elaborator::number(const Setting &setting,
   if (value && !value->isNumber()) {
     error(*setting.node, std::string("expected a number, got ") +
                              describe(value->kind) + " (" + value->str() + ")");
+    return std::nullopt;
+  }
+  std::string problem = value ? problemInF32(value->real) : "";
+  if (!problem.empty()) {
+    error(*setting.node, problem);
     return std::nullopt;
   }
   return value ? std::optional<double>(value->real) : std::nullopt;

@@ -127,7 +127,7 @@ std::vector<Bad> parametersAndInputs() {
       inputs("dimension_real", R"("z": {"shape": [@64.0]})",
              {"expected an integer or an expression, got a number"}),
       inputs("dimension_fraction", R"("z": {"shape": [@"7/2"]})",
-             {"expected an integer, got 3.5"}),
+             {"expected an integer, got a number (3.5)"}),
       inputs("too_many_elements",
              R"("z": @{"shape": [100000, 100000, 100000]})", {"is too large"}),
       inputs("rank_nine", R"("z": @{"shape": [1,1,1,1,1,1,1,1,1]})",

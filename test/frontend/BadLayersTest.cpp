@@ -35,10 +35,10 @@ std::vector<Bad> attributes() {
             "expected an integer or an expression, got a number"),
       layer("width_not_whole",
             R"({"name": "y", "op": "linear", "input": "x", "width": @"n/3"})",
-            "expected an integer, got 1.33333"),
+            "expected an integer, got a number (1.33333"),
       layer("width_boolean",
             R"({"name": "y", "op": "linear", "input": "x", "width": @"on"})",
-            "expected an integer, got true"),
+            "expected an integer, got a boolean (true)"),
       layer("eps_negative",
             R"({"name": "y", "op": "layer_norm", "input": "x", "eps": @-1e-6})",
             "\"eps\" must be at least 0, got -1e-06"),
@@ -46,6 +46,23 @@ std::vector<Bad> attributes() {
           "bias_as_integer",
           R"({"name": "y", "op": "linear", "input": "x", "width": 4, "bias": @1})",
           "expected a boolean or an expression, got an integer"),
+      layer("factor_beyond_f32",
+            R"({"name": "y", "op": "scale", "input": "x", "by": @1e39})",
+            "1e+39 is beyond the largest number of f32, 3.4028234663852886e+38"),
+      layer("factor_beyond_f32_by_an_expression",
+            R"({"name": "y", "op": "scale", "input": "x", "by": @"n*1e38"})",
+            "4e+38 is beyond the largest number of f32"),
+      layer("eps_that_vanishes_in_f32",
+            R"({"name": "y", "op": "layer_norm", "input": "x", "eps": @1e-60})",
+            "1e-60 is 0 in f32"),
+      layer(
+          "layout_of_a_learned_table",
+          R"({"name": "y", "op": "positions", "input": "x", "kind": "learned", "layout": @"split"})",
+          "\"layout\" has no meaning for kind learned"),
+      layer(
+          "constant_in_a_layer_that_is_left_out",
+          R"({"name": "y", "op": "linear", "input": "x", "width": @"1/0", "if": false})",
+          "division by zero"),
       layer(
           "condition_as_number",
           R"({"name": "y", "op": "scale", "input": "x", "by": 1, "if": @"n"})",
@@ -209,6 +226,15 @@ std::vector<Bad> shapes() {
           R"({"name": "a", "op": "linear", "input": "x", "width": 4, "bias": false}, {"name": @"y", "op": "linear", "input": "x", "width": 5, "bias": false, "weights": "a"})",
           "the shared weight \"a.weight\" has shape [8, 4], but [8, 5] is "
           "needed here"),
+      layer(
+          "weights_that_fit_in_part",
+          R"({"name": "a", "op": "linear", "input": "x", "width": 4, "bias": false}, {"name": "y", "op": "linear", "input": "x", "width": 4, "weights": @"a"})",
+          "no earlier layer has the weight \"a.bias\", which \"y\" needs"),
+      block(
+          "weights_of_a_block_that_fit_in_part",
+          R"("b": {"inputs": ["a"], "arguments": {"more": false}, "layers": [{"name": "l", "op": "linear", "input": "a", "width": 8}, {"name": "m", "op": "layer_norm", "input": "l", "if": "more"}], "output": "m"})",
+          R"({"name": "left", "block": "b", "input": "x"}, {"name": "y", "block": "b", "input": "left", "arguments": {"more": true}, "weights": @"left"})",
+          "no earlier layer has the weight \"left.m.gain\", which \"y.m\" needs"),
       layer("unused_weights",
             R"({"name": @"a", "op": "linear", "input": "x", "width": 4})" +
                 std::string(last),
@@ -292,7 +318,7 @@ std::vector<Bad> blocks() {
           "mistake_inside_a_block",
           R"("b": {"inputs": ["a"], "layers": [{"name": "l", "op": "linear", "input": "a", "width": @"n/3"}], "output": "l"})",
           R"({"name": "y", "block": "b", "input": "x", "repeat": 12})",
-          "expected an integer, got 1.33333"),
+          "expected an integer, got a number (1.33333"),
       block(
           "list_into_a_repetition", identity,
           R"({"name": "a", "op": "scale", "input": "x", "by": 1, "repeat": 2}, @{"name": "y", "block": "keep", "input": "a[*]", "repeat": 2})",

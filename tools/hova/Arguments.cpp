@@ -73,6 +73,7 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
     return;
   }
   checkUnknown();
+  checkEmpty();
   if (status || has(OPT_help)) {
     return;
   }
@@ -107,6 +108,20 @@ void Arguments::checkUnknown() {
                                             4, limit) <= limit;
     usageError("unknown option '" + text + "'" +
                (isNear ? "; did you mean '" + nearest + "'?" : ""));
+  }
+}
+
+/// `--weights=` is a variable of a script that is not set, and not the wish to
+/// do without.
+void Arguments::checkEmpty() {
+  for (const opt::Arg *given : list) {
+    bool isEmpty = given->getNumValues() == 1 && *given->getValue() == '\0';
+    if (given->getOption().matches(OPT_INPUT) && isEmpty) {
+      usageError("the name of the description is empty");
+    } else if (isEmpty && !given->getOption().matches(OPT_UNKNOWN)) {
+      usageError("option '" + StringRef(given->getSpelling()).rtrim("=") +
+                 "' needs a value");
+    }
   }
 }
 

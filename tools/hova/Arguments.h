@@ -96,6 +96,7 @@ public:
 
 private:
   void checkUnknown();
+  void checkEmpty();
   std::string spelling(OptionID id) const;
 
   const VerbInfo *info;

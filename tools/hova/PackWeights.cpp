@@ -16,6 +16,9 @@ int hova::tool::runPackWeights(const Arguments &arguments) {
   if (options.output.empty() || options.output == "-") {
     arguments.usageError("option '-o' expects the file to write");
   }
+  if (!arguments.has(OPT_weights) && !arguments.has(OPT_init)) {
+    arguments.usageError("option '--weights' expects the file to pack");
+  }
   applyMemoryLimit(arguments);
   if (arguments.failed()) {
     return *arguments.failed();
