@@ -52,7 +52,7 @@ void SpecReader::readCheckpoint(const Member &member) {
   }
   const Node *rules = node.get("rules");
   if (!rules) {
-    error(node, "missing key \"rules\" in a checkpoint source");
+    missing(node, "rules", "missing key \"rules\" in a checkpoint source");
   } else if (expect(*rules, Node::Kind::Array, "\"rules\"")) {
     for (const Node *rule : rules->elements) {
       if (auto parsed = readRule(*rule, scope)) {

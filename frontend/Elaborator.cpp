@@ -22,7 +22,7 @@ constexpr int64_t maxSteps = 200000;
 
 /// Where the weights of the layer at `path` are unless it says otherwise.
 std::string ownWeightPath(const Environment &environment,
-                                 const std::string &path) {
+                          const std::string &path) {
   return environment.weightPath + path.substr(environment.path.size());
 }
 
@@ -257,7 +257,13 @@ const BlockSpec *Elaborator::blockOf(const LayerSpec &layer,
   }
   const BlockSpec *block = spec.findBlock(name->str());
   if (!block) {
-    error(*layer.block->node, "unknown block " + inQuotes(name->str()));
+    std::vector<std::string> known;
+    for (const BlockSpec &candidate : spec.blocks) {
+      known.push_back(candidate.name);
+    }
+    diagnostics.suggestFrom(
+        error(*layer.block->node, "unknown block " + inQuotes(name->str())),
+        name->str(), known);
   }
   return block;
 }
@@ -279,7 +285,9 @@ EntityPtr Elaborator::expandBlock(const LayerSpec &layer,
     if (!layer.block->literal) {
       error(*layer.block->node,
             "block " + inQuotes(block->name) +
-                (recursive ? " uses itself" : " is nested too deeply"));
+                (recursive ? " uses itself"
+                           : " is nested deeper than " +
+                                 std::to_string(maxBlockDepth) + " levels"));
     }
     return valueEntity(poison);
   }

@@ -152,7 +152,8 @@ private:
   bool checkSize(const Shape &shape, const reader::Node &node);
 
   // Messages.
-  reader::Diagnostic &error(const reader::Node &node, std::string message);
+  reader::Diagnostic &error(const reader::Node &node, std::string message,
+                            std::string subject = "");
   reader::Diagnostic &errorInside(const reader::Node &node,
                                   const TextError &inner);
   void noteValue(reader::Diagnostic &diagnostic, int value);

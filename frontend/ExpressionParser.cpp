@@ -129,7 +129,7 @@ ExpressionParser::NodePtr ExpressionParser::inverse() {
     return comparison();
   }
   if (++depth > maxDepth) {
-    return fail("the expression is nested too deeply");
+    return fail(tooDeep());
   }
   NodePtr operand = inverse();
   --depth;
@@ -202,7 +202,7 @@ ExpressionParser::NodePtr ExpressionParser::negation() {
     return power();
   }
   if (++depth > maxDepth) {
-    return fail("the expression is nested too deeply");
+    return fail(tooDeep());
   }
   NodePtr operand = negation();
   --depth;
@@ -218,7 +218,7 @@ ExpressionParser::NodePtr ExpressionParser::power() {
   }
   // Right associative, and the exponent may be negative: `2**-1`.
   if (++depth > maxDepth) {
-    return fail("the expression is nested too deeply");
+    return fail(tooDeep());
   }
   NodePtr exponent = negation();
   --depth;
@@ -240,7 +240,7 @@ ExpressionParser::NodePtr ExpressionParser::primary() {
     return failHere("a number, a name or '('");
   }
   if (++depth > maxDepth) {
-    return fail("the expression is nested too deeply");
+    return fail(tooDeep());
   }
   NodePtr inner = either();
   --depth;
@@ -324,7 +324,7 @@ ExpressionParser::NodePtr ExpressionParser::call(size_t index, size_t begin) {
     return failHere("'('");
   }
   if (++depth > maxDepth) {
-    return fail("the expression is nested too deeply");
+    return fail(tooDeep());
   }
   std::vector<NodePtr> operands;
   do {

@@ -51,6 +51,12 @@ public:
     }
     return false;
   }
+  /// What is said of more than `maxDepth` parentheses and operators in one
+  /// another.
+  static std::string tooDeep() {
+    return "the expression is nested deeper than " + std::to_string(maxDepth) +
+           " levels";
+  }
   std::nullptr_t fail(std::string message) {
     size_t end = at < text.size() ? at + 1 : at;
     error = {at, end, std::move(message)};

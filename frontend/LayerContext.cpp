@@ -171,8 +171,8 @@ void LayerContext::shapeError(const char *role, int value,
                               const std::vector<int> &others) {
   failed = true;
   Diagnostic &error =
-      elaborator.error(placeOf(layer, role),
-                       layer.op->name + " " + inQuotes(path) + " " + message);
+      elaborator.error(placeOf(layer, role), message,
+                       layer.op->name + " " + inQuotes(path) + " ");
   elaborator.noteValue(error, value);
   for (int other : others) {
     elaborator.noteValue(error, other);
@@ -228,7 +228,8 @@ int64_t LayerContext::product(int64_t a, int64_t b) {
     failed = true;
     elaborator.error(*layer.node, std::to_string(a) + " * " +
                                       std::to_string(b) +
-                                      " is too large for a dimension");
+                                      " is too large for a dimension; the "
+                                      "largest is 2147483647");
     return 1;
   }
   return result;
@@ -243,7 +244,8 @@ void LayerContext::checkWork(const std::vector<int64_t> &factors) {
     if (__builtin_mul_overflow(work, factor, &work) ||
         work > (int64_t(1) << 60)) {
       failed = true;
-      elaborator.error(*layer.node, "this layer has too much work to count");
+      elaborator.error(*layer.node,
+                       "this layer has more than 2^60 multiply-accumulates");
       return;
     }
   }
@@ -299,9 +301,8 @@ int LayerContext::weight(const std::string &own, Shape shape,
     failed = true;
     return poison;
   }
-  int value =
-      elaborator.addWeight(name, std::move(shape),
-                           initializer, environment.trainable, layer.nameRange);
+  int value = elaborator.addWeight(name, std::move(shape), initializer,
+                                   environment.trainable, layer.nameRange);
   failed |= value < 0;
   return value;
 }

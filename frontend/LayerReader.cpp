@@ -113,8 +113,14 @@ void SpecReader::readBody(const Node &node, LayerSpec &layer,
   const Node *op = node.get("op");
   const Node *block = node.get("block");
   if (!op == !block) {
-    errorAt({node.range.begin, node.range.begin + 1}, node,
-            "a layer has either \"op\" or \"block\"");
+    Diagnostic &neither =
+        errorAt({node.range.begin, node.range.begin + 1}, node,
+                "a layer has either \"op\" or \"block\"");
+    for (const Member *member : uniqueMembers(node)) {
+      if (!op && canonicalWord(member->key) == "op") {
+        neither.notes.push_back({"did you mean \"op\"?", member->keyRange});
+      }
+    }
     return;
   }
   if (block) {
@@ -202,7 +208,7 @@ void SpecReader::readOperator(const Node &node, LayerSpec &layer,
   }
   for (const AttributeInfo &info : op.attributes) {
     if (info.required && !node.get(info.name)) {
-      errorAt({node.range.begin, node.range.begin + 1}, node,
+      missing(node, info.name,
               op.name + " needs " + inQuotes(info.name) + ": " + info.summary);
     }
   }
@@ -222,13 +228,13 @@ void SpecReader::checkRoles(const Node &node, const LayerSpec &layer) {
   const OperatorInfo &op = *layer.op;
   for (const RoleInfo &role : op.roles) {
     if (role.required && !layer.reads.count(role.name)) {
-      errorAt({node.range.begin, node.range.begin + 1}, node,
+      missing(node, role.name,
               op.name + " needs " + inQuotes(role.name) + ": " + role.summary);
     }
   }
   if (op.name == "multi_head_attention" && !layer.reads.count("input") &&
       (!layer.reads.count("query") || !layer.reads.count("key"))) {
-    errorAt({node.range.begin, node.range.begin + 1}, node,
+    missing(node, "input",
             op.name + " needs \"input\", or \"query\" and \"key\"");
   }
 }
@@ -295,8 +301,8 @@ void SpecReader::readInitializers(const Node &node, LayerSpec &layer,
       error(value, "missing key \"kind\" in an initialiser");
       continue;
     }
-    auto word = wordOf(*kind, {"normal", "uniform", "glorot", "zeros", "ones",
-                               "constant"});
+    auto word = wordOf(
+        *kind, {"normal", "uniform", "glorot", "zeros", "ones", "constant"});
     if (!word) {
       continue;
     }
@@ -326,8 +332,10 @@ void SpecReader::readBlockUse(const Node &node, LayerSpec &layer,
   known.insert(known.end(), {"block", "input", "inputs", "arguments"});
   known.erase(std::find(known.begin(), known.end(), "init"));
   checkKeys(node, known, "the use of a block");
-  layer.block =
-      setting(*node.get("block"), SettingKind::Word, scope, blockNames);
+  if (knowsBlocks) {
+    layer.block =
+        setting(*node.get("block"), SettingKind::Word, scope, blockNames);
+  }
   const Node *single = node.get("input");
   const Node *several = node.get("inputs");
   if (!single == !several) {

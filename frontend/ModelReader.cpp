@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/SpecReader.h"
+#include "frontend/Unused.h"
 
 #include <algorithm>
 #include <functional>
@@ -35,10 +36,18 @@ bool SpecReader::read() {
   readName(root);
   for (const char *section : {"inputs", "layers", "outputs"}) {
     if (!root.get(section)) {
-      errorAt({root.range.begin, root.range.begin + 1}, root,
-              "missing key " + inQuotes(section));
+      missing(root, section, "missing key " + inQuotes(section));
     }
   }
+  auto isObject = [&](const char *key, bool isOptional) {
+    const Node *section = root.get(key);
+    return section ? section->is(Node::Kind::Object) : isOptional;
+  };
+  knowsInputs =
+      isObject("inputs", false) && !root.get("inputs")->members.empty();
+  knowsParameters =
+      isObject("parameters", !misspelt.count({&root, "parameters"}));
+  knowsBlocks = isObject("blocks", !misspelt.count({&root, "blocks"}));
   if (const Node *parameters = root.get("parameters")) {
     readParameters(*parameters);
   }
@@ -66,21 +75,19 @@ bool SpecReader::read() {
   }
   checkBlockUses(spec.layers);
   checkBlockCycles();
-  return true;
+  return knowsInputs && knowsParameters && knowsBlocks;
 }
 
 void SpecReader::readName(const Node &root) {
   const Node *version = root.get("hova");
   if (!version) {
-    errorAt({root.range.begin, root.range.begin + 1}, root,
-            "missing key \"hova\": the version of the format, 1");
+    missing(root, "hova", "missing key \"hova\": the version of the format, 1");
   } else if (!version->is(Node::Kind::Integer) || version->integer != 1) {
     error(*version, "this program reads version 1 of the format");
   }
   const Node *name = root.get("name");
   if (!name) {
-    errorAt({root.range.begin, root.range.begin + 1}, root,
-            "missing key \"name\"");
+    missing(root, "name", "missing key \"name\"");
   } else if (std::optional<std::string> text = stringOf(*name, "\"name\"")) {
     checkName(*text, name->range, *name, "the name of a model");
     spec.name = *text;
@@ -92,6 +99,9 @@ void SpecReader::readParameters(const Node &node) {
     return;
   }
   NameScope scope;
+  for (const Member *member : uniqueMembers(node)) {
+    scope.laterScalars.emplace(member->key, member->keyRange);
+  }
   for (const Member *member : uniqueMembers(node)) {
     readParameter(*member, scope);
   }
@@ -144,7 +154,7 @@ void SpecReader::readParameterObject(const Node &node, ParameterSpec &parameter,
   }
   const Node *initial = node.get("default");
   if (!initial) {
-    error(node, "missing key \"default\" in a parameter");
+    missing(node, "default", "missing key \"default\" in a parameter");
   } else if (auto value = parameterValue(*initial, scope, parameter.values)) {
     parameter.value = std::move(*value);
   }
@@ -176,7 +186,7 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
     checkKeys(node, {"shape", "dtype", "range"}, "an input");
     const Node *shape = node.get("shape");
     if (!shape) {
-      error(node, "missing key \"shape\" in an input");
+      missing(node, "shape", "missing key \"shape\" in an input");
     } else if (expect(*shape, Node::Kind::Array, "\"shape\"")) {
       for (const Node *dimension : shape->elements) {
         if (auto value = setting(*dimension, SettingKind::Integer, scope)) {
@@ -236,7 +246,7 @@ void SpecReader::readBlock(const Member &member) {
   NameScope scope = parameterScope();
   const Node *inputs = node.get("inputs");
   if (!inputs) {
-    error(node, "missing key \"inputs\" in a block");
+    missing(node, "inputs", "missing key \"inputs\" in a block");
   } else if (expect(*inputs, Node::Kind::Array, "\"inputs\" of a block")) {
     for (const Node *input : inputs->elements) {
       if (std::optional<std::string> name =
@@ -257,6 +267,9 @@ void SpecReader::readBlock(const Member &member) {
   if (const Node *arguments = node.get("arguments");
       arguments && expect(*arguments, Node::Kind::Object, "\"arguments\"")) {
     for (const Member *argument : uniqueMembers(*arguments)) {
+      scope.laterScalars.emplace(argument->key, argument->keyRange);
+    }
+    for (const Member *argument : uniqueMembers(*arguments)) {
       checkName(argument->key, argument->keyRange, *argument->value,
                 "argument");
       std::optional<Setting> value;
@@ -270,7 +283,7 @@ void SpecReader::readBlock(const Member &member) {
   scope.scalars.insert("index");
   const Node *layers = node.get("layers");
   if (!layers) {
-    error(node, "missing key \"layers\" in a block");
+    missing(node, "layers", "missing key \"layers\" in a block");
   }
   block.broken = diagnostics.mistakes() > mistakes;
   if (layers) {
@@ -379,6 +392,9 @@ std::unique_ptr<ModelSpec> readModelSpec(reader::Diagnostics &diagnostics) {
   }
   if (!SpecReader(diagnostics, *spec).read()) {
     return nullptr;
+  }
+  if (!diagnostics.hasErrors()) {
+    warnOfUnused(*spec, diagnostics);
   }
   return spec;
 }

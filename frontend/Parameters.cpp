@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Elaborator.h"
-#include "frontend/reader/Suggest.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -129,9 +128,7 @@ void Elaborator::fillParameters(
     if (!spec.findParameter(value.name)) {
       Diagnostic &unknown = diagnostics.errorElsewhere(
           value.origin + ": unknown parameter " + inQuotes(value.name));
-      if (auto best = reader::suggest(value.name, names)) {
-        diagnostics.suggest(unknown, *best);
-      }
+      diagnostics.suggestFrom(unknown, value.name, names);
       continue;
     }
     const ParameterOverride *&known = given[value.name];

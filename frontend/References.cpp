@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Elaborator.h"
-#include "frontend/reader/Suggest.h"
 
 #include <algorithm>
 
@@ -198,9 +197,7 @@ bool Elaborator::selectMember(const ValueUse &use,
         candidates.push_back(entry.first);
       }
     }
-    if (auto best = reader::suggest(accessor.member, candidates)) {
-      diagnostics.suggest(unknown, *best);
-    }
+    diagnostics.suggestFrom(unknown, accessor.member, candidates);
     return false;
   }
   return true;

@@ -42,11 +42,26 @@ void SpecReader::suggestFor(Diagnostic &diagnostic, std::string_view word,
   std::string canonical(canonicalWord(word));
   bool offered = std::find(candidates.begin(), candidates.end(), canonical) !=
                  candidates.end();
-  std::optional<std::string> best = offered
-                                        ? std::optional<std::string>(canonical)
-                                        : reader::suggest(word, candidates);
-  if (best) {
-    diagnostics.suggest(diagnostic, *best);
+  if (offered) {
+    diagnostics.suggest(diagnostic, canonical);
+  } else {
+    diagnostics.suggestFrom(diagnostic, word, candidates);
+  }
+}
+
+void SpecReader::suggestNearest(Diagnostic &diagnostic, std::string_view word,
+                                const std::vector<std::string> &candidates) {
+  size_t notes = diagnostic.notes.size();
+  suggestFor(diagnostic, word, candidates);
+  if (diagnostic.fixIts.empty()) {
+    diagnostic.notes.resize(notes);
+  }
+}
+
+void SpecReader::missing(const Node &node, const std::string &key,
+                         std::string message) {
+  if (!misspelt.count({&node, key})) {
+    errorAt({node.range.begin, node.range.begin + 1}, node, std::move(message));
   }
 }
 
@@ -79,6 +94,11 @@ void SpecReader::checkKeys(const Node &object,
           errorAt(member->keyRange, *member->value,
                   "unknown key " + inQuotes(member->key) + " in " + what);
       suggestFor(unknown, member->key, known);
+      for (const reader::FixIt &fix : unknown.fixIts) {
+        // The replacement has its quotes.
+        misspelt.emplace(&object,
+                         fix.replacement.substr(1, fix.replacement.size() - 2));
+      }
     }
   }
 }
@@ -107,16 +127,32 @@ bool SpecReader::checkScalars(const Node &node,
                               const NameScope &scope, size_t shift) {
   bool known = true;
   for (const NameUse &use : names) {
-    if (!scope.scalars.count(use.name)) {
-      Diagnostic &unknown = errorInside(
-          node, {use.begin + shift, use.begin + shift + use.name.size(),
-                 "unknown name " + inQuotes(use.name) +
-                     "; expressions know parameters, arguments and index"});
+    if (scope.scalars.count(use.name)) {
+      continue;
+    }
+    known = false;
+    if (!knowsParameters) {
+      continue;
+    }
+    TextError place{use.begin + shift, use.begin + shift + use.name.size(), ""};
+    auto later = scope.laterScalars.find(use.name);
+    if (later != scope.laterScalars.end()) {
+      place.message = inQuotes(use.name) +
+                      " is defined later; an expression knows what stands "
+                      "before it";
+      errorInside(node, place).notes.push_back({"defined here", later->second});
+    } else if (use.name == "index") {
+      place.message = "\"index\" counts repetitions: it is known in a layer "
+                      "with \"repeat\", and inside of blocks";
+      errorInside(node, place);
+    } else {
+      place.message = "unknown name " + inQuotes(use.name) +
+                      "; expressions know parameters, arguments and index";
+      Diagnostic &unknown = errorInside(node, place);
       if (scope.scalars.size() <= reader::mostCandidates) {
         suggestFor(unknown, use.name,
                    {scope.scalars.begin(), scope.scalars.end()});
       }
-      known = false;
     }
   }
   return known;
@@ -174,7 +210,7 @@ SpecReader::wordOf(const Node &node, const std::vector<std::string> &words) {
   }
   Diagnostic &unknown = error(node, "unknown word " + inQuotes(node.text) +
                                         "; expected " + joined(words));
-  suggestFor(unknown, node.text, words);
+  suggestNearest(unknown, node.text, words);
   return std::nullopt;
 }
 
@@ -241,13 +277,16 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
   bool isBareWord = isName(node.text);
   bool isScalar = scope.scalars.count(node.text) > 0;
   if (kind == SettingKind::Word && isBareWord && !isScalar) {
+    if (!knowsParameters) {
+      return std::nullopt;
+    }
     Diagnostic &unknown = error(
         node, "unknown word " + inQuotes(node.text) + "; expected " +
                   (words.empty() ? std::string("a parameter") : joined(words)));
     std::vector<std::string> candidates = words;
     candidates.insert(candidates.end(), scope.scalars.begin(),
                       scope.scalars.end());
-    suggestFor(unknown, node.text, candidates);
+    suggestNearest(unknown, node.text, candidates);
     return std::nullopt;
   }
   TextError failure;
@@ -293,6 +332,9 @@ std::optional<ValueUse> SpecReader::valueUse(const Node &node,
                       " is read before it is computed";
       errorInside(node, place)
           .notes.push_back({"computed here", later->second});
+      return std::nullopt;
+    }
+    if (!knowsInputs) {
       return std::nullopt;
     }
     place.message = "unknown value " + inQuotes(reference->base);

@@ -23,6 +23,9 @@ enum class SettingKind { Integer, Number, Boolean, Word, Any };
 struct NameScope {
   /// Parameters, arguments and `index`.
   std::set<std::string, std::less<>> scalars;
+  /// Parameters or arguments of the list that is being read, those behind this
+  /// place too.
+  std::map<std::string, reader::Range, std::less<>> laterScalars;
   /// Values: inputs and the layers so far, with the place of each.
   std::map<std::string, reader::Range, std::less<>> values;
   /// All layers of the list, those behind this place too.
@@ -49,11 +52,17 @@ private:
   reader::Diagnostic &errorInside(const Node &node, const TextError &inner);
   void suggestFor(reader::Diagnostic &diagnostic, std::string_view word,
                   const std::vector<std::string> &candidates);
+  /// The same for a message that lists the candidates itself.
+  void suggestNearest(reader::Diagnostic &diagnostic, std::string_view word,
+                      const std::vector<std::string> &candidates);
   /// Reports and returns false if `node` is of another kind.
   bool expect(const Node &node, Node::Kind kind, const char *what);
   /// Reports keys that are not in `known`.
   void checkKeys(const Node &object, const std::vector<std::string> &known,
                  const std::string &what);
+  /// Reports that `node` has not the key `key`, unless an unknown key of it was
+  /// probably meant to be that one.
+  void missing(const Node &node, const std::string &key, std::string message);
   /// The members of an object, each key once.
   static std::vector<const Member *> uniqueMembers(const Node &object);
   bool checkName(std::string_view name, reader::Range range, const Node &node,
@@ -126,6 +135,13 @@ private:
   reader::Diagnostics &diagnostics;
   ModelSpec &spec;
   std::vector<std::string> blockNames;
+  /// Keys that unknown ones were probably meant to be.
+  std::set<std::pair<const Node *, std::string>> misspelt;
+  /// False where a section is missing or no object: which names it has is then
+  /// unknown, and nobody complains about them.
+  bool knowsInputs = true;
+  bool knowsParameters = true;
+  bool knowsBlocks = true;
 };
 
 } // namespace hova::frontend

@@ -78,8 +78,10 @@ const ProgramWeight *Program::findWeight(std::string_view wanted) const {
   return found == weightIndex.end() ? nullptr : &weights[found->second];
 }
 
-Diagnostic &Elaborator::error(const reader::Node &node, std::string message) {
-  return diagnostics.error(node.range, std::move(message), node.pointer());
+Diagnostic &Elaborator::error(const reader::Node &node, std::string message,
+                              std::string subject) {
+  return diagnostics.error(node.range, std::move(message), node.pointer(),
+                           std::move(subject));
 }
 
 Diagnostic &Elaborator::errorInside(const reader::Node &node,
@@ -185,7 +187,9 @@ bool Elaborator::checkSize(const Shape &shape, const reader::Node &node) {
     if (dimension > INT32_MAX ||
         __builtin_mul_overflow(elements, dimension, &elements) ||
         elements > maxElements) {
-      error(node, "a value of shape " + str(shape) + " is too large");
+      error(node, "a value of shape " + str(shape) +
+                      " is too large; the largest has " +
+                      std::to_string(maxElements) + " elements");
       return false;
     }
   }

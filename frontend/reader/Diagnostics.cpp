@@ -5,146 +5,107 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/reader/Diagnostics.h"
+#include "frontend/reader/Suggest.h"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace hova::reader {
 
 namespace {
 
-/// Longer names in messages are cut: nobody reads them.
-constexpr size_t maxShownText = 120;
 /// A longer source line is shown in part.
 constexpr size_t maxShownLine = 160;
+/// Names in a list of what there is.
+constexpr size_t maxListed = 24;
 
-/// The code point at `at`, which moves behind it; broken bytes decode to U+FFFD
-/// one at a time.
-uint32_t decode(std::string_view text, size_t &at) {
-  unsigned char lead = static_cast<unsigned char>(text[at++]);
-  if (lead < 0x80) {
-    return lead;
-  }
-  size_t more = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : lead >= 0xC0 ? 1 : 0;
-  if (more == 0 || at + more > text.size()) {
-    return 0xFFFD;
-  }
-  uint32_t point = lead & (0x3Fu >> more);
-  for (size_t i = 0; i < more; ++i) {
-    unsigned char next = static_cast<unsigned char>(text[at + i]);
-    if ((next & 0xC0) != 0x80) {
-      return 0xFFFD;
+const char *name(Severity severity) {
+  return severity == Severity::Error     ? "error"
+         : severity == Severity::Warning ? "warning"
+                                         : "note";
+}
+
+/// `message` without its numbers.
+std::string withoutNumbers(std::string_view message) {
+  std::string kept;
+  for (char c : message) {
+    if (c < '0' || c > '9') {
+      kept += c;
     }
-    point = point << 6 | (next & 0x3Fu);
   }
-  at += more;
-  return point;
+  return kept;
 }
 
-/// Control characters, marks that reorder text, and zero-width ones: they would
-/// let a file forge what a terminal shows.
-bool isUnsafe(uint32_t point) {
-  return point < 0x20 || (point >= 0x7F && point < 0xA0) ||
-         (point >= 0x200B && point <= 0x200F) ||
-         (point >= 0x2028 && point <= 0x202E) ||
-         (point >= 0x2060 && point <= 0x206F) || point == 0xFEFF ||
-         point == 0xFFFD;
-}
-
-/// Columns that a terminal gives a code point.
-size_t displayWidth(uint32_t point) {
-  if (point >= 0x0300 && point <= 0x036F) {
-    return 0;
-  }
-  bool wide = (point >= 0x1100 && point <= 0x115F) ||
-              (point >= 0x2E80 && point <= 0xA4CF) ||
-              (point >= 0xAC00 && point <= 0xD7A3) ||
-              (point >= 0xF900 && point <= 0xFAFF) ||
-              (point >= 0xFE30 && point <= 0xFE6F) ||
-              (point >= 0xFF00 && point <= 0xFF60) ||
-              (point >= 0xFFE0 && point <= 0xFFE6) ||
-              (point >= 0x1F300 && point <= 0x1FAFF) ||
-              (point >= 0x20000 && point <= 0x3FFFD);
-  return wide ? 2 : 1;
-}
-
-/// Appends one code point, escaped if unsafe; returns its width on screen.
-size_t appendShown(std::string &out, std::string_view text, size_t &at) {
-  size_t begin = at;
-  uint32_t point = decode(text, at);
-  if (point == '\t') {
-    out += "  ";
-    return 2;
-  }
-  if (!isUnsafe(point)) {
-    out += text.substr(begin, at - begin);
-    return displayWidth(point);
-  }
-  char escape[16];
-  if (point == 0xFFFD && at == begin + 1) {
-    std::snprintf(escape, sizeof(escape), "\\x%02x",
-                  static_cast<unsigned char>(text[begin]));
-  } else {
-    std::snprintf(escape, sizeof(escape), "\\u%04x", point);
-  }
-  out += escape;
-  return std::string_view(escape).size();
+/// `"key":"value"`.
+std::string jsonMember(const char *key, std::string_view value) {
+  return std::string("\"") + key + "\":\"" + jsonEscaped(value) + '"';
 }
 
 } // namespace
 
-std::string printable(std::string_view text) {
-  std::string shown;
-  size_t at = 0;
-  while (at < text.size()) {
-    if (shown.size() > maxShownText) {
-      return shown + "...";
+std::string Message::str(DiagnosticFormat format) const {
+  if (format == DiagnosticFormat::Text) {
+    std::string text = escaped(file);
+    if (place) {
+      text += ':' + std::to_string(place->line) + ':' +
+              std::to_string(place->column);
     }
-    appendShown(shown, text, at);
-  }
-  return shown;
-}
-
-std::string inQuotes(std::string_view text) {
-  return '"' + printable(text) + '"';
-}
-
-std::string jsonEscaped(std::string_view text) {
-  std::string escaped;
-  size_t at = 0;
-  while (at < text.size()) {
-    size_t begin = at;
-    uint32_t point = decode(text, at);
-    if (point == '"' || point == '\\') {
-      escaped += '\\';
-      escaped += static_cast<char>(point);
-    } else if (point < 0x20 || point == 0x7F || point == 0xFFFD) {
-      char escape[16];
-      std::snprintf(escape, sizeof(escape), "\\u%04x", point);
-      escaped += escape;
-    } else {
-      escaped += text.substr(begin, at - begin);
+    text += std::string(": ") + name(severity) + ": " + escapedLines(message) +
+            '\n';
+    for (const std::string &note : notes) {
+      text += "  note: " + escapedLines(note) + '\n';
     }
+    return text;
   }
-  return escaped;
+  std::string list;
+  for (const std::string &note : notes) {
+    list += (list.empty() ? "{" : ",{") + jsonMember("message", note) + '}';
+  }
+  std::string where;
+  if (place) {
+    where = ",\"line\":" + std::to_string(place->line) +
+            ",\"column\":" + std::to_string(place->column);
+  }
+  return '{' + jsonMember("severity", name(severity)) + ',' +
+         jsonMember("message", message) + ',' + jsonMember("file", file) +
+         where + ",\"notes\":[" + list + "]}\n";
 }
 
 Diagnostic &Diagnostics::error(Range range, std::string message,
-                               std::string pointer) {
+                               std::string pointer, std::string subject) {
   ++reported;
   if (isFull()) {
     repeated = {};
     return repeated;
   }
+  std::string identity = withoutNumbers(message);
   for (Diagnostic &known : errors) {
-    if (known.range.begin == range.begin && known.message == message) {
+    if (known.range.begin == range.begin && known.identity == identity) {
       repeated = {};
       return repeated;
     }
   }
-  errors.push_back(
-      {std::move(message), range, std::move(pointer), {}, {}, true});
+  errors.push_back({subject + message,
+                    range,
+                    std::move(pointer),
+                    {},
+                    {},
+                    true,
+                    std::move(identity)});
   return errors.back();
+}
+
+void Diagnostics::warning(Range range, std::string message,
+                          std::string pointer) {
+  if (warnings.size() < maxKept) {
+    warnings.push_back({std::move(message), range, std::move(pointer), {}, {}});
+  }
+}
+
+void Diagnostics::promoteWarnings() {
+  for (Diagnostic &warning : warnings) {
+    errors.push_back(std::move(warning));
+  }
+  warnings.clear();
 }
 
 Diagnostic &Diagnostics::errorElsewhere(std::string message) {
@@ -165,10 +126,28 @@ void Diagnostics::suggest(Diagnostic &diagnostic,
   }
 }
 
+void Diagnostics::suggestFrom(
+    Diagnostic &diagnostic, std::string_view word,
+    const std::vector<std::string> &candidates) const {
+  if (std::optional<std::string> best = reader::suggest(word, candidates)) {
+    suggest(diagnostic, *best);
+    return;
+  }
+  std::string list;
+  for (size_t i = 0; i < candidates.size() && i < maxListed; ++i) {
+    list += (i > 0 ? ", " : "") + printable(candidates[i]);
+  }
+  if (!list.empty()) {
+    bool isWhole = candidates.size() <= maxListed;
+    diagnostic.notes.push_back(
+        {"known here: " + list + (isWhole ? "" : ", ..."), std::nullopt});
+  }
+}
+
 void Diagnostics::print(std::ostream &out, DiagnosticFormat format,
                         bool color) const {
   std::vector<const Diagnostic *> sorted;
-  for (const Diagnostic &diagnostic : errors) {
+  for (const Diagnostic &diagnostic : hasErrors() ? errors : warnings) {
     sorted.push_back(&diagnostic);
   }
   // All of them lie in one array: at equal places the first one stays first.
@@ -178,17 +157,19 @@ void Diagnostics::print(std::ostream &out, DiagnosticFormat format,
                          ? a->range.begin < b->range.begin
                          : a < b;
             });
-  for (size_t i = 0; i < sorted.size() && i < maxPrinted; ++i) {
-    if (format == DiagnosticFormat::Json) {
-      printJson(out, *sorted[i]);
-    } else {
-      printText(out, *sorted[i], color);
+  if (format == DiagnosticFormat::Json) {
+    for (const Diagnostic *diagnostic : sorted) {
+      printJson(out, *diagnostic);
     }
+    return;
   }
-  if (sorted.size() > maxPrinted && format == DiagnosticFormat::Text) {
-    out << printable(file->name()) << ": " << sorted.size()
-        << (sorted.size() < maxKept ? "" : " or more") << " errors, the first "
-        << maxPrinted << " shown\n";
+  for (size_t i = 0; i < sorted.size() && i < maxPrinted; ++i) {
+    printText(out, *sorted[i], color);
+  }
+  if (sorted.size() > maxPrinted) {
+    out << escaped(file->name()) << ": " << sorted.size()
+        << (sorted.size() < maxKept ? " " : " or more ") << name(severity())
+        << "s, the first " << maxPrinted << " shown\n";
   }
 }
 
@@ -228,12 +209,13 @@ void Diagnostics::printExcerpt(std::ostream &out, Range range,
 void Diagnostics::printText(std::ostream &out, const Diagnostic &diagnostic,
                             bool color) const {
   Position start = file->position(diagnostic.range.begin);
-  out << printable(file->name()) << ':';
+  out << escaped(file->name()) << ':';
   if (diagnostic.placed) {
     out << start.line << ':' << start.column << ':';
   }
-  out << (color ? " \033[31merror:\033[0m " : " error: ") << diagnostic.message
-      << '\n';
+  const char *begin = severity() == Severity::Error ? "\033[31m" : "\033[35m";
+  out << (color ? begin : "") << ' ' << name(severity()) << ':'
+      << (color ? "\033[0m" : "") << ' ' << escaped(diagnostic.message) << '\n';
   if (diagnostic.placed) {
     printExcerpt(out, diagnostic.range, color);
   }
@@ -242,30 +224,32 @@ void Diagnostics::printText(std::ostream &out, const Diagnostic &diagnostic,
   }
   for (const Note &note : diagnostic.notes) {
     if (!note.range) {
-      out << "  note: " << note.message << '\n';
+      out << "  note: " << escaped(note.message) << '\n';
       continue;
     }
     Position place = file->position(note.range->begin);
-    out << "  " << printable(file->name()) << ':' << place.line << ':'
-        << place.column << ": note: " << note.message << '\n';
+    out << "  " << escaped(file->name()) << ':' << place.line << ':'
+        << place.column << ": note: " << escaped(note.message) << '\n';
     printExcerpt(out, *note.range, color);
   }
 }
 
 void Diagnostics::printJson(std::ostream &out,
                             const Diagnostic &diagnostic) const {
-  Position start = file->position(diagnostic.range.begin);
-  Position end = file->position(diagnostic.range.end);
-  out << "{\"severity\":\"error\",\"message\":\""
-      << jsonEscaped(diagnostic.message) << "\",\"file\":\""
-      << jsonEscaped(file->name()) << "\",\"line\":" << start.line
-      << ",\"column\":" << start.column << ",\"end_line\":" << end.line
-      << ",\"end_column\":" << end.column << ",\"pointer\":\""
-      << jsonEscaped(diagnostic.pointer) << "\",\"notes\":[";
+  out << '{' << jsonMember("severity", name(severity())) << ','
+      << jsonMember("message", diagnostic.message) << ','
+      << jsonMember("file", file->name());
+  if (diagnostic.placed) {
+    Position start = file->position(diagnostic.range.begin);
+    Position end = file->position(diagnostic.range.end);
+    out << ",\"line\":" << start.line << ",\"column\":" << start.column
+        << ",\"end_line\":" << end.line << ",\"end_column\":" << end.column
+        << ',' << jsonMember("pointer", diagnostic.pointer);
+  }
+  out << ",\"notes\":[";
   for (size_t i = 0; i < diagnostic.notes.size(); ++i) {
     const Note &note = diagnostic.notes[i];
-    out << (i > 0 ? "," : "") << "{\"message\":\"" << jsonEscaped(note.message)
-        << '"';
+    out << (i > 0 ? "," : "") << '{' << jsonMember("message", note.message);
     if (note.range) {
       Position place = file->position(note.range->begin);
       out << ",\"line\":" << place.line << ",\"column\":" << place.column;

@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One description, all its mistakes: messages are collected with their places
-// and printed together, in the order of the file, each once:
+// and printed together, in the order of the file, each once. Warnings show what
+// is probably a mistake; they are printed where there is no error, since an
+// error may have caused them.
 //
 //   model.json:14:15: error: unknown kind "sofmax"
 //      14 |       "kind": "sofmax",
@@ -17,6 +19,7 @@
 #define HOVA_FRONTEND_READER_DIAGNOSTICS_H
 
 #include "frontend/reader/Source.h"
+#include "frontend/reader/Text.h"
 
 #include <memory>
 #include <optional>
@@ -38,6 +41,8 @@ struct FixIt {
   std::string replacement;
 };
 
+enum class Severity { Error, Warning, Note };
+
 struct Diagnostic {
   std::string message;
   Range range;
@@ -47,10 +52,25 @@ struct Diagnostic {
   std::vector<FixIt> fixIts;
   /// False for what a command line or another file is to blame for.
   bool placed = true;
+  /// What two messages share that tell the same mistake.
+  std::string identity = {};
 };
 
 /// How messages are printed.
 enum class DiagnosticFormat { Text, Json };
+
+/// A message about anything but the text of a description.
+struct Message {
+  Severity severity = Severity::Error;
+  std::string file;
+  std::string message;
+  std::vector<std::string> notes = {};
+  std::optional<Position> place = {};
+
+  /// "FILE:1:2: error: MESSAGE" with the notes below it, or a JSON object on
+  /// one line; with the line break.
+  std::string str(DiagnosticFormat format) const;
+};
 
 /// The messages about one source.
 class Diagnostics {
@@ -66,10 +86,18 @@ public:
   const Source &source() const { return *file; }
   std::shared_ptr<const Source> sharedSource() const { return file; }
 
-  /// Adds an error. The same message at the same place is kept once, so that a
-  /// block that is used twelve times complains once. The reference may be used
-  /// to add notes.
-  Diagnostic &error(Range range, std::string message, std::string pointer = "");
+  /// Adds an error. Messages at the same place that differ in numbers alone are
+  /// kept once, so that a layer that is repeated twelve times complains once.
+  /// `subject` starts the message and is not compared either: a block may be
+  /// used in several layers. The reference may be used to add notes.
+  Diagnostic &error(Range range, std::string message, std::string pointer = "",
+                    std::string subject = "");
+
+  /// Adds a warning.
+  void warning(Range range, std::string message, std::string pointer);
+
+  /// Makes errors of all warnings.
+  void promoteWarnings();
 
   /// Adds an error that has no place in the source.
   Diagnostic &errorElsewhere(std::string message);
@@ -78,20 +106,28 @@ public:
   /// replacement of that place.
   void suggest(Diagnostic &diagnostic, const std::string &word) const;
 
+  /// Suggests the nearest of `candidates` to `word`, or lists some of them.
+  void suggestFrom(Diagnostic &diagnostic, std::string_view word,
+                   const std::vector<std::string> &candidates) const;
+
   /// Whether further errors are dropped.
   bool isFull() const { return errors.size() >= maxKept; }
   bool hasErrors() const { return !errors.empty(); }
+  bool hasWarnings() const { return !warnings.empty(); }
   /// How many errors were reported, those that were dropped included: a larger
   /// number than before says that something in between is wrong.
   size_t mistakes() const { return reported; }
   const std::vector<Diagnostic> &all() const { return errors; }
 
-  /// Prints all messages, sorted by place.
+  /// Prints all errors, or all warnings if there is no error, sorted by place.
   void print(std::ostream &out,
              DiagnosticFormat format = DiagnosticFormat::Text,
              bool color = false) const;
 
 private:
+  Severity severity() const {
+    return hasErrors() ? Severity::Error : Severity::Warning;
+  }
   void printText(std::ostream &out, const Diagnostic &diagnostic,
                  bool color) const;
   void printJson(std::ostream &out, const Diagnostic &diagnostic) const;
@@ -99,20 +135,11 @@ private:
 
   std::shared_ptr<const Source> file;
   std::vector<Diagnostic> errors;
+  std::vector<Diagnostic> warnings;
   size_t reported = 0;
   /// Takes the notes of an error that is already known.
   Diagnostic repeated;
 };
-
-/// `text` with control characters written as escapes and long text cut, for
-/// use inside a message.
-std::string printable(std::string_view text);
-
-/// `"text"`, printable.
-std::string inQuotes(std::string_view text);
-
-/// `text` escaped for use inside a JSON string.
-std::string jsonEscaped(std::string_view text);
 
 } // namespace hova::reader
 

@@ -32,12 +32,12 @@ std::vector<Bad> outlines() {
        R"({"hova": 1, "name": @"a b", )" + std::string(oneInput) + tail + "}",
        {"the name of a model \"a b\" must be letters"}},
       {"missing_inputs",
-       R"(@{"hova": 1, "name": "m", "layers": [{"name": "y", "op": "scale", "input": "@x", "by": 1}], "outputs": {"o": "y"}})",
-       {"missing key \"inputs\"", "unknown value \"x\""}},
+       R"(@{"hova": 1, "name": "m", "layers": [{"name": "y", "op": "scale", "input": "x", "by": 1}], "outputs": {"o": "y"}})",
+       {"missing key \"inputs\""}},
       {"no_input",
        whole(
-           R"("inputs": @{}, "layers": [{"name": "y", "op": "pool", "kind": "mean", "input": "@x"}], "outputs": {"o": "y"})"),
-       {"a model needs an input", "unknown value \"x\""}},
+           R"("inputs": @{}, "layers": [{"name": "y", "op": "pool", "kind": "mean", "input": "x"}], "outputs": {"o": "y"})"),
+       {"a model needs an input"}},
       {"no_output",
        whole(
            std::string(oneInput) +
@@ -94,7 +94,8 @@ std::vector<Bad> parametersAndInputs() {
       parameters("parameter_null", R"({"a": @null})",
                  {"expected a word, a number or an expression, got null"}),
       parameters("parameter_of_later_one", R"({"a": "@b", "b": 1})",
-                 {"unknown name \"b\""}),
+                 {"\"b\" is defined later; an expression knows what stands "
+                  "before it"}),
       parameters("parameter_outside_of_list",
                  R"({"k": {"default": @"x", "values": ["a", "b"]}})",
                  {"unknown word \"x\"; expected a, b"}),
@@ -225,7 +226,14 @@ std::vector<Bad> names() {
             "unknown name \"q\""),
       layer("index_outside_of_repeat",
             R"({"name": "y", "op": "linear", "input": "x", "width": "@index"})",
-            "unknown name \"index\""),
+            "\"index\" counts repetitions: it is known in a layer with "
+            "\"repeat\""),
+      layer("misspelt_key_that_is_required",
+            R"({"name": "y", "op": "linear", @"inptu": "x", "width": 4})",
+            "unknown key \"inptu\" in linear"),
+      layer("key_of_another_library_that_is_required",
+            R"({"name": "y", "op": "linear", "input": "x", @"units": 4})",
+            "unknown key \"units\" in linear"),
       layer("index_of_what_is_not_repeated",
             R"({"name": "y", "op": "scale", "input": "@x[0]", "by": 1})",
             "\"x\" is neither repeated nor a list"),

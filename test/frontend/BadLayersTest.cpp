@@ -46,9 +46,10 @@ std::vector<Bad> attributes() {
           "bias_as_integer",
           R"({"name": "y", "op": "linear", "input": "x", "width": 4, "bias": @1})",
           "expected a boolean or an expression, got an integer"),
-      layer("factor_beyond_f32",
-            R"({"name": "y", "op": "scale", "input": "x", "by": @1e39})",
-            "1e+39 is beyond the largest number of f32, 3.4028234663852886e+38"),
+      layer(
+          "factor_beyond_f32",
+          R"({"name": "y", "op": "scale", "input": "x", "by": @1e39})",
+          "1e+39 is beyond the largest number of f32, 3.4028234663852886e+38"),
       layer("factor_beyond_f32_by_an_expression",
             R"({"name": "y", "op": "scale", "input": "x", "by": @"n*1e38"})",
             "4e+38 is beyond the largest number of f32"),
@@ -61,7 +62,7 @@ std::vector<Bad> attributes() {
           "\"layout\" has no meaning for kind learned"),
       layer(
           "constant_in_a_layer_that_is_left_out",
-          R"({"name": "y", "op": "linear", "input": "x", "width": @"1/0", "if": false})",
+          R"({"name": "y", "op": "linear", "input": "x", "width": "@1/0", "if": false})",
           "division by zero"),
       layer(
           "condition_as_number",
@@ -234,7 +235,8 @@ std::vector<Bad> shapes() {
           "weights_of_a_block_that_fit_in_part",
           R"("b": {"inputs": ["a"], "arguments": {"more": false}, "layers": [{"name": "l", "op": "linear", "input": "a", "width": 8}, {"name": "m", "op": "layer_norm", "input": "l", "if": "more"}], "output": "m"})",
           R"({"name": "left", "block": "b", "input": "x"}, {"name": "y", "block": "b", "input": "left", "arguments": {"more": true}, "weights": @"left"})",
-          "no earlier layer has the weight \"left.m.gain\", which \"y.m\" needs"),
+          "no earlier layer has the weight \"left.m.gain\", which \"y.m\" "
+          "needs"),
       layer("unused_weights",
             R"({"name": @"a", "op": "linear", "input": "x", "width": 4})" +
                 std::string(last),

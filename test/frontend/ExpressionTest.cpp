@@ -112,9 +112,9 @@ TEST(Expression, never_overflows) {
 
 TEST(Expression, limits_nesting) {
   EXPECT_EQ(value(std::string(1000, '(') + "1" + std::string(1000, ')')),
-            "65: the expression is nested too deeply");
+            "65: the expression is nested deeper than 64 levels");
   EXPECT_EQ(value(std::string(1000, '-') + "1"),
-            "65: the expression is nested too deeply");
+            "65: the expression is nested deeper than 64 levels");
   std::string sum = "1";
   for (int i = 0; i < 2000; ++i) {
     sum += "+1";
