@@ -221,7 +221,7 @@ static const char *parse_file(hova_span file, hova_npy *npy) {
   uint64_t bytes;
   if (!hova_count_elements(npy->rank, npy->dims, &npy->count) ||
       !hova_multiply(npy->count, hova_element_bytes(npy->element), &bytes)) {
-    return "its shape is too large";
+    return "its shape is too large: its bytes do not fit into 64 bits";
   }
   if (!hova_take(&cursor, bytes, &npy->data)) {
     return "its data is cut off";
@@ -295,7 +295,8 @@ hova_status hova_npy_write(const char *path, hova_element element, int32_t rank,
   uint64_t count;
   if (rank < 0 || rank > HOVA_MAX_RANK ||
       !hova_count_elements(rank, dims, &count)) {
-    return hova_fail(error, HOVA_REJECTED, "cannot write '%s': shape too large",
+    return hova_fail(error, HOVA_REJECTED,
+                     "cannot write '%s': its elements do not fit into 64 bits",
                      path);
   }
   const char *descr = hova_element_descr(element);

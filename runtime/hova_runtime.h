@@ -180,6 +180,8 @@ typedef struct hova_program {
   const hova_kernel_info *kernels;
   const hova_value_info *values;
   const char *compiler; ///< name and version
+  /// Type in which inputs of matrix products are stored: "f32", "bf16", "f16".
+  const char *dtype;
 } hova_program;
 
 /// Called by every thread after kernel `kernel`. Returns when all have called;

@@ -200,7 +200,8 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
        build.i32(values.size()),
        build.array(kernels),
        build.array(values),
-       build.text(options.compilerVersion)});
+       build.text(options.compilerVersion),
+       build.text(nameOf(options.storage))});
   new llvm::GlobalVariable(module, program->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, program,
                            "hova_program_" + options.prefix);

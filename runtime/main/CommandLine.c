@@ -8,6 +8,8 @@
 
 #include "runtime/main/CommandLine.h"
 
+#include "runtime/main/Nearest.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -49,8 +51,10 @@ static const option_info infos[NUM_OPTIONS] = {
                          "compare an output; exit status 3 if it differs"},
     [OPTION_OUTPUT_DIR] = {"--output-dir", "DIR",
                            "write every output as DIR/NAME.npy"},
-    [OPTION_RTOL] = {"--rtol", "R", "relative tolerance (default 1e-3)"},
-    [OPTION_ATOL] = {"--atol", "A", "absolute tolerance (default 1e-4)"},
+    [OPTION_RTOL] = {"--rtol", "R", "relative tolerance (f32: 1e-3)"},
+    [OPTION_ATOL] = {"--atol", "A",
+                     "absolute tolerance (f32: 1e-4; of the largest value: "
+                     "bf16 2e-2, f16 3e-3)"},
     [OPTION_RANDOM_INPUTS] = {"--random-inputs", "SEED",
                               "fill every input that is not given"},
     [OPTION_THREADS] = {"--threads", "N",
@@ -130,6 +134,38 @@ static void list_names(char *text, size_t size, uint32_t count,
   }
 }
 
+/// Whether the first `length` bytes of `text` look like a name of a description
+/// rather than like the start of a path.
+static bool is_name(const char *text, size_t length) {
+  for (size_t i = 0; i < length; ++i) {
+    char c = text[i];
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    if (!letter && !(c >= '0' && c <= '9' && i > 0)) {
+      return false;
+    }
+  }
+  return length > 0;
+}
+
+/// A misspelt name is not the start of a file's name.
+static hova_status unknown_name(const char *flag, const char *text,
+                                size_t length, uint32_t count,
+                                const hova_tensor_info *tensors,
+                                hova_error *error) {
+  nearest_name nearest = hova_start_nearest(text, length);
+  for (uint32_t i = 0; i < count; ++i) {
+    hova_offer_nearest(&nearest, tensors[i].name);
+  }
+  char names[300];
+  list_names(names, sizeof names, count, tensors);
+  return hova_fail(
+      error, HOVA_REJECTED,
+      "%s: unknown name '%.*s'; %s%s%s (./%s is a file of that "
+      "name)",
+      flag, (int)length, text, nearest.name ? "did you mean '" : "there is ",
+      nearest.name ? nearest.name : names, nearest.name ? "'?" : "", text);
+}
+
 /// Notes NAME=FILE, or FILE alone where there is one tensor.
 static hova_status note_file(const char *flag, const char *text, uint32_t count,
                              const hova_tensor_info *tensors,
@@ -144,6 +180,9 @@ static hova_status note_file(const char *flag, const char *text, uint32_t count,
       index = i;
       file = equals + 1;
     }
+  }
+  if (index == count && equals && is_name(text, length)) {
+    return unknown_name(flag, text, length, count, tensors, error);
   }
   if (index == count && count == 1) {
     index = 0;
@@ -302,11 +341,38 @@ static hova_status check_kernel(const command_line *options,
                        : HOVA_OK;
 }
 
+/// An option without an effect is a mistake in the command.
+static hova_status check_effects(const command_line *options, uint32_t seen,
+                                 hova_error *error) {
+  static const struct {
+    option_id option, needs;
+  } needs[] = {{OPTION_WARMUP, OPTION_BENCHMARK},
+               {OPTION_REPETITIONS, OPTION_BENCHMARK},
+               {OPTION_RTOL, OPTION_EXPECTED},
+               {OPTION_ATOL, OPTION_EXPECTED}};
+  if (options->benchmark) {
+    seen |= 1u << OPTION_BENCHMARK;
+  }
+  for (size_t i = 0; i < sizeof needs / sizeof *needs; ++i) {
+    if ((seen >> needs[i].option & 1) && !(seen >> needs[i].needs & 1)) {
+      return hova_fail(error, HOVA_REJECTED, "%s needs %s",
+                       infos[needs[i].option].flag, infos[needs[i].needs].flag);
+    }
+  }
+  for (int id = 0; options->describe && id < OPTION_DESCRIBE; ++id) {
+    if (seen >> id & 1) {
+      return hova_fail(error, HOVA_REJECTED,
+                       "--describe runs nothing: leave out %s", infos[id].flag);
+    }
+  }
+  return HOVA_OK;
+}
+
 hova_status hova_parse_command_line(int argc, char **argv,
                                     const hova_program *program,
                                     command_line *options, hova_error *error) {
   *options = (command_line){
-      .rtol = 1e-3, .atol = 1e-4, .warmup = 3, .repetitions = 20, .kernel = -1};
+      .rtol = NAN, .atol = NAN, .warmup = 3, .repetitions = 20, .kernel = -1};
   size_t files = (size_t)program->num_inputs + 2 * (size_t)program->num_outputs;
   options->inputs = calloc(files + 1, sizeof *options->inputs);
   if (!options->inputs) {
@@ -321,6 +387,9 @@ hova_status hova_parse_command_line(int argc, char **argv,
   }
   if (status == HOVA_OK) {
     status = check_kernel(options, program, error);
+  }
+  if (status == HOVA_OK) {
+    status = check_effects(options, seen, error);
   }
   for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
     if (!options->inputs[i] && !options->random_inputs && !options->describe &&

@@ -28,8 +28,8 @@ typedef struct command_line {
   const char *benchmark_out;
   const char *trace;
   int64_t kernel; ///< measured alone; negative: the whole model
-  double rtol;
-  double atol;
+  double rtol;    ///< NaN: by the type of the program
+  double atol;    ///< the same
   uint64_t seed;
   uint64_t warmup;
   uint64_t repetitions;

@@ -37,6 +37,28 @@ static double excess_of(double got, double want, double rtol, double atol) {
   return allowed > 0 ? fabs(got - want) / allowed : INFINITY;
 }
 
+typedef struct tolerance {
+  double rtol, atol;
+} tolerance;
+
+/// What the options leave open follows from the type of the program: rounding
+/// to 16 bits changes a number by a share of the largest one, not of itself.
+static tolerance tolerance_for(const hova_program *program, const hova_npy *npy,
+                               const command_line *options) {
+  tolerance chosen = {1e-3, 1e-4};
+  bool is_bf16 = strcmp(program->dtype, "bf16") == 0;
+  if (is_bf16 || strcmp(program->dtype, "f16") == 0) {
+    double largest = 0;
+    for (uint64_t i = 0; i < npy->count; ++i) {
+      double want = fabs(hova_element_value(npy->element, npy->data.data, i));
+      largest = isfinite(want) ? fmax(largest, want) : largest;
+    }
+    chosen = (tolerance){0, (is_bf16 ? 2e-2 : 3e-3) * largest};
+  }
+  return (tolerance){isnan(options->rtol) ? chosen.rtol : options->rtol,
+                     isnan(options->atol) ? chosen.atol : options->atol};
+}
+
 static void note_difference(comparison *result, difference found) {
   ++result->differing;
   uint32_t at = result->num_worst;
@@ -55,14 +77,13 @@ static void note_difference(comparison *result, difference found) {
 }
 
 static comparison compare(const hova_tensor_info *info, const void *data,
-                          const hova_npy *npy, const command_line *options) {
+                          const hova_npy *npy, tolerance allowed) {
   comparison result = {0};
   for (uint64_t i = 0; i < npy->count; ++i) {
     difference found = {i,
                         hova_element_value((hova_element)info->dtype, data, i),
                         hova_element_value(npy->element, npy->data.data, i), 0};
-    found.excess =
-        excess_of(found.got, found.want, options->rtol, options->atol);
+    found.excess = excess_of(found.got, found.want, allowed.rtol, allowed.atol);
     if (found.excess > 1) {
       note_difference(&result, found);
     }
@@ -90,12 +111,11 @@ static void format_index(char *text, size_t size, const hova_tensor_info *info,
 }
 
 static void print_comparison(const hova_tensor_info *info, uint64_t count,
-                             const comparison *result,
-                             const command_line *options) {
+                             const comparison *result, tolerance allowed) {
   printf("%s: %llu of %llu elements differ (rtol %g, atol %g; largest "
          "difference %.3g, relative %.3g)\n",
          info->name, (unsigned long long)result->differing,
-         (unsigned long long)count, options->rtol, options->atol,
+         (unsigned long long)count, allowed.rtol, allowed.atol,
          result->largest_absolute, result->largest_relative);
   for (uint32_t i = 0; i < result->num_worst; ++i) {
     const difference *found = &result->worst[i];
@@ -107,7 +127,8 @@ static void print_comparison(const hova_tensor_info *info, uint64_t count,
   }
 }
 
-static hova_status compare_output(const hova_tensor_info *info,
+static hova_status compare_output(const hova_program *program,
+                                  const hova_tensor_info *info,
                                   const char *path, const void *data,
                                   const command_line *options, bool *equal,
                                   hova_error *error) {
@@ -123,8 +144,9 @@ static hova_status compare_output(const hova_tensor_info *info,
       (npy.rank == 0 ||
        memcmp(npy.dims, info->dims, (size_t)npy.rank * sizeof *npy.dims) == 0);
   if (same_kind && same_shape) {
-    comparison result = compare(info, data, &npy, options);
-    print_comparison(info, npy.count, &result, options);
+    tolerance allowed = tolerance_for(program, &npy, options);
+    comparison result = compare(info, data, &npy, allowed);
+    print_comparison(info, npy.count, &result, allowed);
     *equal &= result.differing == 0;
   } else {
     char want[192], got[192];
@@ -147,8 +169,9 @@ hova_status hova_compare_outputs(const hova_program *program,
   *equal = true;
   for (uint32_t i = 0; i < program->num_outputs && status == HOVA_OK; ++i) {
     if (options->expected[i]) {
-      status = compare_output(&program->outputs[i], options->expected[i],
-                              set->outputs[i].data, options, equal, error);
+      status =
+          compare_output(program, &program->outputs[i], options->expected[i],
+                         set->outputs[i].data, options, equal, error);
     }
   }
   return status;

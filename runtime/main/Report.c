@@ -8,6 +8,7 @@
 #include "runtime/Output.h"
 
 #include <stdio.h>
+#include <string.h>
 
 //===----------------------------------------------------------------------===//
 // Description
@@ -45,6 +46,8 @@ void hova_print_description(const hova_program *program,
                             uint64_t embedded_bytes) {
   printf("%-10s %s\n", "model", program->name);
   printf("%-10s %s\n", "compiler", program->compiler ? program->compiler : "");
+  printf("%-10s %s%s\n", "dtype", program->dtype,
+         strcmp(program->dtype, "f32") == 0 ? "" : ", sums in f32");
   print_levels(program);
   for (uint32_t i = 0; i < program->num_inputs; ++i) {
     print_tensor("input", &program->inputs[i]);

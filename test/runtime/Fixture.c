@@ -92,7 +92,8 @@ static const hova_level future_levels[] = {{"future", NO_MACHINE, run}};
    1,                                                                          \
    kernels,                                                                    \
    values,                                                                     \
-   "hova test"}
+   "hova test",                                                                \
+   "f32"}
 
 const hova_program hova_program_fixture =
     PROGRAM(levels, 2, 3, 2, FIXTURE_WEIGHT_BYTES);

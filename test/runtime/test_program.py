@@ -256,7 +256,7 @@ def test_trace_has_every_kernel(tmp_path):
 
 def test_describe_needs_no_input():
     text = run("--describe").stdout
-    assert "levels     future (not on this machine), x86-64 (chosen here)" in text
+    assert "dtype      f32\nlevels     future (not on this machine), x86-64 (chosen here)" in text
     assert "input      ids i64[4] from 0 to 9" in text
     assert "weights    64 bytes, embedded" in text
     assert run("--describe", program="future").returncode == 0
@@ -320,11 +320,18 @@ def test_a_missing_image_is_an_error(files, tmp_path):
         (["file.npy"], "unknown option 'file.npy'"),
         (["--input"], "--input expects a value: NAME=FILE.npy"),
         (["--input="], "--input expects a value"),
-        (["--input=z=f.npy"], "NAME one of: x, ids, mask, got 'z=f.npy'"),
+        (["--input=z=f.npy"], "--input: unknown name 'z'; there is x, ids, mask (./z=f.npy is a file of that name)"),
         (["--input=f.npy"], "NAME one of: x, ids, mask"),
         (["--input=x="], "NAME one of: x, ids, mask"),
         (["--input=x=a", "--input=x=b"], "--input is given twice for 'x'"),
-        (["--output=x=a"], "NAME one of: y, kept"),
+        (["--output=x=a"], "--output: unknown name 'x'; there is y, kept"),
+        (["--output=kpet=a"], "--output: unknown name 'kpet'; did you mean 'kept'?"),
+        (["--random-inputs=1", "--repetitions=3"], "--repetitions needs --benchmark"),
+        (["--random-inputs=1", "--warmup=3"], "--warmup needs --benchmark"),
+        (["--random-inputs=1", "--rtol=1"], "--rtol needs --expected"),
+        (["--random-inputs=1", "--atol=1"], "--atol needs --expected"),
+        (["--describe", "--output=y=a.npy"], "--describe runs nothing: leave out --output"),
+        (["--threads=2", "--describe"], "--describe runs nothing: leave out --threads"),
         (["--seed=1"], "unknown option"),
         (["--random-inputs=-1"], "--random-inputs expects an integer from 0"),
         (["--random-inputs=1x"], "got '1x'"),
@@ -366,3 +373,20 @@ def test_a_file_cut_off_while_mapped_is_an_io_error(files, tmp_path):
         os.truncate(image, 0)
         assert f"error: cannot read '{image}': it was cut off" in process.communicate()[1]
         assert process.returncode == 74
+
+
+def test_messages_are_safe_for_a_terminal(files, tmp_path):
+    hostile = "\033[31m\u202e\u009b\udcff"
+    commands = [
+        [f"--{hostile}"],
+        [*files, f"--output=y={hostile}/y.npy"],
+        [*files, f"--output={hostile}=y.npy"],
+        [*files, f"--expected=y={tmp_path}/{hostile}"],
+        [*files, f"--weights={hostile}"],
+        [f"--input=x={hostile}", *files[1:]],
+        ["--random-inputs=1", f"--kernel={hostile}"],
+    ]
+    for command in commands:
+        text = run(*command).stderr
+        assert text.startswith("error: ") and text.endswith("\n")
+        assert all(" " <= c <= "~" for c in text[:-1]), text
