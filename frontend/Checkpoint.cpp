@@ -198,11 +198,18 @@ void Planner::checkUse(const RuleUse &use) {
       plan.problems.push_back("a rule makes " + inQuotes(name) +
                               ", which the model does not have");
     } else if (shapeOf(program, *weight) != pieces[i].shape) {
+      Shape turned(pieces[i].shape.rbegin(), pieces[i].shape.rend());
+      bool isTransposed =
+          turned.size() == 2 && turned == shapeOf(program, *weight);
       plan.problems.push_back("shape: weight " + inQuotes(name) + " is " +
                               str(shapeOf(program, *weight)) + ", but " + from +
                               (use.rule && !use.rule->steps.empty()
                                    ? " gives " + str(pieces[i].shape)
-                                   : " is in the file"));
+                                   : " is in the file") +
+                              (isTransposed
+                                   ? ": it has the shape [out, in], as PyTorch "
+                                     "keeps it; weights are [in, out]"
+                                   : ""));
     }
   }
 }

@@ -116,22 +116,25 @@ std::unique_ptr<WeightSource> drawWeights(const Program &program,
   return std::make_unique<DrawnWeights>(program, seed);
 }
 
+std::string elementIndex(llvm::ArrayRef<int64_t> shape, int64_t element) {
+  std::string index;
+  for (size_t axis = shape.size(); axis-- > 0; element /= shape[axis]) {
+    index = std::to_string(element % shape[axis]) +
+            (index.empty() ? "" : ", ") + index;
+  }
+  return "[" + index + "]";
+}
+
 llvm::Error checkFinite(llvm::StringRef name, const HostTensor &tensor) {
   const float *values = tensor.as<float>();
   for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
     if (std::isfinite(values[i])) {
       continue;
     }
-    std::string index;
-    int64_t rest = i;
-    llvm::ArrayRef<int64_t> shape = tensor.getShape();
-    for (size_t axis = shape.size(); axis-- > 0; rest /= shape[axis]) {
-      index = std::to_string(rest % shape[axis]) + (index.empty() ? "" : ", ") +
-              index;
-    }
     return llvm::createStringError(
         "weight \"" + name + "\" has the value " +
-        (std::isnan(values[i]) ? "NaN" : "infinity") + " at [" + index + "]");
+        (std::isnan(values[i]) ? "NaN" : "infinity") + " at " +
+        elementIndex(tensor.getShape(), i));
   }
   return llvm::Error::success();
 }

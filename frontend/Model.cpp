@@ -6,6 +6,7 @@
 
 #include "frontend/Model.h"
 
+#include "frontend/reader/FileKind.h"
 #include "frontend/reader/Suggest.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -23,6 +24,18 @@ void print(const Diagnostics &diagnostics, const ModelOptions &options,
   std::ostringstream text;
   diagnostics.print(text, options.format, options.color);
   errors << text.str();
+}
+
+/// Prints an error that has no place in the description; the result is
+/// `status`.
+ModelStatus fail(const ModelOptions &options, llvm::raw_ostream &errors,
+                 const std::string &file, std::string message,
+                 std::vector<std::string> notes = {},
+                 ModelStatus status = ModelStatus::Rejected) {
+  reader::Message error{reader::Severity::Error, file, std::move(message),
+                        std::move(notes)};
+  errors << error.str(options.format);
+  return status;
 }
 
 /// The overrides of the command line and, before them, those of a source.
@@ -89,11 +102,11 @@ Candidate chooseSource(const ModelOptions &options, const Model &model) {
 }
 
 /// A forced source must exist.
-bool checkSourceName(const ModelOptions &options, const Model &model,
-                     llvm::raw_ostream &errors) {
+ModelStatus checkSourceName(const ModelOptions &options, const Model &model,
+                            llvm::raw_ostream &errors) {
   if (options.checkpoint.empty() ||
       model.spec->findCheckpoint(options.checkpoint)) {
-    return true;
+    return ModelStatus::Ok;
   }
   std::vector<std::string> names;
   std::string list;
@@ -101,15 +114,60 @@ bool checkSourceName(const ModelOptions &options, const Model &model,
     names.push_back(source.name);
     list += (list.empty() ? "" : ", ") + source.name;
   }
-  errors << options.path << ": error: unknown checkpoint source "
-         << inQuotes(options.checkpoint)
-         << (list.empty() ? "; the description has none"
-                          : "; the description has " + list)
-         << '\n';
+  std::vector<std::string> notes;
   if (auto best = reader::suggest(options.checkpoint, names)) {
-    errors << "  note: did you mean " << inQuotes(*best) << "?\n";
+    notes.push_back("did you mean " + inQuotes(*best) + "?");
   }
-  return false;
+  return fail(options, errors, options.path,
+              "unknown checkpoint source " + inQuotes(options.checkpoint) +
+                  (list.empty() ? "; the description has none"
+                                : "; the description has " + list),
+              std::move(notes));
+}
+
+/// Says what the file is if it is of another kind altogether.
+ModelStatus checkKind(const ModelOptions &options, llvm::StringRef text,
+                      llvm::raw_ostream &errors) {
+  auto kind = reader::recognizeFile({text.data(), text.size()});
+  if (!kind) {
+    return ModelStatus::Ok;
+  }
+  std::vector<std::string> notes;
+  if (*kind->hint) {
+    notes.push_back(kind->hint);
+  }
+  return fail(options, errors, options.path,
+              std::string("this is ") + kind->what + ", not a description",
+              std::move(notes));
+}
+
+/// NaN and infinity are found here, where the tensor of the file has a name.
+llvm::Error checkValues(const CheckpointPlan &plan, const TensorFile &file) {
+  for (const RuleUse &use : plan.uses) {
+    for (const std::string &name : use.from) {
+      if (llvm::Error error = file.checkFinite(name)) {
+        return error;
+      }
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// A file that cannot be read is no mistake in it.
+ModelStatus failOnFile(const ModelOptions &options, llvm::raw_ostream &errors,
+                       llvm::Error error) {
+  ModelStatus status = ModelStatus::Rejected;
+  std::string message;
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    message = info.message();
+    std::error_code code = info.convertToErrorCode();
+    if (code == std::errc::io_error) {
+      status = ModelStatus::Unreadable;
+    } else if (code == std::errc::not_enough_memory) {
+      status = ModelStatus::OutOfMemory;
+    }
+  });
+  return fail(options, errors, "hova", std::move(message), {}, status);
 }
 
 } // namespace
@@ -119,9 +177,13 @@ ModelStatus readModel(const ModelOptions &options, Model &model,
   auto buffer = llvm::MemoryBuffer::getFile(options.path, /*IsText=*/false,
                                             /*RequiresNullTerminator=*/false);
   if (!buffer) {
-    errors << reader::printable(options.path)
-           << ": error: cannot read: " << buffer.getError().message() << '\n';
-    return ModelStatus::Unreadable;
+    return fail(options, errors, options.path,
+                "cannot read: " + buffer.getError().message(), {},
+                ModelStatus::Unreadable);
+  }
+  ModelStatus kind = checkKind(options, (*buffer)->getBuffer(), errors);
+  if (kind != ModelStatus::Ok) {
+    return kind;
   }
   Diagnostics diagnostics(std::make_shared<reader::Source>(
       options.path, (*buffer)->getBuffer().str()));
@@ -130,17 +192,18 @@ ModelStatus readModel(const ModelOptions &options, Model &model,
     // Shape mistakes are found beside mistakes of spelling, where possible.
     model.program = elaborate(*model.spec, options.overrides, diagnostics);
   }
-  if (diagnostics.hasErrors()) {
-    print(diagnostics, options, errors);
-    return ModelStatus::Rejected;
+  if (options.warningsAreErrors) {
+    diagnostics.promoteWarnings();
   }
-  return ModelStatus::Ok;
+  print(diagnostics, options, errors);
+  return diagnostics.hasErrors() ? ModelStatus::Rejected : ModelStatus::Ok;
 }
 
 ModelStatus openWeights(const ModelOptions &options, Model &model,
                         llvm::raw_ostream &errors) {
-  if (!checkSourceName(options, model, errors)) {
-    return ModelStatus::Rejected;
+  ModelStatus source = checkSourceName(options, model, errors);
+  if (source != ModelStatus::Ok) {
+    return source;
   }
   if (options.weights.empty()) {
     model.weights = drawWeights(*model.program, options.seed);
@@ -149,8 +212,7 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   }
   llvm::Expected<TensorFile> file = TensorFile::open(options.weights);
   if (!file) {
-    errors << "error: " << llvm::toString(file.takeError()) << '\n';
-    return ModelStatus::Rejected;
+    return failOnFile(options, errors, file.takeError());
   }
   model.file = std::make_unique<TensorFile>(std::move(*file));
   Candidate best = chooseSource(options, model);
@@ -164,13 +226,13 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   std::string names = best.source ? "names of " + best.source->name
                                   : "names of the description";
   if (!best.plan->problems.empty()) {
-    errors << reader::printable(options.weights)
-           << ": error: the file does not fit " << model.spec->name
-           << " by the " << names << ":\n";
-    for (const std::string &problem : best.plan->problems) {
-      errors << "  " << problem << '\n';
-    }
-    return ModelStatus::Rejected;
+    return fail(options, errors, options.weights,
+                "the file does not fit " + model.spec->name + " by the " +
+                    names,
+                best.plan->problems);
+  }
+  if (llvm::Error error = checkValues(*best.plan, *model.file)) {
+    return failOnFile(options, errors, std::move(error));
   }
   model.plan = std::move(best.plan);
   model.weights = readCheckpoint(*model.program, *model.plan, *model.file);

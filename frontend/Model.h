@@ -30,6 +30,7 @@ struct ModelOptions {
   uint64_t seed = 0;
   reader::DiagnosticFormat format = reader::DiagnosticFormat::Text;
   bool color = false;
+  bool warningsAreErrors = false;
 };
 
 struct Model {
@@ -47,11 +48,16 @@ struct Model {
 };
 
 /// Exit codes of the driver.
-enum class ModelStatus { Ok = 0, Rejected = 1, Unreadable = 74 };
+enum class ModelStatus {
+  Ok = 0,
+  Rejected = 1,
+  OutOfMemory = 71,
+  Unreadable = 74
+};
 
 /// Reads, checks and expands the description; weights stay closed. With a
 /// weight file, a checkpoint source may set parameters: openWeights expands
-/// again. Messages go to `errors`.
+/// again. Messages go to `errors`; warnings alone are no failure.
 ModelStatus readModel(const ModelOptions &options, Model &model,
                       llvm::raw_ostream &errors);
 

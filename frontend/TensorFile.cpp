@@ -9,11 +9,14 @@
 
 #include "frontend/TensorFile.h"
 
+#include "frontend/Weights.h"
+#include "frontend/reader/FileKind.h"
 #include "frontend/reader/Json.h"
 #include "runtime/Safetensors.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <cmath>
 #include <cstring>
 #include <sstream>
 
@@ -27,7 +30,33 @@ struct TensorFile::Shard {
 };
 
 static llvm::Error failure(const std::string &path, const std::string &text) {
-  return llvm::createStringError(reader::printable(path) + ": " + text);
+  return llvm::createStringError(reader::escaped(path) + ": " + text);
+}
+
+static llvm::Error unreadable(const std::string &text) {
+  return llvm::createStringError(std::make_error_code(std::errc::io_error),
+                                 text);
+}
+
+/// Why the safetensors reader refuses a file; what it is instead says more.
+static llvm::Error refused(const std::string &path, hova_status status,
+                           const hova_error &error) {
+  if (status == HOVA_IO_ERROR) {
+    return unreadable(error.text);
+  }
+  if (status == HOVA_OUT_OF_MEMORY) {
+    return llvm::createStringError(
+        std::make_error_code(std::errc::not_enough_memory), error.text);
+  }
+  auto head = llvm::MemoryBuffer::getFileSlice(path, 64, 0);
+  auto kind =
+      head ? reader::recognizeFile((*head)->getBuffer().str()) : std::nullopt;
+  if (!kind || llvm::StringRef(kind->what).contains("safetensors")) {
+    return llvm::createStringError(error.text);
+  }
+  std::string hint = *kind->hint ? std::string("; ") + kind->hint : "";
+  return failure(path, std::string("this is ") + kind->what +
+                           ", not a safetensors file" + hint);
 }
 
 llvm::Expected<TensorFile> TensorFile::open(const std::string &path) {
@@ -56,8 +85,10 @@ TensorFile::addShard(const std::string &path,
   auto shard = std::make_shared<Shard>();
   shard->path = path;
   hova_error error = {};
-  if (hova_safetensors_open(path.c_str(), &shard->tensors, &error) != HOVA_OK) {
-    return llvm::createStringError(error.text);
+  hova_status status =
+      hova_safetensors_open(path.c_str(), &shard->tensors, &error);
+  if (status != HOVA_OK) {
+    return refused(path, status, error);
   }
   std::string base = llvm::sys::path::filename(path).str();
   for (uint64_t i = 0; i < shard->tensors.count; ++i) {
@@ -91,7 +122,8 @@ static llvm::Expected<std::map<std::string, std::string>>
 readIndex(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) {
-    return failure(path, "cannot read: " + buffer.getError().message());
+    return unreadable(reader::escaped(path) +
+                      ": cannot read: " + buffer.getError().message());
   }
   reader::Diagnostics diagnostics(
       std::make_shared<reader::Source>(path, (*buffer)->getBuffer().str()));
@@ -155,6 +187,80 @@ llvm::Error TensorFile::openIndex(const std::string &path) {
     }
   }
   return llvm::Error::success();
+}
+
+/// The first of `count` floating-point numbers at `data` whose exponent, the
+/// bits in `mask`, is that of NaN and infinity.
+template <typename Bits>
+static std::optional<int64_t> findExponent(const void *data, int64_t count,
+                                           Bits mask) {
+  const char *bytes = static_cast<const char *>(data);
+  constexpr int64_t block = 4096;
+  for (int64_t begin = 0; begin < count; begin += block) {
+    int64_t end = std::min(begin + block, count);
+    // Without a way out of the loop it runs on vectors.
+    bool found = false;
+    for (int64_t i = begin; i < end; ++i) {
+      Bits bits;
+      std::memcpy(&bits, bytes + i * int64_t(sizeof bits), sizeof bits);
+      found |= (bits & mask) == mask;
+    }
+    for (int64_t i = begin; found && i < end; ++i) {
+      Bits bits;
+      std::memcpy(&bits, bytes + i * int64_t(sizeof bits), sizeof bits);
+      if ((bits & mask) == mask) {
+        return i;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+static std::optional<int64_t> findNonFinite(hova_element element,
+                                            const void *data, int64_t count) {
+  switch (element) {
+  case HOVA_ELEMENT_F32:
+    return findExponent<uint32_t>(data, count, 0x7F800000);
+  case HOVA_ELEMENT_BF16:
+    return findExponent<uint16_t>(data, count, 0x7F80);
+  case HOVA_ELEMENT_F16:
+    return findExponent<uint16_t>(data, count, 0x7C00);
+  default:
+    for (int64_t i = 0; i < count; ++i) {
+      double value =
+          hova_element_value(element, data, static_cast<uint64_t>(i));
+      if (!std::isfinite(static_cast<float>(value))) {
+        return i;
+      }
+    }
+    return std::nullopt;
+  }
+}
+
+llvm::Error TensorFile::checkFinite(const std::string &name) const {
+  const Entry &tensor = tensors.at(name);
+  const Shard &shard = *shards[tensor.shard];
+  const hova_safetensors_entry *entry =
+      hova_safetensors_find(&shard.tensors, name.c_str());
+  hova_span data = hova_safetensors_data(&shard.tensors, entry);
+  int64_t count = 1;
+  for (int64_t dimension : tensor.shape) {
+    count *= dimension;
+  }
+  std::optional<int64_t> found =
+      findNonFinite(entry->element, data.data, count);
+  if (!found) {
+    return llvm::Error::success();
+  }
+  double value = hova_element_value(entry->element, data.data,
+                                    static_cast<uint64_t>(*found));
+  std::string what = std::isnan(value)   ? "NaN"
+                     : std::isinf(value) ? "infinity"
+                                         : Scalar::ofReal(value).str() +
+                                               ", which f32 does not have,";
+  return failure(shard.path, "tensor " + reader::inQuotes(name) +
+                                 " has the value " + what + " at " +
+                                 elementIndex(tensor.shape, *found));
 }
 
 llvm::Expected<HostTensor> TensorFile::load(const std::string &name) const {

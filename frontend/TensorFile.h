@@ -25,6 +25,7 @@ public:
     size_t shard = 0;
   };
 
+  /// Fails with the code `io_error` if the file cannot be read.
   static llvm::Expected<TensorFile> open(const std::string &path);
 
   /// All tensors, by name.
@@ -32,6 +33,10 @@ public:
   const std::string &path() const { return fileName; }
   /// The files that hold tensors: not the index.
   std::vector<std::string> files() const;
+
+  /// Fails with the name and the first index of an element of the tensor that
+  /// is no finite number of F32.
+  llvm::Error checkFinite(const std::string &name) const;
 
   /// The tensor as F32; floating-point types are converted. It keeps its file
   /// mapped.

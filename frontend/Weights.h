@@ -34,6 +34,9 @@ public:
 std::unique_ptr<WeightSource> drawWeights(const Program &program,
                                           uint64_t seed);
 
+/// The place of an element in a tensor of that shape: "[0, 17]".
+std::string elementIndex(llvm::ArrayRef<int64_t> shape, int64_t element);
+
 /// Fails with the name and the first index of an element that is not finite.
 llvm::Error checkFinite(llvm::StringRef name, const HostTensor &tensor);
 

@@ -43,8 +43,8 @@ const std::map<std::string, std::string> layers = {
 
 /// What an attribute must not be. Names are those of `around`.
 Words wrongFor(const AttributeInfo &info) {
-  Words wrong = {"null", "[]", "[1]", "{\"a\": 1}", "\"\"", "\"1/0\"",
-                 "\"q\"", "\"1 +\""};
+  Words wrong = {"null", "[]",      "[1]",   "{\"a\": 1}",
+                 "\"\"", "\"1/0\"", "\"q\"", "\"1 +\""};
   using Kind = AttributeInfo::Kind;
   auto add = [&](const Words &more) {
     wrong.insert(wrong.end(), more.begin(), more.end());
@@ -100,9 +100,9 @@ TEST(WrongValues, of_attributes_are_errors_at_the_value) {
         kept.erase(known, kept.find(',', known + 1) - known);
       }
       for (const std::string &wrong : wrongFor(info)) {
-        expectErrorAt("/layers/0/" + info.name,
-                      around(start + kept + ", \"" + info.name +
-                             "\": " + wrong + "}"));
+        expectErrorAt(
+            "/layers/0/" + info.name,
+            around(start + kept + ", \"" + info.name + "\": " + wrong + "}"));
       }
     }
   }
@@ -149,31 +149,32 @@ TEST(WrongValues, of_sections_are_errors_at_the_value) {
   };
   for (const char *dtype :
        {"null", "1", "\"\"", "\"'i32'\"", "\"1/0\"", "\"f64\"", "[\"f32\"]"}) {
-    expectErrorAt("/inputs/x/dtype",
-                  inputs(std::string(R"({"shape": [2, 4], "dtype": )") + dtype +
-                         "}"));
+    expectErrorAt(
+        "/inputs/x/dtype",
+        inputs(std::string(R"({"shape": [2, 4], "dtype": )") + dtype + "}"));
   }
   for (const char *range : {"null", "1", "[0]", "[0, 1.5]", "[0, \"'1'\"]",
                             "[0, true]", "[0, 2147483649]"}) {
-    expectErrorAt("/inputs/x/range",
-                  inputs(std::string(
-                             R"({"shape": [2, 4], "dtype": "i32", "range": )") +
-                         range + "}"));
+    expectErrorAt(
+        "/inputs/x/range",
+        inputs(std::string(R"({"shape": [2, 4], "dtype": "i32", "range": )") +
+               range + "}"));
   }
   for (const char *text :
        {"[]", R"({"default": 1, "values": []})",
-        R"({"default": 1, "values": [null]})",
-        R"({"default": 1, "min": "0"})", R"({"default": true, "min": 0})",
-        R"({"default": "'a'", "max": 1})", R"({"default": 1, "min": null})",
+        R"({"default": 1, "values": [null]})", R"({"default": 1, "min": "0"})",
+        R"({"default": true, "min": 0})", R"({"default": "'a'", "max": 1})",
+        R"({"default": 1, "min": null})",
         R"({"default": 3, "values": ["a", 2]})"}) {
     expectErrorAt("/parameters/k", parameter(text));
   }
   for (const char *require : {"null", "true", "\"'no'\"", "\"'fused'\""}) {
     expectErrorAt(
         "/layers/0/require",
-        around(std::string(
-                   R"({"name": "y", "op": "attention", "query": "x", "key": "x", "value": "x", "heads": 2, "require": )") +
-               require + "}"));
+        around(
+            std::string(
+                R"({"name": "y", "op": "attention", "query": "x", "key": "x", "value": "x", "heads": 2, "require": )") +
+            require + "}"));
   }
 }
 
@@ -188,11 +189,10 @@ TEST(WrongValues, of_checkpoints_are_errors_at_the_value) {
                   source(std::string("{\"rules\": [], \"set\": ") + set + "}"));
   }
   for (const char *rule :
-       {"1", "{}", R"({"to": "y.weight"})",
-        R"({"to": "y.weight", "from": 1})",
+       {"1", "{}", R"({"to": "y.weight"})", R"({"to": "y.weight", "from": 1})",
         R"({"to": "y.weight", "constant": "'0'"})",
-        R"({"to": "y.weight", "constant": 1e39})",
-        R"({"to": [], "from": "w"})", R"({"to": "y.weight", "from": []})",
+        R"({"to": "y.weight", "constant": 1e39})", R"({"to": [], "from": "w"})",
+        R"({"to": "y.weight", "from": []})",
         R"({"to": "y.weight", "constant": 0, "apply": ["transpose"]})",
         R"({"to": "y.weight", "from": "w", "apply": ["'transpose'"]})",
         R"({"to": "y.weight", "from": "w", "apply": [{"split": true}]})"}) {

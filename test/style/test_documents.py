@@ -90,7 +90,7 @@ def test_the_catalogue_has_every_optional_pass():
 def test_descriptions_in_documents_are_accepted(code, tmp_path):
     (tmp_path / "model.json").write_text(code)
     done = subprocess.run(
-        [BIN / "hova", "check", "model.json"],
+        [BIN / "hova", "check", "model.json", "--werror"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

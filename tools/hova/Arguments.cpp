@@ -55,18 +55,13 @@ std::string suggestion(StringRef word,
   return best ? "; did you mean '" + *best + "'?" : "";
 }
 
-void printError(const Twine &message) {
-  errs() << "hova: error: " << message << "\n";
-}
-
-void printNote(const Twine &message) {
-  errs() << "hova: note: " << message << "\n";
-}
-
 Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
     : info(&verb) {
   unsigned missing = 0, missingCount = 0;
   list = parse(words, verb.visibility, missing, missingCount);
+  if (value(OPT_diagnostics) == "json") {
+    setMessageFormat(reader::DiagnosticFormat::Json);
+  }
   if (missingCount != 0) {
     usageError("option '" + Twine(list.getArgString(missing)) +
                "' needs a value");
@@ -116,9 +111,7 @@ void Arguments::checkUnknown() {
 void Arguments::checkEmpty() {
   for (const opt::Arg *given : list) {
     bool isEmpty = given->getNumValues() == 1 && *given->getValue() == '\0';
-    if (given->getOption().matches(OPT_INPUT) && isEmpty) {
-      usageError("the name of the description is empty");
-    } else if (isEmpty && !given->getOption().matches(OPT_UNKNOWN)) {
+    if (isEmpty && !given->getOption().matches(OPT_UNKNOWN)) {
       usageError("option '" + StringRef(given->getSpelling()).rtrim("=") +
                  "' needs a value");
     }
@@ -159,10 +152,11 @@ uint64_t Arguments::number(OptionID id, uint64_t otherwise, uint64_t low,
 }
 
 int Arguments::usageError(const Twine &message) const {
-  printError(message);
+  std::vector<std::string> notes;
   if (!status) {
-    errs() << "  'hova " << info->name << " --help' lists the options\n";
+    notes.push_back("'hova " + info->name.str() + " --help' lists the options");
   }
+  printError(message, std::move(notes));
   status = Usage;
   return Usage;
 }

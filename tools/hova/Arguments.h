@@ -7,6 +7,7 @@
 #ifndef HOVA_TOOLS_HOVA_ARGUMENTS_H
 #define HOVA_TOOLS_HOVA_ARGUMENTS_H
 
+#include "tools/hova/Messages.h"
 #include "llvm/Option/ArgList.h"
 #include "llvm/Option/OptTable.h"
 #include "llvm/Support/raw_ostream.h"
@@ -103,10 +104,6 @@ private:
   llvm::opt::InputArgList list;
   mutable std::optional<int> status;
 };
-
-/// `message` as a line on standard error: "hova: error: ...".
-void printError(const llvm::Twine &message);
-void printNote(const llvm::Twine &message);
 
 /// The page of all verbs, or of one with its options.
 void printHelp(llvm::raw_ostream &os);

@@ -89,11 +89,11 @@ void explainRewrites(ModuleOp module, llvm::raw_ostream &os) {
     os << pass << ": fired at " << sites.fired << " of " << sites.all
        << " sites\n";
     for (auto &[why, paths] : sites.declined) {
-      os << "  not at " << paths.front();
+      os << "  not at " << reader::escaped(paths.front());
       if (paths.size() > 1) {
         os << " and " << paths.size() - 1 << " more";
       }
-      os << ": " << why << "\n";
+      os << ": " << reader::escaped(why) << "\n";
     }
   }
 }
@@ -129,9 +129,9 @@ void explainJson(ModuleOp module, llvm::raw_ostream &os) {
 void explainText(ModuleOp module, llvm::raw_ostream &os) {
   SmallVector<Site> sites = sitesOf(module);
   for (const Site &site : sites) {
-    os << site.path << ": "
+    os << reader::escaped(site.path) << ": "
        << (site.fused ? "fused into kernel " + site.kernel : "not fused")
-       << "\n  " << site.why << "\n";
+       << "\n  " << reader::escaped(site.why) << "\n";
   }
   int64_t fused =
       llvm::count_if(sites, [](const Site &site) { return site.fused; });

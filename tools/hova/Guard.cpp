@@ -29,6 +29,10 @@ std::string &outOfMemoryText() {
   static auto *text = new std::string("hova: error: out of memory\n");
   return *text;
 }
+std::string &crashText() {
+  static auto *text = new std::string;
+  return *text;
+}
 
 void writeText(const std::string &text) {
   // Nothing is left to do where standard error cannot be written.
@@ -43,8 +47,7 @@ struct sigaction &crashAction() {
 
 void onCrash(void *) {
   sys::PrintStackTrace(errs());
-  writeText("hova: error: internal error, please report it\n");
-  writeText(rerunText());
+  writeText(crashText());
   _exit(Internal);
 }
 
@@ -92,13 +95,13 @@ void onBadAlloc(void *, const char *, bool) { onOutOfMemory(); }
 void installGuard(int argc, char **argv) {
   hova_open_standard_files();
   std::string &rerun = rerunText();
-  rerun = "  the same again:";
+  rerun = "the same again:";
   for (int i = 0; i < argc; ++i) {
     raw_string_ostream stream(rerun);
     stream << ' ';
     sys::printArg(stream, argv[i], /*Quote=*/false);
   }
-  rerun += '\n';
+  prepareMessages();
   sys::AddSignalHandler(onCrash, nullptr);
   // Behind the call above, which sets LLVM's.
   hova_report_size_limit();
@@ -120,9 +123,23 @@ int outOfMemory() {
 }
 
 int internalError(const std::string &message) {
-  printError("internal error, please report it: " + Twine(message));
-  errs() << rerunText();
+  printError("internal error, please report it: " + Twine(message),
+             {rerunText()});
   return Internal;
+}
+
+static std::string errorText(std::string message,
+                             std::vector<std::string> notes = {}) {
+  reader::Message error{reader::Severity::Error, "hova", std::move(message),
+                        std::move(notes)};
+  return error.str(messageFormat());
+}
+
+void prepareMessages(StringRef limit) {
+  outOfMemoryText() =
+      errorText("out of memory" +
+                (limit.empty() ? "" : ": --max-memory is " + limit.str()));
+  crashText() = errorText("internal error, please report it", {rerunText()});
 }
 
 /// `4GiB` in bytes.
@@ -151,8 +168,7 @@ void applyMemoryLimit(const Arguments &arguments) {
                          size + "'");
     return;
   }
-  outOfMemoryText() =
-      "hova: error: out of memory: --max-memory is " + size.str() + "\n";
+  prepareMessages(size);
   // The soft limit alone: the linker starts without it.
   rlimit limit;
   getrlimit(RLIMIT_DATA, &limit);

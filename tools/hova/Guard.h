@@ -14,6 +14,10 @@ namespace hova::tool {
 /// status 71, and an interrupted process leaves no temporary file.
 void installGuard(int argc, char **argv);
 
+/// Makes the messages of failures that leave no room to make them, in the
+/// current format; `limit` is what `--max-memory` says.
+void prepareMessages(llvm::StringRef limit = "");
+
 /// Reports a mistake in hova; the result is the status 70.
 int internalError(const std::string &message);
 

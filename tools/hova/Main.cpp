@@ -74,8 +74,8 @@ int runGlobal(StringRef word) {
     known.push_back(verb.name.str());
   }
   printError((word.starts_with("-") ? "unknown option '" : "unknown verb '") +
-             word + "'" + suggestion(word, known));
-  errs() << "  'hova --help' lists the verbs\n";
+                 word + "'" + suggestion(word, known),
+             {"'hova --help' lists the verbs"});
   return Usage;
 }
 
@@ -92,6 +92,7 @@ int run(ArrayRef<const char *> words) {
       continue;
     }
     Arguments arguments(verb, words.drop_front(parts.size()));
+    prepareMessages();
     if (arguments.failed()) {
       return *arguments.failed();
     }

@@ -45,7 +45,9 @@ def list_phases : Flag<["--"], "list-phases">, Visibility<[GlobalVerb]>,
 defm set : Value<"set", readers, "NAME=VALUE",
                  "Override a parameter of the description; repeatable">;
 defm diagnostics : Value<"diagnostics", readers, "text|json",
-                         "How messages about the description are written (default: text)">;
+                         "How messages are written (default: text)">;
+def werror : Flag<["--"], "werror">, Visibility<readers>,
+             HelpText<"Warnings about the description are errors">;
 defm color : Value<"color", readers, "auto|always|never",
                    "Colour in messages (default: auto)">;
 

@@ -35,9 +35,9 @@ frontend::ModelOptions readModelOptions(const Arguments &arguments) {
     }
   }
   options.color = wantsColor(arguments);
-  if (arguments.word(OPT_diagnostics, {"text", "json"}) == "json") {
-    options.format = reader::DiagnosticFormat::Json;
-  }
+  arguments.word(OPT_diagnostics, {"text", "json"});
+  options.format = messageFormat();
+  options.warningsAreErrors = arguments.has(OPT_werror);
   options.weights = arguments.value(OPT_weights).str();
   options.checkpoint = arguments.value(OPT_checkpoint).str();
   options.seed = arguments.number(OPT_init, 0, 0, UINT64_MAX);
@@ -93,24 +93,29 @@ Session::Session(const Arguments &arguments)
 
 /// "model.json:14:5: error: ..." and the path of the layer.
 LogicalResult Session::report(Diagnostic &diagnostic) {
-  static constexpr llvm::StringLiteral severities[] = {"note", "warning",
-                                                       "error", "remark"};
-  auto print = [&](Diagnostic &message, llvm::StringRef indent) {
-    llvm::errs() << indent << path;
-    if (auto place = message.getLocation()->findInstanceOf<FileLineColLoc>()) {
-      llvm::errs() << ":" << place.getLine() << ":" << place.getColumn();
-    }
-    llvm::errs() << ": " << severities[static_cast<int>(message.getSeverity())]
-                 << ": " << message.str() << "\n";
+  auto layerOf = [](Diagnostic &message) {
     llvm::StringRef layer = layerPath(message.getLocation());
-    if (!layer.empty()) {
-      llvm::errs() << indent << "  in layer " << layer << "\n";
-    }
+    return layer.empty() ? std::string() : "in layer " + layer.str();
   };
-  print(diagnostic, "");
-  for (Diagnostic &note : diagnostic.getNotes()) {
-    print(note, "  ");
+  DiagnosticSeverity severity = diagnostic.getSeverity();
+  reader::Message message;
+  message.severity =
+      severity == DiagnosticSeverity::Error     ? reader::Severity::Error
+      : severity == DiagnosticSeverity::Warning ? reader::Severity::Warning
+                                                : reader::Severity::Note;
+  message.file = path;
+  message.message = diagnostic.str();
+  if (auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>()) {
+    message.place = reader::Position{place.getLine(), place.getColumn()};
   }
+  if (std::string layer = layerOf(diagnostic); !layer.empty()) {
+    message.notes.push_back(layer);
+  }
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    std::string layer = layerOf(note);
+    message.notes.push_back(note.str() + (layer.empty() ? "" : ", " + layer));
+  }
+  print(message);
   return success();
 }
 

@@ -154,8 +154,8 @@ void printText(const Summary &summary, const Program &program,
       {"Layer", "Operator", "Input", "Output", "Parameters", "Mult-Adds"}};
   for (const LayerSummary &layer : summary.layers) {
     int64_t macs = layer.linearMacs + layer.attentionMacs;
-    rows.push_back({layer.path, layer.kind, str(layer.inputShape),
-                    str(layer.outputShape),
+    rows.push_back({reader::escaped(layer.path), layer.kind,
+                    str(layer.inputShape), str(layer.outputShape),
                     layer.parameters > 0 ? grouped(layer.parameters) : "-",
                     macs > 0 ? grouped(macs) : "-"});
   }
@@ -170,7 +170,7 @@ void printText(const Summary &summary, const Program &program,
     total += width;
   }
   std::string rule(total, '-');
-  out << program.name << '\n' << rule << '\n';
+  out << reader::escaped(program.name) << '\n' << rule << '\n';
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t column = 0; column < widths.size(); ++column) {
       bool isNumber = column >= 4;
@@ -250,11 +250,14 @@ int runCheck(const ModelOptions &options, llvm::raw_ostream &out,
   ImportedProgram imported = importProgram(*model.program, context);
   if (mlir::failed(mlir::verify(*imported.module))) {
     constexpr int internalError = 70;
-    errors << "error: the description passed its checks, but its operations "
-              "are not valid; this is a mistake in hova\n";
+    reader::Message message{reader::Severity::Error, options.path,
+                            "the description passed its checks, but its "
+                            "operations are not valid; this is a mistake in "
+                            "hova"};
+    errors << message.str(options.format);
     return internalError;
   }
-  out << options.path << ": ok\n";
+  out << reader::escaped(options.path) << ": ok\n";
   return 0;
 }
 

@@ -1,0 +1,28 @@
+//===- Messages.h - What hova says on standard error ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every message passes through here: as text it is safe for a terminal, and
+// with `--diagnostics=json` it is one object on one line.
+
+#ifndef HOVA_TOOLS_HOVA_MESSAGES_H
+#define HOVA_TOOLS_HOVA_MESSAGES_H
+
+#include "frontend/reader/Diagnostics.h"
+#include "llvm/ADT/Twine.h"
+
+namespace hova::tool {
+
+/// How messages are written from now on.
+void setMessageFormat(reader::DiagnosticFormat format);
+reader::DiagnosticFormat messageFormat();
+
+void print(const reader::Message &message);
+
+/// "hova: error: ..." and the notes below it.
+void printError(const llvm::Twine &message,
+                std::vector<std::string> notes = {});
+void printNote(const llvm::Twine &message);
+
+} // namespace hova::tool
+
+#endif // HOVA_TOOLS_HOVA_MESSAGES_H
