@@ -29,19 +29,17 @@ def scores(scope, attributes, reads, shape, additive, default_hidden):
         attributes.number("scale", (1.0, -0.5, 0.125, 0, 2.5))
     attributes.flag("causal", 0.3)
     attributes.word("empty_row", ("zero", "uniform"), "zero")
-    if scope.chance(0.35):
-        reads["key_valid"] = scope.pick(
-            lambda s: s == (batch, keys), "bool"
-        ) or scope.fresh("valid", (batch, keys), "bool")
-    for role, dtype in (("mask", "bool"), ("score_bias", "f32")):
+    for role, stem, dtype in (
+        ("key_valid", "valid", "bool"),
+        ("mask", "mask", "bool"),
+        ("score_bias", "bias", "f32"),
+    ):
         if scope.chance(0.3):
             full = [n if scope.chance(0.6) else 1 for n in (batch, heads, queries)]
-            full = (*full, keys)
-            stem = "mask" if dtype == "bool" else "bias"
-            known = scope.pick(lambda s: s == full, dtype)
-            reads[role] = known or scope.fresh(stem, full, dtype)
-    for role in [role for role, value in reads.items() if value is None]:
-        del reads[role]
+            wanted = (batch, keys) if role == "key_valid" else (*full, keys)
+            known = scope.pick(lambda s: s == wanted, dtype)
+            value = known or scope.fresh(stem, wanted, dtype)
+            reads |= {role: value} if value else {}
     if scope.chance(0.1):
         attributes["require"] = "fused"
 
@@ -50,56 +48,66 @@ def few_scores(batch, heads, queries, keys):
     return batch * heads * queries * keys <= MOST_SCORES
 
 
+def projected(scope, query):
+    """What a multi-head attention reads, by role, and its key."""
+    batch = query.shape[0]
+    reads = {scope.rng.choice(("input", "query")): query}
+    key = query
+    if "query" in reads or scope.chance(0.3):
+        memory = lambda s: len(s) == 3 and s[0] == batch  # noqa: E731
+        key = reads["key"] = scope.memory(batch, SIZES) or scope.pick(memory)
+    if scope.chance(0.2):
+        beside = lambda s: len(s) == 3 and s[:2] == key.shape[:2]  # noqa: E731
+        reads["value"] = scope.pick(beside)
+    return reads, key
+
+
+def head_widths(scope, attributes, model, additive):
+    """The number of heads and the width of a query's head."""
+    heads = scope.rng.choice([d for d in divisors(model) if d <= 16])
+    width = model // heads
+    if scope.chance(0.4):
+        heads = scope.rng.choice((1, 2, 3, 5, 8))
+        width = scope.rng.choice((1, 5, 6, 7, 8, 16))
+        attributes["head_width"] = scope.say(width)
+    of_key = scope.rng.choice((width, 3, 7)) if additive else width
+    attributes.put("key_head_width", of_key, width)
+    of_value = scope.rng.choice((width,) * 3 + (1, 6, 9))
+    attributes.put("value_head_width", of_value, width)
+    return heads, width
+
+
+def vertical(scope, attributes):
+    on = scope.chance(0.35)
+    if scope.chance(0.6):
+        attributes.put("vertical", on, False)
+        return
+    gate = {"if": scope.say(on), "width": scope.say(scope.rng.choice((1, 3, 8, 17)))}
+    if on and scope.chance(0.3):
+        del gate["if"]
+    if scope.chance(0.3):
+        del gate["width"]
+    attributes["vertical"] = gate
+
+
 def multi_head_attention(scope):
     query = scope.pick()
     if not query:
         return None
     batch, queries, model = query.shape
-    reads = {scope.rng.choice(("input", "query")): query}
-    memory = lambda s: len(s) == 3 and s[0] == batch  # noqa: E731
-    key = value = query
-    if "query" in reads or scope.chance(0.3):
-        key = reads["key"] = scope.memory(batch, SIZES) or scope.pick(memory)
-        value = key
-    if scope.chance(0.2):
-        like = lambda s: len(s) == 3 and s[:2] == key.shape[:2]  # noqa: E731
-        value = reads["value"] = scope.pick(like)
-    del value
+    reads, key = projected(scope, query)
     additive = scope.chance(0.3)
-    heads = scope.rng.choice([d for d in divisors(model) if d <= 16])
     attributes = Attributes(scope)
-    head_width = model // heads
-    if scope.chance(0.4):
-        heads = scope.rng.choice((1, 2, 3, 5, 8))
-        head_width = scope.rng.choice((1, 5, 6, 7, 8, 16))
-        attributes["head_width"] = scope.say(head_width)
-    if not few_scores(batch, heads, queries, key.shape[1]):
+    heads, head_width = head_widths(scope, attributes, model, additive)
+    shape = batch, heads, queries, key.shape[1]
+    if not few_scores(*shape):
         return None
-    if additive:
-        attributes.put(
-            "key_head_width", scope.rng.choice((head_width, 3, 7)), head_width
-        )
-    else:
-        attributes.put("key_head_width", head_width, head_width)
-    attributes.put(
-        "value_head_width", scope.rng.choice((head_width,) * 3 + (1, 6, 9)), head_width
-    )
     width = model if scope.chance(0.7) else size(scope)
     attributes.put("width", width, model)
     bias = attributes.put("bias", scope.chance(0.7), True)
     attributes.put("output_bias", scope.chance(0.7), bias)
     attributes.put("horizontal", scope.chance(0.35), False)
-    vertical = scope.chance(0.35)
-    if scope.chance(0.4):
-        hidden = scope.rng.choice((1, 3, 8, 17))
-        gate = {"if": scope.say(vertical), "width": scope.say(hidden)}
-        for key_ in [k for k in gate if scope.chance(0.3)]:
-            if key_ != "if" or vertical:
-                del gate[key_]
-        attributes["vertical"] = gate
-    else:
-        attributes.put("vertical", vertical, False)
-    shape = batch, heads, queries, key.shape[1]
+    vertical(scope, attributes)
     scores(scope, attributes, reads, shape, additive, head_width)
     return Layer(reads, attributes, with_last(query.shape, width))
 

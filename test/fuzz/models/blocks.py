@@ -163,7 +163,8 @@ class BlockUse:
         if scope.chance(0.05):
             layer["trainable"] = scope.say(True)
         shape = next(iter(self.results.values()))
-        value = scope.append(layer, inputs.values(), shape)
+        read = [inputs["x"]] if repeat == 0 else inputs.values()
+        value = scope.append(layer, read, shape)
         if repeat:
             builder.name_results(layer["name"], repeat, shape)
         names = list(self.results)

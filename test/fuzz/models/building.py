@@ -91,7 +91,7 @@ class Builder:
             layer["init"] = {INITIALISED[op]: dict(self.rng.choice(INITIALISERS))}
         same = x is not None and (x.shape, x.dtype) == (made.shape, made.dtype)
         if repeated and x:
-            return self._repeat(layer, read, made, same)
+            return self._repeat(layer, x, read, made, same)
         if scope.chance(0.1) and not read[0].count:
             return self._conditional(layer, read, made, same)
         value = scope.append(layer, read, made.shape, made.dtype)
@@ -125,7 +125,7 @@ class Builder:
         if isinstance(rows, int):
             self.scope.matrices.append((layer["name"] + ".weight", (rows, shape[-1])))
 
-    def _repeat(self, layer, read, made, same):
+    def _repeat(self, layer, x, read, made, same):
         """A repeated layer: once only, unless its result may be read again."""
         scope, name = self.scope, layer["name"]
         count = self.rng.choice((0, 1, 2, 2, 3)) if same else 1
@@ -134,7 +134,8 @@ class Builder:
             layer["if"] = scope.say(True)
         if count and scope.chance(0.3) and "init" not in layer:
             layer["weights"] = f"{name}.0"
-        value = scope.append(layer, read, made.shape, made.dtype)
+        # Applied not once, it only hands its input on.
+        value = scope.append(layer, read if count else [x], made.shape, made.dtype)
         if count and same:
             self.name_results(name, count, made.shape)
         return value

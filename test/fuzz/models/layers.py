@@ -167,12 +167,15 @@ def positions(scope):
     if not x:
         return None
     attributes = Attributes(scope)
-    attributes.word("kind", ("sinusoid", "learned"))
+    kinds = ("sinusoid", "learned")
     width = x.shape[-1]
-    if width % 2 == 0 and width >= 4:
-        attributes.word("layout", ("interleaved", "split"), "interleaved")
-    elif scope.chance(0.3):
-        attributes["layout"] = "interleaved"
+    if scope.chance(0.5):
+        attributes.word("kind", kinds)
+    else:
+        # Only the fixed table has a layout.
+        attributes.put("kind", "sinusoid", words=kinds)
+        layouts = ("interleaved", "split")[: 2 if width % 2 == 0 and width >= 4 else 1]
+        attributes.word("layout", layouts, "interleaved")
     attributes.put("length", x.shape[1] + scope.rng.choice((0, 0, 1, 7)), x.shape[1])
     return Layer({"input": x}, attributes, x.shape)
 

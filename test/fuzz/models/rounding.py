@@ -11,7 +11,8 @@ the last place, err once more by up to one unit behind every operation, and roun
 storage type up or down at random.
 
 Where float32 overflows and float64 does not, Plain has NaN, which then spreads to all
-that depends on it: nothing is known about those numbers.
+that depends on it: nothing is known about those numbers. Other unknown numbers are NaN in
+one run and zero in another, so that one of them disagrees with Exact.
 """
 
 import numpy as np
@@ -49,8 +50,9 @@ def is_real(x):
 class Exact(net.Net):
     """Float64. Remembers the results of all operations for the Plain runs."""
 
-    def __init__(self, seed, storage, weight_scale=1.0):
+    def __init__(self, seed, storage, weight_scale=1.0, strict=True):
         super().__init__(str(seed))
+        self.strict = strict
         self.seed, self.storage, self.weight_scale = seed, storage, weight_scale
         self.round = STORAGES[storage]
         self.trace = []
@@ -98,9 +100,9 @@ class Exact(net.Net):
 class Plain(Exact):
     """Float32 and the storage type, beside an Exact run of the same model."""
 
-    def __init__(self, exact, noise=None):
-        super().__init__(exact.seed, exact.storage)
-        self.weights = exact.weights
+    def __init__(self, exact, noise=None, unknown=np.nan):
+        super().__init__(exact.seed, exact.storage, strict=exact.strict)
+        self.weights, self.unknown = exact.weights, unknown
         self.results, self.noise, self.overflowed = iter(exact.trace), noise, False
 
     def run(self, evaluate):
@@ -121,6 +123,14 @@ class Plain(Exact):
 
     def number(self, values):
         return values
+
+    def product(self, path, x, weight, bias=True):
+        """Marks rows with an infinity: two products in turn may be one, of x and the
+        product of the weights, where infinities of both signs never meet.
+        """
+        result = super().product(path, x, weight, bias)
+        infinite = np.isinf(x).any(axis=-1, keepdims=True) & (not self.strict)
+        return np.where(infinite, np.float32(self.unknown), result)
 
     def mix(self, weights, v):
         return net.Net.mix(self, weights, v)

@@ -34,6 +34,7 @@ PLAIN = {
     "strict": False,
     "level": 2,
     "divide": False,
+    "checkpoint": False,
     "march": "native",
     "dtype": "f32",
 }

@@ -11,11 +11,12 @@ import os
 import random
 import re
 import subprocess
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from disguise import disguise
 from evaluator import Evaluator
 from golden import case
 from judge import judge
@@ -56,6 +57,7 @@ class Trial:
     strict: bool = False
     level: int = 2
     divide: bool = False
+    checkpoint: bool = False
 
     @classmethod
     def draw(cls, seed, **fixed):
@@ -70,6 +72,7 @@ class Trial:
             "strict": rng.random() < 0.25,
             "level": rng.choice([2] * 8 + [0, 3]),
             "divide": rng.random() < 0.5,
+            "checkpoint": rng.random() < 0.2,
         }
         # The front end sees the file, so only what survives JSON is kept.
         description = json.loads(json.dumps(model.description))
@@ -96,7 +99,7 @@ class Trial:
 
     def reference(self):
         """(inputs, the exact run's outputs, the plain runs' outputs, weights)."""
-        exact = Exact(self.seed, self.dtype, self.weight_scale)
+        exact = Exact(self.seed, self.dtype, self.weight_scale, self.strict)
         evaluator = Evaluator(self.description, self.settings, exact)
         inputs = {
             name: draw(
@@ -115,7 +118,7 @@ class Trial:
         plains = []
         for run in range(1 + NOISY_RUNS):
             noise = np.random.default_rng([self.seed, run]) if run else None
-            plain = Plain(exact, noise)
+            plain = Plain(exact, noise, unknown=0.0 if run % 2 else np.nan)
             evaluator = Evaluator(self.description, self.settings, plain)
             plains.append(plain.run(lambda _net: evaluator.run(inputs)))
         return inputs, want, plains, exact.weights
@@ -138,6 +141,12 @@ class Trial:
         for name, value in inputs.items():
             np.save(folder / f"{name}.npy", value)
         options = self.compile_options()
+        if weights and self.checkpoint:
+            rng = np.random.default_rng(self.seed)
+            section, weights = disguise(weights, rng)
+            replace(self, description=self.description | {"checkpoints": section}).save(
+                folder
+            )
         if weights:
             (folder / "weights.safetensors").write_bytes(case.safetensors(weights))
             options += ["--weights", folder / "weights.safetensors"]
