@@ -42,6 +42,7 @@ public:
   int run();
 
 private:
+  void refuseIdleOptions();
   void readProduct();
   void nameFiles();
   int checkFiles(llvm::ArrayRef<std::string> weightFiles);
@@ -87,6 +88,25 @@ int Compilation::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
   return uses.check();
 }
 
+/// An option without an effect is a mistake in the command.
+void Compilation::refuseIdleOptions() {
+  auto refuse = [&](OptionID id, llvm::StringRef flag) {
+    if (arguments.has(id)) {
+      arguments.usageError("option '" + flag + "' has no effect with '--emit=" +
+                           product->name + "'");
+    }
+  };
+  if (!product->kind) {
+    refuse(OPT_explain, "--explain");
+    refuse(OPT_explain_file, "--explain");
+    refuse(OPT_O, "-O");
+  }
+  if (product->kind != EmitKind::Executable &&
+      product->kind != EmitKind::Library) {
+    refuse(OPT_weights_mode, "--weights-mode");
+  }
+}
+
 void Compilation::readProduct() {
   llvm::StringRef kind =
       arguments.word(OPT_emit, {"exe", "lib", "obj", "asm", "llvm", "mlir"});
@@ -106,6 +126,7 @@ void Compilation::readProduct() {
                          " is no text: give it a file with '-o'");
   }
   nameFiles();
+  refuseIdleOptions();
   if (product->oneLevel && options.levels.size() > 1) {
     arguments.usageError("--emit=" + product->name +
                          " takes one processor level, got " +
