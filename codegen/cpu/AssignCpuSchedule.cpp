@@ -55,6 +55,7 @@ namespace {
 class Stages {
 public:
   void assign(KernelOp kernel) {
+    dividesColumns = kernel.getParallel() == Parallel::columns;
     for (Operation &op : kernel.getBody().front().without_terminator()) {
       if (isKernelView(&op) && isReadAsView(&op) && !isPart(&op)) {
         continue;
@@ -87,6 +88,11 @@ private:
   int64_t chooseStage(Operation *op) {
     if (isPart(op)) {
       return stageOf(op->getOperand(0));
+    }
+    // Where threads divide columns there is one stage: also what reads nothing
+    // of the product is computed with its tiles.
+    if (dividesColumns && !anchors.empty()) {
+      return 0;
     }
     if (isa<TileOpInterface>(op)) {
       int64_t joined = -1;
@@ -129,6 +135,7 @@ private:
     Operation *anchor;
     StageColumns columns;
   };
+  bool dividesColumns = false;
   DenseMap<Operation *, int64_t> stages;
   SmallVector<Stage> anchors;
 };

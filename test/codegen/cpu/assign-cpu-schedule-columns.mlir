@@ -9,9 +9,16 @@
 // CHECK-SAME: parallel = #hova<parallel columns>
 // CHECK: hova.kernel "takes_many_panels"
 // CHECK-SAME: hova.grain = 57 : i64
+//
+// What reads nothing of the product is computed with its tiles all the same.
+// CHECK: hova.kernel "scales_an_input_beside"
+// CHECK: hova.linear {{.*}} {hova.stage = 0 : i64}
+// CHECK-NEXT: hova.scale {{.*}}hova.stage = 0 : i64}
+// CHECK-NEXT: hova.add {{.*}} {hova.stage = 0 : i64}
 func.func @main(%x: tensor<1x9x3000xf32>) -> tensor<1x9x128xf32> {
   %w = hova.image_weight "w" : tensor<3000x8xf32>
   %v = hova.image_weight "v" : tensor<8x128xf32>
+  %u = hova.image_weight "u" : tensor<128x128xf32>
   %p = hova.kernel "takes_one_panel" (%x, %w) attributes {parallel = #hova<parallel columns>} {
   ^bb0(%a: tensor<1x9x3000xf32>, %w_: tensor<3000x8xf32>):
     %r = hova.linear %a, %w_ : tensor<1x9x3000xf32>, tensor<3000x8xf32> -> tensor<1x9x8xf32>
@@ -22,12 +29,21 @@ func.func @main(%x: tensor<1x9x3000xf32>) -> tensor<1x9x128xf32> {
     %r = hova.linear %a, %w_ : tensor<1x9x8xf32>, tensor<8x128xf32> -> tensor<1x9x128xf32>
     hova.yield %r : tensor<1x9x128xf32>
   } : (tensor<1x9x8xf32>, tensor<8x128xf32>) -> tensor<1x9x128xf32>
-  return %q : tensor<1x9x128xf32>
+  %s = hova.kernel "scales_an_input_beside" (%q, %u) attributes {parallel = #hova<parallel columns>} {
+  ^bb0(%a: tensor<1x9x128xf32>, %w_: tensor<128x128xf32>):
+    %r = hova.linear %a, %w_ : tensor<1x9x128xf32>, tensor<128x128xf32> -> tensor<1x9x128xf32>
+    %b = hova.scale %a {factor = 2.0 : f64} : tensor<1x9x128xf32>
+    %t = hova.add %r, %b : tensor<1x9x128xf32>, tensor<1x9x128xf32>
+    hova.yield %t : tensor<1x9x128xf32>
+  } : (tensor<1x9x128xf32>, tensor<128x128xf32>) -> tensor<1x9x128xf32>
+  return %s : tensor<1x9x128xf32>
 }
 func.func private @weights() {
   %w = hova.weight "w" : tensor<3000x8xf32>
   hova.store_weight "w", %w : tensor<3000x8xf32>
   %v = hova.weight "v" : tensor<8x128xf32>
   hova.store_weight "v", %v : tensor<8x128xf32>
+  %u = hova.weight "u" : tensor<128x128xf32>
+  hova.store_weight "u", %u : tensor<128x128xf32>
   return
 }
