@@ -47,12 +47,17 @@ public:
         converted.try_emplace(op.getX(), op.getResult());
       }
     });
+    // Readers first: heads that are scaled again suit only if those do.
+    SmallVector<Operation *> all = allOperations();
+    for (Operation *op : llvm::reverse(all)) {
+      if (auto scaled = dyn_cast<ScaleHeadsOp>(op)) {
+        convertScaledHeads(scaled);
+      }
+    }
     for (Operation *op : allOperations()) {
       if (auto conversion = dyn_cast<ConvertOp>(op)) {
         moveBeforeColumns(conversion);
-      } else if (auto scaled = dyn_cast<ScaleHeadsOp>(op)) {
-        convertScaledHeads(scaled);
-      } else {
+      } else if (!isa<ScaleHeadsOp>(op)) {
         convertOperands(op);
       }
     }
@@ -94,8 +99,10 @@ private:
   /// Scaled heads have the type of their operand, which must suit all readers.
   void convertScaledHeads(ScaleHeadsOp op) {
     bool suits = llvm::all_of(op.getResult().getUses(), [&](OpOperand &use) {
-      auto conversion = dyn_cast<ConvertOp>(use.getOwner());
-      return conversion ? narrows(conversion) : isStoredOperand(use);
+      Operation *user = use.getOwner();
+      auto conversion = dyn_cast<ConvertOp>(user);
+      return conversion ? narrows(conversion)
+                        : isStoredOperand(use) && !isa<ScaleHeadsOp>(user);
     });
     if (suits) {
       convertOperands(op);

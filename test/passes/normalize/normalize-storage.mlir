@@ -121,6 +121,28 @@ module attributes {hova.storage = bf16} {
     return %y : tensor<1x9x8xf32>
   }
 
+  // What is scaled twice is of one type if the second result suits it, and only then.
+  // CHECK-LABEL: @stores_heads_that_are_scaled_twice
+  // CHECK: %[[ONCE:.*]] = hova.scale_heads %{{.*}} : tensor<1x9x8xbf16>
+  // CHECK-NEXT: %[[TWICE:.*]] = hova.scale_heads %[[ONCE]], %{{.*}} : tensor<1x9x8xbf16>
+  // CHECK-NEXT: hova.linear %[[TWICE]]
+  func.func @stores_heads_that_are_scaled_twice(%x: tensor<1x9x8xf32>, %l: tensor<1x9x2xf32>, %w: tensor<8x8xbf16>) -> tensor<1x9x8xf32> {
+    %h = hova.scale_heads %x, %l : tensor<1x9x8xf32>, tensor<1x9x2xf32>
+    %t = hova.scale_heads %h, %l : tensor<1x9x8xf32>, tensor<1x9x2xf32>
+    %y = hova.linear %t, %w : tensor<1x9x8xf32>, tensor<8x8xbf16> -> tensor<1x9x8xf32>
+    return %y : tensor<1x9x8xf32>
+  }
+
+  // CHECK-LABEL: @keeps_heads_that_are_scaled_twice_and_leave
+  // CHECK: %[[ONCE:.*]] = hova.scale_heads %{{.*}} : tensor<1x9x8xf32>
+  // CHECK: hova.scale_heads %[[ONCE]], %{{.*}} : tensor<1x9x8xf32>
+  func.func @keeps_heads_that_are_scaled_twice_and_leave(%x: tensor<1x9x8xf32>, %l: tensor<1x9x2xf32>, %s: tensor<1x9x4xf32>, %a: tensor<4x4xbf16>, %b: tensor<4xf32>) -> tensor<1x9x8xf32> {
+    %h = hova.scale_heads %x, %l : tensor<1x9x8xf32>, tensor<1x9x2xf32>
+    %m = hova.head_logits %h, %s, %a, %b {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x4xf32>, tensor<4x4xbf16>, tensor<4xf32>) -> tensor<1x9x2xf32>
+    %t = hova.scale_heads %h, %m : tensor<1x9x8xf32>, tensor<1x9x2xf32>
+    return %t : tensor<1x9x8xf32>
+  }
+
   // CHECK-LABEL: @keeps_scaled_heads_that_leave
   // CHECK: hova.scale_heads %{{.*}} : tensor<1x9x8xf32>
   func.func @keeps_scaled_heads_that_leave(%x: tensor<1x9x8xf32>, %l: tensor<1x9x2xf32>) -> tensor<1x9x8xf32> {
