@@ -200,21 +200,21 @@ def Hova_LookupOp : Hova_Op<"lookup", [Pure]> {
   let summary = "an entry of a table of constants for every lane";
   let description = [{
     `y[i] = table[index[i] mod 16]`: the low four bits of an index count. A table
-    is as long as a register of f32 is wide, so that it can stand in one.
+    is as long as a register of f32 is wide, so that it can stand in one. It is
+    `dense` so that its text is exact: MLIR prints an array of f32 with 7 digits.
 
-    - C1: table has 16 entries.
-    - C2: the result has the shape of index.
+    - C1: the result has the shape of index.
 
     ```mlir
     func.func @half(%i: vector<32xi32>) -> vector<32xf32> {
-      %y = hova.lookup %i, [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]
+      %y = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32>
           : vector<32xi32> -> vector<32xf32>
       return %y : vector<32xf32>
     }
     ```
   }];
   let arguments = (ins VectorOfRankAndType<[1], [I32]>:$index,
-                       DenseF32ArrayAttr:$table);
+                       RankedF32ElementsAttr<[16]>:$table);
   let results = (outs VectorOfRankAndType<[1], [F32]>:$result);
   let assemblyFormat =
       "$index `,` $table attr-dict `:` type($index) `->` type($result)";

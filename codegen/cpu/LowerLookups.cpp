@@ -41,8 +41,8 @@ static Value lookUpByPermutation(OpBuilder &builder, LookupOp op) {
   VectorType type = op.getResult().getType();
   int64_t lanes = type.getNumElements();
   auto whole = VectorType::get({kLookupEntries}, type.getElementType());
-  Value table = arith::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(whole, op.getTable()));
+  Value table =
+      arith::ConstantOp::create(builder, loc, op.getTable().reshape(whole));
   auto lookUp = [&](int64_t from) -> Value {
     Value operands[] = {table, registerOf(builder, loc, op.getIndex(), from)};
     return LLVM::CallIntrinsicOp::create(

@@ -131,7 +131,7 @@ def LowerLookupsPass : Pass<"hova-lower-lookups", "::mlir::func::FuncOp"> {
 
     ```mlir
     func.func @half(%i: vector<16xi32>) -> vector<16xf32> {
-      %y = hova.lookup %i, [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]
+      %y = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32>
           : vector<16xi32> -> vector<16xf32>
       return %y : vector<16xf32>
     }

@@ -213,9 +213,11 @@ Value Expression::geluByPiece(Value x, Value u, Value rounded, Value argument,
                               Pieces pieces) {
   Value piece = arith::BitcastOp::create(
       b, VectorType::get(type.getShape(), b.getI32Type()), rounded);
+  auto tableType = VectorType::get({kLookupEntries}, type.getElementType());
   Value q;
   for (ArrayRef<float> coefficients : pieces) {
-    Value own = LookupOp::create(b, type, piece, coefficients);
+    Value own = LookupOp::create(
+        b, type, piece, DenseFPElementsAttr::get(tableType, coefficients));
     q = q ? fma(q, argument, own) : own;
   }
   return fma(arith::NegFOp::create(b, u), q, relu(x));

@@ -90,16 +90,16 @@ func.func @pair_dot_c1_two_elements_per_sum(%a: vector<16xbf16>, %s: vector<16xf
 
 // -----
 
-func.func @lookup_c1_table_of_sixteen(%i: vector<8xi32>) {
-  // expected-error@+1 {{'hova.lookup' op expects a table of 16 entries, got 3}}
-  %r = hova.lookup %i, [0.0, 0.5, 1.0] : vector<8xi32> -> vector<8xf32>
+func.func @lookup_table_of_sixteen(%i: vector<8xi32>) {
+  // expected-error@+1 {{'hova.lookup' op attribute 'table' failed to satisfy constraint: 32-bit float elements attribute of shape [16]}}
+  %r = hova.lookup %i, dense<[0.0, 0.5, 1.0]> : vector<3xf32> : vector<8xi32> -> vector<8xf32>
   return
 }
 
 // -----
 
-func.func @lookup_c2_index_per_lane(%i: vector<8xi32>) {
+func.func @lookup_c1_index_per_lane(%i: vector<8xi32>) {
   // expected-error@+1 {{'hova.lookup' op expects one index per lane of 'vector<4xf32>', got 'vector<8xi32>'}}
-  %r = hova.lookup %i, [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5] : vector<8xi32> -> vector<4xf32>
+  %r = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32> : vector<8xi32> -> vector<4xf32>
   return
 }

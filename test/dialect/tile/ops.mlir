@@ -75,8 +75,8 @@ func.func @adds_products_of_pairs(%a: vector<32xbf16>, %b: vector<32xbf16>, %s: 
 }
 
 // CHECK-LABEL: @looks_up
-// CHECK: hova.lookup %{{[a-z0-9_]+}}, [{{.*}}] : vector<32xi32> -> vector<32xf32>
+// CHECK: hova.lookup %{{[a-z0-9_]+}}, dense<[{{.*}}, 0.333333343{{.*}}]> : vector<16xf32> : vector<32xi32> -> vector<32xf32>
 func.func @looks_up(%i: vector<32xi32>) -> vector<32xf32> {
-  %r = hova.lookup %i, [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5] : vector<32xi32> -> vector<32xf32>
+  %r = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 0.333333343]> : vector<16xf32> : vector<32xi32> -> vector<32xf32>
   return %r : vector<32xf32>
 }

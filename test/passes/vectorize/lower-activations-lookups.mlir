@@ -19,7 +19,7 @@
 // CHECK: %[[FOURTH:.*]] = hova.lookup %[[PIECE]]
 // CHECK: math.fma %[[FIFTH]], %[[REST]], %[[FOURTH]]
 // CHECK-COUNT-3: hova.lookup %[[PIECE]]
-// CHECK: %[[LAST:.*]] = hova.lookup %[[PIECE]], [5.000000e-01, {{.*}}, 0.000000e+00]
+// CHECK: %[[LAST:.*]] = hova.lookup %[[PIECE]], dense<[5.000000e-01, {{.*}}, 0.000000e+00]
 // CHECK: %[[Q:.*]] = math.fma %{{.*}}, %[[REST]], %[[LAST]]
 // CHECK: %[[MINUS_U:.*]] = arith.negf %[[U]]
 // CHECK: %[[RELU:.*]] = arith.select
@@ -68,7 +68,7 @@ func.func @keeps_polynomials_of_others(%x: vector<8xf32>) -> vector<8xf32> {
 // CHECK: %[[SECOND:.*]] = hova.lookup %[[PIECE]]
 // CHECK: math.fma %[[THIRD]], %[[U]], %[[SECOND]]
 // CHECK: hova.lookup %[[PIECE]]
-// CHECK: %[[LAST:.*]] = hova.lookup %[[PIECE]], [5.000133e-01, {{.*}}, 0.000000e+00]
+// CHECK: %[[LAST:.*]] = hova.lookup %[[PIECE]], dense<[0.500013292, {{.*}}, 0.000000e+00]
 // CHECK: %[[Q:.*]] = math.fma %{{.*}}, %[[U]], %[[LAST]]
 // CHECK: %[[MINUS_U:.*]] = arith.negf %[[U]]
 // CHECK: %[[RELU:.*]] = arith.select

@@ -10,7 +10,7 @@ func.func @accepts_row_vectors(%x: vector<4xf32>) -> vector<4xf32> {
 
 // The target knows instructions for these.
 func.func @accepts_lookups(%i: vector<4xi32>) -> vector<4xf32> {
-  %y = hova.lookup %i, [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5] : vector<4xi32> -> vector<4xf32>
+  %y = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32> : vector<4xi32> -> vector<4xf32>
   return %y : vector<4xf32>
 }
 
