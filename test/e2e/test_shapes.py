@@ -278,6 +278,8 @@ def specials():
         {"key_valid": valid, "empty_row": "uniform"},
     ):
         model.output(model.layer("attention", **keys, **masks))
+    # Its heads meet in the block-diagonal matrices of queries and keys.
+    model.output(model.layer("attention", **keys, kind="additive", hidden=3))
 
     draw = np.random.default_rng(0)
     plain = {
