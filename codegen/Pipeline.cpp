@@ -7,6 +7,7 @@
 // leaves into files.
 
 #include "codegen/Pipeline.h"
+#include "codegen/PassWatch.h"
 #include "codegen/cpu/OutputFile.h"
 #include "codegen/cpu/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -30,20 +31,14 @@ namespace hova {
 namespace {
 
 /// A builder of a phase that is the same for every target.
-template <void (*build)(OpPassManager &)>
-void anyTarget(OpPassManager &manager, const PipelineOptions &) {
-  build(manager);
+template <void (*build)(PhaseBuilder &)>
+void anyTarget(PhaseBuilder &phase, const PipelineOptions &) {
+  build(phase);
 }
 
-/// The same, for a phase with passes that can be left out.
-template <void (*build)(OpPassManager &, const PassSelection &)>
-void anyTarget(OpPassManager &manager, const PipelineOptions &options) {
-  build(manager, options.passes);
-}
-
-void buildVectorize(OpPassManager &manager, const PipelineOptions &options) {
+void buildVectorize(PhaseBuilder &phase, const PipelineOptions &options) {
   bool avx512 = options.levels.empty() || options.levels.front().avx512;
-  buildVectorizePhase(manager, /*lookups=*/avx512, /*powers=*/avx512);
+  buildVectorizePhase(phase, /*lookups=*/avx512, /*powers=*/avx512);
 }
 
 constexpr Phase phases[] = {
@@ -77,14 +72,19 @@ constexpr Phase phases[] = {
     {"emit", "object code, an executable or a library", nullptr},
 };
 
-/// A file of a dump: `02-normalize.mlir`.
-std::string dumpName(size_t index) {
-  return llvm::formatv("{0,0+2}-{1}.mlir", index + 1, phases[index].name).str();
+/// What a failed phase adds to the name of its dump.
+constexpr llvm::StringLiteral kFailed = "-failed";
+
+/// A file of a dump: `02-normalize.mlir`, `02-normalize-failed.mlir`.
+std::string dumpName(size_t index, StringRef suffix = "") {
+  return llvm::formatv("{0,0+2}-{1}{2}.mlir", index + 1, phases[index].name,
+                       suffix);
 }
 
-std::string dumpPath(const PhaseRange &range, size_t index) {
+std::string dumpPath(const PhaseRange &range, size_t index,
+                     StringRef suffix = "") {
   SmallString<256> path(range.dumpDirectory);
-  llvm::sys::path::append(path, dumpName(index));
+  llvm::sys::path::append(path, dumpName(index, suffix));
   return path.str().str();
 }
 
@@ -114,6 +114,21 @@ public:
     return write(index, changed);
   }
 
+  /// What the pass that failed in this phase began with.
+  llvm::Error writeFailure(size_t index, PassFailure &failure) {
+    if (!isOn() || !failure.before) {
+      return llvm::Error::success();
+    }
+    return writeFile(
+        dumpPath(range, index, kFailed), [&](llvm::raw_ostream &os) {
+          os << "// " << phases[index].name << ": the program before '"
+             << failure.pass << "', which failed. This file and\n// "
+             << "--pass-pipeline='builtin.module(" << failure.pipeline
+             << ")'\n// show it again in hova-opt.\n";
+          printModule(*failure.before, os);
+        });
+  }
+
 private:
   static std::string print(ModuleOp module) {
     std::string text;
@@ -123,20 +138,26 @@ private:
   }
 
   llvm::Error write(size_t index, bool changed = true) {
+    return writeFile(dumpPath(range, index), [&](llvm::raw_ostream &os) {
+      os << "// " << phases[index].name << ": " << phases[index].promise
+         << "\n";
+      if (!changed) {
+        os << "// This phase changed nothing.\n";
+      }
+      os << previous;
+    });
+  }
+
+  llvm::Error writeFile(StringRef path,
+                        function_ref<void(llvm::raw_ostream &)> print) {
     if (std::error_code code =
             llvm::sys::fs::create_directories(range.dumpDirectory)) {
       return llvm::createFileError(range.dumpDirectory, code);
     }
-    return writeFileWhole(dumpPath(range, index), 0666,
-                          [&](llvm::raw_ostream &os) {
-                            os << "// " << phases[index].name << ": "
-                               << phases[index].promise << "\n";
-                            if (!changed) {
-                              os << "// This phase changed nothing.\n";
-                            }
-                            os << previous;
-                            return llvm::Error::success();
-                          });
+    return writeFileWhole(path, 0666, [&](llvm::raw_ostream &os) {
+      print(os);
+      return llvm::Error::success();
+    });
   }
 
   const PhaseRange &range;
@@ -144,14 +165,16 @@ private:
 };
 
 LogicalResult runPhase(const Phase &phase, ModuleOp module,
-                       const PipelineOptions &options,
-                       const PhaseRange &range) {
+                       const PipelineOptions &options, const PhaseRange &range,
+                       PassFailure &failure) {
   llvm::TimeTraceScope scope("phase", phase.name);
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  manager.addInstrumentation(std::make_unique<PassWatch>(
+      failure, /*keepsProgram=*/!range.dumpDirectory.empty()));
   if (range.configure) {
-    range.configure(phase.name, manager);
+    range.configure(manager);
   }
-  phase.build(manager, options);
+  buildPhase(phase, manager, options);
   return manager.run(module);
 }
 
@@ -163,6 +186,7 @@ std::vector<std::string> dumpNames() {
   std::vector<std::string> names;
   for (size_t i = 0; i < std::size(phases); ++i) {
     names.push_back(dumpName(i));
+    names.push_back(dumpName(i, kFailed));
   }
   return names;
 }
@@ -171,6 +195,28 @@ const Phase *findPhase(StringRef name) {
   const Phase *found = llvm::find_if(
       phases, [&](const Phase &phase) { return phase.name == name; });
   return found == std::end(phases) ? nullptr : found;
+}
+
+void buildPhase(const Phase &phase, OpPassManager &manager,
+                const PipelineOptions &options) {
+  PhaseBuilder builder(manager, phase.name, options.passes, options.extend);
+  phase.build(builder, options);
+}
+
+std::vector<std::string> getPassNames(const Phase &phase) {
+  std::vector<std::string> names;
+  PipelineOptions options;
+  options.extend = [&](StringRef point, OpPassManager &) {
+    if (point.consume_front("before-") && point != phase.name &&
+        !llvm::is_contained(names, point)) {
+      names.push_back(point.str());
+    }
+  };
+  OpPassManager unused(ModuleOp::getOperationName());
+  if (phase.build) {
+    buildPhase(phase, unused, options);
+  }
+  return names;
 }
 
 llvm::Expected<PipelineOptions> makePipelineOptions(StringRef march) {
@@ -221,7 +267,11 @@ llvm::Expected<LogicalResult> runPhases(ModuleOp module,
     if (!phases[i].build) {
       continue;
     }
-    if (failed(runPhase(phases[i], module, options, range))) {
+    PassFailure failed;
+    if (runPhase(phases[i], module, options, range, failed).failed()) {
+      if (llvm::Error error = dumper.writeFailure(i, failed)) {
+        return std::move(error);
+      }
       return failure();
     }
     if (llvm::Error error = dumper.write(i, module)) {
@@ -286,7 +336,7 @@ void registerPhase(const Phase &phase) {
           return error(llvm::toString(selection.takeError()));
         }
         options->passes = *selection;
-        phase.build(manager, *options);
+        buildPhase(phase, manager, *options);
         return success();
       },
       [](function_ref<void(const mlir::detail::PassOptions &)> show) {

@@ -11,7 +11,7 @@
 #include "codegen/cpu/Level.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/OptionalPasses.h"
+#include "passes/PhaseBuilder.h"
 #include "llvm/Support/Error.h"
 #include <string>
 
@@ -25,6 +25,8 @@ struct PipelineOptions {
   /// Suffix of the functions generated for this level.
   std::string symbolSuffix;
   PassSelection passes;
+  /// May add passes at extension points; may be null.
+  ExtendPipeline extend;
 };
 
 /// Options for code of these levels, comma separated (resolveLevel), sorted
@@ -36,7 +38,7 @@ struct Phase {
   /// What holds of the IR afterwards, one sentence.
   llvm::StringLiteral promise;
   /// Null: the phase is not made of passes (`import`, `emit`).
-  void (*build)(mlir::OpPassManager &manager, const PipelineOptions &options);
+  void (*build)(PhaseBuilder &phase, const PipelineOptions &options);
 };
 
 /// import, normalize, fuse, assign, tile, vectorize, target, emit.
@@ -45,17 +47,26 @@ llvm::ArrayRef<Phase> getPhases();
 /// The phase of this name, or null.
 const Phase *findPhase(llvm::StringRef name);
 
-/// The files that a dump of all phases writes: `02-normalize.mlir`.
+/// The files that a dump of all phases may write: `02-normalize.mlir`,
+/// `02-normalize-failed.mlir`.
 std::vector<std::string> dumpNames();
+
+/// Appends the passes of a phase that is made of passes.
+void buildPhase(const Phase &phase, mlir::OpPassManager &manager,
+                const PipelineOptions &options);
+
+/// The arguments of a phase's passes in the order of running, each once.
+std::vector<std::string> getPassNames(const Phase &phase);
 
 /// Where a walk begins and ends, and what it leaves behind.
 struct PhaseRange {
   std::string startAt;   ///< first phase to run; empty: the one after import
   std::string stopAfter; ///< last phase to run; empty: target
-  std::string dumpDirectory; ///< write `02-fuse.mlir` and so on; empty: none
-  /// Called before a phase's passes are added, with the phase's name: may add
-  /// instrumentation, and passes that run first. May be null.
-  std::function<void(llvm::StringRef phase, mlir::PassManager &)> configure;
+  /// Write `02-normalize.mlir` and so on, and of a phase that fails
+  /// `03-fuse-failed.mlir`, the program before the pass; empty: none.
+  std::string dumpDirectory;
+  /// May add instrumentation to the manager of every phase; may be null.
+  std::function<void(mlir::PassManager &)> configure;
 };
 
 /// Runs the phases of `range` on `module`. Diagnostics go to the context;

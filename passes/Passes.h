@@ -16,21 +16,18 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
-#include "passes/OptionalPasses.h"
+#include "passes/PhaseBuilder.h"
 
 namespace hova {
 
 /// The builders of the target-neutral phases; each ends with the verify pass
 /// that checks the phase's promise.
-void buildNormalizePhase(mlir::OpPassManager &manager,
-                         const PassSelection &selection);
-void buildFusePhase(mlir::OpPassManager &manager,
-                    const PassSelection &selection);
-void buildTilePhase(mlir::OpPassManager &manager);
+void buildNormalizePhase(PhaseBuilder &phase);
+void buildFusePhase(PhaseBuilder &phase);
+void buildTilePhase(PhaseBuilder &phase);
 /// `lookups`: the target looks up tables in registers (`hova.lookup`);
 /// `powers`: it has instructions for powers of two (`hova.exp2`).
-void buildVectorizePhase(mlir::OpPassManager &manager, bool lookups,
-                         bool powers);
+void buildVectorizePhase(PhaseBuilder &phase, bool lookups, bool powers);
 
 /// Registers the passes of these phases by name.
 void registerHovaPasses();

@@ -81,6 +81,7 @@ PipelineOptions Compiler::pipelineOptions(size_t level) const {
   }
   result.symbolSuffix = "_" + std::to_string(level);
   result.passes = options.passes;
+  result.extend = options.extend;
   return result;
 }
 

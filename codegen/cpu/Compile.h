@@ -38,8 +38,10 @@ struct CompileOptions {
   /// LLVM's code generation level, 0 to 3.
   unsigned optimization = 2;
   PassSelection passes;
+  /// See PipelineOptions.
+  ExtendPipeline extend;
   /// See PhaseRange.
-  std::function<void(llvm::StringRef phase, mlir::PassManager &)> configure;
+  std::function<void(mlir::PassManager &)> configure;
 };
 
 /// The tensor of a weight reference, f32, in the shape of its type.

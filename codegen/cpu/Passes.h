@@ -20,11 +20,9 @@ namespace hova {
 inline constexpr llvm::StringLiteral kRunLaunches = "hova_run_launches";
 
 /// The schedule for the first level of the options.
-void buildAssignPhase(mlir::OpPassManager &manager,
-                      const PipelineOptions &options);
+void buildAssignPhase(PhaseBuilder &phase, const PipelineOptions &options);
 /// Kernels in vector form to the LLVM dialect.
-void buildTargetPhase(mlir::OpPassManager &manager,
-                      const PipelineOptions &options);
+void buildTargetPhase(PhaseBuilder &phase, const PipelineOptions &options);
 
 } // namespace hova
 

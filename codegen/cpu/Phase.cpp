@@ -10,7 +10,7 @@
 
 using namespace mlir;
 
-void hova::buildAssignPhase(OpPassManager &manager,
+void hova::buildAssignPhase(PhaseBuilder &phase,
                             const PipelineOptions &options) {
   AssignCpuSchedulePassOptions schedule;
   if (!options.levels.empty()) {
@@ -18,40 +18,38 @@ void hova::buildAssignPhase(OpPassManager &manager,
     schedule.bf16 = options.levels.front().bf16;
     schedule.oneFma = options.levels.front().oneFma;
   }
-  manager.addPass(createAssignCpuSchedulePass(schedule));
-  manager.addPass(createVerifyAssignedPass());
+  phase.add(createAssignCpuSchedulePass(schedule));
+  phase.addCheck(createVerifyAssignedPass());
 }
 
-void hova::buildTargetPhase(OpPassManager &manager,
+void hova::buildTargetPhase(PhaseBuilder &phase,
                             const PipelineOptions &options) {
   LowerLaunchesPassOptions launches;
   launches.suffix = options.symbolSuffix;
-  manager.addPass(createLowerLaunchesPass(launches));
+  phase.add(createLowerLaunchesPass(launches));
   LowerStoragePassOptions storage;
   storage.bf16 = options.levels.empty() || options.levels.front().bf16;
-  // Function by function, so that they are lowered beside each other.
-  OpPassManager &functions = manager.nest<func::FuncOp>();
+  // From here on function by function, so that they are lowered side by side.
   // Powers that are only rounded are told by the roundings, which go next.
-  functions.addPass(createLowerPowersPass());
-  functions.addPass(createLowerStoragePass(storage));
-  functions.addPass(createLowerLookupsPass());
-  functions.addPass(createCanonicalizerPass());
-  functions.addPass(createCSEPass());
-  functions.addPass(createConvertVectorToLLVMPass());
-  functions.addPass(createSCFToControlFlowPass());
+  phase.add(createLowerPowersPass());
+  phase.add(createLowerStoragePass(storage));
+  phase.add(createLowerLookupsPass());
+  phase.addNested<func::FuncOp>(createCanonicalizerPass());
+  phase.addNested<func::FuncOp>(createCSEPass());
+  phase.addNested<func::FuncOp>(createConvertVectorToLLVMPass());
+  phase.addNested<func::FuncOp>(createSCFToControlFlowPass());
   // Only descriptors of static shape are left after this; bare pointers follow.
-  functions.addPass(memref::createExpandStridedMetadataPass());
-  functions.addPass(createLowerAffinePass());
-  functions.addPass(createConvertMathToLLVMPass());
-  functions.addPass(createArithToLLVMConversionPass());
-  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  phase.addNested<func::FuncOp>(memref::createExpandStridedMetadataPass());
+  phase.addNested<func::FuncOp>(createLowerAffinePass());
+  phase.addNested<func::FuncOp>(createConvertMathToLLVMPass());
+  phase.addNested<func::FuncOp>(createArithToLLVMConversionPass());
+  phase.add(createFinalizeMemRefToLLVMConversionPass());
   ConvertFuncToLLVMPassOptions signatures;
   signatures.useBarePtrCallConv = true;
-  manager.addPass(createConvertFuncToLLVMPass(signatures));
-  manager.addPass(createConvertControlFlowToLLVMPass());
-  OpPassManager &lowered = manager.nest<LLVM::LLVMFuncOp>();
-  lowered.addPass(createConvertIndexToLLVMPass());
-  lowered.addPass(createReconcileUnrealizedCastsPass());
-  lowered.addPass(createCSEPass());
-  manager.addPass(createVerifyLoweredPass());
+  phase.add(createConvertFuncToLLVMPass(signatures));
+  phase.add(createConvertControlFlowToLLVMPass());
+  phase.addNested<LLVM::LLVMFuncOp>(createConvertIndexToLLVMPass());
+  phase.addNested<LLVM::LLVMFuncOp>(createReconcileUnrealizedCastsPass());
+  phase.addNested<LLVM::LLVMFuncOp>(createCSEPass());
+  phase.addCheck(createVerifyLoweredPass());
 }

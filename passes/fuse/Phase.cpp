@@ -3,11 +3,10 @@
 
 #include "passes/fuse/Passes.h"
 
-void hova::buildFusePhase(mlir::OpPassManager &manager,
-                          const PassSelection &selection) {
-  manager.addNestedPass<mlir::func::FuncOp>(createDecomposeColumnsPass());
+void hova::buildFusePhase(PhaseBuilder &phase) {
+  phase.add(createDecomposeColumnsPass());
   FuseKernelsPassOptions kernels;
-  kernels.chain = selection.runs("hova-fuse-kernels");
-  manager.addPass(createFuseKernelsPass(kernels));
-  manager.addPass(createVerifyFusedPass());
+  kernels.chain = phase.runs("hova-fuse-kernels");
+  phase.add(createFuseKernelsPass(kernels));
+  phase.addCheck(createVerifyFusedPass());
 }

@@ -4,10 +4,10 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/tile/Passes.h"
 
-void hova::buildTilePhase(mlir::OpPassManager &manager) {
-  manager.addPass(createTileKernelsPass());
+void hova::buildTilePhase(PhaseBuilder &phase) {
+  phase.add(createTileKernelsPass());
   // Emitters write the same index arithmetic again for every operation.
-  manager.addPass(mlir::createCanonicalizerPass());
-  manager.addPass(mlir::createCSEPass());
-  manager.addPass(createVerifyTiledPass());
+  phase.add(mlir::createCanonicalizerPass());
+  phase.add(mlir::createCSEPass());
+  phase.addCheck(createVerifyTiledPass());
 }

@@ -4,19 +4,19 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/vectorize/Passes.h"
 
-void hova::buildVectorizePhase(mlir::OpPassManager &manager, bool lookups,
-                               bool powers) {
-  mlir::OpPassManager &functions = manager.nest<mlir::func::FuncOp>();
-  functions.addPass(createVectorizeTilesPass());
+using namespace mlir;
+
+void hova::buildVectorizePhase(PhaseBuilder &phase, bool lookups, bool powers) {
+  phase.add(createVectorizeTilesPass());
   // Index arithmetic and constants of the rows of a tile are mostly the same.
-  functions.addPass(mlir::createCanonicalizerPass());
-  functions.addPass(mlir::createCSEPass());
+  phase.addNested<func::FuncOp>(createCanonicalizerPass());
+  phase.addNested<func::FuncOp>(createCSEPass());
   // One expression per vector: before the rows exist it would be one per tile.
   LowerActivationsPassOptions activations;
   activations.lookups = lookups;
   activations.powers = powers;
-  functions.addPass(createLowerActivationsPass(activations));
+  phase.add(createLowerActivationsPass(activations));
   // Every expression brought its coefficients.
-  functions.addPass(mlir::createCSEPass());
-  manager.addPass(createVerifyVectorizedPass());
+  phase.addNested<func::FuncOp>(createCSEPass());
+  phase.addCheck(createVerifyVectorizedPass());
 }

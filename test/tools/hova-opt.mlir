@@ -11,6 +11,13 @@
 // RUN: hova-opt --list-passes | FileCheck %s --check-prefix=PASSES
 // RUN: hova-opt --show-dialects | FileCheck %s --check-prefix=DIALECTS
 
+// Names come from locations, as in what hova prints.
+// RUN: hova compile %models/lecture_mha.json --emit=mlir --stop-after=import -o %t.mlir
+// RUN: hova-opt %t.mlir --stop-after=normalize | FileCheck %s --check-prefix=NAMES
+// RUN: hova-opt %t.mlir --stop-after=normalize --mlir-use-nameloc-as-prefix=false | FileCheck %s --check-prefix=NUMBERS
+// NAMES: %attn.query = hova.linear %q, %attn.query.weight
+// NUMBERS: %{{[0-9]+}} = hova.linear %arg0
+
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel
 // CHECK: hova.linear

@@ -7,6 +7,7 @@
 
 #include "codegen/Pipeline.h"
 #include "codegen/reference/MeaningCheck.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
@@ -89,10 +90,21 @@ LogicalResult addPhases(PassManager &manager, const PhaseFlags &flags) {
   options->passes = *selection;
   for (const Phase &phase : phases.slice(first, last - first + 1)) {
     if (phase.build) {
-      phase.build(manager, *options);
+      buildPhase(phase, manager, *options);
     }
   }
   return success();
+}
+
+/// Values are named by the places in the description that they come from,
+/// unless --mlir-use-nameloc-as-prefix=false.
+void nameValuesByDefault() {
+  registerAsmPrinterCLOptions();
+  llvm::cl::Option *names =
+      llvm::cl::getRegisteredOptions().lookup("mlir-use-nameloc-as-prefix");
+  if (names) {
+    static_cast<llvm::cl::opt<bool> *>(names)->setInitialValue(true);
+  }
 }
 
 /// Takes a name back from LLVM's code generator, which registers it in every
@@ -132,6 +144,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerDialects(registry);
   releaseOption("stop-after");
+  nameValuesByDefault();
   PhaseFlags flags;
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "hova's modular optimizer driver", registry);

@@ -161,6 +161,7 @@ int Compilation::emitModule() {
   pipeline.levels = options.levels;
   pipeline.symbolSuffix = "_0";
   pipeline.passes = options.passes;
+  pipeline.extend = options.extend;
   ModuleOp module = session.module();
   if (range.stopAfter != "import") {
     int status = compileStatus(runPhases(module, pipeline, range), session);

@@ -41,9 +41,9 @@ void loadPlugins(const Arguments &arguments) {
 
 namespace {
 
-/// Passes that run before a phase.
+/// Passes at an extension point.
 struct Extension {
-  std::string phase;
+  std::string point;
   std::string passes;
 };
 
@@ -68,6 +68,48 @@ struct TimeTraceInstrumentation : PassInstrumentation {
 
 } // namespace
 
+/// Of every phase and of every pass in it.
+static std::vector<std::string> extensionPoints() {
+  std::vector<std::string> points;
+  for (const Phase &phase : getPhases()) {
+    std::vector<std::string> names = getPassNames(phase);
+    if (phase.build) {
+      names.push_back(phase.name.str());
+    }
+    for (const std::string &name : names) {
+      points.push_back("before-" + name);
+      points.push_back("after-" + name);
+    }
+  }
+  return points;
+}
+
+/// `passes` as a pipeline on a module: `my-pass`, a pass on functions, becomes
+/// `func.func(my-pass)`. Writes what is wrong with them.
+static FailureOr<std::string> nestPasses(llvm::StringRef passes,
+                                         llvm::raw_ostream &errors) {
+  OpPassManager onAnything, onModule(ModuleOp::getOperationName());
+  if (failed(parsePassPipeline(passes, onAnything, errors))) {
+    return failure();
+  }
+  std::string nested;
+  llvm::raw_string_ostream os(nested);
+  llvm::interleave(
+      onAnything.getPasses(), os,
+      [&](Pass &pass) {
+        std::optional<llvm::StringRef> anchor = pass.getOpName();
+        bool isNested = anchor && anchor != onModule.getOpName();
+        os << (isNested ? anchor->str() + "(" : "");
+        pass.printAsTextualPipeline(os);
+        os << (isNested ? ")" : "");
+      },
+      ",");
+  if (failed(parsePassPipeline(nested, onModule, errors))) {
+    return failure();
+  }
+  return nested;
+}
+
 /// `before-fuse(PASSES)`; the passes are parsed, so that later nothing can
 /// fail.
 static std::optional<Extension> readExtension(const Arguments &arguments,
@@ -76,44 +118,36 @@ static std::optional<Extension> readExtension(const Arguments &arguments,
     arguments.usageError("option '--pass-pipeline': " + why);
     return std::nullopt;
   };
-  std::vector<std::string> points;
-  for (const Phase &phase : getPhases()) {
-    if (phase.build) {
-      points.push_back("before-" + phase.name.str());
-    }
-  }
+  std::vector<std::string> points = extensionPoints();
   auto [point, rest] = text.split('(');
   if (!rest.consume_back(")")) {
-    return fail("expected before-PHASE(PASSES), got '" + text + "'");
+    return fail("expected POINT(PASSES) such as 'before-fuse(my-pass)', got '" +
+                text + "'");
   }
   if (!llvm::is_contained(points, point)) {
     return fail("unknown extension point '" + point + "'" +
-                suggestion(point, points));
+                suggestion(point, points) +
+                "; 'hova --list-phases' shows what there is");
   }
-  OpPassManager parsed(ModuleOp::getOperationName());
   std::string problem;
   llvm::raw_string_ostream os(problem);
-  if (failed(parsePassPipeline(rest, parsed, os))) {
+  FailureOr<std::string> passes = nestPasses(rest, os);
+  if (failed(passes)) {
     return fail(llvm::StringRef(problem).trim());
   }
-  return Extension{point.drop_front(strlen("before-")).str(), rest.str()};
+  return Extension{point.str(), *passes};
 }
 
-static std::function<void(llvm::StringRef, PassManager &)>
-makeConfiguration(const Arguments &arguments) {
+static ExtendPipeline readExtensions(const Arguments &arguments) {
   std::vector<Extension> extensions;
   for (const std::string &text : arguments.values(OPT_pass_pipeline)) {
     if (auto extension = readExtension(arguments, text)) {
       extensions.push_back(*extension);
     }
   }
-  bool trace = arguments.has(OPT_time_trace);
-  return [extensions, trace](llvm::StringRef phase, PassManager &manager) {
-    if (trace) {
-      manager.addInstrumentation(std::make_unique<TimeTraceInstrumentation>());
-    }
+  return [extensions](llvm::StringRef point, OpPassManager &manager) {
     for (const Extension &extension : extensions) {
-      if (extension.phase == phase) {
+      if (extension.point == point) {
         // It was parsed before with the same passes registered.
         [[maybe_unused]] LogicalResult added =
             parsePassPipeline(extension.passes, manager);
@@ -174,7 +208,12 @@ CompileOptions readCompileOptions(const Arguments &arguments) {
   options.compilerVersion = versionText();
   loadPlugins(arguments);
   if (!arguments.failed()) {
-    options.configure = makeConfiguration(arguments);
+    options.extend = readExtensions(arguments);
+  }
+  if (arguments.has(OPT_time_trace)) {
+    options.configure = [](PassManager &manager) {
+      manager.addInstrumentation(std::make_unique<TimeTraceInstrumentation>());
+    };
   }
   return options;
 }

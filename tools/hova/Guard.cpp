@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/Guard.h"
+#include "codegen/PassWatch.h"
 #include "runtime/Process.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Program.h"
@@ -34,7 +35,13 @@ std::string &crashText() {
   return *text;
 }
 
-void writeText(const std::string &text) {
+/// The same for a crash in a pass: what stands before and behind its name.
+std::pair<std::string, std::string> &passCrashText() {
+  static auto *text = new std::pair<std::string, std::string>;
+  return *text;
+}
+
+void writeText(StringRef text) {
   // Nothing is left to do where standard error cannot be written.
   [[maybe_unused]] ssize_t written = write(2, text.data(), text.size());
 }
@@ -47,7 +54,14 @@ struct sigaction &crashAction() {
 
 void onCrash(void *) {
   sys::PrintStackTrace(errs());
-  writeText(crashText());
+  StringRef pass = getRunningPass();
+  if (pass.empty()) {
+    writeText(crashText());
+  } else {
+    writeText(passCrashText().first);
+    writeText(pass);
+    writeText(passCrashText().second);
+  }
   _exit(Internal);
 }
 
@@ -140,6 +154,14 @@ void prepareMessages(StringRef limit) {
       errorText("out of memory" +
                 (limit.empty() ? "" : ": --max-memory is " + limit.str()));
   crashText() = errorText("internal error, please report it", {rerunText()});
+  constexpr char name = '@';
+  std::string inPass =
+      errorText("internal error, please report it",
+                {std::string("in pass '") + name +
+                     "'; --dump-ir=DIR keeps what the phases before it made",
+                 rerunText()});
+  auto [before, behind] = StringRef(inPass).split(name);
+  passCrashText() = {before.str(), behind.str()};
 }
 
 /// `4GiB` in bytes.

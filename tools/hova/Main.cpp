@@ -52,7 +52,15 @@ constexpr VerbInfo verbs[] = {
 int listPhases() {
   for (const hova::Phase &phase : hova::getPhases()) {
     outs() << left_justify(phase.name, 11) << phase.promise << "\n";
+    if (phase.build) {
+      outs().indent(11) << "passes: " << join(hova::getPassNames(phase), ", ")
+                        << "\n";
+    }
   }
+  outs()
+      << "\nOption --pass-pipeline adds passes before and after each of these: "
+         "'before-fuse(...)',\n'after-hova-normalize-projections(...)'. After "
+         "a phase is before the pass that checks it.\n";
   return Ok;
 }
 

@@ -81,8 +81,8 @@ defm without : Value<"without", !listconcat(generators, [ExplainVerb]), "PASS,..
                      "Leave out optional passes, to measure or to bisect; repeatable">;
 defm pass_plugin : Value<"pass-plugin", generators, "LIB.so",
                          "Load passes from a library; repeatable">;
-defm pass_pipeline : Value<"pass-pipeline", generators, "before-PHASE(PASSES)",
-                           "Run passes before a phase, such as 'before-fuse(my-pass)'; repeatable">;
+defm pass_pipeline : Value<"pass-pipeline", generators, "POINT(PASSES)",
+                           "Run passes before or after a phase or a pass that --list-phases shows, such as 'before-fuse(my-pass)'; repeatable">;
 
 // What else a compilation leaves behind.
 def explain : Flag<["--"], "explain">, Visibility<[CompileVerb]>,
@@ -90,7 +90,7 @@ def explain : Flag<["--"], "explain">, Visibility<[CompileVerb]>,
 def explain_file : Joined<["--"], "explain=">, Visibility<[CompileVerb]>,
                    MetaVarName<"FILE">, HelpText<"The same, into a file">;
 defm dump_ir : Value<"dump-ir", generators, "DIR",
-                     "Write the program after every phase: DIR/02-normalize.mlir, ...">;
+                     "Write the program after every phase: DIR/02-normalize.mlir, ...; where a pass fails, what it began with: DIR/03-fuse-failed.mlir">;
 defm time_trace : Value<"time-trace", generators, "FILE",
                         "Write where the time goes, for trace viewers">;
 defm max_memory : Value<"max-memory", weighers, "SIZE",

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/Session.h"
+#include "codegen/PassWatch.h"
 #include "codegen/Pipeline.h"
 #include "dialect/AttentionOps.h"
 #include "frontend/Import.h"
@@ -187,10 +188,16 @@ bool Session::missesRequirement() {
 }
 
 int Session::failureStatus() {
+  // Asked first, because looking for a missed requirement runs passes again.
+  std::string pass = getLastFailedPass();
   if (weightsRejected || missesRequirement()) {
     return Rejected;
   }
-  return internalError("the description was accepted, but not compiled");
+  if (pass.empty()) {
+    return internalError("the description was accepted, but not compiled");
+  }
+  return internalError("the description was accepted, but pass '" + pass +
+                       "' failed; --dump-ir=DIR keeps the program before it");
 }
 
 } // namespace hova::tool

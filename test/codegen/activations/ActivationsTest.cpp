@@ -157,8 +157,9 @@ void Activations::compile(const hova::CpuLevel &level) {
   hova::PipelineOptions options;
   options.levels = {level};
   PassManager manager(&context);
-  hova::findPhase("vectorize")->build(manager, options);
-  hova::buildTargetPhase(manager, options);
+  for (const char *phase : {"vectorize", "target"}) {
+    hova::buildPhase(*hova::findPhase(phase), manager, options);
+  }
   ASSERT_TRUE(manager.run(*module).succeeded());
 
   auto llvmContext = std::make_unique<llvm::LLVMContext>();

@@ -51,10 +51,24 @@ struct FailPass : PassWrapper<FailPass, OperationPass<ModuleOp>> {
   }
 };
 
+/// linear x  ->  linear x {test.mark}. A pass on functions.
+struct MarkLinearsPass
+    : PassWrapper<MarkLinearsPass, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MarkLinearsPass)
+  StringRef getArgument() const final { return "test-mark-linears"; }
+  StringRef getDescription() const final { return "Mark linears"; }
+  void runOnOperation() final {
+    getOperation().walk([](hova::LinearOp op) {
+      op->setAttr("test.mark", UnitAttr::get(op->getContext()));
+    });
+  }
+};
+
 void registerTestPasses() {
   PassRegistration<DoubleLinearsPass>();
   PassRegistration<CrashPass>();
   PassRegistration<FailPass>();
+  PassRegistration<MarkLinearsPass>();
 }
 
 } // namespace

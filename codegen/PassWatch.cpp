@@ -1,0 +1,54 @@
+//===- PassWatch.cpp - Which pass runs, and which one has failed ----------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/PassWatch.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// The passes that run on this thread, the innermost last: where functions are
+/// rewritten, the first is MLIR's own that hands them out.
+static thread_local SmallVector<StringRef, 4> running;
+
+static std::mutex lastFailedMutex;
+static std::string lastFailed;
+
+StringRef getRunningPass() { return running.empty() ? "" : running.back(); }
+
+std::string getLastFailedPass() {
+  std::lock_guard<std::mutex> lock(lastFailedMutex);
+  return lastFailed;
+}
+
+static StringRef nameOf(Pass *pass) {
+  return pass->getArgument().empty() ? pass->getName() : pass->getArgument();
+}
+
+void PassWatch::runBeforePass(Pass *pass, Operation *op) {
+  running.push_back(nameOf(pass));
+  auto module = dyn_cast<ModuleOp>(op);
+  if (keepsProgram && module && !module->getParentOp()) {
+    failure.before = cast<ModuleOp>(module->clone());
+  }
+}
+
+void PassWatch::runAfterPass(Pass *, Operation *) { running.pop_back(); }
+
+void PassWatch::runAfterPassFailed(Pass *pass, Operation *op) {
+  running.pop_back();
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failure.pass.empty()) {
+    failure.pass = nameOf(pass).str();
+    std::lock_guard<std::mutex> lastLock(lastFailedMutex);
+    lastFailed = failure.pass;
+  }
+  // A pass on functions fails first, then all that share its walk as one.
+  if (isa<ModuleOp>(op) && failure.pipeline.empty()) {
+    llvm::raw_string_ostream os(failure.pipeline);
+    pass->printAsTextualPipeline(os);
+  }
+}
+
+} // namespace hova
