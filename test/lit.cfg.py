@@ -21,6 +21,7 @@ source, build = Path(config.hova_source), Path(config.hova_build)
 config.environment["PATH"] = os.pathsep.join(
     [str(build / "bin"), config.llvm_bin, os.environ["PATH"]]
 )
+config.environment["HOVA_BUILD"] = str(build)
 # A variable captured in one function must not be used in the next by accident.
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
 
