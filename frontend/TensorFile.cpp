@@ -105,7 +105,7 @@ TensorFile::addShard(const std::string &path,
     }
     Entry tensor;
     tensor.shape.assign(entry.dims, entry.dims + entry.rank);
-    tensor.dtype = hova_element_name(entry.element);
+    tensor.dtype = hova_dtype_name(entry.element);
     tensor.isFloat = entry.element == HOVA_ELEMENT_F32 ||
                      entry.element == HOVA_ELEMENT_F64 ||
                      entry.element == HOVA_ELEMENT_BF16 ||

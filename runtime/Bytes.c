@@ -161,6 +161,49 @@ hova_status hova_map_file(const char *path, hova_span *file,
   return status;
 }
 
+/// Copies a stream into a file in memory, which then has a size.
+static hova_status copy_stream(int from, int to, const char *name,
+                               uint64_t limit, hova_error *error) {
+  char buffer[1 << 16];
+  uint64_t size = 0;
+  for (;;) {
+    ssize_t got = read(from, buffer, sizeof buffer);
+    if (got == 0) {
+      return HOVA_OK;
+    }
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return hova_fail(error, HOVA_IO_ERROR, "cannot read %s: %s", name,
+                       strerror(errno));
+    }
+    size += (uint64_t)got;
+    if (size > limit) {
+      return hova_fail(error, HOVA_REJECTED, "%s holds more than %llu bytes",
+                       name, (unsigned long long)limit);
+    }
+    if (write(to, buffer, (size_t)got) != got) {
+      return hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory for %s", name);
+    }
+  }
+}
+
+hova_status hova_map_stream(int descriptor, const char *name, uint64_t limit,
+                            hova_span *file, hova_error *error) {
+  *file = (hova_span){NULL, 0};
+  int copy = memfd_create("stream", MFD_CLOEXEC);
+  if (copy < 0) {
+    return hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory for %s", name);
+  }
+  hova_status status = copy_stream(descriptor, copy, name, limit, error);
+  if (status == HOVA_OK) {
+    status = map_descriptor(copy, name, file, error);
+  }
+  close(copy);
+  return status;
+}
+
 void hova_unmap_file(hova_span file) {
   if (file.size != 0) {
     munmap((void *)file.data, (size_t)file.size);

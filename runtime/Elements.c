@@ -8,12 +8,15 @@
 
 typedef struct element_info {
   const char *name;
+  const char *dtype;
+  const char *numpy;
   uint64_t bytes;
   const char *descr;
 } element_info;
 
 static const element_info elements[HOVA_NUM_ELEMENTS] = {
-#define HOVA_ELEMENT_INFO(NAME, BYTES, DESCR) {#NAME, BYTES, DESCR},
+#define HOVA_ELEMENT_INFO(NAME, DTYPE, NUMPY, BYTES, DESCR)                    \
+  {#NAME, DTYPE, NUMPY, BYTES, DESCR},
     HOVA_ELEMENTS(HOVA_ELEMENT_INFO)
 #undef HOVA_ELEMENT_INFO
 };
@@ -26,10 +29,17 @@ const char *hova_element_name(hova_element element) {
   return elements[element].name;
 }
 
-const char *hova_dtype_name(int32_t dtype) {
-  static const char *const names[] = {"f32", "f64", "bf16", "f16",
-                                      "i32", "i64", "bool"};
-  return dtype >= 0 && dtype <= HOVA_BOOL ? names[dtype] : "unknown";
+const char *hova_dtype_name(int32_t element) {
+  return element >= 0 && element < HOVA_NUM_ELEMENTS ? elements[element].dtype
+                                                     : "unknown";
+}
+
+const char *hova_numpy_name(hova_element element) {
+  return elements[element].numpy;
+}
+
+hova_element hova_file_element(int32_t dtype) {
+  return dtype == HOVA_BF16 ? HOVA_ELEMENT_F32 : (hova_element)dtype;
 }
 
 uint64_t hova_element_bytes(hova_element element) {

@@ -20,36 +20,43 @@ extern "C" {
 /// The largest rank that a file or a program may have.
 #define HOVA_MAX_RANK 8
 
-/// X(NAME of safetensors and of hova_element, bytes, "descr" of npy or null).
+/// X(NAME of safetensors and of hova_element, name in messages, name in NumPy
+/// or null, bytes, "descr" of npy or null).
 #define HOVA_ELEMENTS(X)                                                       \
-  X(F32, 4, "<f4")                                                             \
-  X(F64, 8, "<f8")                                                             \
-  X(BF16, 2, NULL)                                                             \
-  X(F16, 2, "<f2")                                                             \
-  X(I32, 4, "<i4")                                                             \
-  X(I64, 8, "<i8")                                                             \
-  X(BOOL, 1, "|b1")                                                            \
-  X(I8, 1, "|i1")                                                              \
-  X(U8, 1, "|u1")                                                              \
-  X(I16, 2, "<i2")                                                             \
-  X(U16, 2, "<u2")                                                             \
-  X(U32, 4, "<u4")                                                             \
-  X(U64, 8, "<u8")                                                             \
-  X(F8_E4M3, 1, NULL)                                                          \
-  X(F8_E5M2, 1, NULL)
+  X(F32, "f32", "float32", 4, "<f4")                                           \
+  X(F64, "f64", "float64", 8, "<f8")                                           \
+  X(BF16, "bf16", NULL, 2, NULL)                                               \
+  X(F16, "f16", "float16", 2, "<f2")                                           \
+  X(I32, "i32", "int32", 4, "<i4")                                             \
+  X(I64, "i64", "int64", 8, "<i8")                                             \
+  X(BOOL, "bool", "bool", 1, "|b1")                                            \
+  X(I8, "i8", "int8", 1, "|i1")                                                \
+  X(U8, "u8", "uint8", 1, "|u1")                                               \
+  X(I16, "i16", "int16", 2, "<i2")                                             \
+  X(U16, "u16", "uint16", 2, "<u2")                                            \
+  X(U32, "u32", "uint32", 4, "<u4")                                            \
+  X(U64, "u64", "uint64", 8, "<u8")                                            \
+  X(F8_E4M3, "f8_e4m3", NULL, 1, NULL)                                         \
+  X(F8_E5M2, "f8_e5m2", NULL, 1, NULL)
 
 /// The first seven are those of hova_dtype and have its numbers.
 typedef enum hova_element {
-#define HOVA_ELEMENT_ENUMERATOR(NAME, BYTES, DESCR) HOVA_ELEMENT_##NAME,
+#define HOVA_ELEMENT_ENUMERATOR(NAME, ...) HOVA_ELEMENT_##NAME,
   HOVA_ELEMENTS(HOVA_ELEMENT_ENUMERATOR)
 #undef HOVA_ELEMENT_ENUMERATOR
       HOVA_NUM_ELEMENTS
 } hova_element;
 
-/// "F32" and so on.
+/// "F32" and so on, as safetensors writes it.
 const char *hova_element_name(hova_element element);
-/// "f32" and so on, as descriptions and messages write it.
-const char *hova_dtype_name(int32_t dtype);
+/// "f32" and so on, as descriptions and messages write it; of a hova_element or
+/// a hova_dtype.
+const char *hova_dtype_name(int32_t element);
+/// "float32" and so on, or null where NumPy has no such type.
+const char *hova_numpy_name(hova_element element);
+/// The type of a file that holds a program's bf16, f16, ... : npy has no bf16,
+/// whose values f32 holds.
+hova_element hova_file_element(int32_t dtype);
 uint64_t hova_element_bytes(hova_element element);
 /// The type string of npy, or null where npy has none.
 const char *hova_element_descr(hova_element element);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /// NumPy's own limit, checked here before anything is read.
 #define MAX_HEADER_BYTES 10000
@@ -240,19 +241,30 @@ hova_status hova_npy_parse(hova_span file, const char *path, hova_npy *npy,
   return HOVA_OK;
 }
 
-hova_status hova_npy_open(const char *path, hova_npy *npy, hova_error *error) {
-  hova_span file;
-  hova_status status = hova_map_file(path, &file, error);
-  if (status != HOVA_OK) {
-    return status;
-  }
-  status = hova_npy_parse(file, path, npy, error);
+/// Parses a mapped file, which belongs to `npy` if that succeeds.
+static hova_status parse_mapped(hova_span file, const char *path, hova_npy *npy,
+                                hova_error *error) {
+  hova_status status = hova_npy_parse(file, path, npy, error);
   if (status != HOVA_OK) {
     hova_unmap_file(file);
     return status;
   }
   npy->file = file;
   return HOVA_OK;
+}
+
+hova_status hova_npy_open(const char *path, hova_npy *npy, hova_error *error) {
+  hova_span file;
+  hova_status status = hova_map_file(path, &file, error);
+  return status == HOVA_OK ? parse_mapped(file, path, npy, error) : status;
+}
+
+hova_status hova_npy_read(uint64_t limit, hova_npy *npy, hova_error *error) {
+  hova_span file;
+  hova_status status =
+      hova_map_stream(STDIN_FILENO, "standard input", limit, &file, error);
+  return status == HOVA_OK ? parse_mapped(file, "standard input", npy, error)
+                           : status;
 }
 
 void hova_npy_close(hova_npy *npy) {

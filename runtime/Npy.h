@@ -33,6 +33,8 @@ hova_status hova_npy_parse(hova_span file, const char *path, hova_npy *npy,
 
 /// Maps and reads a file.
 hova_status hova_npy_open(const char *path, hova_npy *npy, hova_error *error);
+/// The same from standard input, of at most `limit` bytes.
+hova_status hova_npy_read(uint64_t limit, hova_npy *npy, hova_error *error);
 void hova_npy_close(hova_npy *npy);
 
 /// Writes a file, whole or not at all. A type that npy lacks (BF16) is written

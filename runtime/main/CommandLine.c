@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef enum option_id {
   OPTION_INPUT,
@@ -34,6 +35,8 @@ typedef enum option_id {
   OPTION_COLD,
   OPTION_TRACE,
   OPTION_DESCRIBE,
+  OPTION_FORMAT,
+  OPTION_VERSION,
   OPTION_HELP,
   NUM_OPTIONS
 } option_id;
@@ -72,19 +75,19 @@ static const option_info infos[NUM_OPTIONS] = {
     [OPTION_TRACE] = {"--trace", "FILE.json",
                       "write the times of every kernel of the last run"},
     [OPTION_DESCRIBE] = {"--describe", NULL, "print what the program is"},
-    [OPTION_HELP] = {"--help", NULL, "print this text"},
+    [OPTION_FORMAT] = {"--format", "text|json", "how --describe prints it"},
+    [OPTION_VERSION] = {"--version", NULL,
+                        "print model, compiler, levels and hash"},
+    [OPTION_HELP] = {"--help", NULL, "print this text, as -h does"},
 };
 
-void hova_print_help(const hova_program *program) {
-  printf("usage: PROGRAM [options]\nRuns the model '%s'.\n\n", program->name);
+void hova_print_options(void) {
   for (int i = 0; i < NUM_OPTIONS; ++i) {
     char left[64];
     snprintf(left, sizeof left, "%s %s", infos[i].flag,
              infos[i].value ? infos[i].value : "");
     printf("  %-28s %s\n", left, infos[i].help);
   }
-  printf("\nWith one input or output NAME= may be left out. Without an output "
-         "file a short\nsummary is printed.\n");
 }
 
 static hova_status usage(hova_error *error, const char *flag, const char *what,
@@ -274,6 +277,14 @@ static hova_status apply(option_id id, const char *text,
   case OPTION_DESCRIBE:
     options->describe = true;
     return HOVA_OK;
+  case OPTION_FORMAT:
+    options->format = text;
+    return strcmp(text, "json") == 0 || strcmp(text, "text") == 0
+               ? HOVA_OK
+               : usage(error, flag, "text or json", text);
+  case OPTION_VERSION:
+    options->version = true;
+    return HOVA_OK;
   default:
     options->help = true;
     return HOVA_OK;
@@ -282,12 +293,36 @@ static hova_status apply(option_id id, const char *text,
 
 /// The option whose flag is the first `length` bytes of `word`.
 static option_id find_option(const char *word, size_t length) {
+  if (length == 2 && memcmp(word, "-h", 2) == 0) {
+    return OPTION_HELP;
+  }
   int id = 0;
   while (id < NUM_OPTIONS && (strlen(infos[id].flag) != length ||
                               memcmp(infos[id].flag, word, length) != 0)) {
     ++id;
   }
   return (option_id)id;
+}
+
+static hova_status unknown_option(const char *word, size_t length,
+                                  hova_error *error) {
+  if (word[0] != '-') {
+    return hova_fail(error, HOVA_REJECTED,
+                     "unexpected '%s'; a file is given with an option, such as "
+                     "--input NAME=FILE.npy",
+                     word);
+  }
+  nearest_name nearest = hova_start_nearest(word, length);
+  for (int id = 0; id < NUM_OPTIONS; ++id) {
+    hova_offer_nearest(&nearest, infos[id].flag);
+  }
+  if (!nearest.name) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "unknown option '%s'; --help lists the options", word);
+  }
+  return hova_fail(error, HOVA_REJECTED,
+                   "unknown option '%s'; did you mean '%s'?", word,
+                   nearest.name);
 }
 
 static bool may_repeat(option_id id) { return id <= OPTION_EXPECTED; }
@@ -301,8 +336,7 @@ static hova_status parse_option(int argc, char **argv, int *at,
   size_t length = equals ? (size_t)(equals - word) : strlen(word);
   option_id id = find_option(word, length);
   if (id == NUM_OPTIONS) {
-    return hova_fail(error, HOVA_REJECTED,
-                     "unknown option '%s'; --help lists the options", word);
+    return unknown_option(word, length, error);
   }
   if (!may_repeat(id) && (*seen >> id & 1)) {
     return hova_fail(error, HOVA_REJECTED, "%s is given twice", infos[id].flag);
@@ -349,7 +383,8 @@ static hova_status check_effects(const command_line *options, uint32_t seen,
   } needs[] = {{OPTION_WARMUP, OPTION_BENCHMARK},
                {OPTION_REPETITIONS, OPTION_BENCHMARK},
                {OPTION_RTOL, OPTION_EXPECTED},
-               {OPTION_ATOL, OPTION_EXPECTED}};
+               {OPTION_ATOL, OPTION_EXPECTED},
+               {OPTION_FORMAT, OPTION_DESCRIBE}};
   if (options->benchmark) {
     seen |= 1u << OPTION_BENCHMARK;
   }
@@ -365,6 +400,47 @@ static hova_status check_effects(const command_line *options, uint32_t seen,
                        "--describe runs nothing: leave out %s", infos[id].flag);
     }
   }
+  return HOVA_OK;
+}
+
+static bool is_stream(const char *path) {
+  return path && strcmp(path, "-") == 0;
+}
+
+static uint32_t count_streams(const char **files, uint32_t count) {
+  uint32_t streams = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    streams += is_stream(files[i]);
+  }
+  return streams;
+}
+
+/// Standard output takes one file, and then no text; standard input is read
+/// once.
+static hova_status check_streams(command_line *options,
+                                 const hova_program *program,
+                                 hova_error *error) {
+  uint32_t tensors = count_streams(options->outputs, program->num_outputs);
+  uint32_t files =
+      tensors + is_stream(options->trace) + is_stream(options->benchmark_out);
+  bool prints_text = options->benchmark && !is_stream(options->benchmark_out);
+  for (uint32_t i = 0; i < program->num_outputs; ++i) {
+    prints_text |= options->expected[i] != NULL;
+  }
+  if (count_streams(options->inputs, program->num_inputs) > 1) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "standard input can be one input alone");
+  }
+  if (files > 1 || (files == 1 && prints_text)) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "standard output can be one file alone, and no report");
+  }
+  if (tensors == 1 && isatty(STDOUT_FILENO)) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "--output: standard output is a terminal, and tensors are "
+                     "no text; name a file, or redirect it");
+  }
+  options->prints_file = files == 1;
   return HOVA_OK;
 }
 
@@ -391,9 +467,12 @@ hova_status hova_parse_command_line(int argc, char **argv,
   if (status == HOVA_OK) {
     status = check_effects(options, seen, error);
   }
+  if (status == HOVA_OK) {
+    status = check_streams(options, program, error);
+  }
   for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
-    if (!options->inputs[i] && !options->random_inputs && !options->describe &&
-        !options->help) {
+    if (!options->inputs[i] && !options->random_inputs &&
+        !hova_only_prints(options)) {
       status = hova_fail(error, HOVA_REJECTED,
                          "input '%s' is not given: use --input %s=FILE.npy or "
                          "--random-inputs SEED",
@@ -401,6 +480,10 @@ hova_status hova_parse_command_line(int argc, char **argv,
     }
   }
   return status;
+}
+
+bool hova_only_prints(const command_line *options) {
+  return options->describe || options->version || options->help;
 }
 
 void hova_free_command_line(command_line *options) { free(options->inputs); }

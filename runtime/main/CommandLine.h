@@ -35,9 +35,12 @@ typedef struct command_line {
   uint64_t repetitions;
   int32_t threads;
   bool random_inputs;
+  bool prints_file; ///< standard output is a file, not text
   bool benchmark;
   bool cold;
   bool describe;
+  const char *format; ///< of the description; null: text
+  bool version;
   bool help;
 } command_line;
 
@@ -48,7 +51,10 @@ hova_status hova_parse_command_line(int argc, char **argv,
                                     command_line *options, hova_error *error);
 void hova_free_command_line(command_line *options);
 
-/// One screen of help on standard output.
-void hova_print_help(const hova_program *program);
+/// Whether the options ask for no run.
+bool hova_only_prints(const command_line *options);
+
+/// A line for every option, on standard output.
+void hova_print_options(void);
 
 #endif // HOVA_RUNTIME_MAIN_COMMANDLINE_H

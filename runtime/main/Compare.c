@@ -20,7 +20,7 @@ typedef struct difference {
 typedef struct comparison {
   uint64_t differing;
   double largest_absolute; ///< among finite elements
-  double largest_relative; ///< among finite elements with want != 0
+  double largest_share;    ///< of what is allowed, among finite elements
   uint32_t num_worst;
   difference worst[NUM_WORST]; ///< worst first
 } comparison;
@@ -88,12 +88,9 @@ static comparison compare(const hova_tensor_info *info, const void *data,
       note_difference(&result, found);
     }
     if (isfinite(found.got) && isfinite(found.want)) {
-      double absolute = fabs(found.got - found.want);
-      result.largest_absolute = fmax(result.largest_absolute, absolute);
-      if (found.want != 0) {
-        result.largest_relative =
-            fmax(result.largest_relative, absolute / fabs(found.want));
-      }
+      result.largest_absolute =
+          fmax(result.largest_absolute, fabs(found.got - found.want));
+      result.largest_share = fmax(result.largest_share, found.excess);
     }
   }
   return result;
@@ -112,11 +109,14 @@ static void format_index(char *text, size_t size, const hova_tensor_info *info,
 
 static void print_comparison(const hova_tensor_info *info, uint64_t count,
                              const comparison *result, tolerance allowed) {
+  // Relative to what is allowed: near zero, where `atol` allows it, an element
+  // may differ by more than `rtol` of itself.
   printf("%s: %llu of %llu elements differ (rtol %g, atol %g; largest "
-         "difference %.3g, relative %.3g)\n",
+         "difference %.3g, at most %.3g times the atol + rtol * |want| that is "
+         "allowed)\n",
          info->name, (unsigned long long)result->differing,
          (unsigned long long)count, allowed.rtol, allowed.atol,
-         result->largest_absolute, result->largest_relative);
+         result->largest_absolute, result->largest_share);
   for (uint32_t i = 0; i < result->num_worst; ++i) {
     const difference *found = &result->worst[i];
     char index[192];
@@ -154,8 +154,8 @@ static hova_status compare_output(const hova_program *program,
     hova_format_shape(got, sizeof got, info->rank, info->dims);
     status = hova_fail(error, HOVA_REJECTED,
                        "output '%s' is %s%s, but '%s' holds %s%s", info->name,
-                       hova_element_name((hova_element)info->dtype), got, path,
-                       hova_element_name(npy.element), want);
+                       hova_dtype_name(info->dtype), got, path,
+                       hova_dtype_name(npy.element), want);
   }
   hova_npy_close(&npy);
   return status;

@@ -10,6 +10,7 @@
 #include "runtime/main/Compare.h"
 #include "runtime/main/Entry.h"
 #include "runtime/main/Files.h"
+#include "runtime/main/Help.h"
 #include "runtime/main/Report.h"
 
 #include <limits.h>
@@ -128,7 +129,9 @@ static hova_status measure(hova_context *context, const command_line *options,
   }
   qsort(times, options->repetitions, sizeof *times, compare_doubles);
   latencies measured = {times, options->repetitions, options->kernel};
-  hova_print_latencies(context, measured);
+  if (!options->prints_file) {
+    hova_print_latencies(context, measured);
+  }
   if (options->benchmark_out) {
     status =
         hova_write_latencies(context, measured, options->benchmark_out, error);
@@ -166,7 +169,8 @@ static hova_status run(hova_context *context, const command_line *options,
 
 /// Whether the options ask for nothing but to see the outputs.
 static bool wants_summary(const command_line *options) {
-  bool wants = !options->output_directory && !options->benchmark;
+  bool wants = !options->output_directory && !options->benchmark &&
+               !options->prints_file;
   for (uint32_t i = 0; i < hova_linked_program.num_outputs; ++i) {
     wants &= !options->outputs[i] && !options->expected[i];
   }
@@ -236,6 +240,26 @@ static int run_model(const command_line *options, hova_error *error) {
                                      : exit_status(status);
 }
 
+/// Runs the model, or prints what the options ask for; an exit status.
+static int obey(const command_line *options, const char *name,
+                hova_error *error) {
+  const hova_program *program = &hova_linked_program;
+  if (options->help) {
+    hova_print_help(program, name);
+  } else if (options->version) {
+    hova_print_version(program);
+  } else if (options->describe && options->format &&
+             strcmp(options->format, "json") == 0) {
+    return exit_status(
+        hova_print_description_json(program, hova_weights_bytes, error));
+  } else if (options->describe) {
+    hova_print_description(program, hova_weights_bytes);
+  } else {
+    return run_model(options, error);
+  }
+  return EXIT_OK;
+}
+
 int main(int argc, char **argv) {
   prepare_process();
   hova_error error = {HOVA_OK, ""};
@@ -243,14 +267,11 @@ int main(int argc, char **argv) {
   hova_status status = hova_parse_command_line(argc, argv, &hova_linked_program,
                                                &options, &error);
   int result = EXIT_OK;
-  if (status != HOVA_OK) {
-    result = status == HOVA_REJECTED ? EXIT_USAGE : exit_status(status);
-  } else if (options.help) {
-    hova_print_help(&hova_linked_program);
-  } else if (options.describe) {
-    hova_print_description(&hova_linked_program, hova_weights_bytes);
+  if (status == HOVA_OK) {
+    // Without a name there is no word to print in examples.
+    result = obey(&options, argc > 0 ? argv[0] : "PROGRAM", &error);
   } else {
-    result = run_model(&options, &error);
+    result = status == HOVA_REJECTED ? EXIT_USAGE : exit_status(status);
   }
   hova_free_command_line(&options);
   if (result != EXIT_OK && result != EXIT_NUMBERS_DIFFER) {

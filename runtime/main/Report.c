@@ -1,4 +1,4 @@
-//===- Report.c - What a program is and how fast --------------------------===//
+//===- Report.c - How fast a program is -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "runtime/main/Report.h"
@@ -8,67 +8,6 @@
 #include "runtime/Output.h"
 
 #include <stdio.h>
-#include <string.h>
-
-//===----------------------------------------------------------------------===//
-// Description
-//===----------------------------------------------------------------------===//
-
-static void print_tensor(const char *role, const hova_tensor_info *info) {
-  char shape[192];
-  hova_format_shape(shape, sizeof shape, info->rank, info->dims);
-  printf("%-10s %s %s%s", role, info->name, hova_dtype_name(info->dtype),
-         shape);
-  if (info->lower != info->upper) {
-    printf(" from %lld to %lld", (long long)info->lower,
-           (long long)info->upper - 1);
-  }
-  printf("\n");
-}
-
-static void print_levels(const hova_program *program) {
-  uint64_t features = hova_cpu_features();
-  bool chosen = false;
-  printf("%-10s", "levels");
-  for (uint32_t i = 0; i < program->num_levels; ++i) {
-    const hova_level *level = &program->levels[i];
-    bool runs = (level->features & ~features) == 0;
-    printf("%s %s%s", i ? "," : "", level->name,
-           runs && !chosen ? " (chosen here)"
-           : runs          ? ""
-                           : " (not on this machine)");
-    chosen |= runs;
-  }
-  printf("\n");
-}
-
-void hova_print_description(const hova_program *program,
-                            uint64_t embedded_bytes) {
-  printf("%-10s %s\n", "model", program->name);
-  printf("%-10s %s\n", "compiler", program->compiler ? program->compiler : "");
-  printf("%-10s %s%s\n", "dtype", program->dtype,
-         strcmp(program->dtype, "f32") == 0 ? "" : ", sums in f32");
-  print_levels(program);
-  for (uint32_t i = 0; i < program->num_inputs; ++i) {
-    print_tensor("input", &program->inputs[i]);
-  }
-  for (uint32_t i = 0; i < program->num_outputs; ++i) {
-    print_tensor("output", &program->outputs[i]);
-  }
-  printf("%-10s %u\n", "kernels", program->num_kernels);
-  printf("%-10s %llu of the description, %llu executed\n", "flops",
-         (unsigned long long)program->flops,
-         (unsigned long long)program->flops_executed);
-  printf("%-10s %llu bytes\n", "arena",
-         (unsigned long long)program->arena_bytes);
-  printf("%-10s %llu bytes for each thread\n", "scratch",
-         (unsigned long long)program->scratch_bytes);
-  printf("%-10s %llu bytes%s\n", "weights",
-         (unsigned long long)program->weight_bytes,
-         program->weight_bytes == 0 ? ""
-         : embedded_bytes           ? ", embedded"
-                                    : ", in a file");
-}
 
 //===----------------------------------------------------------------------===//
 // Latency

@@ -18,6 +18,13 @@ typedef struct latencies {
 void hova_print_description(const hova_program *program,
                             uint64_t embedded_bytes);
 
+/// The same as one JSON object.
+hova_status hova_print_description_json(const hova_program *program,
+                                        uint64_t embedded_bytes,
+                                        hova_error *error);
+/// Prints which program this is: model, compiler, levels and hash.
+void hova_print_version(const hova_program *program);
+
 void hova_print_latencies(const hova_context *context, latencies measured);
 
 /// Writes the measurement as JSON.

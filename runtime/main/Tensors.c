@@ -67,25 +67,35 @@ void hova_free_tensors(const hova_program *program, tensor_set *set) {
 // Inputs
 //===----------------------------------------------------------------------===//
 
+/// "; save it with array.astype('float32')" where the type is another one.
+static void format_hint(char *text, size_t size, hova_element expected,
+                        hova_element found) {
+  text[0] = '\0';
+  if (found != expected) {
+    snprintf(text, size, "; save it with array.astype('%s')",
+             hova_numpy_name(expected));
+  }
+}
+
 /// Copies what a file holds; bf16 is read from f32, since npy has no bf16.
 static hova_status copy_input(const hova_tensor_info *info, const char *path,
                               const hova_npy *npy, void *data,
                               hova_error *error) {
   bool rounded = info->dtype == HOVA_BF16;
-  hova_element expected =
-      rounded ? HOVA_ELEMENT_F32 : (hova_element)info->dtype;
+  hova_element expected = hova_file_element(info->dtype);
   bool same_shape =
       npy->rank == info->rank &&
       (npy->rank == 0 || memcmp(npy->dims, info->dims,
                                 (size_t)npy->rank * sizeof *npy->dims) == 0);
   if (npy->element != expected || !same_shape) {
-    char want[192], got[192];
+    char want[192], got[192], hint[64];
     hova_format_shape(want, sizeof want, info->rank, info->dims);
     hova_format_shape(got, sizeof got, npy->rank, npy->dims);
+    format_hint(hint, sizeof hint, expected, npy->element);
     return hova_fail(error, HOVA_REJECTED,
-                     "input '%s' expects %s%s, got %s%s in '%s'", info->name,
-                     hova_element_name(expected), want,
-                     hova_element_name(npy->element), got, path);
+                     "input '%s' expects %s%s, got %s%s in '%s'%s", info->name,
+                     hova_dtype_name(expected), want,
+                     hova_dtype_name(npy->element), got, path, hint);
   }
   if (!rounded) {
     memcpy(data, npy->data.data, npy->data.size);
@@ -100,8 +110,14 @@ static hova_status copy_input(const hova_tensor_info *info, const char *path,
 
 static hova_status read_input(const hova_tensor_info *info, const char *path,
                               void *data, hova_error *error) {
+  // Standard input ends somewhere: at twice the bytes, so that numbers of a
+  // wider type are told by their type, and a header.
+  const uint64_t header = 1 << 16;
+  bool streams = strcmp(path, "-") == 0;
   hova_npy npy;
-  hova_status status = hova_npy_open(path, &npy, error);
+  hova_status status =
+      streams ? hova_npy_read(2 * hova_info_bytes(info) + header, &npy, error)
+              : hova_npy_open(path, &npy, error);
   if (status == HOVA_OK) {
     status = copy_input(info, path, &npy, data, error);
     hova_npy_close(&npy);

@@ -309,7 +309,7 @@ TEST(Checkpoint, rejects_integers_as_weights) {
            safetensors({{"a.weight", {{2, 3}, {}, "I32"}}, {"a.bias", {{3}}}}));
   EXPECT_EQ(l.status, ModelStatus::Rejected);
   EXPECT_NE(
-      l.messages.find("\"a.weight\" has type I32; weights are floating-point"),
+      l.messages.find("\"a.weight\" has type i32; weights are floating-point"),
       std::string::npos)
       << l.messages;
 }

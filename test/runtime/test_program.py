@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the fixture (Fixture.c) as a linked program: y = reverse(x) * 2 + ids by row, kept = sum(mask)."""
 
+import io
 import json
 import os
 import resource
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -96,15 +98,19 @@ def test_names_may_be_left_out_where_there_is_one(tmp_path):
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("x", X.astype(np.float64), "input 'x' expects F32[4, 8], got F64[4, 8]"),
-        ("x", X[:, :7], "input 'x' expects F32[4, 8], got F32[4, 7]"),
-        ("x", X.T.copy(), "got F32[8, 4]"),
+        ("x", X.astype(np.float64), "input 'x' expects f32[4, 8], got f64[4, 8]"),
+        ("x", X.astype(np.float64), "/x.npy'; save it with array.astype('float32')\n"),
+        ("x", X[:, :7], "input 'x' expects f32[4, 8], got f32[4, 7]"),
+        ("x", X.T.copy(), "/x.npy'\n"),
+        ("x", X.T.copy(), "got f32[8, 4]"),
         ("x", np.asfortranarray(X), "column-major"),
         ("x", X.astype(">f4"), "not a little-endian number or bool"),
-        ("ids", IDS.astype(np.int32), "input 'ids' expects I64[4], got I32[4]"),
+        ("ids", IDS.astype(np.int32), "input 'ids' expects i64[4], got i32[4]"),
+        ("ids", IDS.astype(np.int32), "save it with array.astype('int64')"),
         ("ids", IDS + 1, "expects values from 0 to 9, got 10 at element 3"),
         ("ids", IDS - 1, "expects values from 0 to 9, got -1 at element 0"),
-        ("mask", MASK.astype(np.uint8), "input 'mask' expects BOOL[4], got U8[4]"),
+        ("mask", MASK.astype(np.uint8), "input 'mask' expects bool[4], got u8[4]"),
+        ("mask", MASK.astype(np.uint8), "save it with array.astype('bool')"),
     ],
 )
 def test_wrong_inputs_are_rejected(files, tmp_path, name, array, message):
@@ -156,6 +162,19 @@ def test_expected_outputs_that_agree(files, tmp_path):
     assert result.stdout.startswith("y: 0 of 32 elements differ (rtol 0.001, atol 0.0001;")
 
 
+def test_a_difference_is_told_by_what_is_allowed(files, tmp_path):
+    """Of an expected 0 every difference is infinitely large, and yet the absolute tolerance allows some."""
+    want = Y.copy()
+    x = X.copy()
+    x[3, 7] = -1e-5 / 2
+    want[0, 0] = 0
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", want)
+    result = run(*files, f"--expected=y={tmp_path}/y.npy")
+    assert result.returncode == 0
+    assert "largest difference 1e-05, at most 0.1 times the atol + rtol * |want| that is allowed)" in result.stdout
+
+
 def test_expected_outputs_may_be_f64(files, tmp_path):
     np.save(tmp_path / "y.npy", Y.astype(np.float64))
     assert run(*files, f"--expected=y={tmp_path}/y.npy", "--rtol=0", "--atol=0").returncode == 0
@@ -202,9 +221,9 @@ def test_tolerances_decide(files, tmp_path):
 
 def test_expected_of_another_shape_or_kind(files, tmp_path):
     np.save(tmp_path / "y.npy", Y[:3])
-    fails(1, "output 'y' is F32[4, 8], but", *files, f"--expected=y={tmp_path}/y.npy")
+    fails(1, "output 'y' is f32[4, 8], but", *files, f"--expected=y={tmp_path}/y.npy")
     np.save(tmp_path / "y.npy", Y.astype(np.int32))
-    fails(1, "holds I32[4, 8]", *files, f"--expected=y={tmp_path}/y.npy")
+    fails(1, "holds i32[4, 8]", *files, f"--expected=y={tmp_path}/y.npy")
 
 
 # Measurement.
@@ -317,7 +336,14 @@ def test_a_missing_image_is_an_error(files, tmp_path):
     [
         ([], "input 'x' is not given: use --input x=FILE.npy or --random-inputs SEED"),
         (["--nonsense"], "unknown option '--nonsense'; --help lists the options"),
-        (["file.npy"], "unknown option 'file.npy'"),
+        (["--ouput=y=o.npy"], "unknown option '--ouput=y=o.npy'; did you mean '--output'?"),
+        (["--benchmarks"], "did you mean '--benchmark'?"),
+        (["file.npy"], "unexpected 'file.npy'; a file is given with an option"),
+        (["--random-inputs=1", "--format=json"], "--format needs --describe"),
+        (["--describe", "--format=yaml"], "--format expects text or json, got 'yaml'"),
+        (["--input=x=-", "--input=ids=-"], "standard input can be one input alone"),
+        (["--random-inputs=1", "--output=y=-", "--output=kept=-"], "standard output can be one file alone"),
+        (["--random-inputs=1", "--output=y=-", "--benchmark"], "standard output can be one file alone"),
         (["--input"], "--input expects a value: NAME=FILE.npy"),
         (["--input="], "--input expects a value"),
         (["--input=z=f.npy"], "--input: unknown name 'z'; there is x, ids, mask (./z=f.npy is a file of that name)"),
@@ -353,11 +379,63 @@ def test_wrong_command_lines(arguments, message):
     fails(2, message, *arguments)
 
 
-def test_help_names_every_option():
-    result = run("--help")
-    assert result.returncode == 0 and len(result.stdout.splitlines()) < 60
-    for option in ("--input", "--expected", "--random-inputs", "--benchmark-out", "--trace", "--describe"):
-        assert option in result.stdout
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_names_every_option_and_tensor(option):
+    result = run(option)
+    assert result.returncode == 0 and len(result.stdout.splitlines()) <= 60
+    for word in ("--input", "--expected", "--random-inputs", "--benchmark-out", "--trace", "--describe", "--version"):
+        assert word in result.stdout
+    assert result.stdout.startswith(f"usage: {FIXTURES}/fixture [options]\n")
+    assert "  x                    f32[4, 8]\n  ids                  i64[4] from 0 to 9\n" in result.stdout
+    assert "outputs:\n  y                    f32[4, 8]\n  kept                 i32[]\n" in result.stdout
+    assert "exit status: 0 ok, 1 " in result.stdout
+
+
+def test_examples_of_the_help_work_as_printed(tmp_path):
+    """In the order of the page; the interpreter is the one that has NumPy."""
+    lines = run("--help").stdout.splitlines()
+    first = lines.index("examples:") + 1
+    examples = lines[first : lines.index("", first)]
+    assert len(examples) == 5
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for line in examples:
+        done = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), line
+    assert np.load(tmp_path / "x.npy").shape == X.shape
+
+
+def test_version_says_which_program_this_is():
+    lines = run("--version").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["model", "compiler", "dtype", "levels", "hash"]
+
+
+def test_the_description_as_json():
+    description = json.loads(run("--describe", "--format=json").stdout)
+    assert description["inputs"][0] == {"name": "x", "dtype": "f32", "shape": [4, 8]}
+    assert description["inputs"][1] == {"name": "ids", "dtype": "i64", "shape": [4], "lower": 0, "upper": 10}
+    assert [output["name"] for output in description["outputs"]] == ["y", "kept"]
+    assert any(level["runs_here"] for level in description["levels"])
+    assert description["weights_embedded"] is True and description["weight_bytes"] > 0
+
+
+def test_standard_streams_are_files(files, tmp_path):
+    data = (tmp_path / "x.npy").read_bytes()
+    command = [FIXTURES / "fixture", "--input=x=-", *files[1:], "--output=y=-"]
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    np.testing.assert_array_equal(np.load(io.BytesIO(done.stdout)), Y)
+    endless = subprocess.run([*command], stdin=open("/dev/zero", "rb"), capture_output=True, check=False)
+    assert endless.returncode == 1 and b"standard input holds more than" in endless.stderr
+    assert json.loads(run("--random-inputs=1", "--benchmark-out=-", "--repetitions=2").stdout)["repetitions"] == 2
+
+
+def test_tensors_are_not_written_to_a_terminal(files):
+    leader, terminal = os.openpty()
+    command = [FIXTURES / "fixture", *files, "--output=y=-"]
+    done = subprocess.run(command, stdout=terminal, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(leader)
+    os.close(terminal)
+    assert done.returncode == 2 and "standard output is a terminal" in done.stderr
 
 
 def test_a_file_cut_off_while_mapped_is_an_io_error(files, tmp_path):

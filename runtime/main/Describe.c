@@ -1,0 +1,195 @@
+//===- Describe.c - What a program is -------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/main/Report.h"
+
+#include "runtime/Elements.h"
+#include "runtime/Npy.h"
+#include "runtime/Output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static void print_tensor(const char *role, const hova_tensor_info *info) {
+  char shape[192];
+  hova_format_shape(shape, sizeof shape, info->rank, info->dims);
+  printf("%-10s %s %s%s", role, info->name, hova_dtype_name(info->dtype),
+         shape);
+  if (info->lower != info->upper) {
+    printf(" from %lld to %lld", (long long)info->lower,
+           (long long)info->upper - 1);
+  }
+  printf("\n");
+}
+
+static void print_levels(const hova_program *program) {
+  uint64_t features = hova_cpu_features();
+  bool chosen = false;
+  printf("%-10s", "levels");
+  for (uint32_t i = 0; i < program->num_levels; ++i) {
+    const hova_level *level = &program->levels[i];
+    bool runs = (level->features & ~features) == 0;
+    printf("%s %s%s", i ? "," : "", level->name,
+           runs && !chosen ? " (chosen here)"
+           : runs          ? ""
+                           : " (not on this machine)");
+    chosen |= runs;
+  }
+  printf("\n");
+}
+
+static void print_dtype(const hova_program *program) {
+  printf("%-10s %s%s\n", "dtype", program->dtype,
+         strcmp(program->dtype, "f32") == 0 ? "" : ", sums in f32");
+}
+
+void hova_print_description(const hova_program *program,
+                            uint64_t embedded_bytes) {
+  printf("%-10s %s\n", "model", program->name);
+  printf("%-10s %s\n", "compiler", program->compiler ? program->compiler : "");
+  print_dtype(program);
+  print_levels(program);
+  for (uint32_t i = 0; i < program->num_inputs; ++i) {
+    print_tensor("input", &program->inputs[i]);
+  }
+  for (uint32_t i = 0; i < program->num_outputs; ++i) {
+    print_tensor("output", &program->outputs[i]);
+  }
+  printf("%-10s %u\n", "kernels", program->num_kernels);
+  printf("%-10s %llu of the description, %llu executed\n", "flops",
+         (unsigned long long)program->flops,
+         (unsigned long long)program->flops_executed);
+  printf("%-10s %llu bytes\n", "arena",
+         (unsigned long long)program->arena_bytes);
+  printf("%-10s %llu bytes for each thread\n", "scratch",
+         (unsigned long long)program->scratch_bytes);
+  printf("%-10s %llu bytes%s\n", "weights",
+         (unsigned long long)program->weight_bytes,
+         program->weight_bytes == 0 ? ""
+         : embedded_bytes           ? ", embedded"
+                                    : ", in a file");
+}
+
+void hova_print_version(const hova_program *program) {
+  printf("%-10s %s\n", "model", program->name);
+  printf("%-10s %s\n", "compiler", program->compiler ? program->compiler : "");
+  print_dtype(program);
+  print_levels(program);
+  printf("%-10s %s\n", "hash", program->weight_id ? program->weight_id : "");
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+/// `"key": "text"` behind `before`.
+static hova_status write_text(hova_output *output, const char *before,
+                              const char *key, const char *text,
+                              hova_error *error) {
+  hova_status status =
+      hova_output_print(output, error, "%s\"%s\": ", before, key);
+  return status == HOVA_OK ? hova_output_print_string(output, error, text)
+                           : status;
+}
+
+static hova_status write_tensor(hova_output *output, const char *before,
+                                const hova_tensor_info *info,
+                                hova_error *error) {
+  char shape[192];
+  hova_format_shape(shape, sizeof shape, info->rank, info->dims);
+  hova_status status = hova_output_print(output, error, "%s{", before);
+  if (status == HOVA_OK) {
+    status = write_text(output, "", "name", info->name, error);
+  }
+  if (status == HOVA_OK) {
+    status =
+        hova_output_print(output, error, ", \"dtype\": \"%s\", \"shape\": %s",
+                          hova_dtype_name(info->dtype), shape);
+  }
+  if (status == HOVA_OK && info->lower != info->upper) {
+    status =
+        hova_output_print(output, error, ", \"lower\": %lld, \"upper\": %lld",
+                          (long long)info->lower, (long long)info->upper);
+  }
+  return status == HOVA_OK ? hova_output_print(output, error, "}") : status;
+}
+
+static hova_status write_tensors(hova_output *output, const char *key,
+                                 uint32_t count, const hova_tensor_info *infos,
+                                 hova_error *error) {
+  hova_status status = hova_output_print(output, error, ",\n  \"%s\": [", key);
+  for (uint32_t i = 0; i < count && status == HOVA_OK; ++i) {
+    status = write_tensor(output, i ? ",\n    " : "\n    ", &infos[i], error);
+  }
+  return status == HOVA_OK ? hova_output_print(output, error, "]") : status;
+}
+
+static hova_status write_levels(hova_output *output,
+                                const hova_program *program,
+                                hova_error *error) {
+  uint64_t features = hova_cpu_features();
+  hova_status status = hova_output_print(output, error, ",\n  \"levels\": [");
+  for (uint32_t i = 0; i < program->num_levels && status == HOVA_OK; ++i) {
+    const hova_level *level = &program->levels[i];
+    status = write_text(output, i ? ", {" : "{", "name", level->name, error);
+    if (status == HOVA_OK) {
+      bool runs = (level->features & ~features) == 0;
+      status = hova_output_print(output, error, ", \"runs_here\": %s}",
+                                 runs ? "true" : "false");
+    }
+  }
+  return status == HOVA_OK ? hova_output_print(output, error, "]") : status;
+}
+
+static hova_status write_sizes(hova_output *output, const hova_program *program,
+                               uint64_t embedded_bytes, hova_error *error) {
+  return hova_output_print(
+      output, error,
+      ",\n  \"kernels\": %u,\n  \"flops\": %llu,\n  \"flops_executed\": "
+      "%llu,\n  \"arena_bytes\": %llu,\n  \"scratch_bytes\": %llu,\n  "
+      "\"weight_bytes\": %llu,\n  \"weights_embedded\": %s\n}\n",
+      program->num_kernels, (unsigned long long)program->flops,
+      (unsigned long long)program->flops_executed,
+      (unsigned long long)program->arena_bytes,
+      (unsigned long long)program->scratch_bytes,
+      (unsigned long long)program->weight_bytes,
+      embedded_bytes ? "true" : "false");
+}
+
+hova_status hova_print_description_json(const hova_program *program,
+                                        uint64_t embedded_bytes,
+                                        hova_error *error) {
+  hova_output output;
+  hova_status status = hova_output_open(&output, "-", error);
+  if (status == HOVA_OK) {
+    status = write_text(&output, "{\n  ", "model", program->name, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_text(&output, ",\n  ", "compiler", program->compiler, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_text(&output, ",\n  ", "dtype", program->dtype, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_text(&output, ",\n  ", "hash", program->weight_id, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_levels(&output, program, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_tensors(&output, "inputs", program->num_inputs,
+                           program->inputs, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_tensors(&output, "outputs", program->num_outputs,
+                           program->outputs, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_sizes(&output, program, embedded_bytes, error);
+  }
+  return hova_output_close(&output, status, error);
+}
