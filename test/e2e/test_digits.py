@@ -44,7 +44,7 @@ def oracle_logits(images, weights):
     x = np.concatenate([first, x], axis=1) + net.weight("placed.weight", 17, 48)
     first = layer(net, "early.0", x)
     second = layer(net, "early.1", first)
-    omni = net.omni_attention("omni", [first, second], HEADS, HIDDEN, "gelu_tanh", EPS)
+    omni = net.omni_attention("omni", [first, second], HEADS, HIDDEN, activation="gelu_tanh", eps=EPS)
     x = layer(net, "late", second + omni)
     logits = net.linear("head", net.layer_norm("norm", x, EPS)[:, 0], 10)
     assert net.weights.keys() == weights.keys()
