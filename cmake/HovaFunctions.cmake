@@ -11,6 +11,16 @@ separate_arguments(HOVA_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(hova_llvm INTERFACE ${HOVA_LLVM_DEFINITIONS})
 target_compile_options(hova_llvm INTERFACE -fno-exceptions -fvisibility-inlines-hidden ${HOVA_WARNINGS})
 
+# Guarded as the runtime is (runtime/CMakeLists.txt); what the loader has relocated is read-only. Everything is linked so.
+add_library(hova_hardened INTERFACE)
+target_link_options(hova_hardened INTERFACE LINKER:-z,relro,-z,now)
+if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  # Without optimisation there are no sizes to check.
+  target_compile_options(hova_hardened INTERFACE
+    "$<$<CONFIG:Release>:-fstack-protector-strong;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+endif()
+target_link_libraries(hova_llvm INTERFACE hova_hardened)
+
 # One precompiled header serves every library: MLIR's headers dominate compile time otherwise.
 add_library(hova_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/Precompiled.cpp)
 target_link_libraries(hova_pch PUBLIC hova_llvm)
