@@ -98,6 +98,7 @@ public:
   }
   int getInput() const { return ends[1]; }
   void closeInput() { closeEnd(1); }
+  void closeOutput() { closeEnd(0); }
 
   std::error_code readAll(LinkedFile &result) const {
     std::vector<char> chunk(1 << 16);
@@ -187,6 +188,8 @@ llvm::Expected<LinkedFile> runLinker(llvm::ArrayRef<std::string> arguments) {
   pipe.closeInput();
   LinkedFile result;
   code = pipe.readAll(result);
+  // If that has failed, the linker must not wait for a reader.
+  pipe.closeOutput();
   std::string failure = waitFor(process);
   if (code) {
     return llvm::createStringError(code, "cannot read from the linker: %s",

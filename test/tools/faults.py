@@ -4,6 +4,7 @@
 
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -19,15 +20,19 @@ def can_trace():
         return False
 
 
-def trace(command, *options, **keywords):
+def trace(command, *options):
     """Runs a command under strace; "log" in the current folder lists its system calls."""
-    return subprocess.run(
-        ["strace", "-f", "-qq", "-o", "log", *options, *map(str, command)],
-        text=True,
-        capture_output=True,
-        check=False,
-        **keywords,
-    )
+    words = ["strace", "-f", "-qq", "-o", "log", *options, *map(str, command)]
+    with subprocess.Popen(
+        words, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            # With strace alone gone, what it watches would wait on.
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
 
 
 def calls_after(marker):
