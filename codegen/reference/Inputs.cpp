@@ -32,8 +32,23 @@ private:
 };
 } // namespace
 
+/// Sets one value of every row. What two rows have in common is one product
+/// then: scores are exact, equal or far apart, and no rounding decides which
+/// key wins.
+static void setLargeValues(HostTensor &rows, Random &random, Storage storage) {
+  static const double sizes[] = {1e4, 1e9, 1e15, 1e18};
+  llvm::ArrayRef<int64_t> shape = rows.getShape();
+  int64_t width = shape.empty() ? 1 : shape.back();
+  for (int64_t from = 0, e = rows.size(); from < e; from += width) {
+    double size = storage == Storage::F16 ? 1e4 : sizes[random.next() % 4];
+    int64_t column = static_cast<int64_t>(random.next() % width);
+    rows.mutableAs<float>()[from + column] =
+        static_cast<float>(random.next() % 2 ? size : -size);
+  }
+}
+
 HostTensor hova::makeNumbers(llvm::ArrayRef<int64_t> shape, InputKind kind,
-                             uint64_t seed) {
+                             uint64_t seed, Storage storage) {
   Random random(seed);
   HostTensor result(Element::F32, shape);
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
@@ -47,6 +62,9 @@ HostTensor hova::makeNumbers(llvm::ArrayRef<int64_t> shape, InputKind kind,
     }
     result.mutableAs<float>()[i] = static_cast<float>(value);
   }
+  if (kind == InputKind::Large) {
+    setLargeValues(result, random, storage);
+  }
   return result;
 }
 
@@ -57,7 +75,7 @@ HostTensor hova::makeIds(llvm::ArrayRef<int64_t> shape, int64_t lower,
   int64_t count = std::max<int64_t>(upper - lower, 1);
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
     int64_t id = 0;
-    if (kind == InputKind::Random) {
+    if (kind == InputKind::Random || kind == InputKind::Large) {
       id = static_cast<int64_t>(random.next() % count);
     } else if (kind == InputKind::Edges) {
       id = random.next() % 2 ? 0 : count - 1;
@@ -75,7 +93,7 @@ HostTensor hova::makeMask(llvm::ArrayRef<int64_t> shape, InputKind kind,
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
     bool keep = random.next() % 4 != 0;
     // Every other row without a key, from the first on.
-    keep &= kind == InputKind::Random ||
+    keep &= kind == InputKind::Random || kind == InputKind::Large ||
             (kind == InputKind::Edges && i / width % 2);
     result.mutableAs<uint8_t>()[i] = keep;
   }

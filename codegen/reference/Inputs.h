@@ -8,18 +8,22 @@
 #define HOVA_CODEGEN_REFERENCE_INPUTS_H
 
 #include "dialect/HostTensor.h"
+#include "dialect/Storage.h"
 
 namespace hova {
 
 /// Random: normally distributed, ids anywhere in their range, three keys of
 /// four kept. Edges: magnitudes far from 1 and zeros of both signs, the first
 /// and the last id, masks with whole rows false. Zeros: zeros, the first id,
-/// all masked.
-enum class InputKind { Random, Edges, Zeros };
+/// all masked. Large: rows of zeros but one value, up to 1e18, so that scores
+/// reach 1e36 and the sum of a few squares is still a number of f32; ids and
+/// masks as random ones.
+enum class InputKind { Random, Edges, Zeros, Large };
 
-/// F32.
+/// F32. Large values leave a type of `storage` room for what a product makes of
+/// them.
 HostTensor makeNumbers(llvm::ArrayRef<int64_t> shape, InputKind kind,
-                       uint64_t seed);
+                       uint64_t seed, Storage storage = Storage::F32);
 /// I64 with lower <= id < upper.
 HostTensor makeIds(llvm::ArrayRef<int64_t> shape, int64_t lower, int64_t upper,
                    InputKind kind, uint64_t seed);

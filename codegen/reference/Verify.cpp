@@ -92,6 +92,7 @@ llvm::SmallVector<HostTensor> hova::makeInputs(const hova_program &program,
                                                Storage storage) {
   InputKind kind = index == 1   ? InputKind::Edges
                    : index == 2 ? InputKind::Zeros
+                   : index == 3 ? InputKind::Large
                                 : InputKind::Random;
   Tensors inputs;
   for (uint32_t i = 0; i < program.num_inputs; ++i) {
@@ -103,7 +104,8 @@ llvm::SmallVector<HostTensor> hova::makeInputs(const hova_program &program,
     } else if (info.dtype == HOVA_I32 || info.dtype == HOVA_I64) {
       inputs.push_back(makeIds(shape, info.lower, info.upper, kind, own));
     } else {
-      inputs.push_back(roundTo(makeNumbers(shape, kind, own), storage));
+      inputs.push_back(
+          roundTo(makeNumbers(shape, kind, own, storage), storage));
     }
   }
   return inputs;
@@ -316,8 +318,8 @@ Verifier::measureNeighbours(llvm::ArrayRef<HostTensor> inputs) {
 }
 
 llvm::Error Verifier::runCase(int64_t index) {
-  static const char *const names[] = {"random", "edges", "zeros"};
-  caseName = index < 3 ? names[index] : "random";
+  static const char *const names[] = {"random", "edges", "zeros", "large"};
+  caseName = index < 4 ? names[index] : "random";
   const hova_program &program = compiled.description();
   Tensors inputs = makeInputs(program, options.seed, index, options.storage);
   Values got;

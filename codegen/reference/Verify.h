@@ -37,7 +37,7 @@ struct VerifiedProgram {
 };
 
 struct VerifyOptions {
-  /// 0: random; 1: edges; 2: zeros; then random again.
+  /// 0: random; 1: edges; 2: zeros; 3: large; then random again.
   int64_t cases = 3;
   uint64_t seed = 0;
   int32_t threads = 2;

@@ -130,7 +130,7 @@ TEST(Inputs, differ_by_case_and_stay_in_range) {
   hova_program program = {};
   program.num_inputs = 2;
   program.inputs = info;
-  for (int64_t index : {0, 1, 2, 3}) {
+  for (int64_t index : {0, 1, 2, 3, 4}) {
     auto inputs = makeInputs(program, 7, index);
     for (int64_t i = 0; i < inputs[0].size(); ++i) {
       int64_t id = inputs[0].as<int64_t>()[i];
@@ -143,8 +143,29 @@ TEST(Inputs, differ_by_case_and_stay_in_range) {
   auto edges = makeInputs(program, 7, 1);
   EXPECT_EQ(std::count(edges[1].as<uint8_t>(), edges[1].as<uint8_t>() + 40, 1),
             0);
-  auto first = makeInputs(program, 7, 0), third = makeInputs(program, 7, 3);
-  EXPECT_NE(std::memcmp(first[0].data(), third[0].data(), 8 * 2000), 0);
+  auto first = makeInputs(program, 7, 0), fourth = makeInputs(program, 7, 4);
+  EXPECT_NE(std::memcmp(first[0].data(), fourth[0].data(), 8 * 2000), 0);
+}
+
+TEST(Inputs, have_rows_of_one_large_value_that_the_storage_holds) {
+  int64_t dims[] = {50, 40};
+  hova_tensor_info info[] = {{"x", HOVA_F32, 2, dims, 0, 0}};
+  hova_program program = {};
+  program.num_inputs = 1;
+  program.inputs = info;
+  for (auto [storage, largest] :
+       {std::pair(Storage::F32, 1e18), std::pair(Storage::F16, 1e4)}) {
+    HostTensor rows = makeInputs(program, 7, 3, storage)[0];
+    double seen = 0;
+    for (int64_t row = 0; row < 50; ++row) {
+      const float *values = rows.as<float>() + row * 40;
+      EXPECT_EQ(std::count(values, values + 40, 0.0f), 39);
+      for (int64_t i = 0; i < 40; ++i) {
+        seen = std::max(seen, std::abs(static_cast<double>(values[i])));
+      }
+    }
+    EXPECT_NEAR(seen, largest, largest * 1e-6);
+  }
 }
 
 } // namespace
