@@ -161,14 +161,15 @@ readArgument(func::FuncOp main, unsigned index, ArrayRef<NamedFile> files) {
 }
 
 static llvm::Error checkNames(func::FuncOp main, ArrayRef<NamedFile> files) {
+  SmallVector<std::string> names;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    names.push_back(argumentName(main, i));
+  }
   for (const NamedFile &file : files) {
-    bool known = file.name.empty() && main.getNumArguments() == 1;
-    for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-      known |= argumentName(main, i) == file.name;
-    }
-    if (!known) {
-      return llvm::createStringError("the model has no input '%s'",
-                                     file.name.c_str());
+    bool known = file.name.empty() && names.size() == 1;
+    if (!known && !is_contained(names, file.name)) {
+      return llvm::createStringError("the model has no input '" + file.name +
+                                     "'; there is " + llvm::join(names, ", "));
     }
   }
   return llvm::Error::success();

@@ -55,6 +55,12 @@ std::string suggestion(StringRef word,
   return best ? "; did you mean '" + *best + "'?" : "";
 }
 
+std::string suggestionFrom(StringRef word,
+                           const std::vector<std::string> &candidates) {
+  std::string best = suggestion(word, candidates);
+  return best.empty() ? "; there is " + join(candidates, ", ") : best;
+}
+
 Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
     : info(&verb) {
   unsigned missing = 0, missingCount = 0;

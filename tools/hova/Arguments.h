@@ -109,7 +109,12 @@ private:
 void printHelp(llvm::raw_ostream &os);
 void printHelp(const VerbInfo &verb, llvm::raw_ostream &os);
 
-/// The candidate that was probably meant, as "; did you mean 'x'?", or nothing.
+/// The candidate that was probably meant, as "; did you mean 'x'?", or all of
+/// them, as "; there is x, y".
+std::string suggestionFrom(llvm::StringRef word,
+                           const std::vector<std::string> &candidates);
+
+/// The same for a message that lists the candidates, or has too many of them.
 std::string suggestion(llvm::StringRef word,
                        const std::vector<std::string> &candidates);
 

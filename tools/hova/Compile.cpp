@@ -147,7 +147,7 @@ void Compilation::readProduct() {
     arguments.usageError("option '--stop-after' needs '--emit=mlir'");
   } else if (!llvm::is_contained(names, phase)) {
     arguments.usageError("unknown phase '" + phase + "'" +
-                         suggestion(phase, names));
+                         suggestionFrom(phase, names));
   }
 }
 
