@@ -7,6 +7,7 @@ something failed.
 """
 
 import argparse
+import itertools
 import shutil
 import sys
 import tempfile
@@ -43,46 +44,60 @@ def keep(trial, verdict, seconds):
     small = shrink(trial, fails, seconds)
     verdict = verdict_of(small, folder) or verdict
     small.save(folder, verdict)
-    return folder.relative_to(SOURCE) if folder.is_relative_to(
-        SOURCE
-    ) else folder, verdict
+    inside = folder.is_relative_to(SOURCE)
+    return folder.relative_to(SOURCE) if inside else folder, verdict
+
+
+class Tally:
+    """How many models ran and failed, by storage type and processor level."""
+
+    def __init__(self):
+        self.ran, self.failed, self.reported = Counter(), Counter(), time.monotonic()
+
+    def add(self, trial, verdict):
+        self.ran[trial.dtype, trial.march] += 1
+        self.failed[trial.dtype, trial.march] += verdict is not None
+        if time.monotonic() - self.reported > REPORT_SECONDS:
+            self.reported = time.monotonic()
+            print(self, file=sys.stderr, flush=True)
+
+    def __str__(self):
+        return f"{self.ran.total()} models, {self.failed.total()} failed"
+
+    def table(self):
+        return "\n".join(
+            f"{dtype:5} {march:10} {count:6} models, {self.failed[dtype, march]} failed"
+            for (dtype, march), count in sorted(self.ran.items())
+        )
+
+
+def seeds(first, count, seconds):
+    """Seeds, until there are enough or the time is up."""
+    end = time.monotonic() + seconds if seconds else None
+    for seed in itertools.count(first):
+        if seed - first == count or (end and time.monotonic() > end):
+            return
+        yield seed
 
 
 def fuzz(arguments):
-    end = time.monotonic() + arguments.time if arguments.time else None
-    counts, failures = Counter(), Counter()
-    seed, reported = arguments.seed, time.monotonic()
+    tally = Tally()
     with tempfile.TemporaryDirectory() as scratch:
-        while (end is None or time.monotonic() < end) and sum(
-            counts.values()
-        ) != arguments.count:
-            trial = Trial.draw(seed)
-            which = trial.dtype, trial.march
-            counts[which] += 1
-            folder = Path(scratch) / "trial"
-            verdict = verdict_of(trial, folder)
-            shutil.rmtree(folder, ignore_errors=True)
-            if verdict:
-                failures[which] += 1
-                where, verdict = keep(trial, verdict, arguments.shrink)
-                print(f"seed {seed} failed, {verdict}")
-                print(f"  again: ./dev fuzz models --rerun {where}", flush=True)
-            seed += 1
-            if time.monotonic() - reported > REPORT_SECONDS:
-                reported = time.monotonic()
-                print(
-                    f"{sum(counts.values())} models, {sum(failures.values())} failed",
-                    file=sys.stderr,
-                    flush=True,
-                )
-    for dtype, march in sorted(counts):
-        of = counts[dtype, march]
-        print(f"{dtype:5} {march:10} {of:6} models, {failures[dtype, march]} failed")
-    print(
-        f"{sum(counts.values())} models from seed {arguments.seed}, "
-        f"{sum(failures.values())} failed"
-    )
-    return 1 if failures else 0
+        folder = Path(scratch) / "trial"
+        try:
+            for seed in seeds(arguments.seed, arguments.count, arguments.time):
+                trial = Trial.draw(seed)
+                verdict = verdict_of(trial, folder)
+                shutil.rmtree(folder, ignore_errors=True)
+                tally.add(trial, verdict)
+                if verdict:
+                    where, small = keep(trial, verdict, arguments.shrink)
+                    print(f"seed {seed} failed, {small}")
+                    print(f"  again: ./dev fuzz models --rerun {where}", flush=True)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+    print(f"{tally.table()}\n{tally} (seeds from {arguments.seed})")
+    return 1 if tally.failed.total() else 0
 
 
 def rerun(folder):
@@ -120,6 +135,10 @@ def main():
     )
     arguments = parser.parse_args()
     if arguments.rerun:
+        if not (arguments.rerun / "trial.json").is_file():
+            parser.error(
+                f"{arguments.rerun} has no trial.json: no failure was kept there"
+            )
         return rerun(arguments.rerun)
     if arguments.time is None and arguments.count is None:
         arguments.time = 60
