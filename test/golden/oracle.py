@@ -38,12 +38,17 @@ def sigmoid(x):
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
+def gelu(x, both):
+    """x times `both` / 2; at -infinity the limit, not infinity times zero."""
+    return np.where(np.isneginf(x), 0.0, 0.5 * x * both)
+
+
 ACTIVATIONS = {
     "relu": lambda x: np.maximum(x, 0.0),
-    "gelu_erf": lambda x: 0.5 * x * (1 + _erf(x / math.sqrt(2))),
-    "gelu_tanh": lambda x: 0.5
-    * x
-    * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "gelu_erf": lambda x: gelu(x, 1 + _erf(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: gelu(
+        x, 1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+    ),
     "tanh": np.tanh,
     "sigmoid": sigmoid,
 }

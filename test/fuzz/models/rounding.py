@@ -43,6 +43,15 @@ STORAGES = {
 STORED_UNITS = {"f32": 0, "bf16": 2**16, "f16": 2**13}
 
 
+def meet(heads):
+    """Heads [B, M, N, d] that one block-diagonal matrix maps: its zeros make NaN of what
+    is not finite, in all other heads of the row (docs/rationale/proof.md).
+    """
+    broken = ~np.isfinite(heads).all(axis=-1, keepdims=True)
+    elsewhere = broken.sum(axis=1, keepdims=True) > broken
+    return np.where(elsewhere, heads.dtype.type(np.nan), heads)
+
+
 def is_real(x):
     return x.dtype.kind == "f"
 
@@ -80,6 +89,11 @@ class Exact(net.Net):
 
     def table(self, name):
         return self.number(self.round(self.weights[name]))
+
+    def attend(self, path, q, k, v, kind="softmax", **options):
+        if kind == "additive":
+            q, k = meet(q), meet(k)
+        return super().attend(path, q, k, v, kind=kind, **options)
 
     def mix(self, weights, v):
         """A key without any weight does not count, even if its value is NaN.
