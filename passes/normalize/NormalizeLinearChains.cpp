@@ -31,17 +31,18 @@ static LinearOp linearBefore(LinearOp op) {
   return x.getDefiningOp<LinearOp>();
 }
 
-static bool hasOwnWeight(LinearOp op) {
-  return !op.getTransposed() && isWeightValue(op.getWeight()) &&
+static bool hasOwnWeight(LinearOp op, const WeightValues &weights) {
+  return !op.getTransposed() && weights.makes(op.getWeight()) &&
          cast<RankedTensorType>(op.getWeight().getType()).hasStaticShape() &&
-         (!op.getBias() || isWeightValue(op.getBias()));
+         (!op.getBias() || weights.makes(op.getBias()));
 }
 
 /// linear (linear %h, %a bias(%c)), %b bias(%d)
 ///   -> linear %h, (linear %a, %b) bias(linear %c, %b bias(%d))
-Verdict composeLinears(RewriterBase &rewriter, LinearOp outer) {
+static Verdict composeLinears(RewriterBase &rewriter, LinearOp outer,
+                              WeightValues &weights) {
   LinearOp inner = linearBefore(outer);
-  if (!hasOwnWeight(inner) || !hasOwnWeight(outer)) {
+  if (!hasOwnWeight(inner, weights) || !hasOwnWeight(outer, weights)) {
     return Verdict::decline("a weight is shared with an embedding or depends "
                             "on an input",
                             "both weights are [in, out] and, with their "
@@ -70,12 +71,14 @@ Verdict composeLinears(RewriterBase &rewriter, LinearOp outer) {
   Value weight =
       LinearOp::create(rewriter, loc, type, inner.getWeight(),
                        outer.getWeight(), Value(), /*transposed=*/false);
+  weights.add(weight.getDefiningOp());
   Value bias = outer.getBias();
   if (inner.getBias()) {
     auto biasType =
         RankedTensorType::get(out, getElementTypeOrSelf(inner.getBias()));
     bias = LinearOp::create(rewriter, loc, biasType, inner.getBias(),
                             outer.getWeight(), bias, /*transposed=*/false);
+    weights.add(bias.getDefiningOp());
   }
   rewriter.modifyOpInPlace(outer, [&] {
     outer.getXMutable().assign(inner.getX());
@@ -99,15 +102,19 @@ struct NormalizeLinearChainsPass final
     : impl::NormalizeLinearChainsPassBase<NormalizeLinearChainsPass> {
   using Base::Base;
   void runOnOperation() override {
+    if (getOperation().isExternal()) {
+      return;
+    }
+    WeightValues weights(getOperation().getBody().front());
     SmallVector<LinearOp> outers;
     getOperation().walk([&](LinearOp op) {
-      if (linearBefore(op) && !isWeightOperation(op)) {
+      if (linearBefore(op) && !weights.contains(op)) {
         outers.push_back(op);
       }
     });
     IRRewriter rewriter(&getContext());
     for (LinearOp outer : outers) {
-      writeVerdict(outer, kPassName, composeLinears(rewriter, outer));
+      writeVerdict(outer, kPassName, composeLinears(rewriter, outer, weights));
     }
   }
 };

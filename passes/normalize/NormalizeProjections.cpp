@@ -23,13 +23,14 @@ namespace hova {
 static constexpr llvm::StringLiteral kPassName = "hova-normalize-projections";
 
 /// Why a linear stays as it is, whatever else reads its input.
-static std::optional<Verdict> staysAlone(LinearOp op) {
+static std::optional<Verdict> staysAlone(LinearOp op,
+                                         const WeightValues &weights) {
   if (op.getTransposed()) {
     return Verdict::decline("an embedding shares the table",
                             "the weight is [in, out]");
   }
-  if (!isWeightValue(op.getWeight()) ||
-      (op.getBias() && !isWeightValue(op.getBias()))) {
+  if (!weights.makes(op.getWeight()) ||
+      (op.getBias() && !weights.makes(op.getBias()))) {
     return Verdict::decline("weight or bias depends on an input",
                             "both are computed from weights");
   }
@@ -109,10 +110,11 @@ static void mergeLinears(RewriterBase &rewriter, ArrayRef<LinearOp> linears) {
 
 /// `linears` read the same input.
 static void mergeWherePossible(RewriterBase &rewriter,
-                               ArrayRef<LinearOp> linears) {
+                               ArrayRef<LinearOp> linears,
+                               const WeightValues &weights) {
   SmallVector<LinearOp> merged;
   for (LinearOp op : linears) {
-    if (std::optional<Verdict> decline = staysAlone(op)) {
+    if (std::optional<Verdict> decline = staysAlone(op, weights)) {
       writeVerdict(op, kPassName, *decline);
     } else {
       merged.push_back(op);
@@ -133,17 +135,19 @@ struct NormalizeProjectionsPass final
       return;
     }
     // Weights of later linears must stand before the first.
-    hoistWeightValues(function.getBody().front());
+    Block &body = function.getBody().front();
+    WeightValues weights(body);
+    weights.hoist(body);
     llvm::MapVector<Value, SmallVector<LinearOp>> byInput;
     function.walk([&](LinearOp op) {
-      if (!isWeightOperation(op)) {
+      if (!weights.contains(op)) {
         byInput[op.getX()].push_back(op);
       }
     });
     IRRewriter rewriter(&getContext());
     for (auto &[input, linears] : byInput) {
       if (linears.size() > 1) {
-        mergeWherePossible(rewriter, linears);
+        mergeWherePossible(rewriter, linears, weights);
       }
     }
   }

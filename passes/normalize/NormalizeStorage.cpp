@@ -39,7 +39,8 @@ namespace {
 class StorageNormalizer {
 public:
   StorageNormalizer(func::FuncOp function, FloatType storage)
-      : function(function), storage(storage) {}
+      : function(function), storage(storage),
+        weights(function.getBody().front()) {}
 
   void run() {
     function.walk([&](ConvertOp op) {
@@ -85,7 +86,7 @@ private:
 
   /// Not of the weight program's products, which compute once and exactly.
   void convertOperands(Operation *op) {
-    if (isWeightOperation(op)) {
+    if (weights.contains(op)) {
       return;
     }
     for (OpOperand &operand : op->getOpOperands()) {
@@ -161,6 +162,7 @@ private:
 
   func::FuncOp function;
   FloatType storage;
+  const WeightValues weights;
   DenseMap<Value, Value> converted;
 };
 
@@ -168,6 +170,9 @@ struct NormalizeStoragePass final
     : impl::NormalizeStoragePassBase<NormalizeStoragePass> {
   using Base::Base;
   void runOnOperation() override {
+    if (getOperation().isExternal()) {
+      return;
+    }
     auto module = getOperation()->getParentOfType<ModuleOp>();
     auto attribute =
         module ? module->getAttrOfType<TypeAttr>(kStorageAttr) : TypeAttr();

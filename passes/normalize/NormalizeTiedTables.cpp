@@ -25,7 +25,7 @@ static constexpr llvm::StringLiteral kPassName = "hova-normalize-tied-tables";
 namespace {
 /// A table and what reads it.
 struct TiedTable {
-  explicit TiedTable(Value table);
+  TiedTable(Value table, const WeightValues &weights);
 
   Value table;
   SmallVector<EmbeddingOp> embeddings;
@@ -34,12 +34,12 @@ struct TiedTable {
 };
 } // namespace
 
-TiedTable::TiedTable(Value table) : table(table) {
+TiedTable::TiedTable(Value table, const WeightValues &weights) : table(table) {
   for (OpOperand &use : table.getUses()) {
     Operation *op = use.getOwner();
     auto embedding = dyn_cast<EmbeddingOp>(op);
     auto linear = dyn_cast<LinearOp>(op);
-    if (isWeightOperation(op)) {
+    if (weights.contains(op)) {
       continue; // what it makes is stored as a tensor of its own
     }
     if (embedding && !embedding.getTransposed()) {
@@ -87,15 +87,19 @@ struct NormalizeTiedTablesPass final
     : impl::NormalizeTiedTablesPassBase<NormalizeTiedTablesPass> {
   using Base::Base;
   void runOnOperation() override {
+    if (getOperation().isExternal()) {
+      return;
+    }
+    WeightValues weights(getOperation().getBody().front());
     llvm::SetVector<Value> tables;
     getOperation().walk([&](EmbeddingOp op) {
       auto type = cast<RankedTensorType>(op.getTable().getType());
-      if (isWeightValue(op.getTable()) && type.hasStaticShape()) {
+      if (weights.makes(op.getTable()) && type.hasStaticShape()) {
         tables.insert(op.getTable());
       }
     });
     for (Value table : tables) {
-      TiedTable tied(table);
+      TiedTable tied(table, weights);
       if (tied.products.empty() || tied.embeddings.empty()) {
         continue; // not tied
       }

@@ -20,23 +20,25 @@ namespace hova {
 #define GEN_PASS_DEF_NORMALIZEWEIGHTSPASS
 #include "passes/normalize/Passes.h.inc"
 
-bool isWeightOperation(Operation *op) {
-  if (op->hasTrait<OpTrait::IsTerminator>() || op->getNumRegions() ||
-      op->getNumResults() != 1 || !isMemoryEffectFree(op)) {
-    return false;
+WeightValues::WeightValues(Block &block) {
+  for (Operation &op : block) {
+    add(&op);
   }
-  return llvm::all_of(op->getOperands(), isWeightValue);
 }
 
-bool isWeightValue(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && isWeightOperation(op);
+void WeightValues::add(Operation *op) {
+  if (!op->hasTrait<OpTrait::IsTerminator>() && !op->getNumRegions() &&
+      op->getNumResults() == 1 && isMemoryEffectFree(op) &&
+      llvm::all_of(op->getOperands(),
+                   [&](Value operand) { return makes(operand); })) {
+    ops.insert(op);
+  }
 }
 
-void hoistWeightValues(Block &block) {
+void WeightValues::hoist(Block &block) const {
   SmallVector<Operation *> found;
   for (Operation &op : block) {
-    if (isWeightOperation(&op)) {
+    if (contains(&op)) {
       found.push_back(&op);
     }
   }
@@ -47,8 +49,9 @@ void hoistWeightValues(Block &block) {
 
 /// linear %x, %t {transposed} -> linear %x, (transpose %t)
 static void plainTransposedLinears(func::FuncOp function) {
-  function.walk([](LinearOp op) {
-    if (!op.getTransposed() || !isWeightValue(op.getWeight())) {
+  WeightValues weights(function.getBody().front());
+  function.walk([&](LinearOp op) {
+    if (!op.getTransposed() || !weights.makes(op.getWeight())) {
       return;
     }
     OpBuilder builder(op);
@@ -64,15 +67,18 @@ static void plainTransposedLinears(func::FuncOp function) {
 /// A name for the stored value: that of the weight it is, or of the first one
 /// it is made of with what was done to it.
 static std::string imageName(Value value) {
+  SmallVector<StringRef> verbs;
   Operation *op = value.getDefiningOp();
-  if (auto weight = dyn_cast<WeightOp>(op)) {
-    return weight.getName().str();
+  for (; op->getNumOperands() != 0; op = op->getOperand(0).getDefiningOp()) {
+    verbs.push_back(op->getName().stripDialect());
   }
-  StringRef verb = op->getName().stripDialect();
-  for (Value operand : op->getOperands()) {
-    return imageName(operand) + "." + verb.str();
+  auto weight = dyn_cast<WeightOp>(op);
+  std::string name =
+      (weight ? weight.getName() : op->getName().stripDialect()).str();
+  for (StringRef verb : llvm::reverse(verbs)) {
+    name += "." + verb.str();
   }
-  return verb.str();
+  return name;
 }
 
 namespace {
@@ -87,22 +93,24 @@ struct NormalizeWeightsPass final
     }
     plainTransposedLinears(main);
     // What the other operations read of the weight values, in program order.
+    WeightValues values(main.getBody().front());
     llvm::SetVector<Value> read;
     for (Operation &op : main.getBody().front()) {
-      if (!isWeightOperation(&op)) {
+      if (!values.contains(&op)) {
         for (Value operand : op.getOperands()) {
-          if (isWeightValue(operand)) {
+          if (values.makes(operand)) {
             read.insert(operand);
           }
         }
       }
     }
     if (!read.empty()) {
-      moveToWeightProgram(main, read.getArrayRef());
+      moveToWeightProgram(main, values, read.getArrayRef());
     }
   }
 
-  void moveToWeightProgram(func::FuncOp main, ArrayRef<Value> read) {
+  void moveToWeightProgram(func::FuncOp main, const WeightValues &values,
+                           ArrayRef<Value> read) {
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfter(main);
     auto weights = func::FuncOp::create(builder, main.getLoc(), "weights",
@@ -112,7 +120,7 @@ struct NormalizeWeightsPass final
     IRMapping mapping;
     SmallVector<Operation *> moved;
     for (Operation &op : main.getBody().front()) {
-      if (isWeightOperation(&op)) {
+      if (values.contains(&op)) {
         builder.clone(op, mapping);
         moved.push_back(&op);
       }
@@ -129,8 +137,8 @@ struct NormalizeWeightsPass final
       Value reference =
           ImageWeightOp::create(references, value.getLoc(), value.getType(),
                                 name, /*panel=*/IntegerAttr());
-      value.replaceUsesWithIf(reference, [](OpOperand &use) {
-        return !isWeightOperation(use.getOwner());
+      value.replaceUsesWithIf(reference, [&](OpOperand &use) {
+        return !values.contains(use.getOwner());
       });
     }
     func::ReturnOp::create(builder, main.getLoc());
@@ -152,16 +160,25 @@ struct NormalizeWeightsPass final
     }
   }
 
-  /// Appends what `op` reads, then `op`.
+  /// Appends what `op` reads, then `op`. Weights may be computed in as many
+  /// steps as the model has layers, so those that wait are kept in a list.
   static void moveToEnd(Operation *op, Block &block,
                         DenseSet<Operation *> &placed) {
-    if (!placed.insert(op).second) {
-      return;
+    // An operation with the number of its first operand that is not placed.
+    SmallVector<std::pair<Operation *, unsigned>> waiting = {{op, 0}};
+    placed.insert(op);
+    while (!waiting.empty()) {
+      auto &[reader, next] = waiting.back();
+      if (next == reader->getNumOperands()) {
+        reader->moveBefore(block.getTerminator());
+        waiting.pop_back();
+        continue;
+      }
+      Operation *operand = reader->getOperand(next++).getDefiningOp();
+      if (placed.insert(operand).second) {
+        waiting.push_back({operand, 0});
+      }
     }
-    for (Value operand : op->getOperands()) {
-      moveToEnd(operand.getDefiningOp(), block, placed);
-    }
-    op->moveBefore(block.getTerminator());
   }
 };
 } // namespace

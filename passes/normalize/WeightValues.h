@@ -6,18 +6,34 @@
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace hova {
 
-/// Whether `op` has no effects and is computed from weights and constants
-/// alone.
-bool isWeightOperation(mlir::Operation *op);
+/// The operations of a block that have no effects and are computed from weights
+/// and constants alone. They are found in one walk: asked one by one, each
+/// would have to look at everything before it, which takes the square of a
+/// model's depth.
+class WeightValues {
+public:
+  explicit WeightValues(mlir::Block &block);
 
-/// Whether `value` is the result of such an operation.
-bool isWeightValue(mlir::Value value);
+  bool contains(mlir::Operation *op) const { return ops.contains(op); }
+  /// Whether `value` is the result of such an operation.
+  bool makes(mlir::Value value) const {
+    mlir::Operation *op = value.getDefiningOp();
+    return op && contains(op);
+  }
 
-/// Moves weight operations, in their order, to the start of `block`.
-void hoistWeightValues(mlir::Block &block);
+  /// Takes in an operation that was made after the walk, if it is one.
+  void add(mlir::Operation *op);
+
+  /// Moves them, in their order, to the start of `block`.
+  void hoist(mlir::Block &block) const;
+
+private:
+  llvm::DenseSet<mlir::Operation *> ops;
+};
 
 } // namespace hova
 
