@@ -16,6 +16,9 @@
 
 #define MAX_HEADER_BYTES UINT64_C(100000000)
 #define MAX_NAME_BYTES 256
+/// Far above any checkpoint. Entries are larger than what a header says of an
+/// empty tensor, so a header full of them would take much more memory.
+#define MAX_TENSORS UINT64_C(262144)
 #define MAX_DIM UINT64_C(0x7fffffff)
 
 /// The state of one parse.
@@ -213,6 +216,9 @@ static hova_status take_member(parser *p) {
     }
     p->metadata = true;
     return HOVA_OK;
+  }
+  if (p->tensors->count == MAX_TENSORS) {
+    return reject(p, "it has more than 262,144 tensors", NULL);
   }
   if (!grow(p)) {
     return hova_fail(p->error, HOVA_OUT_OF_MEMORY,

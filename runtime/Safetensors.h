@@ -4,8 +4,8 @@
 // A strict reader: the header is JSON of exactly the format's shape; tensors,
 // taken in the order of their offsets, fill the rest of the file without hole
 // or overlap; each is as long as its shape and type say; names are UTF-8 of at
-// most 256 bytes without control characters, each once. One bad entry rejects
-// the file. Shards are single files to this reader.
+// most 256 bytes without control characters, each once; there are 262,144 of
+// them at most. One bad entry rejects the file. Shards are single files to this reader.
 //
 //===----------------------------------------------------------------------===//
 

@@ -231,6 +231,19 @@ TEST(Safetensors, every_prefix_of_a_file_is_rejected) {
   }
 }
 
+TEST(Safetensors, a_header_full_of_empty_tensors_is_rejected) {
+  std::string header = "{";
+  for (int i = 0; i <= 262144; ++i) {
+    header += (i == 0 ? "" : ",") +
+              entry("t" + std::to_string(i), "F32", "[0]", 0, 0);
+  }
+  hova_error error = {};
+  EXPECT_EQ(parse(file(header + "}", ""), error), HOVA_REJECTED);
+  EXPECT_NE(std::string(error.text).find("more than 262,144 tensors"),
+            std::string::npos)
+      << error.text;
+}
+
 TEST(Safetensors, a_message_has_no_control_characters) {
   hova_error error = {};
   EXPECT_EQ(parse(one(entry("\xe2\x80\xae", "F33", "[2]", 0, 8)), error),
