@@ -386,6 +386,18 @@ void hova_set_times(hova_context *context, uint64_t *times);
 /// such a run mean nothing.
 void hova_select_kernel(hova_context *context, int64_t kernel);
 
+/// Called by every thread with each of its calls of a kernel, in the place of
+/// `call(launch->kernel, addresses, scratch, begin, end)`; `number` counts the
+/// launches of a run. For checks that give a kernel other memory.
+typedef void hova_intercept_fn(void *user, uint64_t number,
+                               const hova_launch *launch,
+                               void *const *addresses, uint64_t begin,
+                               uint64_t end, hova_call_fn *call);
+
+/// Sets or (null) removes what intercepts the next runs.
+void hova_set_intercept(hova_context *context, hova_intercept_fn *intercept,
+                        void *user);
+
 /// Drops from every cache what the next run reads and writes: weights, arena
 /// and scratch. For measuring.
 void hova_flush_caches(const hova_context *context);

@@ -105,7 +105,11 @@ llvm::Expected<LogicalResult> Compiler::tile(CompiledModule *keep) {
   if (keep) {
     keep->assigned = cast<ModuleOp>((*tiled)->clone());
   }
-  return runRange(*tiled, 0, "tile", "tile");
+  result = runRange(*tiled, 0, "tile", "tile");
+  if (keep && result && succeeded(*result)) {
+    keep->tiled = cast<ModuleOp>((*tiled)->clone());
+  }
+  return result;
 }
 
 /// One context serves every level: it has the scratch of the one that needs

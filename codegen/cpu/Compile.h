@@ -52,6 +52,8 @@ using WeightProvider =
 struct CompiledModule {
   /// Modules after `assign` of the first level (evaluable).
   mlir::OwningOpRef<mlir::ModuleOp> assigned;
+  /// And after `tile`, which knows every buffer.
+  mlir::OwningOpRef<mlir::ModuleOp> tiled;
 };
 
 /// Compiles an imported module and writes `options.output`. IR errors go to

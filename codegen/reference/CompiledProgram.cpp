@@ -106,7 +106,7 @@ struct Buffer {
 struct Capture {
   const hova_program *program;
   const char *arena;
-  CompiledProgram::Values *values;
+  std::map<uint32_t, HostTensor> *values;
 };
 } // namespace
 
@@ -183,7 +183,7 @@ static void capture(void *user, int64_t kernel) {
 
 llvm::Expected<llvm::SmallVector<HostTensor>>
 CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
-                     Values *values) {
+                     const RunHooks &hooks) {
   std::vector<Buffer> buffers;
   std::vector<hova_tensor> given, wanted;
   for (uint32_t i = 0; i < program->num_inputs; ++i) {
@@ -215,10 +215,11 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
                                      : std::errc::invalid_argument,
         "the compiled program does not start: %s", text);
   }
-  Capture state{program, hova_arena_of(context), values};
-  if (values) {
+  Capture state{program, hova_arena_of(context), hooks.values};
+  if (hooks.values) {
     hova_set_hook(context, capture, &state);
   }
+  hova_set_intercept(context, hooks.intercept, hooks.interceptor);
   bool ran = runFunction(context, given.data(), wanted.data()) == HOVA_OK;
   std::string reason = message(context);
   destroy(context);

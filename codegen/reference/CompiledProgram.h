@@ -15,6 +15,16 @@
 
 namespace hova {
 
+/// What else a run does.
+struct RunHooks {
+  /// Receives every value of the arena as it was when its kernel ended, by its
+  /// index in `hova_program::values`.
+  std::map<uint32_t, HostTensor> *values = nullptr;
+  /// Called in the place of every kernel, with `interceptor` (hova_runtime.h).
+  hova_intercept_fn *intercept = nullptr;
+  void *interceptor = nullptr;
+};
+
 class CompiledProgram {
 public:
   /// Loads the library at `path` whose functions start with `prefix`.
@@ -26,16 +36,12 @@ public:
 
   const hova_program &description() const { return *program; }
 
-  /// Values of the arena by their index in `hova_program::values`.
-  using Values = std::map<uint32_t, HostTensor>;
-
   /// Runs on `inputs` (program order; ids I64, masks I1, numbers of any
   /// floating-point type, rounded to the program's) with `threads` threads.
-  /// Outputs are F32. Where `values` is given it receives every value of the
-  /// arena as it was when its kernel ended.
+  /// Outputs are F32.
   llvm::Expected<llvm::SmallVector<HostTensor>>
   run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
-      Values *values = nullptr);
+      const RunHooks &hooks = RunHooks());
 
 private:
   CompiledProgram() = default;

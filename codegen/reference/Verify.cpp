@@ -32,7 +32,7 @@ static constexpr int64_t kFew = 256;
 
 namespace {
 using Tensors = llvm::SmallVector<HostTensor>;
-using Values = CompiledProgram::Values;
+using Values = std::map<uint32_t, HostTensor>;
 
 /// One evaluation of the kernels: outputs and the values the program keeps.
 struct KernelRun {
@@ -323,7 +323,9 @@ llvm::Error Verifier::runCase(int64_t index) {
   const hova_program &program = compiled.description();
   Tensors inputs = makeInputs(program, options.seed, index, options.storage);
   Values got;
-  auto outputs = compiled.run(inputs, 1, &got);
+  RunHooks hooks;
+  hooks.values = &got;
+  auto outputs = compiled.run(inputs, 1, hooks);
   if (!outputs) {
     return outputs.takeError();
   }

@@ -314,6 +314,12 @@ void hova_select_kernel(hova_context *context, int64_t kernel) {
   context->job.only = kernel;
 }
 
+void hova_set_intercept(hova_context *context, hova_intercept_fn *intercept,
+                        void *user) {
+  context->job.intercept = intercept;
+  context->job.interceptor = user;
+}
+
 static void flush(const char *memory, uint64_t bytes) {
   for (uint64_t at = 0; at < bytes; at += 64) {
     _mm_clflush(memory + at);

@@ -44,7 +44,8 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
   char *scratch = arena + launches->scratch_start +
                   (uint64_t)thread * launches->scratch_bytes;
   const hova_launch *launch = (const hova_launch *)(launches + 1);
-  int64_t only = hova_team_job(team)->only;
+  const hova_job *job = hova_team_job(team);
+  int64_t only = job->only;
   void *addresses[launches->most_buffers];
   for (uint64_t number = 0; number < launches->count; ++number) {
     const uint64_t *buffers = (const uint64_t *)(launch + 1);
@@ -66,7 +67,12 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
         begin = units_before(self, launch->units, parts);
         end = units_before(self + 1, launch->units, parts);
       }
-      call(launch->kernel, addresses, scratch, begin, end);
+      if (job->intercept) {
+        job->intercept(job->interceptor, number, launch, addresses, begin, end,
+                       call);
+      } else {
+        call(launch->kernel, addresses, scratch, begin, end);
+      }
     }
     bool alone = only < 0 && launch->parts == 1 &&
                  number + 1 < launches->count && next->parts == 1;

@@ -36,8 +36,10 @@ typedef struct hova_job {
   const char *weights;
   hova_hook_fn *hook; ///< null: none
   void *user;
-  uint64_t *times; ///< null: none
-  int64_t only;    ///< the one launch to execute; negative: all
+  uint64_t *times;              ///< null: none
+  int64_t only;                 ///< the one launch to execute; negative: all
+  hova_intercept_fn *intercept; ///< null: none
+  void *interceptor;
 } hova_job;
 
 /// Starts `threads` - 1 threads.
