@@ -3,7 +3,6 @@
 
 #include "codegen/reference/MeaningCheck.h"
 #include "codegen/reference/Compare.h"
-#include "codegen/reference/Evaluator.h"
 #include "codegen/reference/Inputs.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -11,6 +10,23 @@
 
 using namespace mlir;
 using namespace hova;
+
+void MeaningSummary::add(const MeaningSummary &later) {
+  passes += later.passes;
+  compared += later.compared;
+  values += later.values;
+  if (obstacle.empty()) {
+    obstacle = later.obstacle;
+  }
+  if (guiltyPass.empty()) {
+    guiltyPass = later.guiltyPass;
+    guiltyLayer = later.guiltyLayer;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
 
 /// A weight's values follow from its name alone, so that they are the same
 /// wherever a pass has moved it.
@@ -20,13 +36,18 @@ static FailureOr<HostTensor> weightByName(WeightOp op) {
 }
 
 /// Inputs that depend on the position and type of the argument only.
-static FailureOr<SmallVector<HostTensor>> makeArguments(func::FuncOp function,
-                                                        uint64_t seed) {
+FailureOr<SmallVector<HostTensor>>
+MeaningCheck::makeArguments(func::FuncOp function) {
+  if (!inputs.empty()) {
+    return SmallVector<HostTensor>(inputs);
+  }
   SmallVector<HostTensor> arguments;
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto shaped = dyn_cast<RankedTensorType>(type);
     if (!shaped || !shaped.hasStaticShape()) {
-      return failure();
+      return function.emitError()
+             << "argument " << index << " of '" << function.getName()
+             << "' is no tensor of static shape, but " << type;
     }
     Type element = shaped.getElementType();
     uint64_t own = seed * 1000003 + index;
@@ -46,11 +67,17 @@ static FailureOr<SmallVector<HostTensor>> makeArguments(func::FuncOp function,
   return arguments;
 }
 
-MeaningCheck::Meaning MeaningCheck::evaluate(ModuleOp module) const {
+MeaningCheck::Meaning MeaningCheck::evaluate(ModuleOp module,
+                                             ValueObserver observer) {
   // What has no reference evaluation is no error here, only out of range.
   ScopedDiagnosticHandler silent(module.getContext(),
-                                 [](Diagnostic &) { return success(); });
-  Evaluator evaluator(weightByName);
+                                 [this](Diagnostic &diagnostic) {
+                                   if (summary.obstacle.empty()) {
+                                     summary.obstacle = diagnostic.str();
+                                   }
+                                   return success();
+                                 });
+  Evaluator evaluator(weights ? weights : weightByName);
   for (auto function : module.getOps<func::FuncOp>()) {
     bool stores = !function.isExternal() &&
                   !function.getBody().getOps<StoreWeightOp>().empty();
@@ -58,21 +85,23 @@ MeaningCheck::Meaning MeaningCheck::evaluate(ModuleOp module) const {
       return {};
     }
   }
+  evaluator.setObserver(std::move(observer));
   Meaning result;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal() || function.getNumResults() == 0) {
       continue;
     }
-    FailureOr<SmallVector<HostTensor>> arguments =
-        makeArguments(function, seed);
+    FailureOr<Results> arguments = makeArguments(function);
     if (failed(arguments)) {
       continue;
     }
-    FailureOr<SmallVector<HostTensor>> outputs =
-        evaluator.run(function, *arguments);
+    FailureOr<Results> outputs = evaluator.run(function, *arguments);
     if (succeeded(outputs)) {
       result[function.getName()] = *outputs;
     }
+  }
+  if (result.empty() && summary.obstacle.empty()) {
+    summary.obstacle = "no function has results";
   }
   return result;
 }
@@ -82,31 +111,86 @@ static ModuleOp moduleOf(Operation *op) {
   return module ? module : op->getParentOfType<ModuleOp>();
 }
 
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+/// What is other about the results of a function; empty: nothing.
+std::string MeaningCheck::differenceOf(StringRef function,
+                                       ArrayRef<HostTensor> got,
+                                       ArrayRef<HostTensor> want) {
+  if (got.size() != want.size()) {
+    return llvm::formatv("the number of results of '{0}'", function);
+  }
+  for (auto [index, value] : llvm::enumerate(want)) {
+    Comparison comparison = compareModel(got[index], value, value);
+    summary.values += comparison.compared > 0 || !comparison.within;
+    if (!comparison.within) {
+      return llvm::formatv("result {0} of '{1}' by up to {2:e2}", index,
+                           function, comparison.maxError);
+    }
+  }
+  return "";
+}
+
+/// The first operation whose value none of those has that had its layer path
+/// and shape before, or null. A path that is new tells nothing.
+Operation *MeaningCheck::findFirstDifference(ModuleOp now) {
+  llvm::StringMap<Results> before;
+  evaluate(*previous, [&](OpResult result, const HostTensor &value) {
+    before[layerPath(result.getLoc())].push_back(value);
+  });
+  Operation *first = nullptr;
+  evaluate(now, [&](OpResult result, const HostTensor &value) {
+    auto known = before.find(layerPath(result.getLoc()));
+    if (first || known == before.end()) {
+      return;
+    }
+    bool sameShape = false;
+    for (const HostTensor &other : known->second) {
+      if (other.getShape() == value.getShape()) {
+        sameShape = true;
+        if (compareModel(value, other, other).within) {
+          return;
+        }
+      }
+    }
+    first = sameShape ? result.getOwner() : nullptr;
+  });
+  return first;
+}
+
+void MeaningCheck::report(ModuleOp now, StringRef function, StringRef pass,
+                          StringRef what) {
+  Operation *op = findFirstDifference(now);
+  StringRef layer = op ? layerPath(op->getLoc()) : StringRef();
+  if (summary.guiltyPass.empty()) {
+    summary.guiltyPass = pass.str();
+    summary.guiltyLayer = layer.str();
+  }
+  // At the place alone: the whole function would hide the sentence.
+  InFlightDiagnostic error =
+      emitError(op ? op->getLoc() : now.lookupSymbol(function)->getLoc());
+  error << "pass '" << pass << "' changes " << what;
+  if (op) {
+    error << "; the first value that differs is that of '"
+          << op->getName().getStringRef() << "'";
+    if (!layer.empty()) {
+      error << " at " << layer;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Instrumentation
+//===----------------------------------------------------------------------===//
+
 void MeaningCheck::runBeforePass(Pass *pass, Operation *op) {
   ModuleOp module = moduleOf(op);
   if (!started && module) {
     started = true;
     meaning = evaluate(module);
-  }
-}
-
-void MeaningCheck::compare(Operation *function, StringRef pass,
-                           ArrayRef<HostTensor> got,
-                           ArrayRef<HostTensor> want) {
-  if (got.size() != want.size()) {
-    difference = true;
-    function->emitError() << "pass '" << pass << "' changes the number of "
-                          << "results";
-    return;
-  }
-  for (auto [index, value] : llvm::enumerate(want)) {
-    Comparison comparison = compareModel(got[index], value, value);
-    if (!comparison.within) {
-      difference = true;
-      function->emitError()
-          << "pass '" << pass << "' changes result " << index << " by up to "
-          << llvm::formatv("{0:e2}", comparison.maxError).str();
-    }
+    previous = meaning.empty() ? nullptr : cast<ModuleOp>(module->clone());
   }
 }
 
@@ -115,17 +199,30 @@ void MeaningCheck::runAfterPass(Pass *pass, Operation *op) {
   // Other functions may be changing while a function's pass ends.
   bool alone =
       isa<ModuleOp>(op) || !op->getContext()->isMultithreadingEnabled();
-  if (!module || !alone || meaning.empty()) {
+  // A pass manager in a pass manager is a pass itself.
+  bool isAdaptor = pass->getName().contains("OpToOpPassAdaptor");
+  if (!module || !alone || isAdaptor) {
     return;
   }
+  ++summary.passes;
+  if (meaning.empty()) {
+    return;
+  }
+  int64_t before = summary.values;
   Meaning now = evaluate(module);
   for (auto &entry : now) {
-    auto before = meaning.find(entry.getKey());
-    if (before != meaning.end()) {
-      compare(module.lookupSymbol(entry.getKey()), pass->getName(),
-              entry.getValue(), before->getValue());
+    auto known = meaning.find(entry.getKey());
+    if (known == meaning.end()) {
+      continue;
+    }
+    std::string what =
+        differenceOf(entry.getKey(), entry.getValue(), known->second);
+    if (!what.empty()) {
+      report(module, entry.getKey(), pass->getName(), what);
     }
   }
+  summary.compared += summary.values > before;
   // The next pass is compared with this one's result: each difference once.
   meaning = std::move(now);
+  previous = meaning.empty() ? nullptr : cast<ModuleOp>(module->clone());
 }

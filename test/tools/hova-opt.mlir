@@ -8,6 +8,9 @@
 // RUN: sh -c 'hova-opt %s --stop-after=fuse --cse 2>&1; echo status $?' | FileCheck %s --check-prefix=BOTH
 // RUN: sh -c 'hova-opt %s --start-at=tile --march=none 2>&1; echo status $?' | FileCheck %s --check-prefix=LEVEL
 // RUN: sh -c 'hova-opt %s --load-pass-plugin=%plugin --pass-pipeline="builtin.module(test-double-linears)" --check-meaning 2>&1; echo status $?' | FileCheck %s --check-prefix=MEANING
+// RUN: hova-opt %s --stop-after=target --check-meaning -o /dev/null 2>&1 | FileCheck %s --check-prefix=COUNT
+// RUN: hova-opt %s --stop-after=tile -o %t.mlir
+// RUN: sh -c 'hova-opt %t.mlir --start-at=vectorize --check-meaning -o /dev/null 2>&1; echo status $?' | FileCheck %s --check-prefix=NOTHING
 // RUN: hova-opt --list-passes | FileCheck %s --check-prefix=PASSES
 // RUN: hova-opt --show-dialects | FileCheck %s --check-prefix=DIALECTS
 
@@ -32,8 +35,13 @@
 // BOTH: status 1
 // LEVEL: error: unknown processor level 'none'
 // LEVEL: status 1
-// MEANING: error: {{.*}}DoubleLinearsPass
+// MEANING: {{.*}}hova-opt.mlir:[[@LINE+12]]:{{.*}} error: pass '{{.*}}DoubleLinearsPass' changes result 0 of 'main' by up to {{.*}}; the first value that differs is that of 'hova.scale'
+// MEANING-NOT: func.func @main
+// MEANING: compared 1 results after 1 of 1 passes
 // MEANING: status 3
+// COUNT: hova-opt: --check-meaning compared {{[1-9][0-9]*}} results after {{[1-9][0-9]*}} of {{[0-9]+}} passes; there is nothing to compare where
+// NOTHING: hova-opt: error: --check-meaning compared 0 results after 0 of {{[0-9]+}} passes; there is nothing to compare where
+// NOTHING: status 1
 // PASSES: --hova-fuse-kernels
 // PASSES: --hova-verify-vectorized
 // DIALECTS: hova

@@ -20,14 +20,30 @@ using namespace hova;
 
 namespace {
 
-/// Whether a check of any of the modules of the input has found something.
-bool anyDifference = false;
+/// What the checks of all modules of the input did and found.
+MeaningSummary checked;
 
 /// Remembers its verdict beyond the life of the pass manager.
 class RememberedCheck : public MeaningCheck {
 public:
-  ~RememberedCheck() override { anyDifference |= foundDifference(); }
+  ~RememberedCheck() override { checked.add(getSummary()); }
 };
+
+/// Says how much `--check-meaning` has compared; the exit status.
+int concludeCheck() {
+  bool nothing = checked.values == 0;
+  llvm::errs() << "hova-opt: " << (nothing ? "error: " : "")
+               << "--check-meaning compared " << checked.values
+               << " results after " << checked.compared << " of "
+               << checked.passes << " passes";
+  if (checked.compared < checked.passes) {
+    llvm::errs() << "; there is nothing to compare where "
+                 << (checked.obstacle.empty() ? "the IR has no result"
+                                              : checked.obstacle);
+  }
+  llvm::errs() << "\n";
+  return nothing ? 1 : checked.guiltyPass.empty() ? 0 : 3;
+}
 
 struct PhaseFlags {
   llvm::cl::OptionCategory category{"Phases"};
@@ -51,7 +67,8 @@ struct PhaseFlags {
   llvm::cl::opt<bool> checkMeaning{
       "check-meaning", llvm::cl::cat(category),
       llvm::cl::desc("Evaluate the program after every pass and report the one "
-                     "that changes its results; exit status 3")};
+                     "that changes its results (exit status 3); comparing "
+                     "nothing is an error")};
 
   bool given() const { return !startAt.empty() || !stopAfter.empty(); }
 };
@@ -172,5 +189,5 @@ int main(int argc, char **argv) {
     return 1;
   }
   out->keep();
-  return anyDifference ? 3 : 0;
+  return flags.checkMeaning ? concludeCheck() : 0;
 }

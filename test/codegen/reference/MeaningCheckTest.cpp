@@ -34,7 +34,7 @@ constexpr const char *kModule = R"mlir(
   func.func @main(%x: tensor<2x3xf32>) -> tensor<2x4xf32> {
     %w = hova.weight "w" : tensor<3x4xf32>
     %y = hova.linear %x, %w : tensor<2x3xf32>, tensor<3x4xf32> -> tensor<2x4xf32>
-    %z = hova.scale %y {factor = 0.5 : f64} : tensor<2x4xf32>
+    %z = hova.scale %y {factor = 0.5 : f64} : tensor<2x4xf32> loc("layer.0.half")
     return %z : tensor<2x4xf32>
   })mlir";
 
@@ -42,17 +42,18 @@ void rescale(ModuleOp module, double factor) {
   module.walk([&](ScaleOp op) { op.setFactor(APFloat(factor)); });
 }
 
-/// Messages of running passes on `kModule` under the check.
-std::vector<std::string>
-messages(llvm::ArrayRef<std::pair<const char *, std::function<void(ModuleOp)>>>
-             passes,
-         bool &difference) {
+using Passes =
+    llvm::ArrayRef<std::pair<const char *, std::function<void(ModuleOp)>>>;
+
+/// Messages of running passes on a program under the check.
+std::vector<std::string> messages(Passes passes, MeaningSummary &summary,
+                                  llvm::StringRef program = kModule) {
   MLIRContext context;
   context.loadDialect<HovaDialect, func::FuncDialect, arith::ArithDialect>();
   std::vector<std::string> result;
   context.getDiagEngine().registerHandler(
       [&](Diagnostic &diagnostic) { result.push_back(diagnostic.str()); });
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kModule, &context);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(program, &context);
   PassManager manager(&context);
   auto check = std::make_unique<MeaningCheck>();
   MeaningCheck *state = check.get();
@@ -61,30 +62,38 @@ messages(llvm::ArrayRef<std::pair<const char *, std::function<void(ModuleOp)>>>
     manager.addPass(std::make_unique<TestPass>(name, change));
   }
   EXPECT_TRUE(succeeded(manager.run(*module)));
-  difference = state->foundDifference();
+  summary = state->getSummary();
   return result;
 }
 
 TEST(MeaningCheck, is_silent_where_nothing_changes) {
-  bool difference = true;
+  MeaningSummary summary;
   auto said = messages({{"KeepPass", [](ModuleOp) {}},
                         {"SamePass", [](ModuleOp m) { rescale(m, 0.5); }}},
-                       difference);
+                       summary);
   EXPECT_TRUE(said.empty());
-  EXPECT_FALSE(difference);
+  EXPECT_EQ(summary.guiltyPass, "");
+  EXPECT_EQ(summary.passes, 2);
+  EXPECT_EQ(summary.compared, 2);
+  EXPECT_EQ(summary.values, 2);
 }
 
 TEST(MeaningCheck, names_the_pass_that_changes_a_result) {
-  bool difference = false;
+  MeaningSummary summary;
   auto said = messages({{"KeepPass", [](ModuleOp) {}},
                         {"BreakPass", [](ModuleOp m) { rescale(m, 0.6); }},
                         {"LaterPass", [](ModuleOp) {}}},
-                       difference);
+                       summary);
   ASSERT_EQ(said.size(), 1u);
-  EXPECT_NE(said[0].find("pass 'BreakPass' changes result 0"),
+  EXPECT_NE(said[0].find("pass 'BreakPass' changes result 0 of 'main' by"),
             std::string::npos)
       << said[0];
-  EXPECT_TRUE(difference);
+  EXPECT_NE(said[0].find("the first value that differs is that of 'hova.scale' "
+                         "at layer.0.half"),
+            std::string::npos)
+      << said[0];
+  EXPECT_EQ(summary.guiltyPass, "BreakPass");
+  EXPECT_EQ(summary.guiltyLayer, "layer.0.half");
 }
 
 TEST(MeaningCheck, stops_comparing_what_it_cannot_evaluate) {
@@ -97,10 +106,40 @@ TEST(MeaningCheck, stops_comparing_what_it_cannot_evaluate) {
       op.erase();
     });
   };
-  bool difference = true;
-  auto said = messages({{"LowerPass", lower}}, difference);
+  MeaningSummary summary;
+  auto said =
+      messages({{"LowerPass", lower}, {"NextPass", [](ModuleOp) {}}}, summary);
   EXPECT_TRUE(said.empty());
-  EXPECT_FALSE(difference);
+  EXPECT_EQ(summary.guiltyPass, "");
+  EXPECT_EQ(summary.passes, 2);
+  EXPECT_EQ(summary.compared, 0);
+  EXPECT_EQ(summary.values, 0);
+  EXPECT_NE(summary.obstacle.find("has no reference evaluation"),
+            std::string::npos)
+      << summary.obstacle;
+}
+
+TEST(MeaningCheck, compares_nothing_of_dynamic_shape) {
+  MeaningSummary summary;
+  messages({{"KeepPass", [](ModuleOp) {}}}, summary,
+           "func.func @main(%x: tensor<?x3xf32>) -> tensor<?x3xf32> {"
+           "  return %x : tensor<?x3xf32> }");
+  EXPECT_EQ(summary.passes, 1);
+  EXPECT_EQ(summary.values, 0);
+  EXPECT_EQ(summary.obstacle, "argument 0 of 'main' is no tensor of static "
+                              "shape, but 'tensor<?x3xf32>'");
+}
+
+TEST(MeaningCheck, counts_no_result_that_is_never_finite) {
+  MeaningSummary summary;
+  messages({{"KeepPass", [](ModuleOp) {}}}, summary,
+           "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {"
+           "  %nan = arith.constant dense<0x7FC00000> : tensor<2xf32>"
+           "  %y = hova.add %x, %nan : tensor<2xf32>, tensor<2xf32>"
+           "  return %y : tensor<2xf32> }");
+  EXPECT_EQ(summary.passes, 1);
+  EXPECT_EQ(summary.compared, 0);
+  EXPECT_EQ(summary.values, 0);
 }
 
 } // namespace
