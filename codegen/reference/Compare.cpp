@@ -82,7 +82,7 @@ public:
     } else if (std::isfinite(want)) {
       error = std::abs(got - want);
       squares += error * error;
-      ++finite;
+      ++into.compared;
     }
     over += error > bound;
     into.maxError = std::max(into.maxError, error);
@@ -92,7 +92,8 @@ public:
   void finish(int64_t elements) {
     into.elements = elements;
     into.rmsError =
-        finite ? std::sqrt(squares / static_cast<double>(finite)) : 0;
+        into.compared ? std::sqrt(squares / static_cast<double>(into.compared))
+                      : 0;
   }
 
   int64_t specials = 0;
@@ -114,7 +115,6 @@ private:
 
   Comparison &into;
   double squares = 0;
-  int64_t finite = 0;
 };
 } // namespace
 

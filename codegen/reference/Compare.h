@@ -67,6 +67,9 @@ struct Comparison {
   /// One sentence where `within` is false.
   std::string reason;
   int64_t elements = 0;
+  /// Of these, the ones that are finite numbers on both sides: where there are
+  /// none, nothing is known of how well the numbers agree.
+  int64_t compared = 0;
   double maxError = 0, maxBound = 0;
   double rmsError = 0, rmsBound = 0;
   /// The five largest errors; non-finite disagreements come first.
@@ -101,7 +104,7 @@ struct PlainError {
 PlainError measurePlain(const HostTensor &plain, const HostTensor &want);
 
 /// T3. `plain` is the value of a plain run in the storage type; `others` is
-/// what plain runs on neighbouring inputs had, at least.
+/// what plain runs of neighbouring models had, at least.
 Comparison compareModel(const HostTensor &got, const HostTensor &plain,
                         const HostTensor &want, Storage storage = Storage::F32,
                         const PlainError &others = {});

@@ -5,7 +5,7 @@
 The vectors in test/golden were computed by an implementation that shares no code with
 hova. `hova evaluate` must give the same float64 numbers up to the order of its sums;
 a compiled program the same within the outer bounds for users, and within the numeric
-policy on random and edge inputs, value by value.
+policy on random and edge inputs, value by value, and between guard pages.
 """
 
 import os
@@ -75,4 +75,4 @@ def test_compiled_program_equals_the_oracle(case, tmp_path):
 
 @pytest.mark.parametrize("case", CASES)
 def test_verify_accepts_the_compiled_program(case):
-    run(HOVA, "verify", VECTORS / case / "model.json", *weights(case))
+    run(HOVA, "verify", VECTORS / case / "model.json", *weights(case), "--guard")

@@ -97,10 +97,16 @@ defm max_memory : Value<"max-memory", weighers, "SIZE",
                         "End with status 71 rather than use more than this: 800MiB, 4GiB; the linker's 20 MiB are not counted">;
 
 // Single verbs.
-defm format : Value<"format", [SummaryVerb, ExplainVerb], "text|json",
+defm format : Value<"format", [SummaryVerb, ExplainVerb, VerifyVerb], "text|json",
                     "How the result is written (default: text)">;
 defm cases : Value<"cases", [VerifyVerb], "N",
                    "Inputs to compare on: one random, one of edge values, one of zeros, then random ones (default: 3)">;
+defm case : Value<"case", [VerifyVerb], "N",
+                  "Compare on this input alone, counted from 0">;
+def guard : Flag<["--"], "guard">, Visibility<[VerifyVerb]>,
+            HelpText<"Run the generated code between guard pages too: an access out of bounds is an error">;
+defm seed : Value<"seed", [VerifyVerb], "S",
+                  "Draw the inputs from this seed (default: 0)">;
 defm input : Value<"input", [EvaluateVerb], "NAME=FILE.npy",
                    "A tensor for an input; NAME= may be left out where there is one">;
 defm output_dir : Value<"output-dir", [EvaluateVerb], "DIR",

@@ -4,7 +4,8 @@
 // Compiles to a library that nothing but this process sees, loads it and
 // compares it with the reference evaluator.
 
-#include "codegen/reference/Verify.h"
+#include "codegen/reference/ChangingPass.h"
+#include "codegen/reference/VerifyReport.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/normalize/Passes.h"
 #include "tools/hova/CompileSettings.h"
@@ -71,30 +72,177 @@ OwningOpRef<ModuleOp> makePlain(Session &session) {
   return succeeded(manager.run(*plain)) ? std::move(plain) : nullptr;
 }
 
-/// The status of a comparison.
-int compare(Session &session, CompiledModule &compiled,
-            CompiledProgram &program, const VerifyOptions &options) {
+constexpr uint64_t kMostCases = 1000000;
+/// Without this pass every operation is a kernel of its own.
+constexpr llvm::StringLiteral kFuseKernels = "hova-fuse-kernels";
+
+VerifyOptions readVerifyOptions(const Arguments &arguments) {
+  VerifyOptions options;
+  options.cases = arguments.number(OPT_cases, options.cases, 1, kMostCases);
+  options.seed = arguments.number(OPT_seed, options.seed, 0, UINT32_MAX);
+  if (arguments.has(OPT_case)) {
+    options.onlyCase = arguments.number(OPT_case, 0, 0, kMostCases - 1);
+    if (arguments.has(OPT_cases)) {
+      arguments.usageError("options '--case' and '--cases' exclude each other");
+    }
+  }
+  return options;
+}
+
+/// One verification, from compiling to the verdict.
+class Verification {
+public:
+  Verification(Session &session, CompileOptions &compileOptions,
+               const VerifyOptions &options, bool guard)
+      : session(session), compileOptions(compileOptions), options(options),
+        guard(guard) {}
+
+  /// The exit status.
+  int run(bool json);
+
+private:
+  using Report = llvm::function_ref<void(const VerifiedCase &)>;
+
+  /// Compiles and loads. The exit status of what failed, or Ok.
+  int compile(const CompileOptions &how, CompiledModule &compiled,
+              std::optional<UnnamedFile> &library,
+              std::optional<CompiledProgram> &program);
+  llvm::Expected<Verdict> compare(CompiledModule &compiled,
+                                  CompiledProgram &program,
+                                  const VerifyOptions &how, Report report);
+  Fault findFault(const Verdict &verdict, const CompiledProgram &program);
+  std::string lookInside(const Verdict &verdict);
+
+  Session &session;
+  CompileOptions &compileOptions;
+  const VerifyOptions &options;
+  bool guard;
+  OwningOpRef<ModuleOp> plain;
+};
+
+int Verification::compile(const CompileOptions &how, CompiledModule &compiled,
+                          std::optional<UnnamedFile> &library,
+                          std::optional<CompiledProgram> &program) {
+  auto file = UnnamedFile::create();
+  if (!file) {
+    return reportError(file.takeError());
+  }
+  library.emplace(std::move(*file));
+  CompileOptions own = how;
+  own.emit = EmitKind::Library;
+  own.output = library->path();
+  if (int status = compileStatus(
+          compileModule(session.module(), own, session.weights(), &compiled),
+          session)) {
+    return status;
+  }
+  auto loaded = CompiledProgram::load(library->path(), own.prefix);
+  if (!loaded) {
+    return reportError(loaded.takeError());
+  }
+  program.emplace(std::move(*loaded));
+  return Ok;
+}
+
+llvm::Expected<Verdict> Verification::compare(CompiledModule &compiled,
+                                              CompiledProgram &program,
+                                              const VerifyOptions &how,
+                                              Report report) {
   VerifiedProgram reference;
   reference.imported = session.module().lookupSymbol<func::FuncOp>("main");
-  reference.plain = reference.imported;
-  OwningOpRef<ModuleOp> plain;
+  reference.plain =
+      plain ? plain->lookupSymbol<func::FuncOp>("main") : reference.imported;
+  reference.kernels = compiled.assigned->lookupSymbol<func::FuncOp>("main");
+  reference.weightProgram =
+      compiled.assigned->lookupSymbol<func::FuncOp>("weights");
+  reference.weights = session.weights();
+  VerifyOptions own = how;
+  std::vector<GuardedLaunch> launches;
+  if (guard) {
+    launches = planGuards(*compiled.tiled);
+    own.guarded = launches;
+  }
+  return verifyProgram(reference, program, own, report);
+}
+
+/// What the same case says of the program in which every operation is a kernel
+/// of its own.
+std::string Verification::lookInside(const Verdict &verdict) {
+  CompileOptions unfused = compileOptions;
+  unfused.dumpDirectory.clear();
+  unfused.passes.without.push_back(kFuseKernels.str());
+  VerifyOptions one = options;
+  one.onlyCase = verdict.caseIndex;
+  CompiledModule compiled;
+  std::optional<UnnamedFile> library;
+  std::optional<CompiledProgram> program;
+  if (compile(unfused, compiled, library, program) != Ok) {
+    return "";
+  }
+  auto single = compare(compiled, *program, one, [](const VerifiedCase &) {});
+  if (!single) {
+    llvm::consumeError(single.takeError());
+    return "";
+  }
+  return single->difference
+             ? "inside of it, the first layer that differs is " +
+                   single->difference->name
+             : "its operations are right as kernels of their own: what "
+               "differs is how they are put together";
+}
+
+Fault Verification::findFault(const Verdict &verdict,
+                              const CompiledProgram &program) {
+  Fault fault;
+  // Races and accesses out of bounds have no pass whose results differ.
+  if (!verdict.difference || verdict.difference->check == Check::Threads ||
+      verdict.difference->check == Check::Guard) {
+    return fault;
+  }
+  const hova_program &description = program.description();
+  SmallVector<HostTensor> inputs =
+      makeInputs(description, options.seed, verdict.caseIndex, options.storage);
+  PipelineOptions pipeline;
+  pipeline.levels = compileOptions.levels;
+  pipeline.passes = compileOptions.passes;
+  pipeline.extend = compileOptions.extend;
+  MeaningSummary passes =
+      findChangingPass(session.module(), pipeline, session.weights(), inputs);
+  fault.pass = passes.guiltyPass;
+  fault.layer = passes.guiltyLayer;
+  int32_t kernel = verdict.difference->kernel;
+  if (fault.pass.empty() && kernel >= 0) {
+    fault.kernel = description.kernels[kernel].path;
+    fault.function = description.kernels[kernel].symbol;
+    fault.inside = lookInside(verdict);
+  }
+  return fault;
+}
+
+int Verification::run(bool json) {
   if (options.storage != Storage::F32) {
     plain = makePlain(session);
     if (!plain) {
       return session.failureStatus();
     }
-    reference.plain = plain->lookupSymbol<func::FuncOp>("main");
   }
-  reference.kernels = compiled.assigned->lookupSymbol<func::FuncOp>("main");
-  reference.weightProgram =
-      compiled.assigned->lookupSymbol<func::FuncOp>("weights");
-  reference.weights = session.weights();
-  llvm::Expected<bool> same =
-      verifyProgram(reference, program, options, llvm::outs());
-  if (!same) {
-    return reportError(same.takeError());
+  CompiledModule compiled;
+  std::optional<UnnamedFile> library;
+  std::optional<CompiledProgram> program;
+  if (int status = compile(compileOptions, compiled, library, program)) {
+    return status;
   }
-  return *same ? Ok : Differs;
+  auto writer = json ? makeVerifyJson(program->description(), llvm::outs())
+                     : makeVerifyTable(llvm::outs());
+  writer->begin(options);
+  llvm::Expected<Verdict> verdict =
+      compare(compiled, *program, options,
+              [&](const VerifiedCase &tried) { writer->add(tried); });
+  if (!verdict) {
+    return reportError(verdict.takeError());
+  }
+  writer->end(*verdict, findFault(*verdict, *program));
+  return verdict->passed() ? Ok : Differs;
 }
 
 } // namespace
@@ -102,9 +250,12 @@ int compare(Session &session, CompiledModule &compiled,
 int runVerify(const Arguments &arguments) {
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
   CompileOptions options = readCompileOptions(arguments);
-  VerifyOptions verifyOptions;
-  verifyOptions.cases =
-      arguments.number(OPT_cases, verifyOptions.cases, 1, 1000);
+  VerifyOptions verifyOptions = readVerifyOptions(arguments);
+  bool guard = arguments.has(OPT_guard);
+  if (guard && options.levels.size() > 1) {
+    arguments.usageError("option '--guard' expects one processor level");
+  }
+  bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
   verifyOptions.storage = options.storage;
   applyMemoryLimit(arguments);
   if (arguments.failed()) {
@@ -127,23 +278,9 @@ int runVerify(const Arguments &arguments) {
   if (int status = uses.check()) {
     return status;
   }
-  auto library = UnnamedFile::create();
-  if (!library) {
-    return reportError(library.takeError());
-  }
   describeModel(arguments, session, options);
-  options.emit = EmitKind::Library;
-  options.output = library->path();
-  CompiledModule compiled;
-  int status = compileStatus(
-      compileModule(session.module(), options, session.weights(), &compiled),
-      session);
-  if (status == Ok) {
-    auto program = CompiledProgram::load(library->path(), options.prefix);
-    status = program ? compare(session, compiled, *program, verifyOptions)
-                     : reportError(program.takeError());
-  }
-  return trace.finish(status);
+  return trace.finish(
+      Verification(session, options, verifyOptions, guard).run(json));
 }
 
 } // namespace hova::tool

@@ -3,7 +3,9 @@
 //
 // What the tests of plugins, of verification and of crashes load.
 
+#include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
+#include "dialect/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
@@ -29,6 +31,51 @@ struct DoubleLinearsPass
                                 op.getResult(), builder.getF64FloatAttr(2));
       op.getResult().replaceAllUsesExcept(doubled, doubled);
     });
+  }
+};
+
+/// Mistakes as code generation could make them. Before `tile` they are behind
+/// everything that is evaluated.
+struct PlantPass : PassWrapper<PlantPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlantPass)
+  PlantPass() = default;
+  PlantPass(const PlantPass &other) : PassWrapper(other) {}
+  StringRef getArgument() const final { return "test-plant"; }
+  StringRef getDescription() const final { return "Make one mistake"; }
+
+  Option<std::string> bug{*this, "bug",
+                          llvm::cl::desc("scale, mask, causal or rounding")};
+
+  void runOnOperation() final {
+    getOperation().walk([this](hova::AttentionOp op) { plantInto(op); });
+    getOperation().walk([this](hova::StoreWeightOp op) {
+      if (bug == "rounding") {
+        roundWeight(op);
+      }
+    });
+  }
+
+  void plantInto(hova::AttentionOp op) {
+    if (bug == "scale") {
+      // By one part in a thousand.
+      op.setScale(APFloat(op.getScale().convertToDouble() * 1.001));
+    } else if (bug == "mask") {
+      op.getMaskMutable().clear();
+      op.getKeyValidMutable().clear();
+    } else if (bug == "causal" && op.getCausal()) {
+      // Every query sees one key too many.
+      op.setCausal(*op.getCausal() + 1);
+    }
+  }
+
+  /// f32 -> bf16 -> f32
+  static void roundWeight(hova::StoreWeightOp op) {
+    OpBuilder builder(op);
+    auto type = cast<RankedTensorType>(op.getValue().getType());
+    Value narrow = hova::ConvertOp::create(
+        builder, op.getLoc(), type.clone(builder.getBF16Type()), op.getValue());
+    op.getValueMutable().assign(
+        hova::ConvertOp::create(builder, op.getLoc(), type, narrow));
   }
 };
 
@@ -66,6 +113,7 @@ struct MarkLinearsPass
 
 void registerTestPasses() {
   PassRegistration<DoubleLinearsPass>();
+  PassRegistration<PlantPass>();
   PassRegistration<CrashPass>();
   PassRegistration<FailPass>();
   PassRegistration<MarkLinearsPass>();

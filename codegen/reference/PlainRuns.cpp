@@ -1,0 +1,86 @@
+//===- PlainRuns.cpp - What rounding does to neighbouring models ----------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/reference/PlainRuns.h"
+#include "codegen/reference/Inputs.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace hova;
+
+using Element = HostTensor::Element;
+
+llvm::ArrayRef<PlainRunStep> hova::plainRunSteps() {
+  static const PlainRunStep steps[] = {{4, 1e6}};
+  return steps;
+}
+
+/// `tensor` with every number moved by at most four units in the last place of
+/// `storage`; integers and masks as they are.
+static HostTensor move(const HostTensor &tensor, uint64_t seed,
+                       Storage storage) {
+  if (tensor.getElement() != Element::F64 &&
+      tensor.getElement() != Element::F32) {
+    return tensor;
+  }
+  HostTensor noise = makeNumbers(tensor.getShape(), InputKind::Random, seed);
+  HostTensor moved(Element::F32, tensor.getShape());
+  double unit = 2 * unitRoundoff(storage);
+  for (int64_t i = 0, e = moved.size(); i < e; ++i) {
+    double share = std::clamp(noise.at(i), -4.0, 4.0) * unit;
+    moved.mutableAs<float>()[i] =
+        static_cast<float>(tensor.at(i) * (1 + share));
+  }
+  return moved;
+}
+
+PlainRuns::PlainRuns(const VerifiedProgram &program,
+                     const hova_program &description, WeightLookup weights,
+                     llvm::ArrayRef<HostTensor> inputs, Storage storage)
+    : program(program), description(description), weights(std::move(weights)),
+      inputs(inputs), storage(storage), outputs(description.num_outputs),
+      values(description.num_values) {}
+
+llvm::Error PlainRuns::runNeighbour() {
+  uint64_t seed = ++done * 7919;
+  llvm::SmallVector<HostTensor> moved;
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    HostTensor neighbour =
+        move(input, seed + static_cast<uint64_t>(i), storage);
+    bool isNumber = neighbour.getElement() == Element::F32;
+    moved.push_back(isNumber ? roundTo(neighbour, storage) : neighbour);
+  }
+  // The program rounds weights itself, where it stores them in fewer bits.
+  ReferenceModel model(
+      program, description, loadOnce([&](WeightOp op) -> FailureOr<HostTensor> {
+        FailureOr<HostTensor> value = weights(op);
+        if (failed(value)) {
+          return failure();
+        }
+        return move(*value, seed ^ llvm::xxh3_64bits(op.getName()), storage);
+      }));
+  if (llvm::Error error = model.runWeightProgram()) {
+    return error;
+  }
+  auto want = model.run(Precision::Double, moved);
+  auto plain = model.run(Precision::Single, moved);
+  if (!want || !plain) {
+    return llvm::joinErrors(want.takeError(), plain.takeError());
+  }
+  for (auto [i, error] : llvm::enumerate(outputs)) {
+    error = error.worse(measurePlain(plain->outputs[i], want->outputs[i]));
+  }
+  for (auto &[i, value] : want->values) {
+    values[i] = values[i].worse(measurePlain(plain->values.at(i), value));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error PlainRuns::reach(int64_t count) {
+  while (done < count) {
+    if (llvm::Error error = runNeighbour()) {
+      return error;
+    }
+  }
+  return llvm::Error::success();
+}

@@ -1,0 +1,89 @@
+//===- ReferenceModel.cpp - What a compiled model should compute ----------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/reference/ReferenceModel.h"
+
+using namespace mlir;
+using namespace hova;
+
+WeightLookup hova::loadOnce(WeightLookup load) {
+  auto loaded = std::make_shared<llvm::StringMap<HostTensor>>();
+  return [=](WeightOp op) -> FailureOr<HostTensor> {
+    auto known = loaded->find(op.getName());
+    if (known != loaded->end()) {
+      return known->second;
+    }
+    FailureOr<HostTensor> value = load(op);
+    if (succeeded(value)) {
+      loaded->try_emplace(op.getName(), *value);
+    }
+    return value;
+  };
+}
+
+static llvm::Error evaluationFailed() {
+  return llvm::createStringError("the reference evaluation failed");
+}
+
+llvm::Error ReferenceModel::runWeightProgram() {
+  func::FuncOp weights = program.weightProgram;
+  if (weights && failed(evaluator.runWeightProgram(weights))) {
+    return evaluationFailed();
+  }
+  return llvm::Error::success();
+}
+
+/// The number of a kernel in a program: its place in `main`.
+static llvm::DenseMap<Operation *, int32_t> numberKernels(func::FuncOp main) {
+  llvm::DenseMap<Operation *, int32_t> numbers;
+  main.walk(
+      [&](KernelOp kernel) { numbers.try_emplace(kernel, numbers.size()); });
+  return numbers;
+}
+
+int32_t ReferenceModel::kernelOfOutput(uint32_t output) const {
+  func::FuncOp main = program.kernels;
+  Operation *producer = main.getBody()
+                            .front()
+                            .getTerminator()
+                            ->getOperand(output)
+                            .getDefiningOp();
+  auto numbers = numberKernels(main);
+  auto found = numbers.find(producer);
+  return found == numbers.end() ? -1 : found->second;
+}
+
+llvm::Expected<ReferenceRun>
+ReferenceModel::run(Precision precision, llvm::ArrayRef<HostTensor> inputs) {
+  ReferenceRun result;
+  evaluator.setPrecision(precision);
+  evaluator.setObserver(nullptr);
+  auto outputs = evaluator.run(precision == Precision::Double ? program.imported
+                                                              : program.plain,
+                               inputs);
+  auto numbers = numberKernels(program.kernels);
+  // Values are matched by kernel, layer path and shape; where a kernel keeps
+  // several that agree in all three, by their order.
+  evaluator.setObserver([&](OpResult of, const HostTensor &value) {
+    auto kernel = dyn_cast<KernelOp>(of.getOwner());
+    if (!kernel) {
+      return;
+    }
+    llvm::StringRef path = resultPath(kernel, of.getResultNumber());
+    for (uint32_t i = 0; i < description.num_values; ++i) {
+      const hova_value_info &info = description.values[i];
+      if (info.kernel == numbers.lookup(kernel) && path == info.path &&
+          llvm::ArrayRef<int64_t>(info.dims, info.rank) == value.getShape() &&
+          result.values.try_emplace(i, value).second) {
+        return;
+      }
+    }
+  });
+  auto kernelOutputs = evaluator.run(program.kernels, inputs);
+  if (failed(outputs) || failed(kernelOutputs)) {
+    return evaluationFailed();
+  }
+  result.outputs = *outputs;
+  result.kernelOutputs = *kernelOutputs;
+  return result;
+}

@@ -1,0 +1,246 @@
+//===- VerifyReport.cpp - What verification found, as text or JSON --------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/reference/VerifyReport.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include <cmath>
+
+using namespace hova;
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+namespace {
+class VerifyTable final : public VerifyWriter {
+public:
+  explicit VerifyTable(llvm::raw_ostream &os) : os(os) {}
+  void begin(const VerifyOptions &options) override;
+  void add(const VerifiedCase &tried) override;
+  void end(const Verdict &verdict, const Fault &fault) override;
+
+private:
+  void printRow(llvm::StringRef title, const Comparison &comparison);
+  void printDifference(const VerifiedValue &value);
+
+  llvm::raw_ostream &os;
+  uint64_t seed = 0;
+  bool guarded = false;
+  llvm::StringRef inputs;
+};
+} // namespace
+
+std::unique_ptr<VerifyWriter> hova::makeVerifyTable(llvm::raw_ostream &os) {
+  return std::make_unique<VerifyTable>(os);
+}
+
+void VerifyTable::begin(const VerifyOptions &options) {
+  seed = options.seed;
+  os << "inputs  value                                 elements  max error  "
+        "   bound  rms error     bound\n";
+}
+
+void VerifyTable::printRow(llvm::StringRef title,
+                           const Comparison &comparison) {
+  os << llvm::format(
+      "%-7s %-36s %9lld  %9.2e %9.2e  %9.2e %9.2e  %s\n", inputs.str().c_str(),
+      title.str().c_str(), static_cast<long long>(comparison.elements),
+      comparison.maxError, comparison.maxBound, comparison.rmsError,
+      comparison.rmsBound, comparison.within ? "ok" : "DIFFERS");
+}
+
+void VerifyTable::printDifference(const VerifiedValue &value) {
+  printRow(value.title(), value.comparison);
+  os << "  " << value.comparison.reason << "\n";
+  if (!value.comparison.worst.empty()) {
+    printWorst(value.comparison, value.shape, os);
+  }
+}
+
+void VerifyTable::add(const VerifiedCase &tried) {
+  inputs = tried.inputs;
+  guarded = llvm::any_of(tried.values, [](const VerifiedValue &value) {
+    return value.check == Check::Guard;
+  });
+  // Of the values that are right only the worst is printed.
+  const VerifiedValue *worst = nullptr;
+  int64_t count = 0;
+  auto shareOf = [](const VerifiedValue &value) {
+    return value.comparison.maxError / value.comparison.maxBound;
+  };
+  for (const VerifiedValue &value : tried.values) {
+    if (value.check != Check::Value) {
+      continue;
+    }
+    ++count;
+    if (!value.comparison.within) {
+      printDifference(value);
+    } else if (!worst || shareOf(value) > shareOf(*worst)) {
+      worst = &value;
+    }
+  }
+  if (worst) {
+    printRow(
+        ("worst of " + llvm::Twine(count) + " values between kernels").str(),
+        worst->comparison);
+  }
+  for (const VerifiedValue &value : tried.values) {
+    if (value.check != Check::Value && !value.comparison.within) {
+      printDifference(value);
+    } else if (value.check == Check::Output) {
+      printRow(value.title(), value.comparison);
+    }
+  }
+}
+
+void VerifyTable::end(const Verdict &verdict, const Fault &fault) {
+  if (verdict.passed()) {
+    os << "verified: " << verdict.cases
+       << " cases are within the numeric policy"
+       << (guarded ? ", and no access leaves its buffer" : "") << "\n";
+    return;
+  }
+  if (!verdict.difference) {
+    os << "nothing was compared: of "
+       << llvm::join(verdict.neverCompared, ", of ")
+       << " no element is a finite number in any case; give it weights and "
+          "inputs for which it is\n";
+    return;
+  }
+  os << "differs: " << verdict.difference->title() << "\n"
+     << "  in case " << verdict.caseIndex << " (" << verdict.inputs
+     << ") of seed " << seed << "; again with --case=" << verdict.caseIndex
+     << " --seed=" << seed << "\n";
+  if (!fault.pass.empty()) {
+    os << "  pass '" << fault.pass << "' changes what the program computes";
+    if (!fault.layer.empty()) {
+      os << ", first at " << fault.layer;
+    }
+    os << "\n";
+  } else if (!fault.kernel.empty()) {
+    os << "  the code of kernel " << fault.kernel << " (function "
+       << fault.function
+       << ") does not do what its operations say; up to there every pass is "
+          "right\n";
+  }
+  if (!fault.inside.empty()) {
+    os << "  " << fault.inside << "\n";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static llvm::StringRef nameOf(Check check) {
+  switch (check) {
+  case Check::Value:
+    return "value";
+  case Check::Output:
+    return "output";
+  case Check::Threads:
+    return "threads";
+  case Check::Guard:
+    return "guard";
+  case Check::Meaning:
+    return "meaning";
+  }
+  return "";
+}
+
+/// JSON has no word for what is not finite.
+static llvm::json::Value number(double value) {
+  return std::isfinite(value) ? llvm::json::Value(value)
+                              : llvm::json::Value(nullptr);
+}
+
+static llvm::json::Object toJson(const hova_program &program,
+                                 const VerifiedValue &value) {
+  const Comparison &comparison = value.comparison;
+  llvm::json::Object object{{"value", value.name},
+                            {"check", nameOf(value.check)},
+                            {"elements", comparison.elements},
+                            {"compared", comparison.compared},
+                            {"max_error", number(comparison.maxError)},
+                            {"max_bound", number(comparison.maxBound)},
+                            {"rms_error", number(comparison.rmsError)},
+                            {"rms_bound", number(comparison.rmsBound)},
+                            {"within", comparison.within}};
+  if (value.kernel >= 0) {
+    object["kernel"] = program.kernels[value.kernel].path;
+  }
+  if (!comparison.within) {
+    object["reason"] = comparison.reason;
+  }
+  return object;
+}
+
+namespace {
+class VerifyJson final : public VerifyWriter {
+public:
+  VerifyJson(const hova_program &program, llvm::raw_ostream &os)
+      : program(program), os(os), json(os, /*IndentSize=*/2) {}
+  void begin(const VerifyOptions &options) override;
+  void add(const VerifiedCase &tried) override;
+  void end(const Verdict &verdict, const Fault &fault) override;
+
+private:
+  const hova_program &program;
+  llvm::raw_ostream &os;
+  llvm::json::OStream json;
+};
+} // namespace
+
+std::unique_ptr<VerifyWriter> hova::makeVerifyJson(const hova_program &program,
+                                                   llvm::raw_ostream &os) {
+  return std::make_unique<VerifyJson>(program, os);
+}
+
+void VerifyJson::begin(const VerifyOptions &options) {
+  json.objectBegin();
+  json.attribute("model", program.name);
+  json.attribute("seed", static_cast<int64_t>(options.seed));
+  json.attributeBegin("cases");
+  json.arrayBegin();
+}
+
+void VerifyJson::add(const VerifiedCase &tried) {
+  json.object([&] {
+    json.attribute("case", tried.index);
+    json.attribute("inputs", tried.inputs);
+    json.attributeArray("values", [&] {
+      for (const VerifiedValue &value : tried.values) {
+        json.value(toJson(program, value));
+      }
+    });
+  });
+}
+
+void VerifyJson::end(const Verdict &verdict, const Fault &fault) {
+  json.arrayEnd();
+  json.attributeEnd();
+  json.attribute("verified", verdict.passed());
+  if (verdict.difference) {
+    llvm::json::Object difference = toJson(program, *verdict.difference);
+    difference["case"] = verdict.caseIndex;
+    for (auto [name, text] :
+         {std::pair("pass", &fault.pass), std::pair("layer", &fault.layer),
+          std::pair("inside", &fault.inside)}) {
+      if (!text->empty()) {
+        difference[name] = *text;
+      }
+    }
+    json.attribute("difference", std::move(difference));
+  }
+  if (!verdict.neverCompared.empty()) {
+    json.attributeArray("never_compared", [&] {
+      for (const std::string &title : verdict.neverCompared) {
+        json.value(title);
+      }
+    });
+  }
+  json.objectEnd();
+  os << "\n";
+}
