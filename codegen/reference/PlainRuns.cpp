@@ -11,7 +11,7 @@ using namespace hova;
 using Element = HostTensor::Element;
 
 llvm::ArrayRef<PlainRunStep> hova::plainRunSteps() {
-  static const PlainRunStep steps[] = {{4, 1e6}};
+  static const PlainRunStep steps[] = {{4, 1e6}, {16, 16}, {64, 2}};
   return steps;
 }
 
