@@ -158,7 +158,8 @@ class BlockUse:
                 return scope.append(layer, [x], x.shape)
         if repeat is not None:
             layer["repeat"] = scope.say(repeat)
-            if repeat and scope.chance(0.3):
+            by_index = "index" in str(self.inner.layers)
+            if repeat and not by_index and scope.chance(0.3):
                 layer["weights"] = f"{layer['name']}.{{index*0}}"
         if scope.chance(0.05):
             layer["trainable"] = scope.say(True)

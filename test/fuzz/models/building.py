@@ -132,7 +132,9 @@ class Builder:
         layer["repeat"] = scope.say(count)
         if scope.chance(0.1):
             layer["if"] = scope.say(True)
-        if count and scope.chance(0.3) and "init" not in layer:
+        # By index, a later repetition may have a weight that the first has not.
+        same_weights = "init" not in layer and "index" not in str(made.attributes)
+        if count and same_weights and scope.chance(0.3):
             layer["weights"] = f"{name}.0"
         # Applied not once, it only hands its input on.
         value = scope.append(layer, read if count else [x], made.shape, made.dtype)

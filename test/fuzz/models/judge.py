@@ -17,6 +17,8 @@ ROW, WHOLE = 8.0, 4.0
 # Units in the last place of a row's largest number, where the plain runs happen to be
 # exact: this many for a row, one for the whole.
 UNITS = 8.0
+# Functions are zero where their result is no normal number.
+TINY = float(np.finfo(np.float32).tiny)
 
 
 def judge(got, want, plains):
@@ -48,7 +50,7 @@ def _judge_numbers(got, want, plains):
     error = np.where(compared, np.abs(got - want), 0)
     noise = np.where(compared, np.abs(plains - want).max(axis=0), 0)
     size = np.where(compared, np.abs(want), 0).max(axis=-1, keepdims=True)
-    floor = UNITS * np.spacing(size.astype(np.float32)).astype(np.float64)
+    floor = UNITS * np.spacing(size.astype(np.float32)).astype(np.float64) + TINY
     bound = ROW * noise.max(axis=-1, keepdims=True) + floor
     far = error > bound
     if far.any():
