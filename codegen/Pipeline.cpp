@@ -267,6 +267,9 @@ llvm::Expected<LogicalResult> runPhases(ModuleOp module,
     if (!phases[i].build) {
       continue;
     }
+    if (range.onPhase) {
+      range.onPhase(phases[i].name);
+    }
     PassFailure failed;
     if (runPhase(phases[i], module, options, range, failed).failed()) {
       if (llvm::Error error = dumper.writeFailure(i, failed)) {

@@ -67,6 +67,8 @@ struct PhaseRange {
   std::string dumpDirectory;
   /// May add instrumentation to the manager of every phase; may be null.
   std::function<void(mlir::PassManager &)> configure;
+  /// Called when a phase begins; may be null.
+  std::function<void(llvm::StringRef phase)> onPhase;
 };
 
 /// Runs the phases of `range` on `module`. Diagnostics go to the context;

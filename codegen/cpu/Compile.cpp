@@ -16,6 +16,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "passes/tile/ProgramAttrs.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include <cmath>
 
 using namespace mlir;
@@ -48,8 +50,14 @@ public:
   /// Up to `tile` of the first level, which fixes the image.
   llvm::Expected<LogicalResult> tile(CompiledModule *keep);
   llvm::Error writeImageFile(StringRef path);
+  llvm::Error checkSpace();
 
 private:
+  void enter(StringRef phase) {
+    if (options.onPhase) {
+      options.onPhase(phase);
+    }
+  }
   PipelineOptions pipelineOptions(size_t level) const;
   llvm::Expected<LogicalResult> runRange(ModuleOp module, size_t level,
                                          StringRef start, StringRef stop);
@@ -93,6 +101,7 @@ llvm::Expected<LogicalResult> Compiler::runRange(ModuleOp module, size_t level,
   range.stopAfter = stop.str();
   range.dumpDirectory = level == 0 ? options.dumpDirectory : "";
   range.configure = options.configure;
+  range.onPhase = options.onPhase;
   return runPhases(module, pipelineOptions(level), range);
 }
 
@@ -227,6 +236,33 @@ llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
       });
 }
 
+/// The layout is known long before the weights are written.
+llvm::Error Compiler::checkSpace() {
+  if (isText(options.emit) || options.emit == EmitKind::Object) {
+    return llvm::Error::success();
+  }
+  // Where links lead; a device has room for everything.
+  SmallString<128> place(options.output);
+  if (!llvm::sys::fs::real_path(options.output, place) &&
+      !llvm::sys::fs::is_regular_file(place)) {
+    return llvm::Error::success();
+  }
+  StringRef folder = llvm::sys::path::parent_path(place);
+  auto space = llvm::sys::fs::disk_space(folder.empty() ? "." : folder);
+  uint64_t needed = getWeightImageBytes(imageInfo());
+  if (!space || needed <= space->available) {
+    return llvm::Error::success(); // or writing says what is wrong
+  }
+  auto mebibytes = [](uint64_t bytes) {
+    return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB";
+  };
+  return llvm::createStringError(
+      std::make_error_code(std::errc::no_space_on_device),
+      "cannot write '" + options.output + "': its weights take " +
+          mebibytes(needed) + " and " + mebibytes(space->available) +
+          " are free there");
+}
+
 llvm::Error Compiler::writeImageFile(StringRef path) {
   return writeFileWhole(
       path, 0644, [&](llvm::raw_ostream &os) { return writeWeights(os); });
@@ -265,6 +301,11 @@ llvm::Error Compiler::write(ArrayRef<StringRef> code) {
 
 llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {
   llvm::Expected<LogicalResult> result = tile(keep);
+  if (result && succeeded(*result)) {
+    if (llvm::Error error = checkSpace()) {
+      return std::move(error);
+    }
+  }
   for (size_t i = 0; result && succeeded(*result) && i < options.levels.size();
        ++i) {
     result = lowerLevel(i);
@@ -277,6 +318,7 @@ llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {
   } else {
     units.emplace_back(CodeUnit{nullptr, 0, true});
   }
+  enter("emit");
   auto code = generateCode(imported.getContext(), units, options,
                            [&](llvm::Module &module) { describe(module); });
   if (failed(code)) {
@@ -305,6 +347,9 @@ llvm::Expected<LogicalResult> packWeights(ModuleOp imported,
   llvm::Expected<LogicalResult> result = compiler.tile(nullptr);
   if (!result || failed(*result)) {
     return result;
+  }
+  if (llvm::Error error = compiler.checkSpace()) {
+    return std::move(error);
   }
   if (llvm::Error error = compiler.writeImageFile(options.output)) {
     return std::move(error);

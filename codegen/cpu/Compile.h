@@ -42,6 +42,8 @@ struct CompileOptions {
   ExtendPipeline extend;
   /// See PhaseRange.
   std::function<void(mlir::PassManager &)> configure;
+  /// Called when a phase begins, `emit` too; may be null.
+  std::function<void(llvm::StringRef phase)> onPhase;
 };
 
 /// The tensor of a weight reference, f32, in the shape of its type.

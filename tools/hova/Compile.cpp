@@ -5,6 +5,7 @@
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Files.h"
 #include "tools/hova/Guard.h"
+#include "tools/hova/Progress.h"
 #include "tools/hova/Verbs.h"
 #include "llvm/Support/Path.h"
 
@@ -213,6 +214,8 @@ int Compilation::run() {
     return status;
   }
   TimeTrace trace(arguments);
+  Progress progress(arguments);
+  options.onPhase = [&](llvm::StringRef phase) { progress.enter(phase); };
   bool needsWeights = product->kind.has_value();
   if (int status = session.load(modelOptions,
                                 needsWeights ? Session::Weights::Opened

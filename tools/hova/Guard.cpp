@@ -178,6 +178,12 @@ static std::optional<uint64_t> parseSize(StringRef text) {
   return number << shift;
 }
 
+std::optional<uint64_t> memoryLimit(const Arguments &arguments) {
+  return arguments.has(OPT_max_memory)
+             ? parseSize(arguments.value(OPT_max_memory))
+             : std::nullopt;
+}
+
 void applyMemoryLimit(const Arguments &arguments) {
   if (!arguments.has(OPT_max_memory)) {
     return;

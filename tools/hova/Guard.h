@@ -28,6 +28,9 @@ int outOfMemory();
 /// `--max-memory`: fails allocations beyond it. Mistakes are in `arguments`.
 void applyMemoryLimit(const Arguments &arguments);
 
+/// What `--max-memory` allows, in bytes.
+std::optional<uint64_t> memoryLimit(const Arguments &arguments);
+
 } // namespace hova::tool
 
 #endif // HOVA_TOOLS_HOVA_GUARD_H

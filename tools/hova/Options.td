@@ -94,7 +94,7 @@ defm dump_ir : Value<"dump-ir", generators, "DIR",
 defm time_trace : Value<"time-trace", generators, "FILE",
                         "Write where the time goes, for trace viewers">;
 defm max_memory : Value<"max-memory", weighers, "SIZE",
-                        "End with status 71 rather than use more than this: 800MiB, 4GiB; the linker's 20 MiB are not counted">;
+                        "End with status 71 rather than allocate more than this: 800MiB, 4GiB. Mapped files, the code of hova and its libraries (80 MiB) and the linker (20 MiB) are not counted">;
 
 // Single verbs.
 defm format : Value<"format", [SummaryVerb, ExplainVerb, VerifyVerb], "text|json",

@@ -7,6 +7,7 @@
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Files.h"
 #include "tools/hova/Guard.h"
+#include "tools/hova/Progress.h"
 #include "tools/hova/Verbs.h"
 
 int hova::tool::runPackWeights(const Arguments &arguments) {
@@ -30,6 +31,8 @@ int hova::tool::runPackWeights(const Arguments &arguments) {
     return status;
   }
   TimeTrace trace(arguments);
+  Progress progress(arguments);
+  options.onPhase = [&](llvm::StringRef phase) { progress.enter(phase); };
   Session session(arguments);
   if (int status = session.load(modelOptions, Session::Weights::Opened,
                                 options.storage)) {

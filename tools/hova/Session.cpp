@@ -79,8 +79,27 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
+/// Weights pass through memory one at a time, as f32: the largest must fit.
+static int checkWeights(const frontend::Program &program,
+                        std::optional<uint64_t> limit) {
+  for (const frontend::ProgramWeight &weight : program.weights) {
+    uint64_t bytes = sizeof(float);
+    for (int64_t dimension :
+         program.values[static_cast<size_t>(weight.value)].type.shape) {
+      bytes *= static_cast<uint64_t>(dimension);
+    }
+    if (limit && bytes > *limit) {
+      printError("weight " + reader::inQuotes(weight.name) + " takes " +
+                 llvm::Twine(bytes >> 20) + " MiB of memory");
+      return outOfMemory();
+    }
+  }
+  return Ok;
+}
+
 Session::Session(const Arguments &arguments)
-    : mlirContext(makeRegistry()), path(arguments.model()) {
+    : mlirContext(makeRegistry()), path(arguments.model()),
+      memory(memoryLimit(arguments)) {
   mlirContext.loadDialect<HovaDialect, func::FuncDialect>();
   if (arguments.has(OPT_max_memory)) {
     // Threads take stacks, as many as the machine has processors.
@@ -143,6 +162,9 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
   }
   if (!model.note.empty()) {
     printNote(model.note);
+  }
+  if (int refused = open ? checkWeights(*model.program, memory) : Ok) {
+    return refused;
   }
   imported = frontend::importProgram(*model.program, mlirContext).module;
   return storage == Storage::F32 || succeeded(setStorage(storage))

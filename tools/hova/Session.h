@@ -60,6 +60,7 @@ private:
   frontend::Model model;
   mlir::OwningOpRef<mlir::ModuleOp> imported;
   std::string path;
+  std::optional<uint64_t> memory;
   bool weightsRejected = false;
 };
 
