@@ -90,6 +90,10 @@ const Shape &shapeOf(const Program &program, const ProgramWeight &weight) {
 
 /// Makes a plan: the first rule that fits each weight, then every shape.
 class Planner {
+  /// Names that are compared with patterns: every real source takes a
+  /// thousandth.
+  static constexpr size_t mostComparisons = 20000000;
+
 public:
   Planner(const Program &program, const CheckpointSpec *source,
           const TensorFile &file)
@@ -108,6 +112,7 @@ private:
   const TensorFile &file;
   CheckpointPlan plan;
   std::set<std::string> used;
+  size_t comparisons = 0;
 };
 
 void Planner::addUse(RuleUse use) {
@@ -128,6 +133,9 @@ void Planner::assign(const ProgramWeight &weight) {
   }
   for (const RuleSpec &rule : source->rules) {
     for (const std::string &pattern : rule.to) {
+      if (++comparisons > mostComparisons) {
+        return;
+      }
       std::map<std::string, std::string> captures;
       if (!matchName(pattern, weight.name, captures)) {
         continue;
@@ -229,6 +237,12 @@ void Planner::checkLeftOver() {
 CheckpointPlan Planner::run() {
   for (const ProgramWeight &weight : program.weights) {
     assign(weight);
+  }
+  if (comparisons > mostComparisons) {
+    plan.problems.push_back(
+        "too many weights and rules to compare: more than " +
+        std::to_string(mostComparisons) + " pairs");
+    return std::move(plan);
   }
   for (const RuleUse &use : plan.uses) {
     checkUse(use);

@@ -10,12 +10,17 @@
 
 namespace hova::frontend {
 
+using reader::Diagnostic;
 using reader::inQuotes;
 using reader::Member;
 using reader::Node;
 
 void SpecReader::readCheckpoints(const Node &node) {
   if (!expect(node, Node::Kind::Object, "\"checkpoints\"")) {
+    return;
+  }
+  if (!checkCount(node, node.members.size(), SpecLimits::sources,
+                  "checkpoint sources")) {
     return;
   }
   for (const Member *member : uniqueMembers(node)) {
@@ -35,13 +40,22 @@ void SpecReader::readCheckpoint(const Member &member) {
   NameScope scope = parameterScope();
   if (const Node *set = node.get("set");
       set && expect(*set, Node::Kind::Object, "\"set\"")) {
-    checkKeys(*set, {scope.scalars.begin(), scope.scalars.end()}, "\"set\"");
     for (const Member *value : uniqueMembers(*set)) {
-      const ParameterSpec *parameter = spec.findParameter(value->key);
+      const ParameterSpec *parameter = parameterNames.count(value->key)
+                                           ? spec.findParameter(value->key)
+                                           : nullptr;
+      if (!parameter) {
+        Diagnostic &unknown =
+            errorAt(value->keyRange, *value->value,
+                    "unknown key " + inQuotes(value->key) + " in \"set\"");
+        if (!diagnostics.isFull()) {
+          suggestFor(unknown, value->key, scope.allScalars());
+        }
+        continue;
+      }
       // Nothing has a name here: parameters come after these values.
-      if (auto literal = parameterValue(*value->value, NameScope(),
-                                        parameter ? parameter->values
-                                                  : std::vector<Scalar>())) {
+      if (auto literal =
+              parameterValue(*value->value, NameScope(), parameter->values)) {
         checkpoint.set.push_back({value->key, std::move(*literal)});
       }
     }
@@ -53,7 +67,9 @@ void SpecReader::readCheckpoint(const Member &member) {
   const Node *rules = node.get("rules");
   if (!rules) {
     missing(node, "rules", "missing key \"rules\" in a checkpoint source");
-  } else if (expect(*rules, Node::Kind::Array, "\"rules\"")) {
+  } else if (expect(*rules, Node::Kind::Array, "\"rules\"") &&
+             checkCount(*rules, rules->elements.size(), SpecLimits::rules,
+                        "rules")) {
     for (const Node *rule : rules->elements) {
       if (auto parsed = readRule(*rule, scope)) {
         checkpoint.rules.push_back(std::move(*parsed));
@@ -65,6 +81,11 @@ void SpecReader::readCheckpoint(const Member &member) {
 
 std::vector<std::string> SpecReader::readPatterns(const Node &node) {
   std::vector<std::string> patterns;
+  if (node.is(Node::Kind::Array) &&
+      !checkCount(node, node.elements.size(), SpecLimits::ruleEntries,
+                  "names of tensors")) {
+    return patterns;
+  }
   if (!node.is(Node::Kind::Array)) {
     if (auto text = stringOf(node, "the name of a tensor")) {
       patterns.push_back(*text);
@@ -164,7 +185,9 @@ std::optional<RuleSpec> SpecReader::readRule(const Node &node,
       }
     }
   }
-  if (apply && expect(*apply, Node::Kind::Array, "\"apply\"")) {
+  if (apply && expect(*apply, Node::Kind::Array, "\"apply\"") &&
+      checkCount(*apply, apply->elements.size(), SpecLimits::ruleEntries,
+                 "steps")) {
     for (const Node *step : apply->elements) {
       if (auto parsed = readStep(*step, scope)) {
         rule.steps.push_back(std::move(*parsed));

@@ -16,9 +16,8 @@ using reader::inQuotes;
 
 namespace {
 
-/// Layers after all repetitions: far above any real model, small enough to be
-/// expanded in no time.
-constexpr int64_t maxSteps = 200000;
+/// Repetitions of one layer; more would not fit into the units.
+constexpr int64_t maxRepeat = 200000;
 
 /// Where the weights of the layer at `path` are unless it says otherwise.
 std::string ownWeightPath(const Environment &environment,
@@ -38,6 +37,10 @@ std::unique_ptr<Program>
 Elaborator::run(const std::vector<ParameterOverride> &overrides) {
   program->name = spec.name;
   program->source = spec.source;
+  if (diagnostics.isFull()) {
+    // Reading has stopped half way; nothing more would be said.
+    return nullptr;
+  }
   ScopeMap scope;
   Environment environment;
   environment.scope = &scope;
@@ -69,7 +72,7 @@ void Elaborator::expandLayers(const std::vector<LayerSpec> &layers,
 
 EntityPtr Elaborator::expandLayer(const LayerSpec &layer,
                                   Environment &environment) {
-  if (layer.broken) {
+  if (layer.broken || !spend(1, *layer.node)) {
     return valueEntity(poison);
   }
   if (layer.condition) {
@@ -88,14 +91,14 @@ EntityPtr Elaborator::expandLayer(const LayerSpec &layer,
   if (!count) {
     return valueEntity(poison);
   }
-  if (*count < 0 || *count > maxSteps) {
+  if (*count < 0 || *count > maxRepeat) {
     error(*layer.repeat->node, "\"repeat\" must be 0 to " +
-                                   std::to_string(maxSteps) + ", got " +
+                                   std::to_string(maxRepeat) + ", got " +
                                    std::to_string(*count));
     return valueEntity(poison);
   }
   Environment first = environment;
-  first.scalars["index"] = Scalar::ofInteger(0);
+  first.index = Scalar::ofInteger(0);
   EntityPtr entity = passThrough(layer, first);
   auto repeated = std::make_shared<Entity>(*entity);
   repeated->isList = false;
@@ -143,6 +146,9 @@ EntityPtr Elaborator::passThrough(const LayerSpec &layer,
     return resolved->entity;
   }
   // A list: the layer's name means it as a whole, or nothing if it is empty.
+  if (!spend(int64_t(resolved->values.size()), *layer.node)) {
+    return valueEntity(poison);
+  }
   auto list = std::make_shared<Entity>();
   list->isList = list->indexable = true;
   for (int value : resolved->values) {
@@ -155,7 +161,7 @@ void Elaborator::repeatLayer(const LayerSpec &layer, Environment &environment,
                              int64_t count, Entity &entity) {
   for (int64_t i = 0; i < count && !exhausted; ++i) {
     Environment inner = environment;
-    inner.scalars["index"] = Scalar::ofInteger(i);
+    inner.index = Scalar::ofInteger(i);
     Carried carried;
     if (i > 0) {
       carried = carriedFrom(layer, entity, inner);
@@ -179,15 +185,15 @@ Elaborator::Carried Elaborator::carriedFrom(const LayerSpec &layer,
   if (!block || block->inputs.empty()) {
     return {};
   }
-  Carried carried;
-  for (const auto &[name, output] : entity.outputs) {
-    if (std::find(block->inputs.begin(), block->inputs.end(), name) !=
-        block->inputs.end()) {
-      carried[name] = output->value;
-    }
+  if (!entity.outputs) {
+    return {{block->inputs[0], entity.value}};
   }
-  if (entity.outputs.empty()) {
-    carried[block->inputs[0]] = entity.value;
+  Carried carried;
+  for (const std::string &name : block->inputs) {
+    auto output = entity.outputs->find(name);
+    if (output != entity.outputs->end()) {
+      carried[name] = output->second->value;
+    }
   }
   return carried;
 }
@@ -196,10 +202,7 @@ EntityPtr Elaborator::expandOnce(const LayerSpec &layer,
                                  Environment &environment,
                                  const std::string &path,
                                  const Carried &carried) {
-  if (++steps > maxSteps) {
-    error(*layer.node, "more than " + std::to_string(maxSteps) +
-                           " layers after all repetitions");
-    exhausted = true;
+  if (!spend(1, *layer.node) || !spendPath(path, *layer.node)) {
     return valueEntity(poison);
   }
   Environment inner = environment;
@@ -316,7 +319,10 @@ EntityPtr Elaborator::expandBlock(const LayerSpec &layer,
       first = false;
     }
     if (!name.empty()) {
-      entity->outputs[name] = valueEntity(value);
+      if (!entity->outputs) {
+        entity->outputs = std::make_shared<ScopeMap>();
+      }
+      (*entity->outputs)[name] = valueEntity(value);
     }
   }
   return entity;
@@ -329,6 +335,9 @@ bool Elaborator::bindInputs(const LayerSpec &layer, const BlockSpec &block,
     const std::string &name = block.inputs[i];
     auto kept = carried.find(name);
     if (kept != carried.end()) {
+      if (!spend(1, *layer.node)) {
+        return false;
+      }
       inner[name] = valueEntity(kept->second);
       continue;
     }
@@ -357,6 +366,9 @@ bool Elaborator::bindInputs(const LayerSpec &layer, const BlockSpec &block,
                                 : valueEntity(resolved->values[0]);
         break;
       }
+      if (!spend(int64_t(resolved->values.size()), *use.node)) {
+        return false;
+      }
       for (int value : resolved->values) {
         list->elements.push_back(valueEntity(value));
       }
@@ -368,6 +380,13 @@ bool Elaborator::bindInputs(const LayerSpec &layer, const BlockSpec &block,
 
 bool Elaborator::bindArguments(const LayerSpec &layer, const BlockSpec &block,
                                Environment &environment, Environment &inner) {
+  using Arguments = std::map<std::string, Scalar, std::less<>>;
+  auto arguments = std::make_shared<Arguments>();
+  inner.arguments = arguments;
+  auto count = static_cast<int64_t>(block.arguments.size());
+  if (!spend(count, *layer.node)) {
+    return false;
+  }
   for (const auto &[name, initial] : block.arguments) {
     auto given = layer.arguments.find(name);
     std::optional<Scalar> value;
@@ -382,12 +401,10 @@ bool Elaborator::bindArguments(const LayerSpec &layer, const BlockSpec &block,
     if (!value) {
       return false;
     }
-    inner.scalars[name] = *value;
+    (*arguments)[name] = *value;
   }
-  auto index = environment.scalars.find("index");
-  inner.scalars["index"] = layer.repeat && index != environment.scalars.end()
-                               ? index->second
-                               : Scalar::ofInteger(0);
+  inner.index = layer.repeat && environment.index ? environment.index
+                                                  : Scalar::ofInteger(0);
   return true;
 }
 

@@ -29,6 +29,17 @@ struct Entity;
 using EntityPtr = std::shared_ptr<Entity>;
 using ScopeMap = std::map<std::string, EntityPtr, std::less<>>;
 
+/// What a description may become, in units: a value that is made takes four,
+/// and one each is taken by a layer's turn, by every value that is read, listed
+/// or handed to a block, by an argument, by eight bytes of an expression that
+/// is evaluated, and by 32 bytes of a path. Far above any real model (a
+/// Transformer's encoder layer takes 170), and small enough that every
+/// description is checked in two seconds and 256 MiB.
+constexpr int64_t maxUnits = 1800000;
+constexpr int64_t unitsOfValue = 4;
+constexpr size_t expressionBytesOfUnit = 8;
+constexpr size_t pathBytesOfUnit = 32;
+
 /// What a name is bound to: a value, the results of a repetition, a list, or
 /// the inside of a block.
 struct Entity {
@@ -37,8 +48,8 @@ struct Entity {
   bool isList = false;
   bool indexable = false;
   std::vector<EntityPtr> elements;
-  /// Named outputs of a block.
-  ScopeMap outputs;
+  /// Named outputs of a block; null if it has none.
+  std::shared_ptr<ScopeMap> outputs;
   /// Everything inside of a block.
   std::shared_ptr<ScopeMap> inside;
 };
@@ -46,8 +57,11 @@ struct Entity {
 /// Where a layer is expanded.
 struct Environment {
   ScopeMap *scope = nullptr;
-  /// Arguments and `index`; everything else is a parameter.
-  std::map<std::string, Scalar, std::less<>> scalars;
+  /// Arguments of the block, null outside of one; every layer has its own
+  /// environment, so they are shared.
+  std::shared_ptr<const std::map<std::string, Scalar, std::less<>>> arguments;
+  /// The number of the repetition, inside of one.
+  std::optional<Scalar> index;
   /// Ends with a dot unless empty.
   std::string path;
   std::string weightPath;
@@ -151,6 +165,18 @@ private:
                                         const Environment &environment) const;
   bool checkSize(const Shape &shape, const reader::Node &node);
 
+  /// Takes units from what is left. Reports once that nothing is; then layers
+  /// are no longer expanded.
+  bool spend(int64_t units, const reader::Node &node);
+  bool spendPath(const std::string &path, const reader::Node &node) {
+    return spend(static_cast<int64_t>(path.size() / pathBytesOfUnit), node);
+  }
+  /// For the string at `node`.
+  bool spendExpression(const reader::Node &node) {
+    return spend(static_cast<int64_t>(node.text.size() / expressionBytesOfUnit),
+                 node);
+  }
+
   // Messages.
   reader::Diagnostic &error(const reader::Node &node, std::string message,
                             std::string subject = "");
@@ -163,10 +189,7 @@ private:
   std::unique_ptr<Program> program;
   /// Paths of layers and where their weights are.
   std::map<std::string, std::string, std::less<>> weightPaths;
-  /// Expanded layers so far.
-  int64_t steps = 0;
-  /// Values in lists so far.
-  int64_t listed = 0;
+  int64_t unitsLeft = maxUnits;
   bool exhausted = false;
 };
 

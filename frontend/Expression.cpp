@@ -157,9 +157,14 @@ std::optional<Scalar> Evaluator::number(const Node &node) {
   return value;
 }
 
-/// Floor division and its remainder.
+/// Division that rounds down, and its remainder, which has the sign of `b`.
 int64_t floorDivide(int64_t a, int64_t b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
+int64_t floorRemainder(int64_t a, int64_t b) {
+  // Not a - b * floorDivide(a, b): the product may leave the range.
+  int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
 std::optional<Scalar> Evaluator::power(const Node &node, int64_t base,
@@ -203,8 +208,8 @@ std::optional<Scalar> Evaluator::integers(const Node &node, int64_t a,
       }
       result = a / b;
     } else {
-      int64_t quotient = floorDivide(a, b);
-      result = node.op == Operator::Floor ? quotient : a - quotient * b;
+      result =
+          node.op == Operator::Floor ? floorDivide(a, b) : floorRemainder(a, b);
     }
   }
   }

@@ -84,9 +84,13 @@ public:
   /// Every name that occurs.
   const std::vector<NameUse> &names() const { return uses; }
 
+  /// How many numbers, names and operators it has.
+  size_t terms() const { return nodes; }
+
 private:
   friend class ExpressionParser;
   std::shared_ptr<const Node> root;
+  size_t nodes = 0;
   std::vector<NameUse> uses;
 };
 
@@ -110,6 +114,9 @@ struct Reference {
 
   /// Every name that occurs in the indices.
   std::vector<NameUse> names() const;
+
+  /// How many accessors it has, and terms in them.
+  size_t terms() const;
 };
 
 /// A path with expressions in braces: `encoder.{index // 2}.attn`.
@@ -120,6 +127,8 @@ public:
   std::optional<std::string> evaluate(const Lookup &lookup,
                                       TextError &error) const;
   std::vector<NameUse> names() const;
+  /// How many parts it has, and terms in them.
+  size_t terms() const;
 
 private:
   struct Part {

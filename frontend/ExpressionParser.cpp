@@ -54,6 +54,7 @@ bool isName(std::string_view name) {
 ExpressionParser::NodePtr
 ExpressionParser::make(Operator op, size_t begin,
                        std::vector<NodePtr> operands) {
+  ++nodes;
   auto node = std::make_shared<Expression::Node>();
   node->op = op;
   node->operands = std::move(operands);
@@ -64,6 +65,7 @@ ExpressionParser::make(Operator op, size_t begin,
 
 ExpressionParser::NodePtr ExpressionParser::leaf(Operator op, size_t begin,
                                                  Scalar literal) {
+  ++nodes;
   auto node = std::make_shared<Expression::Node>();
   node->op = op;
   node->literal = std::move(literal);
@@ -353,6 +355,7 @@ ExpressionParser::NodePtr ExpressionParser::call(size_t index, size_t begin) {
 
 std::optional<Expression> ExpressionParser::expression() {
   uses.clear();
+  nodes = 0;
   NodePtr root = either();
   if (!root) {
     return std::nullopt;
@@ -360,6 +363,7 @@ std::optional<Expression> ExpressionParser::expression() {
   Expression expression;
   expression.root = std::move(root);
   expression.uses = uses;
+  expression.nodes = nodes;
   return expression;
 }
 

@@ -104,6 +104,7 @@ private:
   std::string_view text;
   TextError &error;
   std::vector<NameUse> uses;
+  size_t nodes = 0;
   int depth = 0;
 };
 

@@ -110,19 +110,26 @@ void Importer::setUpFunction(ModuleOp module) {
       func::FuncOp::create(builder, module.getLoc(), "main",
                            builder.getFunctionType(arguments, results));
   Block *body = function.addEntryBlock();
+  // All at once: the attributes of one argument are a list of those of all.
+  SmallVector<Attribute> named;
   for (auto [i, input] : llvm::enumerate(program.inputs)) {
-    function.setArgAttr(i, "hova.name", builder.getStringAttr(input.name));
+    NamedAttrList attributes;
+    attributes.set("hova.name", builder.getStringAttr(input.name));
     if (input.range) {
-      function.setArgAttr(i, "hova.range",
-                          builder.getDenseI64ArrayAttr(*input.range));
+      attributes.set("hova.range", builder.getDenseI64ArrayAttr(*input.range));
     }
+    named.push_back(attributes.getDictionary(builder.getContext()));
     values[input.value] = body->getArgument(i);
     body->getArgument(i).setLoc(
         locate(input.name, program.values[input.value].range));
   }
-  for (auto [i, output] : llvm::enumerate(program.outputs)) {
-    function.setResultAttr(i, "hova.name", builder.getStringAttr(output.name));
+  function.setArgAttrsAttr(builder.getArrayAttr(named));
+  named.clear();
+  for (const ProgramOutput &output : program.outputs) {
+    named.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr("hova.name", builder.getStringAttr(output.name))));
   }
+  function.setResAttrsAttr(builder.getArrayAttr(named));
   builder.setInsertionPointToEnd(body);
 }
 

@@ -297,7 +297,9 @@ int LayerContext::weight(const std::string &own, Shape shape,
     }
   }
   std::string name = weightPath + "." + own;
-  if (!elaborator.checkSize(shape, *layer.node) || !mayBorrow(name)) {
+  if (!elaborator.checkSize(shape, *layer.node) ||
+      !elaborator.spend(unitsOfValue, *layer.node) ||
+      !elaborator.spendPath(weightPath, *layer.node) || !mayBorrow(name)) {
     failed = true;
     return poison;
   }
@@ -310,7 +312,9 @@ int LayerContext::weight(const std::string &own, Shape shape,
 int LayerContext::emit(const char *mnemonic, const std::string &below,
                        Operands operands, Attributes attributes,
                        ValueType type) {
-  if (failed || !elaborator.checkSize(type.shape, *layer.node)) {
+  if (failed || !elaborator.checkSize(type.shape, *layer.node) ||
+      !elaborator.spend(unitsOfValue + int64_t(operands.size()), *layer.node) ||
+      !elaborator.spendPath(path, *layer.node)) {
     failed = true;
     return poison;
   }

@@ -56,7 +56,17 @@ std::vector<LayerSpec> SpecReader::readLayers(const Node &node,
       scope.later.emplace(name->text, name->range);
     }
   }
+  layerCount += node.elements.size();
+  if (!checkCount(node, layerCount, SpecLimits::layers,
+                  "layers in this file")) {
+    // Nothing is said about those that read them.
+    scope.values.insert(scope.later.begin(), scope.later.end());
+    return layers;
+  }
   for (const Node *element : node.elements) {
+    if (diagnostics.isFull()) {
+      break;
+    }
     size_t mistakes = diagnostics.mistakes();
     LayerSpec layer = readLayer(*element, scope);
     layer.broken = diagnostics.mistakes() > mistakes;
@@ -130,7 +140,10 @@ void SpecReader::readBody(const Node &node, LayerSpec &layer,
   if (auto word = stringOf(*op, "\"op\"")) {
     layer.op = findOperator(*word);
     if (!layer.op) {
-      std::vector<std::string> candidates = blockNames;
+      std::vector<std::string> candidates;
+      if (!diagnostics.isFull()) {
+        candidates = blockNames;
+      }
       for (const OperatorInfo &info : vocabulary()) {
         candidates.push_back(info.name);
       }
@@ -166,7 +179,7 @@ void SpecReader::readCommon(const Node &node, LayerSpec &layer,
     layer.weightsNode = weights;
     if (!layer.weights) {
       errorInside(*weights, failure);
-    } else {
+    } else if (countTerms(*weights, layer.weights->terms())) {
       checkScalars(*weights, layer.weights->names(), scope);
     }
   }
@@ -254,7 +267,8 @@ void SpecReader::readAttribute(const Member &member, const AttributeInfo &info,
     std::optional<PathTemplate> path = PathTemplate::parse(value.text, failure);
     if (!path) {
       errorInside(value, failure);
-    } else if (checkScalars(value, path->names(), scope)) {
+    } else if (countTerms(value, path->terms()) &&
+               checkScalars(value, path->names(), scope)) {
       layer.paths[info.name] = {&value, std::move(*path)};
     }
     return;
@@ -333,8 +347,7 @@ void SpecReader::readBlockUse(const Node &node, LayerSpec &layer,
   known.erase(std::find(known.begin(), known.end(), "init"));
   checkKeys(node, known, "the use of a block");
   if (knowsBlocks) {
-    layer.block =
-        setting(*node.get("block"), SettingKind::Word, scope, blockNames);
+    setBlock(*node.get("block"), layer, scope);
   }
   const Node *single = node.get("input");
   const Node *several = node.get("inputs");
@@ -359,12 +372,24 @@ void SpecReader::readBlockUse(const Node &node, LayerSpec &layer,
   }
 }
 
+/// The name of a block is looked up, as there may be many.
+void SpecReader::setBlock(const Node &node, LayerSpec &layer,
+                          const NameScope &scope) {
+  if (!node.is(Node::Kind::String) || !knownBlocks.count(node.text)) {
+    layer.block = setting(node, SettingKind::Word, scope, blockNames);
+    return;
+  }
+  layer.block.emplace();
+  layer.block->node = &node;
+  layer.block->literal = Scalar::ofText(node.text);
+}
+
 void SpecReader::checkBlockUses(const std::vector<LayerSpec> &layers) {
   for (const LayerSpec &layer : layers) {
     const BlockSpec *block = layer.block && layer.block->literal
                                  ? spec.findBlock(layer.block->literal->text)
                                  : nullptr;
-    if (!block || layer.broken) {
+    if (!block || layer.broken || diagnostics.isFull()) {
       continue;
     }
     std::vector<std::string> arguments;

@@ -8,8 +8,9 @@
 
 #include "frontend/reader/FileKind.h"
 #include "frontend/reader/Suggest.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cerrno>
+#include <cstring>
 #include <sstream>
 
 namespace hova::frontend {
@@ -174,19 +175,19 @@ ModelStatus failOnFile(const ModelOptions &options, llvm::raw_ostream &errors,
 
 ModelStatus readModel(const ModelOptions &options, Model &model,
                       llvm::raw_ostream &errors) {
-  auto buffer = llvm::MemoryBuffer::getFile(options.path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer) {
+  std::shared_ptr<const reader::Source> source =
+      reader::Source::read(options.path, reader::Limits().bytes);
+  if (!source) {
     return fail(options, errors, options.path,
-                "cannot read: " + buffer.getError().message(), {},
+                std::string("cannot read: ") + std::strerror(errno), {},
                 ModelStatus::Unreadable);
   }
-  ModelStatus kind = checkKind(options, (*buffer)->getBuffer(), errors);
+  std::string_view text = source->text();
+  ModelStatus kind = checkKind(options, {text.data(), text.size()}, errors);
   if (kind != ModelStatus::Ok) {
     return kind;
   }
-  Diagnostics diagnostics(std::make_shared<reader::Source>(
-      options.path, (*buffer)->getBuffer().str()));
+  Diagnostics diagnostics(std::move(source));
   model.spec = readModelSpec(diagnostics);
   if (model.spec) {
     // Shape mistakes are found beside mistakes of spelling, where possible.
@@ -219,6 +220,15 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   Diagnostics diagnostics(model.spec->source);
   model.program = elaborate(*model.spec, withSource(options, best.source, true),
                             diagnostics);
+  if (best.source && !best.plan) {
+    std::string settings;
+    for (const auto &[name, value] : best.source->set) {
+      settings += " " + name + "=" + value.literal->str();
+    }
+    diagnostics.errorElsewhere("the model cannot be what checkpoint source " +
+                               inQuotes(best.source->name) +
+                               " sets:" + reader::printable(settings));
+  }
   if (!model.program) {
     print(diagnostics, options, errors);
     return ModelStatus::Rejected;
@@ -226,10 +236,18 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   std::string names = best.source ? "names of " + best.source->name
                                   : "names of the description";
   if (!best.plan->problems.empty()) {
+    // All that a person can read of a file of another model.
+    constexpr size_t mostListed = 1000;
+    std::vector<std::string> &problems = best.plan->problems;
+    if (problems.size() > mostListed) {
+      std::string rest = std::to_string(problems.size() - mostListed);
+      problems.resize(mostListed);
+      problems.push_back("and " + rest + " more");
+    }
     return fail(options, errors, options.weights,
                 "the file does not fit " + model.spec->name + " by the " +
                     names,
-                best.plan->problems);
+                problems);
   }
   if (llvm::Error error = checkValues(*best.plan, *model.file)) {
     return failOnFile(options, errors, std::move(error));

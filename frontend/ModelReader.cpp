@@ -18,9 +18,7 @@ using reader::Node;
 
 NameScope SpecReader::parameterScope() const {
   NameScope scope;
-  for (const ParameterSpec &parameter : spec.parameters) {
-    scope.scalars.insert(parameter.name);
-  }
+  scope.parameters = &parameterNames;
   return scope;
 }
 
@@ -98,12 +96,18 @@ void SpecReader::readParameters(const Node &node) {
   if (!expect(node, Node::Kind::Object, "\"parameters\"")) {
     return;
   }
-  NameScope scope;
+  if (!checkCount(node, node.members.size(), SpecLimits::parameters,
+                  "parameters")) {
+    return;
+  }
+  NameScope scope = parameterScope();
   for (const Member *member : uniqueMembers(node)) {
     scope.laterScalars.emplace(member->key, member->keyRange);
   }
   for (const Member *member : uniqueMembers(node)) {
     readParameter(*member, scope);
+    // Only those behind it may use it.
+    parameterNames.insert(member->key);
   }
 }
 
@@ -122,7 +126,6 @@ void SpecReader::readParameter(const Member &member, NameScope &scope) {
   } else if (auto value = setting(*member.value, SettingKind::Any, scope)) {
     parameter.value = std::move(*value);
   }
-  scope.scalars.insert(parameter.name);
   spec.parameters.push_back(std::move(parameter));
 }
 
@@ -130,7 +133,9 @@ void SpecReader::readParameterObject(const Node &node, ParameterSpec &parameter,
                                      const NameScope &scope) {
   checkKeys(node, {"default", "values", "min", "max"}, "a parameter");
   const Node *values = node.get("values");
-  if (values && expect(*values, Node::Kind::Array, "\"values\"")) {
+  if (values && expect(*values, Node::Kind::Array, "\"values\"") &&
+      checkCount(*values, values->elements.size(), SpecLimits::values,
+                 "values of a parameter")) {
     for (const Node *value : values->elements) {
       if (value->is(Node::Kind::String)) {
         parameter.values.push_back(Scalar::ofText(value->text));
@@ -167,6 +172,7 @@ void SpecReader::readInputs(const Node &node) {
   if (node.members.empty()) {
     error(node, "a model needs an input");
   }
+  checkCount(node, node.members.size(), SpecLimits::inputs, "inputs");
   NameScope scope = parameterScope();
   for (const Member *member : uniqueMembers(node)) {
     readInput(*member, scope);
@@ -222,9 +228,13 @@ void SpecReader::readBlocks(const Node &node) {
   if (!expect(node, Node::Kind::Object, "\"blocks\"")) {
     return;
   }
+  if (!checkCount(node, node.members.size(), SpecLimits::blocks, "blocks")) {
+    return;
+  }
   for (const Member *member : uniqueMembers(node)) {
     blockNames.push_back(member->key);
   }
+  knownBlocks.insert(blockNames.begin(), blockNames.end());
   for (const Member *member : uniqueMembers(node)) {
     readBlock(*member);
   }
@@ -248,16 +258,16 @@ void SpecReader::readBlock(const Member &member) {
   if (!inputs) {
     missing(node, "inputs", "missing key \"inputs\" in a block");
   } else if (expect(*inputs, Node::Kind::Array, "\"inputs\" of a block")) {
+    checkCount(*inputs, inputs->elements.size(), SpecLimits::blockEntries,
+               "inputs of a block");
     for (const Node *input : inputs->elements) {
       if (std::optional<std::string> name =
               stringOf(*input, "the input of a block")) {
         checkName(*name, input->range, *input, "input");
-        if (std::find(block.inputs.begin(), block.inputs.end(), *name) !=
-            block.inputs.end()) {
+        if (!scope.values.emplace(*name, input->range).second) {
           error(*input, "input " + inQuotes(*name) + " is given twice");
         }
         block.inputs.push_back(*name);
-        scope.values.emplace(*name, input->range);
       }
     }
     if (inputs->elements.empty()) {
@@ -266,6 +276,8 @@ void SpecReader::readBlock(const Member &member) {
   }
   if (const Node *arguments = node.get("arguments");
       arguments && expect(*arguments, Node::Kind::Object, "\"arguments\"")) {
+    checkCount(*arguments, arguments->members.size(), SpecLimits::blockEntries,
+               "arguments of a block");
     for (const Member *argument : uniqueMembers(*arguments)) {
       scope.laterScalars.emplace(argument->key, argument->keyRange);
     }
@@ -311,7 +323,9 @@ void SpecReader::readBlockOutputs(const Node &node, BlockSpec &block,
     }
     return;
   }
-  if (!expect(*several, Node::Kind::Object, "\"outputs\"")) {
+  if (!expect(*several, Node::Kind::Object, "\"outputs\"") ||
+      !checkCount(*several, several->members.size(), SpecLimits::blockEntries,
+                  "outputs of a block")) {
     return;
   }
   for (const Member *member : uniqueMembers(*several)) {
@@ -326,7 +340,8 @@ void SpecReader::readBlockOutputs(const Node &node, BlockSpec &block,
 }
 
 void SpecReader::readOutputs(const Node &node, const NameScope &scope) {
-  if (!expect(node, Node::Kind::Object, "\"outputs\"")) {
+  if (!expect(node, Node::Kind::Object, "\"outputs\"") ||
+      !checkCount(node, node.members.size(), SpecLimits::outputs, "outputs")) {
     return;
   }
   if (node.members.empty()) {

@@ -24,6 +24,28 @@ namespace hova::frontend {
 /// Blocks inside blocks: deeper than any paper, shallow enough for the stack.
 constexpr size_t maxBlockDepth = 64;
 
+/// The most that a description may write down of one thing: far more than any
+/// model has, and little enough for the memory that a check may take.
+struct SpecLimits {
+  /// Layers and terms of expressions count over the whole file.
+  static constexpr size_t layers = 65536;
+  static constexpr size_t terms = 250000;
+  static constexpr size_t parameters = 10000;
+  /// Of the model; each is an argument of its function.
+  static constexpr size_t inputs = 1024;
+  static constexpr size_t outputs = 1024;
+  static constexpr size_t blocks = 10000;
+  /// Inputs, arguments and outputs of one block.
+  static constexpr size_t blockEntries = 128;
+  static constexpr size_t sources = 16;
+  /// Rules of one source, and what one rule lists.
+  static constexpr size_t rules = 10000;
+  static constexpr size_t ruleEntries = 1000;
+  /// Legal values of one parameter.
+  static constexpr size_t values = 1000;
+  static constexpr size_t nameBytes = 255;
+};
+
 /// A number, boolean or word: written down, or an expression.
 struct Setting {
   const reader::Node *node = nullptr;

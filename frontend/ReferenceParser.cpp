@@ -94,6 +94,24 @@ std::vector<NameUse> Reference::names() const {
   return all;
 }
 
+size_t Reference::terms() const {
+  size_t count = accessors.size();
+  for (const Accessor &accessor : accessors) {
+    for (const auto *slot : {&accessor.first, &accessor.last, &accessor.step}) {
+      count += *slot ? (*slot)->terms() : 0;
+    }
+  }
+  return count;
+}
+
+size_t PathTemplate::terms() const {
+  size_t count = parts.size();
+  for (const Part &part : parts) {
+    count += part.expression ? part.expression->terms() : 0;
+  }
+  return count;
+}
+
 std::optional<PathTemplate> PathTemplate::parse(std::string_view text,
                                                 TextError &error) {
   PathTemplate path;

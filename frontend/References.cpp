@@ -10,10 +10,6 @@
 
 namespace hova::frontend {
 
-/// Values in lists, over the whole program: a layer that reads all layers
-/// before it makes a list of quadratic length.
-static constexpr int64_t maxListed = 4000000;
-
 using reader::Diagnostic;
 using reader::inQuotes;
 
@@ -22,6 +18,9 @@ Elaborator::resolve(const ValueUse &use, const Environment &environment) {
   auto base = environment.scope->find(use.reference.base);
   if (base == environment.scope->end() || !base->second) {
     // Its layer could not be read; that has been reported.
+    return std::nullopt;
+  }
+  if (!spendExpression(*use.node)) {
     return std::nullopt;
   }
   std::vector<EntityPtr> items = {base->second};
@@ -36,6 +35,10 @@ Elaborator::resolve(const ValueUse &use, const Environment &environment) {
     resolved.entity = items[0];
   }
   for (const EntityPtr &item : items) {
+    int64_t read = item->isList ? int64_t(item->elements.size()) : 1;
+    if (!spend(read, *use.node)) {
+      return std::nullopt;
+    }
     if (!item->isList) {
       resolved.values.push_back(item->value);
       continue;
@@ -153,11 +156,7 @@ bool Elaborator::selectRange(const ValueUse &use,
   int64_t from =
       std::clamp(*first < 0 ? *first + count : *first, int64_t(0), count);
   int64_t to = std::clamp(*last < 0 ? *last + count : *last, int64_t(0), count);
-  listed += to > from ? (to - from) / *step + 1 : 0;
-  if (listed > maxListed) {
-    error(*use.node, "more than " + std::to_string(maxListed) +
-                         " values in lists after all repetitions");
-    exhausted = true;
+  if (!spend(to > from ? (to - from) / *step + 1 : 0, *use.node)) {
     return false;
   }
   for (int64_t i = from; i < to; i += std::min(*step, count)) {
@@ -170,10 +169,12 @@ bool Elaborator::selectMember(const ValueUse &use,
                               const Reference::Accessor &accessor,
                               std::vector<EntityPtr> &items) {
   for (EntityPtr &item : items) {
-    auto output = item->outputs.find(accessor.member);
-    if (output != item->outputs.end()) {
-      item = output->second;
-      continue;
+    if (item->outputs) {
+      auto output = item->outputs->find(accessor.member);
+      if (output != item->outputs->end()) {
+        item = output->second;
+        continue;
+      }
     }
     if (item->inside) {
       auto inner = item->inside->find(accessor.member);

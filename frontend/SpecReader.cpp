@@ -19,12 +19,14 @@ using reader::inQuotes;
 using reader::Range;
 
 Diagnostic &SpecReader::error(const Node &node, std::string message) {
-  return diagnostics.error(node.range, std::move(message), node.pointer());
+  return errorAt(node.range, node, std::move(message));
 }
 
 Diagnostic &SpecReader::errorAt(Range range, const Node &node,
                                 std::string message) {
-  return diagnostics.error(range, std::move(message), node.pointer());
+  // Nobody sees the pointer of an error that is only counted.
+  return diagnostics.error(range, std::move(message),
+                           diagnostics.isFull() ? "" : node.pointer());
 }
 
 Diagnostic &SpecReader::errorInside(const Node &node, const TextError &inner) {
@@ -103,8 +105,37 @@ void SpecReader::checkKeys(const Node &object,
   }
 }
 
+bool SpecReader::checkCount(const Node &node, size_t count, size_t limit,
+                            const char *what) {
+  if (count <= limit) {
+    return true;
+  }
+  error(node, std::to_string(count) + " " + what + ", more than the limit of " +
+                  std::to_string(limit));
+  return false;
+}
+
+bool SpecReader::countTerms(const Node &node, size_t more) {
+  termCount += more;
+  if (!hasManyTerms()) {
+    return true;
+  }
+  error(node, "the expressions of this file have more than " +
+                  std::to_string(SpecLimits::terms) +
+                  " numbers, names and operators");
+  return false;
+}
+
 bool SpecReader::checkName(std::string_view name, Range range, const Node &node,
                            const char *what) {
+  if (name.size() > SpecLimits::nameBytes) {
+    errorAt(range, node,
+            std::string(what) + " " + inQuotes(name) + " has " +
+                std::to_string(name.size()) +
+                " letters, more than the limit of " +
+                std::to_string(SpecLimits::nameBytes));
+    return false;
+  }
   if (isName(name)) {
     return true;
   }
@@ -127,7 +158,7 @@ bool SpecReader::checkScalars(const Node &node,
                               const NameScope &scope, size_t shift) {
   bool known = true;
   for (const NameUse &use : names) {
-    if (scope.scalars.count(use.name)) {
+    if (scope.hasScalar(use.name)) {
       continue;
     }
     known = false;
@@ -149,9 +180,8 @@ bool SpecReader::checkScalars(const Node &node,
       place.message = "unknown name " + inQuotes(use.name) +
                       "; expressions know parameters, arguments and index";
       Diagnostic &unknown = errorInside(node, place);
-      if (scope.scalars.size() <= reader::mostCandidates) {
-        suggestFor(unknown, use.name,
-                   {scope.scalars.begin(), scope.scalars.end()});
+      if (!diagnostics.isFull()) {
+        suggestFor(unknown, use.name, scope.allScalars());
       }
     }
   }
@@ -191,10 +221,13 @@ static std::optional<Scalar> literalOf(const reader::Node &node,
 }
 
 static std::string joined(const std::vector<std::string> &words) {
+  // A longer list helps nobody.
+  constexpr size_t mostListed = 40;
   std::string list;
-  for (const std::string &word : words) {
-    list += (list.empty() ? "" : ", ") + word;
+  for (size_t i = 0; i < std::min(words.size(), mostListed); ++i) {
+    list += (list.empty() ? "" : ", ") + words[i];
   }
+  list += words.size() > mostListed ? ", ..." : "";
   return list;
 }
 
@@ -275,7 +308,7 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
     return setting;
   }
   bool isBareWord = isName(node.text);
-  bool isScalar = scope.scalars.count(node.text) > 0;
+  bool isScalar = scope.hasScalar(node.text);
   if (kind == SettingKind::Word && isBareWord && !isScalar) {
     if (!knowsParameters) {
       return std::nullopt;
@@ -283,10 +316,14 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
     Diagnostic &unknown = error(
         node, "unknown word " + inQuotes(node.text) + "; expected " +
                   (words.empty() ? std::string("a parameter") : joined(words)));
-    std::vector<std::string> candidates = words;
-    candidates.insert(candidates.end(), scope.scalars.begin(),
-                      scope.scalars.end());
-    suggestNearest(unknown, node.text, candidates);
+    if (!diagnostics.isFull()) {
+      std::vector<std::string> candidates = scope.allScalars();
+      candidates.insert(candidates.end(), words.begin(), words.end());
+      suggestNearest(unknown, node.text, candidates);
+    }
+    return std::nullopt;
+  }
+  if (hasManyTerms()) {
     return std::nullopt;
   }
   TextError failure;
@@ -295,7 +332,8 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
     errorInside(node, failure);
     return std::nullopt;
   }
-  if (!checkScalars(node, setting.expression->names(), scope)) {
+  if (!countTerms(node, setting.expression->terms()) ||
+      !checkScalars(node, setting.expression->names(), scope)) {
     return std::nullopt;
   }
   if (!setting.expression->names().empty()) {
@@ -315,6 +353,9 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
 std::optional<ValueUse> SpecReader::valueUse(const Node &node,
                                              const NameScope &scope) {
   if (!expect(node, Node::Kind::String, "the name of a value")) {
+    return std::nullopt;
+  }
+  if (hasManyTerms()) {
     return std::nullopt;
   }
   TextError failure;
@@ -348,7 +389,8 @@ std::optional<ValueUse> SpecReader::valueUse(const Node &node,
     suggestFor(unknown, reference->base, candidates);
     return std::nullopt;
   }
-  if (!checkScalars(node, reference->names(), scope)) {
+  if (!countTerms(node, reference->terms()) ||
+      !checkScalars(node, reference->names(), scope)) {
     return std::nullopt;
   }
   return ValueUse{&node, std::move(*reference)};

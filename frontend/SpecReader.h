@@ -21,8 +21,13 @@ enum class SettingKind { Integer, Number, Boolean, Word, Any };
 
 /// What a name may mean at one place of the document.
 struct NameScope {
-  /// Parameters, arguments and `index`.
-  std::set<std::string, std::less<>> scalars;
+  using Names = std::set<std::string, std::less<>>;
+
+  /// Parameters; null where there are none yet. Shared, as every block has a
+  /// scope.
+  const Names *parameters = nullptr;
+  /// Arguments and `index`.
+  Names scalars;
   /// Parameters or arguments of the list that is being read, those behind this
   /// place too.
   std::map<std::string, reader::Range, std::less<>> laterScalars;
@@ -30,6 +35,17 @@ struct NameScope {
   std::map<std::string, reader::Range, std::less<>> values;
   /// All layers of the list, those behind this place too.
   std::map<std::string, reader::Range, std::less<>> later;
+
+  bool hasScalar(std::string_view name) const {
+    return scalars.count(name) > 0 || (parameters && parameters->count(name));
+  }
+  std::vector<std::string> allScalars() const {
+    std::vector<std::string> all(scalars.begin(), scalars.end());
+    if (parameters) {
+      all.insert(all.end(), parameters->begin(), parameters->end());
+    }
+    return all;
+  }
 };
 
 class SpecReader {
@@ -65,6 +81,13 @@ private:
   void missing(const Node &node, const std::string &key, std::string message);
   /// The members of an object, each key once.
   static std::vector<const Member *> uniqueMembers(const Node &object);
+  /// Reports and returns false if `count` of `what` are more than `limit`.
+  bool checkCount(const Node &node, size_t count, size_t limit,
+                  const char *what);
+  /// Counts the terms of what the string `node` means.
+  bool countTerms(const Node &node, size_t more);
+  /// Then no further ones are parsed.
+  bool hasManyTerms() const { return termCount > SpecLimits::terms; }
   bool checkName(std::string_view name, reader::Range range, const Node &node,
                  const char *what);
 
@@ -131,6 +154,7 @@ private:
   std::vector<std::string> readPatterns(const Node &node);
 
   NameScope parameterScope() const;
+  void setBlock(const Node &node, LayerSpec &layer, const NameScope &scope);
 
   reader::Diagnostics &diagnostics;
   ModelSpec &spec;
@@ -142,6 +166,11 @@ private:
   bool knowsInputs = true;
   bool knowsParameters = true;
   bool knowsBlocks = true;
+  NameScope::Names knownBlocks;
+  NameScope::Names parameterNames;
+  /// Over the whole file.
+  size_t layerCount = 0;
+  size_t termCount = 0;
 };
 
 } // namespace hova::frontend

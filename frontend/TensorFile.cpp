@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <sstream>
@@ -120,13 +121,13 @@ TensorFile::addShard(const std::string &path,
 /// The `weight_map` of an index: tensor to file.
 static llvm::Expected<std::map<std::string, std::string>>
 readIndex(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer) {
+  std::shared_ptr<const reader::Source> source =
+      reader::Source::read(path, reader::Limits().bytes);
+  if (!source) {
     return unreadable(reader::escaped(path) +
-                      ": cannot read: " + buffer.getError().message());
+                      ": cannot read: " + std::strerror(errno));
   }
-  reader::Diagnostics diagnostics(
-      std::make_shared<reader::Source>(path, (*buffer)->getBuffer().str()));
+  reader::Diagnostics diagnostics(std::move(source));
   std::unique_ptr<reader::Document> document = reader::parseJson(diagnostics);
   if (!document || diagnostics.hasErrors()) {
     std::ostringstream text;

@@ -78,6 +78,18 @@ const ProgramWeight *Program::findWeight(std::string_view wanted) const {
   return found == weightIndex.end() ? nullptr : &weights[found->second];
 }
 
+bool Elaborator::spend(int64_t units, const reader::Node &node) {
+  unitsLeft -= exhausted ? 0 : units;
+  if (unitsLeft < 0 && !exhausted) {
+    exhausted = true;
+    error(node, "the model becomes too large here: layers, what they read and "
+                "the values they make are counted after all repetitions, up "
+                "to " +
+                    std::to_string(maxUnits) + " units");
+  }
+  return !exhausted;
+}
+
 Diagnostic &Elaborator::error(const reader::Node &node, std::string message,
                               std::string subject) {
   return diagnostics.error(node.range, std::move(message), node.pointer(),
@@ -100,9 +112,14 @@ void Elaborator::noteValue(Diagnostic &diagnostic, int value) {
 
 Lookup Elaborator::lookup(const Environment &environment) const {
   return [this, &environment](std::string_view name) -> const Scalar * {
-    auto local = environment.scalars.find(name);
-    if (local != environment.scalars.end()) {
-      return &local->second;
+    if (environment.index && name == "index") {
+      return &*environment.index;
+    }
+    if (environment.arguments) {
+      auto local = environment.arguments->find(name);
+      if (local != environment.arguments->end()) {
+        return &local->second;
+      }
     }
     auto parameter = program->parameters.find(std::string(name));
     return parameter == program->parameters.end() ? nullptr
@@ -116,6 +133,9 @@ std::optional<Scalar> Elaborator::evaluate(const Setting &setting,
     return setting.literal;
   }
   if (!setting.expression) {
+    return std::nullopt;
+  }
+  if (!spendExpression(*setting.node)) {
     return std::nullopt;
   }
   TextError failure;
@@ -168,6 +188,9 @@ std::optional<bool> Elaborator::boolean(const Setting &setting,
 std::optional<std::string>
 Elaborator::evaluatePath(const PathTemplate &path, const reader::Node &node,
                          const Environment &environment) {
+  if (!spendExpression(node)) {
+    return std::nullopt;
+  }
   TextError failure;
   std::optional<std::string> text = path.evaluate(lookup(environment), failure);
   if (!text) {

@@ -12,10 +12,11 @@
 
 #include "frontend/reader/Json.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
+#include <numeric>
 
 namespace hova::reader {
 
@@ -102,6 +103,19 @@ struct CountingIterator {
 
 bool isSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
+/// Where `text` has more than `most` bytes of white space in a row, or its end.
+size_t longBlank(std::string_view text, size_t most) {
+  size_t begin = 0;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (!isSpace(text[at])) {
+      begin = at + 1;
+    } else if (at - begin == most) {
+      return begin;
+    }
+  }
+  return text.size();
+}
+
 /// The end of the number that starts at `at`, by the grammar of JSON: `01` is
 /// two numbers.
 size_t numberEnd(std::string_view text, size_t at) {
@@ -165,14 +179,13 @@ private:
   bool close();
   bool fail(Range range, std::string message);
   bool checkString(Range range, const std::string &value);
+  void markRepeated(Node &object);
 
   Diagnostics &diagnostics;
   std::string_view text;
   const Limits limits;
   std::unique_ptr<Document> document = std::make_unique<Document>();
   std::vector<Node *> open_;
-  /// The keys of each open object; empty for lists.
-  std::vector<std::unordered_map<std::string, size_t>> keys;
   size_t count = 0;
   /// The end of the last token.
   size_t last = 0;
@@ -180,9 +193,9 @@ private:
 
 bool TreeBuilder::parse() {
   if (text.size() > limits.bytes) {
-    return fail({0, 0}, "the file has " + std::to_string(text.size()) +
-                            " bytes, more than the limit of " +
-                            std::to_string(limits.bytes));
+    return fail({0, 0}, "the file has more than " +
+                            std::to_string(limits.bytes) +
+                            " bytes, the limit of a description");
   }
   if (text.substr(0, 3) == "\xEF\xBB\xBF") {
     return fail({0, 3}, "the file starts with a byte order mark; save it as "
@@ -190,6 +203,10 @@ bool TreeBuilder::parse() {
   }
   if (size_t nul = text.find('\0'); nul != std::string_view::npos) {
     return fail({nul, nul + 1}, "the file contains a NUL byte");
+  }
+  if (size_t at = longBlank(text, limits.blankBytes); at < text.size()) {
+    return fail({at, at + 1}, "more than " + std::to_string(limits.blankBytes) +
+                                  " bytes of white space in a row");
   }
   CountingIterator first{text.data(), &count};
   CountingIterator end{text.data() + text.size(), &count};
@@ -228,10 +245,10 @@ Node *TreeBuilder::add(Node::Kind kind) {
   Node *parent = open_.back();
   node.parent = parent;
   if (parent->is(Node::Kind::Array)) {
-    node.index = parent->elements.size();
+    node.index = static_cast<uint32_t>(parent->elements.size());
     parent->elements.push_back(&node);
   } else {
-    node.index = parent->members.size() - 1;
+    node.index = static_cast<uint32_t>(parent->members.size() - 1);
     parent->members.back().value = &node;
   }
   return &node;
@@ -320,7 +337,6 @@ bool TreeBuilder::open(Node::Kind kind) {
   Node *node = add(kind);
   if (node) {
     open_.push_back(node);
-    keys.emplace_back();
   }
   return node != nullptr;
 }
@@ -328,9 +344,35 @@ bool TreeBuilder::open(Node::Kind kind) {
 bool TreeBuilder::close() {
   open_.back()->range.end = count;
   last = count;
+  markRepeated(*open_.back());
   open_.pop_back();
-  keys.pop_back();
   return true;
+}
+
+/// Sorted, equal keys are neighbours: that takes no memory while the object is
+/// read, and most objects are small.
+void TreeBuilder::markRepeated(Node &object) {
+  std::vector<Member> &members = object.members;
+  std::vector<uint32_t> order(members.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    int different = members[a].key.compare(members[b].key);
+    return different != 0 ? different < 0 : a < b;
+  });
+  for (size_t i = 1, first = 0; i < order.size(); ++i) {
+    Member &member = members[order[i]];
+    const Member &known = members[order[first]];
+    if (member.key != known.key) {
+      first = i;
+      continue;
+    }
+    member.repeated = true;
+    diagnostics
+        .error(member.keyRange,
+               "the key " + inQuotes(member.key) + " is given twice",
+               diagnostics.isFull() ? "" : object.pointer())
+        .notes.push_back({"first given here", known.keyRange});
+  }
 }
 
 bool TreeBuilder::key(std::string &name) {
@@ -345,15 +387,7 @@ bool TreeBuilder::key(std::string &name) {
     }
   }
   Node *object = open_.back();
-  auto known = keys.back().emplace(name, object->members.size());
-  if (!known.second) {
-    Diagnostic &error = diagnostics.error(
-        range, "the key " + inQuotes(name) + " is given twice",
-        object->pointer());
-    error.notes.push_back(
-        {"first given here", object->members[known.first->second].keyRange});
-  }
-  object->members.push_back({std::move(name), range, nullptr, !known.second});
+  object->members.push_back({std::move(name), range, nullptr, false});
   return true;
 }
 

@@ -36,12 +36,22 @@ struct Member {
 
 /// One JSON value.
 struct Node {
-  enum class Kind { Null, Boolean, Integer, Real, String, Array, Object };
+  enum class Kind : uint8_t {
+    Null,
+    Boolean,
+    Integer,
+    Real,
+    String,
+    Array,
+    Object
+  };
 
   Kind kind = Kind::Null;
+  bool boolean = false;
+  /// Position among the parent's elements or members.
+  uint32_t index = 0;
   /// From the first to behind the last byte of the value.
   Range range;
-  bool boolean = false;
   int64_t integer = 0;
   /// Set for integers too.
   double real = 0;
@@ -50,8 +60,6 @@ struct Node {
   std::vector<Member> members;
 
   Node *parent = nullptr;
-  /// Position among the parent's elements or members.
-  size_t index = 0;
 
   bool is(Kind other) const { return kind == other; }
   bool isNumber() const { return kind == Kind::Integer || kind == Kind::Real; }
@@ -73,8 +81,10 @@ const char *describe(Node::Kind kind);
 struct Limits {
   size_t bytes = size_t(16) << 20;
   size_t depth = 64;
-  size_t nodes = 1000000;
+  size_t nodes = 500000;
   size_t stringBytes = 4096;
+  /// White space in a row: the parser keeps it for its messages.
+  size_t blankBytes = size_t(1) << 20;
 };
 
 /// A tree; owns its nodes.

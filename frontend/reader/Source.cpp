@@ -7,54 +7,95 @@
 #include "frontend/reader/Source.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace hova::reader {
 
-/// Bytes between two entries of the table of code points: a file may be one
-/// line of 16 MiB, and every operation has a place in it.
+/// Bytes between two marks.
 static constexpr size_t stride = 4096;
-
-/// A continuation byte belongs to the code point before it.
-static bool startsCodePoint(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-}
 
 Source::Source(std::string name, std::string text)
     : fileName(std::move(name)), contents(std::move(text)) {
-  lineStarts.push_back(0);
-  size_t points = 0;
-  for (size_t i = 0; i < contents.size(); ++i) {
-    if (i % stride == 0) {
-      pointsBefore.push_back(points);
-    }
-    points += startsCodePoint(contents[i]);
-    if (contents[i] == '\n') {
-      lineStarts.push_back(i + 1);
-    }
+  Mark mark;
+  for (size_t at = 0; at < contents.size(); at += stride) {
+    marks.push_back(mark);
+    advance(mark, at, std::min(at + stride, contents.size()));
   }
-  pointsBefore.push_back(points);
+  marks.push_back(mark);
 }
 
-size_t Source::codePoints(size_t offset) const {
-  size_t entry = offset / stride;
-  size_t points = pointsBefore[entry];
-  for (size_t i = entry * stride; i < offset; ++i) {
-    points += startsCodePoint(contents[i]);
+std::shared_ptr<const Source> Source::read(const std::string &path,
+                                           size_t limit) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return nullptr;
   }
-  return points;
+  // A file that says its size is read into a string of that size.
+  struct stat status;
+  bool isFile = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  size_t room = isFile ? static_cast<size_t>(status.st_size) + 1 : 1 << 16;
+  std::string text;
+  ssize_t got = 1;
+  while (got > 0 && text.size() <= limit) {
+    size_t size = text.size();
+    room = size < room ? room : size + size / 2;
+    text.resize(std::min(limit + 1, room));
+    do {
+      got = ::read(descriptor, &text[size], text.size() - size);
+    } while (got < 0 && errno == EINTR);
+    text.resize(size + (got > 0 ? static_cast<size_t>(got) : 0));
+  }
+  int reason = errno;
+  close(descriptor);
+  errno = reason;
+  return got < 0 ? nullptr
+                 : std::make_shared<const Source>(path, std::move(text));
+}
+
+void Source::advance(Mark &mark, size_t from, size_t to) const {
+  for (size_t i = from; i < to; ++i) {
+    char c = contents[i];
+    // A continuation byte belongs to the code point before it.
+    mark.points += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    if (c == '\n') {
+      ++mark.lines;
+      mark.lineStart = i + 1;
+    }
+  }
+}
+
+Source::Mark Source::markAt(size_t offset) const {
+  Mark mark = marks[offset / stride];
+  advance(mark, offset / stride * stride, offset);
+  return mark;
 }
 
 Position Source::position(size_t offset) const {
   offset = std::min(offset, contents.size());
-  auto next = std::upper_bound(lineStarts.begin(), lineStarts.end(), offset);
-  size_t line = static_cast<size_t>(next - lineStarts.begin());
-  return {line, codePoints(offset) - codePoints(lineStarts[line - 1]) + 1};
+  Mark mark = markAt(offset);
+  return {mark.lines + 1, mark.points - markAt(mark.lineStart).points + 1};
+}
+
+size_t Source::lineStart(size_t line) const {
+  // The last mark before the line, then its first byte.
+  auto next = std::lower_bound(
+      marks.begin(), marks.end(), line - 1,
+      [](const Mark &mark, size_t lines) { return mark.lines < lines; });
+  size_t at = next == marks.begin()
+                  ? 0
+                  : static_cast<size_t>(next - marks.begin() - 1) * stride;
+  for (size_t lines = marks[at / stride].lines; lines < line - 1; ++at) {
+    lines += contents[at] == '\n';
+  }
+  return line == 1 ? 0 : at;
 }
 
 std::string_view Source::line(size_t line) const {
-  size_t begin = lineStarts[line - 1];
-  size_t end =
-      line < lineStarts.size() ? lineStarts[line] - 1 : contents.size();
+  size_t begin = lineStart(line);
+  size_t end = std::min(contents.find('\n', begin), contents.size());
   if (end > begin && contents[end - 1] == '\r') {
     --end;
   }

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +31,16 @@ struct Position {
   size_t column = 1;
 };
 
-/// The text of one file and its table of line starts.
+/// The text of one file, with what it takes to find lines and columns in it.
 class Source {
 public:
   Source(std::string name, std::string text);
+
+  /// The text of a file, a FIFO or a device: at most `limit` bytes and one
+  /// more, by which a longer one is recognised. Null, with errno, if it cannot
+  /// be read.
+  static std::shared_ptr<const Source> read(const std::string &path,
+                                            size_t limit);
 
   const std::string &name() const { return fileName; }
   std::string_view text() const { return contents; }
@@ -45,20 +52,28 @@ public:
   std::string_view line(size_t line) const;
 
   /// The offset of the first byte of line `line` (from 1).
-  size_t lineStart(size_t line) const { return lineStarts[line - 1]; }
+  size_t lineStart(size_t line) const;
 
   /// The place in the file of byte `decoded` of a string whose token, quotes
   /// included, is `token`. Escapes make the two differ.
   size_t offsetInString(Range token, size_t decoded) const;
 
 private:
-  /// Code points before `offset`.
-  size_t codePoints(size_t offset) const;
+  /// What lies before a byte: a file may be one line of 16 MiB or nothing but
+  /// line breaks, so this is kept for a few bytes and counted on from there.
+  struct Mark {
+    size_t points = 0;
+    size_t lines = 0;
+    /// Where the line of the byte starts.
+    size_t lineStart = 0;
+  };
+  /// Of any byte, or the end.
+  Mark markAt(size_t offset) const;
+  void advance(Mark &mark, size_t from, size_t to) const;
 
   std::string fileName;
   std::string contents;
-  std::vector<size_t> lineStarts;
-  std::vector<size_t> pointsBefore;
+  std::vector<Mark> marks;
 };
 
 } // namespace hova::reader

@@ -20,7 +20,7 @@ size_t editDistance(std::string_view a, std::string_view b, size_t limit);
 
 /// With more words than this to choose from nobody has written the file by
 /// hand, and nothing is suggested.
-constexpr size_t mostCandidates = 10000;
+constexpr size_t mostCandidates = 1000;
 
 /// The nearest candidate, if it is near enough to be a slip of the keyboard: a
 /// third of the word at most, and nothing for words of one letter. Case and the

@@ -308,7 +308,7 @@ std::vector<Bad> blocks() {
           "nested_bomb",
           R"("b": {"inputs": ["a"], "layers": [@{"name": "l", "op": "scale", "input": "a", "by": 1, "repeat": 1000}], "output": "l"}, "c": {"inputs": ["a"], "layers": [{"name": "l", "block": "b", "input": "a", "repeat": 1000}], "output": "l"})",
           R"({"name": "y", "block": "c", "input": "x", "repeat": 1000})",
-          "more than 200000 layers after all repetitions"),
+          "the model becomes too large here"),
       block("no_such_layer_inside", identity,
             use.substr(0, use.size() - 1) +
                 R"(}, {"name": "z", "op": "scale", "input": "y.@c", "by": 1})",

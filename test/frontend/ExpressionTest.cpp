@@ -54,6 +54,7 @@ TEST(Expression, divides_exactly_or_gives_a_real) {
   EXPECT_EQ(value("-n//2"), "-4");
   EXPECT_EQ(value("-n % 4"), "1");
   EXPECT_EQ(value("n % -4"), "-1");
+  EXPECT_EQ(value("(-9223372036854775807 - 1) % 3"), "1");
   EXPECT_EQ(value("7.5 // 2"), "3 real");
   EXPECT_EQ(value("2*eps"), "2e-06 real");
 }

@@ -135,14 +135,49 @@ TEST(Json, stops_at_its_limits) {
             "a string of 5 bytes, more than the limit of 4");
   EXPECT_EQ(message("{\"abcde\": 1}"),
             "a string of 5 bytes, more than the limit of 4");
+  small.blankBytes = 3;
+  EXPECT_EQ(message("[1,   \n2]"), "more than 3 bytes of white space in a row");
   EXPECT_EQ(message(std::string(41, ' ')),
-            "the file has 41 bytes, more than the limit of 40");
+            "the file has more than 40 bytes, the limit of a description");
 }
 
 TEST(Json, survives_deep_nesting) {
   Parsed p(std::string(100000, '['));
   EXPECT_EQ(p.document, nullptr);
   EXPECT_EQ(p.diagnostics.all().at(0).range.begin, 64u);
+}
+
+TEST(Source, finds_lines_and_columns_in_large_files) {
+  // Lines of every length from 0 to 199, of one, two and four bytes a letter.
+  std::string text;
+  std::vector<std::pair<size_t, Position>> places;
+  for (size_t line = 1; line <= 200; ++line) {
+    for (size_t column = 1; column <= line; ++column) {
+      places.push_back({text.size(), {line, column}});
+      text += column == line ? "\n" : column % 3 == 0 ? "\u00e9" : "\U0001F600";
+    }
+  }
+  Source source("s", text);
+  for (const auto &[offset, place] : places) {
+    Position found = source.position(offset);
+    ASSERT_EQ(found.line, place.line) << offset;
+    ASSERT_EQ(found.column, place.column) << offset;
+  }
+  size_t start = 0;
+  for (size_t line = 1; line <= 200; ++line) {
+    ASSERT_EQ(source.lineStart(line), start);
+    size_t size = source.line(line).size();
+    ASSERT_EQ(text.find('\n', start), start + size);
+    start += size + 1;
+  }
+}
+
+TEST(Source, reads_no_more_than_its_limit) {
+  EXPECT_EQ(Source::read("/dev/zero", 1000)->text().size(), 1001u);
+  EXPECT_EQ(Source::read("/dev/null", 1000)->text().size(), 0u);
+  EXPECT_EQ(Source::read("/nowhere", 1000), nullptr);
+  // A folder opens, and cannot be read.
+  EXPECT_EQ(Source::read("/", 1000), nullptr);
 }
 
 TEST(Source, finds_places_in_strings_with_escapes) {
