@@ -45,7 +45,7 @@ void PassWatch::runAfterPassFailed(Pass *pass, Operation *op) {
     lastFailed = failure.pass;
   }
   // A pass on functions fails first, then all that share its walk as one.
-  if (isa<ModuleOp>(op) && failure.pipeline.empty()) {
+  if (isa<ModuleOp>(op) && !op->getParentOp() && failure.pipeline.empty()) {
     llvm::raw_string_ostream os(failure.pipeline);
     pass->printAsTextualPipeline(os);
   }

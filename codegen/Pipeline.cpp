@@ -67,8 +67,10 @@ constexpr Phase phases[] = {
      "vector code in which every loop-carried value is a scalar or a "
      "one-dimensional vector",
      buildVectorize},
-    {"target", "the LLVM dialect alone, but for the weight program",
-     buildTargetPhase},
+    {"target",
+     "the LLVM dialect alone in the module @code; beside it main and the "
+     "weight program, which describe the program and its weights",
+     buildTargetPhase, /*onCode=*/true},
     {"emit", "object code, an executable or a library", nullptr},
 };
 
@@ -109,7 +111,7 @@ public:
       return llvm::Error::success();
     }
     std::string text = print(module);
-    bool changed = text != previous;
+    bool changed = withoutPhase(text) != withoutPhase(previous);
     previous = std::move(text);
     return write(index, changed);
   }
@@ -125,16 +127,30 @@ public:
              << failure.pass << "', which failed. This file and\n// "
              << "--pass-pipeline='builtin.module(" << failure.pipeline
              << ")'\n// show it again in hova-opt.\n";
-          printModule(*failure.before, os);
+          printModule(*failure.before, range.origin, os);
         });
   }
 
 private:
-  static std::string print(ModuleOp module) {
+  std::string print(ModuleOp module) {
     std::string text;
     llvm::raw_string_ostream os(text);
-    printModule(module, os);
+    printModule(module, range.origin, os);
     return text;
+  }
+
+  /// That a phase ran is no change of the program.
+  static std::string withoutPhase(StringRef text) {
+    for (const Phase &phase : phases) {
+      std::string note =
+          (", " + kPhaseAttr + " = \"" + phase.name + "\"").str();
+      size_t place = text.find(note);
+      if (place != StringRef::npos) {
+        return (text.take_front(place) + text.drop_front(place + note.size()))
+            .str();
+      }
+    }
+    return text.str();
   }
 
   llvm::Error write(size_t index, bool changed = true) {
@@ -197,10 +213,21 @@ const Phase *findPhase(StringRef name) {
   return found == std::end(phases) ? nullptr : found;
 }
 
+const Phase &phaseOf(ModuleOp module) {
+  auto name = module->getAttrOfType<StringAttr>(kPhaseAttr);
+  const Phase *phase = name ? findPhase(name.getValue()) : nullptr;
+  return phase ? *phase : phases[0];
+}
+
 void buildPhase(const Phase &phase, OpPassManager &manager,
                 const PipelineOptions &options) {
-  PhaseBuilder builder(manager, phase.name, options.passes, options.extend);
+  if (phase.onCode) {
+    manager.addPass(createDecomposeProgramPass());
+  }
+  PhaseBuilder builder(phase.onCode ? manager.nest<ModuleOp>() : manager,
+                       phase.name, options.passes, options.extend);
   phase.build(builder, options);
+  manager.addPass(createAssignPhaseNamePass({phase.name.str()}));
 }
 
 std::vector<std::string> getPassNames(const Phase &phase) {
@@ -250,10 +277,7 @@ llvm::Expected<PipelineOptions> makePipelineOptions(StringRef march) {
 llvm::Expected<LogicalResult> runPhases(ModuleOp module,
                                         const PipelineOptions &options,
                                         const PhaseRange &range) {
-  size_t first = 1, last = std::size(phases) - 1;
-  if (const Phase *phase = findPhase(range.startAt)) {
-    first = phase - phases;
-  }
+  size_t first = &phaseOf(module) - phases + 1, last = std::size(phases) - 1;
   if (const Phase *phase = findPhase(range.stopAfter)) {
     last = phase - phases;
   }
@@ -282,14 +306,6 @@ llvm::Expected<LogicalResult> runPhases(ModuleOp module,
     }
   }
   return success();
-}
-
-void printModule(ModuleOp module, llvm::raw_ostream &os) {
-  OpPrintingFlags flags;
-  // Locations are part of the text: what starts from it names the same layers.
-  flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
-  flags.printNameLocAsPrefix();
-  module.print(os, flags);
 }
 
 void registerDialects(DialectRegistry &registry) {

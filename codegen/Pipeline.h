@@ -8,6 +8,7 @@
 #ifndef HOVA_CODEGEN_PIPELINE_H
 #define HOVA_CODEGEN_PIPELINE_H
 
+#include "codegen/ModuleText.h"
 #include "codegen/cpu/Level.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -33,12 +34,18 @@ struct PipelineOptions {
 /// best first. An error names the level that is unknown or given twice.
 llvm::Expected<PipelineOptions> makePipelineOptions(llvm::StringRef march);
 
+/// On a module: the last phase that it has gone through.
+inline constexpr llvm::StringLiteral kPhaseAttr = "hova.phase";
+
 struct Phase {
   llvm::StringLiteral name;
   /// What holds of the IR afterwards, one sentence.
   llvm::StringLiteral promise;
   /// Null: the phase is not made of passes (`import`, `emit`).
   void (*build)(PhaseBuilder &phase, const PipelineOptions &options);
+  /// Whether it lowers code alone, which is then set apart first, in a module
+  /// of its own (DecomposeProgram.cpp).
+  bool onCode = false;
 };
 
 /// import, normalize, fuse, assign, tile, vectorize, target, emit.
@@ -51,20 +58,26 @@ const Phase *findPhase(llvm::StringRef name);
 /// `02-normalize-failed.mlir`.
 std::vector<std::string> dumpNames();
 
-/// Appends the passes of a phase that is made of passes.
+/// Appends the passes of a phase that is made of passes, and the one that notes
+/// on the module that it ran.
 void buildPhase(const Phase &phase, mlir::OpPassManager &manager,
                 const PipelineOptions &options);
 
 /// The arguments of a phase's passes in the order of running, each once.
 std::vector<std::string> getPassNames(const Phase &phase);
 
-/// Where a walk begins and ends, and what it leaves behind.
+/// The phase that left `module` as it is, as the module itself says
+/// (`hova.phase`); `import` where it says nothing.
+const Phase &phaseOf(mlir::ModuleOp module);
+
+/// Where a walk ends, and what it leaves behind. It begins behind the phase
+/// that left the module.
 struct PhaseRange {
-  std::string startAt;   ///< first phase to run; empty: the one after import
   std::string stopAfter; ///< last phase to run; empty: target
   /// Write `02-normalize.mlir` and so on, and of a phase that fails
   /// `03-fuse-failed.mlir`, the program before the pass; empty: none.
   std::string dumpDirectory;
+  ModuleOrigin origin; ///< part of every dump
   /// May add instrumentation to the manager of every phase; may be null.
   std::function<void(mlir::PassManager &)> configure;
   /// Called when a phase begins; may be null.
@@ -76,9 +89,6 @@ struct PhaseRange {
 llvm::Expected<mlir::LogicalResult> runPhases(mlir::ModuleOp module,
                                               const PipelineOptions &options,
                                               const PhaseRange &range);
-
-/// `module` as text: values named by the paths of their locations.
-void printModule(mlir::ModuleOp module, llvm::raw_ostream &os);
 
 /// Registers the dialects that the phases use.
 void registerDialects(mlir::DialectRegistry &registry);

@@ -173,10 +173,18 @@ ModelStatus failOnFile(const ModelOptions &options, llvm::raw_ostream &errors,
 
 } // namespace
 
+/// The text that was given, or that of the file; null, with errno.
+static std::shared_ptr<const reader::Source>
+readDescription(const ModelOptions &options) {
+  if (options.text) {
+    return std::make_shared<reader::Source>(options.path, *options.text);
+  }
+  return reader::Source::read(options.path, reader::Limits().bytes);
+}
+
 ModelStatus readModel(const ModelOptions &options, Model &model,
                       llvm::raw_ostream &errors) {
-  std::shared_ptr<const reader::Source> source =
-      reader::Source::read(options.path, reader::Limits().bytes);
+  std::shared_ptr<const reader::Source> source = readDescription(options);
   if (!source) {
     return fail(options, errors, options.path,
                 std::string("cannot read: ") + std::strerror(errno), {},
@@ -190,8 +198,14 @@ ModelStatus readModel(const ModelOptions &options, Model &model,
   Diagnostics diagnostics(std::move(source));
   model.spec = readModelSpec(diagnostics);
   if (model.spec) {
+    // Of a program that is no longer opened with weights, the parameters are
+    // those of the weights it was made with.
+    const CheckpointSpec *checkpoint =
+        options.weights.empty() ? model.spec->findCheckpoint(options.checkpoint)
+                                : nullptr;
     // Shape mistakes are found beside mistakes of spelling, where possible.
-    model.program = elaborate(*model.spec, options.overrides, diagnostics);
+    model.program = elaborate(
+        *model.spec, withSource(options, checkpoint, true), diagnostics);
   }
   if (options.warningsAreErrors) {
     diagnostics.promoteWarnings();
@@ -233,6 +247,7 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
     print(diagnostics, options, errors);
     return ModelStatus::Rejected;
   }
+  model.checkpoint = best.source ? best.source->name : "";
   std::string names = best.source ? "names of " + best.source->name
                                   : "names of the description";
   if (!best.plan->problems.empty()) {

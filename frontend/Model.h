@@ -22,10 +22,13 @@ namespace hova::frontend {
 
 struct ModelOptions {
   std::string path;
+  /// The description, where it is not read from `path`.
+  std::optional<std::string> text;
   std::vector<ParameterOverride> overrides;
   /// A safetensors file or index; empty: weights are drawn from `seed`.
   std::string weights;
-  /// The checkpoint source to use; empty: the one whose names fit.
+  /// The checkpoint source to use; empty: the one whose names fit. Without
+  /// weights, the source whose parameters the program has.
   std::string checkpoint;
   uint64_t seed = 0;
   reader::DiagnosticFormat format = reader::DiagnosticFormat::Text;
@@ -41,6 +44,8 @@ struct Model {
   /// What openWeights has decided, for people: "weights from a.safetensors
   /// (names of timm)".
   std::string note;
+  /// The checkpoint source that openWeights has taken; empty: none.
+  std::string checkpoint;
 
   // What `weights` reads from.
   std::unique_ptr<TensorFile> file;

@@ -10,6 +10,7 @@
 #include "codegen/cpu/CodeUnit.h"
 #include "codegen/cpu/Link.h"
 #include "codegen/cpu/OutputFile.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/cpu/ProgramDescriptor.h"
 #include "codegen/cpu/WeightImage.h"
 #include "codegen/reference/Evaluator.h"
@@ -59,8 +60,13 @@ private:
     }
   }
   PipelineOptions pipelineOptions(size_t level) const;
-  llvm::Expected<LogicalResult> runRange(ModuleOp module, size_t level,
-                                         StringRef start, StringRef stop);
+  /// What compilation starts from.
+  ModuleOp start() const {
+    return options.resumed ? options.resumed : imported;
+  }
+  llvm::Expected<LogicalResult> runUntil(ModuleOp module, size_t level,
+                                         StringRef stop);
+  llvm::Expected<LogicalResult> keepAssigned(CompiledModule &keep);
   llvm::Expected<LogicalResult> lowerLevel(size_t level);
   void reserveScratch(ModuleOp other);
   void describe(llvm::Module &module);
@@ -93,28 +99,37 @@ PipelineOptions Compiler::pipelineOptions(size_t level) const {
   return result;
 }
 
-llvm::Expected<LogicalResult> Compiler::runRange(ModuleOp module, size_t level,
-                                                 StringRef start,
+llvm::Expected<LogicalResult> Compiler::runUntil(ModuleOp module, size_t level,
                                                  StringRef stop) {
   PhaseRange range;
-  range.startAt = start.str();
   range.stopAfter = stop.str();
   range.dumpDirectory = level == 0 ? options.dumpDirectory : "";
+  range.origin = options.origin;
   range.configure = options.configure;
   range.onPhase = options.onPhase;
   return runPhases(module, pipelineOptions(level), range);
 }
 
+/// The kernels of a program that starts behind them are those of the
+/// description.
+llvm::Expected<LogicalResult> Compiler::keepAssigned(CompiledModule &keep) {
+  bool isLater = &phaseOf(*tiled) > findPhase("assign");
+  keep.assigned = cast<ModuleOp>((isLater ? imported : *tiled)->clone());
+  PhaseRange range;
+  range.stopAfter = "assign";
+  return runPhases(*keep.assigned, pipelineOptions(0), range);
+}
+
 llvm::Expected<LogicalResult> Compiler::tile(CompiledModule *keep) {
-  tiled = cast<ModuleOp>(imported->clone());
-  llvm::Expected<LogicalResult> result = runRange(*tiled, 0, "", "assign");
+  tiled = cast<ModuleOp>(start()->clone());
+  llvm::Expected<LogicalResult> result = runUntil(*tiled, 0, "assign");
+  if (result && succeeded(*result) && keep) {
+    result = keepAssigned(*keep);
+  }
   if (!result || failed(*result)) {
     return result;
   }
-  if (keep) {
-    keep->assigned = cast<ModuleOp>((*tiled)->clone());
-  }
-  result = runRange(*tiled, 0, "tile", "tile");
+  result = runUntil(*tiled, 0, "tile");
   if (keep && result && succeeded(*result)) {
     keep->tiled = cast<ModuleOp>((*tiled)->clone());
   }
@@ -139,22 +154,21 @@ llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
   if (level == 0) {
     module = cast<ModuleOp>((*tiled)->clone());
   } else {
-    module = cast<ModuleOp>(imported->clone());
-    llvm::Expected<LogicalResult> result = runRange(*module, level, "", "tile");
+    module = cast<ModuleOp>(start()->clone());
+    llvm::Expected<LogicalResult> result = runUntil(*module, level, "tile");
     if (!result || failed(*result)) {
       return result;
     }
     reserveScratch(*module);
   }
-  llvm::Expected<LogicalResult> result =
-      runRange(*module, level, "vectorize", "target");
+  llvm::Expected<LogicalResult> result = runUntil(*module, level, "target");
   if (!result || failed(*result)) {
     return result;
   }
   if (isText(options.emit)) {
-    units.emplace_back(CodeUnit{std::move(module), level, false});
+    units.emplace_back(CodeUnit{codeOf(*module).clone(), level, false});
   } else {
-    splitCode(*module, level, units);
+    splitCode(codeOf(*module), level, units);
   }
   return success();
 }
@@ -276,9 +290,8 @@ llvm::Error Compiler::link(ArrayRef<StringRef> objects) {
   linkOptions.prefix = options.prefix;
   linkOptions.sharedLibrary = options.emit == EmitKind::Library;
   linkOptions.imageBytes = getWeightImageBytes(imageInfo());
-  return linkProgram(objects, linkOptions, [&](llvm::raw_ostream &os) {
-    return writeWeights(os);
-  });
+  return linkProgram(objects, linkOptions,
+                     [&](llvm::raw_ostream &os) { return writeWeights(os); });
 }
 
 llvm::Error Compiler::write(ArrayRef<StringRef> code) {

@@ -38,9 +38,13 @@ struct CompileOptions {
   /// LLVM's code generation level, 0 to 3.
   unsigned optimization = 2;
   PassSelection passes;
+  /// The program after a later phase, perhaps edited, from which code is made
+  /// instead of the imported one. Null: there is none.
+  mlir::ModuleOp resumed;
   /// See PipelineOptions.
   ExtendPipeline extend;
   /// See PhaseRange.
+  ModuleOrigin origin;
   std::function<void(mlir::PassManager &)> configure;
   /// Called when a phase begins, `emit` too; may be null.
   std::function<void(llvm::StringRef phase)> onPhase;

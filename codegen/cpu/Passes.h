@@ -19,6 +19,11 @@ namespace hova {
 /// The function of hova_runtime.h that generated code calls.
 inline constexpr llvm::StringLiteral kRunLaunches = "hova_run_launches";
 
+/// The module of a lowered module that holds its code (DecomposeProgram.cpp).
+inline constexpr llvm::StringLiteral kCodeName = "code";
+/// Null: `target` has not run.
+mlir::ModuleOp codeOf(mlir::ModuleOp module);
+
 /// The schedule for the first level of the options.
 void buildAssignPhase(PhaseBuilder &phase, const PipelineOptions &options);
 /// Kernels in vector form to the LLVM dialect.

@@ -122,6 +122,19 @@ static std::string resultName(func::FuncOp main, unsigned index) {
   return name ? name.getValue().str() : "output" + std::to_string(index);
 }
 
+/// What an array must be saved as for an argument of this type.
+static const char *numpyName(Type type) {
+  return type.isInteger(1)      ? "bool"
+         : isa<FloatType>(type) ? "float32"
+                                : "int64";
+}
+
+static const char *kindOf(Type type) {
+  return type.isInteger(1)      ? "booleans"
+         : isa<FloatType>(type) ? "floating-point numbers"
+                                : "integers";
+}
+
 /// The kinds of element that an argument of this type takes.
 static bool accepts(Type type, Element element) {
   if (type.isInteger(1)) {
@@ -153,9 +166,10 @@ readArgument(func::FuncOp main, unsigned index, ArrayRef<NamedFile> files) {
         shapeText(tensor->getShape()).c_str());
   }
   if (!accepts(type.getElementType(), tensor->getElement())) {
-    return llvm::createStringError("input '%s' expects another element type "
-                                   "than that of %s",
-                                   name.c_str(), file->path.c_str());
+    return llvm::createStringError(
+        "input '%s' expects %s; save %s with array.astype('%s')", name.c_str(),
+        kindOf(type.getElementType()), file->path.c_str(),
+        numpyName(type.getElementType()));
   }
   return tensor;
 }
@@ -183,9 +197,8 @@ std::vector<std::string> hova::outputFileNames(func::FuncOp main) {
   return names;
 }
 
-llvm::Error hova::evaluateFiles(func::FuncOp main, Evaluator &evaluator,
-                                ArrayRef<NamedFile> inputs,
-                                StringRef directory) {
+llvm::Error hova::evaluateFiles(func::FuncOp main, ArrayRef<NamedFile> inputs,
+                                StringRef directory, RunFunction run) {
   if (llvm::Error error = checkNames(main, inputs)) {
     return error;
   }
@@ -197,9 +210,9 @@ llvm::Error hova::evaluateFiles(func::FuncOp main, Evaluator &evaluator,
     }
     arguments.push_back(*argument);
   }
-  FailureOr<SmallVector<HostTensor>> outputs = evaluator.run(main, arguments);
-  if (failed(outputs)) {
-    return llvm::createStringError("the evaluation failed");
+  llvm::Expected<SmallVector<HostTensor>> outputs = run(arguments);
+  if (!outputs) {
+    return outputs.takeError();
   }
   if (std::error_code error = llvm::sys::fs::create_directories(directory)) {
     return llvm::createStringError("cannot create %s: %s",

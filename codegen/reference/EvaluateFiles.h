@@ -30,11 +30,17 @@ struct NamedFile {
 /// The names of the files that `evaluateFiles` writes into its directory.
 std::vector<std::string> outputFileNames(mlir::func::FuncOp main);
 
-/// Runs `main` on the files, which must name every argument (attribute
-/// `hova.name`) once, and writes each result to `directory`/NAME.npy.
-llvm::Error evaluateFiles(mlir::func::FuncOp main, Evaluator &evaluator,
+/// The outputs of a program for its inputs.
+using RunFunction =
+    llvm::function_ref<llvm::Expected<llvm::SmallVector<HostTensor>>(
+        llvm::ArrayRef<HostTensor>)>;
+
+/// Calls `run` with the files, which must name every argument of `main`
+/// (attribute `hova.name`) once, and writes each result to
+/// `directory`/NAME.npy.
+llvm::Error evaluateFiles(mlir::func::FuncOp main,
                           llvm::ArrayRef<NamedFile> inputs,
-                          llvm::StringRef directory);
+                          llvm::StringRef directory, RunFunction run);
 
 } // namespace hova
 

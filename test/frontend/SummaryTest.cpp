@@ -159,14 +159,15 @@ TEST(Check, has_the_exit_codes_of_the_contract) {
   llvm::raw_string_ostream out(text), errors(messages);
   ModelOptions options;
   options.path = HOVA_MODELS "/vit_b32.json";
-  EXPECT_EQ(inspect::runCheck(options, out, errors), 0) << messages;
+  EXPECT_EQ(inspect::runCheck(options, /*json=*/false, out, errors), 0)
+      << messages;
   options.overrides = {{"patch", "33"}};
-  EXPECT_EQ(inspect::runCheck(options, out, errors), 1);
+  EXPECT_EQ(inspect::runCheck(options, /*json=*/false, out, errors), 1);
   EXPECT_NE(messages.find("patch 33 does not divide an image of 224 x 224"),
             std::string::npos)
       << messages;
   options.path = "/no/such/file.json";
-  EXPECT_EQ(inspect::runCheck(options, out, errors), 74);
+  EXPECT_EQ(inspect::runCheck(options, /*json=*/false, out, errors), 74);
 }
 
 } // namespace

@@ -62,7 +62,7 @@ std::string suggestionFrom(StringRef word,
 }
 
 Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
-    : info(&verb) {
+    : info(&verb), given(words.begin(), words.end()) {
   unsigned missing = 0, missingCount = 0;
   list = parse(words, verb.visibility, missing, missingCount);
   if (value(OPT_diagnostics) == "json") {
@@ -73,6 +73,7 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
                "' needs a value");
     return;
   }
+  setQuiet(has(OPT_quiet));
   checkUnknown();
   checkEmpty();
   if (status || has(OPT_help)) {
@@ -87,6 +88,38 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
     usageError("one description at a time, but '" + inputs[0] + "' and '" +
                inputs[1] + "' are given");
   }
+}
+
+void Arguments::inherit(ArrayRef<std::string> recorded,
+                        ArrayRef<OptionID> settled, StringRef origin) {
+  std::vector<const char *> words;
+  for (const std::string &word : recorded) {
+    words.push_back(word.c_str());
+  }
+  unsigned missing = 0, missingCount = 0;
+  opt::InputArgList made = parse(words, CompileVerb, missing, missingCount);
+  for (OptionID id : settled) {
+    std::vector<std::string> before = made.getAllArgValues(id);
+    if (has(id) && (!made.hasArg(id) || values(id) != before)) {
+      usageError("option '" + spelling(id) + "' cannot change in " + origin +
+                 ", which was made with " +
+                 (before.empty() ? "none" : "'" + join(before, "', '") + "'"));
+    }
+  }
+  for (const opt::Arg *argument : made) {
+    opt::Option option = argument->getOption().getUnaliasedOption();
+    if (!has(static_cast<OptionID>(option.getID()))) {
+      inherited.push_back(recorded[argument->getIndex()]);
+    }
+  }
+  std::vector<const char *> all;
+  for (const std::string &word : inherited) {
+    all.push_back(word.c_str());
+  }
+  all.insert(all.end(), given.begin(), given.end());
+  // What is given has passed; what is inherited no verb takes amiss.
+  list = parse(all, static_cast<Visibility>(info->visibility | CompileVerb),
+               missing, missingCount);
 }
 
 /// An option of another verb is known, but not here.
@@ -167,6 +200,12 @@ int Arguments::usageError(const Twine &message) const {
   return Usage;
 }
 
+static constexpr StringLiteral exitStatuses =
+    "Exit status: 0 ok, 1 rejected input, 2 usage, 3 numbers differ, 70 "
+    "internal error,\n71 out of memory or over a limit, 74 a file could not be "
+    "read or written, 128 + n\nsignal n. docs/compile-a-model.md has the "
+    "table.\n";
+
 void printHelp(const VerbInfo &verb, raw_ostream &os) {
   os << "EXAMPLES:\n";
   SmallVector<StringRef> lines;
@@ -179,6 +218,7 @@ void printHelp(const VerbInfo &verb, raw_ostream &os) {
   optionTable().printHelp(os, usage.c_str(), verb.summary.data(),
                           /*ShowHidden=*/false, /*ShowAllAliases=*/false,
                           opt::Visibility(verb.visibility));
+  os << exitStatuses;
 }
 
 void printHelp(raw_ostream &os) {
@@ -188,7 +228,7 @@ void printHelp(raw_ostream &os) {
         "  hova summary model.json --set depth=6\n"
         "  hova verify model.json                    the program against the "
         "reference\n\n"
-        "usage: hova VERB ...                        hova VERB --help: its "
+        "usage: hova VERB ...                        hova help VERB: its "
         "options\n\n";
   for (const VerbInfo &verb : getVerbs()) {
     os << "  " << left_justify(verb.name, 14) << verb.summary << "\n";
@@ -197,8 +237,7 @@ void printHelp(raw_ostream &os) {
         "promises\n"
         "  --version     Show the versions of hova and LLVM, and the targets\n"
         "  --help, -h    Show this text\n\n"
-        "Exit status: 0 ok, 1 rejected input, 2 usage, 3 numbers differ, 70 "
-        "internal error,\n71 out of memory, 74 input or output.\n";
+     << exitStatuses;
 }
 
 } // namespace hova::tool

@@ -56,7 +56,7 @@ struct VerbInfo {
   llvm::StringLiteral summary;  ///< one line
   llvm::StringLiteral examples; ///< lines, each a command
   bool takesModel;
-  int (*run)(const Arguments &);
+  int (*run)(Arguments &);
 };
 
 llvm::ArrayRef<VerbInfo> getVerbs();
@@ -66,6 +66,11 @@ llvm::ArrayRef<VerbInfo> getVerbs();
 class Arguments {
 public:
   Arguments(const VerbInfo &verb, llvm::ArrayRef<const char *> words);
+
+  /// Adds the options that the file `origin` was made with, where they are not
+  /// given. It is a mistake to give another value for one that is settled.
+  void inherit(llvm::ArrayRef<std::string> recorded,
+               llvm::ArrayRef<OptionID> settled, llvm::StringRef origin);
 
   const VerbInfo &verb() const { return *info; }
   /// Usage once any mistake has been reported.
@@ -101,11 +106,13 @@ private:
   std::string spelling(OptionID id) const;
 
   const VerbInfo *info;
+  std::vector<const char *> given;
+  std::vector<std::string> inherited;
   llvm::opt::InputArgList list;
   mutable std::optional<int> status;
 };
 
-/// The page of all verbs, or of one with its options.
+/// The page of all verbs, or of one with its options; each is one screen.
 void printHelp(llvm::raw_ostream &os);
 void printHelp(const VerbInfo &verb, llvm::raw_ostream &os);
 

@@ -5,10 +5,11 @@
 #include "tools/hova/Verbs.h"
 #include "tools/inspect/Summary.h"
 
-int hova::tool::runCheck(const Arguments &arguments) {
+int hova::tool::runCheck(Arguments &arguments) {
   frontend::ModelOptions options = readModelOptions(arguments);
+  bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  return inspect::runCheck(options, llvm::outs(), llvm::errs());
+  return inspect::runCheck(options, json, llvm::outs(), llvm::errs());
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cpu/OutputFile.h"
+#include "tools/hova/Closing.h"
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Files.h"
 #include "tools/hova/Guard.h"
@@ -37,8 +38,8 @@ constexpr Product products[] = {
 
 class Compilation {
 public:
-  explicit Compilation(const Arguments &arguments)
-      : arguments(arguments), session(arguments) {}
+  explicit Compilation(Arguments &arguments)
+      : closing(arguments), arguments(arguments), session(arguments) {}
 
   int run();
 
@@ -51,7 +52,8 @@ private:
   int emitCode();
   int explain(ModuleOp assigned);
 
-  const Arguments &arguments;
+  Closing closing;
+  Arguments &arguments;
   Session session;
   const Product *product = nullptr;
   CompileOptions options;
@@ -149,6 +151,9 @@ void Compilation::readProduct() {
   } else if (!llvm::is_contained(names, phase)) {
     arguments.usageError("unknown phase '" + phase + "'" +
                          suggestionFrom(phase, names));
+  } else if (session.isBehind(phase)) {
+    arguments.usageError(arguments.model() + " is behind phase '" + phase +
+                         "' already");
   }
 }
 
@@ -157,6 +162,7 @@ int Compilation::emitModule() {
   PhaseRange range;
   range.stopAfter = arguments.value(OPT_stop_after, "target").str();
   range.dumpDirectory = options.dumpDirectory;
+  range.origin = options.origin;
   range.configure = options.configure;
   PipelineOptions pipeline;
   pipeline.levels = options.levels;
@@ -172,7 +178,7 @@ int Compilation::emitModule() {
   }
   llvm::Error error =
       writeFileWhole(options.output, 0666, [&](llvm::raw_ostream &os) {
-        printModule(module, os);
+        printModule(module, options.origin, os);
         return llvm::Error::success();
       });
   return error ? reportError(std::move(error)) : Ok;
@@ -197,7 +203,7 @@ int Compilation::explain(ModuleOp assigned) {
 int Compilation::emitCode() {
   CompiledModule compiled;
   int status = compileStatus(
-      compileModule(session.module(), options, session.weights(), &compiled),
+      compileModule(session.imported(), options, session.weights(), &compiled),
       session);
   return status == Ok ? explain(*compiled.assigned) : status;
 }
@@ -228,11 +234,16 @@ int Compilation::run() {
     return status;
   }
   describeModel(arguments, session, options);
-  return trace.finish(product->kind ? emitCode() : emitModule());
+  if (arguments.failed()) {
+    return *arguments.failed();
+  }
+  int status = trace.finish(product->kind ? emitCode() : emitModule());
+  if (status == Ok) {
+    closing.wrote(options.output);
+  }
+  return status;
 }
 
-int runCompile(const Arguments &arguments) {
-  return Compilation(arguments).run();
-}
+int runCompile(Arguments &arguments) { return Compilation(arguments).run(); }
 
 } // namespace hova::tool

@@ -28,7 +28,11 @@ void loadPlugins(const Arguments &arguments) {
     return;
   }
   registerPipelines();
-  for (const std::string &path : arguments.values(OPT_pass_plugin)) {
+  for (std::string path : arguments.values(OPT_pass_plugin)) {
+    // The loader looks for a name without a folder elsewhere.
+    if (!llvm::StringRef(path).contains('/')) {
+      path = "./" + path;
+    }
     llvm::Expected<PassPlugin> plugin = PassPlugin::load(path);
     if (!plugin) {
       arguments.usageError("option '--pass-plugin': " +
@@ -171,7 +175,7 @@ void checkTarget(const Arguments &arguments) {
   }
 }
 
-static Storage readStorage(const Arguments &arguments) {
+Storage readStorage(const Arguments &arguments) {
   llvm::StringRef name = arguments.word(OPT_dtype, {"f32", "bf16", "f16"});
   return name == "bf16"  ? Storage::BF16
          : name == "f16" ? Storage::F16
@@ -227,16 +231,35 @@ static std::string identifier(llvm::StringRef name) {
   return result.empty() || llvm::isDigit(result[0]) ? "m" + result : result;
 }
 
-void describeModel(const Arguments &arguments, const Session &session,
+/// From `assign` on a dump is for one level, the first of those it was made
+/// with.
+static void takeLevelOfDump(const Arguments &arguments, Session &session,
+                            CompileOptions &options) {
+  llvm::StringRef level = session.dumpedLevel();
+  if (level.empty()) {
+    return;
+  }
+  if (options.levels.front().name != level) {
+    arguments.usageError("option '--march': " + arguments.model() +
+                         " is for level '" + level + "' alone, got '" +
+                         options.levels.front().name + "'");
+  }
+  options.levels.truncate(1);
+}
+
+void describeModel(const Arguments &arguments, Session &session,
                    CompileOptions &options) {
   options.prefix = identifier(session.program().name);
+  options.resumed = session.dump();
+  takeLevelOfDump(arguments, session, options);
+  options.origin = session.origin(options.levels.front().name);
   // Enough to make an image of the same layout; no folders, because the same
   // input gives the same program anywhere.
   llvm::raw_string_ostream os(options.packArguments);
   auto add = [&](llvm::StringRef word) {
     llvm::sys::printArg(os, word, /*Quote=*/false);
   };
-  add(llvm::sys::path::filename(arguments.model()));
+  add(options.origin.file);
   for (const std::string &set : arguments.values(OPT_set)) {
     os << " --set ";
     add(set);

@@ -18,6 +18,9 @@ void checkTarget(const Arguments &arguments);
 /// The passes that the command line leaves in. Mistakes are in `arguments`.
 PassSelection readPassSelection(const Arguments &arguments);
 
+/// The type of numbers that `--dtype` names.
+Storage readStorage(const Arguments &arguments);
+
 /// Loads pass plugins and registers passes. Reports mistakes in `arguments`.
 void loadPlugins(const Arguments &arguments);
 
@@ -25,8 +28,9 @@ void loadPlugins(const Arguments &arguments);
 /// and where to emit. Mistakes are in `arguments`.
 CompileOptions readCompileOptions(const Arguments &arguments);
 
-/// Fills what follows from the model: prefix and pack arguments.
-void describeModel(const Arguments &arguments, const Session &session,
+/// Fills what follows from the model: prefix, pack arguments, where to start
+/// and what dumps remember. Mistakes are in `arguments`.
+void describeModel(const Arguments &arguments, Session &session,
                    CompileOptions &options);
 
 /// The status of a compilation.

@@ -8,6 +8,7 @@
 #include "dialect/AttentionOps.h"
 #include "passes/Verdict.h"
 #include "tools/hova/CompileSettings.h"
+#include "tools/hova/Files.h"
 #include "tools/hova/Verbs.h"
 #include "llvm/Support/JSON.h"
 #include <map>
@@ -69,18 +70,29 @@ SmallVector<Rewrite> rewritesOf(ModuleOp module) {
   return rewrites;
 }
 
-/// A line per pass, and below it one per reason to decline.
+/// "early.0.ffn and 3 more".
+std::string firstAndCount(ArrayRef<std::string> paths) {
+  return reader::escaped(paths.front()) +
+         (paths.size() > 1
+              ? " and " + std::to_string(paths.size() - 1) + " more"
+              : "");
+}
+
+/// A line per pass, and below it one per reason to fire or to decline.
 void explainRewrites(ModuleOp module, llvm::raw_ostream &os) {
+  using Reasons = std::map<std::string, SmallVector<std::string>>;
   struct Sites {
     int64_t fired = 0, all = 0;
-    std::map<std::string, SmallVector<std::string>> declined;
+    Reasons reasons, declined;
   };
   std::map<std::string, Sites> passes;
   for (const Rewrite &rewrite : rewritesOf(module)) {
     Sites &sites = passes[rewrite.pass];
     ++sites.all;
     sites.fired += rewrite.fired;
-    if (!rewrite.fired) {
+    if (rewrite.fired) {
+      sites.reasons[rewrite.why].push_back(rewrite.path);
+    } else {
       sites.declined[rewrite.why + "; it fires if " + rewrite.firesIf]
           .push_back(rewrite.path);
     }
@@ -88,12 +100,13 @@ void explainRewrites(ModuleOp module, llvm::raw_ostream &os) {
   for (auto &[pass, sites] : passes) {
     os << pass << ": fired at " << sites.fired << " of " << sites.all
        << " sites\n";
+    for (auto &[why, paths] : sites.reasons) {
+      os << "  at " << firstAndCount(paths) << ": " << reader::escaped(why)
+         << "\n";
+    }
     for (auto &[why, paths] : sites.declined) {
-      os << "  not at " << reader::escaped(paths.front());
-      if (paths.size() > 1) {
-        os << " and " << paths.size() - 1 << " more";
-      }
-      os << ": " << reader::escaped(why) << "\n";
+      os << "  not at " << firstAndCount(paths) << ": " << reader::escaped(why)
+         << "\n";
     }
   }
 }
@@ -139,29 +152,56 @@ void explainText(ModuleOp module, llvm::raw_ostream &os) {
   explainRewrites(module, os);
 }
 
-int runExplain(const Arguments &arguments) {
-  frontend::ModelOptions options = readModelOptions(arguments);
+/// What the verdicts are read from: behind `assign` the attentions are loops.
+static ModuleOp sourceOf(const Arguments &arguments, Session &session) {
+  if (!session.isBehind("assign")) {
+    return session.module();
+  }
+  printNote(arguments.model() + " holds loops; the verdicts are those of the "
+                                "description behind them");
+  return session.imported();
+}
+
+int runExplain(Arguments &arguments) {
+  Session session(arguments);
+  frontend::ModelOptions modelOptions = readModelOptions(arguments);
   bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
-  checkTarget(arguments);
-  PipelineOptions pipeline;
-  pipeline.passes = readPassSelection(arguments);
+  CompileOptions options = readCompileOptions(arguments);
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  Session session(arguments);
-  if (int status = session.load(options, Session::Weights::Closed)) {
+  FileUses uses(arguments);
+  uses.writesReports(arguments, options);
+  if (int status = uses.check()) {
     return status;
   }
+  TimeTrace trace(arguments);
+  if (int status = session.load(modelOptions, Session::Weights::IfGiven,
+                                options.storage)) {
+    return status;
+  }
+  describeModel(arguments, session, options);
+  if (arguments.failed()) {
+    return *arguments.failed();
+  }
+  PipelineOptions pipeline;
+  pipeline.levels = options.levels;
+  pipeline.passes = options.passes;
+  pipeline.extend = options.extend;
   PhaseRange range;
   range.stopAfter = "fuse";
-  OwningOpRef<ModuleOp> module = cast<ModuleOp>(session.module()->clone());
+  range.dumpDirectory = options.dumpDirectory;
+  range.origin = options.origin;
+  range.configure = options.configure;
+  OwningOpRef<ModuleOp> module =
+      cast<ModuleOp>(sourceOf(arguments, session)->clone());
   llvm::Expected<LogicalResult> result = runPhases(*module, pipeline, range);
   if (!result) {
-    return reportError(result.takeError());
+    return trace.finish(reportError(result.takeError()));
   }
   // A site that had to be fused and is not has its verdict too.
   (json ? explainJson : explainText)(*module, llvm::outs());
-  return succeeded(*result) ? Ok : session.failureStatus();
+  return trace.finish(succeeded(*result) ? Ok : session.failureStatus());
 }
 
 } // namespace hova::tool

@@ -64,6 +64,43 @@ int listPhases() {
   return Ok;
 }
 
+/// The verb that the first words name, or null.
+const VerbInfo *findVerb(ArrayRef<const char *> words) {
+  const VerbInfo *found = find_if(verbs, [&](const VerbInfo &verb) {
+    SmallVector<StringRef> parts;
+    verb.name.split(parts, ' ');
+    return words.size() >= parts.size() &&
+           equal(parts, words.take_front(parts.size()));
+  });
+  return found == std::end(verbs) ? nullptr : found;
+}
+
+int unknownWord(StringRef word) {
+  std::vector<std::string> known = {"--help", "--version", "--list-phases",
+                                    "help"};
+  for (const VerbInfo &verb : verbs) {
+    known.push_back(verb.name.str());
+  }
+  printError((word.starts_with("-") ? "unknown option '" : "unknown verb '") +
+                 word + "'" + suggestion(word, known),
+             {"'hova --help' lists the verbs"});
+  return Usage;
+}
+
+/// `hova help`, `hova help VERB`.
+int runHelp(ArrayRef<const char *> words) {
+  if (words.empty()) {
+    printHelp(outs());
+    return Ok;
+  }
+  const VerbInfo *verb = findVerb(words);
+  if (!verb) {
+    return unknownWord(words.front());
+  }
+  printHelp(*verb, outs());
+  return Ok;
+}
+
 /// Options before any verb.
 int runGlobal(StringRef word) {
   if (word == "--help" || word == "-h") {
@@ -77,14 +114,7 @@ int runGlobal(StringRef word) {
   if (word == "--list-phases") {
     return listPhases();
   }
-  std::vector<std::string> known = {"--help", "--version", "--list-phases"};
-  for (const VerbInfo &verb : verbs) {
-    known.push_back(verb.name.str());
-  }
-  printError((word.starts_with("-") ? "unknown option '" : "unknown verb '") +
-                 word + "'" + suggestion(word, known),
-             {"'hova --help' lists the verbs"});
-  return Usage;
+  return unknownWord(word);
 }
 
 int run(ArrayRef<const char *> words) {
@@ -92,25 +122,24 @@ int run(ArrayRef<const char *> words) {
     printHelp(errs());
     return Usage;
   }
-  for (const VerbInfo &verb : verbs) {
-    SmallVector<StringRef> parts;
-    verb.name.split(parts, ' ');
-    if (words.size() < parts.size() ||
-        !equal(parts, words.take_front(parts.size()))) {
-      continue;
-    }
-    Arguments arguments(verb, words.drop_front(parts.size()));
-    prepareMessages();
-    if (arguments.failed()) {
-      return *arguments.failed();
-    }
-    if (arguments.has(OPT_help)) {
-      printHelp(verb, outs());
-      return Ok;
-    }
-    return verb.run(arguments);
+  if (StringRef(words.front()) == "help") {
+    return runHelp(words.drop_front());
   }
-  return runGlobal(words.front());
+  const VerbInfo *verb = findVerb(words);
+  if (!verb) {
+    return runGlobal(words.front());
+  }
+  size_t parts = verb->name.count(' ') + 1;
+  Arguments arguments(*verb, words.drop_front(parts));
+  prepareMessages();
+  if (arguments.failed()) {
+    return *arguments.failed();
+  }
+  if (arguments.has(OPT_help)) {
+    printHelp(*verb, outs());
+    return Ok;
+  }
+  return verb->run(arguments);
 }
 
 } // namespace

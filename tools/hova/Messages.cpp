@@ -22,7 +22,15 @@ void printError(const llvm::Twine &message, std::vector<std::string> notes) {
   print({reader::Severity::Error, "hova", message.str(), std::move(notes)});
 }
 
+/// Of the process: there is one command line.
+static bool isQuiet = false;
+
+void setQuiet(bool quiet) { isQuiet = quiet; }
+
 void printNote(const llvm::Twine &message) {
+  if (isQuiet) {
+    return;
+  }
   print({reader::Severity::Note, "hova", message.str()});
 }
 

@@ -21,7 +21,9 @@ void print(const reader::Message &message);
 /// "hova: error: ..." and the notes below it.
 void printError(const llvm::Twine &message,
                 std::vector<std::string> notes = {});
+/// The same, "hova: note: ...", unless hova is quiet.
 void printNote(const llvm::Twine &message);
+void setQuiet(bool quiet);
 
 } // namespace hova::tool
 

@@ -16,11 +16,12 @@ def VerifyVerb : OptionVisibility;
 def EvaluateVerb : OptionVisibility;
 def SchemaVerb : OptionVisibility;
 
-// Verbs that read a description, give its weights values, and generate code.
+// Verbs that read a description, compute with its weights, lower it, and
+// generate code.
 defvar readers = [CompileVerb, PackVerb, CheckVerb, SummaryVerb, ExplainVerb,
                   VerifyVerb, EvaluateVerb];
-defvar weighers = [CompileVerb, PackVerb, VerifyVerb, EvaluateVerb];
-defvar generators = [CompileVerb, PackVerb, VerifyVerb];
+defvar runners = [CompileVerb, PackVerb, VerifyVerb, EvaluateVerb];
+defvar generators = [CompileVerb, PackVerb, ExplainVerb, VerifyVerb];
 defvar lowerers = [CompileVerb, VerifyVerb];
 defvar everyone = [GlobalVerb, CompileVerb, PackVerb, CheckVerb, SummaryVerb,
                    ExplainVerb, VerifyVerb, EvaluateVerb, SchemaVerb];
@@ -41,6 +42,10 @@ def version : Flag<["--"], "version">, Visibility<[GlobalVerb]>,
 def list_phases : Flag<["--"], "list-phases">, Visibility<[GlobalVerb]>,
                   HelpText<"Show the phases of a compilation and what each promises">;
 
+def quiet : Flag<["--"], "quiet">, Visibility<readers>,
+            HelpText<"Print no notes; errors and warnings alone">;
+def quiet_short : Flag<["-"], "q">, Visibility<readers>, Alias<quiet>;
+
 // The description.
 defm set : Value<"set", readers, "NAME=VALUE",
                  "Override a parameter of the description; repeatable">;
@@ -52,11 +57,11 @@ defm color : Value<"color", readers, "auto|always|never",
                    "Colour in messages (default: auto)">;
 
 // The weights.
-defm weights : Value<"weights", weighers, "FILE",
+defm weights : Value<"weights", readers, "FILE",
                      "A safetensors file, or the index of a sharded one">;
-defm checkpoint : Value<"checkpoint", weighers, "SOURCE",
+defm checkpoint : Value<"checkpoint", readers, "SOURCE",
                         "Read the weights by the names of this source (default: the one that fits)">;
-defm init : Value<"init", weighers, "SEED",
+defm init : Value<"init", runners, "SEED",
                   "Without --weights: draw them by the initialisers (default: 0)">;
 
 // The program.
@@ -66,7 +71,7 @@ defm emit : Value<"emit", [CompileVerb], "KIND",
                   "exe, lib (FILE.so and FILE.h), obj, asm, llvm or mlir (default: exe)">;
 defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
                         "With --emit=mlir: the last phase to run (default: target)">;
-defm target : Value<"target", !listconcat(generators, [ExplainVerb]), "cpu", "The kind of machine (default: cpu)">;
+defm target : Value<"target", generators, "cpu", "The kind of machine (default: cpu)">;
 defm march : Value<"march", generators, "LEVEL,...",
                    "Processor levels: native (default), x86-64-v3, x86-64-v4, znver4, ...; the program picks one at start">;
 defm dtype : Value<"dtype", generators, "f32|bf16|f16",
@@ -75,9 +80,9 @@ defm weights_mode : Value<"weights-mode", [CompileVerb], "embed|file",
                           "Weights in the program, or beside it in FILE.weights (default: embed)">;
 def O : Joined<["-"], "O">, Visibility<lowerers>, MetaVarName<"LEVEL">,
         HelpText<"Code generation level, 0 to 3 (default: 2)">;
-def strict : Flag<["--"], "strict">, Visibility<!listconcat(generators, [ExplainVerb])>,
+def strict : Flag<["--"], "strict">, Visibility<generators>,
              HelpText<"Leave out the passes that reassociate sums">;
-defm without : Value<"without", !listconcat(generators, [ExplainVerb]), "PASS,...",
+defm without : Value<"without", generators, "PASS,...",
                      "Leave out optional passes, to measure or to bisect; repeatable">;
 defm pass_plugin : Value<"pass-plugin", generators, "LIB.so",
                          "Load passes from a library; repeatable">;
@@ -93,11 +98,11 @@ defm dump_ir : Value<"dump-ir", generators, "DIR",
                      "Write the program after every phase: DIR/02-normalize.mlir, ...; where a pass fails, what it began with: DIR/03-fuse-failed.mlir">;
 defm time_trace : Value<"time-trace", generators, "FILE",
                         "Write where the time goes, for trace viewers">;
-defm max_memory : Value<"max-memory", weighers, "SIZE",
+defm max_memory : Value<"max-memory", runners, "SIZE",
                         "End with status 71 rather than allocate more than this: 800MiB, 4GiB. Mapped files, the code of hova and its libraries (80 MiB) and the linker (20 MiB) are not counted">;
 
 // Single verbs.
-defm format : Value<"format", [SummaryVerb, ExplainVerb, VerifyVerb], "text|json",
+defm format : Value<"format", [CheckVerb, SummaryVerb, ExplainVerb, VerifyVerb, PackVerb], "text|json",
                     "How the result is written (default: text)">;
 defm cases : Value<"cases", [VerifyVerb], "N",
                    "Inputs to compare on: one random, one of edge values, one of zeros, then random ones (default: 3)">;

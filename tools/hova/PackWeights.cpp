@@ -4,15 +4,38 @@
 // The image that `hova compile` would put into the program, from new weights
 // and without generating code.
 
+#include "tools/hova/Closing.h"
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Files.h"
 #include "tools/hova/Guard.h"
 #include "tools/hova/Progress.h"
 #include "tools/hova/Verbs.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/JSON.h"
 
-int hova::tool::runPackWeights(const Arguments &arguments) {
+namespace hova::tool {
+
+/// What was packed, for scripts.
+static void printJson(const Session &session, llvm::StringRef image) {
+  uint64_t bytes = 0;
+  // A stream has no size.
+  bool known = !llvm::sys::fs::file_size(image, bytes);
+  llvm::json::Object report{{"model", session.program().name},
+                            {"image", image},
+                            {"weights", session.note()}};
+  if (known) {
+    report["bytes"] = static_cast<int64_t>(bytes);
+  }
+  llvm::outs() << llvm::formatv("{0:2}\n",
+                                llvm::json::Value(std::move(report)));
+}
+
+int runPackWeights(Arguments &arguments) {
+  Closing closing(arguments);
+  Session session(arguments);
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
   CompileOptions options = readCompileOptions(arguments);
+  bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
   options.output = arguments.value(OPT_o).str();
   if (options.output.empty() || options.output == "-") {
     arguments.usageError("option '-o' expects the file to write");
@@ -33,7 +56,6 @@ int hova::tool::runPackWeights(const Arguments &arguments) {
   TimeTrace trace(arguments);
   Progress progress(arguments);
   options.onPhase = [&](llvm::StringRef phase) { progress.enter(phase); };
-  Session session(arguments);
   if (int status = session.load(modelOptions, Session::Weights::Opened,
                                 options.storage)) {
     return status;
@@ -45,6 +67,18 @@ int hova::tool::runPackWeights(const Arguments &arguments) {
     return status;
   }
   describeModel(arguments, session, options);
-  return trace.finish(compileStatus(
-      packWeights(session.module(), options, session.weights()), session));
+  if (arguments.failed()) {
+    return *arguments.failed();
+  }
+  int status = trace.finish(compileStatus(
+      packWeights(session.imported(), options, session.weights()), session));
+  if (status == Ok && json) {
+    printJson(session, options.output);
+  }
+  if (status == Ok) {
+    closing.wrote(options.output);
+  }
+  return status;
 }
+
+} // namespace hova::tool

@@ -4,6 +4,6 @@
 #include "tools/hova/Verbs.h"
 #include "tools/inspect/Summary.h"
 
-int hova::tool::runSchema(const Arguments &) {
+int hova::tool::runSchema(Arguments &) {
   return inspect::runSchema(llvm::outs());
 }

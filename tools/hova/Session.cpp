@@ -11,6 +11,7 @@
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
 #include "tools/hova/Guard.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
 using namespace mlir;
@@ -97,9 +98,13 @@ static int checkWeights(const frontend::Program &program,
   return Ok;
 }
 
-Session::Session(const Arguments &arguments)
-    : mlirContext(makeRegistry()), path(arguments.model()),
-      memory(memoryLimit(arguments)) {
+static bool isDump(llvm::StringRef path) {
+  return llvm::sys::path::extension(path) == ".mlir";
+}
+
+Session::Session(Arguments &arguments)
+    : arguments(arguments), mlirContext(makeRegistry()),
+      path(arguments.model()), memory(memoryLimit(arguments)) {
   mlirContext.loadDialect<HovaDialect, func::FuncDialect>();
   if (arguments.has(OPT_max_memory)) {
     // Threads take stacks, as many as the machine has processors.
@@ -109,6 +114,80 @@ Session::Session(const Arguments &arguments)
   mlirContext.printOpOnDiagnostic(false);
   mlirContext.getDiagEngine().registerHandler(
       [this](Diagnostic &diagnostic) { return report(diagnostic); });
+  if (isDump(path)) {
+    openDump();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Dumps
+//===----------------------------------------------------------------------===//
+
+void Session::openDump() {
+  llvm::Expected<ReadModule> read = readModule(path, mlirContext);
+  if (!read) {
+    dumpStatus = reportError(read.takeError());
+    return;
+  }
+  dumped = std::move(*read);
+  if (!dumped.module) {
+    dumpStatus = Rejected;
+    return;
+  }
+  ModuleOrigin &origin = dumped.origin;
+  if (origin.description.empty()) {
+    printError(path + ": no description stands behind the program; dumps of "
+                      "'hova compile' have one");
+    dumpStatus = Rejected;
+    return;
+  }
+  if (arguments.has(OPT_weights)) {
+    llvm::erase_if(origin.arguments, [](llvm::StringRef word) {
+      return word.starts_with("--init");
+    });
+  }
+  SmallVector<OptionID> settled = {OPT_set, OPT_dtype};
+  if (isBehind("import")) {
+    settled.append({OPT_strict, OPT_without});
+  }
+  arguments.inherit(origin.arguments, settled, path);
+}
+
+bool Session::isBehind(llvm::StringRef phase) {
+  return dump() && &phaseOf(dump()) > findPhase(phase);
+}
+
+llvm::StringRef Session::dumpedLevel() {
+  return isBehind("fuse") ? dumped.origin.level : llvm::StringRef();
+}
+
+ModuleOrigin Session::origin(llvm::StringRef level) const {
+  ModuleOrigin origin = dumped.origin;
+  if (origin.description.empty()) {
+    origin.description = model.spec->source->text();
+    origin.file = llvm::sys::path::filename(path).str();
+  }
+  origin.level = level.str();
+  origin.arguments = {"--march=" + arguments.value(OPT_march, "native").str(),
+                      "--dtype=" + arguments.value(OPT_dtype, "f32").str()};
+  for (const std::string &text : arguments.values(OPT_set)) {
+    origin.arguments.push_back("--set=" + text);
+  }
+  if (arguments.has(OPT_strict)) {
+    origin.arguments.push_back("--strict");
+  }
+  for (const std::string &names : arguments.values(OPT_without)) {
+    origin.arguments.push_back("--without=" + names);
+  }
+  if (arguments.has(OPT_weights)) {
+    origin.weights =
+        llvm::sys::path::filename(arguments.value(OPT_weights)).str();
+    origin.checkpoint = model.checkpoint;
+  } else if (arguments.has(OPT_init)) {
+    origin.weights.clear();
+    origin.arguments.push_back("--init=" + arguments.value(OPT_init).str());
+  }
+  return origin;
 }
 
 /// "model.json:14:5: error: ..." and the path of the layer.
@@ -126,6 +205,10 @@ LogicalResult Session::report(Diagnostic &diagnostic) {
   message.file = path;
   message.message = diagnostic.str();
   if (auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>()) {
+    // A dump has places of its own and those of its description.
+    if (isDump(path)) {
+      message.file = place.getFilename().str();
+    }
     message.place = reader::Position{place.getLine(), place.getColumn()};
   }
   if (std::string layer = layerOf(diagnostic); !layer.empty()) {
@@ -141,32 +224,63 @@ LogicalResult Session::report(Diagnostic &diagnostic) {
 
 /// Which numbers the model has is part of what is imported.
 LogicalResult Session::setStorage(Storage storage) {
-  (*imported)->setAttr(kStorageAttr,
-                       TypeAttr::get(storageType(&mlirContext, storage)));
+  imported()->setAttr(kStorageAttr,
+                      TypeAttr::get(storageType(&mlirContext, storage)));
   PassManager manager(&mlirContext);
   manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());
-  return manager.run(*imported);
+  return manager.run(imported());
 }
 
-int Session::load(const frontend::ModelOptions &options, Weights weights,
-                  Storage storage) {
-  frontend::ModelStatus status =
-      frontend::readModel(options, model, llvm::errs());
+int Session::readModel(frontend::ModelOptions options, Weights weights) {
   bool open = weights == Weights::Opened ||
               (weights == Weights::IfGiven && !options.weights.empty());
-  if (status == frontend::ModelStatus::Ok && open) {
-    status = frontend::openWeights(options, model, llvm::errs());
+  const ModuleOrigin &origin = dumped.origin;
+  if (dump()) {
+    options.path = origin.file;
+    options.text = origin.description;
+    if (options.checkpoint.empty()) {
+      options.checkpoint = origin.checkpoint;
+    }
+    if (open && options.weights.empty() && !origin.weights.empty() &&
+        !arguments.has(OPT_init)) {
+      return arguments.usageError(
+          path + " was made with the weights of '" + origin.weights +
+          "': give them with '--weights', or draw others with '--init'");
+    }
   }
-  if (status != frontend::ModelStatus::Ok) {
+  frontend::ModelStatus status =
+      frontend::readModel(options, model, llvm::errs());
+  if (status != frontend::ModelStatus::Ok || !open) {
     return static_cast<int>(status);
+  }
+  auto parameters = model.program->parameters;
+  status = frontend::openWeights(options, model, llvm::errs());
+  if (status == frontend::ModelStatus::Ok && dump() &&
+      model.checkpoint != origin.checkpoint &&
+      model.program->parameters != parameters) {
+    printError("the weights have the names of '" + model.checkpoint +
+               "', which sets other parameters than " + path +
+               " was made with; make it again with these weights");
+    return Rejected;
+  }
+  return static_cast<int>(status);
+}
+
+int Session::load(frontend::ModelOptions options, Weights weights,
+                  Storage storage) {
+  if (dumpStatus != Ok) {
+    return dumpStatus;
+  }
+  if (int status = readModel(options, weights)) {
+    return status;
   }
   if (!model.note.empty()) {
     printNote(model.note);
   }
-  if (int refused = open ? checkWeights(*model.program, memory) : Ok) {
+  if (int refused = model.weights ? checkWeights(*model.program, memory) : Ok) {
     return refused;
   }
-  imported = frontend::importProgram(*model.program, mlirContext).module;
+  importedModule = frontend::importProgram(*model.program, mlirContext).module;
   return storage == Storage::F32 || succeeded(setStorage(storage))
              ? Ok
              : internalError("the storage type was not accepted");
@@ -191,7 +305,7 @@ WeightLookup Session::weights() {
 bool Session::missesRequirement() {
   ScopedDiagnosticHandler silent(&mlirContext,
                                  [](Diagnostic &) { return success(); });
-  OwningOpRef<ModuleOp> copy = cast<ModuleOp>((*imported)->clone());
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module()->clone());
   PhaseRange range;
   range.stopAfter = "fuse";
   llvm::Expected<LogicalResult> done =
@@ -213,6 +327,10 @@ int Session::failureStatus() {
   // Asked first, because looking for a missed requirement runs passes again.
   std::string pass = getLastFailedPass();
   if (weightsRejected || missesRequirement()) {
+    return Rejected;
+  }
+  if (dump()) {
+    // Whatever was edited in it, its messages say what does not fit.
     return Rejected;
   }
   if (pass.empty()) {

@@ -4,10 +4,16 @@
 // What the verbs share: reading the description and its weights as the command
 // line says, importing, reporting messages about the IR at their places in the
 // description, and turning what went wrong into an exit status.
+//
+// The description may be a dump of a phase (codegen/ModuleText.h). Then the
+// imported program is that of the description behind the dump, the options that
+// the dump was made with are the defaults of the command line, and compilation
+// starts from the dump.
 
 #ifndef HOVA_TOOLS_HOVA_SESSION_H
 #define HOVA_TOOLS_HOVA_SESSION_H
 
+#include "codegen/Pipeline.h"
 #include "codegen/reference/Evaluator.h"
 #include "dialect/Storage.h"
 #include "frontend/Model.h"
@@ -26,22 +32,37 @@ int reportError(llvm::Error error);
 
 class Session {
 public:
-  explicit Session(const Arguments &arguments);
+  /// Opens a dump, and lets `arguments` inherit from it; what goes wrong is the
+  /// status of `load`.
+  explicit Session(Arguments &arguments);
 
   enum class Weights { Closed, IfGiven, Opened };
 
   /// Reads the description, opens the weights and imports, with storage of 16
   /// bits already explicit. The exit status of what failed, or Ok.
-  int load(const frontend::ModelOptions &options, Weights weights,
+  int load(frontend::ModelOptions options, Weights weights,
            Storage storage = Storage::F32);
 
   mlir::MLIRContext &context() { return mlirContext; }
   const frontend::Program &program() const { return *model.program; }
-  mlir::ModuleOp module() { return *imported; }
+  mlir::ModuleOp imported() { return *importedModule; }
+  /// The dump; null where there is none.
+  mlir::ModuleOp dump() { return dumped.module ? *dumped.module : nullptr; }
+  /// What compilation starts from.
+  mlir::ModuleOp module() { return dump() ? dump() : imported(); }
+  /// Whether `module` is behind this phase.
+  bool isBehind(llvm::StringRef phase);
+  /// What a dump of this session is to remember. `level` is the first of the
+  /// program's.
+  ModuleOrigin origin(llvm::StringRef level) const;
+  /// The level that a dump is for, empty if it is for any.
+  llvm::StringRef dumpedLevel();
 
   /// The files that the weights are in; those of an index are its shards.
   std::vector<std::string> weightFiles() const;
 
+  /// Where the weights come from, for people.
+  const std::string &note() const { return model.note; }
   /// Loads weights by name; must not outlive the session.
   WeightLookup weights();
 
@@ -52,15 +73,20 @@ public:
   int failureStatus();
 
 private:
+  void openDump();
+  int readModel(frontend::ModelOptions options, Weights weights);
   mlir::LogicalResult setStorage(Storage storage);
   mlir::LogicalResult report(mlir::Diagnostic &diagnostic);
   bool missesRequirement();
 
+  Arguments &arguments;
   mlir::MLIRContext mlirContext;
   frontend::Model model;
-  mlir::OwningOpRef<mlir::ModuleOp> imported;
+  mlir::OwningOpRef<mlir::ModuleOp> importedModule;
   std::string path;
   std::optional<uint64_t> memory;
+  ReadModule dumped;
+  int dumpStatus = 0;
   bool weightsRejected = false;
 };
 

@@ -5,7 +5,7 @@
 #include "tools/hova/Session.h"
 #include "tools/hova/Verbs.h"
 
-int hova::tool::runSummary(const Arguments &arguments) {
+int hova::tool::runSummary(Arguments &arguments) {
   frontend::ModelOptions options = readModelOptions(arguments);
   bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
   if (arguments.failed()) {

@@ -12,14 +12,14 @@
 
 namespace hova::tool {
 
-int runCheck(const Arguments &arguments);
-int runCompile(const Arguments &arguments);
-int runEvaluate(const Arguments &arguments);
-int runExplain(const Arguments &arguments);
-int runPackWeights(const Arguments &arguments);
-int runSchema(const Arguments &arguments);
-int runSummary(const Arguments &arguments);
-int runVerify(const Arguments &arguments);
+int runCheck(Arguments &arguments);
+int runCompile(Arguments &arguments);
+int runEvaluate(Arguments &arguments);
+int runExplain(Arguments &arguments);
+int runPackWeights(Arguments &arguments);
+int runSchema(Arguments &arguments);
+int runSummary(Arguments &arguments);
+int runVerify(Arguments &arguments);
 
 /// The verdicts of a module after `fuse`, one paragraph per attention.
 void explainText(mlir::ModuleOp module, llvm::raw_ostream &os);

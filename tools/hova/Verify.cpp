@@ -1,8 +1,8 @@
 //===- Verify.cpp - hova verify -------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiles to a library that nothing but this process sees, loads it and
-// compares it with the reference evaluator.
+// Compares a program that nothing but this process sees with the reference
+// evaluator.
 
 #include "codegen/reference/ChangingPass.h"
 #include "codegen/reference/VerifyReport.h"
@@ -11,13 +11,8 @@
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Files.h"
 #include "tools/hova/Guard.h"
+#include "tools/hova/TemporaryProgram.h"
 #include "tools/hova/Verbs.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <utility>
 
 using namespace mlir;
 
@@ -25,47 +20,9 @@ namespace hova::tool {
 
 namespace {
 
-/// A file for a library that has no name, so that nothing of it stays, however
-/// this process ends.
-class UnnamedFile {
-public:
-  static llvm::Expected<UnnamedFile> create() {
-    llvm::SmallString<128> folder;
-    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, folder);
-    int descriptor = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC,
-                            S_IRUSR | S_IWUSR);
-    std::error_code code(errno, std::generic_category());
-    llvm::SmallString<128> path;
-    // Not every file system has files without a name from the start.
-    if (descriptor < 0 && code == std::errc::not_supported) {
-      code = llvm::sys::fs::createTemporaryFile("hova-verify", "so", descriptor,
-                                                path);
-      ::unlink(path.c_str());
-    }
-    if (descriptor < 0) {
-      return llvm::createStringError(code,
-                                     "cannot make a temporary file in '%s': %s",
-                                     folder.c_str(), code.message().c_str());
-    }
-    return UnnamedFile(descriptor);
-  }
-  UnnamedFile(UnnamedFile &&other)
-      : descriptor(std::exchange(other.descriptor, -1)) {}
-  ~UnnamedFile() { ::close(descriptor); }
-
-  std::string path() const {
-    return "/proc/self/fd/" + std::to_string(descriptor);
-  }
-
-private:
-  explicit UnnamedFile(int descriptor) : descriptor(descriptor) {}
-
-  int descriptor;
-};
-
 /// The imported program with storage explicit inside of compound operations.
 OwningOpRef<ModuleOp> makePlain(Session &session) {
-  OwningOpRef<ModuleOp> plain = cast<ModuleOp>(session.module()->clone());
+  OwningOpRef<ModuleOp> plain = cast<ModuleOp>(session.imported()->clone());
   PassManager manager(&session.context());
   manager.addNestedPass<func::FuncOp>(createDecomposeCompoundPass());
   manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());
@@ -103,10 +60,6 @@ public:
 private:
   using Report = llvm::function_ref<void(const VerifiedCase &)>;
 
-  /// Compiles and loads. The exit status of what failed, or Ok.
-  int compile(const CompileOptions &how, CompiledModule &compiled,
-              std::optional<UnnamedFile> &library,
-              std::optional<CompiledProgram> &program);
   llvm::Expected<Verdict> compare(CompiledModule &compiled,
                                   CompiledProgram &program,
                                   const VerifyOptions &how, Report report);
@@ -120,36 +73,12 @@ private:
   OwningOpRef<ModuleOp> plain;
 };
 
-int Verification::compile(const CompileOptions &how, CompiledModule &compiled,
-                          std::optional<UnnamedFile> &library,
-                          std::optional<CompiledProgram> &program) {
-  auto file = UnnamedFile::create();
-  if (!file) {
-    return reportError(file.takeError());
-  }
-  library.emplace(std::move(*file));
-  CompileOptions own = how;
-  own.emit = EmitKind::Library;
-  own.output = library->path();
-  if (int status = compileStatus(
-          compileModule(session.module(), own, session.weights(), &compiled),
-          session)) {
-    return status;
-  }
-  auto loaded = CompiledProgram::load(library->path(), own.prefix);
-  if (!loaded) {
-    return reportError(loaded.takeError());
-  }
-  program.emplace(std::move(*loaded));
-  return Ok;
-}
-
 llvm::Expected<Verdict> Verification::compare(CompiledModule &compiled,
                                               CompiledProgram &program,
                                               const VerifyOptions &how,
                                               Report report) {
   VerifiedProgram reference;
-  reference.imported = session.module().lookupSymbol<func::FuncOp>("main");
+  reference.imported = session.imported().lookupSymbol<func::FuncOp>("main");
   reference.plain =
       plain ? plain->lookupSymbol<func::FuncOp>("main") : reference.imported;
   reference.kernels = compiled.assigned->lookupSymbol<func::FuncOp>("main");
@@ -174,12 +103,12 @@ std::string Verification::lookInside(const Verdict &verdict) {
   VerifyOptions one = options;
   one.onlyCase = verdict.caseIndex;
   CompiledModule compiled;
-  std::optional<UnnamedFile> library;
-  std::optional<CompiledProgram> program;
-  if (compile(unfused, compiled, library, program) != Ok) {
+  TemporaryProgram program = compileForUse(session, unfused, &compiled);
+  if (program.status != Ok) {
     return "";
   }
-  auto single = compare(compiled, *program, one, [](const VerifiedCase &) {});
+  auto single =
+      compare(compiled, *program.program, one, [](const VerifiedCase &) {});
   if (!single) {
     llvm::consumeError(single.takeError());
     return "";
@@ -194,8 +123,10 @@ std::string Verification::lookInside(const Verdict &verdict) {
 Fault Verification::findFault(const Verdict &verdict,
                               const CompiledProgram &program) {
   Fault fault;
-  // Races and accesses out of bounds have no pass whose results differ.
-  if (!verdict.difference || verdict.difference->check == Check::Threads ||
+  // Races and accesses out of bounds have no pass whose results differ, and of
+  // a dump, it may be what was edited.
+  if (!verdict.difference || session.dump() ||
+      verdict.difference->check == Check::Threads ||
       verdict.difference->check == Check::Guard) {
     return fault;
   }
@@ -227,33 +158,38 @@ int Verification::run(bool json) {
     }
   }
   CompiledModule compiled;
-  std::optional<UnnamedFile> library;
-  std::optional<CompiledProgram> program;
-  if (int status = compile(compileOptions, compiled, library, program)) {
-    return status;
+  TemporaryProgram program = compileForUse(session, compileOptions, &compiled);
+  if (program.status != Ok) {
+    return program.status;
   }
-  auto writer = json ? makeVerifyJson(program->description(), llvm::outs())
-                     : makeVerifyTable(llvm::outs());
+  auto writer =
+      json ? makeVerifyJson(program.program->description(), llvm::outs())
+           : makeVerifyTable(llvm::outs());
   writer->begin(options);
   llvm::Expected<Verdict> verdict =
-      compare(compiled, *program, options,
+      compare(compiled, *program.program, options,
               [&](const VerifiedCase &tried) { writer->add(tried); });
   if (!verdict) {
     return reportError(verdict.takeError());
   }
-  writer->end(*verdict, findFault(*verdict, *program));
+  writer->end(*verdict, findFault(*verdict, *program.program));
   return verdict->passed() ? Ok : Differs;
 }
 
 } // namespace
 
-int runVerify(const Arguments &arguments) {
+int runVerify(Arguments &arguments) {
+  Session session(arguments);
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
   CompileOptions options = readCompileOptions(arguments);
   VerifyOptions verifyOptions = readVerifyOptions(arguments);
   bool guard = arguments.has(OPT_guard);
   if (guard && options.levels.size() > 1) {
     arguments.usageError("option '--guard' expects one processor level");
+  }
+  if (guard && session.isBehind("tile")) {
+    arguments.usageError("option '--guard' expects a program of phase 'tile' "
+                         "or before, whose buffers are still known");
   }
   bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
   verifyOptions.storage = options.storage;
@@ -267,7 +203,6 @@ int runVerify(const Arguments &arguments) {
     return status;
   }
   TimeTrace trace(arguments);
-  Session session(arguments);
   if (int status = session.load(modelOptions, Session::Weights::Opened,
                                 options.storage)) {
     return status;
@@ -279,6 +214,9 @@ int runVerify(const Arguments &arguments) {
     return status;
   }
   describeModel(arguments, session, options);
+  if (arguments.failed()) {
+    return *arguments.failed();
+  }
   return trace.finish(
       Verification(session, options, verifyOptions, guard).run(json));
 }

@@ -130,6 +130,20 @@ llvm::json::Object jsonValue(const Program &program, const std::string &name,
                             {"dtype", frontend::name(type.dtype)}};
 }
 
+llvm::json::Value jsonScalar(const frontend::Scalar &value) {
+  using Kind = frontend::Scalar::Kind;
+  switch (value.kind) {
+  case Kind::Integer:
+    return value.integer;
+  case Kind::Real:
+    return value.real;
+  case Kind::Boolean:
+    return value.boolean;
+  default:
+    return value.str();
+  }
+}
+
 } // namespace
 
 Summary summarize(const Program &program, mlir::MLIRContext &context) {
@@ -197,21 +211,31 @@ void printText(const Summary &summary, const Program &program,
       << "FLOPs (2 x mult-adds): " << grouped(2 * macs) << '\n';
 }
 
+static llvm::json::Array jsonInputs(const Program &program) {
+  llvm::json::Array inputs;
+  for (const ProgramInput &input : program.inputs) {
+    inputs.push_back(jsonValue(program, input.name, input.value));
+  }
+  return inputs;
+}
+
+static llvm::json::Array jsonOutputs(const Program &program) {
+  llvm::json::Array outputs;
+  for (const ProgramOutput &output : program.outputs) {
+    outputs.push_back(jsonValue(program, output.name, output.value));
+  }
+  return outputs;
+}
+
 void printJson(const Summary &summary, const Program &program,
                llvm::raw_ostream &out) {
   using llvm::json::Array;
   using llvm::json::Object;
-  Array tensors, inputs, outputs, layers;
+  Array tensors, layers;
   for (const ProgramWeight &weight : program.weights) {
     Object tensor = jsonValue(program, weight.name, weight.value);
     tensor["trainable"] = weight.trainable;
     tensors.push_back(std::move(tensor));
-  }
-  for (const ProgramInput &input : program.inputs) {
-    inputs.push_back(jsonValue(program, input.name, input.value));
-  }
-  for (const ProgramOutput &output : program.outputs) {
-    outputs.push_back(jsonValue(program, output.name, output.value));
   }
   for (const LayerSummary &layer : summary.layers) {
     layers.push_back(Object{{"path", layer.path},
@@ -232,16 +256,49 @@ void printJson(const Summary &summary, const Program &program,
              {"parameters", std::move(parameters)},
              {"macs", std::move(macs)},
              {"flops", 2 * (summary.linearMacs + summary.attentionMacs)},
-             {"inputs", std::move(inputs)},
-             {"outputs", std::move(outputs)},
+             {"inputs", jsonInputs(program)},
+             {"outputs", jsonOutputs(program)},
              {"layers", std::move(layers)}};
   out << llvm::formatv("{0:2}\n", root);
 }
 
-int runCheck(const ModelOptions &options, llvm::raw_ostream &out,
+/// Reads the description, and opens the weights if there are some: their names
+/// may decide parameters.
+static ModelStatus read(const ModelOptions &options, Model &model,
+                        llvm::raw_ostream &errors) {
+  ModelStatus status = readModel(options, model, errors);
+  return status == ModelStatus::Ok && !options.weights.empty()
+             ? openWeights(options, model, errors)
+             : status;
+}
+
+/// What was checked, or that it was not accepted; why is in the messages.
+static void printCheck(const ModelOptions &options, const Model &model,
+                       bool accepted, llvm::raw_ostream &out) {
+  llvm::json::Object report{{"file", options.path}, {"ok", accepted}};
+  if (accepted) {
+    llvm::json::Object parameters;
+    for (const auto &[name, value] : model.program->parameters) {
+      parameters[name] = jsonScalar(value);
+    }
+    report["model"] = model.program->name;
+    report["parameters"] = std::move(parameters);
+    report["inputs"] = jsonInputs(*model.program);
+    report["outputs"] = jsonOutputs(*model.program);
+  }
+  if (accepted && model.weights) {
+    report["weights"] = model.note;
+  }
+  out << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
+}
+
+int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
              llvm::raw_ostream &errors) {
   Model model;
-  ModelStatus status = readModel(options, model, errors);
+  ModelStatus status = read(options, model, errors);
+  if (json) {
+    printCheck(options, model, status == ModelStatus::Ok, out);
+  }
   if (status != ModelStatus::Ok) {
     return static_cast<int>(status);
   }
@@ -264,14 +321,16 @@ int runCheck(const ModelOptions &options, llvm::raw_ostream &out,
     errors << message.str(options.format);
     return internalError;
   }
-  out << reader::escaped(options.path) << ": ok\n";
+  if (!json) {
+    out << reader::escaped(options.path) << ": ok\n";
+  }
   return 0;
 }
 
 int runSummary(const ModelOptions &options, bool json, llvm::raw_ostream &out,
                llvm::raw_ostream &errors) {
   Model model;
-  ModelStatus status = readModel(options, model, errors);
+  ModelStatus status = read(options, model, errors);
   if (status != ModelStatus::Ok) {
     return static_cast<int>(status);
   }

@@ -49,10 +49,11 @@ void printText(const Summary &summary, const frontend::Program &program,
 void printJson(const Summary &summary, const frontend::Program &program,
                llvm::raw_ostream &out);
 
-/// The verbs `hova check`, `hova summary` and `hova schema`. Data goes to
-/// `out`, messages to `errors`; the result is the exit code.
-int runCheck(const frontend::ModelOptions &options, llvm::raw_ostream &out,
-             llvm::raw_ostream &errors);
+/// The verbs `hova check`, `hova summary` and `hova schema`. A weight file,
+/// where one is given, must fit. Data goes to `out`, messages to `errors`; the
+/// result is the exit code.
+int runCheck(const frontend::ModelOptions &options, bool json,
+             llvm::raw_ostream &out, llvm::raw_ostream &errors);
 int runSummary(const frontend::ModelOptions &options, bool json,
                llvm::raw_ostream &out, llvm::raw_ostream &errors);
 int runSchema(llvm::raw_ostream &out);

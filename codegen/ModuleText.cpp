@@ -1,0 +1,89 @@
+//===- ModuleText.cpp - A module as text, and what it was made from -------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/ModuleText.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// Calls `visit` with every field's name and value, in the order of the text.
+template <typename Origin, typename Visitor>
+static void visitFields(Origin &origin, Visitor visit) {
+  visit("checkpoint", origin.checkpoint);
+  visit("description", origin.description);
+  visit("file", origin.file);
+  visit("level", origin.level);
+  visit("weights", origin.weights);
+}
+
+constexpr llvm::StringLiteral kArguments = "arguments";
+
+void printModule(ModuleOp module, const ModuleOrigin &origin,
+                 llvm::raw_ostream &os) {
+  OpPrintingFlags flags;
+  // Locations are part of the text: what starts from it names the same layers.
+  flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+  flags.printNameLocAsPrefix();
+  AsmState state(module, flags);
+  if (!origin.description.empty()) {
+    state.attachResourcePrinter(
+        "hova", [&](Operation *, AsmResourceBuilder &builder) {
+          builder.buildString(kArguments, llvm::join(origin.arguments, "\n"));
+          visitFields(origin, [&](StringRef name, const std::string &value) {
+            if (!value.empty()) {
+              builder.buildString(name, value);
+            }
+          });
+        });
+  }
+  module->print(os, state);
+  os << "\n";
+}
+
+static LogicalResult readField(ModuleOrigin &origin,
+                               AsmParsedResourceEntry &entry) {
+  FailureOr<std::string> value = entry.parseAsString();
+  if (failed(value)) {
+    return failure();
+  }
+  if (entry.getKey() == kArguments) {
+    for (StringRef word : llvm::split(*value, '\n')) {
+      origin.arguments.push_back(word.str());
+    }
+    return success();
+  }
+  bool known = false;
+  visitFields(origin, [&](StringRef name, std::string &field) {
+    if (entry.getKey() == name) {
+      field = *value;
+      known = true;
+    }
+  });
+  return known ? success()
+               : entry.emitError()
+                     << "unknown resource '" << entry.getKey() << "' of hova";
+}
+
+llvm::Expected<ReadModule> readModule(StringRef path, MLIRContext &context) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) {
+    return llvm::createFileError(path, buffer.getError());
+  }
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  ReadModule result;
+  ParserConfig config(&context);
+  config.attachResourceParser("hova", [&](AsmParsedResourceEntry &entry) {
+    return readField(result.origin, entry);
+  });
+  result.module = parseSourceFile<ModuleOp>(sources, config);
+  return result;
+}
+
+} // namespace hova
