@@ -45,7 +45,7 @@ ERRORS = {
     "pipe2": ("EMFILE",),
     "clone3": ("EAGAIN",),
     "wait4": ("EINTR",),
-    "unlink": ("EIO",),
+    "unlink": ("signal=KILL",),
     "madvise": ("EINVAL",),
     "statx": ("ENOSYS",),
     "faccessat2": ("EACCES",),
