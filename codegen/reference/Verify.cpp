@@ -105,9 +105,14 @@ private:
   VerifiedValue describe(Check check, uint32_t index, int32_t kernel,
                          Comparison comparison) const;
   Comparison compare(const Subject &subject, const PlainError &others) const;
-  llvm::Error compareGuarded(llvm::ArrayRef<HostTensor> inputs,
-                             llvm::ArrayRef<HostTensor> outputs,
-                             std::vector<VerifiedValue> &values);
+  /// The outputs of runs on one thread and on several, with both ends of every
+  /// buffer at a page. A fault ends them and is the one of `faults`.
+  llvm::Expected<std::vector<Tensors>>
+  runBetweenGuards(llvm::ArrayRef<HostTensor> inputs,
+                   std::vector<VerifiedValue> &faults);
+  void compareGuarded(llvm::ArrayRef<Tensors> runs,
+                      llvm::ArrayRef<HostTensor> outputs,
+                      std::vector<VerifiedValue> &values);
   llvm::Error compareAll(llvm::ArrayRef<Subject> subjects,
                          llvm::ArrayRef<HostTensor> inputs,
                          std::vector<VerifiedValue> &values) const;
@@ -187,11 +192,14 @@ llvm::Error Verifier::compareAll(llvm::ArrayRef<Subject> subjects,
   return llvm::Error::success();
 }
 
-/// On one thread and on several, with both ends of every buffer at a page.
-llvm::Error Verifier::compareGuarded(llvm::ArrayRef<HostTensor> inputs,
-                                     llvm::ArrayRef<HostTensor> outputs,
-                                     std::vector<VerifiedValue> &values) {
+llvm::Expected<std::vector<Tensors>>
+Verifier::runBetweenGuards(llvm::ArrayRef<HostTensor> inputs,
+                           std::vector<VerifiedValue> &faults) {
   using Flush = GuardedMemory::Flush;
+  std::vector<Tensors> runs;
+  if (options.guarded.empty()) {
+    return runs;
+  }
   for (int32_t threads : {1, options.threads}) {
     for (Flush flush : {Flush::Back, Flush::Front}) {
       auto run = runGuarded(compiled, options.guarded, inputs, threads, flush);
@@ -201,29 +209,45 @@ llvm::Error Verifier::compareGuarded(llvm::ArrayRef<HostTensor> inputs,
       if (!run->fault.empty()) {
         Comparison broken;
         broken.reason = run->fault;
-        values.push_back({Check::Guard,
+        faults.push_back({Check::Guard,
                           program.kernels[run->kernel].path,
                           run->kernel,
                           {},
                           std::move(broken)});
-        return llvm::Error::success();
+        return runs;
       }
-      for (auto [i, output] : llvm::enumerate(run->outputs)) {
-        Comparison same = compareExact(output, outputs[i]);
-        if (!same.within) {
-          same.reason += ": the program reads what it has not written";
-        }
-        values.push_back(describe(Check::Guard, i, model.kernelOfOutput(i),
-                                  std::move(same)));
-      }
+      runs.push_back(std::move(run->outputs));
     }
   }
-  return llvm::Error::success();
+  return runs;
+}
+
+void Verifier::compareGuarded(llvm::ArrayRef<Tensors> runs,
+                              llvm::ArrayRef<HostTensor> outputs,
+                              std::vector<VerifiedValue> &values) {
+  for (const Tensors &run : runs) {
+    for (auto [i, output] : llvm::enumerate(run)) {
+      Comparison same = compareExact(output, outputs[i]);
+      if (!same.within) {
+        same.reason += ": the program reads what it has not written";
+      }
+      values.push_back(
+          describe(Check::Guard, i, model.kernelOfOutput(i), std::move(same)));
+    }
+  }
 }
 
 llvm::Expected<VerifiedCase> Verifier::runCase(int64_t index) {
   VerifiedCase result{index, nameOf(kindOfCase(index)), {}};
   Tensors inputs = makeInputs(program, options.seed, index, options.storage);
+  // First of all: what faults there would damage this process here.
+  auto guarded = runBetweenGuards(inputs, result.values);
+  if (!guarded) {
+    return guarded.takeError();
+  }
+  if (!result.values.empty()) {
+    return result;
+  }
   std::map<uint32_t, HostTensor> got;
   RunHooks hooks;
   hooks.values = &got;
@@ -267,11 +291,7 @@ llvm::Expected<VerifiedCase> Verifier::runCase(int64_t index) {
                  compareModel(want->kernelOutputs[i], want->outputs[i],
                               want->outputs[i])));
   }
-  if (!options.guarded.empty()) {
-    if (llvm::Error error = compareGuarded(inputs, *outputs, result.values)) {
-      return std::move(error);
-    }
-  }
+  compareGuarded(*guarded, *outputs, result.values);
   return result;
 }
 
