@@ -80,7 +80,7 @@ void AttentionEmitter::emit() {
   if (layout.queries % blocks) {
     heights.push_back(heights.front() + 1);
   }
-  e.forLoop(e.begin, e.end, 1, [&](Value unit) {
+  e.forLoop("head", e.begin, e.end, 1, [&](Value unit) {
     batch = e.div(unit, layout.heads);
     head = e.rem(unit, layout.heads);
     next = make<arith::MinUIOp>(e.add(unit, 1), e.add(e.end, -1));
@@ -96,7 +96,7 @@ void AttentionEmitter::emit() {
       writeLimits();
     }
     forEachRowBlock(
-        e, e.index(0), e.index(layout.queries), heights,
+        e, "queries", e.index(0), e.index(layout.queries), heights,
         [&](const RowBlock &block) { emitBlock(block.row, block.height); });
   });
 }
@@ -120,7 +120,7 @@ void AttentionEmitter::askForNext(Value row) {
     int64_t share = llvm::divideCeil(rows, layout.queries);
     Value matrix = e.buffer(operand), column = e.mul(nextHead, width);
     Value first = e.mul(nextBatch, rows), last = e.index(rows - 1);
-    e.forLoop(e.index(0), e.index(share), 1, [&](Value i) {
+    e.forLoop("rows", e.index(0), e.index(share), 1, [&](Value i) {
       Value own = make<arith::MinUIOp>(e.add(e.mul(row, share), i), last);
       e.prefetchRow(matrix, e.add(first, own), column, width);
     });
@@ -154,7 +154,7 @@ Value AttentionEmitter::panelCount(Value row, int64_t height) {
 void AttentionEmitter::forEachPanel(
     Value panels, llvm::function_ref<void(const KeyPanel &)> body) {
   if (layout.panels) {
-    e.forLoop(e.index(0), panels, 1,
+    e.forLoop("keys", e.index(0), panels, 1,
               [&](Value index) { body(panelAt(index)); });
   }
   if (layout.tailLanes) {
@@ -190,7 +190,7 @@ void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
                                           Value panels) {
   Value query = e.buffer(op.getQuery()), zero = e.index(0);
   Value weight = e.buffer(op.getScoreVector());
-  e.forLoop(zero, e.index(height), 1, [&](Value i) {
+  e.forLoop("queries", zero, e.index(height), 1, [&](Value i) {
     Value own = e.add(e.add(queryRow, row), i);
     forEachPanel(panels, [&](const KeyPanel &panel) {
       int64_t lanes = panel.lanes;
@@ -198,8 +198,8 @@ void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
       Value keys = packedKeys(panel, position);
       Value *channel = position.end() - 2;
       Value sum =
-          e.forLoop(zero, e.index(layout.keyWidth), 1, constant(0, lanes),
-                    [&](Value c, ValueRange carried) {
+          e.forLoop("channels", zero, e.index(layout.keyWidth), 1,
+                    constant(0, lanes), [&](Value c, ValueRange carried) {
                       Value column = e.add(keyColumn, c);
                       *channel = c;
                       Value key = make<vector::LoadOp>(e.vectorType(lanes),
@@ -251,7 +251,7 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
   int64_t lanes = e.schedule.tileColumns;
   int64_t whole = layout.valueWidth / lanes * lanes;
   if (whole) {
-    e.forLoop(zero, e.index(whole), lanes,
+    e.forLoop("columns", zero, e.index(whole), lanes,
               [&](Value column) { emitColumns(column, lanes, lanes); });
   }
   if (int64_t rest = layout.valueWidth - whole) {

@@ -98,7 +98,7 @@ void AttentionEmitter::packKeys() {
   int64_t channels = kBlock * layout.together;
   int64_t wholeRows = layout.keyWidth / channels * kBlock;
   auto packLanes = [&](const KeyPanel &panel, Value lane, int64_t keys) {
-    e.forLoop(e.index(0), e.index(wholeRows), kBlock,
+    e.forLoop("channels", e.index(0), e.index(wholeRows), kBlock,
               [&](Value row) { packBlock(panel, lane, keys, row, channels); });
     if (int64_t rest = layout.keyWidth % channels) {
       packBlock(panel, lane, keys, e.index(wholeRows), rest);
@@ -106,8 +106,8 @@ void AttentionEmitter::packKeys() {
   };
   int64_t whole = layout.keys / layout.panel;
   if (whole) {
-    e.forLoop(e.index(0), e.index(whole), 1, [&](Value index) {
-      e.forLoop(e.index(0), e.index(layout.panel), kBlock,
+    e.forLoop("keys", e.index(0), e.index(whole), 1, [&](Value index) {
+      e.forLoop("lanes", e.index(0), e.index(layout.panel), kBlock,
                 [&](Value lane) { packLanes(panelAt(index), lane, kBlock); });
     });
   }
@@ -149,7 +149,7 @@ void AttentionEmitter::packValueRow(Value row, bool isSingle) {
 
 void AttentionEmitter::packValues() {
   int64_t whole = layout.keys / 2;
-  e.forLoop(e.index(0), e.index(whole), 1,
+  e.forLoop("keys", e.index(0), e.index(whole), 1,
             [&](Value row) { packValueRow(row, /*isSingle=*/false); });
   if (layout.keys % 2) {
     packValueRow(e.index(whole), /*isSingle=*/true);

@@ -58,7 +58,7 @@ void AttentionEmitter::writeLimits() {
   };
   int64_t whole = layout.keys / layout.panel * layout.panel;
   if (whole) {
-    e.forLoop(e.index(0), e.index(whole), layout.panel,
+    e.forLoop("keys", e.index(0), e.index(whole), layout.panel,
               [&](Value column) { write(column, layout.panel, layout.panel); });
   }
   if (whole < layout.limitLanes) {
@@ -148,10 +148,11 @@ Value AttentionEmitter::reducePanels(
   Value all;
   if (layout.panels &&
       (layout.skipsPanels || layout.panels > kUnrolledPanels)) {
-    all = e.forLoop(
-        e.index(0), panels, 1, start, [&](Value index, ValueRange carried) {
-          return SmallVector<Value>{body(panelAt(index), carried[0])};
-        })[0];
+    all =
+        e.forLoop("keys", e.index(0), panels, 1, start,
+                  [&](Value index, ValueRange carried) {
+                    return SmallVector<Value>{body(panelAt(index), carried[0])};
+                  })[0];
   } else {
     for (int64_t i = 0; i < layout.panels; ++i) {
       all = body(panelAt(e.index(i)), all);
@@ -290,7 +291,7 @@ void AttentionEmitter::emitPowers(Value i, Value panels) {
 
 void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
   auto forEachQuery = [&](llvm::function_ref<void(Value, Value)> body) {
-    e.forLoop(e.index(0), e.index(height), 1,
+    e.forLoop("queries", e.index(0), e.index(height), 1,
               [&](Value i) { body(i, e.add(row, i)); });
   };
   // All maxima first: their reductions overlap, and no power waits for one.

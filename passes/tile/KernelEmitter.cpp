@@ -270,7 +270,7 @@ void KernelEmitter::prefetchRow(Value matrix, Value row, Value column,
                                 int64_t width) {
   auto type = cast<MemRefType>(matrix.getType());
   int64_t line = 512 / type.getElementTypeBitWidth();
-  forLoop(index(0), index(width), line,
+  forLoop("columns", index(0), index(width), line,
           [&](Value offset) { prefetch(matrix, {row, add(column, offset)}); });
 }
 
@@ -278,16 +278,26 @@ void KernelEmitter::prefetchRow(Value matrix, Value row, Value column,
 // Loops
 //===----------------------------------------------------------------------===//
 
-void KernelEmitter::forLoop(Value from, Value to, int64_t step, Body body) {
+/// Dumps print the induction variable by what the loop runs over.
+static void nameLoop(scf::ForOp loop, StringRef name) {
+  auto text = StringAttr::get(loop.getContext(), name);
+  loop.getInductionVar().setLoc(NameLoc::get(text, loop.getLoc()));
+}
+
+void KernelEmitter::forLoop(StringRef name, Value from, Value to, int64_t step,
+                            Body body) {
   auto loop = scf::ForOp::create(builder, loc, from, to, index(step));
+  nameLoop(loop, name);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(loop.getBody()->getTerminator());
   body(loop.getInductionVar());
 }
 
-SmallVector<Value> KernelEmitter::forLoop(Value from, Value to, int64_t step,
-                                          ValueRange carried, CarryBody body) {
+SmallVector<Value> KernelEmitter::forLoop(StringRef name, Value from, Value to,
+                                          int64_t step, ValueRange carried,
+                                          CarryBody body) {
   auto loop = scf::ForOp::create(builder, loc, from, to, index(step), carried);
+  nameLoop(loop, name);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(loop.getBody());
   SmallVector<Value> next =
@@ -311,7 +321,7 @@ void KernelEmitter::forEachChunk(
   if (whole == lanes) {
     body(index(0), lanes, lanes);
   } else if (whole) {
-    forLoop(index(0), index(whole), lanes,
+    forLoop("columns", index(0), index(whole), lanes,
             [&](Value column) { body(column, lanes, lanes); });
   }
   if (int64_t rest = width - whole) {
@@ -348,8 +358,8 @@ RowBlockSizes::RowBlockSizes(int64_t rows, const Schedule &schedule) {
   llvm::sort(heights);
 }
 
-void forEachRowBlock(KernelEmitter &emitter, Value from, Value to,
-                     ArrayRef<int64_t> heights,
+void forEachRowBlock(KernelEmitter &emitter, StringRef name, Value from,
+                     Value to, ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body) {
   OpBuilder &builder = emitter.builder;
   Location loc = emitter.loc;
@@ -362,7 +372,7 @@ void forEachRowBlock(KernelEmitter &emitter, Value from, Value to,
   Value divisor = arith::MaxUIOp::create(builder, loc, blocks, one);
   Value height = arith::DivUIOp::create(builder, loc, rows, divisor);
   Value higher = arith::RemUIOp::create(builder, loc, rows, divisor);
-  emitter.forLoop(emitter.index(0), blocks, 1, [&](Value block) {
+  emitter.forLoop(name, emitter.index(0), blocks, 1, [&](Value block) {
     Value before = arith::MinUIOp::create(builder, loc, block, higher);
     Value offset =
         emitter.add(arith::MulIOp::create(builder, loc, block, height), before);

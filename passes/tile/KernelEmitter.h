@@ -127,17 +127,20 @@ public:
                    int64_t width);
 
   using Body = llvm::function_ref<void(mlir::Value)>;
-  /// `for i = from; i < to; i += step`.
-  void forLoop(mlir::Value from, mlir::Value to, int64_t step, Body body);
+  /// `for i = from; i < to; i += step`. Dumps call `i` by `name`: what the loop
+  /// runs over.
+  void forLoop(llvm::StringRef name, mlir::Value from, mlir::Value to,
+               int64_t step, Body body);
   /// The same with vectors carried: `body` returns the next ones.
   using CarryBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value, mlir::ValueRange)>;
-  llvm::SmallVector<mlir::Value> forLoop(mlir::Value from, mlir::Value to,
-                                         int64_t step, mlir::ValueRange carried,
+  llvm::SmallVector<mlir::Value> forLoop(llvm::StringRef name, mlir::Value from,
+                                         mlir::Value to, int64_t step,
+                                         mlir::ValueRange carried,
                                          CarryBody body);
   void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
   /// Every row of this call.
-  void forEachRow(Body body) { forLoop(begin, end, 1, body); }
+  void forEachRow(Body body) { forLoop("rows", begin, end, 1, body); }
   /// Columns `0 .. width` in chunks of the schedule's lanes: a loop over whole
   /// chunks and one body for the rest. `body(column, lanes, valid)`.
   void
@@ -182,7 +185,8 @@ struct RowBlock {
 
 /// Even blocks of at most `schedule.tileRows` rows from `from` up to `to`, with
 /// one body per height. `heights` are those that can occur.
-void forEachRowBlock(KernelEmitter &emitter, mlir::Value from, mlir::Value to,
+void forEachRowBlock(KernelEmitter &emitter, llvm::StringRef name,
+                     mlir::Value from, mlir::Value to,
                      llvm::ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body);
 

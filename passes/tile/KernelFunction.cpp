@@ -49,6 +49,26 @@ int64_t unitsOf(KernelOp kernel) {
   return 1;
 }
 
+Location originOf(Value value) {
+  if (auto kernel = value.getDefiningOp<KernelOp>()) {
+    auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    return yield.getValues()[number].getLoc();
+  }
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto kernel = argument
+                    ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
+                    : nullptr;
+  return kernel ? originOf(kernel.getInputs()[argument.getArgNumber()])
+                : value.getLoc();
+}
+
+void nameBuffers(Block &entry, ArrayRef<Value> values) {
+  for (auto [argument, value] : llvm::zip(entry.getArguments(), values)) {
+    argument.setLoc(originOf(value));
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
@@ -154,6 +174,8 @@ forEachUnitBlock(OpBuilder &builder, Location loc, const KernelBuffers &buffers,
       builder, loc, arith::AddIOp::create(builder, loc, units, index(top - 1)),
       index(top));
   auto loop = scf::ForOp::create(builder, loc, index(0), blocks, index(1));
+  loop.getInductionVar().setLoc(
+      NameLoc::get(builder.getStringAttr("blocks"), loc));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   // Block i: from units * i / blocks up to units * (i + 1) / blocks.
@@ -205,6 +227,13 @@ FailureOr<func::FuncOp> emitFunction(OpBuilder &builder, StringRef name,
   auto end = func::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
   size_t count = buffers.values.size();
+  // Equal kernels share the function: its buffers have the first one's names.
+  nameBuffers(*entry, buffers.values);
+  StringRef rest[] = {"scratch", "begin", "end"};
+  for (auto [argument, name] :
+       llvm::zip(entry->getArguments().drop_front(count), rest)) {
+    argument.setLoc(NameLoc::get(builder.getStringAttr(name), loc));
+  }
   Value scratch = entry->getArgument(count);
   // Values between stages are of one block of rows: all blocks use the rows of
   // the thread's first, which the caches still have.

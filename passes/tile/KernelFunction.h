@@ -32,8 +32,16 @@ int64_t unitsOf(KernelOp kernel);
 /// What a kernel executes: twice its multiply-accumulates.
 int64_t flopsOf(KernelOp kernel);
 
-/// Two kernels with equal keys are the same code: the whole schedule, operations,
-/// attributes, types and who reads whom, but not names, places or verdicts.
+/// Where a value of the program or of a kernel comes from. Its path names the
+/// buffer in dumps; what a kernel yields is named by who computes it.
+mlir::Location originOf(mlir::Value value);
+
+/// Names the first arguments of a function by the values they are buffers of.
+void nameBuffers(mlir::Block &entry, llvm::ArrayRef<mlir::Value> values);
+
+/// Two kernels with equal keys are the same code: the whole schedule,
+/// operations, attributes, types and who reads whom, but not names, places or
+/// verdicts.
 std::string structureOf(const KernelBuffers &buffers);
 
 /// The function of a kernel: buffers, scratch, first unit, end of units.

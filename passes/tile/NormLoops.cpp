@@ -38,7 +38,7 @@ static Value sumRow(
   if (whole) {
     Value zero = emitter.splat(0, emitter.vectorType(lanes));
     SmallVector<Value> total = emitter.forLoop(
-        emitter.index(0), emitter.index(whole), lanes, zero,
+        "columns", emitter.index(0), emitter.index(whole), lanes, zero,
         [&](Value column, ValueRange carried) {
           Value chunk = emitter.loadRow(matrix, row, column, lanes, lanes);
           return SmallVector<Value>{addTerm(carried[0], chunk, lanes)};

@@ -69,7 +69,7 @@ forEachTile(KernelEmitter &emitter, int64_t valid,
   int64_t lanes = emitter.schedule.tileColumns;
   int64_t whole = valid / lanes * lanes;
   if (whole > lanes) {
-    emitter.forLoop(emitter.index(0), emitter.index(whole), lanes,
+    emitter.forLoop("columns", emitter.index(0), emitter.index(whole), lanes,
                     [&](Value column) { body(column, lanes, lanes); });
   } else if (whole) {
     body(emitter.index(0), lanes, lanes);
@@ -183,7 +183,7 @@ void LinearLoops::emitPart(const ColumnRange &part) {
     last = arith::MinUIOp::create(b, loc, e.end, last);
   }
   if (whole > begin) {
-    e.forLoop(first, last, 1, [&](Value panel) {
+    e.forLoop("panels", first, last, 1, [&](Value panel) {
       emitPanel(panel, e.mul(panel, panelColumns), panelColumns);
     });
   }
@@ -195,7 +195,7 @@ void LinearLoops::emitPart(const ColumnRange &part) {
     emitRest();
   } else if (rest) {
     // The last panel belongs to the thread whose share ends behind it.
-    e.forLoop(e.index(whole), e.end, 1, [&](Value) { emitRest(); });
+    e.forLoop("panels", e.index(whole), e.end, 1, [&](Value) { emitRest(); });
   }
 }
 
@@ -203,9 +203,10 @@ void LinearLoops::emitPanel(Value panel, Value column, int64_t valid) {
   int64_t before = depth - chunks.last;
   if (partials) {
     clearPartials(valid);
-    e.forLoop(e.index(0), e.index(before), chunks.size, [&](Value from) {
-      emitChunk(panel, column, valid, from, chunks.size, /*isLast=*/false);
-    });
+    e.forLoop(
+        "depth", e.index(0), e.index(before), chunks.size, [&](Value from) {
+          emitChunk(panel, column, valid, from, chunks.size, /*isLast=*/false);
+        });
   }
   emitChunk(panel, column, valid, e.index(before), chunks.last,
             /*isLast=*/true);
@@ -213,7 +214,7 @@ void LinearLoops::emitPanel(Value panel, Value column, int64_t valid) {
 
 void LinearLoops::clearPartials(int64_t valid) {
   Value count = arith::SubIOp::create(b, loc, endRow, beginRow);
-  e.forLoop(e.index(0), count, 1, [&](Value row) {
+  e.forLoop("rows", e.index(0), count, 1, [&](Value row) {
     forEachTile(e, valid, [&](Value column, int64_t lanes, int64_t) {
       e.storeRow(e.splat(0, e.vectorType(lanes)), partials, row, column, lanes);
     });
@@ -233,7 +234,7 @@ void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
   int64_t tiles = llvm::divideCeil(valid, e.schedule.tileColumns);
   int64_t mostAhead = llvm::divideCeil(panelColumns, rows.fewest * tiles);
   forEachRowBlock(
-      e, beginRow, endRow, rows.heights, [&](const RowBlock &block) {
+      e, "rows", beginRow, endRow, rows.heights, [&](const RowBlock &block) {
         // Every tile asks for its share of the next chunk, every step for its
         // part.
         Value turns = e.mul(block.count, tiles);
@@ -296,7 +297,7 @@ Value LinearLoops::sumProducts(const ProductTile &tile, int64_t size) {
   store(first);
   int64_t before = size - parts.last;
   if (parts.count > 2) {
-    e.forLoop(e.index(parts.size), e.index(before), parts.size,
+    e.forLoop("depth", e.index(parts.size), e.index(before), parts.size,
               [&](Value step) { store(addParts(step, parts.size)); });
   }
   return addParts(e.index(before), parts.last);
@@ -373,9 +374,9 @@ static void emitHeadLogits(KernelEmitter &emitter, HeadLogitsOp op,
                         IntegerAttr());
   };
   RowBlockSizes rows(staticSize(shift.drop_back()), emitter.schedule);
-  forEachRowBlock(emitter, emitter.begin, emitter.end, rows.heights,
+  forEachRowBlock(emitter, "rows", emitter.begin, emitter.end, rows.heights,
                   [&](const RowBlock &block) {
-                    emitter.forLoop(emitter.index(0),
+                    emitter.forLoop("heads", emitter.index(0),
                                     emitter.index(op.getHeads()), 1,
                                     [&](Value head) { scores(head, block); });
                   });

@@ -276,10 +276,8 @@ LogicalResult ProgramTiler::emitFunctions() {
 ArrayAttr ProgramTiler::describeValues() {
   SmallVector<Attribute> values;
   for (auto [index, buffers] : llvm::enumerate(kernels)) {
-    auto yield =
-        cast<YieldOp>(buffers.kernel.getBody().front().getTerminator());
-    for (auto [value, result] :
-         llvm::zip(yield.getValues(), buffers.kernel.getResults())) {
+    KernelOp kernel = buffers.kernel;
+    for (Value result : kernel.getResults()) {
       const Place &place = places[result];
       if (place.kind != Place::Arena) {
         continue;
@@ -287,10 +285,8 @@ ArrayAttr ProgramTiler::describeValues() {
       SmallVector<int64_t> strides;
       int64_t offset;
       (void)place.type.getStridesAndOffset(strides, offset);
-      StringRef path = buffers.kernel.getName();
-      if (auto name = value.getLoc()->findInstanceOf<NameLoc>()) {
-        path = name.getName();
-      }
+      auto name = originOf(result)->findInstanceOf<NameLoc>();
+      StringRef path = name ? name.getName().strref() : kernel.getName();
       values.push_back(builder.getDictionaryAttr(
           {builder.getNamedAttr("path", builder.getStringAttr(path)),
            builder.getNamedAttr("kernel", builder.getI64IntegerAttr(index)),
@@ -307,9 +303,11 @@ ArrayAttr ProgramTiler::describeValues() {
 void ProgramTiler::rewriteMain() {
   int64_t arenaBytes = placeBlocks(blocks), scratchBytes = 64;
   SmallVector<Type> arguments;
+  SmallVector<Value> values;
   SmallVector<Attribute> types;
   SmallVector<DictionaryAttr> attributes;
   auto addArgument = [&](Value value, DictionaryAttr attribute) {
+    values.push_back(value);
     arguments.push_back(bufferType(cast<RankedTensorType>(value.getType()), 0));
     types.push_back(TypeAttr::get(value.getType()));
     attributes.push_back(attribute ? attribute : builder.getDictionaryAttr({}));
@@ -327,28 +325,32 @@ void ProgramTiler::rewriteMain() {
                                     builder.getFunctionType(arguments, {}));
   tiled.setAllArgAttrs(attributes);
   Block *entry = tiled.addEntryBlock();
+  nameBuffers(*entry, values);
   builder.setInsertionPointToStart(entry);
-  llvm::MapVector<std::pair<int64_t, Type>, Value> arena, image;
-  auto bufferAt = [&](const Place &place) -> Value {
+  // One place has a buffer for every value that lives there, with its name.
+  DenseMap<std::tuple<int64_t, Type, Attribute>, Value> arena, image;
+  auto bufferOf = [&](Value value) -> Value {
+    const Place &place = places[value];
     if (place.kind == Place::Argument) {
       return entry->getArgument(place.index);
     }
+    Location origin = originOf(value);
     if (place.kind == Place::Image) {
-      Value &buffer = image[{place.index, place.type}];
+      Value &buffer = image[{place.index, place.type, origin}];
       return buffer ? buffer
-                    : buffer = ImageBufferOp::create(builder, main.getLoc(),
+                    : buffer = ImageBufferOp::create(builder, origin,
                                                      place.type, place.index);
     }
     int64_t offset = blocks[place.index].offset;
-    Value &buffer = arena[{offset, place.type}];
+    Value &buffer = arena[{offset, place.type, origin}];
     return buffer ? buffer
-                  : buffer = ArenaBufferOp::create(builder, main.getLoc(),
-                                                   place.type, offset);
+                  : buffer = ArenaBufferOp::create(builder, origin, place.type,
+                                                   offset);
   };
   for (auto [buffers, callee] : llvm::zip(kernels, callees)) {
     SmallVector<Value> operands;
     for (Value value : buffers.values) {
-      operands.push_back(bufferAt(places[value]));
+      operands.push_back(bufferOf(value));
     }
     LaunchOp::create(builder, buffers.kernel.getLoc(), callee, operands,
                      buffers.kernel.getName(), buffers.units,

@@ -57,7 +57,8 @@ static Value copyColumn(KernelEmitter &emitter, Value matrix, Value column,
     return {emitter.div(column, shape[2]), row, emitter.rem(column, shape[2])};
   };
   emitter.forLoop(
-      zero, emitter.index(*std::prev(shape.end(), 2)), 1, [&](Value row) {
+      "rows", zero, emitter.index(*std::prev(shape.end(), 2)), 1,
+      [&](Value row) {
         emitter.prefetch(matrix, placeOf(next, row));
         Value element =
             memref::LoadOp::create(b, loc, matrix, placeOf(column, row));
@@ -133,7 +134,7 @@ static void emit(KernelEmitter &emitter, PaddingMaskOp op) {
   Value ids = emitter.buffer(op.getIds()), out = emitter.buffer(op.getResult());
   Type element = cast<MemRefType>(ids.getType()).getElementType();
   emitter.forEachRow([&](Value row) {
-    emitter.forLoop(emitter.index(0),
+    emitter.forLoop("columns", emitter.index(0),
                     emitter.index(shapeOf(op.getIds()).back()), 1,
                     [&](Value column) {
                       Value id = emitter.loadScalar(ids, row, column);
@@ -160,11 +161,13 @@ static void emit(KernelEmitter &emitter, UnfoldPatchesOp op) {
     Value top = emitter.mul(emitter.div(place, across), patch);
     Value left = emitter.mul(emitter.rem(place, across), patch);
     emitter.forLoop(
-        emitter.index(0), emitter.index(channels), 1, [&](Value channel) {
+        "channels", emitter.index(0), emitter.index(channels), 1,
+        [&](Value channel) {
           Value plane = emitter.add(emitter.mul(batch, channels), channel);
           Value firstRow = emitter.add(emitter.mul(plane, height), top);
           emitter.forLoop(
-              emitter.index(0), emitter.index(patch), 1, [&](Value line) {
+              "lines", emitter.index(0), emitter.index(patch), 1,
+              [&](Value line) {
                 Value column = emitter.mul(
                     emitter.add(emitter.mul(channel, patch), line), patch);
                 copyRow(emitter, source, emitter.add(firstRow, line), left, row,
@@ -201,8 +204,8 @@ static Value foldRows(KernelEmitter &emitter, Value matrix, Value first,
                       int64_t count, Value column, int64_t lanes, int64_t valid,
                       llvm::function_ref<Value(Value, Value)> fold) {
   Value start = emitter.loadRow(matrix, first, column, lanes, valid);
-  return emitter.forLoop(emitter.index(1), emitter.index(count), 1, start,
-                         [&](Value i, ValueRange carried) {
+  return emitter.forLoop("rows", emitter.index(1), emitter.index(count), 1,
+                         start, [&](Value i, ValueRange carried) {
                            Value next =
                                emitter.loadRow(matrix, emitter.add(first, i),
                                                column, lanes, valid);
