@@ -52,8 +52,8 @@ public:
   mlir::ModuleOp module() { return dump() ? dump() : imported(); }
   /// Whether `module` is behind this phase.
   bool isBehind(llvm::StringRef phase);
-  /// What a dump of this session is to remember. `level` is the first of the
-  /// program's.
+  /// What a dump is to remember of where it comes from. `level` is the first of
+  /// the program's.
   ModuleOrigin origin(llvm::StringRef level) const;
   /// The level that a dump is for, empty if it is for any.
   llvm::StringRef dumpedLevel();
