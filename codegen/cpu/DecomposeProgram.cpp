@@ -48,7 +48,9 @@ struct DecomposeProgramPass final
       if (isTiledMain(*op)) {
         builder.clone(*op);
       } else if (auto kernel = dyn_cast<func::FuncOp>(op)) {
-        builder.insert(kernel->cloneWithoutRegions());
+        auto declaration = cast<func::FuncOp>(kernel->cloneWithoutRegions());
+        declaration.setPrivate();
+        builder.insert(declaration);
       }
       op->moveBefore(code.getBody(), code.getBody()->end());
     }

@@ -163,7 +163,8 @@ void Activations::compile(const hova::CpuLevel &level) {
   ASSERT_TRUE(manager.run(*module).succeeded());
 
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
-  auto llvmModule = translateModuleToLLVMIR(*module, *llvmContext);
+  auto llvmModule =
+      translateModuleToLLVMIR(hova::codeOf(*module), *llvmContext);
   ASSERT_TRUE(llvmModule);
   llvm::orc::JITTargetMachineBuilder machine{
       llvm::Triple(llvm::sys::getProcessTriple())};
