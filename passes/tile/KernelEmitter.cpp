@@ -4,6 +4,7 @@
 #include "passes/tile/KernelEmitter.h"
 #include "dialect/Shapes.h"
 #include "dialect/TileOps.h"
+#include "passes/tile/KernelFunction.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -277,12 +278,6 @@ void KernelEmitter::prefetchRow(Value matrix, Value row, Value column,
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
-
-/// Dumps print the induction variable by what the loop runs over.
-static void nameLoop(scf::ForOp loop, StringRef name) {
-  auto text = StringAttr::get(loop.getContext(), name);
-  loop.getInductionVar().setLoc(NameLoc::get(text, loop.getLoc()));
-}
 
 void KernelEmitter::forLoop(StringRef name, Value from, Value to, int64_t step,
                             Body body) {

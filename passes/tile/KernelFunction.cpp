@@ -69,6 +69,11 @@ void nameBuffers(Block &entry, ArrayRef<Value> values) {
   }
 }
 
+void nameLoop(scf::ForOp loop, StringRef name) {
+  auto text = StringAttr::get(loop.getContext(), name);
+  loop.getInductionVar().setLoc(NameLoc::get(text, loop.getLoc()));
+}
+
 //===----------------------------------------------------------------------===//
 // Functions
 //===----------------------------------------------------------------------===//
@@ -174,8 +179,7 @@ forEachUnitBlock(OpBuilder &builder, Location loc, const KernelBuffers &buffers,
       builder, loc, arith::AddIOp::create(builder, loc, units, index(top - 1)),
       index(top));
   auto loop = scf::ForOp::create(builder, loc, index(0), blocks, index(1));
-  loop.getInductionVar().setLoc(
-      NameLoc::get(builder.getStringAttr("blocks"), loc));
+  nameLoop(loop, "blocks");
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   // Block i: from units * i / blocks up to units * (i + 1) / blocks.

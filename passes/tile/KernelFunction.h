@@ -5,6 +5,7 @@
 #define HOVA_PASSES_TILE_KERNELFUNCTION_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Schedule.h"
 
 namespace hova {
@@ -38,6 +39,9 @@ mlir::Location originOf(mlir::Value value);
 
 /// Names the first arguments of a function by the values they are buffers of.
 void nameBuffers(mlir::Block &entry, llvm::ArrayRef<mlir::Value> values);
+
+/// Dumps call the induction variable by what the loop runs over.
+void nameLoop(mlir::scf::ForOp loop, llvm::StringRef name);
 
 /// Two kernels with equal keys are the same code: the whole schedule,
 /// operations, attributes, types and who reads whom, but not names, places or

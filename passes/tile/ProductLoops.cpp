@@ -203,10 +203,9 @@ void LinearLoops::emitPanel(Value panel, Value column, int64_t valid) {
   int64_t before = depth - chunks.last;
   if (partials) {
     clearPartials(valid);
-    e.forLoop(
-        "depth", e.index(0), e.index(before), chunks.size, [&](Value from) {
-          emitChunk(panel, column, valid, from, chunks.size, /*isLast=*/false);
-        });
+    e.forLoop("depth", e.index(0), e.index(before), chunks.size, [&](Value k) {
+      emitChunk(panel, column, valid, k, chunks.size, /*isLast=*/false);
+    });
   }
   emitChunk(panel, column, valid, e.index(before), chunks.last,
             /*isLast=*/true);

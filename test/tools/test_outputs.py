@@ -93,7 +93,7 @@ def test_an_output_is_no_other_file(folder, arguments, message):
     (folder / "w").write_bytes(b"weights")
     (folder / "x.weights").write_bytes(b"weights")
     (folder / "d").mkdir()
-    shutil.copy(MODEL, "d/01-import.mlir")
+    compile_model("--emit=mlir", "--stop-after=import", "-o", "d/01-import.mlir")
     before = contents(folder)
     result = hova(*arguments)
     assert (result.returncode, message in result.stderr) == (2, True), result.stderr
