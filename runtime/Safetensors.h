@@ -5,7 +5,8 @@
 // taken in the order of their offsets, fill the rest of the file without hole
 // or overlap; each is as long as its shape and type say; names are UTF-8 of at
 // most 256 bytes without control characters, each once; there are 262,144 of
-// them at most. One bad entry rejects the file. Shards are single files to this reader.
+// them at most. One bad entry rejects the file. Shards are single files to this
+// reader.
 //
 //===----------------------------------------------------------------------===//
 
