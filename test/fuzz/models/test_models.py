@@ -17,7 +17,7 @@ from expressions import evaluate
 from judge import judge
 from model import Model
 from shrink import shrink
-from trial import HOVA, Trial, Verdict
+from trial import HOVA, Trial, Verdict, bits
 
 MODELS = 100
 DESCRIPTIONS = 1500  # for words that are rare
@@ -177,6 +177,13 @@ def test_shrinking_keeps_the_failure():
     )
     small = shrink(trial, has_gate, 5)
     assert [layer["op"] for layer in small.description["layers"]] == ["channel_gate"]
+
+
+def test_bits_tell_zeros_apart_but_not_nans():
+    nan = np.array([0x7FC00000, 0xFFC00000, 0x7FC00001], "u4").view("f4")
+    assert len({bits(value) for value in nan}) == 1
+    assert bits(np.float32(0.0)) != bits(np.float32(-0.0))
+    assert bits(nan[0]) != bits(np.float32(np.inf))
 
 
 def test_a_failure_is_saved_and_loaded(tmp_path):
