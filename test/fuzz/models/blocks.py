@@ -4,6 +4,7 @@
 shapes and may give other arguments.
 """
 
+import json
 from dataclasses import replace
 
 from scopes import Drawn, Scope, Value
@@ -78,7 +79,13 @@ class BlockUse:
         if repeat is not None:
             loose = [self._joined(loose, self.inputs["x"].shape)]
         read = {v.name for v in inner.values if v.used}
-        self.inputs = {n: v for n, v in self.inputs.items() if n == "x" or n in read}
+        # A layer that is left out names its inputs too, though it reads but one.
+        words = json.dumps(inner.layers)
+        self.inputs = {
+            n: v
+            for n, v in self.inputs.items()
+            if n == "x" or n in read or f'"{n}"' in words
+        }
         entry["inputs"] = list(self.inputs)
         if inner.arguments:
             entry["arguments"] = inner.arguments

@@ -15,9 +15,11 @@ that depends on it: nothing is known about those numbers. Other unknown numbers 
 one run and zero in another, so that one of them disagrees with Exact.
 """
 
+import math
+
 import numpy as np
 
-from golden import net
+from golden import net, oracle
 
 UNIT = 2.0**-23
 MOVED = 4  # units in the last place
@@ -56,6 +58,17 @@ def is_real(x):
     return x.dtype.kind == "f"
 
 
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+_erfc = np.vectorize(math.erfc, otypes=[np.float64])
+# Twice what a GELU weighs its argument with. 1 + erf(u) cancels far left, where a program
+# has small numbers of their own; erfc(-u) and 2 sigmoid(2 u) are the same without loss.
+EXACT_GELU = {
+    "gelu_erf": lambda x: _erfc(x * -math.sqrt(0.5)),
+    "gelu_tanh": lambda x: 2
+    * oracle.sigmoid(math.sqrt(8 / math.pi) * (x + 0.044715 * x**3)),
+}
+
+
 class Exact(net.Net):
     """Float64. Remembers the results of all operations for the Plain runs."""
 
@@ -89,6 +102,11 @@ class Exact(net.Net):
 
     def table(self, name):
         return self.number(self.round(self.weights[name]))
+
+    def activation(self, x, kind):
+        if kind in EXACT_GELU:
+            return self.keep(oracle.gelu(x, EXACT_GELU[kind](x)))
+        return super().activation(x, kind)
 
     def attend(self, path, q, k, v, kind="softmax", **options):
         if kind == "additive":
@@ -145,6 +163,12 @@ class Plain(Exact):
         result = super().product(path, x, weight, bias)
         infinite = np.isinf(x).any(axis=-1, keepdims=True) & (not self.strict)
         return np.where(infinite, np.float32(self.unknown), result)
+
+    def activation(self, x, kind):
+        if kind == "gelu_erf":
+            erf = _erf(x * np.float32(math.sqrt(0.5))).astype(np.float32)
+            return self.keep(oracle.gelu(x, 1 + erf))
+        return net.Net.activation(self, x, kind)
 
     def mix(self, weights, v):
         return net.Net.mix(self, weights, v)
