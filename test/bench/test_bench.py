@@ -212,6 +212,33 @@ def test_kernels_reads_a_real_program(results):
     assert float(total[5]) == pytest.approx(executed * 1e-9, abs=1e-3)
 
 
+def test_kernels_stand_beside_runs_on_a_given_input(results, tmp_path):
+    folder, _, _ = results
+    program = next(folder.glob("bench/minilm_l6-*/program"))
+    np.save(tmp_path / "tokens.npy", np.ones((1, 8), np.int32))
+    given = f"tokens={tmp_path / 'tokens.npy'}"
+    done = subprocess.run(
+        [str(TOOLS / "kernels"), str(program), "--runs", "3", "--threads", "1"]
+        + ["--beside", given],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOVA_BUILD": str(folder)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    table = done.stdout.strip().split("\n\n")[-1].splitlines()
+    assert given in table[0]
+    kernels = json.loads(
+        subprocess.run(
+            [program, "--describe", "--format=json"], capture_output=True, check=True
+        ).stdout
+    )["kernels"]
+    assert len(table) - 2 == kernels
+    for line in table[2:]:
+        _, random, beside, ratio = line.split("|")[1:-1]
+        assert float(ratio) == pytest.approx(float(beside) / float(random), rel=0.1)
+
+
 def test_kernels_alone_are_timed_warm_and_cold(results):
     folder, _, _ = results
     program = next(folder.glob("bench/minilm_l6-*/program"))
