@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cpu/CodeUnit.h"
+#include "codegen/cpu/BlockNames.h"
 #include "codegen/cpu/Machine.h"
 #include "codegen/cpu/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -136,6 +137,7 @@ llvm::Error UnitGenerator::emit(llvm::raw_pwrite_stream &os) {
   if (!machine) {
     return machine.takeError();
   }
+  (*machine)->Options.MCOptions.AsmVerbose = true;
   module->setDataLayout((*machine)->createDataLayout());
   module->setTargetTriple((*machine)->getTargetTriple());
   if (options.emit == EmitKind::LLVM) {
@@ -156,6 +158,9 @@ llvm::Error UnitGenerator::emit(llvm::raw_pwrite_stream &os) {
 llvm::Expected<std::string> UnitGenerator::generate() {
   if (unit.code) {
     module = translateModuleToLLVMIR(*unit.code, context, "hova");
+    if (module && isText(options.emit)) {
+      nameBlocks(*unit.code, *module);
+    }
     unit.code = nullptr;
   } else {
     module = std::make_unique<llvm::Module>("hova", context);

@@ -34,11 +34,6 @@ static int64_t flopsOf(ModuleOp imported) {
   return 2 * macs;
 }
 
-/// Text is one file of everything; only objects can be joined.
-static bool isText(EmitKind kind) {
-  return kind == EmitKind::Assembly || kind == EmitKind::LLVM;
-}
-
 namespace {
 /// One compilation: modules of each level and the code they end in.
 class Compiler {

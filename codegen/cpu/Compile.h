@@ -14,6 +14,11 @@ namespace hova {
 
 enum class EmitKind { Executable, Library, Object, Assembly, LLVM };
 
+/// Text is one file of everything; only objects can be joined.
+inline bool isText(EmitKind kind) {
+  return kind == EmitKind::Assembly || kind == EmitKind::LLVM;
+}
+
 /// Spans of a time trace below this are left out.
 constexpr unsigned kTraceMicroseconds = 100;
 

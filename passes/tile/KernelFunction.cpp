@@ -138,6 +138,14 @@ int64_t scratchBytes(Operation *op, const Schedule &schedule) {
                            : tokenScratchBytes(op);
 }
 
+/// The place of a stage: its anchor's, with the number beside it for whoever
+/// reads dumps and assembly.
+static Location placeOf(int64_t stage, Operation *anchor) {
+  MLIRContext *context = anchor->getContext();
+  auto number = StringAttr::get(context, "stage " + Twine(stage));
+  return FusedLoc::get(context, anchor->getLoc(), number);
+}
+
 static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel) {
   // Stages in their order; operations of a stage in program order.
   std::map<int64_t, SmallVector<Operation *>> stages;
@@ -153,6 +161,7 @@ static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel) {
     }
   }
   for (auto &[number, ops] : stages) {
+    emitter.loc = placeOf(number, ops.front());
     emitter.beginStage(ops);
     if (failed(emitStage(emitter, ops.front()))) {
       return failure();

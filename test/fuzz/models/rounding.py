@@ -157,9 +157,12 @@ class Plain(Exact):
         return values
 
     def product(self, path, x, weight, bias=True):
-        """Marks rows with an infinity: two products in turn may be one, of x and the
-        product of the weights, where infinities of both signs never meet.
+        """Two products in turn may be one, of x and the product of the weights, which is
+        rounded to the storage type. So weights err by that, and rows with an infinity
+        are marked, since infinities of both signs may never meet.
         """
+        if not self.strict:
+            weight = self._move(weight, STORED_UNITS[self.storage] / 2)
         result = super().product(path, x, weight, bias)
         infinite = np.isinf(x).any(axis=-1, keepdims=True) & (not self.strict)
         return np.where(infinite, np.float32(self.unknown), result)
