@@ -5,6 +5,7 @@
 import json
 import math
 import os
+import re
 import resource
 import shutil
 import signal
@@ -153,6 +154,30 @@ def test_a_limit_of_file_sizes_is_an_error_of_output(folder, kib):
     result = compile_model("-o", "x", preexec_fn=limit(kib << 10))
     assert result.returncode == 74 and "File too large" in result.stderr
     assert "internal" not in result.stderr and not (folder / "x").exists()
+
+
+def test_weights_larger_than_the_disk_are_refused_with_both_figures(folder):
+    """The limit of one value is 64 Gi elements: as many tables as it takes."""
+    table_mib = 60_000_000 * 1024 * 4 >> 20
+    tables = shutil.disk_usage(folder).free // (table_mib << 20) + 1
+    description = {
+        "hova": 1,
+        "name": "large",
+        "inputs": {"ids": {"shape": [1, 1], "dtype": "i32"}},
+        "layers": [
+            {"name": f"table{i}", "op": "embedding", "input": "ids", "vocab": 60_000_000, "width": 1024}
+            for i in range(tables)
+        ],
+        "outputs": {f"y{i}": f"table{i}" for i in range(tables)},
+    }
+    (folder / "large.json").write_text(json.dumps(description))
+    before = contents(folder)
+    result = hova("compile", "large.json", "-o", "x", timeout=20)
+    assert result.returncode == 74
+    figures = re.search(r"cannot write 'x': its weights take (\d+) MiB and (\d+) MiB are free there", result.stderr)
+    assert figures and int(figures[1]) == pytest.approx(tables * table_mib, abs=2)
+    assert 0 < int(figures[2]) < int(figures[1])
+    assert contents(folder) == before
 
 
 @pytest.mark.parametrize("closed", [0, 1, 2])

@@ -238,6 +238,7 @@ int Compilation::run() {
     return *arguments.failed();
   }
   int status = trace.finish(product->kind ? emitCode() : emitModule());
+  progress.end();
   if (status == Ok) {
     closing.wrote(options.output);
   }

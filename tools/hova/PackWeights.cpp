@@ -75,6 +75,7 @@ int runPackWeights(Arguments &arguments) {
   if (status == Ok && json) {
     printJson(session, options.output);
   }
+  progress.end();
   if (status == Ok) {
     closing.wrote(options.output);
   }

@@ -12,12 +12,12 @@ namespace hova::tool {
 
 Progress::Progress(const Arguments &arguments) {
   if (sys::Process::StandardErrIsDisplayed() &&
-      !arguments.has(OPT_max_memory)) {
+      !arguments.has(OPT_max_memory) && !arguments.has(OPT_quiet)) {
     thread = std::thread([this] { run(); });
   }
 }
 
-Progress::~Progress() {
+void Progress::end() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     done = true;
@@ -41,17 +41,20 @@ void Progress::run() {
   if (changed.wait_for(lock, silence, isDone)) {
     return;
   }
+  // Not errs(), which another thread may be writing to.
+  raw_fd_ostream terminal(2, /*shouldClose=*/false);
   do {
     std::chrono::duration<double> passed =
         std::chrono::steady_clock::now() - begin;
     ArrayRef<Phase> phases = getPhases();
     const Phase *now = findPhase(phase);
     // The cursor stays at the start, so that a message replaces the line.
-    errs() << "\r\033[K[" << (now ? now - phases.begin() + 1 : 1) << "/"
-           << phases.size() << "] " << phase
-           << format("  %.1f s\r", passed.count());
+    terminal << "\r\033[K[" << (now ? now - phases.begin() + 1 : 1) << "/"
+             << phases.size() << "] " << phase
+             << format("  %.1f s\r", passed.count());
+    terminal.flush();
   } while (!changed.wait_for(lock, interval, isDone));
-  errs() << "\r\033[K";
+  terminal << "\r\033[K";
 }
 
 } // namespace hova::tool

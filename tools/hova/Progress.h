@@ -13,14 +13,17 @@ namespace hova::tool {
 
 /// One line on a terminal, `[3/8] fuse  4.2 s`, for work that takes more than a
 /// second; it is gone when the work is done. Nothing where standard error is no
-/// terminal, and with `--max-memory`, which counts the stack of its thread.
+/// terminal, with `-q`, and with `--max-memory`, which counts the stack of its
+/// thread.
 class Progress {
 public:
   explicit Progress(const Arguments &arguments);
-  ~Progress();
+  ~Progress() { end(); }
 
   /// The phase that begins.
   void enter(llvm::StringRef phase);
+  /// Takes the line away; what is printed next has it for itself.
+  void end();
 
 private:
   void run();
