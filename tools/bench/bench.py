@@ -15,11 +15,12 @@ import sys
 import time
 from pathlib import Path
 
-from workload import BenchError, Case, call
 from contest import TOOLS, Peer, Program
 from machine import commit, describe_machine
 from peak import Peak
+from programs import BenchError
 from report import write_report
+from workload import Case
 
 SOURCE = TOOLS.parents[1]
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))

@@ -17,7 +17,7 @@ from statistics import median
 
 import numpy as np
 
-from workload import BenchError
+from programs import BenchError, pinned
 
 TOOLS = Path(__file__).resolve().parent
 
@@ -61,10 +61,6 @@ class Contestant:
             "rounds_ms": [median(samples) for samples in self.rounds],
             "samples": len(samples),
         }
-
-
-def pinned(cpus, command):
-    return ["taskset", "-c", ",".join(map(str, cpus)), *map(str, command)]
 
 
 def launch(report, command):

@@ -4,12 +4,13 @@
 
 import json
 import re
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import save_file
+
+from programs import call
 
 DTYPES = {"f32": np.float32, "i32": np.int32, "i64": np.int64, "bool": np.bool_}
 
@@ -17,20 +18,6 @@ DTYPES = {"f32": np.float32, "i32": np.int32, "i64": np.int64, "bool": np.bool_}
 TABLE_KINDS = ("embedding", "positions", "class_token")
 
 INPUT_LINE = re.compile(r"input\s+(\w+) (\w+)\[([\d, ]*)\](?: from (-?\d+) to (-?\d+))?")
-
-
-class BenchError(Exception):
-    """What a user reads when a benchmark cannot go on."""
-
-
-def call(command):
-    """Standard output of a command that must succeed."""
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise BenchError(f"{command[0]} failed: {done.stderr.strip()}")
-    return done.stdout
 
 
 @dataclass
