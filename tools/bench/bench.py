@@ -195,6 +195,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="./dev bench",
         description="Time hova's program and its peers on the same weights and inputs.",
+        epilog="With --against COMMIT, the kernels of the working tree are compared with "
+        "those of that commit instead: ./dev bench --against COMMIT --help.",
     )
     parser.add_argument(
         "model", nargs="?", type=Path, help="a description; default: the suite"
