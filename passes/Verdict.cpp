@@ -38,6 +38,23 @@ void hova::writeVerdict(Operation *site, StringRef pass,
   site->setAttr(kRewritesAttr, entries.getDictionary(site->getContext()));
 }
 
+void hova::inheritVerdicts(Operation *to, Operation *from) {
+  auto inherited = from->getAttrOfType<DictionaryAttr>(kRewritesAttr);
+  if (inherited) {
+    NamedAttrList entries(inherited);
+    if (auto own = to->getAttrOfType<DictionaryAttr>(kRewritesAttr)) {
+      for (NamedAttribute entry : own) {
+        entries.set(entry.getName(), entry.getValue());
+      }
+    }
+    to->setAttr(kRewritesAttr, entries.getDictionary(to->getContext()));
+  }
+  Attribute required = from->getAttr(kRequireAttr);
+  if (required && !to->hasAttr(kRequireAttr)) {
+    to->setAttr(kRequireAttr, required);
+  }
+}
+
 LogicalResult hova::notifyDecline(RewriterBase &rewriter, Operation *op,
                                   const Verdict &decline) {
   return rewriter.notifyMatchFailure(op, decline.why);

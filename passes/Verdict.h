@@ -47,6 +47,11 @@ struct Verdict {
 void writeVerdict(mlir::Operation *site, llvm::StringRef pass,
                   const Verdict &verdict);
 
+/// Keeps what was decided about `from`, which `to` takes the place of: verdicts
+/// of passes that `to` has none of, and its requirement. Before `from` is
+/// erased.
+void inheritVerdicts(mlir::Operation *to, mlir::Operation *from);
+
 /// For patterns: tells the rewriter of a decline. Always fails.
 mlir::LogicalResult notifyDecline(mlir::RewriterBase &rewriter,
                                   mlir::Operation *op, const Verdict &decline);

@@ -32,7 +32,7 @@ MeaningSummary hova::findChangingPass(ModuleOp imported,
   context->disableMultithreading();
   MeaningSummary total;
   PhaseRange range;
-  range.stopAfter = "assign";
+  range.stopAfter = "vectorize";
   range.configure = [&](PassManager &manager) {
     manager.addInstrumentation(
         std::make_unique<PhaseCheck>(weights, inputs, total));

@@ -9,7 +9,7 @@
 
 namespace hova {
 
-/// Runs the phases up to `assign` on a copy of `imported` and evaluates it
+/// Runs the phases up to `vectorize` on a copy of `imported` and evaluates it
 /// after each pass, with these weights and inputs. What was found is the
 /// result; nothing is printed.
 MeaningSummary findChangingPass(mlir::ModuleOp imported,

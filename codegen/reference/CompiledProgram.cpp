@@ -82,7 +82,8 @@ struct Buffer {
     for (int64_t dim : dims) {
       count *= dim;
     }
-    bytes.resize(count * elementBytes(info.dtype) + 1);
+    // A result that is not written is NaN.
+    bytes.resize(count * elementBytes(info.dtype) + 1, '\xff');
     tensor = hova_make_tensor(info.name, static_cast<hova_dtype>(info.dtype),
                               info.rank, dims.data(), bytes.data());
   }
@@ -101,6 +102,14 @@ struct Buffer {
     return 8;
   }
 };
+
+/// What is read without having been written is NaN, not what an earlier kernel
+/// or run, or the system, has left there. The arena is the context's to write.
+static void poison(const hova_program &program, hova_context *context) {
+  uint64_t bytes =
+      program.arena_bytes + program.scratch_bytes * hova_threads_of(context);
+  std::memset(const_cast<char *>(hova_arena_of(context)), 0xff, bytes);
+}
 
 /// The values of one run, taken between kernels.
 struct Capture {
@@ -215,6 +224,7 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
                                      : std::errc::invalid_argument,
         "the compiled program does not start: %s", text);
   }
+  poison(*program, context);
   Capture state{program, hova_arena_of(context), hooks.values};
   if (hooks.values) {
     hova_set_hook(context, capture, &state);

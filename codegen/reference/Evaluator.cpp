@@ -311,19 +311,29 @@ LogicalResult Evaluator::runWeightProgram(func::FuncOp program) {
   });
 }
 
+/// Numbers as this evaluation computes with them.
+SmallVector<HostTensor>
+Evaluator::inPrecision(ArrayRef<HostTensor> inputs) const {
+  Results converted(inputs.begin(), inputs.end());
+  for (HostTensor &input : converted) {
+    if (isFloat(input)) {
+      input = castTo(input, precision == Precision::Single ? Element::F32
+                                                           : Element::F64);
+    }
+  }
+  return converted;
+}
+
 FailureOr<SmallVector<HostTensor>> Evaluator::run(func::FuncOp function,
                                                   ArrayRef<HostTensor> inputs) {
   if (inputs.size() != function.getNumArguments()) {
     return function.emitOpError("expects ")
            << function.getNumArguments() << " inputs, got " << inputs.size();
   }
-  Results arguments(inputs.begin(), inputs.end());
-  for (HostTensor &argument : arguments) {
-    if (isFloat(argument)) {
-      argument =
-          castTo(argument,
-                 precision == Precision::Single ? Element::F32 : Element::F64);
-    }
-  }
-  return runBlock(function.getBody().front(), arguments);
+  return runBlock(function.getBody().front(), inPrecision(inputs));
+}
+
+FailureOr<SmallVector<HostTensor>> Evaluator::run(KernelOp kernel,
+                                                  ArrayRef<HostTensor> inputs) {
+  return runBlock(kernel.getBody().front(), inPrecision(inputs));
 }

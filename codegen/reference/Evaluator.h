@@ -67,6 +67,10 @@ public:
   mlir::FailureOr<llvm::SmallVector<HostTensor>>
   run(mlir::func::FuncOp function, llvm::ArrayRef<HostTensor> inputs);
 
+  /// The same for the region of a kernel alone.
+  mlir::FailureOr<llvm::SmallVector<HostTensor>>
+  run(KernelOp kernel, llvm::ArrayRef<HostTensor> inputs);
+
 private:
   using Values = llvm::DenseMap<mlir::Value, HostTensor>;
   using Results = llvm::SmallVector<HostTensor>;
@@ -79,6 +83,7 @@ private:
   llvm::LogicalResult runOperation(mlir::Operation *op,
                                    llvm::MutableArrayRef<HostTensor> operands,
                                    llvm::SmallVectorImpl<HostTensor> &results);
+  Results inPrecision(llvm::ArrayRef<HostTensor> inputs) const;
   llvm::LogicalResult runStores(mlir::func::FuncOp program,
                                 StoreFunction newStore);
   llvm::LogicalResult loadWeight(mlir::Operation *op,

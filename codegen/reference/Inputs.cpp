@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/reference/Inputs.h"
+#include "codegen/reference/Compare.h"
 #include "dialect/Evaluate.h"
 #include <cmath>
 
@@ -98,4 +99,21 @@ HostTensor hova::makeMask(llvm::ArrayRef<int64_t> shape, InputKind kind,
     result.mutableAs<uint8_t>()[i] = keep;
   }
   return result;
+}
+
+HostTensor hova::moveByUnits(const HostTensor &tensor, uint64_t seed,
+                             Storage storage) {
+  if (tensor.getElement() != Element::F64 &&
+      tensor.getElement() != Element::F32) {
+    return tensor;
+  }
+  HostTensor noise = makeNumbers(tensor.getShape(), InputKind::Random, seed);
+  HostTensor moved(Element::F32, tensor.getShape());
+  double unit = 2 * unitRoundoff(storage);
+  for (int64_t i = 0, e = moved.size(); i < e; ++i) {
+    double share = std::clamp(noise.at(i), -4.0, 4.0) * unit;
+    moved.mutableAs<float>()[i] =
+        static_cast<float>(tensor.at(i) * (1 + share));
+  }
+  return moved;
 }

@@ -31,6 +31,11 @@ HostTensor makeIds(llvm::ArrayRef<int64_t> shape, int64_t lower, int64_t upper,
 HostTensor makeMask(llvm::ArrayRef<int64_t> shape, InputKind kind,
                     uint64_t seed);
 
+/// `tensor` with every number moved by at most four units in the last place of
+/// `storage`; integers and masks as they are.
+HostTensor moveByUnits(const HostTensor &tensor, uint64_t seed,
+                       Storage storage);
+
 } // namespace hova
 
 #endif // HOVA_CODEGEN_REFERENCE_INPUTS_H

@@ -4,9 +4,11 @@
 #include "codegen/reference/MeaningCheck.h"
 #include "codegen/reference/Compare.h"
 #include "codegen/reference/Inputs.h"
+#include "codegen/reference/ReferenceModel.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace hova;
@@ -15,6 +17,9 @@ void MeaningSummary::add(const MeaningSummary &later) {
   passes += later.passes;
   compared += later.compared;
   values += later.values;
+  emulated += later.emulated;
+  inPart += later.inPart;
+  llvm::append_range(notEmulated, later.notEmulated);
   if (obstacle.empty()) {
     obstacle = later.obstacle;
   }
@@ -29,11 +34,23 @@ void MeaningSummary::add(const MeaningSummary &later) {
 //===----------------------------------------------------------------------===//
 
 /// A weight's values follow from its name alone, so that they are the same
-/// wherever a pass has moved it.
+/// wherever a pass has moved it. Matrices keep the size of what they multiply:
+/// a deep model would overflow otherwise.
 static FailureOr<HostTensor> weightByName(WeightOp op) {
-  return makeNumbers(op.getResult().getType().getShape(), InputKind::Random,
-                     llvm::xxh3_64bits(op.getName()));
+  ArrayRef<int64_t> shape = op.getResult().getType().getShape();
+  HostTensor value =
+      makeNumbers(shape, InputKind::Random, llvm::xxh3_64bits(op.getName()));
+  if (shape.size() > 1) {
+    float factor = 1 / std::sqrt(static_cast<float>(shape.front()));
+    for (int64_t i = 0, e = value.size(); i < e; ++i) {
+      value.mutableAs<float>()[i] *= factor;
+    }
+  }
+  return value;
 }
+
+MeaningCheck::MeaningCheck(uint64_t seed)
+    : seed(seed), weights(loadOnce(weightByName)) {}
 
 /// Inputs that depend on the position and type of the argument only.
 FailureOr<SmallVector<HostTensor>>
@@ -77,7 +94,7 @@ MeaningCheck::Meaning MeaningCheck::evaluate(ModuleOp module,
                                    }
                                    return success();
                                  });
-  Evaluator evaluator(weights ? weights : weightByName);
+  Evaluator evaluator(weights);
   for (auto function : module.getOps<func::FuncOp>()) {
     bool stores = !function.isExternal() &&
                   !function.getBody().getOps<StoreWeightOp>().empty();
@@ -160,14 +177,18 @@ Operation *MeaningCheck::findFirstDifference(ModuleOp now) {
   return first;
 }
 
-void MeaningCheck::report(ModuleOp now, StringRef function, StringRef pass,
-                          StringRef what) {
-  Operation *op = findFirstDifference(now);
-  StringRef layer = op ? layerPath(op->getLoc()) : StringRef();
+void MeaningCheck::blame(StringRef pass, StringRef layer) {
   if (summary.guiltyPass.empty()) {
     summary.guiltyPass = pass.str();
     summary.guiltyLayer = layer.str();
   }
+}
+
+void MeaningCheck::report(ModuleOp now, StringRef function, StringRef pass,
+                          StringRef what) {
+  Operation *op = findFirstDifference(now);
+  StringRef layer = op ? layerPath(op->getLoc()) : StringRef();
+  blame(pass, layer);
   // At the place alone: the whole function would hide the sentence.
   InFlightDiagnostic error =
       emitError(op ? op->getLoc() : now.lookupSymbol(function)->getLoc());
@@ -179,6 +200,83 @@ void MeaningCheck::report(ModuleOp now, StringRef function, StringRef pass,
       error << " at " << layer;
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Kernel functions
+//===----------------------------------------------------------------------===//
+
+/// Whether `main` launches kernel functions that are there. In the phase
+/// `target` they leave the module.
+static bool hasLaunches(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal() || main.getOps<LaunchOp>().empty()) {
+    return false;
+  }
+  LaunchOp first = *main.getOps<LaunchOp>().begin();
+  auto callee = module.lookupSymbol<func::FuncOp>(first.getCallee());
+  return callee && !callee.isExternal();
+}
+
+LogicalResult MeaningCheck::startKernels() {
+  if (kernels) {
+    return success();
+  }
+  auto main = previous->lookupSymbol<func::FuncOp>("main");
+  if (!main) {
+    return previous->emitError("there is no function 'main'");
+  }
+  FailureOr<Results> arguments = makeArguments(main);
+  if (failed(arguments)) {
+    return failure();
+  }
+  FailureOr<KernelCheck> made =
+      KernelCheck::make(*previous, weights, *arguments);
+  if (failed(made)) {
+    return failure();
+  }
+  kernels.emplace(std::move(*made));
+  return success();
+}
+
+void MeaningCheck::compareKernels(ModuleOp now, StringRef pass,
+                                  StringRef onlyFunction) {
+  FailureOr<std::vector<CheckedKernel>> checked = failure();
+  {
+    ScopedDiagnosticHandler silent(now.getContext(),
+                                   [this](Diagnostic &diagnostic) {
+                                     if (summary.obstacle.empty()) {
+                                       summary.obstacle = diagnostic.str();
+                                     }
+                                     return success();
+                                   });
+    if (succeeded(startKernels())) {
+      checked = kernels->check(now, onlyFunction);
+    }
+  }
+  if (failed(checked)) {
+    return;
+  }
+  int64_t before = summary.values;
+  for (const CheckedKernel &kernel : *checked) {
+    std::string name = kernel.function + " (" + kernel.path + ")";
+    if (!kernel.obstacle.empty()) {
+      summary.notEmulated.push_back(name + " after " + pass.str() + ": " +
+                                    kernel.obstacle);
+      continue;
+    }
+    summary.values += kernel.results;
+    ++summary.emulated;
+    summary.inPart += kernel.units < kernel.ofUnits;
+    if (!kernel.difference.empty() &&
+        different.insert(kernel.function).second) {
+      blame(pass, kernel.path);
+      emitError(now.lookupSymbol(kernel.function)->getLoc())
+          << "pass '" << pass << "' changes " << name << ": "
+          << kernel.difference;
+    }
+  }
+  summary.compared += summary.values > before;
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,6 +304,17 @@ void MeaningCheck::runAfterPass(Pass *pass, Operation *op) {
   }
   ++summary.passes;
   if (meaning.empty()) {
+    return;
+  }
+  if (hasLaunches(module)) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    compareKernels(module, pass->getName(),
+                   function ? function.getName() : StringRef());
+    return;
+  }
+  if (kernels) {
+    // The functions have gone where code is made of them.
+    meaning.clear();
     return;
   }
   int64_t before = summary.values;

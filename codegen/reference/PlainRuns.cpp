@@ -8,30 +8,9 @@
 using namespace mlir;
 using namespace hova;
 
-using Element = HostTensor::Element;
-
 llvm::ArrayRef<PlainRunStep> hova::plainRunSteps() {
   static const PlainRunStep steps[] = {{4, 1e6}, {16, 16}, {64, 2}};
   return steps;
-}
-
-/// `tensor` with every number moved by at most four units in the last place of
-/// `storage`; integers and masks as they are.
-static HostTensor move(const HostTensor &tensor, uint64_t seed,
-                       Storage storage) {
-  if (tensor.getElement() != Element::F64 &&
-      tensor.getElement() != Element::F32) {
-    return tensor;
-  }
-  HostTensor noise = makeNumbers(tensor.getShape(), InputKind::Random, seed);
-  HostTensor moved(Element::F32, tensor.getShape());
-  double unit = 2 * unitRoundoff(storage);
-  for (int64_t i = 0, e = moved.size(); i < e; ++i) {
-    double share = std::clamp(noise.at(i), -4.0, 4.0) * unit;
-    moved.mutableAs<float>()[i] =
-        static_cast<float>(tensor.at(i) * (1 + share));
-  }
-  return moved;
 }
 
 PlainRuns::PlainRuns(const VerifiedProgram &program,
@@ -46,8 +25,8 @@ llvm::Error PlainRuns::runNeighbour() {
   llvm::SmallVector<HostTensor> moved;
   for (auto [i, input] : llvm::enumerate(inputs)) {
     HostTensor neighbour =
-        move(input, seed + static_cast<uint64_t>(i), storage);
-    bool isNumber = neighbour.getElement() == Element::F32;
+        moveByUnits(input, seed + static_cast<uint64_t>(i), storage);
+    bool isNumber = neighbour.getElement() == HostTensor::Element::F32;
     moved.push_back(isNumber ? roundTo(neighbour, storage) : neighbour);
   }
   // The program rounds weights itself, where it stores them in fewer bits.
@@ -57,7 +36,8 @@ llvm::Error PlainRuns::runNeighbour() {
         if (failed(value)) {
           return failure();
         }
-        return move(*value, seed ^ llvm::xxh3_64bits(op.getName()), storage);
+        return moveByUnits(*value, seed ^ llvm::xxh3_64bits(op.getName()),
+                           storage);
       }));
   if (llvm::Error error = model.runWeightProgram()) {
     return error;

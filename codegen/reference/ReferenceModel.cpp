@@ -10,7 +10,8 @@ WeightLookup hova::loadOnce(WeightLookup load) {
   auto loaded = std::make_shared<llvm::StringMap<HostTensor>>();
   return [=](WeightOp op) -> FailureOr<HostTensor> {
     auto known = loaded->find(op.getName());
-    if (known != loaded->end()) {
+    ArrayRef<int64_t> shape = op.getResult().getType().getShape();
+    if (known != loaded->end() && known->second.getShape() == shape) {
       return known->second;
     }
     FailureOr<HostTensor> value = load(op);

@@ -89,6 +89,7 @@ static Verdict composeLinears(RewriterBase &rewriter, LinearOp outer,
     }
   });
   if (isOnlyReader) {
+    inheritVerdicts(outer, inner);
     if (read != inner) {
       rewriter.eraseOp(read);
     }

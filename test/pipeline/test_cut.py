@@ -8,7 +8,6 @@ say. For AVX-512, where GELU has tables; every example, in the small sizes in wh
 verified. cut.test does the same through the options of `hova` itself.
 """
 
-import importlib.util
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -17,23 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from examples import examples
+
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 LEVEL = "--march=x86-64-v4"
 PHASES = ["import", "normalize", "fuse", "assign", "tile", "vectorize", "target"]
 GELU = SOURCE / "test/golden/vectors/feed_forward_gelu_erf/model.json"
-
-
-def examples():
-    path = SOURCE / "test/e2e/test_examples.py"
-    spec = importlib.util.spec_from_file_location("examples", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return [
-        pytest.param(name, case, id="-".join([Path(name).name, *case]))
-        for name, cases in module.CASES.items()
-        for case in cases
-    ]
 
 
 def run(program, *arguments):

@@ -36,12 +36,21 @@ int concludeCheck() {
                << "--check-meaning compared " << checked.values
                << " results after " << checked.compared << " of "
                << checked.passes << " passes";
+  if (checked.emulated) {
+    llvm::errs() << ", and emulated " << checked.emulated
+                 << " kernel functions, " << checked.inPart
+                 << " of them in part";
+  }
   if (checked.compared < checked.passes) {
     llvm::errs() << "; there is nothing to compare where "
                  << (checked.obstacle.empty() ? "the IR has no result"
                                               : checked.obstacle);
   }
   llvm::errs() << "\n";
+  for (const std::string &function : checked.notEmulated) {
+    llvm::errs() << "hova-opt: --check-meaning did not emulate " << function
+                 << "\n";
+  }
   return nothing ? 1 : checked.guiltyPass.empty() ? 0 : 3;
 }
 

@@ -6,7 +6,10 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/ProgramOps.h"
+#include "dialect/TileOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 
@@ -35,7 +38,7 @@ struct DoubleLinearsPass
 };
 
 /// Mistakes as code generation could make them. Before `tile` they are behind
-/// everything that is evaluated.
+/// everything that is evaluated; behind it they are in loops over buffers.
 struct PlantPass : PassWrapper<PlantPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlantPass)
   PlantPass() = default;
@@ -43,8 +46,11 @@ struct PlantPass : PassWrapper<PlantPass, OperationPass<ModuleOp>> {
   StringRef getArgument() const final { return "test-plant"; }
   StringRef getDescription() const final { return "Make one mistake"; }
 
-  Option<std::string> bug{*this, "bug",
-                          llvm::cl::desc("scale, mask, causal or rounding")};
+  Option<std::string> bug{
+      *this, "bug",
+      llvm::cl::desc("scale, mask, causal or rounding; "
+                     "behind tile: depth or row, and behind "
+                     "vectorize: fma")};
 
   void runOnOperation() final {
     getOperation().walk([this](hova::AttentionOp op) { plantInto(op); });
@@ -53,6 +59,29 @@ struct PlantPass : PassWrapper<PlantPass, OperationPass<ModuleOp>> {
         roundWeight(op);
       }
     });
+    getOperation().walk([this](Operation *op) { plantIntoLoops(op); });
+  }
+
+  void plantIntoLoops(Operation *op) {
+    OpBuilder builder(op);
+    auto moved = [&](Value index, int64_t by) -> Value {
+      return arith::AddIOp::create(
+          builder, op->getLoc(), index,
+          arith::ConstantIndexOp::create(builder, op->getLoc(), by));
+    };
+    auto product = dyn_cast<hova::TileProductOp>(op);
+    auto store = dyn_cast<hova::TileStoreOp>(op);
+    if (auto fma = dyn_cast<vector::FMAOp>(op); fma && bug == "fma") {
+      // What a product has added up so far is added twice.
+      fma.getAccMutable().assign(arith::AddFOp::create(
+          builder, op->getLoc(), fma.getAcc(), fma.getAcc()));
+    } else if (bug == "depth" && product) {
+      // The last summand is left out.
+      product.getDepthMutable().assign(moved(product.getDepth(), -1));
+    } else if (bug == "row" && store) {
+      // Every row becomes the next one.
+      store.getRowMutable().assign(moved(store.getRow(), 1));
+    }
   }
 
   void plantInto(hova::AttentionOp op) {

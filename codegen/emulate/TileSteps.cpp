@@ -1,0 +1,218 @@
+//===- TileSteps.cpp - Operations on tiles --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the descriptions in dialect/TileOps.td say, and the activations.
+
+#include "codegen/emulate/Emulation.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Evaluate.h"
+#include "dialect/TileOps.h"
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+
+namespace hova {
+
+/// Rows and columns of a tile.
+static std::pair<int64_t, int64_t> shapeOf(Type tile) {
+  ArrayRef<int64_t> shape = cast<VectorType>(tile).getShape();
+  return {shape[0], shape[1]};
+}
+
+static LogicalResult runTileLoad(Emulation &emulation, const Step &step) {
+  auto op = cast<TileLoadOp>(step.op);
+  const View &view = emulation.view(step, 0);
+  auto [rows, columns] = shapeOf(op.getTile().getType());
+  int64_t valid = op.getColumns().value_or(columns);
+  int64_t bytes = bytesOf(view.kind), first = indexOf(emulation, view, step, 1);
+  std::vector<Lane> &tile = emulation.out(step);
+  for (int64_t i = 0; i < rows; ++i) {
+    const uint8_t *row =
+        elementsOf(view, first + i * view.strides[0], valid, step);
+    if (!row) {
+      return failure();
+    }
+    for (int64_t j = 0; j < columns; ++j) {
+      Lane zero;
+      zero.number = 0;
+      tile[i * columns + j] =
+          j < valid ? readElement(view.kind, row + j * bytes) : zero;
+    }
+  }
+  return success();
+}
+
+static LogicalResult runTileStore(Emulation &emulation, const Step &step) {
+  auto op = cast<TileStoreOp>(step.op);
+  const View &view = emulation.view(step, 1);
+  auto [rows, columns] = shapeOf(op.getTile().getType());
+  int64_t valid = op.getColumns().value_or(columns);
+  int64_t bytes = bytesOf(view.kind), first = indexOf(emulation, view, step, 2);
+  const std::vector<Lane> &tile = emulation.in(step, 0);
+  for (int64_t i = 0; i < rows; ++i) {
+    uint8_t *row = elementsOf(view, first + i * view.strides[0], valid, step);
+    if (!row) {
+      return failure();
+    }
+    for (int64_t j = 0; j < valid; ++j) {
+      writeElement(view.kind, tile[i * columns + j], row + j * bytes);
+    }
+  }
+  return success();
+}
+
+namespace {
+/// The right operand of a product: rows of numbers, or of pairs of them.
+struct RightRows {
+  const View &view;
+  int64_t first;
+  int64_t columns; ///< that are read
+  Kind kind;       ///< of a number; half as wide as an element of pairs
+
+  bool hasPairs() const { return kind != view.kind; }
+  /// Number `k` of every column. False: outside of the buffer.
+  bool read(int64_t k, const Step &step, std::vector<double> &row) const {
+    int64_t together = hasPairs() ? 2 : 1;
+    int64_t stride = view.strides[view.strides.size() - 2];
+    const uint8_t *memory =
+        elementsOf(view, first + k / together * stride, columns, step);
+    if (!memory) {
+      return false;
+    }
+    int64_t bytes = bytesOf(kind);
+    if (kind == Kind::F32) {
+      for (int64_t j = 0; j < columns; ++j) {
+        float value;
+        std::memcpy(&value, memory + j * sizeof value, sizeof value);
+        row[j] = value;
+      }
+      return true;
+    }
+    for (int64_t j = 0; j < columns; ++j) {
+      row[j] = readElement(kind, memory + (j * together + k % together) * bytes)
+                   .number;
+    }
+    return true;
+  }
+};
+} // namespace
+
+static LogicalResult runTileProduct(Emulation &emulation, const Step &step) {
+  auto op = cast<TileProductOp>(step.op);
+  auto operandOf = [](OperandRange range) {
+    return range.getBeginOperandIndex();
+  };
+  auto [rows, columns] = shapeOf(op.getTile().getType());
+  const View &left = emulation.view(step, 0);
+  int64_t leftFirst = indexOf(emulation, left, step, 1);
+  unsigned right = operandOf(op.getODSOperands(3));
+  unsigned indices = operandOf(op.getODSOperands(4));
+  int64_t depth = emulation.integer(step, operandOf(op.getODSOperands(5)));
+  const View &rightView = emulation.view(step, right);
+  int64_t valid = op.getColumns().value_or(columns);
+  RightRows rightRows{rightView, indexOf(emulation, rightView, step, indices),
+                      valid,
+                      rightView.kind == Kind::I32 ? left.kind : rightView.kind};
+  std::vector<double> row(columns, 0);
+  std::vector<Lane> &tile = emulation.out(step);
+  Lane zero;
+  zero.number = 0;
+  tile.assign(tile.size(), zero);
+  for (int64_t k = 0; k < depth; ++k) {
+    if (!rightRows.read(k, step, row)) {
+      return failure();
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      const uint8_t *element =
+          elementsOf(left, leftFirst + i * left.strides[0] + k, 1, step);
+      if (!element) {
+        return failure();
+      }
+      double factor = readElement(left.kind, element).number;
+      Lane *sums = tile.data() + i * columns;
+      for (int64_t j = 0; j < rightRows.columns; ++j) {
+        sums[j].number = static_cast<float>(sums[j].number + factor * row[j]);
+      }
+    }
+  }
+  return success();
+}
+
+static LogicalResult runTileRowSum(Emulation &emulation, const Step &step) {
+  auto [rows, columns] = shapeOf(step.op->getOperand(0).getType());
+  const std::vector<Lane> &tile = emulation.in(step, 0);
+  std::vector<Lane> &sums = emulation.out(step);
+  for (int64_t i = 0; i < rows; ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < columns; ++j) {
+      sum = roundTo(Kind::F32, sum + tile[i * columns + j].number);
+    }
+    sums[i].number = sum;
+  }
+  return success();
+}
+
+static LogicalResult runPairDot(Emulation &emulation, const Step &step) {
+  const std::vector<Lane> &a = emulation.in(step, 0),
+                          &b = emulation.in(step, 1);
+  const std::vector<Lane> &sums = emulation.in(step, 2);
+  std::vector<Lane> &y = emulation.out(step);
+  for (size_t i = 0; i < y.size(); ++i) {
+    double sum = sums[i].number;
+    for (size_t k = 2 * i; k < 2 * i + 2; ++k) {
+      sum = roundTo(Kind::F32, sum + a[k].number * b[k].number);
+    }
+    y[i].number = sum;
+  }
+  return success();
+}
+
+static LogicalResult runExp2(Emulation &emulation, const Step &step) {
+  const std::vector<Lane> &x = emulation.in(step, 0);
+  std::vector<Lane> &y = emulation.out(step);
+  for (size_t i = 0; i < y.size(); ++i) {
+    y[i].number = roundTo(Kind::F32, std::exp2(x[i].number));
+  }
+  return success();
+}
+
+static LogicalResult runLookup(Emulation &emulation, const Step &step) {
+  SmallVector<float> table(
+      cast<LookupOp>(step.op).getTable().getValues<float>());
+  const std::vector<Lane> &index = emulation.in(step, 0);
+  std::vector<Lane> &y = emulation.out(step);
+  for (size_t i = 0; i < y.size(); ++i) {
+    y[i].number = table[index[i].integer & (table.size() - 1)];
+  }
+  return success();
+}
+
+static LogicalResult runActivation(Emulation &emulation, const Step &step) {
+  const std::vector<Lane> &x = emulation.in(step, 0);
+  std::vector<Lane> &y = emulation.out(step);
+  int64_t count = x.size();
+  HostTensor values(HostTensor::Element::F64, count);
+  for (size_t i = 0; i < x.size(); ++i) {
+    values.mutableAs<double>()[i] = x[i].number;
+  }
+  values = evaluateActivation(cast<ActivationOp>(step.op).getKind(), values,
+                              HostTensor::Element::F64);
+  for (size_t i = 0; i < y.size(); ++i) {
+    y[i].number = roundTo(step.to, values.as<double>()[i]);
+  }
+  return success();
+}
+
+void addTileSteps(StepTable &table) {
+  table["hova.tile_load"] = runTileLoad;
+  table["hova.tile_store"] = runTileStore;
+  table["hova.tile_product"] = runTileProduct;
+  table["hova.tile_row_sum"] = runTileRowSum;
+  table["hova.pair_dot"] = runPairDot;
+  table["hova.exp2"] = runExp2;
+  table["hova.lookup"] = runLookup;
+  table["hova.activation"] = runActivation;
+}
+
+} // namespace hova

@@ -1,0 +1,38 @@
+# ===- test_whole_models.py - Kernel functions of whole models, emulated ------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""What test/pipeline/test_emulation.py does, with the examples as they are published.
+
+Functions of many rows are emulated for some at the start, in the middle and at the end.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
+
+
+def run(program, *arguments):
+    command = [str(part) for part in (BUILD / "bin" / program, *arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize(
+    "model",
+    sorted((SOURCE / "examples/models").glob("*.json")),
+    ids=lambda path: path.stem,
+)
+def test_kernels_of_a_whole_model(model, dtype, tmp_path):
+    out = ["--emit=mlir", "--stop-after=import", "-o", tmp_path / "import.mlir"]
+    done = run("hova", "compile", model, f"--dtype={dtype}", *out)
+    assert done.returncode == 0, done.stderr
+    out = ["--stop-after=vectorize", "-o", os.devnull]
+    done = run("hova-opt", tmp_path / "import.mlir", "--check-meaning", *out)
+    assert done.returncode == 0, done.stderr
+    assert "did not emulate" not in done.stderr
+    assert int(re.search(r"emulated (\d+) kernel functions", done.stderr)[1]) > 0

@@ -1,0 +1,54 @@
+# ===- test_emulation.py - Kernel functions, emulated after every pass --------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Every kernel function of every example computes what its kernel does.
+
+hova-opt --check-meaning emulates the functions after each pass of the phases tile and
+vectorize. No processor is involved, so every level is tested on every machine.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from examples import SOURCE, examples
+
+BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
+# Emulating takes a thousand times as long as running: models keep the width of their heads
+# and have few of them. test/full has them whole.
+NARROW = {
+    "bert_base": ["width=192", "heads=3"],
+    "minilm_l6": ["width=96", "heads=3"],
+    "transformer_base": ["width=128", "heads=2"],
+    "vanilla_hv": ["width=128", "heads=2"],
+    "vit_b16": ["width=192", "heads=3", "image=96"],
+    "vit_b32": ["width=192", "heads=3", "image=160"],
+}
+RUNS = [("f32", "x86-64-v4"), ("bf16", "x86-64-v3"), ("bf16", "sapphirerapids")]
+
+
+def run(program, *arguments):
+    command = [str(part) for part in (BUILD / "bin" / program, *arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("dtype", "level"), RUNS)
+@pytest.mark.parametrize(("name", "settings"), examples())
+def test_kernels_of_an_example(name, settings, dtype, level, tmp_path):
+    model = SOURCE / "examples" / f"{name}.json"
+    settings = [*settings, *NARROW.get(Path(name).name, [])]
+    options = [part for setting in settings for part in ("--set", setting)]
+    options += [f"--dtype={dtype}", f"--march={level}"]
+    out = ["--emit=mlir", "--stop-after=import", "-o", tmp_path / "import.mlir"]
+    done = run("hova", "compile", model, *options, *out)
+    assert done.returncode == 0, done.stderr
+    out = [f"--march={level}", "--stop-after=vectorize", "-o", tmp_path / "vectorize.mlir"]
+    done = run("hova-opt", tmp_path / "import.mlir", "--check-meaning", *out)
+    assert done.returncode == 0, done.stderr
+    assert "did not emulate" not in done.stderr
+    emulated = int(re.search(r"emulated (\d+) kernel functions", done.stderr)[1])
+    # Once behind tile and once behind vectorize, at the least.
+    functions = (tmp_path / "vectorize.mlir").read_text().count("func.func private @kernel_")
+    assert emulated >= 2 * functions > 0
