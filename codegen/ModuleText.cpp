@@ -5,12 +5,16 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 
 namespace hova {
+
+/// Dumps of models of thousands of layers have tens of megabytes.
+static constexpr uint64_t kMostModuleBytes = 1 << 30;
 
 /// Calls `visit` with every field's name and value, in the order of the text.
 template <typename Origin, typename Visitor>
@@ -70,7 +74,33 @@ static LogicalResult readField(ModuleOrigin &origin,
                      << "unknown resource '" << entry.getKey() << "' of hova";
 }
 
+/// Before anything is read: a device has no end.
+static llvm::Error checkSize(StringRef path) {
+  llvm::sys::fs::file_status status;
+  if (std::error_code error = llvm::sys::fs::status(path, status)) {
+    return llvm::createFileError(path, error);
+  }
+  auto reject = [&](const llvm::Twine &why) {
+    auto code = std::make_error_code(std::errc::invalid_argument);
+    return llvm::createFileError(path, llvm::createStringError(code, why));
+  };
+  bool isFile = status.type() == llvm::sys::fs::file_type::regular_file;
+  // Reading a folder fails by itself, in the system's words.
+  if (!isFile && status.type() != llvm::sys::fs::file_type::directory_file) {
+    return reject("it is no regular file");
+  }
+  if (isFile && status.getSize() > kMostModuleBytes) {
+    return reject("it has " + llvm::Twine(status.getSize()) +
+                  " bytes, and the limit of IR is " +
+                  llvm::Twine(kMostModuleBytes));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<ReadModule> readModule(StringRef path, MLIRContext &context) {
+  if (llvm::Error error = checkSize(path)) {
+    return std::move(error);
+  }
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) {
     return llvm::createFileError(path, buffer.getError());
