@@ -3,7 +3,7 @@
 # The programs under test and FileCheck come first in PATH, so RUN lines name them
 # plainly. Substitutions: %models, the folder of the example descriptions; %examples,
 # all examples; %vectors, small models with inputs; %plugin, the passes of
-# tools/plugin; %python, an interpreter with NumPy. Features: avx2, avx512f,
+# test/tools/plugin; %python, an interpreter with NumPy. Features: avx2, avx512f,
 # avx512_bf16 (what this machine runs), cuda-gpu.
 
 import os

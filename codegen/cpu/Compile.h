@@ -59,9 +59,10 @@ struct CompileOptions {
 using WeightProvider =
     std::function<mlir::FailureOr<HostTensor>(WeightOp reference)>;
 
-/// What `assign` and `tile` made of a module, for reports and `hova verify`.
+/// What phases made of a module, for reports and `hova verify`.
 struct CompiledModule {
-  /// Modules after `assign` of the first level (evaluable).
+  /// After `assign` for the first level: the last form whose operations have a
+  /// reference evaluation.
   mlir::OwningOpRef<mlir::ModuleOp> assigned;
   /// And after `tile`, which knows every buffer.
   mlir::OwningOpRef<mlir::ModuleOp> tiled;

@@ -73,7 +73,7 @@ func.func @tile_row_sum_c1_sums_are_one_column(%t: vector<4x32xf32>) {
 
 // -----
 
-func.func @tile_product_c5_pairs_meet_16_bits(%a: memref<9x40xf32>, %b: memref<3x20x32xi32>, %i: index) {
+func.func @tile_product_c4_pairs_meet_16_bits(%a: memref<9x40xf32>, %b: memref<3x20x32xi32>, %i: index) {
   %depth = arith.constant 40 : index
   // expected-error@+1 {{'hova.tile_product' op expects pairs to meet a lhs of 16 bits, got 'memref<9x40xf32>'}}
   %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %depth : memref<9x40xf32>, memref<3x20x32xi32> -> vector<4x32xf32>
