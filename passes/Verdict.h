@@ -13,9 +13,9 @@
 //   saves, or the first precondition that failed and its values) and, if it did
 //   not fire, `fires_if` (what would make it).
 //
-// A verdict of an attention is written once, when all kernels are formed. One of
-// a rewrite is written by its pass, on the operation that stands for the site
-// from then on.
+// A verdict of an attention is written once, when all kernels are formed. One
+// of a rewrite is written by its pass, on the operation that stands for the
+// site from then on.
 
 #ifndef HOVA_PASSES_VERDICT_H
 #define HOVA_PASSES_VERDICT_H

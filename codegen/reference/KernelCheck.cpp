@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/reference/KernelCheck.h"
-#include "codegen/emulate/Emulator.h"
 #include "codegen/emulate/Numbers.h"
 #include "codegen/reference/Compare.h"
 #include "codegen/reference/Inputs.h"
@@ -144,11 +143,10 @@ LogicalResult KernelCheck::run(ArrayRef<HostTensor> inputs) {
   return success(succeeded(evaluator.run(main, inputs)));
 }
 
-FailureOr<KernelCheck::Expectation>
-KernelCheck::expectationOf(KernelOp kernel) {
-  auto known = expectations.find(kernel);
-  if (known != expectations.end()) {
-    return known->second;
+/// Fills in what the kernel computes.
+LogicalResult KernelCheck::evaluateKernel(KernelOp kernel) {
+  if (expectations.count(kernel)) {
+    return success();
   }
   Results operands;
   for (Value operand : kernel.getInputs()) {
@@ -164,7 +162,8 @@ KernelCheck::expectationOf(KernelOp kernel) {
   if (failed(exact) || failed(plain)) {
     return failure();
   }
-  return expectations[kernel] = Expectation{operands, *exact, *plain, {}};
+  expectations[kernel] = Expectation{operands, *exact, *plain, {}};
+  return success();
 }
 
 /// Fills in the errors of plain runs on neighbouring inputs.
@@ -253,90 +252,114 @@ static SmallVector<std::pair<int64_t, int64_t>> sharesOf(LaunchOp launch) {
   return shares;
 }
 
+/// A buffer for every value that the launch hands over, however often it is an
+/// operand: inputs filled, everything else poison.
+KernelCheck::Buffers KernelCheck::buffersOf(LaunchOp launch, KernelOp kernel) {
+  Buffers buffers;
+  size_t inputs = kernel.getInputs().size();
+  for (auto [i, buffer] : llvm::enumerate(launch.getBuffers())) {
+    auto [entry, isNew] = buffers.insert({buffer, Memory()});
+    if (!isNew) {
+      continue;
+    }
+    if (auto weight = buffer.getDefiningOp<ImageBufferOp>()) {
+      entry->second = image[weight.getOffset()];
+      continue;
+    }
+    auto type = cast<MemRefType>(buffer.getType());
+    entry->second.assign(sizeOf(type), kPoison);
+    if (i < inputs) {
+      write(values.lookup(kernel.getInputs()[i]), type, entry->second);
+    }
+  }
+  return buffers;
+}
+
+/// Calls the function for shares of the units; the number of units.
+static FailureOr<int64_t>
+callInShares(Emulator &emulator, LaunchOp launch, MemRefType scratchType,
+             llvm::MapVector<Value, Memory> &memories) {
+  Memory scratch;
+  SmallVector<Memory *> arguments;
+  for (Value buffer : launch.getBuffers()) {
+    arguments.push_back(&memories[buffer]);
+  }
+  arguments.push_back(&scratch);
+  int64_t units = 0;
+  for (auto [begin, end] : sharesOf(launch)) {
+    scratch.assign(sizeOf(scratchType), kPoison);
+    if (failed(emulator.run(arguments, {begin, end}))) {
+      return failure();
+    }
+    units += end - begin;
+  }
+  return units;
+}
+
+/// What differs about result `index`; empty: nothing.
+std::string KernelCheck::differenceOf(KernelOp kernel, unsigned index,
+                                      const Memory &memory, MemRefType type,
+                                      bool isWhole) {
+  const Expectation &expected = expectations[kernel];
+  Written written =
+      readWritten(memory, type, expected.results[index], expected.plain[index]);
+  std::string name = "result " + std::to_string(index);
+  int64_t elements = type.getNumElements();
+  if (written.count == 0 || (isWhole && written.count != elements)) {
+    return name + ": " + std::to_string(written.count) + " of " +
+           std::to_string(elements) + " elements are written";
+  }
+  Storage storage =
+      storageOf(getElementTypeOrSelf(kernel.getResult(index).getType()));
+  Comparison comparison =
+      compareModel(written.got, written.plain, written.want, storage);
+  // One plain run may have been lucky.
+  if (!comparison.within && std::isfinite(comparison.maxError) &&
+      succeeded(runNeighbours(kernel))) {
+    comparison = compareModel(written.got, written.plain, written.want, storage,
+                              expectations[kernel].others[index]);
+  }
+  return comparison.within ? "" : name + ": " + comparison.reason;
+}
+
 CheckedKernel KernelCheck::checkLaunch(LaunchOp launch, KernelOp kernel) {
   CheckedKernel checked;
   checked.function = launch.getCallee().str();
   checked.path = launch.getName().str();
   checked.ofUnits = launch.getUnits();
-  // Both are sentences of the result, not errors of the program.
+  // A sentence of the result, not an error of the program.
   std::string said;
   ScopedDiagnosticHandler heard(launch.getContext(),
                                 [&](Diagnostic &diagnostic) {
                                   said = diagnostic.str();
                                   return success();
                                 });
-  auto module = launch->getParentOfType<ModuleOp>();
-  Emulator emulator(module.lookupSymbol<func::FuncOp>(launch.getCallee()));
-  FailureOr<Expectation> expected = expectationOf(kernel);
-  if (failed(expected) || failed(emulator.prepare())) {
+  auto function =
+      launch->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
+          launch.getCallee());
+  Emulator emulator(function);
+  if (failed(evaluateKernel(kernel)) || failed(emulator.prepare())) {
     checked.obstacle = said;
     return checked;
   }
-
-  // One value has one buffer, however often it is an operand.
-  llvm::MapVector<Value, Memory> memories;
-  size_t inputs = kernel.getInputs().size();
-  for (auto [i, buffer] : llvm::enumerate(launch.getBuffers())) {
-    auto type = cast<MemRefType>(buffer.getType());
-    auto [entry, isNew] = memories.insert({buffer, Memory()});
-    if (!isNew) {
-      continue;
-    }
-    auto weight = buffer.getDefiningOp<ImageBufferOp>();
-    if (weight) {
-      entry->second = image[weight.getOffset()];
-      continue;
-    }
-    entry->second.assign(sizeOf(type), kPoison);
-    if (i < inputs) {
-      write(values.lookup(kernel.getInputs()[i]), type, entry->second);
-    }
+  Buffers buffers = buffersOf(launch, kernel);
+  size_t count = launch.getBuffers().size();
+  auto scratch = cast<MemRefType>(function.getArgumentTypes()[count]);
+  FailureOr<int64_t> units = callInShares(emulator, launch, scratch, buffers);
+  if (failed(units)) {
+    checked.difference = said;
+    return checked;
   }
-  auto function = module.lookupSymbol<func::FuncOp>(launch.getCallee());
-  auto scratchType =
-      cast<MemRefType>(function.getArgumentTypes()[launch.getBuffers().size()]);
-  Memory scratch;
-  SmallVector<Memory *> buffers;
-  for (Value buffer : launch.getBuffers()) {
-    buffers.push_back(&memories[buffer]);
-  }
-  buffers.push_back(&scratch);
-  for (auto [begin, end] : sharesOf(launch)) {
-    scratch.assign(sizeOf(scratchType), kPoison);
-    if (failed(emulator.run(buffers, {begin, end}))) {
-      checked.difference = said;
-      return checked;
-    }
-    checked.units += end - begin;
-  }
-
-  for (auto [i, result] : llvm::enumerate(kernel.getResults())) {
-    Value buffer = launch.getBuffers()[inputs + i];
-    auto type = cast<MemRefType>(buffer.getType());
-    Written written = readWritten(memories[buffer], type, expected->results[i],
-                                  expected->plain[i]);
-    bool isWhole = checked.units == checked.ofUnits;
-    if (written.count == 0 ||
-        (isWhole && written.count != type.getNumElements())) {
-      checked.difference = "writes " + std::to_string(written.count) + " of " +
-                           std::to_string(type.getNumElements()) +
-                           " elements of result " + std::to_string(i);
-      return checked;
-    }
-    Storage storage = storageOf(getElementTypeOrSelf(result.getType()));
-    Comparison comparison =
-        compareModel(written.got, written.plain, written.want, storage);
-    // One plain run may have been lucky.
-    if (!comparison.within && std::isfinite(comparison.maxError) &&
-        succeeded(runNeighbours(kernel))) {
-      comparison = compareModel(written.got, written.plain, written.want,
-                                storage, expectations[kernel].others[i]);
-    }
+  checked.units = *units;
+  size_t first = kernel.getInputs().size();
+  for (unsigned i = 0; i < kernel.getNumResults(); ++i) {
+    Value buffer = launch.getBuffers()[first + i];
     ++checked.results;
-    if (!comparison.within) {
-      checked.difference =
-          "result " + std::to_string(i) + ": " + comparison.reason;
-      return checked;
+    checked.difference = differenceOf(kernel, i, buffers[buffer],
+                                      cast<MemRefType>(buffer.getType()),
+                                      checked.units == checked.ofUnits);
+    if (!checked.difference.empty()) {
+      break;
     }
   }
   return checked;

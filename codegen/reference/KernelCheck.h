@@ -15,10 +15,12 @@
 #ifndef HOVA_CODEGEN_REFERENCE_KERNELCHECK_H
 #define HOVA_CODEGEN_REFERENCE_KERNELCHECK_H
 
+#include "codegen/emulate/Emulator.h"
 #include "codegen/reference/Compare.h"
 #include "codegen/reference/Evaluator.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/MapVector.h"
 #include <map>
 
 namespace hova {
@@ -52,13 +54,18 @@ private:
     /// Of plain runs on neighbouring inputs; empty before they are asked for.
     llvm::SmallVector<PlainError> others;
   };
+  using Buffers = llvm::MapVector<mlir::Value, Memory>;
   using Image = std::map<int64_t, std::vector<uint8_t>>;
 
   KernelCheck(mlir::ModuleOp assigned, const WeightLookup &weights);
   mlir::LogicalResult run(llvm::ArrayRef<HostTensor> inputs);
-  mlir::FailureOr<Expectation> expectationOf(KernelOp kernel);
+  mlir::LogicalResult evaluateKernel(KernelOp kernel);
   mlir::LogicalResult runNeighbours(KernelOp kernel);
   mlir::LogicalResult packWeights(mlir::ModuleOp tiled);
+  Buffers buffersOf(LaunchOp launch, KernelOp kernel);
+  std::string differenceOf(KernelOp kernel, unsigned index,
+                           const Memory &memory, mlir::MemRefType type,
+                           bool isWhole);
   CheckedKernel checkLaunch(LaunchOp launch, KernelOp kernel);
 
   mlir::OwningOpRef<mlir::ModuleOp> assigned;
