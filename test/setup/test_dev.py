@@ -123,3 +123,10 @@ def test_unknown_room_names_the_rooms(machine, tmp_path):
     (tmp_path / "test/frontend").mkdir(parents=True)
     done = machine("test", "--only", "kitchen")
     assert "one of frontend" in last_sentence(done)
+
+
+def test_more_arguments_than_a_test_takes_are_an_error(machine, tmp_path):
+    (tmp_path / "test/frontend").mkdir(parents=True)
+    for arguments in (["--full", "--only", "frontend"], ["--only", "frontend", "x"]):
+        sentence = last_sentence(machine("test", *arguments))
+        assert f"not {' '.join(arguments)}" in sentence
