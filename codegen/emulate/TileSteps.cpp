@@ -8,7 +8,6 @@
 #include "dialect/Evaluate.h"
 #include "dialect/TileOps.h"
 #include <cmath>
-#include <cstring>
 
 using namespace mlir;
 
@@ -25,7 +24,7 @@ static LogicalResult runTileLoad(Emulation &emulation, const Step &step) {
   const View &view = emulation.view(step, 0);
   auto [rows, columns] = shapeOf(op.getTile().getType());
   int64_t valid = op.getColumns().value_or(columns);
-  int64_t bytes = bytesOf(view.kind), first = indexOf(emulation, view, step, 1);
+  int64_t first = indexOf(emulation, view, step, 1);
   std::vector<Lane> &tile = emulation.out(step);
   for (int64_t i = 0; i < rows; ++i) {
     const uint8_t *row =
@@ -33,11 +32,10 @@ static LogicalResult runTileLoad(Emulation &emulation, const Step &step) {
     if (!row) {
       return failure();
     }
-    for (int64_t j = 0; j < columns; ++j) {
-      Lane zero;
-      zero.number = 0;
-      tile[i * columns + j] =
-          j < valid ? readElement(view.kind, row + j * bytes) : zero;
+    MutableArrayRef<Lane> lanes(tile.data() + i * columns, columns);
+    readElements(view.kind, row, lanes.take_front(valid));
+    for (Lane &lane : lanes.drop_front(valid)) {
+      lane.number = 0;
     }
   }
   return success();
@@ -72,26 +70,20 @@ struct RightRows {
 
   bool hasPairs() const { return kind != view.kind; }
   /// Number `k` of every column. False: outside of the buffer.
-  bool read(int64_t k, const Step &step, std::vector<double> &row) const {
-    int64_t together = hasPairs() ? 2 : 1;
+  bool read(int64_t k, const Step &step, std::vector<Lane> &row) const {
     int64_t stride = view.strides[view.strides.size() - 2];
-    const uint8_t *memory =
-        elementsOf(view, first + k / together * stride, columns, step);
+    const uint8_t *memory = elementsOf(
+        view, first + (hasPairs() ? k / 2 : k) * stride, columns, step);
     if (!memory) {
       return false;
     }
-    int64_t bytes = bytesOf(kind);
-    if (kind == Kind::F32) {
-      for (int64_t j = 0; j < columns; ++j) {
-        float value;
-        std::memcpy(&value, memory + j * sizeof value, sizeof value);
-        row[j] = value;
-      }
+    if (!hasPairs()) {
+      readElements(kind, memory, MutableArrayRef(row).take_front(columns));
       return true;
     }
+    int64_t bytes = bytesOf(kind);
     for (int64_t j = 0; j < columns; ++j) {
-      row[j] = readElement(kind, memory + (j * together + k % together) * bytes)
-                   .number;
+      row[j] = readElement(kind, memory + (2 * j + k % 2) * bytes);
     }
     return true;
   }
@@ -114,7 +106,7 @@ static LogicalResult runTileProduct(Emulation &emulation, const Step &step) {
   RightRows rightRows{rightView, indexOf(emulation, rightView, step, indices),
                       valid,
                       rightView.kind == Kind::I32 ? left.kind : rightView.kind};
-  std::vector<double> row(columns, 0);
+  std::vector<Lane> row(columns);
   std::vector<Lane> &tile = emulation.out(step);
   Lane zero;
   zero.number = 0;
@@ -132,7 +124,8 @@ static LogicalResult runTileProduct(Emulation &emulation, const Step &step) {
       double factor = readElement(left.kind, element).number;
       Lane *sums = tile.data() + i * columns;
       for (int64_t j = 0; j < rightRows.columns; ++j) {
-        sums[j].number = static_cast<float>(sums[j].number + factor * row[j]);
+        sums[j].number =
+            static_cast<float>(sums[j].number + factor * row[j].number);
       }
     }
   }

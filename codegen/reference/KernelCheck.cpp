@@ -3,7 +3,6 @@
 
 #include "codegen/reference/KernelCheck.h"
 #include "codegen/emulate/Numbers.h"
-#include "codegen/reference/Compare.h"
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/ReferenceModel.h"
 #include "passes/tile/ProgramAttrs.h"
@@ -236,7 +235,8 @@ static SmallVector<std::pair<int64_t, int64_t>> sharesOf(LaunchOp launch) {
   int64_t units = launch.getUnits(), grain = launch.getGrain();
   int64_t flops = std::max<int64_t>(launch.getFlops(), 1);
   SmallVector<std::pair<int64_t, int64_t>> shares;
-  if (flops <= kMostFlops) {
+  // Of fewer than three there is no start, middle and end.
+  if (flops <= kMostFlops || units < 3) {
     int64_t parts = std::clamp<int64_t>(units / grain, 1, 3);
     for (int64_t i = 0; i < parts; ++i) {
       shares.push_back({units * i / parts, units * (i + 1) / parts});

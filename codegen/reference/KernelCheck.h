@@ -55,7 +55,7 @@ private:
     llvm::SmallVector<PlainError> others;
   };
   using Buffers = llvm::MapVector<mlir::Value, Memory>;
-  using Image = std::map<int64_t, std::vector<uint8_t>>;
+  using Image = std::map<int64_t, Memory>;
 
   KernelCheck(mlir::ModuleOp assigned, const WeightLookup &weights);
   mlir::LogicalResult run(llvm::ArrayRef<HostTensor> inputs);
