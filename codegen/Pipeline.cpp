@@ -7,9 +7,9 @@
 // leaves into files.
 
 #include "codegen/Pipeline.h"
+#include "codegen/OutputFile.h"
 #include "codegen/PassWatch.h"
-#include "codegen/cpu/OutputFile.h"
-#include "codegen/cpu/Passes.h"
+#include "codegen/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -18,7 +18,6 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
-#include "llvm/ADT/bit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -30,15 +29,18 @@ namespace hova {
 
 namespace {
 
-/// A builder of a phase that is the same for every target.
-template <void (*build)(PhaseBuilder &)>
-void anyTarget(PhaseBuilder &phase, const PipelineOptions &) {
-  build(phase);
+void buildNormalize(PhaseBuilder &phase, const Target &) {
+  buildNormalizePhase(phase);
 }
 
-void buildVectorize(PhaseBuilder &phase, const PipelineOptions &options) {
-  bool avx512 = options.levels.empty() || options.levels.front().avx512;
-  buildVectorizePhase(phase, /*lookups=*/avx512, /*powers=*/avx512);
+void buildFuse(PhaseBuilder &phase, const Target &target) {
+  buildFusePhase(phase, target.getFusionPolicy());
+}
+
+/// A phase that the target builds.
+template <void (Target::*build)(PhaseBuilder &) const>
+void ofTarget(PhaseBuilder &phase, const Target &target) {
+  (target.*build)(phase);
 }
 
 constexpr Phase phases[] = {
@@ -50,27 +52,27 @@ constexpr Phase phases[] = {
      "one spelling per idea: masks, scale and bias sit on the attention, "
      "projections of one input are one, and what depends on weights alone is "
      "in the weight program",
-     anyTarget<buildNormalizePhase>},
+     buildNormalize},
     {"fuse",
      "a straight list of kernels, each one unit of code generation, and a "
      "verdict on every attention site",
-     anyTarget<buildFusePhase>},
+     buildFuse},
     {"assign",
      "every kernel carries its schedule as attributes; nothing else changed",
-     buildAssignPhase},
+     ofTarget<&Target::buildAssignPhase>},
     {"tile",
      "loops over buffers in destination-passing form that obey the schedule; "
      "equal kernels are one function, and every value has its place in the "
      "arena or in the weight image",
-     anyTarget<buildTilePhase>},
+     ofTarget<&Target::buildTilePhase>},
     {"vectorize",
      "vector code in which every loop-carried value is a scalar or a "
      "one-dimensional vector",
-     buildVectorize},
+     ofTarget<&Target::buildVectorizePhase>},
     {"target",
      "the LLVM dialect alone in the module @code; beside it main and the "
      "weight program, which describe the program and its weights",
-     buildTargetPhase, /*onCode=*/true},
+     ofTarget<&Target::buildTargetPhase>, /*onCode=*/true},
     {"emit", "object code, an executable or a library", nullptr},
 };
 
@@ -226,7 +228,7 @@ void buildPhase(const Phase &phase, OpPassManager &manager,
   }
   PhaseBuilder builder(phase.onCode ? manager.nest<ModuleOp>() : manager,
                        phase.name, options.passes, options.extend);
-  phase.build(builder, options);
+  phase.build(builder, *options.target);
   manager.addPass(createAssignPhaseNamePass({phase.name.str()}));
 }
 
@@ -244,34 +246,6 @@ std::vector<std::string> getPassNames(const Phase &phase) {
     buildPhase(phase, unused, options);
   }
   return names;
-}
-
-llvm::Expected<PipelineOptions> makePipelineOptions(StringRef march) {
-  PipelineOptions options;
-  // Of every program, the first level's code is numbered 0.
-  options.symbolSuffix = "_0";
-  SmallVector<StringRef> names;
-  march.split(names, ',');
-  for (StringRef name : names) {
-    llvm::Expected<CpuLevel> level = resolveLevel(name);
-    if (!level) {
-      return level.takeError();
-    }
-    if (llvm::any_of(options.levels, [&](const CpuLevel &other) {
-          return other.name == level->name;
-        })) {
-      return llvm::createStringError(std::errc::invalid_argument,
-                                     "processor level '%s' is given twice",
-                                     level->name.c_str());
-    }
-    options.levels.push_back(std::move(*level));
-  }
-  // The program takes the first that the machine has: more features first.
-  llvm::sort(options.levels, [](const CpuLevel &a, const CpuLevel &b) {
-    return std::pair(llvm::popcount(b.requirements), a.name) <
-           std::pair(llvm::popcount(a.requirements), b.name);
-  });
-  return options;
 }
 
 llvm::Expected<LogicalResult> runPhases(ModuleOp module,
@@ -346,16 +320,15 @@ void registerPhase(const Phase &phase) {
         std::string levels = parsed.march, without = parsed.without;
         llvm::replace(levels, '+', ',');
         llvm::replace(without, '+', ',');
-        auto options = makePipelineOptions(levels);
-        if (!options) {
-          return error(llvm::toString(options.takeError()));
+        auto target = makeCpuTarget(levels);
+        if (!target) {
+          return error(llvm::toString(target.takeError()));
         }
         auto selection = makePassSelection(parsed.strict, without);
         if (!selection) {
           return error(llvm::toString(selection.takeError()));
         }
-        options->passes = *selection;
-        buildPhase(phase, manager, *options);
+        buildPhase(phase, manager, {*target, *selection, nullptr});
         return success();
       },
       [](function_ref<void(const mlir::detail::PassOptions &)> show) {
@@ -367,7 +340,8 @@ void registerPhase(const Phase &phase) {
 
 void registerPipelines() {
   registerHovaPasses();
-  registerHovaCpuPasses();
+  registerHovaPipelinePasses();
+  registerTargetPasses();
   // What the phases use of upstream, for pipelines written by hand.
   registerTransformsPasses();
   for (const Phase &phase : phases) {

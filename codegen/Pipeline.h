@@ -9,10 +9,9 @@
 #define HOVA_CODEGEN_PIPELINE_H
 
 #include "codegen/ModuleText.h"
-#include "codegen/cpu/Level.h"
+#include "codegen/Targets.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/PhaseBuilder.h"
 #include "llvm/Support/Error.h"
 #include <string>
 
@@ -20,19 +19,11 @@ namespace hova {
 
 /// What every phase may need to know; filled once by the tool.
 struct PipelineOptions {
-  /// Processor levels of the program, best first; kernels are generated for
-  /// the first one in a run of the pipeline.
-  llvm::SmallVector<CpuLevel> levels;
-  /// Suffix of the functions generated for this level.
-  std::string symbolSuffix;
+  std::shared_ptr<const Target> target = getDefaultTarget();
   PassSelection passes;
   /// May add passes at extension points; may be null.
   ExtendPipeline extend;
 };
-
-/// Options for code of these levels, comma separated (resolveLevel), sorted
-/// best first. An error names the level that is unknown or given twice.
-llvm::Expected<PipelineOptions> makePipelineOptions(llvm::StringRef march);
 
 /// On a module: the last phase that it has gone through.
 inline constexpr llvm::StringLiteral kPhaseAttr = "hova.phase";
@@ -42,7 +33,7 @@ struct Phase {
   /// What holds of the IR afterwards, one sentence.
   llvm::StringLiteral promise;
   /// Null: the phase is not made of passes (`import`, `emit`).
-  void (*build)(PhaseBuilder &phase, const PipelineOptions &options);
+  void (*build)(PhaseBuilder &phase, const Target &target);
   /// Whether it lowers code alone, which is then set apart first, in a module
   /// of its own (DecomposeProgram.cpp).
   bool onCode = false;

@@ -3,14 +3,13 @@
 
 #include "passes/Columns.h"
 #include "dialect/Shapes.h"
-#include "passes/Schedule.h"
 
 using namespace mlir;
 
 namespace hova {
 
-bool ColumnRange::isWholePanels(int64_t width) const {
-  return from % kPanelColumns == 0 && (to % kPanelColumns == 0 || to == width);
+bool ColumnRange::isWholeGroups(int64_t width, int64_t group) const {
+  return from % group == 0 && (to % group == 0 || to == width);
 }
 
 ColumnRange columnsOf(SliceOp slice) {
@@ -39,7 +38,7 @@ static bool wantsPart(Operation *user, SliceOp part, LinearOp product) {
          });
 }
 
-bool isPart(Operation *op) {
+bool isPart(Operation *op, int64_t group) {
   auto slice = dyn_cast_or_null<SliceOp>(op);
   auto product = slice ? slice.getX().getDefiningOp<LinearOp>() : LinearOp();
   if (!product) {
@@ -50,7 +49,7 @@ bool isPart(Operation *op) {
   for (Operation *user : product->getUsers()) {
     auto part = dyn_cast<SliceOp>(user);
     if (!part || !part.isRowAligned(0) ||
-        !columnsOf(part).isWholePanels(width)) {
+        !columnsOf(part).isWholeGroups(width, group)) {
       return false;
     }
     pays |= llvm::any_of(part->getUsers(), [&](Operation *reader) {

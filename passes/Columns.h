@@ -3,8 +3,9 @@
 //
 // A product's columns may be several values: queries, keys and values that are
 // stored in 16 bits, and what vertical attention adds up, which is not. A part
-// is a slice of whole weight panels. It costs nothing: each panel belongs to
-// the operations whose columns it computes.
+// is a slice of whole groups of columns: those of a weight panel, which are
+// computed together. It costs nothing: each group belongs to the operations
+// whose columns it computes.
 
 #ifndef HOVA_PASSES_COLUMNS_H
 #define HOVA_PASSES_COLUMNS_H
@@ -25,17 +26,18 @@ struct ColumnRange {
   bool operator==(const ColumnRange &other) const {
     return from == other.from && to == other.to;
   }
-  /// Whether these are whole panels of a product of `width` columns.
-  bool isWholePanels(int64_t width) const;
+  /// Whether these are whole groups of `group` columns of a product of `width`,
+  /// whose last group may be narrower.
+  bool isWholeGroups(int64_t width, int64_t group) const;
 };
 
 /// The columns that a slice of columns reads of its operand.
 ColumnRange columnsOf(SliceOp slice);
 
-/// Whether `op` slices a product nobody reads but such slices of whole panels,
-/// where it pays: a slice leaves the kernel or the program, or an element-wise
-/// operation can work on its tiles.
-bool isPart(mlir::Operation *op);
+/// Whether `op` slices a product nobody reads but such slices of whole groups
+/// of `group` columns, where it pays: a slice leaves the kernel or the program,
+/// or an element-wise operation can work on its tiles.
+bool isPart(mlir::Operation *op, int64_t group);
 
 /// The columns that each operation of a stage computes of those of the stage's
 /// first operation, its anchor.

@@ -17,13 +17,14 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/PhaseBuilder.h"
+#include "passes/fuse/FusionPolicy.h"
 
 namespace hova {
 
-/// The builders of the target-neutral phases; each ends with the verify pass
+/// The builders of the phases; each ends with the verify pass
 /// that checks the phase's promise.
 void buildNormalizePhase(PhaseBuilder &phase);
-void buildFusePhase(PhaseBuilder &phase);
+void buildFusePhase(PhaseBuilder &phase, const FusionPolicy &policy);
 void buildTilePhase(PhaseBuilder &phase);
 /// `lookups`: the target looks up tables in registers (`hova.lookup`);
 /// `powers`: it has instructions for powers of two (`hova.exp2`).

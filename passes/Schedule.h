@@ -57,19 +57,9 @@ struct Schedule {
 /// f32 elements in a cache line.
 inline constexpr int64_t kLineElements = 16;
 
-/// Columns of a weight panel. One layout serves every level: a register tile is
-/// as wide or a part of it.
-inline constexpr int64_t kPanelColumns = 64;
-
-/// How many parts at most a kernel's units are divided into: more threads than
-/// this do not help a program of this size, and each possible share of rows may
-/// need a tile height of its own.
-inline constexpr int64_t kMaxParts = 8;
-
 /// Parts that `threads` threads make of `units` units.
 inline int64_t partsOf(int64_t units, int64_t grain, int64_t threads) {
-  int64_t parts = std::min(threads, std::max<int64_t>(units / grain, 1));
-  return std::min(parts, kMaxParts);
+  return std::min(threads, std::max<int64_t>(units / grain, 1));
 }
 
 } // namespace hova

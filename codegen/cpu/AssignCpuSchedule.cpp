@@ -1,16 +1,11 @@
 //===- AssignCpuSchedule.cpp - Tiles, stages and layouts for a CPU --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one place that chooses. Register tiles: with 32 registers of 512 bits, 6
-// rows by 64 columns need 24 accumulators, 4 registers for the panel and 1 for
-// the broadcast, and load 10 times for 24 multiply-adds where 14 x 32 loads 16
-// times for 28; small heights divide any number of rows evenly. With 16
-// registers of 256 bits, 6 rows by 16 columns. Rows are divided among threads
-// before anything else, so that whole-row operations need no barrier; a share
-// is large enough for the weights that it reads to pay. The inner dimension is
-// taken in chunks where two FMAs a cycle want their panel nearer than the
-// second-level cache; with one, adding the chunks' sums costs more.
+// The one place that chooses, by the facts of CpuFacts.h. Rows are divided
+// among threads before anything else, so that whole-row operations need no
+// barrier; a share is large enough for the weights that it reads to pay.
 
+#include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Passes.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
@@ -24,26 +19,45 @@ namespace hova {
 #define GEN_PASS_DEF_ASSIGNCPUSCHEDULEPASS
 #include "codegen/cpu/Passes.h.inc"
 
-/// Rows that a thread takes at least. Every thread reads all weights, so where
-/// there are enough rows a share is eight tiles: 24 operations for each byte of
-/// them.
-static int64_t chooseGrain(int64_t rows, int64_t tileRows, bool hasProduct) {
-  if (!hasProduct) {
-    return std::max<int64_t>(rows / kMaxParts, 1);
+//===----------------------------------------------------------------------===//
+// Division among threads
+//===----------------------------------------------------------------------===//
+
+/// Rows of a product that a thread takes at least. Every thread reads all
+/// weights, so where there are enough rows a share is several tiles.
+static int64_t chooseRows(int64_t rows, const CpuFacts &facts) {
+  int64_t tile = facts.productTile.rows, share = facts.leastShareTiles * tile;
+  if (rows >= 2 * share) {
+    return share;
   }
-  if (rows >= 16 * tileRows) {
-    return 8 * tileRows;
-  }
-  return rows >= 2 * tileRows ? tileRows : std::max<int64_t>(tileRows / 2, 1);
+  return rows >= 2 * tile ? tile : std::max<int64_t>(tile / 2, 1);
 }
 
-/// Panels that a thread takes at least where threads divide columns: some
-/// microseconds of work, ten times what meeting the others costs.
-static int64_t choosePanels(LinearOp op) {
-  constexpr int64_t kLeastMacs = 1 << 18;
+/// Panels that a thread takes at least where threads divide columns.
+static int64_t choosePanels(LinearOp op, const CpuFacts &facts) {
   int64_t rows = staticSize(shapeOf(op.getResult()).drop_back());
-  int64_t macs = rows * shapeOf(op.getX()).back() * kPanelColumns;
-  return llvm::divideCeil(kLeastMacs, macs);
+  int64_t macs = rows * shapeOf(op.getX()).back() * facts.panelColumns;
+  return llvm::divideCeil(facts.leastShareMacs, macs);
+}
+
+/// Units that a thread takes at least, of a kernel whose stages are known.
+static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
+  Block &body = kernel.getBody().front();
+  if (kernel.getParallel() == Parallel::columns) {
+    return choosePanels(*body.getOps<LinearOp>().begin(), facts);
+  }
+  ArrayRef<int64_t> shape;
+  for (Operation &op : body.without_terminator()) {
+    if (!isKernelView(&op)) {
+      shape = shapeOf(op.getResult(0));
+      break;
+    }
+  }
+  bool hasProduct =
+      !body.getOps<LinearOp>().empty() || !body.getOps<HeadLogitsOp>().empty();
+  return hasProduct ? chooseRows(staticSize(shape.drop_back()), facts)
+                    : llvm::divideCeil(facts.leastShareElements,
+                                       shape.empty() ? 1 : shape.back());
 }
 
 //===----------------------------------------------------------------------===//
@@ -54,6 +68,8 @@ namespace {
 /// Divides the operations of a row kernel into stages.
 class Stages {
 public:
+  explicit Stages(const CpuFacts &facts) : facts(facts) {}
+
   void assign(KernelOp kernel) {
     dividesColumns = kernel.getParallel() == Parallel::columns;
     for (Operation &op : kernel.getBody().front().without_terminator()) {
@@ -69,6 +85,10 @@ public:
   }
 
 private:
+  bool isPart(Operation *op) const {
+    return hova::isPart(op, facts.panelColumns);
+  }
+
   static bool isReadAsView(Operation *op) {
     return cast<SliceOp>(op).isRowAligned(0) &&
            llvm::none_of(op->getUsers(), llvm::IsaPred<YieldOp>);
@@ -135,6 +155,7 @@ private:
     Operation *anchor;
     StageColumns columns;
   };
+  const CpuFacts &facts;
   bool dividesColumns = false;
   DenseMap<Operation *, int64_t> stages;
   SmallVector<Stage> anchors;
@@ -170,7 +191,7 @@ static ImageWeightOp storeAgain(ImageWeightOp op, ModuleOp module) {
                                IntegerAttr());
 }
 
-static void assignPanels(ImageWeightOp op, ModuleOp module) {
+static void assignPanels(ImageWeightOp op, ModuleOp module, int64_t columns) {
   SmallVector<OpOperand *> packed;
   bool plain = false;
   for (OpOperand &use : op->getUses()) {
@@ -187,7 +208,7 @@ static void assignPanels(ImageWeightOp op, ModuleOp module) {
           kernel.getBody().addArgument(argument.getType(), argument.getLoc());
       argument.replaceUsesWithIf(
           second, [](OpOperand &inner) { return !readsPanels(inner); });
-      return assignPanels(op, module);
+      return assignPanels(op, module, columns);
     }
     if (panels) {
       packed.push_back(&use);
@@ -201,7 +222,7 @@ static void assignPanels(ImageWeightOp op, ModuleOp module) {
   for (OpOperand *use : packed) {
     use->set(target);
   }
-  target.setPanel(kPanelColumns);
+  target.setPanel(columns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,21 +244,15 @@ static bool multipliesPairs(AttentionOp op) {
 // Exactness
 //===----------------------------------------------------------------------===//
 
-/// Products that are added in a row at most. The error of such a sum grows with
-/// their number, that of a sum of sums with the square root of how many there
-/// are: in BERT-base, whose longest sum has 3072, parts of 384 leave half of
-/// the error. A part more costs a store and a load of the register tile, 0.3 %
-/// here.
-static constexpr int64_t kMostSummed = 384;
-
-/// Whether a product of the kernel adds up more f32 products. Rounding operands
-/// to 16 bits costs so much that the order of a sum does not show.
-static bool sumsManyProducts(KernelOp kernel) {
+/// Whether a product of the kernel adds up more than `most` f32 products.
+/// Rounding operands to 16 bits costs so much that the order of a sum does not
+/// show.
+static bool sumsMoreThan(int64_t most, KernelOp kernel) {
   return llvm::any_of(kernel.getBody().front().getOps<LinearOp>(),
-                      [](LinearOp op) {
+                      [most](LinearOp op) {
                         return getElementTypeOrSelf(op.getX()).isF32() &&
                                getElementTypeOrSelf(op.getWeight()).isF32() &&
-                               shapeOf(op.getX()).back() > kMostSummed;
+                               shapeOf(op.getX()).back() > most;
                       });
 }
 
@@ -250,39 +265,28 @@ struct AssignCpuSchedulePass final
     : impl::AssignCpuSchedulePassBase<AssignCpuSchedulePass> {
   using Base::Base;
 
-  void assignKernel(KernelOp kernel) {
+  void assignKernel(KernelOp kernel, const CpuFacts &facts) {
     Block &body = kernel.getBody().front();
     Schedule schedule;
-    schedule.lanes = avx512 ? 64 : 32;
+    schedule.lanes = facts.rowLanes;
     auto attentions = body.getOps<AttentionOp>();
     schedule.parallel = kernel.getParallel().value_or(
         attentions.empty() ? Parallel::rows : Parallel::heads);
-    if (schedule.parallel == Parallel::heads) {
-      schedule.tileRows = avx512 ? 14 : 6;
-      schedule.tileColumns = avx512 ? 32 : 16;
+    bool isAttention = schedule.parallel == Parallel::heads;
+    RegisterTile tile = isAttention ? facts.attentionTile : facts.productTile;
+    schedule.tileRows = tile.rows;
+    schedule.tileColumns = tile.columns;
+    if (isAttention) {
       schedule.pairs = bf16 && multipliesPairs(*attentions.begin());
       return schedule.write(kernel);
     }
-    schedule.tileRows = 6;
-    schedule.tileColumns = avx512 ? 64 : 16;
-    schedule.depth = oneFma ? 4096 : 256;
-    schedule.block = 256;
-    if (sumsManyProducts(kernel)) {
-      schedule.sum = kMostSummed;
+    schedule.depth = facts.innerBlock;
+    schedule.block = facts.groupRows;
+    if (sumsMoreThan(facts.mostSummed, kernel)) {
+      schedule.sum = facts.mostSummed;
     }
-    Stages().assign(kernel);
-    bool hasProduct = !body.getOps<LinearOp>().empty() ||
-                      !body.getOps<HeadLogitsOp>().empty();
-    int64_t rows = 1;
-    for (Operation &op : body.without_terminator()) {
-      if (!isKernelView(&op)) {
-        rows = staticSize(shapeOf(op.getResult(0)).drop_back());
-        break;
-      }
-    }
-    schedule.grain = schedule.parallel == Parallel::columns
-                         ? choosePanels(*body.getOps<LinearOp>().begin())
-                         : chooseGrain(rows, schedule.tileRows, hasProduct);
+    Stages(facts).assign(kernel);
+    schedule.grain = chooseGrain(kernel, facts);
     schedule.write(kernel);
   }
 
@@ -291,15 +295,16 @@ struct AssignCpuSchedulePass final
     if (!main || main.isExternal()) {
       return;
     }
+    CpuFacts facts(avx512, oneFma);
     main.walk([&](KernelOp kernel) {
       if (!kernel->hasAttr(kTileAttr)) {
-        assignKernel(kernel);
+        assignKernel(kernel, facts);
       }
     });
     SmallVector<ImageWeightOp> weights(main.getOps<ImageWeightOp>());
     for (ImageWeightOp weight : weights) {
       if (!weight.getPanel()) {
-        assignPanels(weight, getOperation());
+        assignPanels(weight, getOperation(), facts.panelColumns);
       }
     }
   }

@@ -7,9 +7,11 @@
 // program's description, and streams the weights behind.
 
 #include "codegen/cpu/Compile.h"
+#include "codegen/OutputFile.h"
+#include "codegen/Passes.h"
 #include "codegen/cpu/CodeUnit.h"
+#include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Link.h"
-#include "codegen/cpu/OutputFile.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/ProgramDescriptor.h"
 #include "codegen/cpu/WeightImage.h"
@@ -54,7 +56,6 @@ private:
       options.onPhase(phase);
     }
   }
-  PipelineOptions pipelineOptions(size_t level) const;
   /// What compilation starts from.
   ModuleOp start() const {
     return options.resumed ? options.resumed : imported;
@@ -79,19 +80,8 @@ private:
 };
 } // namespace
 
-PipelineOptions Compiler::pipelineOptions(size_t level) const {
-  PipelineOptions result;
-  // The level compiled now comes first, the others still shape the layout.
-  result.levels.push_back(options.levels[level]);
-  for (size_t i = 0; i < options.levels.size(); ++i) {
-    if (i != level) {
-      result.levels.push_back(options.levels[i]);
-    }
-  }
-  result.symbolSuffix = "_" + std::to_string(level);
-  result.passes = options.passes;
-  result.extend = options.extend;
-  return result;
+PipelineOptions CompileOptions::pipeline(size_t level) const {
+  return {std::make_shared<CpuTarget>(levels[level], level), passes, extend};
 }
 
 llvm::Expected<LogicalResult> Compiler::runUntil(ModuleOp module, size_t level,
@@ -102,7 +92,7 @@ llvm::Expected<LogicalResult> Compiler::runUntil(ModuleOp module, size_t level,
   range.origin = options.origin;
   range.configure = options.configure;
   range.onPhase = options.onPhase;
-  return runPhases(module, pipelineOptions(level), range);
+  return runPhases(module, options.pipeline(level), range);
 }
 
 /// The kernels of a program that starts behind them are those of the
@@ -112,7 +102,7 @@ llvm::Expected<LogicalResult> Compiler::keepAssigned(CompiledModule &keep) {
   keep.assigned = cast<ModuleOp>((isLater ? imported : *tiled)->clone());
   PhaseRange range;
   range.stopAfter = "assign";
-  return runPhases(*keep.assigned, pipelineOptions(0), range);
+  return runPhases(*keep.assigned, options.pipeline(), range);
 }
 
 llvm::Expected<LogicalResult> Compiler::tile(CompiledModule *keep) {

@@ -5,6 +5,7 @@
 #define HOVA_CODEGEN_CPU_COMPILE_H
 
 #include "codegen/Pipeline.h"
+#include "codegen/cpu/Level.h"
 #include "dialect/HostTensor.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Storage.h"
@@ -53,6 +54,9 @@ struct CompileOptions {
   std::function<void(mlir::PassManager &)> configure;
   /// Called when a phase begins, `emit` too; may be null.
   std::function<void(llvm::StringRef phase)> onPhase;
+
+  /// How the phases of one level run.
+  PipelineOptions pipeline(size_t level = 0) const;
 };
 
 /// The tensor of a weight reference, f32, in the shape of its type.

@@ -6,6 +6,7 @@
 #include "runtime/hova_runtime.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
@@ -108,6 +109,32 @@ Expected<CpuLevel> resolveLevel(StringRef march) {
   level.bf16 = level.avx512 && has("avx512bf16");
   level.oneFma = level.avx512 && level.cpu == "znver4";
   return level;
+}
+
+Expected<SmallVector<CpuLevel>> resolveLevels(StringRef march) {
+  SmallVector<CpuLevel> levels;
+  SmallVector<StringRef> names;
+  march.split(names, ',');
+  for (StringRef name : names) {
+    Expected<CpuLevel> level = resolveLevel(name);
+    if (!level) {
+      return level.takeError();
+    }
+    if (any_of(levels, [&](const CpuLevel &other) {
+          return other.name == level->name;
+        })) {
+      return createStringError(std::errc::invalid_argument,
+                               "processor level '%s' is given twice",
+                               level->name.c_str());
+    }
+    levels.push_back(std::move(*level));
+  }
+  // More features first.
+  llvm::sort(levels, [](const CpuLevel &a, const CpuLevel &b) {
+    return std::pair(popcount(b.requirements), a.name) <
+           std::pair(popcount(a.requirements), b.name);
+  });
+  return levels;
 }
 
 } // namespace hova

@@ -4,6 +4,7 @@
 #ifndef HOVA_CODEGEN_CPU_LEVEL_H
 #define HOVA_CODEGEN_CPU_LEVEL_H
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <string>
@@ -25,6 +26,12 @@ struct CpuLevel {
 /// error names the nearest known level; levels below AVX2 with FMA are
 /// rejected.
 llvm::Expected<CpuLevel> resolveLevel(llvm::StringRef march);
+
+/// Resolves levels, comma separated, and sorts them best first: a program takes
+/// the first that the machine has. An error names the level that is unknown or
+/// given twice.
+llvm::Expected<llvm::SmallVector<CpuLevel>>
+resolveLevels(llvm::StringRef march);
 
 } // namespace hova
 

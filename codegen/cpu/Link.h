@@ -21,8 +21,8 @@
 #ifndef HOVA_CODEGEN_CPU_LINK_H
 #define HOVA_CODEGEN_CPU_LINK_H
 
+#include "codegen/OutputFile.h"
 #include "codegen/cpu/Linker.h"
-#include "codegen/cpu/OutputFile.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

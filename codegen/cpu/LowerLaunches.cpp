@@ -88,7 +88,7 @@ private:
 
   int64_t partsOfLaunch(LaunchOp op) {
     return workOf(op) >= leastWork
-               ? partsOf(op.getUnits(), op.getGrain(), kMaxParts)
+               ? partsOf(op.getUnits(), op.getGrain(), op.getUnits())
                : 1;
   }
 

@@ -45,44 +45,6 @@ def VerifyAssignedPass : Pass<"hova-verify-assigned", "::mlir::ModuleOp"> {
   }];
 }
 
-def DecomposeProgramPass : Pass<"hova-decompose-program", "::mlir::ModuleOp"> {
-  let summary = "Set the code of a program apart from what describes it";
-  let description = [{
-    Before: a tiled program. After: the module `@code` holds all of it but the
-    weight program, and is what the other passes of the phase lower; beside it
-    stay the weight program, and `main` with the declarations of its kernels,
-    from which the constants are made that describe the program. A module that
-    has `@code` stays as it is.
-
-    ```mlir
-    func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64} {
-      hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<9x8xf32>)
-      return
-    }
-    func.func private @kernel(%x: memref<9x8xf32>, %y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {
-      return
-    }
-    ```
-    becomes
-    ```mlir
-    func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64} {
-      hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<9x8xf32>)
-      return
-    }
-    func.func private @kernel(memref<9x8xf32>, memref<9x8xf32>, memref<64xi8>, index, index)
-    module @code {
-      func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64} {
-        hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<9x8xf32>)
-        return
-      }
-      func.func private @kernel(%x: memref<9x8xf32>, %y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {
-        return
-      }
-    }
-    ```
-  }];
-}
-
 def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
   let summary = "Turn main into the function that every thread runs";
   let description = [{
@@ -98,7 +60,7 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"suffix", "suffix", "std::string", "\"\"", "end of the names">,
-    Option<"leastWork", "least-work", "int64_t", "500000",
+    Option<"leastWork", "least-work", "int64_t", "0",
            "work from which a kernel is divided among threads: floating-point "
            "operations, and 4 for every byte of its buffers">,
   ];
@@ -185,18 +147,6 @@ def LowerLookupsPass : Pass<"hova-lower-lookups", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
       "::mlir::vector::VectorDialect"];
-}
-
-def AssignPhaseNamePass : Pass<"hova-assign-phase-name", "::mlir::ModuleOp"> {
-  let summary = "Note on the module which phase it has gone through";
-  let description = [{
-    Every phase ends with this pass. After: the module's `hova.phase` is the
-    phase's name, so that `hova compile` knows where to go on with a dump. An
-    imported module has none. Nothing else changes.
-  }];
-  let options = [
-    Option<"phase", "phase", "std::string", "\"\"", "the phase's name">,
-  ];
 }
 
 def VerifyLoweredPass : Pass<"hova-verify-lowered", "::mlir::ModuleOp"> {

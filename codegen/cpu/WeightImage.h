@@ -10,7 +10,7 @@
 #ifndef HOVA_CODEGEN_CPU_WEIGHTIMAGE_H
 #define HOVA_CODEGEN_CPU_WEIGHTIMAGE_H
 
-#include "codegen/cpu/OutputFile.h"
+#include "codegen/OutputFile.h"
 
 #include <cstdint>
 #include <string>

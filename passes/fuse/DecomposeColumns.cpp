@@ -79,11 +79,13 @@ static bool isMixed(ArrayRef<Run> runs, LinearOp product) {
   return llvm::any_of(runs, isPlain) && !llvm::all_of(runs, isPlain);
 }
 
-/// Whether the runs are whole panels that do not overlap.
-static bool areWholePanels(ArrayRef<Run> runs, LinearOp product) {
+/// Whether the runs are whole groups of columns that do not overlap.
+static bool areWholeGroups(ArrayRef<Run> runs, LinearOp product,
+                           int64_t group) {
   int64_t width = shapeOf(product.getResult()).back(), end = 0;
   return llvm::all_of(runs, [&](const Run &run) {
-    bool fits = run.columns.from >= end && run.columns.isWholePanels(width);
+    bool fits =
+        run.columns.from >= end && run.columns.isWholeGroups(width, group);
     end = run.columns.to;
     return fits;
   });
@@ -137,11 +139,12 @@ struct DecomposeColumnsPass final
       if (!isMixed(runs, product)) {
         continue;
       }
-      if (!areWholePanels(runs, product)) {
+      if (!areWholeGroups(runs, product, columnGroup)) {
         writeVerdict(
             product, kPassName,
-            Verdict::decline("columns of two types share a panel of the weight",
-                             "each type's are whole panels"));
+            Verdict::decline("columns of two types share a group of " +
+                                 llvm::Twine(columnGroup),
+                             "each type's are whole groups of columns"));
         continue;
       }
       decompose(runs, product);

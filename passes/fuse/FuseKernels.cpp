@@ -16,7 +16,8 @@
 // that takes longer than the multiplications, so there a product is a kernel of
 // its own, with what works element by element on its result, and threads divide
 // its columns: each weight is read once. Small products stay in their chain: to
-// meet behind each would cost more. Does nothing without `@main`.
+// meet behind each would cost more. What few and small are, the target says
+// (FusionPolicy.h). Does nothing without `@main`.
 
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
@@ -47,11 +48,9 @@ struct Group {
 /// All operations of `main`, grouped.
 class Grouping {
 public:
-  /// Products of fewer rows than `fewRows` divide columns if they have at least
-  /// `leastMacs` multiply-accumulates. Without `chain` every operation is a
-  /// group of its own.
-  Grouping(Block &block, int64_t fewRows, int64_t leastMacs, bool chain)
-      : block(block), fewRows(fewRows), leastMacs(leastMacs), chain(chain) {}
+  /// Without `chain` every operation is a group of its own.
+  Grouping(Block &block, const FusionPolicy &policy, bool chain)
+      : block(block), policy(policy), chain(chain) {}
 
   LogicalResult run();
   ArrayRef<Group> getGroups() const { return groups; }
@@ -73,7 +72,7 @@ private:
   void place(Operation *op, int number);
 
   Block &block;
-  int64_t fewRows, leastMacs;
+  FusionPolicy policy;
   bool chain;
   SmallVector<Group> groups;
   DenseMap<Operation *, int> index;
@@ -109,8 +108,8 @@ Parallel Grouping::parallelOf(Operation *op) const {
     return Parallel::heads;
   }
   auto linear = dyn_cast<LinearOp>(op);
-  bool columns =
-      linear && rowsOf(op) < fewRows && linear.getLinearMacs() >= leastMacs;
+  bool columns = linear && rowsOf(op) < policy.fewRows &&
+                 linear.getLinearMacs() >= policy.leastMacs;
   return columns ? Parallel::columns : Parallel::rows;
 }
 
@@ -160,7 +159,7 @@ void Grouping::place(Operation *op, int number) {
 
 LogicalResult Grouping::run() {
   for (Operation &op : block.without_terminator()) {
-    if (chain && isPart(&op)) {
+    if (chain && isPart(&op, policy.columnGroup)) {
       place(&op, groupOf(op.getOperand(0)));
       continue;
     }
@@ -330,7 +329,7 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     }
     Block &block = main.getBody().front();
     copySharedResults(block);
-    Grouping grouping(block, fewRows, leastMacs, chain);
+    Grouping grouping(block, {fewRows, leastMacs, columnGroup}, chain);
     if (failed(grouping.run())) {
       return signalPassFailure();
     }

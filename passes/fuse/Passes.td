@@ -10,7 +10,7 @@ def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"
     `hova.convert` of all columns. After: each run of neighbouring slices reads
     a slice of its own, and the conversion is of the columns that are read
     through it. Declines where something reads all columns, or where a run does
-    not begin and end with a weight panel.
+    not begin and end with a group of columns (`column-group`).
 
     ```mlir
     func.func @before(%x: tensor<1x8x64xbf16>, %w: tensor<64x192xbf16>)
@@ -38,6 +38,11 @@ def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"
     }
     ```
   }];
+  let options = [
+    Option<"columnGroup", "column-group", "int64_t", "1",
+           "columns of a product that belong together, as those of a weight "
+           "panel do: a value of its own is made of whole groups">,
+  ];
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
@@ -53,6 +58,10 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     threads divide columns, so that each weight is read by one of them. Slices
     are views and stand in each kernel that reads them. Every kernel says what
     its threads divide, every attention site gets its verdict.
+
+    Which of the legal joins pay is the target's policy
+    (passes/fuse/FusionPolicy.h). The options carry it; without them every one
+    does.
 
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
@@ -75,10 +84,13 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"fewRows", "few-rows", "int64_t", "96",
+    Option<"fewRows", "few-rows", "int64_t", "0",
            "products of fewer rows than this divide columns">,
-    Option<"leastMacs", "least-macs", "int64_t", "524288",
+    Option<"leastMacs", "least-macs", "int64_t", "0",
            "if they have this many multiply-accumulates">,
+    Option<"columnGroup", "column-group", "int64_t", "1",
+           "columns of a product that belong together, as those of a weight "
+           "panel do: a value of its own is made of whole groups">,
     Option<"chain", "chain", "bool", /*default=*/"true",
            "Let operations share a kernel; without, each is one of its own">,
   ];

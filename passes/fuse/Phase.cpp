@@ -3,9 +3,12 @@
 
 #include "passes/fuse/Passes.h"
 
-void hova::buildFusePhase(PhaseBuilder &phase) {
-  phase.add(createDecomposeColumnsPass());
+void hova::buildFusePhase(PhaseBuilder &phase, const FusionPolicy &policy) {
+  phase.add(createDecomposeColumnsPass({policy.columnGroup}));
   FuseKernelsPassOptions kernels;
+  kernels.fewRows = policy.fewRows;
+  kernels.leastMacs = policy.leastMacs;
+  kernels.columnGroup = policy.columnGroup;
   kernels.chain = phase.runs("hova-fuse-kernels");
   phase.add(createFuseKernelsPass(kernels));
   phase.addCheck(createVerifyFusedPass());

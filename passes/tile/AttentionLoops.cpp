@@ -15,6 +15,7 @@
 #include "dialect/DenseOps.h"
 #include "dialect/TileOps.h"
 #include "passes/tile/AttentionEmitter.h"
+#include "passes/tile/RowBlocks.h"
 
 using namespace mlir;
 

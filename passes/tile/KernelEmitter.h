@@ -18,6 +18,7 @@
 #ifndef HOVA_PASSES_TILE_KERNELEMITTER_H
 #define HOVA_PASSES_TILE_KERNELEMITTER_H
 
+#include "dialect/AttentionOps.h"
 #include "passes/Columns.h"
 #include "passes/Passes.h"
 #include "passes/Schedule.h"
@@ -163,8 +164,9 @@ int64_t scratchBytes(mlir::Operation *op, const Schedule &schedule);
 
 /// Loops of one stage's anchor. Each fails, with an error on the operation, if
 /// it has no loops for the anchor.
-llvm::LogicalResult emitProductLoops(KernelEmitter &emitter,
-                                     mlir::Operation *op);
+llvm::LogicalResult emitProductLoops(KernelEmitter &emitter, LinearOp op);
+llvm::LogicalResult emitHeadLogitsLoops(KernelEmitter &emitter,
+                                        HeadLogitsOp op);
 llvm::LogicalResult emitNormLoops(KernelEmitter &emitter, mlir::Operation *op);
 llvm::LogicalResult emitTokenLoops(KernelEmitter &emitter, mlir::Operation *op);
 
@@ -174,30 +176,6 @@ void emitAttentionLoops(KernelEmitter &emitter, mlir::Operation *op);
 int64_t attentionScratchBytes(mlir::Operation *op, const Schedule &schedule);
 int64_t productScratchBytes(mlir::Operation *op, const Schedule &schedule);
 int64_t tokenScratchBytes(mlir::Operation *op);
-
-/// One of the even blocks that a range of rows is divided into.
-struct RowBlock {
-  mlir::Value row;
-  int64_t height = 1;
-  mlir::Value number; ///< 0 .. count
-  mlir::Value count;
-};
-
-/// Even blocks of at most `schedule.tileRows` rows from `from` up to `to`, with
-/// one body per height. `heights` are those that can occur.
-void forEachRowBlock(KernelEmitter &emitter, llvm::StringRef name,
-                     mlir::Value from, mlir::Value to,
-                     llvm::ArrayRef<int64_t> heights,
-                     llvm::function_ref<void(const RowBlock &)> body);
-
-/// The row blocks that can occur when threads, whatever their number, divide
-/// `rows`, if that is what they divide, and each passes `schedule.block` of its
-/// rows at most through all stages.
-struct RowBlockSizes {
-  RowBlockSizes(int64_t rows, const Schedule &schedule);
-  llvm::SmallVector<int64_t> heights; ///< ascending
-  int64_t fewest;                     ///< blocks of one call at least
-};
 
 } // namespace hova
 

@@ -121,8 +121,11 @@ std::string structureOf(const KernelBuffers &buffers) {
 }
 
 static LogicalResult emitStage(KernelEmitter &emitter, Operation *anchor) {
-  if (isa<LinearOp, HeadLogitsOp>(anchor)) {
-    return emitProductLoops(emitter, anchor);
+  if (auto product = dyn_cast<LinearOp>(anchor)) {
+    return emitProductLoops(emitter, product);
+  }
+  if (auto logits = dyn_cast<HeadLogitsOp>(anchor)) {
+    return emitHeadLogitsLoops(emitter, logits);
   }
   if (isa<LayerNormOp, ScaleHeadsOp>(anchor)) {
     return emitNormLoops(emitter, anchor);

@@ -17,48 +17,22 @@
 // not see so far: with weights from memory and 98 rows on a Xeon this is the
 // difference between 130 and 200 GFLOP/s of 218.
 
-#include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TileOps.h"
-#include "passes/tile/KernelEmitter.h"
+#include "passes/tile/ProductPanels.h"
+#include "passes/tile/RowBlocks.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace hova {
 
-/// The panels of a weight, or nothing (and an error) if it has none.
-static Value packedWeight(KernelEmitter &emitter, Operation *op, Value weight) {
-  Value packed = emitter.buffer(weight);
-  if (cast<MemRefType>(packed.getType()).getRank() != 3) {
-    op->emitOpError("needs a weight that is known before the program runs");
-    return {};
-  }
-  int64_t columns = cast<MemRefType>(packed.getType()).getShape()[2];
-  if (columns > kPanelColumns) {
-    op->emitOpError("expects panels of at most ")
-        << kPanelColumns << " columns, got " << columns;
-    return {};
-  }
-  return packed;
-}
-
 /// Rows of a weight that lie together in one of its panels' rows: two where it
 /// is packed in pairs.
 static int64_t rowsTogether(Value packed) {
   auto type = cast<MemRefType>(packed.getType());
   return type.getElementType().isInteger() ? 2 : 1;
-}
-
-/// Lanes of the next tile when `rest` columns are left: the register tile's, or
-/// a power of two that wastes less than a cache line.
-static int64_t tileLanes(const Schedule &schedule, int64_t rest) {
-  if (rest >= schedule.tileColumns) {
-    return schedule.tileColumns;
-  }
-  int64_t up = llvm::PowerOf2Ceil(rest);
-  return up - rest < kLineElements ? up : up / 2;
 }
 
 /// Tiles of the first `valid` columns of a panel: a loop over whole register
@@ -98,10 +72,23 @@ struct Chunks {
 };
 } // namespace
 
+/// Columns of a panel of the product's weight, 0 where it has none.
+static int64_t panelColumnsOf(LinearOp op) {
+  auto argument = dyn_cast<BlockArgument>(op.getWeight());
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (!argument || !kernel) {
+    return 0;
+  }
+  Value input = kernel.getInputs()[argument.getArgNumber()];
+  auto weight = input.getDefiningOp<ImageWeightOp>();
+  return weight ? weight.getPanel().value_or(0) : 0;
+}
+
 /// Bytes of the sums that wait for the next chunk.
-static int64_t partialBytes(int64_t depth, const Schedule &schedule) {
+static int64_t partialBytes(LinearOp op, const Schedule &schedule) {
+  int64_t depth = shapeOf(op.getX()).back();
   return Chunks(depth, schedule.depth).count > 1
-             ? 4 * schedule.block * kPanelColumns
+             ? 4 * schedule.block * panelColumnsOf(op)
              : 0;
 }
 
@@ -164,7 +151,7 @@ void LinearLoops::emit() {
         e.scratchView(0, {e.schedule.block, panelColumns}, b.getF32Type());
   }
   if (depth > e.schedule.sum) {
-    sums = e.scratchView(partialBytes(depth, e.schedule),
+    sums = e.scratchView(partialBytes(op, e.schedule),
                          {e.schedule.tileRows, e.schedule.tileColumns},
                          b.getF32Type());
   }
@@ -317,83 +304,17 @@ Value LinearLoops::multiply(const ProductTile &tile, Value step, int64_t size) {
 int64_t productScratchBytes(Operation *op, const Schedule &schedule) {
   auto linear = cast<LinearOp>(op);
   int64_t depth = shapeOf(linear.getX()).back();
-  return partialBytes(depth, schedule) +
+  return partialBytes(linear, schedule) +
          (depth > schedule.sum ? 4 * schedule.tileRows * schedule.tileColumns
                                : 0);
 }
 
-//===----------------------------------------------------------------------===//
-// Head logits
-//===----------------------------------------------------------------------===//
-
-/// Per head: relu(H_m W + shift) . w, summed over the tiles of W's columns,
-/// + bias.
-static void emitHeadLogits(KernelEmitter &emitter, HeadLogitsOp op,
-                           Value weight) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  Value heads = emitter.buffer(op.getHeadsIn());
-  Value result = emitter.buffer(op.getResult());
-  ArrayRef<int64_t> shift = shapeOf(op.getShift());
-  int64_t hidden = shift.back(), width = shapeOf(op.getHeadWeight())[0];
-  int64_t panelColumns = cast<MemRefType>(weight.getType()).getShape()[2];
-  auto scores = [&](Value head, const RowBlock &block) {
-    Value sum, zero = emitter.index(0);
-    for (int64_t column = 0; column < hidden;) {
-      int64_t lanes = tileLanes(emitter.schedule, hidden - column);
-      TilePlace place{block.row, emitter.index(column), block.height, lanes,
-                      std::min(lanes, hidden - column)};
-      Value tile = TileProductOp::create(
-          builder, loc,
-          VectorType::get({block.height, lanes}, builder.getF32Type()), heads,
-          block.row, emitter.mul(head, width), weight,
-          ValueRange{emitter.index(column / panelColumns), zero,
-                     emitter.index(column % panelColumns)},
-          emitter.index(width));
-      tile = arith::AddFOp::create(
-          builder, loc, tile, emitter.loadTile(op.getShift(), shift, place));
-      tile = ActivationOp::create(builder, loc, tile.getType(),
-                                  ActivationKind::relu, tile);
-      tile = arith::MulFOp::create(
-          builder, loc, tile,
-          emitter.loadTile(op.getScoreWeight(), shift, place));
-      Value part = TileRowSumOp::create(
-          builder, loc,
-          VectorType::get({block.height, 1}, builder.getF32Type()), tile);
-      sum = sum ? arith::AddFOp::create(builder, loc, sum, part) : part;
-      column += lanes;
-    }
-    if (op.getScoreBias()) {
-      TilePlace place{block.row, zero, block.height, 1, 1};
-      sum = arith::AddFOp::create(
-          builder, loc, sum,
-          emitter.loadTile(op.getScoreBias(), shapeOf(op.getResult()), place));
-    }
-    TileStoreOp::create(builder, loc, sum, result, block.row, head,
-                        IntegerAttr());
-  };
-  RowBlockSizes rows(staticSize(shift.drop_back()), emitter.schedule);
-  forEachRowBlock(emitter, "rows", emitter.begin, emitter.end, rows.heights,
-                  [&](const RowBlock &block) {
-                    emitter.forLoop("heads", emitter.index(0),
-                                    emitter.index(op.getHeads()), 1,
-                                    [&](Value head) { scores(head, block); });
-                  });
-}
-
-LogicalResult emitProductLoops(KernelEmitter &emitter, Operation *op) {
-  auto linear = dyn_cast<LinearOp>(op);
-  auto logits = dyn_cast<HeadLogitsOp>(op);
-  Value weight = packedWeight(
-      emitter, op, linear ? linear.getWeight() : logits.getHeadWeight());
+LogicalResult emitProductLoops(KernelEmitter &emitter, LinearOp op) {
+  Value weight = packedWeight(emitter, op, op.getWeight());
   if (!weight) {
     return failure();
   }
-  if (linear) {
-    LinearLoops(emitter, linear, weight).emit();
-  } else {
-    emitHeadLogits(emitter, logits, weight);
-  }
+  LinearLoops(emitter, op, weight).emit();
   return success();
 }
 

@@ -59,6 +59,17 @@ def test_runtime_and_reader_know_nothing_of_llvm():
     assert wrong == []
 
 
+def test_one_file_knows_the_targets():
+    targets = ("codegen/cpu/",)
+    users = {
+        path.as_posix()
+        for path in files(".h", ".cpp", under="codegen/")
+        if not path.as_posix().startswith(targets)
+        and any(header.startswith(targets) for header in includes(path))
+    }
+    assert users == {"codegen/Targets.cpp"}
+
+
 def test_one_file_includes_the_json_library():
     users = [
         path.as_posix()

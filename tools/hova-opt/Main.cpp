@@ -104,19 +104,19 @@ LogicalResult addPhases(PassManager &manager, const PhaseFlags &flags) {
            << "phase '" << flags.startAt.getValue() << "' comes after '"
            << flags.stopAfter.getValue() << "'";
   }
-  llvm::Expected<PipelineOptions> options = makePipelineOptions(flags.march);
-  if (!options) {
-    return emitError(unknown) << llvm::toString(options.takeError());
+  auto target = makeCpuTarget(flags.march);
+  if (!target) {
+    return emitError(unknown) << llvm::toString(target.takeError());
   }
   llvm::Expected<PassSelection> selection =
       makePassSelection(flags.strict, flags.without);
   if (!selection) {
     return emitError(unknown) << llvm::toString(selection.takeError());
   }
-  options->passes = *selection;
+  PipelineOptions options = {*target, *selection, nullptr};
   for (const Phase &phase : phases.slice(first, last - first + 1)) {
     if (phase.build) {
-      buildPhase(phase, manager, *options);
+      buildPhase(phase, manager, options);
     }
   }
   return success();

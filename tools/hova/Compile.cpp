@@ -1,7 +1,7 @@
 //===- Compile.cpp - hova compile -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/OutputFile.h"
+#include "codegen/OutputFile.h"
 #include "tools/hova/Closing.h"
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Files.h"
@@ -164,11 +164,7 @@ int Compilation::emitModule() {
   range.dumpDirectory = options.dumpDirectory;
   range.origin = options.origin;
   range.configure = options.configure;
-  PipelineOptions pipeline;
-  pipeline.levels = options.levels;
-  pipeline.symbolSuffix = "_0";
-  pipeline.passes = options.passes;
-  pipeline.extend = options.extend;
+  PipelineOptions pipeline = options.pipeline();
   ModuleOp module = session.module();
   if (range.stopAfter != "import") {
     int status = compileStatus(runPhases(module, pipeline, range), session);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/CompileSettings.h"
-#include "codegen/cpu/OutputFile.h"
+#include "codegen/OutputFile.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
@@ -197,12 +197,11 @@ CompileOptions readCompileOptions(const Arguments &arguments) {
   CompileOptions options;
   checkTarget(arguments);
   options.storage = readStorage(arguments);
-  auto pipeline = makePipelineOptions(arguments.value(OPT_march, "native"));
-  if (pipeline) {
-    options.levels = pipeline->levels;
+  if (auto levels = resolveLevels(arguments.value(OPT_march, "native"))) {
+    options.levels = std::move(*levels);
   } else {
     arguments.usageError("option '--march': " +
-                         llvm::toString(pipeline.takeError()));
+                         llvm::toString(levels.takeError()));
   }
   options.passes = readPassSelection(arguments);
   if (arguments.verb().visibility != PackVerb) {

@@ -184,10 +184,7 @@ int runExplain(Arguments &arguments) {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  PipelineOptions pipeline;
-  pipeline.levels = options.levels;
-  pipeline.passes = options.passes;
-  pipeline.extend = options.extend;
+  PipelineOptions pipeline = options.pipeline();
   PhaseRange range;
   range.stopAfter = "fuse";
   range.dumpDirectory = options.dumpDirectory;

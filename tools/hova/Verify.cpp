@@ -133,10 +133,7 @@ Fault Verification::findFault(const Verdict &verdict,
   const hova_program &description = program.description();
   SmallVector<HostTensor> inputs =
       makeInputs(description, options.seed, verdict.caseIndex, options.storage);
-  PipelineOptions pipeline;
-  pipeline.levels = compileOptions.levels;
-  pipeline.passes = compileOptions.passes;
-  pipeline.extend = compileOptions.extend;
+  PipelineOptions pipeline = compileOptions.pipeline();
   MeaningSummary passes =
       findChangingPass(session.module(), pipeline, session.weights(), inputs);
   fault.pass = passes.guiltyPass;

@@ -6,9 +6,10 @@
 // f32, which meets each exponent of each sign thousands of times, and on
 // special values. The reference is the C library's in float64.
 
+#include "codegen/Passes.h"
 #include "codegen/Pipeline.h"
+#include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Machine.h"
-#include "codegen/cpu/Passes.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -155,7 +156,7 @@ void Activations::compile(const hova::CpuLevel &level) {
   auto module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module);
   hova::PipelineOptions options;
-  options.levels = {level};
+  options.target = std::make_shared<hova::CpuTarget>(level);
   PassManager manager(&context);
   for (const char *phase : {"vectorize", "target"}) {
     hova::buildPhase(*hova::findPhase(phase), manager, options);

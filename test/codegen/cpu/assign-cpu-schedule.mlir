@@ -226,7 +226,7 @@ func.func private @weights() {
 // -----
 
 // CHECK-LABEL: hova.kernel "copies_rows"
-// CHECK-SAME: hova.grain = 1 : i64
+// CHECK-SAME: hova.grain = 2048 : i64
 // CHECK: hova.slice {{.*}}hova.stage = 0
 func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x4x8xf32> {
   %out = hova.kernel "copies_rows" (%x) {
@@ -349,10 +349,11 @@ func.func private @weights() {
 
 // -----
 
-// CHECK-LABEL: hova.kernel "takes_an_eighth_without_a_product"
-// CHECK-SAME: hova.grain = 12 : i64
+// Without a product a share is counted in elements: 16,384 of them.
+// CHECK-LABEL: hova.kernel "takes_elements_without_a_product"
+// CHECK-SAME: hova.grain = 2048 : i64
 func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
-  %out = hova.kernel "takes_an_eighth_without_a_product" (%x) {
+  %out = hova.kernel "takes_elements_without_a_product" (%x) {
   ^bb0(%a: tensor<1x100x8xf32>):
     %r = hova.activation relu %a : tensor<1x100x8xf32>
     hova.yield %r : tensor<1x100x8xf32>

@@ -82,8 +82,8 @@ func.func private @kernel_b(%y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin
 
 // -----
 
-// However fine the grain, a kernel is divided into eight parts at most.
-// CHECK: @hova_launches(dense<[1, 1, 0, 4096, 0, 8, 90, 1, 3]>
+// A kernel has as many parts as its grain allows, however many those are.
+// CHECK: @hova_launches(dense<[1, 1, 0, 4096, 0, 90, 90, 1, 3]>
 func.func @main(%y: memref<90x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64, hova.scratch_bytes = 4096 : i64} {
   hova.launch @kernel_a(%y) "a" {flops = 1000000 : i64, grain = 1 : i64, units = 90 : i64} : (memref<90x8xf32>)
   return

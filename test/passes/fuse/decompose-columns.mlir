@@ -1,5 +1,5 @@
-// RUN: hova-opt %s --split-input-file --hova-decompose-columns | FileCheck %s
-// RUN: hova-opt %s --split-input-file --hova-decompose-columns --hova-decompose-columns | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-decompose-columns=column-group=64 | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-decompose-columns=column-group=64 --hova-decompose-columns=column-group=64 | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
 // Two slices are read in 16 bits, two in f32: each type is stored once.
@@ -26,7 +26,7 @@ func.func @main(%x: tensor<1x4x64xbf16>, %w: tensor<64x320xbf16>)
 
 // -----
 
-// A run that begins inside of a panel: its columns would share a tile.
+// A run that begins inside of a group of columns: its columns would share a tile.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[Y:.*]] = hova.linear
 // CHECK-NEXT: hova.convert %[[Y]]

@@ -1,6 +1,6 @@
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=256' | FileCheck %s --check-prefixes=CHECK,FEW
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels | FileCheck %s --check-prefixes=CHECK,MANY
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='chain=0' | FileCheck %s --check-prefix=APART
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=256 column-group=64' | FileCheck %s --check-prefixes=CHECK,FEW
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels=column-group=64 | FileCheck %s --check-prefixes=CHECK,MANY
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='chain=0 column-group=64' | FileCheck %s --check-prefix=APART
 // SPDX-License-Identifier: Apache-2.0
 
 // Parts of a product: what works on the tiles of one stays with it, and the
@@ -49,7 +49,7 @@ func.func @main(%x: tensor<1x4x64xf32>) -> tensor<1x4x64xf32> {
 
 // -----
 
-// A part that begins inside of a panel stays an address.
+// A part that begins inside of a group stays an address.
 // CHECK-LABEL: func.func @main
 // FEW: attributes {parallel = #hova<parallel columns>}
 // FEW-NEXT: ^bb0

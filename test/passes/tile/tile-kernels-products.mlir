@@ -209,8 +209,8 @@ func.func private @weights() {
 // Forty steps of k are three chunks of 16, 16 and 8. The sums of the first two wait
 // in scratch; the last hands them on. Every chunk asks for the one behind it.
 // CHECK-LABEL: func.func private @kernel_divides_the_inner_dimension(
-// CHECK-SAME: %[[X:.*]]: memref<9x40xf32, strided<[48, 1]>> {llvm.noalias}, %[[W:.*]]: memref<2x40x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<9x32xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<2304xi8>
-// CHECK: %[[SUMS:.*]] = memref.view %[[SCRATCH]][%c0][] : memref<2304xi8> to memref<9x16xf32>
+// CHECK-SAME: %[[X:.*]]: memref<9x40xf32, strided<[48, 1]>> {llvm.noalias}, %[[W:.*]]: memref<2x40x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<9x32xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<576xi8>
+// CHECK: %[[SUMS:.*]] = memref.view %[[SCRATCH]][%c0][] : memref<576xi8> to memref<9x16xf32>
 // CHECK: scf.for %[[PANEL:.*]] = %c0 to %c2 step %c1
 // CHECK: scf.for %[[ROW:.*]] =
 // CHECK: vector.store %cst, %[[SUMS]][%[[ROW]], %c0]

@@ -3,13 +3,14 @@
 //
 // A dump says itself where its compilation goes on. Never does nothing.
 
-#include "codegen/cpu/Passes.h"
+#include "codegen/Passes.h"
+#include "codegen/Pipeline.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_ASSIGNPHASENAMEPASS
-#include "codegen/cpu/Passes.h.inc"
+#include "codegen/Passes.h.inc"
 
 namespace {
 struct AssignPhaseNamePass final

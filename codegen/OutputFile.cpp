@@ -1,7 +1,7 @@
 //===- OutputFile.cpp - Files that appear whole or not at all -------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/OutputFile.h"
+#include "codegen/OutputFile.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Signals.h"

@@ -1,7 +1,7 @@
 //===- OutputFileTest.cpp - How files are written -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/OutputFile.h"
+#include "codegen/OutputFile.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

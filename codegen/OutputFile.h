@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOVA_CODEGEN_CPU_OUTPUTFILE_H
-#define HOVA_CODEGEN_CPU_OUTPUTFILE_H
+#ifndef HOVA_CODEGEN_OUTPUTFILE_H
+#define HOVA_CODEGEN_OUTPUTFILE_H
 
 #include "runtime/Place.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -54,4 +54,4 @@ llvm::Error writeFileWhole(llvm::StringRef path, unsigned mode,
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_OUTPUTFILE_H
+#endif // HOVA_CODEGEN_OUTPUTFILE_H

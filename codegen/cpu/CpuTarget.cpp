@@ -1,6 +1,7 @@
-//===- Phase.cpp - assign and target for a CPU ----------------------------===//
+//===- CpuTarget.cpp - The CPU as a target --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -10,25 +11,42 @@
 
 using namespace mlir;
 
-void hova::buildAssignPhase(PhaseBuilder &phase,
-                            const PipelineOptions &options) {
+namespace hova {
+
+CpuTarget::CpuTarget(CpuLevel level, unsigned number)
+    : level(std::move(level)), number(number),
+      facts(this->level.avx512, this->level.oneFma) {}
+
+FusionPolicy CpuTarget::getFusionPolicy() const {
+  return {facts.fewRows, facts.leastColumnMacs, facts.panelColumns};
+}
+
+void CpuTarget::buildAssignPhase(PhaseBuilder &phase) const {
   AssignCpuSchedulePassOptions schedule;
-  if (!options.levels.empty()) {
-    schedule.avx512 = options.levels.front().avx512;
-    schedule.bf16 = options.levels.front().bf16;
-    schedule.oneFma = options.levels.front().oneFma;
-  }
+  schedule.avx512 = level.avx512;
+  schedule.bf16 = level.bf16;
+  schedule.oneFma = level.oneFma;
   phase.add(createAssignCpuSchedulePass(schedule));
   phase.addCheck(createVerifyAssignedPass());
 }
 
-void hova::buildTargetPhase(PhaseBuilder &phase,
-                            const PipelineOptions &options) {
+void CpuTarget::buildTilePhase(PhaseBuilder &phase) const {
+  hova::buildTilePhase(phase);
+}
+
+void CpuTarget::buildVectorizePhase(PhaseBuilder &phase) const {
+  // Tables of 16 entries, and powers of two, have instructions of AVX-512.
+  hova::buildVectorizePhase(phase, /*lookups=*/level.avx512,
+                            /*powers=*/level.avx512);
+}
+
+void CpuTarget::buildTargetPhase(PhaseBuilder &phase) const {
   LowerLaunchesPassOptions launches;
-  launches.suffix = options.symbolSuffix;
+  launches.suffix = "_" + std::to_string(number);
+  launches.leastWork = facts.leastWork;
   phase.add(createLowerLaunchesPass(launches));
   LowerStoragePassOptions storage;
-  storage.bf16 = options.levels.empty() || options.levels.front().bf16;
+  storage.bf16 = level.bf16;
   // From here on function by function, so that they are lowered side by side.
   // Powers that are only rounded are told by the roundings, which go next.
   phase.add(createLowerPowersPass());
@@ -53,3 +71,5 @@ void hova::buildTargetPhase(PhaseBuilder &phase,
   phase.addNested<LLVM::LLVMFuncOp>(createCSEPass());
   phase.addCheck(createVerifyLoweredPass());
 }
+
+} // namespace hova

@@ -6,14 +6,14 @@
 // is evaluated. Upstream's conversions lower all of a module, so the code gets
 // one of its own. Does nothing to a module that has it already.
 
-#include "codegen/cpu/Passes.h"
+#include "codegen/Passes.h"
 #include "passes/tile/ProgramAttrs.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_DECOMPOSEPROGRAMPASS
-#include "codegen/cpu/Passes.h.inc"
+#include "codegen/Passes.h.inc"
 
 static bool isWeightProgram(Operation &op) {
   auto function = dyn_cast<func::FuncOp>(op);

@@ -1,0 +1,34 @@
+//===- Target.h - A kind of machine that programs are compiled for --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A target is a policy and a set of facts. It tells `fuse` which joins pay, and
+// it builds the phases whose passes depend on the machine; `normalize` is the
+// same for all. The pipeline knows targets by this interface alone, and
+// Targets.cpp is the one table of them.
+
+#ifndef HOVA_CODEGEN_TARGET_H
+#define HOVA_CODEGEN_TARGET_H
+
+#include "passes/PhaseBuilder.h"
+#include "passes/fuse/FusionPolicy.h"
+
+namespace hova {
+
+class Target {
+public:
+  virtual ~Target() = default;
+
+  /// What pays where operations are grouped into kernels.
+  virtual FusionPolicy getFusionPolicy() const = 0;
+
+  // The builders of the phases that depend on the machine. Each ends with the
+  // pass that checks the phase's promise.
+  virtual void buildAssignPhase(PhaseBuilder &phase) const = 0;
+  virtual void buildTilePhase(PhaseBuilder &phase) const = 0;
+  virtual void buildVectorizePhase(PhaseBuilder &phase) const = 0;
+  virtual void buildTargetPhase(PhaseBuilder &phase) const = 0;
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_TARGET_H

@@ -1,0 +1,29 @@
+//===- Targets.cpp - The targets that hova knows --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The only file outside a target's folder that includes its headers.
+
+#include "codegen/Targets.h"
+#include "codegen/cpu/CpuTarget.h"
+#include "codegen/cpu/Passes.h"
+
+namespace hova {
+
+llvm::Expected<std::shared_ptr<const Target>>
+makeCpuTarget(llvm::StringRef march) {
+  auto levels = resolveLevels(march);
+  if (!levels) {
+    return levels.takeError();
+  }
+  return std::make_shared<CpuTarget>(levels->front());
+}
+
+std::shared_ptr<const Target> getDefaultTarget() {
+  CpuLevel best;
+  best.avx512 = best.bf16 = true;
+  return std::make_shared<CpuTarget>(best);
+}
+
+void registerTargetPasses() { registerHovaCpuPasses(); }
+
+} // namespace hova

@@ -1,0 +1,89 @@
+//===- CpuFacts.h - What is known about processors ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every figure of a machine that the compiler relies on, and the sizes that
+// were measured to be best on it. Passes read them here or receive them as
+// options; none holds a figure of its own.
+
+#ifndef HOVA_CODEGEN_CPU_CPUFACTS_H
+#define HOVA_CODEGEN_CPU_CPUFACTS_H
+
+#include <cstdint>
+
+namespace hova {
+
+/// Rows and columns of a register tile, in elements of f32.
+struct RegisterTile {
+  int64_t rows, columns;
+};
+
+struct CpuFacts {
+  /// `avx512`: 32 registers of 512 bits, else 16 of 256. `oneFma`: one fused
+  /// multiply-add of 512 bits a cycle, not two.
+  CpuFacts(bool avx512, bool oneFma)
+      : rowLanes(avx512 ? 64 : 32),
+        productTile{6, avx512 ? int64_t(64) : int64_t(16)},
+        attentionTile{avx512 ? int64_t(14) : int64_t(6),
+                      avx512 ? int64_t(32) : int64_t(16)},
+        innerBlock(oneFma ? 4096 : 256) {}
+
+  // Vectors and register tiles.
+
+  /// Elements of a vector of a row operation.
+  int64_t rowLanes;
+  /// Of a product. With 32 registers of 512 bits, 6 rows by 64 columns need 24
+  /// accumulators, 4 registers for the panel and 1 for the broadcast, and load
+  /// 10 times for 24 multiply-adds where 14 x 32 loads 16 times for 28; small
+  /// heights divide any number of rows evenly.
+  RegisterTile productTile;
+  RegisterTile attentionTile;
+
+  // Weights.
+
+  /// Columns of a weight panel. One layout serves every level: a register tile
+  /// is as wide or a part of it.
+  int64_t panelColumns = 64;
+
+  // Loops.
+
+  /// Steps of a product's inner dimension that one pass over the rows takes at
+  /// most. Where two multiply-adds a cycle want their panel nearer than the
+  /// second-level cache, a chunk of it stays in the first; with one, adding the
+  /// chunks' sums costs more.
+  int64_t innerBlock;
+  /// Rows that pass through all stages of a kernel together, at most: what one
+  /// stage writes is in the caches when the next reads it.
+  int64_t groupRows = 256;
+  /// Products of f32 that are added in a row at most. The error of such a sum
+  /// grows with their number, that of a sum of sums with the square root of how
+  /// many there are: in BERT-base, whose longest sum has 3072, parts of 384
+  /// leave half of the error. A part more costs a store and a load of the
+  /// register tile, 0.3 % here.
+  int64_t mostSummed = 384;
+
+  // Division among threads.
+
+  /// Every thread reads all weights for its own rows. With fewer rows than this
+  /// that takes longer than the multiplications, so threads divide columns...
+  int64_t fewRows = 96;
+  /// ...in products of this many multiply-accumulates at least: to meet behind
+  /// a smaller one would cost more.
+  int64_t leastColumnMacs = 524288;
+  /// Multiply-accumulates of a share of columns: some microseconds of work, ten
+  /// times what meeting the others costs.
+  int64_t leastShareMacs = 1 << 18;
+  /// Register tiles of a share of many rows: 24 operations for each byte of the
+  /// weights.
+  int64_t leastShareTiles = 8;
+  /// Elements of a share of rows where no product is computed: to move them
+  /// takes ten times what meeting the others costs.
+  int64_t leastShareElements = 1 << 14;
+  /// Work from which a kernel is divided at all: floating-point operations, and
+  /// 4 for every byte of its buffers. The barrier, and rows that lie in the
+  /// cache of another core, cost as much as two microseconds of work.
+  int64_t leastWork = 500000;
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CPU_CPUFACTS_H
