@@ -288,6 +288,7 @@ void registerDialects(DialectRegistry &registry) {
               cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
               math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
               tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
+  registerTargets(registry);
 }
 
 namespace {

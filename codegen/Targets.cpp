@@ -6,6 +6,7 @@
 #include "codegen/Targets.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpurecipes/Recipe.h"
 
 namespace hova {
 
@@ -22,6 +23,10 @@ std::shared_ptr<const Target> getDefaultTarget() {
   CpuLevel best;
   best.avx512 = best.bf16 = true;
   return std::make_shared<CpuTarget>(best);
+}
+
+void registerTargets(mlir::DialectRegistry &registry) {
+  registerCpuRecipes(registry);
 }
 
 void registerTargetPasses() { registerHovaCpuPasses(); }

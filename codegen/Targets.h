@@ -19,6 +19,8 @@ makeCpuTarget(llvm::StringRef march);
 /// everything that hova has code for.
 std::shared_ptr<const Target> getDefaultTarget();
 
+/// Registers what the targets know of operations, such as their recipes.
+void registerTargets(mlir::DialectRegistry &registry);
 /// Registers the passes of all targets by name.
 void registerTargetPasses();
 

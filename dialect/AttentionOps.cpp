@@ -82,6 +82,57 @@ LogicalResult AttentionOp::verify() {
   return success();
 }
 
+/// An operand that broadcasts to `full`: axes of size 1 are read at 0.
+static SmallVector<AffineExpr> broadcastAxes(ArrayRef<int64_t> shape,
+                                             ArrayRef<AffineExpr> full,
+                                             AffineExpr zero) {
+  SmallVector<AffineExpr> axes(full);
+  for (auto [axis, size] : llvm::zip(axes, shape)) {
+    axis = size == 1 ? zero : axis;
+  }
+  return axes;
+}
+
+IterationSpace AttentionOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
+  int64_t heads = getHeads();
+  auto perHead = [&](int64_t width) {
+    return combine(width, heads, std::divides<>());
+  };
+  int64_t keyWidth = perHead(q[2]), valueWidth = perHead(v[2]);
+  AffineExpr batch = builder.parallel("batch", q[0]);
+  AffineExpr head = builder.parallel("head", heads);
+  AffineExpr query = builder.parallel("query", q[1]);
+  AffineExpr channel = builder.parallel("channel", valueWidth);
+  AffineExpr key = builder.reduction("key", v[1]);
+  AffineExpr inner = builder.reduction("inner", keyWidth);
+  // Where widths are not known, neither is where a head begins.
+  bool known =
+      !ShapedType::isDynamic(keyWidth) && !ShapedType::isDynamic(valueWidth);
+  auto keyColumn = known ? head * keyWidth + inner : inner;
+  auto valueColumn = known ? head * valueWidth + channel : channel;
+  builder.operand(0, {batch, query, keyColumn});
+  builder.operand(1, {batch, key, keyColumn});
+  builder.operand(2, {batch, key, valueColumn});
+  for (OpOperand &operand : (*this)->getOpOperands().drop_front(3)) {
+    Value value = operand.get();
+    unsigned index = operand.getOperandNumber();
+    if (value == getScoreVector()) {
+      builder.operand(index, {keyColumn});
+    } else if (value == getKeyValid()) {
+      builder.operand(index, {batch, key});
+    } else {
+      builder.operand(index,
+                      broadcastAxes(shapeOf(value), {batch, head, query, key},
+                                    builder.constant(0)));
+    }
+  }
+  builder.result({batch, query, valueColumn});
+  builder.setUnits({batch, head});
+  return builder.build();
+}
+
 int64_t AttentionOp::getAttentionMacs() {
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
   return staticSize(q.take_front(2)) * staticSize({v[1]}) *
@@ -133,7 +184,9 @@ int64_t HeadReweightOp::getLinearMacs() {
           getHeads() * width);
 }
 
-bool HeadReweightOp::isRowAligned(unsigned index) { return index < 2; }
+IterationSpace HeadReweightOp::getIterationSpace() {
+  return rowSpace(*this, 2);
+}
 
 bool HeadReweightOp::isStored(unsigned index) {
   return index == 2 || index == 3;
@@ -172,7 +225,7 @@ int64_t HeadLogitsOp::getLinearMacs() {
   return rows * getHeads() * (staticSize(weight) + staticSize({weight[1]}));
 }
 
-bool HeadLogitsOp::isRowAligned(unsigned index) { return index < 2; }
+IterationSpace HeadLogitsOp::getIterationSpace() { return rowSpace(*this, 2); }
 
 bool HeadLogitsOp::isStored(unsigned index) { return index == 0 || index == 2; }
 
@@ -188,7 +241,7 @@ LogicalResult ScaleHeadsOp::verify() {
   return success();
 }
 
-bool ScaleHeadsOp::isRowAligned(unsigned) { return true; }
+IterationSpace ScaleHeadsOp::getIterationSpace() { return rowSpace(*this, 2); }
 
 /// The scaled heads are read by a product, and so are of the type themselves.
 bool ScaleHeadsOp::isStored(unsigned index) { return index == 0; }
@@ -231,7 +284,7 @@ int64_t ChannelGateOp::getLinearMacs() {
                                         staticSize(shapeOf(getGateWeight())));
 }
 
-bool ChannelGateOp::isRowAligned(unsigned index) { return index < 2; }
+IterationSpace ChannelGateOp::getIterationSpace() { return rowSpace(*this, 2); }
 
 bool ChannelGateOp::isStored(unsigned index) { return index >= 2 && index < 5; }
 

@@ -9,6 +9,7 @@ include "dialect/Interfaces.td"
 
 def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "multi-head attention pooling on projected queries, keys, values";
@@ -82,7 +83,7 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
 def Hova_HeadReweightOp : Hova_Op<"head_reweight", [Pure,
     AllTypesMatch<["heads_in", "result"]>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
-    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_DecomposeOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
@@ -131,7 +132,7 @@ def Hova_HeadReweightOp : Hova_Op<"head_reweight", [Pure,
 
 def Hova_HeadLogitsOp : Hova_Op<"head_logits", [Pure,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
-    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "one score per token and head from the heads' outputs";
@@ -174,7 +175,7 @@ def Hova_HeadLogitsOp : Hova_Op<"head_logits", [Pure,
 
 def Hova_ScaleHeadsOp : Hova_Op<"scale_heads", [Pure,
     AllTypesMatch<["heads_in", "result"]>,
-    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "heads scaled by a softmax of their logits";
@@ -205,7 +206,7 @@ def Hova_ScaleHeadsOp : Hova_Op<"scale_heads", [Pure,
 def Hova_ChannelGateOp : Hova_Op<"channel_gate", [Pure,
     AllTypesMatch<["y", "result"]>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
-    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_DecomposeOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {

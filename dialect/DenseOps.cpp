@@ -52,7 +52,25 @@ int64_t LinearOp::getLinearMacs() {
   return macs;
 }
 
-bool LinearOp::isRowAligned(unsigned index) { return index == 0; }
+IterationSpace LinearOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> rows = builder.rows();
+  ArrayRef<int64_t> weight = shapeOf(getWeight());
+  AffineExpr column = builder.parallel("column", weight[1]);
+  AffineExpr inner = builder.reduction("inner", weight[0]);
+  auto withRows = [&](AffineExpr last) {
+    SmallVector<AffineExpr> axes = rows;
+    axes.push_back(last);
+    return axes;
+  };
+  builder.operand(0, withRows(inner));
+  builder.operand(1, {inner, column});
+  if (getBias()) {
+    builder.operand(2, {column});
+  }
+  builder.result(withRows(column));
+  return builder.build();
+}
 
 bool LinearOp::isStored(unsigned index) { return index < 2; }
 
@@ -103,7 +121,7 @@ LogicalResult LayerNormOp::verify() {
   return success();
 }
 
-bool LayerNormOp::isRowAligned(unsigned index) { return index == 0; }
+IterationSpace LayerNormOp::getIterationSpace() { return rowSpace(*this, 1); }
 
 //===----------------------------------------------------------------------===//
 // ActivationOp
@@ -119,7 +137,9 @@ OpFoldResult ActivationOp::fold(FoldAdaptor) {
   return {};
 }
 
-bool ActivationOp::isRowAligned(unsigned) { return true; }
+IterationSpace ActivationOp::getIterationSpace() {
+  return elementwiseSpace(*this);
+}
 
 Value ActivationOp::emitTile(OpBuilder &builder, ValueRange tiles) {
   return ActivationOp::create(builder, getLoc(), tiles[0].getType(), getKind(),
@@ -143,16 +163,9 @@ static LogicalResult verifyBinary(Operation *op) {
 LogicalResult AddOp::verify() { return verifyBinary(*this); }
 LogicalResult MultiplyOp::verify() { return verifyBinary(*this); }
 
-/// A right-hand side of full shape is read at the same row; a broadcast one is
-/// a table that must be complete before.
-static bool isBinaryRowAligned(Operation *op, unsigned index) {
-  return index == 0 || shapeOf(op->getOperand(1)) == shapeOf(op->getOperand(0));
-}
-bool AddOp::isRowAligned(unsigned index) {
-  return isBinaryRowAligned(*this, index);
-}
-bool MultiplyOp::isRowAligned(unsigned index) {
-  return isBinaryRowAligned(*this, index);
+IterationSpace AddOp::getIterationSpace() { return elementwiseSpace(*this); }
+IterationSpace MultiplyOp::getIterationSpace() {
+  return elementwiseSpace(*this);
 }
 
 Value AddOp::emitTile(OpBuilder &builder, ValueRange tiles) {
@@ -178,7 +191,7 @@ OpFoldResult ScaleOp::fold(FoldAdaptor) {
                                          : OpFoldResult();
 }
 
-bool ScaleOp::isRowAligned(unsigned) { return true; }
+IterationSpace ScaleOp::getIterationSpace() { return elementwiseSpace(*this); }
 
 Value ScaleOp::emitTile(OpBuilder &builder, ValueRange tiles) {
   auto type = cast<VectorType>(tiles[0].getType());
@@ -208,7 +221,9 @@ OpFoldResult ConvertOp::fold(FoldAdaptor) {
                                                    : OpFoldResult();
 }
 
-bool ConvertOp::isRowAligned(unsigned) { return true; }
+IterationSpace ConvertOp::getIterationSpace() {
+  return elementwiseSpace(*this);
+}
 
 /// Tiles are f32 whatever buffers hold; where the tile is stored in the narrow
 /// type, widening and narrowing again fold.

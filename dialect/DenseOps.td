@@ -9,7 +9,7 @@ include "dialect/Interfaces.td"
 
 def Hova_LinearOp : Hova_Op<"linear", [Pure,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
-    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "product of every row with a weight matrix, plus a bias";
@@ -47,7 +47,7 @@ def Hova_LinearOp : Hova_Op<"linear", [Pure,
 
 def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure, AttrSizedOperandSegments,
     AllTypesMatch<["x", "result"]>,
-    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "normalisation of every row to zero mean and unit variance";
   let description = [{
@@ -81,7 +81,7 @@ def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure, AttrSizedOperandSegments,
 
 def Hova_ActivationOp : Hova_Op<"activation", [Pure,
     AllTypesMatch<["x", "result"]>,
-    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_TileOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "element-wise non-linear function";
@@ -105,7 +105,7 @@ def Hova_ActivationOp : Hova_Op<"activation", [Pure,
 
 class Hova_BinaryOp<string mnemonic, string name, string symbol>
     : Hova_Op<mnemonic, [Pure, AllTypesMatch<["lhs", "result"]>,
-        DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+        DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
         DeclareOpInterfaceMethods<Hova_TileOpInterface>,
         DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = name;
@@ -140,7 +140,7 @@ def Hova_AddOp : Hova_BinaryOp<"add", "sum of two tensors, such as a residual", 
 def Hova_MultiplyOp : Hova_BinaryOp<"multiply", "product of two tensors, such as a gate", "*">;
 
 def Hova_ScaleOp : Hova_Op<"scale", [Pure, AllTypesMatch<["x", "result"]>,
-    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_TileOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "multiplication by a constant";
@@ -165,7 +165,7 @@ def Hova_ScaleOp : Hova_Op<"scale", [Pure, AllTypesMatch<["x", "result"]>,
 }
 
 def Hova_ConvertOp : Hova_Op<"convert", [Pure,
-    DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_TileOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "the same numbers in another floating-point type";

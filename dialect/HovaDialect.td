@@ -75,10 +75,29 @@ def Hova_NormPlacementEnum : Hova_Enum<"NormPlacement",
     ["pre_ln", "res_post"]>;
 def Hova_NormPlacement : EnumAttr<Hova_Dialect, Hova_NormPlacementEnum, "norm_placement">;
 
-def Hova_ParallelEnum : Hova_Enum<"Parallel",
-    "what the threads of a kernel divide among themselves",
-    ["rows", "heads", "columns"]>;
-def Hova_Parallel : EnumAttr<Hova_Dialect, Hova_ParallelEnum, "parallel">;
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+def Hova_UnitsAttr : AttrDef<Hova_Dialect, "Units"> {
+  let mnemonic = "units";
+  let summary = "the unit space of a kernel";
+  let description = [{
+    Named parallel dims and their sizes, outermost first:
+    `#hova.units<batch 8, head 12>` are 96 units. Units are what threads divide:
+    no unit of a kernel reads what another of it writes.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$names,
+                        ArrayRefParameter<"int64_t">:$sizes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// How many units there are.
+    int64_t count() const;
+    /// The size of the dim of this name, or 0.
+    int64_t sizeOf(::llvm::StringRef name) const;
+  }];
+}
 
 //===----------------------------------------------------------------------===//
 // Types

@@ -5,6 +5,7 @@
 #define HOVA_DIALECT_INTERFACES_H
 
 #include "dialect/HostTensor.h"
+#include "dialect/IterationSpace.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/PatternMatch.h"

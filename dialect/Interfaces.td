@@ -53,18 +53,19 @@ def Hova_DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
   ];
 }
 
-def Hova_RowOpInterface : OpInterface<"RowOpInterface"> {
+def Hova_StructuredOpInterface : OpInterface<"StructuredOpInterface"> {
   let cppNamespace = "::hova";
   let description = [{
-    How rows of the result depend on rows of the operands. A row is all of the
-    last axis at one position of the other axes. Row r of the result may depend
-    on row r of a *row-aligned* operand, on all of any *uniform* operand
-    (weights), and on arbitrary rows of a *gathered* one, which therefore must
-    be complete before any row of the result is computed.
+    How an operation iterates, in the manner of upstream's structured
+    operations: its dims, parallel or a reduction, an affine map from them to
+    the axes of each operand and result, and the dims that threads divide where
+    a kernel begins with the operation. An operand without a map is *gathered*:
+    it must be complete before any part of the result is computed. What may
+    share a kernel, and how its work is divided, follows from this alone.
   }];
   let methods = [
-    InterfaceMethod<"whether operand `index` is read at the result's row only",
-      "bool", "isRowAligned", (ins "unsigned":$index)>,
+    InterfaceMethod<"dims and maps; sizes that are not known are dynamic",
+      "::hova::IterationSpace", "getIterationSpace">,
   ];
 }
 

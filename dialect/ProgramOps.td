@@ -149,17 +149,18 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
   let summary = "one unit of code generation";
   let description = [{
     The operations of the region become one function: no thread waits for
-    another between them. `name` is the path of the anchor. After `assign`,
-    `parallel` says what the threads divide (`rows`: all but the last axis;
-    `heads`: batch entries and heads) and every operation of the region carries
-    its `stage`.
+    another between them. `name` is the path of the anchor, `units` what the
+    threads divide: named dims that every operation of the region has in
+    parallel, such as the rows of all results, the heads of an attention, or the
+    weight panels of one product. After `assign` every operation of the region
+    carries its `stage`.
 
     - C1: the region's arguments have the types of the inputs.
     - C2: the yielded values have the types of the results.
 
     ```mlir
     func.func @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-      %y = hova.kernel "act" (%x) {
+      %y = hova.kernel "act" units<row 4> (%x) {
       ^bb0(%a: tensor<4x8xf32>):
         %r = hova.activation relu %a : tensor<4x8xf32>
         hova.yield %r : tensor<4x8xf32>
@@ -169,11 +170,11 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
     ```
   }];
   let arguments = (ins StrAttr:$name, Variadic<AnyRankedTensor>:$inputs,
-                       OptionalAttr<Hova_Parallel>:$parallel);
+                       OptionalAttr<Hova_UnitsAttr>:$units);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $name `(` $inputs `)` attr-dict-with-keyword $body
+    $name (`units` `` $units^)? `(` $inputs `)` attr-dict-with-keyword $body
     `:` functional-type($inputs, $results)
   }];
   let hasVerifier = 1;

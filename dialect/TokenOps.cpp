@@ -34,7 +34,14 @@ LogicalResult EmbeddingOp::verify() {
   return expectResult(*this, expected); // C2
 }
 
-bool EmbeddingOp::isRowAligned(unsigned) { return false; }
+IterationSpace EmbeddingOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> axes = builder.rows();
+  builder.operand(0, axes); // the table's row is the id's
+  axes.push_back(builder.parallel("column", shapeOf(getResult()).back()));
+  builder.result(axes);
+  return builder.build();
+}
 bool EmbeddingOp::isStored(unsigned index) { return index == 1; }
 
 LogicalResult SinusoidOp::verify() {
@@ -54,7 +61,9 @@ LogicalResult PaddingMaskOp::verify() {
   return expectResult(*this, shapeOf(getIds())); // C1
 }
 
-bool PaddingMaskOp::isRowAligned(unsigned) { return false; }
+IterationSpace PaddingMaskOp::getIterationSpace() {
+  return elementwiseSpace(*this);
+}
 
 //===----------------------------------------------------------------------===//
 // Patches
@@ -75,6 +84,35 @@ static FailureOr<SmallVector<int64_t>> unfoldedShape(ArrayRef<int64_t> image,
       combine(image[1], patch, [&](int64_t c, int64_t p) { return c * p * p; });
   return SmallVector<int64_t>{image[0], patches, columns};
 }
+
+namespace {
+/// The dims of an unfolded image: patches in row-major order, and in each the
+/// pixel at (channel, line, pixel).
+struct PatchAxes {
+  /// `type`: of the dims inside of a patch.
+  PatchAxes(IterationSpaceBuilder &builder, ArrayRef<int64_t> shape,
+            int64_t side, utils::IteratorType type) {
+    auto patches = [&](int64_t size) {
+      return combine(size, side, std::divides<>());
+    };
+    int64_t width = patches(shape[3]);
+    batch = builder.parallel("batch", shape[0]);
+    patch = builder.parallel(
+        "patch", combine(patches(shape[2]), width, std::multiplies<>()));
+    AffineExpr channel = builder.addDim("channel", shape[1], type);
+    AffineExpr line = builder.addDim("line", side, type);
+    AffineExpr pixel = builder.addDim("pixel", side, type);
+    element = (channel * side + line) * side + pixel;
+    if (!ShapedType::isDynamic(width)) { // else nobody knows where a patch is
+      image = {batch, channel, patch.floorDiv(width) * side + line,
+               patch % width * side + pixel};
+    }
+  }
+
+  AffineExpr batch, patch, element;
+  SmallVector<AffineExpr> image; ///< empty where the width is not known
+};
+} // namespace
 
 LogicalResult PatchEmbeddingOp::verify() {
   auto unfolded = unfoldedShape(shapeOf(getImage()), getPatch());
@@ -100,7 +138,22 @@ int64_t PatchEmbeddingOp::getLinearMacs() {
          staticSize({shapeOf(getWeight())[0]});
 }
 
-bool PatchEmbeddingOp::isRowAligned(unsigned) { return false; }
+IterationSpace PatchEmbeddingOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  PatchAxes axes(builder, shapeOf(getImage()), getPatch(),
+                 utils::IteratorType::reduction);
+  AffineExpr column = builder.parallel("column", shapeOf(getWeight())[1]);
+  if (!axes.image.empty()) {
+    builder.operand(0, axes.image);
+  }
+  builder.operand(1, {axes.element, column});
+  if (getBias()) {
+    builder.operand(2, {column});
+  }
+  builder.result({axes.batch, axes.patch, column});
+  builder.setUnits({axes.batch, axes.patch});
+  return builder.build();
+}
 bool PatchEmbeddingOp::isStored(unsigned index) { return index == 1; }
 
 LogicalResult UnfoldPatchesOp::verify() {
@@ -113,7 +166,17 @@ LogicalResult UnfoldPatchesOp::verify() {
   return expectResult(*this, *unfolded); // C1
 }
 
-bool UnfoldPatchesOp::isRowAligned(unsigned) { return false; }
+IterationSpace UnfoldPatchesOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  PatchAxes axes(builder, shapeOf(getImage()), getPatch(),
+                 utils::IteratorType::parallel);
+  if (!axes.image.empty()) {
+    builder.operand(0, axes.image);
+  }
+  builder.result({axes.batch, axes.patch, axes.element});
+  builder.setUnits({axes.batch, axes.patch});
+  return builder.build();
+}
 
 //===----------------------------------------------------------------------===//
 // ClassTokenOp, PoolOp
@@ -130,7 +193,14 @@ LogicalResult ClassTokenOp::verify() {
   return expectResult(*this, {x[0], tokens, x[2]}); // C2
 }
 
-bool ClassTokenOp::isRowAligned(unsigned) { return false; }
+IterationSpace ClassTokenOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> axes = builder.rows();
+  axes.push_back(builder.parallel("column", shapeOf(getToken())[0]));
+  builder.operand(1, axes.back()); // x is one row further up
+  builder.result(axes);
+  return builder.build();
+}
 
 LogicalResult PoolOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX());
@@ -141,7 +211,18 @@ LogicalResult PoolOp::verify() {
   return expectResult(*this, {x[0], x[2]}); // C1
 }
 
-bool PoolOp::isRowAligned(unsigned) { return false; }
+IterationSpace PoolOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  ArrayRef<int64_t> x = shapeOf(getX());
+  SmallVector<AffineExpr> rows = builder.rows();
+  AffineExpr column = builder.parallel("column", x[2]);
+  AffineExpr token = getKind() == PoolKind::first
+                         ? builder.constant(0)
+                         : builder.reduction("token", x[1]);
+  builder.operand(0, {rows[0], token, column});
+  builder.result({rows[0], column});
+  return builder.build();
+}
 
 //===----------------------------------------------------------------------===//
 // IndexSortOp, LayerPoolOp
@@ -158,7 +239,13 @@ LogicalResult IndexSortOp::verify() {
   return expectResult(*this, {state[0], rows, state[2]}); // C1
 }
 
-bool IndexSortOp::isRowAligned(unsigned) { return false; }
+IterationSpace IndexSortOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> axes = builder.rows();
+  axes.push_back(builder.parallel("column", shapeOf(getResult()).back()));
+  builder.result(axes); // which state is read is the token's remainder
+  return builder.build();
+}
 
 ParseResult IndexSortOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
@@ -192,7 +279,16 @@ LogicalResult LayerPoolOp::verify() {
       *this, {x[0], combine(x[1], layers, std::divides<>()), x[2]}); // C1
 }
 
-bool LayerPoolOp::isRowAligned(unsigned) { return false; }
+IterationSpace LayerPoolOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  int64_t layers = getLayers();
+  SmallVector<AffineExpr> axes = builder.rows();
+  AffineExpr layer = builder.reduction("layer", layers);
+  axes.push_back(builder.parallel("column", shapeOf(getX())[2]));
+  builder.operand(0, {axes[0], axes[1] * layers + layer, axes[2]});
+  builder.result(axes);
+  return builder.build();
+}
 
 //===----------------------------------------------------------------------===//
 // ConcatOp, SliceOp
@@ -225,8 +321,24 @@ LogicalResult ConcatOp::verify() {
   return expectResult(*this, expected); // C2
 }
 
-bool ConcatOp::isRowAligned(unsigned) {
-  return getAxis() + 1 == shapeOf(getResult()).size();
+IterationSpace ConcatOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  SmallVector<AffineExpr> axes = builder.rows();
+  axes.push_back(builder.parallel("column", shape.back()));
+  builder.result(axes);
+  if (getAxis() + 1 == shape.size()) {
+    // Each row of an input is a part of the result's row.
+    for (auto [index, input] : llvm::enumerate(getInputs())) {
+      builder.operand(index, axes);
+      int64_t width = shapeOf(input).back();
+      if (ShapedType::isDynamic(width)) {
+        break; // nobody knows where the next begins
+      }
+      axes.back() = axes.back() - width;
+    }
+  }
+  return builder.build();
 }
 
 LogicalResult SliceOp::verify() {
@@ -247,8 +359,18 @@ LogicalResult SliceOp::verify() {
   return expectResult(*this, expected); // C1
 }
 
-bool SliceOp::isRowAligned(unsigned) {
+bool SliceOp::takesColumns() {
   return getAxis() + 1 == shapeOf(getResult()).size();
+}
+
+IterationSpace SliceOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> axes = builder.rows();
+  axes.push_back(builder.parallel("column", shapeOf(getResult()).back()));
+  builder.result(axes);
+  axes[getAxis()] = axes[getAxis()] + getOffset();
+  builder.operand(0, axes);
+  return builder.build();
 }
 
 #define GET_OP_CLASSES

@@ -9,7 +9,7 @@ include "dialect/Interfaces.td"
 
 class Hova_TokenOp<string mnemonic, list<Trait> traits = []>
     : Hova_Op<mnemonic, !listconcat([Pure,
-        DeclareOpInterfaceMethods<Hova_RowOpInterface>,
+        DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
         DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>], traits)>;
 
 def Hova_EmbeddingOp : Hova_TokenOp<"embedding", [
@@ -290,6 +290,11 @@ def Hova_SliceOp : Hova_TokenOp<"slice"> {
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the axis is the last: each row of the result is a part of the
+    /// operand's.
+    bool takesColumns();
+  }];
 }
 
 #endif // HOVA_DIALECT_TOKENOPS

@@ -48,7 +48,7 @@ bool isPart(Operation *op, int64_t group) {
   bool pays = false;
   for (Operation *user : product->getUsers()) {
     auto part = dyn_cast<SliceOp>(user);
-    if (!part || !part.isRowAligned(0) ||
+    if (!part || !part.takesColumns() ||
         !columnsOf(part).isWholeGroups(width, group)) {
       return false;
     }

@@ -25,10 +25,14 @@ namespace hova {
 /// that checks the phase's promise.
 void buildNormalizePhase(PhaseBuilder &phase);
 void buildFusePhase(PhaseBuilder &phase, const FusionPolicy &policy);
-void buildTilePhase(PhaseBuilder &phase);
-/// `lookups`: the target looks up tables in registers (`hova.lookup`);
-/// `powers`: it has instructions for powers of two (`hova.exp2`).
-void buildVectorizePhase(PhaseBuilder &phase, bool lookups, bool powers);
+/// What the vector code of a target may contain and should look like.
+struct VectorizeOptions {
+  bool lookups = false; ///< tables are looked up in registers (`hova.lookup`)
+  bool powers = false;  ///< powers of two are instructions (`hova.exp2`)
+  int64_t productSteps = 1; ///< in one turn of a product's loop
+  int64_t lineElements = 0; ///< of f32; 0: nothing is prefetched
+};
+void buildVectorizePhase(PhaseBuilder &phase, const VectorizeOptions &options);
 
 /// Registers the passes of these phases by name.
 void registerHovaPasses();

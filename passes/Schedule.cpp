@@ -9,17 +9,17 @@ namespace hova {
 
 FailureOr<Schedule> Schedule::of(KernelOp kernel) {
   auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
-  if (!kernel.getParallel() || !tile || tile.size() != 2) {
+  if (!kernel.getUnits() || !tile || tile.size() != 2) {
     return kernel.emitOpError("has no complete schedule: run assign first");
   }
   Schedule schedule;
-  schedule.parallel = *kernel.getParallel();
+  schedule.division = divisionOf(kernel);
   schedule.tileRows = tile[0];
   schedule.tileColumns = tile[1];
   schedule.pairs = kernel->hasAttr(kPairsAttr);
   SmallVector<std::pair<StringRef, int64_t *>> sizes = {
       {kLanesAttr, &schedule.lanes}, {kGrainAttr, &schedule.grain}};
-  if (schedule.parallel != Parallel::heads) {
+  if (schedule.division != Division::inner) {
     sizes.push_back({kDepthAttr, &schedule.depth});
     sizes.push_back({kBlockAttr, &schedule.block});
   }
@@ -46,10 +46,9 @@ FailureOr<Schedule> Schedule::of(KernelOp kernel) {
 
 void Schedule::write(KernelOp kernel) const {
   Builder builder(kernel.getContext());
-  kernel.setParallel(parallel);
   kernel->setAttr(kTileAttr,
                   builder.getDenseI64ArrayAttr({tileRows, tileColumns}));
-  if (parallel != Parallel::heads) {
+  if (division != Division::inner) {
     kernel->setAttr(kDepthAttr, builder.getI64IntegerAttr(depth));
     kernel->setAttr(kBlockAttr, builder.getI64IntegerAttr(block));
   }

@@ -1,7 +1,7 @@
 //===- Schedule.h - The attributes of a kernel's schedule -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `assign` decides and `tile` obeys. On a kernel: `parallel`, `hova.tile`
+// What `assign` decides and `tile` obeys. On a kernel: `units`, `hova.tile`
 // (rows and columns of a product's register tile), `hova.lanes` (vector length
 // of row operations), `hova.grain` (units that a thread takes at least),
 // `hova.pairs` where an attention of bf16 multiplies pairs; where units are
@@ -18,6 +18,7 @@
 
 #include "dialect/ProgramOps.h"
 #include "dialect/TokenOps.h"
+#include "passes/Units.h"
 #include <limits>
 
 namespace hova {
@@ -39,7 +40,7 @@ inline bool isKernelView(mlir::Operation *op) {
 
 /// The schedule of one kernel, as read from its attributes.
 struct Schedule {
-  Parallel parallel = Parallel::rows;
+  Division division = Division::rows;
   int64_t tileRows = 1;
   int64_t tileColumns = 1;
   int64_t depth = 1;
@@ -53,9 +54,6 @@ struct Schedule {
   static mlir::FailureOr<Schedule> of(KernelOp kernel);
   void write(KernelOp kernel) const;
 };
-
-/// f32 elements in a cache line.
-inline constexpr int64_t kLineElements = 16;
 
 /// Parts that `threads` threads make of `units` units.
 inline int64_t partsOf(int64_t units, int64_t grain, int64_t threads) {

@@ -43,7 +43,7 @@ static int64_t choosePanels(LinearOp op, const CpuFacts &facts) {
 /// Units that a thread takes at least, of a kernel whose stages are known.
 static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
   Block &body = kernel.getBody().front();
-  if (kernel.getParallel() == Parallel::columns) {
+  if (divisionOf(kernel) == Division::panels) {
     return choosePanels(*body.getOps<LinearOp>().begin(), facts);
   }
   ArrayRef<int64_t> shape;
@@ -64,6 +64,11 @@ static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
 // Stages
 //===----------------------------------------------------------------------===//
 
+static void setStage(Operation *op, int64_t stage) {
+  auto type = IntegerType::get(op->getContext(), 64);
+  op->setAttr(kStageAttr, IntegerAttr::get(type, stage));
+}
+
 namespace {
 /// Divides the operations of a row kernel into stages.
 class Stages {
@@ -71,7 +76,7 @@ public:
   explicit Stages(const CpuFacts &facts) : facts(facts) {}
 
   void assign(KernelOp kernel) {
-    dividesColumns = kernel.getParallel() == Parallel::columns;
+    dividesColumns = divisionOf(kernel) == Division::panels;
     for (Operation &op : kernel.getBody().front().without_terminator()) {
       if (isKernelView(&op) && isReadAsView(&op) && !isPart(&op)) {
         continue;
@@ -79,8 +84,7 @@ public:
       int64_t stage = chooseStage(&op);
       stages[&op] = stage;
       anchors[stage].columns.add(&op);
-      op.setAttr(kStageAttr, IntegerAttr::get(
-                                 IntegerType::get(op.getContext(), 64), stage));
+      setStage(&op, stage);
     }
   }
 
@@ -90,7 +94,7 @@ private:
   }
 
   static bool isReadAsView(Operation *op) {
-    return cast<SliceOp>(op).isRowAligned(0) &&
+    return cast<SliceOp>(op).takesColumns() &&
            llvm::none_of(op->getUsers(), llvm::IsaPred<YieldOp>);
   }
 
@@ -265,19 +269,34 @@ struct AssignCpuSchedulePass final
     : impl::AssignCpuSchedulePassBase<AssignCpuSchedulePass> {
   using Base::Base;
 
+  /// The panels are those of the layout that is chosen here. A kernel that was
+  /// written without units has those of its first operation.
+  static void assignUnits(KernelOp kernel, const CpuFacts &facts) {
+    if (divisionOf(kernel) == Division::panels) {
+      auto product = *kernel.getBody().front().getOps<LinearOp>().begin();
+      int64_t columns = shapeOf(product.getResult()).back();
+      kernel.setUnitsAttr(panelUnits(
+          kernel.getContext(), llvm::divideCeil(columns, facts.panelColumns)));
+    } else if (!kernel.getUnits()) {
+      kernel.setUnitsAttr(unitsOf(firstOf(kernel)));
+    }
+  }
+
   void assignKernel(KernelOp kernel, const CpuFacts &facts) {
     Block &body = kernel.getBody().front();
     Schedule schedule;
     schedule.lanes = facts.rowLanes;
     auto attentions = body.getOps<AttentionOp>();
-    schedule.parallel = kernel.getParallel().value_or(
-        attentions.empty() ? Parallel::rows : Parallel::heads);
-    bool isAttention = schedule.parallel == Parallel::heads;
+    schedule.division = divisionOf(kernel);
+    bool isAttention = schedule.division == Division::inner;
+    assignUnits(kernel, facts);
     RegisterTile tile = isAttention ? facts.attentionTile : facts.productTile;
     schedule.tileRows = tile.rows;
     schedule.tileColumns = tile.columns;
     if (isAttention) {
-      schedule.pairs = bf16 && multipliesPairs(*attentions.begin());
+      AttentionOp attention = *attentions.begin();
+      schedule.pairs = bf16 && multipliesPairs(attention);
+      setStage(attention, 0);
       return schedule.write(kernel);
     }
     schedule.depth = facts.innerBlock;

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/tile/Passes.h"
 
 using namespace mlir;
 
@@ -31,13 +32,20 @@ void CpuTarget::buildAssignPhase(PhaseBuilder &phase) const {
 }
 
 void CpuTarget::buildTilePhase(PhaseBuilder &phase) const {
-  hova::buildTilePhase(phase);
+  phase.add(createTileCpuKernelsPass());
+  // Recipes write the same index arithmetic again for every operation.
+  phase.add(createCanonicalizerPass());
+  phase.add(createCSEPass());
+  phase.addCheck(createVerifyTiledPass());
 }
 
 void CpuTarget::buildVectorizePhase(PhaseBuilder &phase) const {
+  VectorizeOptions options;
   // Tables of 16 entries, and powers of two, have instructions of AVX-512.
-  hova::buildVectorizePhase(phase, /*lookups=*/level.avx512,
-                            /*powers=*/level.avx512);
+  options.lookups = options.powers = level.avx512;
+  options.productSteps = facts.productSteps;
+  options.lineElements = facts.lineElements;
+  hova::buildVectorizePhase(phase, options);
 }
 
 void CpuTarget::buildTargetPhase(PhaseBuilder &phase) const {

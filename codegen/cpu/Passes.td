@@ -18,7 +18,7 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
 
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-      %r = hova.kernel "main" (%x) attributes {hova.block = 256 : i64, hova.depth = 256 : i64, hova.grain = 4 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>, parallel = #hova<parallel rows>} {
+      %r = hova.kernel "main" units<batch 1, token 4> (%x) attributes {hova.block = 256 : i64, hova.depth = 256 : i64, hova.grain = 4 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>} {
       ^bb0(%a: tensor<1x4x8xf32>):
         %t = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x4x8xf32>
         hova.yield %t : tensor<1x4x8xf32>
@@ -43,6 +43,45 @@ def VerifyAssignedPass : Pass<"hova-verify-assigned", "::mlir::ModuleOp"> {
     Every kernel has a complete schedule, and every operation of a row kernel
     but column slices has a stage whose operands come from no later one.
   }];
+}
+
+def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn kernels into functions with loops for a CPU";
+  let description = [{
+    Before: kernels with a schedule (`hova.tile`, `hova.lanes` on the kernel,
+    `stage` on its operations, `panel` on image weights). After: every kernel is
+    a function over buffers, its scratch and a range of units; `main` launches
+    them on places in the arena and in the weight image, whose offsets are
+    fixed, and the weight program packs what has panels. Kernels that differ
+    in their buffers alone share one function. Obeys the schedule and decides
+    nothing. The loops are written by the recipes of the operations
+    (codegen/cpurecipes/Recipe.td); an operation that begins a stage and has none
+    is an error.
+
+    The loops of a linear layer, before `vectorize`:
+    ```mlir
+    func.func @product(%x: memref<14x768xf32, strided<[784, 1]>>, %w: memref<24x768x32xf32>,
+                       %y: memref<14x768xf32, strided<[784, 1]>>, %row: index) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c24 = arith.constant 24 : index
+      %c32 = arith.constant 32 : index
+      %depth = arith.constant 768 : index
+      scf.for %panel = %c0 to %c24 step %c1 {
+        %column = arith.muli %panel, %c32 : index
+        %t = hova.tile_product %x[%row, %c0], %w[%panel, %c0, %c0] depth %depth
+            : memref<14x768xf32, strided<[784, 1]>>, memref<24x768x32xf32> -> vector<14x32xf32>
+        hova.tile_store %t, %y[%row, %column]
+            : vector<14x32xf32>, memref<14x768xf32, strided<[784, 1]>>
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect", "::mlir::func::FuncDialect",
+      "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+      "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect",
+      "::mlir::math::MathDialect"];
 }
 
 def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cpu/Passes.h"
-#include "dialect/AttentionOps.h"
 #include "passes/Schedule.h"
 
 using namespace mlir;
@@ -22,12 +21,12 @@ static int64_t stageOf(Operation *op) {
 
 static LogicalResult checkStages(KernelOp kernel) {
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (isKernelView(&op) || isa<AttentionOp>(op)) {
+    if (isKernelView(&op)) {
       continue;
     }
     int64_t stage = stageOf(&op);
     if (stage < 0) {
-      return op.emitError("operation of a row kernel has no stage");
+      return op.emitError("operation of a kernel has no stage");
     }
     for (Value operand : op.getOperands()) {
       if (stageOf(operand.getDefiningOp()) > stage) {

@@ -35,7 +35,7 @@ struct Run {
 static bool collectSlices(Value value, SmallVectorImpl<SliceOp> &slices) {
   for (Operation *user : value.getUsers()) {
     auto slice = dyn_cast<SliceOp>(user);
-    if (!slice || !slice.isRowAligned(0)) {
+    if (!slice || !slice.takesColumns()) {
       return false;
     }
     slices.push_back(slice);
@@ -49,7 +49,7 @@ static SmallVector<Run> collectRuns(LinearOp product) {
   for (Operation *user : product->getUsers()) {
     auto slice = dyn_cast<SliceOp>(user);
     auto conversion = dyn_cast<ConvertOp>(user);
-    if (slice && slice.isRowAligned(0)) {
+    if (slice && slice.takesColumns()) {
       slices.push_back(slice);
     } else if (!conversion || !collectSlices(conversion.getResult(), slices)) {
       return {};

@@ -26,6 +26,7 @@
 #include "dialect/TokenOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Columns.h"
+#include "passes/Units.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -39,10 +40,11 @@ namespace hova {
 namespace {
 /// Operations that will become one kernel.
 struct Group {
-  Parallel parallel = Parallel::rows;
+  Division division = Division::rows;
+  UnitsAttr units;
   int64_t rows = 0;
   SmallVector<Operation *> ops;
-  StageColumns columns; ///< where threads divide them
+  StageColumns columns; ///< where threads divide panels
 };
 
 /// All operations of `main`, grouped.
@@ -64,7 +66,8 @@ public:
 
 private:
   /// What the threads of a kernel that begins with `op` divide.
-  Parallel parallelOf(Operation *op) const;
+  Division divisionOf(Operation *op) const;
+  UnitsAttr unitsOf(Operation *op) const;
   /// Whether group `number` may hold `op`, its operands' groups aside.
   bool canHold(int number, Operation *op) const;
   /// The first group in which `op` can stand.
@@ -81,7 +84,7 @@ private:
 
 bool Grouping::isView(Operation *op) const {
   auto slice = dyn_cast_or_null<SliceOp>(op);
-  return slice && slice.isRowAligned(0) && !index.contains(op) &&
+  return slice && slice.takesColumns() && !index.contains(op) &&
          llvm::none_of(op->getUsers(), [](Operation *user) {
            return user->hasTrait<OpTrait::IsTerminator>();
          });
@@ -103,23 +106,29 @@ int Grouping::groupOf(Value value) const {
   return found == index.end() ? -1 : found->second;
 }
 
-Parallel Grouping::parallelOf(Operation *op) const {
-  if (isa<AttentionOp>(op)) {
-    return Parallel::heads;
-  }
+Division Grouping::divisionOf(Operation *op) const {
   auto linear = dyn_cast<LinearOp>(op);
   bool columns = linear && rowsOf(op) < policy.fewRows &&
                  linear.getLinearMacs() >= policy.leastMacs;
-  return columns ? Parallel::columns : Parallel::rows;
+  return columns ? Division::panels : hova::divisionOf(op);
+}
+
+UnitsAttr Grouping::unitsOf(Operation *op) const {
+  if (divisionOf(op) != Division::panels) {
+    return hova::unitsOf(op);
+  }
+  int64_t columns = shapeOf(op->getResult(0)).back();
+  return panelUnits(op->getContext(),
+                    llvm::divideCeil(columns, policy.columnGroup));
 }
 
 bool Grouping::canHold(int number, Operation *op) const {
   const Group &group = groups[number];
-  if (group.rows != rowsOf(op) || group.parallel == Parallel::heads) {
+  if (group.rows != rowsOf(op) || group.division == Division::inner) {
     return false;
   }
-  if (group.parallel == Parallel::rows) {
-    return parallelOf(op) == Parallel::rows;
+  if (group.division == Division::rows) {
+    return divisionOf(op) == Division::rows;
   }
   if (!isa<TileOpInterface>(op) || !group.columns.find(op)) {
     return false;
@@ -134,15 +143,15 @@ bool Grouping::canHold(int number, Operation *op) const {
 }
 
 int Grouping::earliestGroup(Operation *op) const {
-  auto rowOp = dyn_cast<RowOpInterface>(op);
+  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
   int earliest = 0;
   for (OpOperand &operand : op->getOpOperands()) {
     int producer = groupOf(operand.get());
     if (producer < 0) {
       continue;
     }
-    bool aligned = rowOp && rowOp.isRowAligned(operand.getOperandNumber()) &&
-                   canHold(producer, op);
+    bool aligned =
+        space.readsSameRow(operand.getOperandNumber()) && canHold(producer, op);
     earliest = std::max(earliest, aligned ? producer : producer + 1);
   }
   return earliest;
@@ -151,7 +160,7 @@ int Grouping::earliestGroup(Operation *op) const {
 void Grouping::place(Operation *op, int number) {
   Group &group = groups[number];
   group.ops.push_back(op);
-  if (group.parallel == Parallel::columns) {
+  if (group.division == Division::panels) {
     group.columns.add(op);
   }
   index[op] = number;
@@ -166,23 +175,23 @@ LogicalResult Grouping::run() {
     if (isa<ImageWeightOp>(op) || isView(&op)) {
       continue;
     }
-    Parallel parallel = parallelOf(&op);
-    if (parallel != Parallel::heads && !isa<RowOpInterface>(op)) {
+    if (!isa<StructuredOpInterface>(op)) {
       return op.emitError("no kernel can hold '") << op.getName() << "'";
     }
     auto type = cast<RankedTensorType>(op.getResult(0).getType());
     if (!type.hasStaticShape()) {
       return op.emitError("kernels need static shapes, got ") << type;
     }
+    Division division = divisionOf(&op);
     int chosen = earliestGroup(&op), count = groups.size();
-    if (parallel != Parallel::rows || !chain) {
+    if (division != Division::rows || !chain) {
       chosen = count;
     }
     while (chosen < count && !canHold(chosen, &op)) {
       ++chosen;
     }
     if (chosen == count) {
-      groups.push_back({parallel, rowsOf(&op), {}, {}});
+      groups.push_back({division, unitsOf(&op), rowsOf(&op), {}, {}});
     }
     place(&op, chosen);
   }
@@ -227,8 +236,7 @@ public:
     Operation *anchor = anchorOf(group);
     auto kernel = KernelOp::create(
         builder, anchor->getLoc(), ValueRange(results.getArrayRef()).getTypes(),
-        pathOf(anchor->getLoc(), "main"), inputs.getArrayRef(),
-        ParallelAttr::get(builder.getContext(), group.parallel));
+        pathOf(anchor->getLoc(), "main"), inputs.getArrayRef(), group.units);
     Block &body = kernel.getBody().emplaceBlock();
     IRMapping mapping;
     for (Value input : inputs) {

@@ -73,7 +73,7 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-      %r = hova.kernel "main" (%x, %y) attributes {parallel = #hova<parallel rows>} {
+      %r = hova.kernel "main" units<batch 1, token 4> (%x, %y) {
       ^bb0(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf32>):
         %s = hova.add %a, %b : tensor<1x4x8xf32>, tensor<1x4x8xf32>
         %t = hova.activation relu %s : tensor<1x4x8xf32>

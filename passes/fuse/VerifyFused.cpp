@@ -39,8 +39,7 @@ struct VerifyFusedPass final : impl::VerifyFusedPassBase<VerifyFusedPass> {
         op.emitError("fused program still holds '") << op.getName() << "'";
         failed = true;
       }
-      if (auto kernel = dyn_cast<KernelOp>(op);
-          kernel && !kernel.getParallel()) {
+      if (auto kernel = dyn_cast<KernelOp>(op); kernel && !kernel.getUnits()) {
         kernel.emitOpError("does not say what its threads divide");
         failed = true;
       }

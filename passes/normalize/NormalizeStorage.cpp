@@ -30,7 +30,7 @@ static bool isStoredOperand(OpOperand &operand) {
 /// Operations that only move what they read: it may be rounded before as well.
 static bool movesColumns(Operation *op) {
   auto slice = dyn_cast_or_null<SliceOp>(op);
-  return (slice && slice.isRowAligned(0)) ||
+  return (slice && slice.takesColumns()) ||
          isa_and_nonnull<BlockDiagonalOp>(op);
 }
 

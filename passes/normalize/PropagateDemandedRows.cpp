@@ -56,8 +56,9 @@ static std::string rowsText(int64_t some, int64_t all) {
 static std::variant<SmallVector<unsigned>, Verdict>
 alignedOperands(SliceOp slice) {
   Operation *op = slice.getX().getDefiningOp();
-  auto rowOp = dyn_cast_or_null<RowOpInterface>(op);
-  if (!isTokenSlice(slice) || !rowOp) {
+  auto structured = dyn_cast_or_null<StructuredOpInterface>(op);
+  if (!isTokenSlice(slice) || !structured ||
+      !structured.getIterationSpace().dividesRows()) {
     return Verdict::decline("operand is not computed row by row",
                             "an operation computes the operand row by row");
   }
@@ -66,10 +67,11 @@ alignedOperands(SliceOp slice) {
                             "all readers demand the same rows");
   }
   ArrayRef<int64_t> shape = shapeOf(slice.getX());
+  IterationSpace space = structured.getIterationSpace();
   SmallVector<unsigned> aligned;
   for (OpOperand &operand : op->getOpOperands()) {
     ArrayRef<int64_t> own = shapeOf(operand.get());
-    if (rowOp.isRowAligned(operand.getOperandNumber())) {
+    if (space.readsSameRow(operand.getOperandNumber())) {
       if (own.size() != 3 || own.drop_back() != shape.drop_back()) {
         return Verdict::decline("rows do not line up",
                                 "operand and result have the same rows");

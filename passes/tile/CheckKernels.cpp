@@ -5,11 +5,10 @@
 // uncomputed, and nobody would notice.
 
 #include "passes/tile/CheckKernels.h"
-#include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "passes/Columns.h"
-#include "passes/tile/KernelFunction.h"
+#include "passes/tile/KernelStructure.h"
 
 using namespace mlir;
 
@@ -25,7 +24,7 @@ static LogicalResult checkShape(Operation *op, Value value) {
   return success();
 }
 
-/// Threads that divide columns read whole rows of inputs alone: one product,
+/// Threads that divide panels read whole rows of inputs alone: one product,
 /// its parts and what is element-wise on its tiles.
 static LogicalResult checkColumns(KernelOp kernel) {
   bool isFirst = true;
@@ -36,7 +35,7 @@ static LogicalResult checkColumns(KernelOp kernel) {
     if (stageOf(&op) != 0 ||
         !(isFirst ? isa<LinearOp>(op) : isa<TileOpInterface, SliceOp>(op))) {
       return op.emitOpError("is not part of the one product of a kernel that "
-                            "divides columns");
+                            "divides panels");
     }
     isFirst = false;
   }
@@ -61,10 +60,39 @@ static LogicalResult checkStages(KernelOp kernel) {
   return success();
 }
 
-/// Attention stands alone; operations of other kernels share their rows.
+/// The units are as many as the operations have: rows of the results, panels of
+/// the product's weight, or what the one operation divides by itself.
+static LogicalResult checkUnits(KernelOp kernel) {
+  Operation *first = firstOf(kernel);
+  if (!kernel.getUnits() || !first) {
+    return success(); // which other checks reject
+  }
+  int64_t units = kernel.getUnits()->count();
+  if (divisionOf(kernel) != Division::panels) {
+    UnitsAttr own = unitsOf(first);
+    if (!own || own.count() != units) {
+      return kernel.emitOpError("expects as many units as its operations "
+                                "have, ")
+             << (own ? own.count() : 0) << ", got " << units;
+    }
+    return success();
+  }
+  auto product = dyn_cast_or_null<LinearOp>(first);
+  auto panel = product ? panelOf(product) : std::nullopt;
+  int64_t columns = product ? shapeOf(product.getResult()).back() : 0;
+  int64_t panels = panel ? llvm::divideCeil(columns, *panel) : units;
+  if (units != panels) {
+    return kernel.emitOpError("expects ")
+           << panels << " panels as its product's weight, got " << units;
+  }
+  return success();
+}
+
+/// What divides inner dims stands alone; operations of other kernels share
+/// their rows.
 static LogicalResult checkBody(KernelOp kernel) {
   Block &body = kernel.getBody().front();
-  bool isAttention = !body.getOps<AttentionOp>().empty();
+  Division division = divisionOf(kernel);
   int64_t rows = 0;
   for (Operation &op : body.without_terminator()) {
     if (failed(checkShape(&op, op.getResult(0)))) {
@@ -74,22 +102,17 @@ static LogicalResult checkBody(KernelOp kernel) {
       continue;
     }
     int64_t own = staticSize(shapeOf(op.getResult(0)).drop_back());
-    if (rows != 0 && (isAttention || own != rows)) {
-      return op.emitOpError("shares a kernel with an attention or with "
-                            "operations of another number of rows");
+    bool isAlone =
+        division == Division::inner || divisionOf(&op) == Division::inner;
+    if (rows != 0 && (isAlone || own != rows)) {
+      return op.emitOpError("shares a kernel with operations of other units");
     }
     rows = own;
   }
-  std::optional<Parallel> parallel = kernel.getParallel();
-  if (parallel && isAttention != (*parallel == Parallel::heads)) {
-    return kernel.emitOpError("expects threads to divide ")
-           << (isAttention ? "heads" : "rows or columns") << ", got "
-           << stringifyParallel(*parallel);
-  }
-  if (failed(checkStages(kernel))) {
+  if (failed(checkUnits(kernel)) || failed(checkStages(kernel))) {
     return failure();
   }
-  return parallel == Parallel::columns ? checkColumns(kernel) : success();
+  return division == Division::panels ? checkColumns(kernel) : success();
 }
 
 /// Every result is computed, once: none is an argument handed through.

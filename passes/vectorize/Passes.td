@@ -21,6 +21,13 @@ def VectorizeTilesPass : Pass<"hova-vectorize-tiles", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [
+    Option<"steps", "steps", "int64_t", "1",
+           "steps of a product's inner dimension in one turn of its loop">,
+    Option<"lineElements", "line-elements", "int64_t", "0",
+           "elements of f32 in a cache line, each of which is prefetched once "
+           "where a product says what comes next; 0: nothing is prefetched">,
+  ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect",
       "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }

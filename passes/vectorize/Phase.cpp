@@ -6,15 +6,17 @@
 
 using namespace mlir;
 
-void hova::buildVectorizePhase(PhaseBuilder &phase, bool lookups, bool powers) {
-  phase.add(createVectorizeTilesPass());
+void hova::buildVectorizePhase(PhaseBuilder &phase,
+                               const VectorizeOptions &options) {
+  phase.add(
+      createVectorizeTilesPass({options.productSteps, options.lineElements}));
   // Index arithmetic and constants of the rows of a tile are mostly the same.
   phase.addNested<func::FuncOp>(createCanonicalizerPass());
   phase.addNested<func::FuncOp>(createCSEPass());
   // One expression per vector: before the rows exist it would be one per tile.
   LowerActivationsPassOptions activations;
-  activations.lookups = lookups;
-  activations.powers = powers;
+  activations.lookups = options.lookups;
+  activations.powers = options.powers;
   phase.add(createLowerActivationsPass(activations));
   // Every expression brought its coefficients.
   phase.addNested<func::FuncOp>(createCSEPass());

@@ -15,14 +15,11 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-#include "passes/Schedule.h"
 
 using namespace mlir;
 
 namespace hova {
 
-/// Steps over k, or over pairs, in one turn of the loop.
-static constexpr int64_t kSteps = 2;
 /// `prefetcht1`: into the second-level cache, not the first, which the data in
 /// use needs.
 static constexpr unsigned kSecondLevel = 2;
@@ -36,13 +33,14 @@ namespace {
 class ProductRows {
 public:
   ProductRows(const FlatBuilder &flat, TileProductOp op, const FlatBuffer &lhs,
-              const FlatBuffer &rhs)
+              const FlatBuffer &rhs, const ProductLoop &form)
       : flat(flat), b(flat.builder), loc(flat.loc), op(op), lhs(lhs), rhs(rhs),
+        form(form),
         lanes(flat.lanesOf(rowType(op.getTile().getType()), op.getColumns())),
         pairs(rhs.element().isInteger(32)),
         lhsBase(flat.pin(flat.at(lhs, {op.getRow(), op.getColumn()}))),
         rhsBase(flat.pin(flat.at(rhs, op.getRhsIndices()))) {
-    if (op.getAhead()) {
+    if (op.getAhead() && form.lineElements) {
       aheadBase = flat.pin(flat.plus(op.getAhead(), rhs.offset));
     }
     sums.assign(cast<VectorType>(op.getTile().getType()).getShape()[0],
@@ -53,7 +51,7 @@ public:
 
 private:
   void loop(Value to, int64_t steps);
-  void lookAhead(Value k);
+  void lookAhead(Value k, int64_t steps);
   void multiply(Value k, int64_t steps);
   void addProducts(Value right, Value left);
   void addPairs(Value right, Value left, bool single);
@@ -64,6 +62,7 @@ private:
   Location loc;
   TileProductOp op;
   const FlatBuffer &lhs, &rhs;
+  const ProductLoop &form;
   Lanes lanes;
   bool pairs;
   Value lhsBase, rhsBase, aheadBase;
@@ -72,10 +71,11 @@ private:
 } // namespace
 
 /// One turn asks for the lines of all its steps.
-void ProductRows::lookAhead(Value k) {
+void ProductRows::lookAhead(Value k, int64_t steps) {
   Value at = arith::AddIOp::create(
       b, loc, aheadBase, arith::MulIOp::create(b, loc, k, op.getAheadStep()));
-  for (int64_t i = 0, e = kSteps * *op.getMost(); i < e; i += kLineElements) {
+  int64_t elements = steps * *op.getMost();
+  for (int64_t i = 0; i < elements; i += form.lineElements) {
     memref::PrefetchOp::create(b, loc, rhs.memory, flat.plus(at, i),
                                /*isWrite=*/false, kSecondLevel,
                                /*isDataCache=*/true);
@@ -147,7 +147,7 @@ void ProductRows::loop(Value to, int64_t steps) {
   b.setInsertionPointToEnd(loop.getBody());
   sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
   if (aheadBase) {
-    lookAhead(loop.getInductionVar());
+    lookAhead(loop.getInductionVar(), steps);
   }
   multiply(loop.getInductionVar(), steps);
   scf::YieldOp::create(b, loc, sums);
@@ -165,9 +165,9 @@ SmallVector<Value> ProductRows::emit() {
     return sums;
   }
   int64_t steps = pairs ? depth.getInt() / 2 : depth.getInt();
-  int64_t whole = steps / kSteps * kSteps;
+  int64_t whole = steps / form.steps * form.steps;
   if (whole) {
-    loop(flat.index(whole), kSteps);
+    loop(flat.index(whole), form.steps);
   }
   if (whole < steps) {
     multiply(flat.index(whole), steps - whole);
@@ -180,9 +180,9 @@ SmallVector<Value> ProductRows::emit() {
 }
 
 SmallVector<Value> emitProductRows(const FlatBuilder &flat, TileProductOp op,
-                                   const FlatBuffer &lhs,
-                                   const FlatBuffer &rhs) {
-  return ProductRows(flat, op, lhs, rhs).emit();
+                                   const FlatBuffer &lhs, const FlatBuffer &rhs,
+                                   const ProductLoop &form) {
+  return ProductRows(flat, op, lhs, rhs, form).emit();
 }
 
 } // namespace hova

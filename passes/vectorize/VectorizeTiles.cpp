@@ -22,8 +22,9 @@ namespace hova {
 namespace {
 class TileVectorizer {
 public:
-  explicit TileVectorizer(func::FuncOp function)
-      : function(function), builder(function.getContext()) {}
+  TileVectorizer(func::FuncOp function, const ProductLoop &products)
+      : function(function), products(products), builder(function.getContext()) {
+  }
 
   LogicalResult run();
 
@@ -43,6 +44,7 @@ private:
   FailureOr<FlatBuffer> flatten(Operation *user, Value memref);
 
   func::FuncOp function;
+  ProductLoop products;
   OpBuilder builder;
   /// Of the operation that is rewritten.
   Location loc = builder.getUnknownLoc();
@@ -187,7 +189,7 @@ LogicalResult TileVectorizer::rewriteProduct(TileProductOp op) {
     return failure();
   }
   rows[op.getTile()] =
-      emitProductRows(FlatBuilder(builder, loc), op, *lhs, *rhs);
+      emitProductRows(FlatBuilder(builder, loc), op, *lhs, *rhs, products);
   return success();
 }
 
@@ -261,7 +263,7 @@ struct VectorizeTilesPass final
     : impl::VectorizeTilesPassBase<VectorizeTilesPass> {
   using Base::Base;
   void runOnOperation() override {
-    if (TileVectorizer(getOperation()).run().failed()) {
+    if (TileVectorizer(getOperation(), {steps, lineElements}).run().failed()) {
       signalPassFailure();
     }
   }

@@ -60,7 +60,7 @@ def test_runtime_and_reader_know_nothing_of_llvm():
 
 
 def test_one_file_knows_the_targets():
-    targets = ("codegen/cpu/",)
+    targets = ("codegen/cpu/", "codegen/cpurecipes/")
     users = {
         path.as_posix()
         for path in files(".h", ".cpp", under="codegen/")
@@ -68,6 +68,24 @@ def test_one_file_knows_the_targets():
         and any(header.startswith(targets) for header in includes(path))
     }
     assert users == {"codegen/Targets.cpp"}
+
+
+# Constants of passes that are no figures of a machine, and what they are.
+NO_FIGURES = {
+    "kAlignment": "the multiple that hova.arena_buffer demands",
+    "kSecondLevel": "a locality of memref.prefetch",
+    "kTokenAxis": "an axis of a shape",
+}
+CONSTANT = re.compile(r"\bconstexpr (?:u?int\d*_t|unsigned|size_t|int) (k\w+) = .*\d")
+
+
+def test_passes_hold_no_figures_of_machines():
+    found = {
+        match.group(1)
+        for path in files(".h", ".cpp", under="passes/")
+        for match in CONSTANT.finditer(text(path))
+    }
+    assert found == set(NO_FIGURES)
 
 
 def test_one_file_includes_the_json_library():

@@ -4,9 +4,8 @@
 
 // One panel of 64 columns is more than the least share for 9 x 3000 rows and steps;
 // for 9 x 8 it takes 57.
-// CHECK-LABEL: hova.kernel "takes_one_panel"
+// CHECK-LABEL: hova.kernel "takes_one_panel" units<panel 1>
 // CHECK-SAME: hova.grain = 1 : i64
-// CHECK-SAME: parallel = #hova<parallel columns>
 // CHECK: hova.kernel "takes_many_panels"
 // CHECK-SAME: hova.grain = 57 : i64
 //
@@ -19,17 +18,17 @@ func.func @main(%x: tensor<1x9x3000xf32>) -> tensor<1x9x128xf32> {
   %w = hova.image_weight "w" : tensor<3000x8xf32>
   %v = hova.image_weight "v" : tensor<8x128xf32>
   %u = hova.image_weight "u" : tensor<128x128xf32>
-  %p = hova.kernel "takes_one_panel" (%x, %w) attributes {parallel = #hova<parallel columns>} {
+  %p = hova.kernel "takes_one_panel" units<panel 1> (%x, %w) {
   ^bb0(%a: tensor<1x9x3000xf32>, %w_: tensor<3000x8xf32>):
     %r = hova.linear %a, %w_ : tensor<1x9x3000xf32>, tensor<3000x8xf32> -> tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x3000xf32>, tensor<3000x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "takes_many_panels" (%p, %v) attributes {parallel = #hova<parallel columns>} {
+  %q = hova.kernel "takes_many_panels" units<panel 2> (%p, %v) {
   ^bb0(%a: tensor<1x9x8xf32>, %w_: tensor<8x128xf32>):
     %r = hova.linear %a, %w_ : tensor<1x9x8xf32>, tensor<8x128xf32> -> tensor<1x9x128xf32>
     hova.yield %r : tensor<1x9x128xf32>
   } : (tensor<1x9x8xf32>, tensor<8x128xf32>) -> tensor<1x9x128xf32>
-  %s = hova.kernel "scales_an_input_beside" (%q, %u) attributes {parallel = #hova<parallel columns>} {
+  %s = hova.kernel "scales_an_input_beside" units<panel 2> (%q, %u) {
   ^bb0(%a: tensor<1x9x128xf32>, %w_: tensor<128x128xf32>):
     %r = hova.linear %a, %w_ : tensor<1x9x128xf32>, tensor<128x128xf32> -> tensor<1x9x128xf32>
     %b = hova.scale %a {factor = 2.0 : f64} : tensor<1x9x128xf32>

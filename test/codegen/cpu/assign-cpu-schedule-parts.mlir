@@ -17,7 +17,7 @@
 // CHECK: hova.multiply {{.*}}hova.stage = 3
 func.func @main(%x: tensor<1x9x64xf32>, %v: tensor<1x9x64xf32>) -> (tensor<1x9x64xf32>, tensor<1x9x64xf32>) {
   %w = hova.image_weight "w" : tensor<64x128xf32>
-  %out:2 = hova.kernel "parts" (%x, %w, %v) attributes {parallel = #hova<parallel rows>} {
+  %out:2 = hova.kernel "parts" units<batch 1, token 9> (%x, %w, %v) {
   ^bb0(%a: tensor<1x9x64xf32>, %w_: tensor<64x128xf32>, %v_: tensor<1x9x64xf32>):
     %y = hova.linear %a, %w_ : tensor<1x9x64xf32>, tensor<64x128xf32> -> tensor<1x9x128xf32>
     %o = hova.slice %y {axis = 2 : i64, offset = 0 : i64} : tensor<1x9x128xf32> -> tensor<1x9x64xf32>

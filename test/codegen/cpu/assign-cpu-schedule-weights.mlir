@@ -5,8 +5,8 @@
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[W:.*]] = hova.image_weight "w" {panel = 64 : i64}
-// CHECK: hova.kernel "layer"(%{{.*}}, %[[W]])
-// CHECK: hova.kernel "layer"(%{{.*}}, %[[W]])
+// CHECK: hova.kernel "layer" units<{{[^>]*}}>(%{{.*}}, %[[W]])
+// CHECK: hova.kernel "layer" units<{{[^>]*}}>(%{{.*}}, %[[W]])
 // CHECK: func.func private @weights
 // CHECK-COUNT-1: hova.store_weight
 // CHECK-NOT: hova.store_weight
@@ -57,8 +57,8 @@ func.func private @weights() {
 // CHECK-LABEL: func.func @main
 // CHECK: %[[PANELS:.*]] = hova.image_weight "w.panels" {panel = 64 : i64} : tensor<8x8xf32>
 // CHECK: %[[ROWS:.*]] = hova.image_weight "w" : tensor<8x8xf32>
-// CHECK: hova.kernel "embed"(%{{.*}}, %[[ROWS]])
-// CHECK: hova.kernel "layer"(%{{.*}}, %[[PANELS]])
+// CHECK: hova.kernel "embed" units<{{[^>]*}}>(%{{.*}}, %[[ROWS]])
+// CHECK: hova.kernel "layer" units<{{[^>]*}}>(%{{.*}}, %[[PANELS]])
 // CHECK: func.func private @weights
 // CHECK: %[[W:.*]] = hova.weight "w"
 // CHECK: hova.store_weight "w", %[[W]]
@@ -88,7 +88,7 @@ func.func private @weights() {
 // CHECK-LABEL: func.func @main
 // CHECK: %[[PANELS:.*]] = hova.image_weight "w.panels" {panel = 64 : i64}
 // CHECK: %[[ROWS:.*]] = hova.image_weight "w" : tensor<8x8xf32>
-// CHECK: hova.kernel "both"(%{{.*}}, %[[PANELS]], %[[ROWS]])
+// CHECK: hova.kernel "both" units<{{[^>]*}}>(%{{.*}}, %[[PANELS]], %[[ROWS]])
 // CHECK: ^bb0(%{{.*}}: tensor<2x9xi32>, %[[PACKED:.*]]: tensor<8x8xf32>, %[[TABLE:.*]]: tensor<8x8xf32>):
 // CHECK: hova.embedding %{{.*}}, %[[TABLE]]
 // CHECK: hova.linear %{{.*}}, %[[PACKED]]
@@ -113,8 +113,8 @@ func.func private @weights() {
 // Columns of a product's weight are taken from its panels.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[W:.*]] = hova.image_weight "w" {panel = 64 : i64} : tensor<8x100xf32>
-// CHECK: hova.kernel "embed"(%{{.*}}, %[[W]])
-// CHECK: hova.kernel "layer"(%{{.*}}, %[[W]])
+// CHECK: hova.kernel "embed" units<{{[^>]*}}>(%{{.*}}, %[[W]])
+// CHECK: hova.kernel "layer" units<{{[^>]*}}>(%{{.*}}, %[[W]])
 // CHECK: func.func private @weights
 // CHECK-COUNT-1: hova.store_weight
 // CHECK-NOT: hova.store_weight

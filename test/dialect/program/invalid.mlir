@@ -101,3 +101,13 @@ func.func @pack_c1_pairs_hold_all_rows(%w: tensor<9x40xbf16>) {
   %r = hova.pack %w : tensor<9x40xbf16> -> tensor<2x4x32x2xbf16>
   return
 }
+
+// -----
+
+// expected-error@+1 {{expects a positive size of unit dim 'row', got 0}}
+func.func private @units_are_positive() attributes {units = #hova.units<row 0>}
+
+// -----
+
+// expected-error@+1 {{unit dim 'row' is there twice}}
+func.func private @dims_of_units_have_names_of_their_own() attributes {units = #hova.units<row 2, row 3>}

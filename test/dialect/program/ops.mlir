@@ -59,12 +59,12 @@ func.func @places_a_buffer_in_the_image() -> memref<4x8xf32, strided<[16, 1]>> {
 
 // CHECK-LABEL: @groups_operations_into_a_kernel
 // CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>
-// CHECK: hova.kernel "act"(%[[X]]) attributes {parallel = #hova<parallel rows>} {
+// CHECK: hova.kernel "act" units<row 4>(%[[X]]) {
 // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<4x8xf32>):
 // CHECK-NEXT: %[[R:.*]] = hova.activation relu %[[A]]
 // CHECK-NEXT: hova.yield %[[R]] : tensor<4x8xf32>
 func.func @groups_operations_into_a_kernel(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  %y = hova.kernel "act" (%x) attributes {parallel = #hova<parallel rows>} {
+  %y = hova.kernel "act" units<row 4> (%x) {
   ^bb0(%a: tensor<4x8xf32>):
     %r = hova.activation relu %a : tensor<4x8xf32>
     hova.yield %r : tensor<4x8xf32>
@@ -73,6 +73,21 @@ func.func @groups_operations_into_a_kernel(%x: tensor<4x8xf32>) -> tensor<4x8xf3
 }
 
 func.func private @callee(memref<4x8xf32>, memref<64xi8>, index, index)
+
+// CHECK-LABEL: @names_dims_of_units
+// CHECK: hova.kernel "act" units<batch 4, head 12>(
+// CHECK: hova.kernel "act" units<>(
+func.func @names_dims_of_units(%x: tensor<4x8xf32>) {
+  %y = hova.kernel "act" units<batch 4, head 12> (%x) {
+  ^bb0(%a: tensor<4x8xf32>):
+    hova.yield %a : tensor<4x8xf32>
+  } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %z = hova.kernel "act" units<> (%x) {
+  ^bb0(%a: tensor<4x8xf32>):
+    hova.yield %a : tensor<4x8xf32>
+  } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return
+}
 
 // CHECK-LABEL: @launches_a_kernel_function
 // CHECK: hova.launch @callee(%{{.*}}) "act" {flops = 0 : i64, grain = 1 : i64, units = 4 : i64} : (memref<4x8xf32>)

@@ -7,8 +7,8 @@
 // kernel yields the others instead of the whole.
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel
-// FEW-SAME: parallel = #hova<parallel columns>
-// MANY-SAME: parallel = #hova<parallel rows>
+// FEW-SAME: units<panel
+// MANY-SAME: units<{{batch|row}}
 // CHECK: %[[Y:.*]] = hova.linear
 // CHECK-NEXT: %[[O:.*]] = hova.slice %[[Y]] {axis = 2 : i64, offset = 0
 // CHECK-NEXT: %[[U:.*]] = hova.slice %[[Y]] {axis = 2 : i64, offset = 64
@@ -32,11 +32,11 @@ func.func @main(%x: tensor<1x4x64xf32>, %v: tensor<1x4x32xf32>) -> (tensor<1x4x6
 
 // Two parts of one product meet: nothing has both tiles.
 // CHECK-LABEL: func.func @main
-// FEW: attributes {parallel = #hova<parallel columns>}
+// FEW: hova.kernel {{.*}}units<panel
 // FEW-NEXT: ^bb0
 // FEW-NEXT: hova.linear
 // FEW-NEXT: hova.yield
-// FEW: attributes {parallel = #hova<parallel rows>}
+// FEW: hova.kernel {{.*}}units<{{batch|row}}
 // FEW: hova.multiply
 func.func @main(%x: tensor<1x4x64xf32>) -> tensor<1x4x64xf32> {
   %w = hova.image_weight "w" : tensor<64x128xf32>
@@ -51,11 +51,11 @@ func.func @main(%x: tensor<1x4x64xf32>) -> tensor<1x4x64xf32> {
 
 // A part that begins inside of a group stays an address.
 // CHECK-LABEL: func.func @main
-// FEW: attributes {parallel = #hova<parallel columns>}
+// FEW: hova.kernel {{.*}}units<panel
 // FEW-NEXT: ^bb0
 // FEW-NEXT: hova.linear
 // FEW-NEXT: hova.yield
-// FEW: attributes {parallel = #hova<parallel rows>}
+// FEW: hova.kernel {{.*}}units<{{batch|row}}
 // FEW: hova.activation
 func.func @main(%x: tensor<1x4x64xf32>) -> tensor<1x4x64xf32> {
   %w = hova.image_weight "w" : tensor<64x96xf32>

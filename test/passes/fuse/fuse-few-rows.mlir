@@ -7,23 +7,23 @@
 // rows, each product its columns, together with
 // what works element by element on its result.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.kernel {{.*}} attributes {parallel = #hova<parallel rows>} {
+// CHECK: hova.kernel {{.*}}units<{{batch|row}}
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.layer_norm
 // CHECK-NEXT: hova.yield
-// CHECK: hova.kernel {{.*}} attributes {parallel = #hova<parallel columns>} {
+// CHECK: hova.kernel {{.*}}units<panel
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.linear
 // CHECK-NEXT: hova.activation
 // CHECK-NEXT: hova.yield
-// CHECK: hova.kernel {{.*}} attributes {parallel = #hova<parallel columns>} {
+// CHECK: hova.kernel {{.*}}units<panel
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.linear
 // CHECK-NEXT: hova.add
 // CHECK-NEXT: hova.yield
 // CHECK-NOT: hova.kernel
 // MANY-LABEL: func.func @main
-// MANY: hova.kernel {{.*}} attributes {parallel = #hova<parallel rows>} {
+// MANY: hova.kernel {{.*}}units<{{batch|row}}
 // MANY-NOT: hova.kernel
 // MANY: return
 func.func @main(%x: tensor<1x4x8xf32>, %g: tensor<8xf32>) -> tensor<1x4x8xf32> {
@@ -40,11 +40,11 @@ func.func @main(%x: tensor<1x4x8xf32>, %g: tensor<8xf32>) -> tensor<1x4x8xf32> {
 
 // Columns of the product's own result may belong to another thread.
 // CHECK-LABEL: func.func @main
-// CHECK: attributes {parallel = #hova<parallel columns>}
+// CHECK: hova.kernel {{.*}}units<panel
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.linear
 // CHECK-NEXT: hova.yield
-// CHECK: attributes {parallel = #hova<parallel rows>}
+// CHECK: hova.kernel {{.*}}units<{{batch|row}}
 // CHECK: hova.slice
 // CHECK: hova.multiply
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> {
@@ -61,12 +61,12 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> {
 // A table that repeats every two rows does not line up with a tile's rows; a
 // vector does.
 // CHECK-LABEL: func.func @main
-// CHECK: attributes {parallel = #hova<parallel columns>}
+// CHECK: hova.kernel {{.*}}units<panel
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.linear
 // CHECK-NEXT: hova.add
 // CHECK-NEXT: hova.yield
-// CHECK: attributes {parallel = #hova<parallel rows>}
+// CHECK: hova.kernel {{.*}}units<{{batch|row}}
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.add
 func.func @main(%x: tensor<2x2x8xf32>, %v: tensor<8xf32>, %t: tensor<2x8xf32>) -> tensor<2x2x8xf32> {

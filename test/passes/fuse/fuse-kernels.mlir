@@ -4,7 +4,7 @@
 // Rows of each depend on the same rows of the one before.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[W:.*]] = hova.image_weight "w"
-// CHECK: hova.kernel "main"({{.*}}) attributes {parallel = #hova<parallel rows>} {
+// CHECK: hova.kernel {{.*}}units<{{batch|row}}
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.layer_norm
 // CHECK-NEXT: hova.linear
@@ -29,12 +29,12 @@ func.func @main(%x: tensor<1x4x8xf32>, %g: tensor<8xf32>) -> tensor<1x4x8xf32> {
 // CHECK: %[[QKV:.*]] = hova.kernel
 // CHECK: hova.linear
 // CHECK: hova.yield %{{.*}} : tensor<1x4x24xf32>
-// CHECK: %[[O:.*]] = hova.kernel "layer.attn"(%[[QKV]])
+// CHECK: %[[O:.*]] = hova.kernel "layer.attn" units<batch 1, head 2>(%[[QKV]])
 // CHECK-NOT: hova.linear
 // CHECK-COUNT-3: hova.slice
 // CHECK: hova.attention
 // CHECK-SAME: hova.verdict = {fused = true, kernel = "layer.attn", why = "scores, softmax and values share a row block; 128 bytes of scores never reach memory"}
-// CHECK: hova.kernel "main"(%[[O]])
+// CHECK: hova.kernel "main" units<{{[^>]*}}>(%[[O]])
 // CHECK: hova.activation
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %w = hova.image_weight "w" : tensor<8x24xf32>

@@ -3,7 +3,7 @@
 
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %y = hova.kernel "a" (%x, %w) attributes {parallel = #hova<parallel rows>} {
+  %y = hova.kernel "a" units<row 4> (%x, %w) {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x8xf32>):
     %l = hova.linear %a, %b : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
     hova.yield %l : tensor<4x8xf32>
@@ -22,7 +22,7 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-  %y = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>} {
+  %y = hova.kernel "a" units<batch 1, token 4> (%x) {
   ^bb0(%a: tensor<1x4x8xf32>):
     // expected-error@+1 {{attention site carries no verdict}}
     %o = hova.attention softmax %a, %a, %a {heads = 2 : i64}
@@ -35,7 +35,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-  %y = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>} {
+  %y = hova.kernel "a" units<batch 1, token 4> (%x) {
   ^bb0(%a: tensor<1x4x8xf32>):
     // expected-error@+1 {{attention is required to be fused, but its shapes are unknown}}
     %o = hova.attention softmax %a, %a, %a {heads = 2 : i64, hova.require, hova.verdict = {fused = false, kernel = "", why = "its shapes are unknown"}}
@@ -49,7 +49,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 
 // Nobody demands it.
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-  %y = hova.kernel "a" (%x) attributes {parallel = #hova<parallel rows>} {
+  %y = hova.kernel "a" units<batch 1, token 4> (%x) {
   ^bb0(%a: tensor<1x4x8xf32>):
     %o = hova.attention softmax %a, %a, %a {heads = 2 : i64, hova.verdict = {fused = false, kernel = "", why = "its shapes are unknown"}}
         : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>

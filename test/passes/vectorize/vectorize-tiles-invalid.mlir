@@ -1,4 +1,4 @@
-// RUN: hova-opt %s --split-input-file --hova-vectorize-tiles --verify-diagnostics
+// RUN: hova-opt %s --split-input-file --hova-vectorize-tiles='steps=2 line-elements=16' --verify-diagnostics
 // SPDX-License-Identifier: Apache-2.0
 
 func.func @keeps_tiles_inside_one_block(%x: memref<2x4xf32>, %n: index) {

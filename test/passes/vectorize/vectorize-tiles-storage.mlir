@@ -1,6 +1,6 @@
 // Tiles of numbers of 16 bits.
 
-// RUN: hova-opt %s --split-input-file --hova-vectorize-tiles --canonicalize --cse | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-vectorize-tiles='steps=2 line-elements=16' --canonicalize --cse | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
 // CHECK-LABEL: @widens_what_it_loads

@@ -1,6 +1,6 @@
-// RUN: hova-opt %s --split-input-file --hova-vectorize-tiles --canonicalize --cse | FileCheck %s
-// RUN: hova-opt %s --split-input-file --hova-vectorize-tiles --canonicalize --cse -o %t.once
-// RUN: hova-opt %t.once --split-input-file --hova-vectorize-tiles --canonicalize --cse -o %t.twice
+// RUN: hova-opt %s --split-input-file --hova-vectorize-tiles='steps=2 line-elements=16' --canonicalize --cse | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-vectorize-tiles='steps=2 line-elements=16' --canonicalize --cse -o %t.once
+// RUN: hova-opt %t.once --split-input-file --hova-vectorize-tiles='steps=2 line-elements=16' --canonicalize --cse -o %t.twice
 // RUN: diff %t.once %t.twice
 // SPDX-License-Identifier: Apache-2.0
 

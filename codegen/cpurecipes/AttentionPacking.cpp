@@ -1,0 +1,159 @@
+//===- AttentionPacking.cpp - Keys and values as the products read them ---===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keys are packed once per unit as panels [keys/panel][width][panel], so that
+// scores are the same product as a linear layer's. 16 x 16 blocks go through
+// registers. Pairs of bf16 are elements of 32 bits for this; with them the
+// values are packed as well, [keys/2][width] pairs of two keys.
+
+#include "codegen/cpurecipes/AttentionEmitter.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// Exchanges between rows `distance` apart: `lower` and `upper` are the lanes
+/// of the pair that the first and the second of them become.
+static void exchange(OpBuilder &builder, Location loc,
+                     MutableArrayRef<Value> rows, size_t distance,
+                     ArrayRef<int64_t> lower, ArrayRef<int64_t> upper) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!(i & distance)) {
+      Value a = rows[i], b = rows[i + distance];
+      rows[i] = vector::ShuffleOp::create(builder, loc, a, b, lower);
+      rows[i + distance] = vector::ShuffleOp::create(builder, loc, a, b, upper);
+    }
+  }
+}
+
+/// 16 vectors of 16 lanes, transposed by 64 shuffles of two vectors, each one
+/// instruction of AVX-512: 4 x 4 blocks inside of 128 bits by interleaving
+/// lanes and pairs of lanes, then the blocks by exchanging 128 bits at a time.
+static void transpose16(OpBuilder &builder, Location loc,
+                        MutableArrayRef<Value> rows) {
+  auto inEveryFour = [](ArrayRef<int64_t> lanes) {
+    SmallVector<int64_t> all;
+    for (int64_t from = 0; from < 16; from += 4) {
+      for (int64_t lane : lanes) {
+        all.push_back(from + lane);
+      }
+    }
+    return all;
+  };
+  exchange(builder, loc, rows, 1, inEveryFour({0, 16, 1, 17}),
+           inEveryFour({2, 18, 3, 19}));
+  exchange(builder, loc, rows, 2, inEveryFour({0, 1, 16, 17}),
+           inEveryFour({2, 3, 18, 19}));
+  // Rows 4r .. 4r + 3 now hold columns 4q, 4q + 2, 4q + 1, 4q + 3.
+  for (size_t i = 0; i < rows.size(); i += 4) {
+    std::swap(rows[i + 1], rows[i + 2]);
+  }
+  SmallVector<int64_t> even, odd;
+  for (int64_t from = 0; from < 32; from += 8) {
+    for (int64_t lane = from; lane < from + 4; ++lane) {
+      even.push_back(lane);
+      odd.push_back(lane + 4);
+    }
+  }
+  exchange(builder, loc, rows, 4, even, odd);
+  exchange(builder, loc, rows, 8, even, odd);
+}
+
+/// packed[panel][c][lane + i] = K[j][c] for `keys` keys j from `lane` of the
+/// panel on, zero for those that are missing to 16, and the `channels` channels
+/// c that begin in row `row` of the panel. A row is a channel or a pair of
+/// them.
+void AttentionEmitter::packBlock(const KeyPanel &panel, Value lane,
+                                 int64_t keys, Value row, int64_t channels) {
+  constexpr int64_t kBlock = AttentionLayout::kBlock;
+  Value key = e.buffer(op.getKey());
+  Value first = e.add(keyRow, e.add(panel.column, lane));
+  Value channel = e.add(keyColumn, e.mul(row, layout.together));
+  auto type = cast<MemRefType>((layout.panels ? packed : packedTail).getType());
+  auto rowType = VectorType::get({kBlock}, type.getElementType());
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < keys; ++i) {
+    Value own = e.add(first, i);
+    if (layout.pairs) {
+      Value pairs = e.loadLanes(key, own, channel, 2 * kBlock, channels);
+      rows.push_back(make<vector::BitCastOp>(rowType, pairs));
+    } else {
+      rows.push_back(e.loadRow(key, own, channel, kBlock, channels));
+    }
+  }
+  rows.resize(kBlock, make<arith::ConstantOp>(b.getZeroAttr(rowType)));
+  transpose16(b, loc, rows);
+  SmallVector<Value> position;
+  Value target = packedKeys(panel, position);
+  position.back() = lane;
+  rows.resize(llvm::divideCeil(channels, layout.together));
+  for (auto [i, values] : llvm::enumerate(rows)) {
+    position.end()[-2] = e.add(row, i);
+    make<vector::StoreOp>(values, target, position);
+  }
+}
+
+void AttentionEmitter::packKeys() {
+  constexpr int64_t kBlock = AttentionLayout::kBlock;
+  int64_t channels = kBlock * layout.together;
+  int64_t wholeRows = layout.keyWidth / channels * kBlock;
+  auto packLanes = [&](const KeyPanel &panel, Value lane, int64_t keys) {
+    e.forLoop("channels", e.index(0), e.index(wholeRows), kBlock,
+              [&](Value row) { packBlock(panel, lane, keys, row, channels); });
+    if (int64_t rest = layout.keyWidth % channels) {
+      packBlock(panel, lane, keys, e.index(wholeRows), rest);
+    }
+  };
+  int64_t whole = layout.keys / layout.panel;
+  if (whole) {
+    e.forLoop("keys", e.index(0), e.index(whole), 1, [&](Value index) {
+      e.forLoop("lanes", e.index(0), e.index(layout.panel), kBlock,
+                [&](Value lane) { packLanes(panelAt(index), lane, kBlock); });
+    });
+  }
+  if (int64_t rest = layout.keys % layout.panel) {
+    KeyPanel last = layout.tailLanes ? tailPanel() : panelAt(e.index(whole));
+    for (int64_t lane = 0; lane < last.lanes; lane += kBlock) {
+      packLanes(last, e.index(lane),
+                std::clamp<int64_t>(rest - lane, 0, kBlock));
+    }
+  }
+}
+
+/// values[row][c] = (V[2 row][c], V[2 row + 1][c]); a zero in the second place
+/// of the last row where the number of keys is odd.
+void AttentionEmitter::packValueRow(Value row, bool isSingle) {
+  constexpr int64_t kLanes = 32;
+  Value value = e.buffer(op.getValue());
+  Value first = e.add(keyRow, e.mul(row, 2));
+  for (int64_t from = 0; from < layout.valueWidth; from += kLanes) {
+    int64_t valid = std::min(layout.valueWidth - from, kLanes);
+    Value column = e.add(valueColumn, from);
+    Value low = e.loadLanes(value, first, column, kLanes, valid);
+    Value high =
+        isSingle ? make<arith::ConstantOp>(b.getZeroAttr(low.getType()))
+                 : e.loadLanes(value, e.add(first, 1), column, kLanes, valid);
+    for (int64_t half = 0; half < valid; half += kLanes / 2) {
+      SmallVector<int64_t> lanes;
+      for (int64_t lane = half; lane < half + kLanes / 2; ++lane) {
+        lanes.append({lane, kLanes + lane});
+      }
+      Value pairs =
+          make<vector::BitCastOp>(VectorType::get({kLanes / 2}, b.getI32Type()),
+                                  make<vector::ShuffleOp>(low, high, lanes));
+      e.storeRow(pairs, values, row, e.index(from + half),
+                 std::min(valid - half, kLanes / 2));
+    }
+  }
+}
+
+void AttentionEmitter::packValues() {
+  int64_t whole = layout.keys / 2;
+  e.forLoop("keys", e.index(0), e.index(whole), 1,
+            [&](Value row) { packValueRow(row, /*isSingle=*/false); });
+  if (layout.keys % 2) {
+    packValueRow(e.index(whole), /*isSingle=*/true);
+  }
+}
+
+} // namespace hova

@@ -1,0 +1,286 @@
+//===- AttentionRecipe.cpp - Loops of attention
+//----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units are (batch entry, head) pairs. Per unit the keys are packed as panels
+// [keys/panel][width][panel], so that scores are the same product as a linear
+// layer's. Then per block of query rows: scores of all keys into scratch,
+// maxima, powers and sums in place, values, division. A row of scores for a few
+// thousand keys fits the caches, so nothing is rescaled while it grows; the
+// q_len x kv_len scores never exist. Keys that are padding have a limit of
+// -inf, which their scores meet in registers before they are stored.
+//
+//   pack K ; for rows: S = min(Q K^T, limits) ; S = 2^(c S - c max S) ;
+//                      O = (S V) / sum S
+
+#include "codegen/cpurecipes/AttentionEmitter.h"
+#include "codegen/cpurecipes/Recipe.h"
+#include "codegen/cpurecipes/RowBlocks.h"
+#include "dialect/DenseOps.h"
+#include "dialect/TileOps.h"
+
+using namespace mlir;
+
+namespace hova {
+
+namespace {
+/// A buffer of the scratch of one thread.
+struct ScratchPart {
+  SmallVector<int64_t> shape;
+  int64_t elementBytes;
+  int64_t bytes() const {
+    return llvm::alignTo(staticSize(shape) * elementBytes, 64);
+  }
+};
+
+/// The parts in their order; those without elements do not exist.
+struct AttentionScratch {
+  explicit AttentionScratch(const AttentionLayout &l)
+      : panels{{l.panels, l.packedRows, l.panel}, 4},
+        tail{{l.packedRows, l.tailLanes}, 4},
+        values{{l.valueRows, l.valueWidth}, 4},
+        scores{{l.blockRows, l.scoreStride}, 4},
+        powers{{l.blockRows, l.powerStride}, 2}, limits{{1, l.limitLanes}, 4},
+        inverse{{l.blockRows, 1}, 4} {}
+
+  ScratchPart panels, tail, values, scores, powers, limits, inverse;
+
+  int64_t bytes() const {
+    return panels.bytes() + tail.bytes() + values.bytes() + scores.bytes() +
+           powers.bytes() + limits.bytes() + inverse.bytes();
+  }
+};
+} // namespace
+
+AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
+    : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
+      layout(op, emitter.schedule), scale(op.getScale().convertToDouble()) {
+  AttentionScratch scratch(layout);
+  int64_t offset = 0;
+  auto take = [&](const ScratchPart &part, Type element) -> Value {
+    if (!part.bytes()) {
+      return {};
+    }
+    Value buffer = e.scratchView(offset, part.shape, element);
+    offset += part.bytes();
+    return buffer;
+  };
+  Type f32 = b.getF32Type(), word = layout.pairs ? b.getI32Type() : f32;
+  packed = take(scratch.panels, word);
+  packedTail = take(scratch.tail, word);
+  values = take(scratch.values, word);
+  scores = take(scratch.scores, f32);
+  powers = take(scratch.powers, b.getBF16Type());
+  limits = take(scratch.limits, f32);
+  maxima = e.scratchView(offset, {1, layout.blockRows}, f32);
+  inverse = take(scratch.inverse, f32);
+}
+
+void AttentionEmitter::emit() {
+  SmallVector<int64_t> heights;
+  int64_t blocks = llvm::divideCeil(layout.queries, e.schedule.tileRows);
+  heights.push_back(layout.queries / blocks);
+  if (layout.queries % blocks) {
+    heights.push_back(heights.front() + 1);
+  }
+  e.forLoop("head", e.begin, e.end, 1, [&](Value unit) {
+    batch = e.div(unit, layout.heads);
+    head = e.rem(unit, layout.heads);
+    next = make<arith::MinUIOp>(e.add(unit, 1), e.add(e.end, -1));
+    queryRow = e.mul(batch, layout.queries);
+    keyRow = e.mul(batch, layout.keys);
+    keyColumn = e.mul(head, layout.keyWidth);
+    valueColumn = e.mul(head, layout.valueWidth);
+    packKeys();
+    if (layout.pairs) {
+      packValues();
+    }
+    if (limits) {
+      writeLimits();
+    }
+    forEachRowBlock(
+        e, "queries", e.index(0), e.index(layout.queries), heights,
+        [&](const RowBlock &block) { emitBlock(block.row, block.height); });
+  });
+}
+
+void AttentionEmitter::emitBlock(Value row, int64_t height) {
+  Value panels = panelCount(row, height);
+  if (op.getKind() == AttentionKind::additive) {
+    emitAdditiveScores(row, height, panels);
+  } else {
+    emitScores(row, height, panels);
+  }
+  emitSoftmax(row, height, panels);
+  emitValues(row, height, panels);
+}
+
+void AttentionEmitter::askForNext(Value row) {
+  Value nextBatch = e.div(next, layout.heads);
+  Value nextHead = e.rem(next, layout.heads);
+  auto ask = [&](Value operand, int64_t rows, int64_t width) {
+    // As many rows as it takes to have asked for all with the last query.
+    int64_t share = llvm::divideCeil(rows, layout.queries);
+    Value matrix = e.buffer(operand), column = e.mul(nextHead, width);
+    Value first = e.mul(nextBatch, rows), last = e.index(rows - 1);
+    e.forLoop("rows", e.index(0), e.index(share), 1, [&](Value i) {
+      Value own = make<arith::MinUIOp>(e.add(e.mul(row, share), i), last);
+      e.prefetchRow(matrix, e.add(first, own), column, width);
+    });
+  };
+  ask(op.getQuery(), layout.queries, layout.keyWidth);
+  ask(op.getKey(), layout.keys, layout.keyWidth);
+  ask(op.getValue(), layout.keys, layout.valueWidth);
+}
+
+Value AttentionEmitter::causalLimit(Value query) {
+  int64_t group = *op.getCausal(), shift = layout.keys - layout.queries;
+  Value position = e.add(query, shift);
+  if (shift < 0) {
+    // Queries before the first key see nothing; division rounds down there.
+    Value quotient = make<arith::FloorDivSIOp>(position, e.index(group));
+    Value limit = e.mul(e.add(quotient, 1), group);
+    return make<arith::MaxSIOp>(limit, e.index(0));
+  }
+  return e.mul(e.add(e.div(position, group), 1), group);
+}
+
+Value AttentionEmitter::panelCount(Value row, int64_t height) {
+  if (!layout.skipsPanels) {
+    return e.index(layout.panels);
+  }
+  Value limit = causalLimit(e.add(row, height - 1));
+  Value panels = e.div(e.add(limit, layout.panel - 1), layout.panel);
+  return make<arith::MinUIOp>(panels, e.index(layout.panels));
+}
+
+void AttentionEmitter::forEachPanel(
+    Value panels, llvm::function_ref<void(const KeyPanel &)> body) {
+  if (layout.panels) {
+    e.forLoop("keys", e.index(0), panels, 1,
+              [&](Value index) { body(panelAt(index)); });
+  }
+  if (layout.tailLanes) {
+    body(tailPanel());
+  }
+}
+
+Value AttentionEmitter::packedKeys(const KeyPanel &panel,
+                                   SmallVectorImpl<Value> &position) {
+  position.assign(panel.index ? 3 : 2, e.index(0));
+  if (panel.index) {
+    position.front() = panel.index;
+  }
+  return panel.index ? packed : packedTail;
+}
+
+void AttentionEmitter::emitScores(Value row, int64_t height, Value panels) {
+  Value query = e.buffer(op.getQuery()), zero = e.index(0);
+  forEachPanel(panels, [&](const KeyPanel &panel) {
+    SmallVector<Value> position;
+    Value keys = packedKeys(panel, position);
+    auto type = VectorType::get({height, panel.lanes}, b.getF32Type());
+    Value tile =
+        make<TileProductOp>(type, query, e.add(queryRow, row), keyColumn, keys,
+                            position, e.index(layout.keyWidth));
+    TileStoreOp::create(b, loc, limitedEarly(tile, panel), scores, zero,
+                        panel.column, IntegerAttr());
+  });
+}
+
+/// score = sum over c of w[c] * tanh(q[c] + k[c]), keys in lanes.
+void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
+                                          Value panels) {
+  Value query = e.buffer(op.getQuery()), zero = e.index(0);
+  Value weight = e.buffer(op.getScoreVector());
+  e.forLoop("queries", zero, e.index(height), 1, [&](Value i) {
+    Value own = e.add(e.add(queryRow, row), i);
+    forEachPanel(panels, [&](const KeyPanel &panel) {
+      int64_t lanes = panel.lanes;
+      SmallVector<Value> position;
+      Value keys = packedKeys(panel, position);
+      Value *channel = position.end() - 2;
+      Value sum =
+          e.forLoop("channels", zero, e.index(layout.keyWidth), 1,
+                    constant(0, lanes), [&](Value c, ValueRange carried) {
+                      Value column = e.add(keyColumn, c);
+                      *channel = c;
+                      Value key = make<vector::LoadOp>(e.vectorType(lanes),
+                                                       keys, position);
+                      Value shifted = make<arith::AddFOp>(
+                          splat(e.loadScalar(query, own, column), lanes), key);
+                      Value score = make<ActivationOp>(
+                          e.vectorType(lanes), ActivationKind::tanh, shifted);
+                      return SmallVector<Value>{make<math::FmaOp>(
+                          splat(e.loadScalar(weight, zero, column), lanes),
+                          score, carried[0])};
+                    })[0];
+      e.storeRow(limitedEarly(sum, panel), scores, i, panel.column, lanes);
+    });
+  });
+}
+
+void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
+  Value out = e.buffer(op.getResult());
+  Value zero = e.index(0), outRow = e.add(queryRow, row);
+  // Powers behind the last key are not read, but for the second of a pair: it
+  // meets a zero.
+  Value depth =
+      e.index(layout.pairs ? llvm::alignTo(layout.keys, 2) : layout.keys);
+  if (layout.skipsPanels) {
+    depth = make<arith::MinUIOp>(e.mul(panels, layout.panel), depth);
+  }
+  auto emitColumns = [&](Value column, int64_t lanes, int64_t valid) {
+    IntegerAttr columns;
+    if (valid < lanes) {
+      columns = b.getI64IntegerAttr(valid);
+    }
+    auto type = VectorType::get({height, lanes}, b.getF32Type());
+    Value start = e.add(valueColumn, column);
+    Value sum =
+        layout.pairs
+            ? make<TileProductOp>(type, powers, zero, zero, values,
+                                  ValueRange{zero, column}, depth, columns)
+            : make<TileProductOp>(type, scores, zero, zero,
+                                  e.buffer(op.getValue()),
+                                  ValueRange{keyRow, start}, depth, columns);
+    Value factor =
+        make<TileLoadOp>(VectorType::get({height, 1}, b.getF32Type()), inverse,
+                         zero, zero, IntegerAttr());
+    Value scaled =
+        make<arith::MulFOp>(sum, make<vector::BroadcastOp>(type, factor));
+    TileStoreOp::create(b, loc, scaled, out, outRow, start, columns);
+  };
+  int64_t lanes = e.schedule.tileColumns;
+  int64_t whole = layout.valueWidth / lanes * lanes;
+  if (whole) {
+    e.forLoop("columns", zero, e.index(whole), lanes,
+              [&](Value column) { emitColumns(column, lanes, lanes); });
+  }
+  if (int64_t rest = layout.valueWidth - whole) {
+    emitColumns(e.index(whole), llvm::PowerOf2Ceil(rest), rest);
+  }
+}
+
+static int64_t scratchBytes(AttentionOp op, const Schedule &schedule) {
+  // The levels of a program share the scratch of the best one, which alone may
+  // multiply pairs.
+  int64_t most = 0;
+  for (bool pairs : {false, schedule.pairs}) {
+    Schedule own = schedule;
+    own.pairs = pairs;
+    AttentionLayout layout(op, own);
+    most = std::max(most, AttentionScratch(layout).bytes());
+  }
+  return most;
+}
+
+static void emit(KernelEmitter &emitter, AttentionOp op) {
+  AttentionEmitter(emitter, op).emit();
+}
+
+void attachAttentionRecipe(MLIRContext &context) {
+  attachRecipe<AttentionOp, emit, scratchBytes>(context);
+}
+
+} // namespace hova

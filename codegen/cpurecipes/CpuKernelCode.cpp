@@ -1,0 +1,193 @@
+//===- CpuKernelCode.cpp - The function of one kernel on a CPU ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stages in their order, each handed to the recipe of its anchor.
+
+#include "codegen/cpurecipes/CpuKernelCode.h"
+#include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpurecipes/KernelEmitter.h"
+#include "codegen/cpurecipes/Recipe.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include <map>
+
+using namespace mlir;
+
+namespace hova {
+
+/// An element-wise operation that begins a stage: chunks of rows, whose tiles
+/// `finishTile` makes of the operands.
+static void emitElementwiseLoops(KernelEmitter &emitter, Operation *op) {
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  int64_t width = shape.empty() ? 1 : shape.back();
+  emitter.forEachRow([&](Value row) {
+    emitter.forEachChunk(
+        width, [&](Value column, int64_t lanes, int64_t valid) {
+          emitter.finishTile({row, column, 1, lanes, valid}, Value());
+        });
+  });
+}
+
+static LogicalResult emitStage(KernelEmitter &emitter, Operation *anchor) {
+  if (auto recipe = dyn_cast<CpuRecipeOpInterface>(anchor)) {
+    return recipe.emitLoops(emitter);
+  }
+  if (!isa<TileOpInterface>(anchor)) {
+    return anchor->emitOpError("has no recipe for a CPU");
+  }
+  emitElementwiseLoops(emitter, anchor);
+  return success();
+}
+
+/// The place of a stage: its anchor's, with the number beside it for whoever
+/// reads dumps and assembly.
+static Location placeOf(int64_t stage, Operation *anchor) {
+  MLIRContext *context = anchor->getContext();
+  auto number = StringAttr::get(context, "stage " + Twine(stage));
+  return FusedLoc::get(context, anchor->getLoc(), number);
+}
+
+static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel) {
+  // Stages in their order; operations of a stage in program order.
+  std::map<int64_t, SmallVector<Operation *>> stages;
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (stageOf(&op) >= 0) {
+      stages[stageOf(&op)].push_back(&op);
+    } else if (!isKernelView(&op)) {
+      return op.emitOpError("belongs to no stage: run assign first");
+    }
+  }
+  for (auto &[number, ops] : stages) {
+    emitter.loc = placeOf(number, ops.front());
+    emitter.beginStage(ops);
+    if (failed(emitStage(emitter, ops.front()))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+/// Even blocks of at most `schedule.block` units, all stages on each: what one
+/// stage writes is in the caches when the next reads it.
+static LogicalResult
+forEachUnitBlock(OpBuilder &builder, Location loc, const KernelBuffers &buffers,
+                 Value begin, Value end,
+                 llvm::function_ref<LogicalResult(Value, Value)> body) {
+  int64_t top = buffers.schedule.block;
+  if (buffers.schedule.division != Division::rows || buffers.units <= top) {
+    return body(begin, end);
+  }
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  Value units = arith::SubIOp::create(builder, loc, end, begin);
+  Value blocks = arith::DivUIOp::create(
+      builder, loc, arith::AddIOp::create(builder, loc, units, index(top - 1)),
+      index(top));
+  auto loop = scf::ForOp::create(builder, loc, index(0), blocks, index(1));
+  nameLoop(loop, "blocks");
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  // Block i: from units * i / blocks up to units * (i + 1) / blocks.
+  auto bound = [&](Value number) -> Value {
+    Value share = arith::DivUIOp::create(
+        builder, loc, arith::MulIOp::create(builder, loc, units, number),
+        blocks);
+    return arith::AddIOp::create(builder, loc, begin, share);
+  };
+  Value number = loop.getInductionVar();
+  Value next = arith::AddIOp::create(builder, loc, number, index(1));
+  return body(bound(number), bound(next));
+}
+
+/// A view of a matrix whose row `from` is row `to` of it.
+static Value moveRows(OpBuilder &builder, Location loc, Value matrix,
+                      Value from, Value to) {
+  auto type = cast<MemRefType>(matrix.getType());
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+  Value rows = arith::SubIOp::create(builder, loc, to, from);
+  Value moved = arith::MulIOp::create(
+      builder, loc, rows,
+      arith::ConstantIndexOp::create(builder, loc, strides[0]));
+  auto view = MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides));
+  return memref::ReinterpretCastOp::create(
+      builder, loc, view, matrix, OpFoldResult(moved),
+      getAsIndexOpFoldResult(type.getContext(), type.getShape()),
+      getAsIndexOpFoldResult(type.getContext(), strides));
+}
+
+int64_t CpuKernelCode::getScratchBytes(KernelOp kernel,
+                                       const Schedule &schedule) const {
+  int64_t most = 0;
+  for (Operation &op : kernel.getBody().front()) {
+    if (auto recipe = dyn_cast<CpuRecipeOpInterface>(op)) {
+      most = std::max(most, recipe.getScratchBytes(schedule));
+    }
+  }
+  return most;
+}
+
+int64_t CpuKernelCode::getRowStride(RankedTensorType type) const {
+  bool narrow = type.getElementTypeBitWidth() == 16;
+  int64_t stride = paddedStride(type.getRank() ? type.getShape().back() : 1,
+                                narrow ? 2 : 4);
+  return type.getElementType().isInteger(1) ? llvm::alignTo(stride, CpuFacts::lineBytes)
+                                            : stride;
+}
+
+FailureOr<func::FuncOp>
+CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
+                            const KernelBuffers &buffers) const {
+  KernelOp kernel = buffers.kernel;
+  Location loc = kernel.getLoc();
+  SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
+  types.push_back(MemRefType::get({buffers.scratchBytes}, builder.getI8Type()));
+  types.append(2, builder.getIndexType());
+  auto function = func::FuncOp::create(builder, loc, name,
+                                       builder.getFunctionType(types, {}));
+  function.setPrivate();
+  for (unsigned i = 0, e = types.size() - 2; i < e; ++i) {
+    function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
+  }
+  Block *entry = function.addEntryBlock();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(entry);
+  auto end = func::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(end);
+  size_t count = buffers.values.size();
+  // Equal kernels share the function: its buffers have the first one's names.
+  nameBuffers(*entry, buffers.values);
+  StringRef rest[] = {"scratch", "begin", "end"};
+  for (auto [argument, name] :
+       llvm::zip(entry->getArguments().drop_front(count), rest)) {
+    argument.setLoc(NameLoc::get(builder.getStringAttr(name), loc));
+  }
+  Value scratch = entry->getArgument(count);
+  // Values between stages are of one block of rows: all blocks use the rows of
+  // the thread's first, which the caches still have.
+  size_t first = kernel.getInputs().size() + kernel.getNumResults();
+  Value firstUnit = entry->getArgument(count + 1);
+  auto emitUnits = [&](Value begin, Value end) {
+    KernelEmitter emitter(builder, loc, buffers.schedule, begin, end, scratch);
+    for (size_t i = 0; i < count; ++i) {
+      Value buffer = entry->getArgument(i);
+      if (i >= first && begin != firstUnit) {
+        buffer = moveRows(builder, loc, buffer, begin, firstUnit);
+      }
+      emitter.setBuffer(buffers.values[i], buffer);
+    }
+    return emitBody(emitter, kernel);
+  };
+  if (failed(forEachUnitBlock(builder, loc, buffers,
+                              entry->getArgument(count + 1),
+                              entry->getArgument(count + 2), emitUnits))) {
+    return failure();
+  }
+  return function;
+}
+
+} // namespace hova

@@ -1,0 +1,168 @@
+//===- NormRecipes.cpp - Loops of operations that reduce a row ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Three passes over a row that the first leaves in L1: sums, squared
+// deviations, results. The two-pass variance costs a load and avoids
+// cancellation.
+
+#include "codegen/cpurecipes/KernelEmitter.h"
+#include "codegen/cpurecipes/Recipe.h"
+#include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "dialect/TileOps.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace hova {
+
+static Value splatScalar(KernelEmitter &emitter, Value scalar, int64_t lanes) {
+  return vector::BroadcastOp::create(emitter.builder, emitter.loc,
+                                     emitter.vectorType(lanes), scalar);
+}
+
+static Value sumOf(KernelEmitter &emitter, Value value) {
+  return vector::ReductionOp::create(emitter.builder, emitter.loc,
+                                     vector::CombiningKind::ADD, value,
+                                     arith::FastMathFlags::reassoc);
+}
+
+/// Sum over a row of `width` columns; `addTerm` adds to a sum what it makes of
+/// a chunk.
+static Value sumRow(
+    KernelEmitter &emitter, Value matrix, Value row, int64_t width,
+    llvm::function_ref<Value(Value sum, Value chunk, int64_t lanes)> addTerm) {
+  int64_t lanes = emitter.schedule.lanes, whole = width / lanes * lanes;
+  Value sum;
+  if (whole) {
+    Value zero = emitter.splat(0, emitter.vectorType(lanes));
+    SmallVector<Value> total = emitter.forLoop(
+        "columns", emitter.index(0), emitter.index(whole), lanes, zero,
+        [&](Value column, ValueRange carried) {
+          Value chunk = emitter.loadRow(matrix, row, column, lanes, lanes);
+          return SmallVector<Value>{addTerm(carried[0], chunk, lanes)};
+        });
+    sum = sumOf(emitter, total[0]);
+  }
+  if (int64_t rest = width - whole) {
+    int64_t tail = llvm::PowerOf2Ceil(rest);
+    Value chunk =
+        emitter.loadRow(matrix, row, emitter.index(whole), tail, rest);
+    Value zero = emitter.splat(0, emitter.vectorType(tail));
+    Value value = addTerm(zero, chunk, tail);
+    if (rest < tail) {
+      value =
+          arith::SelectOp::create(emitter.builder, emitter.loc,
+                                  emitter.laneMask(tail, rest), value, zero);
+    }
+    Value part = sumOf(emitter, value);
+    sum = sum ? arith::AddFOp::create(emitter.builder, emitter.loc, sum, part)
+              : part;
+  }
+  return sum;
+}
+
+static void emit(KernelEmitter &emitter, LayerNormOp op) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value x = emitter.buffer(op.getX());
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  int64_t width = shape.back();
+  emitter.forEachRow([&](Value row) {
+    Value reciprocal = emitter.scalar(1.0 / width);
+    Value sum = sumRow(emitter, x, row, width,
+                       [&](Value sum, Value chunk, int64_t) -> Value {
+                         return arith::AddFOp::create(builder, loc, sum, chunk);
+                       });
+    Value mean = arith::MulFOp::create(builder, loc, sum, reciprocal);
+    Value squares = sumRow(
+        emitter, x, row, width,
+        [&](Value sum, Value chunk, int64_t lanes) -> Value {
+          Value deviation = arith::SubFOp::create(
+              builder, loc, chunk, splatScalar(emitter, mean, lanes));
+          // Adders have the subtraction already.
+          return math::FmaOp::create(builder, loc, deviation, deviation, sum);
+        });
+    Value variance = arith::MulFOp::create(builder, loc, squares, reciprocal);
+    Value deviation = math::SqrtOp::create(
+        builder, loc,
+        arith::AddFOp::create(builder, loc, variance,
+                              emitter.scalar(op.getEps().convertToDouble())));
+    Value factor =
+        arith::DivFOp::create(builder, loc, emitter.scalar(1), deviation);
+    emitter.forEachChunk(width, [&](Value column, int64_t lanes,
+                                    int64_t valid) {
+      TilePlace place{row, column, 1, lanes, valid};
+      Value chunk = emitter.loadRow(x, row, column, lanes, valid);
+      Value centred = arith::SubFOp::create(builder, loc, chunk,
+                                            splatScalar(emitter, mean, lanes));
+      Value normal = arith::MulFOp::create(builder, loc, centred,
+                                           splatScalar(emitter, factor, lanes));
+      Value tile = emitter.asTile(normal);
+      if (op.getGain()) {
+        tile = math::FmaOp::create(
+            builder, loc, tile, emitter.loadTile(op.getGain(), shape, place),
+            emitter.loadTile(op.getBias(), shape, place));
+      }
+      emitter.finishTile(place, tile);
+    });
+  });
+}
+
+/// Softmax over the logits of a row, one vector, then head by head.
+static void emit(KernelEmitter &emitter, ScaleHeadsOp op) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value in = emitter.buffer(op.getHeadsIn());
+  Value logits = emitter.buffer(op.getLogits());
+  int64_t heads = shapeOf(op.getLogits()).back();
+  int64_t headWidth = shapeOf(op.getHeadsIn()).back() / heads;
+  int64_t lanes = llvm::PowerOf2Ceil(heads);
+  VectorType type = emitter.vectorType(lanes);
+  emitter.forEachRow([&](Value row) {
+    Value score = emitter.loadRow(logits, row, emitter.index(0), lanes, heads);
+    Value mask = emitter.laneMask(lanes, heads);
+    if (heads < lanes) {
+      score = arith::SelectOp::create(
+          builder, loc, mask, score,
+          emitter.splat(-std::numeric_limits<double>::infinity(), type));
+    }
+    Value top = vector::ReductionOp::create(
+        builder, loc, vector::CombiningKind::MAXNUMF, score,
+        arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
+    Value shifted = arith::MulFOp::create(
+        builder, loc,
+        arith::SubFOp::create(builder, loc, score,
+                              splatScalar(emitter, top, lanes)),
+        emitter.splat(1 / std::log(2.0), type));
+    Value power = Exp2Op::create(builder, loc, shifted);
+    if (heads < lanes) {
+      power = arith::SelectOp::create(builder, loc, mask, power,
+                                      emitter.splat(0, type));
+    }
+    Value weight = arith::DivFOp::create(
+        builder, loc, power,
+        splatScalar(emitter, sumOf(emitter, power), lanes));
+    for (int64_t head = 0; head < heads; ++head) {
+      Value own = vector::ExtractOp::create(builder, loc, weight, head);
+      emitter.forEachChunk(headWidth, [&](Value column, int64_t chunk,
+                                          int64_t valid) {
+        TilePlace place{row, emitter.add(column, head * headWidth), 1, chunk,
+                        valid};
+        Value part = emitter.loadRow(in, row, place.column, chunk, valid);
+        Value scaled = arith::MulFOp::create(builder, loc, part,
+                                             splatScalar(emitter, own, chunk));
+        emitter.finishTile(place, emitter.asTile(scaled));
+      });
+    }
+  });
+}
+
+void attachNormRecipes(MLIRContext &context) {
+  attachRecipe<LayerNormOp, emit>(context);
+  attachRecipe<ScaleHeadsOp, emit>(context);
+}
+
+} // namespace hova

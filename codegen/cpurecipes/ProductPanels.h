@@ -1,0 +1,21 @@
+//===- ProductPanels.h - Weight panels and the tiles that read them -------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CPURECIPES_PRODUCTPANELS_H
+#define HOVA_CODEGEN_CPURECIPES_PRODUCTPANELS_H
+
+#include "codegen/cpurecipes/KernelEmitter.h"
+
+namespace hova {
+
+/// The panels of a weight, or nothing (and an error) if it has none.
+mlir::Value packedWeight(KernelEmitter &emitter, mlir::Operation *op,
+                         mlir::Value weight);
+
+/// Lanes of the next tile when `rest` columns are left: the register tile's, or
+/// a power of two that wastes less than a cache line.
+int64_t tileLanes(const Schedule &schedule, int64_t rest);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CPURECIPES_PRODUCTPANELS_H

@@ -1,0 +1,30 @@
+//===- Recipe.td - The loops of an operation on a CPU ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CPURECIPES_RECIPE
+#define HOVA_CODEGEN_CPURECIPES_RECIPE
+
+include "mlir/IR/OpBase.td"
+
+def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    How an operation that begins a stage becomes loops on a CPU. It is attached
+    to operations from outside (an external model, as `attachRecipe` does), so
+    that an operation never knows a target, and whoever brings an operation can
+    bring its recipe. Element-wise operations (`TileOpInterface`) need none.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Writes the loops over the emitter's units. Tiles of the result go to
+      `KernelEmitter::finishTile`, which applies what joined the stage and
+      stores what is read elsewhere. Fails with an error on the operation.
+    }], "::llvm::LogicalResult", "emitLoops",
+      (ins "::hova::KernelEmitter &":$emitter)>,
+    InterfaceMethod<[{
+      Bytes of a thread's scratch that the loops use.
+    }], "int64_t", "getScratchBytes", (ins "const ::hova::Schedule &":$schedule)>,
+  ];
+}
+
+#endif // HOVA_CODEGEN_CPURECIPES_RECIPE

@@ -1,0 +1,30 @@
+//===- Recipes.cpp - The list of recipes ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cpurecipes/Recipe.h"
+#include "dialect/HovaDialect.h"
+
+#include "codegen/cpurecipes/Recipe.cpp.inc"
+
+using namespace mlir;
+
+namespace hova {
+
+// Each stands in the file of its name.
+void attachAttentionRecipe(MLIRContext &context);
+void attachHeadLogitsRecipe(MLIRContext &context);
+void attachLinearRecipe(MLIRContext &context);
+void attachNormRecipes(MLIRContext &context);
+void attachTokenRecipes(MLIRContext &context);
+
+void registerCpuRecipes(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, HovaDialect *) {
+    attachAttentionRecipe(*context);
+    attachHeadLogitsRecipe(*context);
+    attachLinearRecipe(*context);
+    attachNormRecipes(*context);
+    attachTokenRecipes(*context);
+  });
+}
+
+} // namespace hova

@@ -1,0 +1,144 @@
+//===- IterationSpace.cpp - How an operation iterates ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/IterationSpace.h"
+#include "dialect/Shapes.h"
+
+using namespace mlir;
+
+namespace hova {
+
+//===----------------------------------------------------------------------===//
+// IterationSpace
+//===----------------------------------------------------------------------===//
+
+bool IterationSpace::dividesRows() const {
+  ArrayRef<AffineExpr> axes = results.front().getResults();
+  if (axes.empty()) {
+    return units.empty();
+  }
+  return axes.size() - 1 == units.size() &&
+         llvm::all_of(llvm::zip(axes.drop_back(), units), [](auto pair) {
+           auto dim = dyn_cast<AffineDimExpr>(std::get<0>(pair));
+           return dim && dim.getPosition() == std::get<1>(pair);
+         });
+}
+
+bool IterationSpace::readsSameRow(unsigned index) const {
+  AffineMap operand = operands[index], result = results.front();
+  if (!operand || operand.getNumResults() != result.getNumResults()) {
+    return false;
+  }
+  return !result.getNumResults() || operand.getResults().drop_back() ==
+                                        result.getResults().drop_back();
+}
+
+int64_t IterationSpace::countUnits() const {
+  int64_t count = 1;
+  for (unsigned dim : units) {
+    count *= ShapedType::isDynamic(dims[dim].size) ? 0 : dims[dim].size;
+  }
+  return count;
+}
+
+//===----------------------------------------------------------------------===//
+// IterationSpaceBuilder
+//===----------------------------------------------------------------------===//
+
+IterationSpaceBuilder::IterationSpaceBuilder(Operation *op) : op(op) {
+  operands.resize(op->getNumOperands());
+}
+
+AffineExpr IterationSpaceBuilder::addDim(StringRef name, int64_t size,
+                                         utils::IteratorType type) {
+  space.dims.push_back({name, size, type});
+  return getAffineDimExpr(space.dims.size() - 1, op->getContext());
+}
+
+/// What the axes of a result before its last are called, by their number.
+static StringRef nameOfAxis(size_t axis, size_t count) {
+  if (axis + 1 == count) {
+    return count == 1 ? "row" : "token";
+  }
+  constexpr StringLiteral names[] = {"batch", "outer", "inner"};
+  return names[std::min(axis, std::size(names) - 1)];
+}
+
+SmallVector<AffineExpr> IterationSpaceBuilder::rows() {
+  SmallVector<AffineExpr> axes;
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  shape = shape.empty() ? shape : shape.drop_back();
+  for (auto [axis, size] : llvm::enumerate(shape)) {
+    axes.push_back(parallel(nameOfAxis(axis, shape.size()), size));
+  }
+  setUnits(axes);
+  return axes;
+}
+
+AffineExpr IterationSpaceBuilder::constant(int64_t value) {
+  return getAffineConstantExpr(value, op->getContext());
+}
+
+void IterationSpaceBuilder::setUnits(ArrayRef<AffineExpr> dims) {
+  space.units.clear();
+  for (AffineExpr dim : dims) {
+    space.units.push_back(cast<AffineDimExpr>(dim).getPosition());
+  }
+}
+
+IterationSpace IterationSpaceBuilder::build() {
+  auto mapOf = [&](ArrayRef<AffineExpr> axes) {
+    return AffineMap::get(space.dims.size(), 0, axes, op->getContext());
+  };
+  for (const std::optional<Axes> &axes : operands) {
+    space.operands.push_back(axes ? mapOf(*axes) : AffineMap());
+  }
+  for (const Axes &axes : results) {
+    space.results.push_back(mapOf(axes));
+  }
+  return std::move(space);
+}
+
+//===----------------------------------------------------------------------===//
+// Common kinds
+//===----------------------------------------------------------------------===//
+
+IterationSpace elementwiseSpace(Operation *op) {
+  IterationSpaceBuilder builder(op);
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  SmallVector<AffineExpr> axes = builder.rows();
+  if (!shape.empty()) {
+    axes.push_back(builder.parallel("column", shape.back()));
+  }
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    builder.operand(
+        index, ArrayRef<AffineExpr>(axes).take_back(shapeOf(operand).size()));
+  }
+  builder.result(axes);
+  return builder.build();
+}
+
+IterationSpace rowSpace(Operation *op, unsigned count) {
+  IterationSpaceBuilder builder(op);
+  SmallVector<AffineExpr> rows = builder.rows();
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    ArrayRef<int64_t> shape = shapeOf(operand);
+    SmallVector<AffineExpr> axes;
+    if (index < count) {
+      axes = rows;
+      axes.push_back(builder.reduction("inner", shape.back()));
+    } else {
+      for (int64_t size : shape) {
+        axes.push_back(builder.reduction("all", size));
+      }
+    }
+    builder.operand(index, axes);
+  }
+  SmallVector<AffineExpr> axes = rows;
+  axes.push_back(
+      builder.parallel("column", shapeOf(op->getResult(0)).back()));
+  builder.result(axes);
+  return builder.build();
+}
+
+} // namespace hova

@@ -1,0 +1,103 @@
+//===- IterationSpace.h - How an operation iterates -------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loops of an operation and what each reads and writes, in the manner of
+// upstream's structured operations: named dims, parallel or a reduction, and an
+// affine map from them to the axes of every operand and result. A product is
+//
+//   dims    batch, token, column; reduction inner
+//   x       (batch, token, inner)
+//   weight  (inner, column)
+//   result  (batch, token, column)
+//
+// Passes decide by this alone what may be divided among threads and what may
+// share a kernel: two operations may, where the dims that threads divide stand
+// at the same axes of the value that passes between them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_DIALECT_ITERATIONSPACE_H
+#define HOVA_DIALECT_ITERATIONSPACE_H
+
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
+#include "mlir/IR/AffineMap.h"
+#include "mlir/IR/Operation.h"
+
+namespace hova {
+
+/// One loop.
+struct IterationDim {
+  llvm::StringRef name;
+  int64_t size; ///< ShapedType::kDynamic where it is not known
+  mlir::utils::IteratorType type;
+};
+
+struct IterationSpace {
+  llvm::SmallVector<IterationDim> dims;
+  /// One map per operand; positions outside of the operand are not read. Null:
+  /// the operand is *gathered*; what is read depends on data, or on a rule that
+  /// no affine map states.
+  llvm::SmallVector<mlir::AffineMap> operands;
+  llvm::SmallVector<mlir::AffineMap> results;
+  /// The parallel dims that threads divide where a kernel begins with the
+  /// operation, outermost first.
+  llvm::SmallVector<unsigned> units;
+
+  /// Whether the units are the rows of the results: all axes but the last.
+  bool dividesRows() const;
+  /// Whether operand `index` is read at the result's row alone: a row is all of
+  /// the last axis at one position of the others.
+  bool readsSameRow(unsigned index) const;
+  /// How many units there are; 0 where a size is not known.
+  int64_t countUnits() const;
+};
+
+/// Collects the dims and maps of one operation. Operands that nothing was said
+/// about are gathered.
+class IterationSpaceBuilder {
+  using Axes = llvm::SmallVector<mlir::AffineExpr>;
+
+public:
+  explicit IterationSpaceBuilder(mlir::Operation *op);
+
+  mlir::AffineExpr addDim(llvm::StringRef name, int64_t size,
+                          mlir::utils::IteratorType type);
+  mlir::AffineExpr parallel(llvm::StringRef name, int64_t size) {
+    return addDim(name, size, mlir::utils::IteratorType::parallel);
+  }
+  mlir::AffineExpr reduction(llvm::StringRef name, int64_t size) {
+    return addDim(name, size, mlir::utils::IteratorType::reduction);
+  }
+  /// Parallel dims for all axes of the result but the last, which become the
+  /// units.
+  llvm::SmallVector<mlir::AffineExpr> rows();
+  mlir::AffineExpr constant(int64_t value);
+
+  void operand(unsigned index, llvm::ArrayRef<mlir::AffineExpr> axes) {
+    operands[index] = Axes(axes);
+  }
+  void result(llvm::ArrayRef<mlir::AffineExpr> axes) {
+    results.emplace_back(axes);
+  }
+  void setUnits(llvm::ArrayRef<mlir::AffineExpr> dims);
+
+  IterationSpace build();
+
+private:
+  mlir::Operation *op;
+  IterationSpace space;
+  llvm::SmallVector<std::optional<Axes>> operands;
+  llvm::SmallVector<Axes> results;
+};
+
+/// Every element of the result is computed from the elements at its position;
+/// an operand of fewer axes repeats along the leading ones.
+IterationSpace elementwiseSpace(mlir::Operation *op);
+
+/// Every row of the result is computed from the whole rows of the first `count`
+/// operands at its position, and from all of the others.
+IterationSpace rowSpace(mlir::Operation *op, unsigned count);
+
+} // namespace hova
+
+#endif // HOVA_DIALECT_ITERATIONSPACE_H

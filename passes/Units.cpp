@@ -1,0 +1,61 @@
+//===- Units.cpp - What the threads of a kernel divide --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/Units.h"
+#include "passes/Schedule.h"
+
+using namespace mlir;
+
+namespace hova {
+
+UnitsAttr unitsOf(Operation *op) {
+  auto structured = dyn_cast<StructuredOpInterface>(op);
+  if (!structured) {
+    return {};
+  }
+  IterationSpace space = structured.getIterationSpace();
+  if (space.countUnits() == 0) {
+    return {};
+  }
+  SmallVector<StringAttr> names;
+  SmallVector<int64_t> sizes;
+  for (unsigned dim : space.units) {
+    names.push_back(StringAttr::get(op->getContext(), space.dims[dim].name));
+    sizes.push_back(space.dims[dim].size);
+  }
+  return UnitsAttr::get(op->getContext(), names, sizes);
+}
+
+UnitsAttr panelUnits(MLIRContext *context, int64_t panels) {
+  return UnitsAttr::get(context, StringAttr::get(context, kPanelDim), panels);
+}
+
+Division divisionOf(Operation *op) {
+  auto structured = dyn_cast<StructuredOpInterface>(op);
+  return structured && !structured.getIterationSpace().dividesRows()
+             ? Division::inner
+             : Division::rows;
+}
+
+Division divisionOf(KernelOp kernel) {
+  std::optional<UnitsAttr> units = kernel.getUnits();
+  if (units && units->sizeOf(kPanelDim)) {
+    return Division::panels;
+  }
+  Operation *first = firstOf(kernel);
+  return first ? divisionOf(first) : Division::rows;
+}
+
+Operation *firstOf(KernelOp kernel) {
+  auto ops = kernel.getBody().front().without_terminator();
+  for (Operation &op : ops) {
+    auto slice = dyn_cast<SliceOp>(op);
+    if (!slice || !slice.takesColumns() || !isKernelView(slice)) {
+      return &op;
+    }
+  }
+  // Columns that leave the program are copied.
+  return ops.empty() ? nullptr : &*ops.begin();
+}
+
+} // namespace hova

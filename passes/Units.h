@@ -1,0 +1,44 @@
+//===- Units.h - What the threads of a kernel divide ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel has a unit space (`#hova.units`): named parallel dims that each of
+// its operations has. Where it comes from, and what kind it is, is asked of the
+// operations' iteration spaces alone.
+
+#ifndef HOVA_PASSES_UNITS_H
+#define HOVA_PASSES_UNITS_H
+
+#include "dialect/ProgramOps.h"
+
+namespace hova {
+
+/// The kinds of unit spaces.
+enum class Division {
+  rows,   ///< rows of the kernel's results: all axes but the last
+  panels, ///< weight panels: groups of columns of the kernel's one product
+  inner,  ///< dims inside of rows, as the heads of an attention
+};
+
+/// The name of the one dim where panels are divided.
+inline constexpr llvm::StringLiteral kPanelDim = "panel";
+
+/// The units of a kernel that begins with `op`: the dims that its iteration
+/// space names. Null where it has none or a size is not known.
+UnitsAttr unitsOf(mlir::Operation *op);
+
+/// `panels` units.
+UnitsAttr panelUnits(mlir::MLIRContext *context, int64_t panels);
+
+/// The kind of units that `op` has by itself: rows or inner.
+Division divisionOf(mlir::Operation *op);
+
+/// The kind of units that the threads of a kernel divide.
+Division divisionOf(KernelOp kernel);
+
+/// The operation that a kernel begins with: its first that is not an address.
+/// Null where it has none.
+mlir::Operation *firstOf(KernelOp kernel);
+
+} // namespace hova
+
+#endif // HOVA_PASSES_UNITS_H

@@ -1,0 +1,136 @@
+//===- KernelStructure.cpp - What `tile` asks of a kernel -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/tile/KernelStructure.h"
+#include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "passes/Verdict.h"
+
+using namespace mlir;
+
+namespace hova {
+
+int64_t stageOf(Operation *op) {
+  auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
+  return stage ? stage.getInt() : -1;
+}
+
+bool crossesStages(Value value, int64_t stage) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isKernelView(user) ? crossesStages(user->getResult(0), stage)
+                              : !isa<YieldOp>(user) && stageOf(user) != stage;
+  });
+}
+
+std::optional<int64_t> panelOf(LinearOp product) {
+  auto argument = dyn_cast<BlockArgument>(product.getWeight());
+  auto kernel = product->getParentOfType<KernelOp>();
+  if (!argument || !kernel) {
+    return std::nullopt;
+  }
+  Value input = kernel.getInputs()[argument.getArgNumber()];
+  auto weight = input.getDefiningOp<ImageWeightOp>();
+  return weight ? weight.getPanel() : std::nullopt;
+}
+
+int64_t flopsOf(KernelOp kernel) {
+  int64_t macs = 0;
+  kernel.walk([&](CostOpInterface op) {
+    macs += op.getLinearMacs() + op.getAttentionMacs();
+  });
+  return 2 * macs;
+}
+
+Location originOf(Value value) {
+  if (auto kernel = value.getDefiningOp<KernelOp>()) {
+    auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    return yield.getValues()[number].getLoc();
+  }
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto kernel = argument
+                    ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
+                    : nullptr;
+  return kernel ? originOf(kernel.getInputs()[argument.getArgNumber()])
+                : value.getLoc();
+}
+
+void nameBuffers(Block &entry, ArrayRef<Value> values) {
+  for (auto [argument, value] : llvm::zip(entry.getArguments(), values)) {
+    argument.setLoc(originOf(value));
+  }
+}
+
+void nameLoop(scf::ForOp loop, StringRef name) {
+  auto text = StringAttr::get(loop.getContext(), name);
+  loop.getInductionVar().setLoc(NameLoc::get(text, loop.getLoc()));
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+MemRefType bufferType(RankedTensorType tensor, int64_t rowStride) {
+  Type element = tensor.getElementType();
+  if (element.isInteger(1)) {
+    element = IntegerType::get(tensor.getContext(), 8);
+  }
+  int64_t columns = tensor.getRank() ? tensor.getShape().back() : 1;
+  int64_t rows =
+      tensor.getRank() ? staticSize(tensor.getShape().drop_back()) : 1;
+  if (!rowStride || rowStride == columns) {
+    return MemRefType::get({rows, columns}, element);
+  }
+  return MemRefType::get(
+      {rows, columns}, element,
+      StridedLayoutAttr::get(tensor.getContext(), 0, {rowStride, 1}));
+}
+
+//===----------------------------------------------------------------------===//
+// Equal kernels
+//===----------------------------------------------------------------------===//
+
+/// Prints what an operation is asked to do. Its name and what was said about it
+/// (verdicts, demands) are left out: they change no code.
+static void printAttributes(raw_ostream &os, Operation *op) {
+  for (NamedAttribute attribute : op->getAttrs()) {
+    StringRef name = attribute.getName();
+    bool isName = isa<KernelOp>(op) && name == "name";
+    if (!isName && name != kVerdictAttr && name != kRewritesAttr &&
+        name != kRequireAttr) {
+      os << ' ' << name << '=' << attribute.getValue();
+    }
+  }
+}
+
+std::string structureOf(const KernelBuffers &buffers) {
+  std::string key;
+  llvm::raw_string_ostream os(key);
+  DenseMap<Value, int> number;
+  for (auto [value, type] : llvm::zip(buffers.values, buffers.types)) {
+    os << type << ';';
+  }
+  KernelOp kernel = buffers.kernel;
+  printAttributes(os, kernel);
+  for (Value argument : kernel.getBody().getArguments()) {
+    int next = number.size();
+    number[argument] = next;
+  }
+  for (Operation &op : kernel.getBody().front()) {
+    os << '\n' << op.getName();
+    for (Value operand : op.getOperands()) {
+      os << ' ' << number[operand];
+    }
+    printAttributes(os, &op);
+    for (Value result : op.getResults()) {
+      int next = number.size();
+      number[result] = next;
+      os << ' ' << result.getType() << ' '
+         << llvm::is_contained(buffers.values, result);
+    }
+  }
+  return key;
+}
+
+} // namespace hova

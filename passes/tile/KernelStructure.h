@@ -1,0 +1,58 @@
+//===- KernelStructure.h - What `tile` asks of a kernel -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_PASSES_TILE_KERNELSTRUCTURE_H
+#define HOVA_PASSES_TILE_KERNELSTRUCTURE_H
+
+#include "dialect/DenseOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/Schedule.h"
+
+namespace hova {
+
+/// A kernel and the buffers of its function: inputs, results, and values that
+/// pass from one stage to a later one.
+struct KernelBuffers {
+  KernelOp kernel;
+  Schedule schedule;
+  llvm::SmallVector<mlir::Value>
+      values; ///< of the region; yielded ones for results
+  llvm::SmallVector<mlir::MemRefType> types;
+  int64_t units = 0, flops = 0, scratchBytes = 64;
+};
+
+/// Stage of an operation of a kernel, -1 for column slices and attention.
+int64_t stageOf(mlir::Operation *op);
+
+/// Whether a later stage reads `value`, directly or through column slices.
+bool crossesStages(mlir::Value value, int64_t stage);
+
+/// Type of the buffer that holds `tensor`: a matrix of all but the last axis by
+/// the last, with `rowStride` elements between rows (0: dense).
+mlir::MemRefType bufferType(mlir::RankedTensorType tensor, int64_t rowStride);
+
+/// Columns of a panel of a product's weight; nothing where it has no panels.
+std::optional<int64_t> panelOf(LinearOp product);
+
+/// What a kernel executes: twice its multiply-accumulates.
+int64_t flopsOf(KernelOp kernel);
+
+/// Where a value of the program or of a kernel comes from. Its path names the
+/// buffer in dumps; what a kernel yields is named by who computes it.
+mlir::Location originOf(mlir::Value value);
+
+/// Names the first arguments of a function by the values they are buffers of.
+void nameBuffers(mlir::Block &entry, llvm::ArrayRef<mlir::Value> values);
+
+/// Dumps call the induction variable by what the loop runs over.
+void nameLoop(mlir::scf::ForOp loop, llvm::StringRef name);
+
+/// Two kernels with equal keys are the same code: the whole schedule,
+/// operations, attributes, types and who reads whom, but not names, places or
+/// verdicts.
+std::string structureOf(const KernelBuffers &buffers);
+
+} // namespace hova
+
+#endif // HOVA_PASSES_TILE_KERNELSTRUCTURE_H

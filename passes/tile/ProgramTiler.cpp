@@ -1,0 +1,373 @@
+//===- ProgramTiler.cpp - Kernels as functions over buffers ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/tile/ProgramTiler.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "passes/tile/Arena.h"
+#include "passes/tile/CheckKernels.h"
+#include "passes/tile/ProgramAttrs.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace hova {
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+static int64_t elementBytes(MemRefType type) {
+  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+static int64_t bytesOf(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  LogicalResult known = type.getStridesAndOffset(strides, offset);
+  assert(succeeded(known) && "buffers are strided");
+  (void)known;
+  int64_t elements = type.getShape()[0] * strides[0];
+  return elements * elementBytes(type);
+}
+
+namespace {
+/// Where a value of `main` lives.
+struct Place {
+  enum Kind { Argument, Image, Arena } kind = Arena;
+  MemRefType type;
+  int64_t index = 0; ///< argument number, image offset, or arena block
+};
+
+class ProgramTiler {
+public:
+  ProgramTiler(ModuleOp module, func::FuncOp main, const KernelCode &code)
+      : module(module), main(main), code(code), builder(module.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  void placeArguments();
+  LogicalResult placeWeights();
+  LogicalResult placeWeight(StoreWeightOp store,
+                            ArrayRef<ImageWeightOp> references);
+  LogicalResult describeKernels();
+  void describeKernel(KernelBuffers &buffers);
+  LogicalResult emitFunctions();
+  void rewriteMain();
+  ArrayAttr describeValues();
+  StringRef nameFunction(const KernelBuffers &buffers);
+
+  ModuleOp module;
+  func::FuncOp main;
+  const KernelCode &code;
+  OpBuilder builder;
+  /// Of values of `main`, and of region values that only one kernel sees.
+  DenseMap<Value, Place> places;
+  SmallVector<ArenaBlock> blocks;
+  SmallVector<KernelBuffers> kernels;
+  SmallVector<std::string> callees;
+  llvm::StringMap<int> names;
+  int64_t imageBytes = 0;
+};
+} // namespace
+
+/// Panels of a weight; pairs along its rows where two of its elements are
+/// multiplied at once.
+static RankedTensorType packedType(RankedTensorType type, int64_t panel) {
+  int64_t rows = type.getShape()[0];
+  int64_t panels = llvm::divideCeil(type.getShape()[1], panel);
+  if (type.getElementType().isBF16()) {
+    int64_t pairs = llvm::divideCeil(rows, 2);
+    return type.clone({panels, pairs, panel, 2});
+  }
+  return type.clone({panels, rows, panel});
+}
+
+/// The buffer of panels; a pair is one element of it.
+static MemRefType panelBuffer(RankedTensorType packed) {
+  ArrayRef<int64_t> shape = packed.getShape();
+  if (shape.size() == 3) {
+    return MemRefType::get(shape, packed.getElementType());
+  }
+  return MemRefType::get(shape.drop_back(),
+                         IntegerType::get(packed.getContext(), 32));
+}
+
+void ProgramTiler::placeArguments() {
+  int64_t index = 0;
+  for (Value argument : main.getArguments()) {
+    auto type = cast<RankedTensorType>(argument.getType());
+    places[argument] = {Place::Argument, bufferType(type, 0), index++};
+  }
+  for (Value result : main.getBody().front().getTerminator()->getOperands()) {
+    auto type = cast<RankedTensorType>(result.getType());
+    places[result] = {Place::Argument, bufferType(type, 0), index++};
+  }
+}
+
+/// Fixes the image's layout in the order of the weight program and makes it
+/// pack what `main` reads in panels.
+LogicalResult ProgramTiler::placeWeights() {
+  llvm::StringMap<SmallVector<ImageWeightOp>> references;
+  for (auto op : main.getOps<ImageWeightOp>()) {
+    references[op.getName()].push_back(op);
+  }
+  if (auto weights = module.lookupSymbol<func::FuncOp>("weights")) {
+    for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
+      if (failed(placeWeight(store, references[store.getName()]))) {
+        return failure();
+      }
+    }
+  }
+  for (auto op : main.getOps<ImageWeightOp>()) {
+    if (!places.count(op.getResult())) {
+      return op.emitOpError("reads what the weight program does not store");
+    }
+  }
+  return success();
+}
+
+LogicalResult ProgramTiler::placeWeight(StoreWeightOp store,
+                                        ArrayRef<ImageWeightOp> references) {
+  if (references.empty()) {
+    return store.emitOpError("stores what nothing reads");
+  }
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  std::optional<int64_t> panel = ImageWeightOp(references.front()).getPanel();
+  RankedTensorType packed = panel ? packedType(type, *panel) : type;
+  MemRefType buffer = panel ? panelBuffer(packed) : bufferType(type, 0);
+  for (ImageWeightOp op : references) {
+    if (op.getType() != type || op.getPanel() != panel) {
+      return op.emitOpError("expects the type that the weight program stores "
+                            "and one layout, got ")
+             << op.getType() << " for " << type;
+    }
+    places[op.getResult()] = {Place::Image, buffer, imageBytes};
+  }
+  if (panel) {
+    OpBuilder before(store);
+    store.getValueMutable().assign(
+        PackOp::create(before, store.getLoc(), packed, store.getValue()));
+  }
+  store->setAttr(kOffsetAttr, builder.getI64IntegerAttr(imageBytes));
+  imageBytes +=
+      llvm::alignTo(buffer.getNumElements() * elementBytes(buffer), 64);
+  return success();
+}
+
+void ProgramTiler::describeKernel(KernelBuffers &buffers) {
+  KernelOp kernel = buffers.kernel;
+  int64_t index = kernels.size();
+  auto newBlock = [&](RankedTensorType type) {
+    MemRefType buffer = bufferType(type, code.getRowStride(type));
+    blocks.push_back({bytesOf(buffer), index, index, 0});
+    return Place{Place::Arena, buffer, static_cast<int64_t>(blocks.size()) - 1};
+  };
+  auto use = [&](Value value, Value placed) {
+    // A copy: the map may grow below.
+    Place place = places[placed];
+    if (place.kind == Place::Arena) {
+      blocks[place.index].lastUse = index;
+    }
+    buffers.values.push_back(value);
+    buffers.types.push_back(place.type);
+    places[value] = place;
+  };
+  for (auto [argument, input] :
+       llvm::zip(kernel.getBody().getArguments(), kernel.getInputs())) {
+    use(argument, input);
+  }
+  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+  for (auto [value, result] :
+       llvm::zip(yield.getValues(), kernel.getResults())) {
+    if (!places.count(result)) {
+      places[result] = newBlock(cast<RankedTensorType>(result.getType()));
+    }
+    use(value, result);
+  }
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    for (Value value : op.getResults()) {
+      if (stageOf(&op) >= 0 && !places.count(value) &&
+          crossesStages(value, stageOf(&op))) {
+        places[value] = newBlock(cast<RankedTensorType>(value.getType()));
+        use(value, value);
+      }
+    }
+  }
+  buffers.scratchBytes = std::max(
+      buffers.scratchBytes, code.getScratchBytes(kernel, buffers.schedule));
+  buffers.units = kernel.getUnits()->count();
+  buffers.flops = flopsOf(kernel);
+}
+
+LogicalResult ProgramTiler::describeKernels() {
+  for (KernelOp kernel : main.getOps<KernelOp>()) {
+    FailureOr<Schedule> schedule = Schedule::of(kernel);
+    if (failed(schedule)) {
+      return failure();
+    }
+    KernelBuffers buffers;
+    buffers.kernel = kernel;
+    buffers.schedule = *schedule;
+    describeKernel(buffers);
+    kernels.push_back(std::move(buffers));
+  }
+  return success();
+}
+
+/// `attn_query`, from the last part of the path, numbered where taken.
+StringRef ProgramTiler::nameFunction(const KernelBuffers &buffers) {
+  std::string name = "kernel";
+  KernelOp kernel = buffers.kernel;
+  SmallVector<StringRef> parts;
+  kernel.getName().split(parts, '.');
+  for (StringRef part : parts) {
+    if (!part.empty() && !llvm::all_of(part, llvm::isDigit)) {
+      name += "_" + part.str();
+    }
+  }
+  for (char &c : name) {
+    c = llvm::isAlnum(c) ? c : '_';
+  }
+  int count = names[name]++;
+  callees.push_back(count ? name + "_" + std::to_string(count) : name);
+  return callees.back();
+}
+
+LogicalResult ProgramTiler::emitFunctions() {
+  llvm::StringMap<std::string> emitted;
+  builder.setInsertionPointToEnd(module.getBody());
+  for (const KernelBuffers &buffers : kernels) {
+    std::string &callee = emitted[structureOf(buffers)];
+    if (callee.empty()) {
+      callee = nameFunction(buffers).str();
+      if (failed(code.emitFunction(builder, callee, buffers))) {
+        return failure();
+      }
+    } else {
+      callees.push_back(callee);
+    }
+  }
+  return success();
+}
+
+ArrayAttr ProgramTiler::describeValues() {
+  SmallVector<Attribute> values;
+  for (auto [index, buffers] : llvm::enumerate(kernels)) {
+    KernelOp kernel = buffers.kernel;
+    for (Value result : kernel.getResults()) {
+      const Place &place = places[result];
+      if (place.kind != Place::Arena) {
+        continue;
+      }
+      SmallVector<int64_t> strides;
+      int64_t offset;
+      (void)place.type.getStridesAndOffset(strides, offset);
+      auto name = originOf(result)->findInstanceOf<NameLoc>();
+      StringRef path = name ? name.getName().strref() : kernel.getName();
+      values.push_back(builder.getDictionaryAttr(
+          {builder.getNamedAttr("path", builder.getStringAttr(path)),
+           builder.getNamedAttr("kernel", builder.getI64IntegerAttr(index)),
+           builder.getNamedAttr("type", TypeAttr::get(result.getType())),
+           builder.getNamedAttr("row_stride",
+                                builder.getI64IntegerAttr(strides[0])),
+           builder.getNamedAttr("offset", builder.getI64IntegerAttr(
+                                              blocks[place.index].offset))}));
+    }
+  }
+  return builder.getArrayAttr(values);
+}
+
+void ProgramTiler::rewriteMain() {
+  int64_t arenaBytes = placeBlocks(blocks), scratchBytes = 64;
+  SmallVector<Type> arguments;
+  SmallVector<Value> values;
+  SmallVector<Attribute> types;
+  SmallVector<DictionaryAttr> attributes;
+  auto addArgument = [&](Value value, DictionaryAttr attribute) {
+    values.push_back(value);
+    arguments.push_back(bufferType(cast<RankedTensorType>(value.getType()), 0));
+    types.push_back(TypeAttr::get(value.getType()));
+    attributes.push_back(attribute ? attribute : builder.getDictionaryAttr({}));
+  };
+  for (BlockArgument argument : main.getArguments()) {
+    addArgument(argument, main.getArgAttrDict(argument.getArgNumber()));
+  }
+  Operation *terminator = main.getBody().front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    addArgument(operand.get(),
+                main.getResultAttrDict(operand.getOperandNumber()));
+  }
+  builder.setInsertionPoint(main);
+  auto tiled = func::FuncOp::create(builder, main.getLoc(), "main",
+                                    builder.getFunctionType(arguments, {}));
+  tiled.setAllArgAttrs(attributes);
+  Block *entry = tiled.addEntryBlock();
+  nameBuffers(*entry, values);
+  builder.setInsertionPointToStart(entry);
+  // One place has a buffer for every value that lives there, with its name.
+  DenseMap<std::tuple<int64_t, Type, Attribute>, Value> arena, image;
+  auto bufferOf = [&](Value value) -> Value {
+    const Place &place = places[value];
+    if (place.kind == Place::Argument) {
+      return entry->getArgument(place.index);
+    }
+    Location origin = originOf(value);
+    if (place.kind == Place::Image) {
+      Value &buffer = image[{place.index, place.type, origin}];
+      return buffer ? buffer
+                    : buffer = ImageBufferOp::create(builder, origin,
+                                                     place.type, place.index);
+    }
+    int64_t offset = blocks[place.index].offset;
+    Value &buffer = arena[{offset, place.type, origin}];
+    return buffer ? buffer
+                  : buffer = ArenaBufferOp::create(builder, origin, place.type,
+                                                   offset);
+  };
+  for (auto [buffers, callee] : llvm::zip(kernels, callees)) {
+    SmallVector<Value> operands;
+    for (Value value : buffers.values) {
+      operands.push_back(bufferOf(value));
+    }
+    LaunchOp::create(builder, buffers.kernel.getLoc(), callee, operands,
+                     buffers.kernel.getName(), buffers.units,
+                     buffers.schedule.grain, buffers.flops);
+    scratchBytes = std::max<int64_t>(scratchBytes, buffers.scratchBytes);
+  }
+  func::ReturnOp::create(builder, main.getLoc());
+  auto set = [&](StringRef name, int64_t value) {
+    tiled->setAttr(name, builder.getI64IntegerAttr(value));
+  };
+  set(kArenaBytesAttr, arenaBytes);
+  set(kImageBytesAttr, imageBytes);
+  set(kScratchBytesAttr, llvm::alignTo(scratchBytes, 4096));
+  set(kInputsAttr, main.getNumArguments());
+  tiled->setAttr(kTypesAttr, builder.getArrayAttr(types));
+  tiled->setAttr(kValuesAttr, describeValues());
+  main.erase();
+}
+
+LogicalResult ProgramTiler::run() {
+  if (failed(checkKernels(main))) {
+    return failure();
+  }
+  placeArguments();
+  if (failed(placeWeights()) || failed(describeKernels()) ||
+      failed(emitFunctions())) {
+    return failure();
+  }
+  rewriteMain();
+  return success();
+}
+
+LogicalResult tileProgram(ModuleOp module, const KernelCode &code) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal() || main->hasAttr(kArenaBytesAttr)) {
+    return success();
+  }
+  return ProgramTiler(module, main, code).run();
+}
+
+} // namespace hova

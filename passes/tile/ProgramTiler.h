@@ -1,0 +1,40 @@
+//===- ProgramTiler.h - Kernels as functions over buffers -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `tile` does for every target: each value gets a buffer (input, output,
+// arena or weight image), each kernel structure one function, and `main`
+// becomes a list of launches. What stands in a function is the target's.
+
+#ifndef HOVA_PASSES_TILE_PROGRAMTILER_H
+#define HOVA_PASSES_TILE_PROGRAMTILER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "passes/tile/KernelStructure.h"
+
+namespace hova {
+
+/// How a target writes kernels.
+class KernelCode {
+public:
+  virtual ~KernelCode() = default;
+
+  /// Bytes of scratch that each thread of the kernel needs.
+  virtual int64_t getScratchBytes(KernelOp kernel,
+                                  const Schedule &schedule) const = 0;
+  /// Elements between the rows of a value in the arena.
+  virtual int64_t getRowStride(mlir::RankedTensorType type) const = 0;
+  /// The function of a kernel, whose arguments are the buffers, scratch, the
+  /// first unit and the end of the units. Errors are on the operation that has
+  /// no code.
+  virtual mlir::FailureOr<mlir::func::FuncOp>
+  emitFunction(mlir::OpBuilder &builder, llvm::StringRef name,
+               const KernelBuffers &buffers) const = 0;
+};
+
+/// Rewrites the kernels of `@main`. Does nothing to a module without it, or
+/// whose kernels are functions already.
+llvm::LogicalResult tileProgram(mlir::ModuleOp module, const KernelCode &code);
+
+} // namespace hova
+
+#endif // HOVA_PASSES_TILE_PROGRAMTILER_H

@@ -1,0 +1,77 @@
+// Panels of keys and what is behind the last whole one.
+
+// RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// Nine keys behind two panels fit 16 lanes: the packed keys of the tail lie
+// behind the panels, and a row of scores has 80 lanes and 16 more.
+// CHECK-LABEL: func.func private @kernel_gives_nine_keys_sixteen_lanes(
+// CHECK: %[[PANELS:.*]] = memref.view %{{.*}} to memref<2x8x32xf32>
+// CHECK: %[[TAIL:.*]] = memref.view %{{.*}}[%c2048][] : {{.*}} to memref<8x16xf32>
+// CHECK: %[[SCORES:.*]] = memref.view %{{.*}}[%c2560][] : {{.*}} to memref<3x96xf32>
+// CHECK: hova.tile_product %{{.*}}, %[[PANELS]][%{{.*}}, %c0, %c0] depth %c8 {{.*}} -> vector<3x32xf32>
+// CHECK: hova.tile_product %{{.*}}, %[[TAIL]][%c0, %c0] depth %c8 {{.*}} -> vector<3x16xf32>
+// CHECK: hova.tile_store %{{.*}}, %[[SCORES]][%c0, %c64]
+// The halves of what the panels had join the tail.
+// CHECK: %[[OWN:.*]] = arith.select %{{.*}} : vector<16xi1>, vector<16xf32>
+// CHECK: %[[LOW:.*]] = vector.extract_strided_slice %[[TOP:.*]] {offsets = [0], sizes = [16]
+// CHECK: %[[ONE:.*]] = arith.maxnumf %[[OWN]], %[[LOW]]
+// CHECK: %[[HIGH:.*]] = vector.extract_strided_slice %[[TOP]] {offsets = [16], sizes = [16]
+// CHECK: %[[BOTH:.*]] = arith.maxnumf %[[ONE]], %[[HIGH]]
+// CHECK: vector.reduction <maxnumf>, %[[BOTH]]
+// CHECK: hova.tile_product %[[SCORES]][%c0, %c0], %{{.*}} depth %c73
+func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73x16xf32>) -> tensor<1x3x16xf32> {
+  %out = hova.kernel "gives_nine_keys_sixteen_lanes" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x73x16xf32>, %v_: tensor<1x73x16xf32>):
+    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
+    hova.yield %r : tensor<1x3x16xf32>
+  } : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
+  return %out : tensor<1x3x16xf32>
+}
+
+// -----
+
+// Seventeen keys need 32 lanes.
+// CHECK-LABEL: func.func private @kernel_gives_seventeen_keys_a_panel(
+// CHECK: memref.view %{{.*}} to memref<1x8x32xf32>
+// CHECK: memref.view %{{.*}} to memref<8x32xf32>
+func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x49x16xf32>, %v: tensor<1x49x16xf32>) -> tensor<1x3x16xf32> {
+  %out = hova.kernel "gives_seventeen_keys_a_panel" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x49x16xf32>, %v_: tensor<1x49x16xf32>):
+    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x49x16xf32>, tensor<1x49x16xf32>) -> tensor<1x3x16xf32>
+    hova.yield %r : tensor<1x3x16xf32>
+  } : (tensor<1x3x16xf32>, tensor<1x49x16xf32>, tensor<1x49x16xf32>) -> tensor<1x3x16xf32>
+  return %out : tensor<1x3x16xf32>
+}
+
+// -----
+
+// Blocks end at different panels, so the last one is like the others.
+// CHECK-LABEL: func.func private @kernel_keeps_whole_panels_with_a_causal_mask(
+// CHECK: memref.view %{{.*}} to memref<3x8x32xf32>
+// CHECK: memref.view %{{.*}} to memref<3x112xf32>
+// CHECK: memref.view %{{.*}} to memref<3x1xf32>
+func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73x16xf32>) -> tensor<1x3x16xf32> {
+  %out = hova.kernel "keeps_whole_panels_with_a_causal_mask" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x73x16xf32>, %v_: tensor<1x73x16xf32>):
+    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, causal = 1 : i64} : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
+    hova.yield %r : tensor<1x3x16xf32>
+  } : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
+  return %out : tensor<1x3x16xf32>
+}
+
+// -----
+
+// More panels than stand side by side: a loop carries one vector.
+// CHECK-LABEL: func.func private @kernel_carries_maxima_over_many_panels(
+// CHECK: %[[TOP:.*]] = scf.for %{{.*}} = %c0 to %c9 step %c1 iter_args(%[[SO_FAR:.*]] = %{{.*}}) -> (vector<32xf32>)
+// CHECK: arith.maxnumf %[[SO_FAR]], %{{.*}}
+// CHECK: vector.reduction <maxnumf>, %[[TOP]]
+func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x288x16xf32>, %v: tensor<1x288x16xf32>) -> tensor<1x3x16xf32> {
+  %out = hova.kernel "carries_maxima_over_many_panels" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x288x16xf32>, %v_: tensor<1x288x16xf32>):
+    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x288x16xf32>, tensor<1x288x16xf32>) -> tensor<1x3x16xf32>
+    hova.yield %r : tensor<1x3x16xf32>
+  } : (tensor<1x3x16xf32>, tensor<1x288x16xf32>, tensor<1x288x16xf32>) -> tensor<1x3x16xf32>
+  return %out : tensor<1x3x16xf32>
+}

@@ -1,0 +1,33 @@
+// Values between the stages of a kernel whose rows are taken in blocks.
+
+// RUN: hova-opt %s --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// The hidden value is of one block: row `from` of a block lies where the first
+// row of the thread does. The kernel's inputs and results keep their places.
+// CHECK-LABEL: func.func private @kernel_takes_rows_in_blocks(
+// CHECK-SAME: %[[X:.*]]: memref<20x16xf32> {llvm.noalias}, %[[W:.*]]: memref<1x16x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<20x16xf32> {llvm.noalias}, %[[HIDDEN:.*]]: memref<20x16xf32> {llvm.noalias}, %{{.*}}: memref<64xi8> {llvm.noalias}, %[[BEGIN:.*]]: index, %{{.*}}: index)
+// CHECK: scf.for
+// CHECK: %[[FROM:.*]] = arith.addi %[[BEGIN]], %{{.*}}
+// CHECK: %[[DISTANCE:.*]] = arith.subi %[[BEGIN]], %[[FROM]]
+// CHECK: %[[OFFSET:.*]] = arith.muli %[[DISTANCE]], %c16
+// CHECK: %[[MOVED:.*]] = memref.reinterpret_cast %[[HIDDEN]] to offset: [%[[OFFSET]]], sizes: [20, 16], strides: [16, 1] : memref<20x16xf32> to memref<20x16xf32, strided<[16, 1], offset: ?>>
+// CHECK: vector.load %[[X]][%[[ROW:.*]], %c0]
+// CHECK: hova.tile_store %{{.*}}, %[[MOVED]][%[[ROW]], %c0]
+// CHECK: hova.tile_product %[[MOVED]][%[[TILE:.*]], %c0], %[[W]]
+// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[TILE]], %c0]
+func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
+  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
+  %out = hova.kernel "takes_rows_in_blocks" units<batch 1, token 20> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
+  ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
+    %n = hova.layer_norm %x_ {hova.stage = 0 : i64, eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
+    %r = hova.linear %n, %w_ {hova.stage = 1 : i64} : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
+    hova.yield %r : tensor<1x20x16xf32>
+  } : (tensor<1x20x16xf32>, tensor<16x16xf32>) -> tensor<1x20x16xf32>
+  return %out : tensor<1x20x16xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<16x16xf32>
+  hova.store_weight "w", %w : tensor<16x16xf32>
+  return
+}
