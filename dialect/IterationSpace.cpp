@@ -29,8 +29,8 @@ bool IterationSpace::readsSameRow(unsigned index) const {
   if (!operand || operand.getNumResults() != result.getNumResults()) {
     return false;
   }
-  return !result.getNumResults() || operand.getResults().drop_back() ==
-                                        result.getResults().drop_back();
+  return !result.getNumResults() ||
+         operand.getResults().drop_back() == result.getResults().drop_back();
 }
 
 int64_t IterationSpace::countUnits() const {
@@ -135,8 +135,7 @@ IterationSpace rowSpace(Operation *op, unsigned count) {
     builder.operand(index, axes);
   }
   SmallVector<AffineExpr> axes = rows;
-  axes.push_back(
-      builder.parallel("column", shapeOf(op->getResult(0)).back()));
+  axes.push_back(builder.parallel("column", shapeOf(op->getResult(0)).back()));
   builder.result(axes);
   return builder.build();
 }

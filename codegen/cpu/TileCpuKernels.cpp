@@ -1,8 +1,9 @@
 //===- TileCpuKernels.cpp - Kernels as loops for a CPU --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where values lie is settled for every target alike (ProgramTiler.h); the loops
-// are those of the CPU's recipes. Does nothing to a module without `@main`.
+// Where values lie is settled for every target alike (ProgramTiler.h); the
+// loops are those of the CPU's recipes. Does nothing to a module without
+// `@main`.
 
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpurecipes/CpuKernelCode.h"

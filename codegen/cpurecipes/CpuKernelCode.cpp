@@ -133,10 +133,11 @@ int64_t CpuKernelCode::getScratchBytes(KernelOp kernel,
 
 int64_t CpuKernelCode::getRowStride(RankedTensorType type) const {
   bool narrow = type.getElementTypeBitWidth() == 16;
-  int64_t stride = paddedStride(type.getRank() ? type.getShape().back() : 1,
-                                narrow ? 2 : 4);
-  return type.getElementType().isInteger(1) ? llvm::alignTo(stride, CpuFacts::lineBytes)
-                                            : stride;
+  int64_t stride =
+      paddedStride(type.getRank() ? type.getShape().back() : 1, narrow ? 2 : 4);
+  return type.getElementType().isInteger(1)
+             ? llvm::alignTo(stride, CpuFacts::lineBytes)
+             : stride;
 }
 
 FailureOr<func::FuncOp>

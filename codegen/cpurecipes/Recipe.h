@@ -28,8 +28,8 @@ namespace hova {
 template <typename OpT> int64_t noScratch(OpT, const Schedule &) { return 0; }
 
 /// The recipe of `OpT` that two functions make: `emit` writes the loops, which
-/// cannot fail where it returns nothing, and `scratch` tells how many bytes of a
-/// thread's scratch they use.
+/// cannot fail where it returns nothing, and `scratch` tells how many bytes of
+/// a thread's scratch they use.
 template <typename OpT, auto emit, auto scratch>
 struct CpuRecipe
     : CpuRecipeOpInterface::ExternalModel<CpuRecipe<OpT, emit, scratch>, OpT> {

@@ -26,8 +26,7 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-    {"linear",
-     "%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>",
+    {"linear", "%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>",
      "hova.linear %x, %w bias(%b) : tensor<2x3x4xf32>, tensor<4x5xf32>, "
      "tensor<5xf32> -> tensor<2x3x5xf32>",
      "tensor<2x3x5xf32>"},
@@ -119,8 +118,8 @@ protected:
     context.loadDialect<HovaDialect, func::FuncDialect>();
     const Case &c = GetParam();
     std::string text = std::string("func.func @main(") + c.arguments + ") -> " +
-                       c.result + " {\n  %y = " + c.op + "\n  return %y : " +
-                       c.result + "\n}";
+                       c.result + " {\n  %y = " + c.op +
+                       "\n  return %y : " + c.result + "\n}";
     module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module) << text;
     main = module->lookupSymbol<func::FuncOp>("main");
@@ -136,9 +135,7 @@ protected:
     }
   }
 
-  HostTensor run() {
-    return Evaluator(nullptr).run(main, arguments)->front();
-  }
+  HostTensor run() { return Evaluator(nullptr).run(main, arguments)->front(); }
 
   /// Calls `body` with every point of the space.
   void forEachPoint(llvm::function_ref<void(ArrayRef<int64_t>)> body) {
@@ -156,9 +153,8 @@ protected:
   }
 
   /// The element that a map reads at a point; nothing outside of the shape.
-  static std::optional<int64_t> elementAt(AffineMap map,
-                                          ArrayRef<int64_t> shape,
-                                          ArrayRef<int64_t> point) {
+  static std::optional<int64_t>
+  elementAt(AffineMap map, ArrayRef<int64_t> shape, ArrayRef<int64_t> point) {
     int64_t element = 0;
     for (auto [index, size] : llvm::zip_equal(map.compose(point), shape)) {
       if (index < 0 || index >= size) {
