@@ -1,0 +1,70 @@
+# ===- test_threads.py - Results do not depend on the number of threads --------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Every example on 1 to 64 threads, few processors or many: equal bits.
+
+One layer in full width and length, so that kernels are divided; the other tests' sizes
+are below the work that pays a barrier.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
+HOVA = BUILD / "bin/hova"
+
+BOTH = ["horizontal=true", "vertical=true"]
+CASES = {
+    "01-digits/digits": [["batch=64"]],
+    "02-crossed-towers/crossed_towers": [[]],
+    "models/bert_base": [["depth=1", "vocab=500"]],
+    "models/lecture_mha": [["kind=additive"]],
+    "models/minilm_l6": [["depth=1", "vocab=500", "batch=3"]],
+    "models/transformer_base": [["depth=1", "vocab=300"]],
+    "models/vanilla_hv": [["depth=1", "vocab=300", *BOTH]],
+    "models/vit_b16": [["depth=1"], ["depth=1", *BOTH]],
+    "models/vit_b32": [["depth=1", "batch=2"]],
+}
+THREADS = (1, 2, 3, 7, 16, 64)
+# Pairs of bf16 have loops of their own.
+BF16 = ("minilm_l6", "vit_b16")
+
+
+def test_no_example_is_forgotten():
+    names = {
+        path.relative_to(SOURCE / "examples").with_suffix("").as_posix()
+        for path in (SOURCE / "examples").rglob("*.json")
+    }
+    assert names == set(CASES)
+
+
+def outputs(program, threads, folder):
+    """The files that a run writes, by name."""
+    command = [program, "--random-inputs", "1", "--threads", str(threads), "--output-dir", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {path.name: path.read_bytes() for path in folder.glob("*.npy")}
+
+
+@pytest.mark.parametrize(
+    "name, settings, dtype",
+    [
+        pytest.param(name, case, dtype, id="-".join([Path(name).name, *case, dtype]))
+        for name, cases in CASES.items()
+        for case in cases
+        for dtype in (["f32", "bf16"] if Path(name).name in BF16 else ["f32"])
+    ],
+)
+def test_bits_are_those_of_one_thread(name, settings, dtype, tmp_path):
+    program = tmp_path / "program"
+    options = [part for setting in settings for part in ("--set", setting)]
+    model = SOURCE / f"examples/{name}.json"
+    command = [HOVA, "compile", model, *options, f"--dtype={dtype}", "--quiet", "-o", program]
+    subprocess.run([str(part) for part in command], check=True)
+    expected = outputs(program, 1, tmp_path / "1")
+    assert expected
+    for threads in THREADS[1:]:
+        assert outputs(program, threads, tmp_path / str(threads)) == expected, f"{threads} threads"
