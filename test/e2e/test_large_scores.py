@@ -42,6 +42,8 @@ def bias_rows(keys):
     rows = [row(sign * size) for size in SIZES for sign in (-1, 1)]
     rows += [row(0.0, size) for size in SIZES]
     rows += [row(-size, 0.5, -size, 1.5) for size in SIZES]
+    # Finite masks, whose powers are normal numbers, denormal ones, and 0.
+    rows += [row(-size, 0.5, -size, 1.5) for size in (80, 87, 88, 95, 100, 104, 150)]
     rows += [row(sign * 1.2e7, sign * 1.2e7 + 1, sign * 1.2e7 + 2) for sign in (-1, 1)]
     rows += [row(SMALLEST, -SMALLEST), row(-np.inf, -1e10), row(-np.inf, SMALLEST)]
     rows += [row(-np.inf), row(0.0, np.inf), row(0.0, np.nan), row(np.nan)]

@@ -5,10 +5,13 @@
 // CHECK-LABEL: @scales_by_the_whole_part
 // CHECK-SAME: %[[X:.*]]: vector<16xf32>
 // CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X]], %c0_i32, %[[X]], %c-1_i16, %c4_i32)
-// CHECK: %[[N:.*]] = arith.subf %[[X]], %[[R]]
 // CHECK-COUNT-4: vector.fma %{{.*}}, %[[R]], %{{.*}}
 // CHECK: %[[P:.*]] = vector.fma %{{.*}}, %[[R]], %{{.*}}
-// CHECK: %[[Y:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[P]], %[[N]], %[[P]], %c-1_i16{{.*}}, %c4_i32{{.*}})
+// CHECK: %[[NORMAL:.*]] = arith.cmpf uge, %[[X]], %{{.*}} : vector<16xf32>
+// CHECK: %[[BITS:.*]] = vector.bitcast %[[NORMAL]] : vector<16xi1> to vector<1xi16>
+// CHECK: %[[MASK:.*]] = vector.extract %[[BITS]][0]
+// CHECK: %[[N:.*]] = arith.subf %[[X]], %[[R]]
+// CHECK: %[[Y:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[P]], %[[N]], %{{.*}}, %[[MASK]], %c4_i32{{.*}})
 // CHECK: return %[[Y]]
 func.func @scales_by_the_whole_part(%x: vector<16xf32>) -> vector<16xf32> {
   %y = hova.exp2 %x : vector<16xf32>
