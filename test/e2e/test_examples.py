@@ -31,6 +31,7 @@ CASES = {
     "models/transformer_base": [TRANSLATION],
     "models/vanilla_hv": [TRANSLATION, TRANSLATION + BOTH],
     "models/vit_b16": [VIT, VIT + BOTH],
+    "plugin/scaled": [[]],
     "models/vit_b32": [VIT],
 }
 

@@ -26,6 +26,7 @@ CASES = {
     "models/transformer_base": [["depth=1", "vocab=300"]],
     "models/vanilla_hv": [["depth=1", "vocab=300", *BOTH]],
     "models/vit_b16": [["depth=1"], ["depth=1", *BOTH]],
+    "plugin/scaled": [[]],
     "models/vit_b32": [["depth=1", "batch=2"]],
 }
 THREADS = (1, 2, 3, 7, 16, 64)

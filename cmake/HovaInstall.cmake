@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install build --prefix DIR` puts where: the tools, libhova.so with the runtime that programs are linked
+# from, and what whoever writes a plugin needs. Paths between them are relative, so DIR may move.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/hova)
+set(headers ${CMAKE_INSTALL_INCLUDEDIR}/hova)
+
+install(TARGETS hova EXPORT hovaTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${headers})
+install(TARGETS hova-driver hova-opt hova-lsp-server hova-reduce RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/hova DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES runtime/hova_runtime.h DESTINATION ${headers}/runtime)
+
+# Headers keep their paths from the repository's root, which is how they include each other; the generated ones lie
+# beside them.
+foreach(room dialect passes codegen frontend)
+  install(DIRECTORY ${room} ${PROJECT_BINARY_DIR}/${room} DESTINATION ${headers}
+          FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.h.inc" PATTERN "CMakeFiles" EXCLUDE)
+endforeach()
+
+install(EXPORT hovaTargets NAMESPACE hova:: DESTINATION ${package})
+configure_package_config_file(cmake/hovaConfig.cmake.in ${PROJECT_BINARY_DIR}/cmake/hovaConfig.cmake
+                              INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/hovaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/hovaConfig.cmake ${PROJECT_BINARY_DIR}/cmake/hovaConfigVersion.cmake
+        DESTINATION ${package})
