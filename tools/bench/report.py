@@ -119,7 +119,6 @@ def plot(results, stem):
     )
     figure.legend(ncols=len(names), fontsize=8, loc="outside lower center")
     figure.savefig(f"{stem}.svg", metadata={"Date": None})
-    figure.savefig(f"{stem}.png", dpi=120)
 
 
 def timed(entry):
