@@ -7,6 +7,7 @@
 
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpurecipes/Recipe.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
@@ -34,9 +35,9 @@ static int64_t chooseRows(int64_t rows, const CpuFacts &facts) {
 }
 
 /// Panels that a thread takes at least where threads divide columns.
-static int64_t choosePanels(LinearOp op, const CpuFacts &facts) {
-  int64_t rows = staticSize(shapeOf(op.getResult()).drop_back());
-  int64_t macs = rows * shapeOf(op.getX()).back() * facts.panelColumns;
+static int64_t choosePanels(Operation *op, const CpuFacts &facts) {
+  int64_t rows = staticSize(shapeOf(op->getResult(0)).drop_back());
+  int64_t macs = rows * shapeOf(op->getOperand(0)).back() * facts.panelColumns;
   return llvm::divideCeil(facts.leastShareMacs, macs);
 }
 
@@ -44,7 +45,7 @@ static int64_t choosePanels(LinearOp op, const CpuFacts &facts) {
 static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
   Block &body = kernel.getBody().front();
   if (divisionOf(kernel) == Division::panels) {
-    return choosePanels(*body.getOps<LinearOp>().begin(), facts);
+    return choosePanels(firstOf(kernel), facts);
   }
   ArrayRef<int64_t> shape;
   for (Operation &op : body.without_terminator()) {
@@ -54,7 +55,8 @@ static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
     }
   }
   bool hasProduct =
-      !body.getOps<LinearOp>().empty() || !body.getOps<HeadLogitsOp>().empty();
+      llvm::any_of(body.getOps<CostOpInterface>(),
+                   [](CostOpInterface op) { return op.getLinearMacs() > 0; });
   return hasProduct ? chooseRows(staticSize(shape.drop_back()), facts)
                     : llvm::divideCeil(facts.leastShareElements,
                                        shape.empty() ? 1 : shape.back());
@@ -134,11 +136,12 @@ private:
   bool canJoin(Operation *op, int64_t stage) const {
     const auto &[anchor, columns] = anchors[stage];
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    if (isa<HeadLogitsOp, PaddingMaskOp>(anchor) || !columns.find(op) ||
+    auto recipe = dyn_cast<CpuRecipeOpInterface>(anchor);
+    if ((recipe && !recipe.takesJoins()) || !columns.find(op) ||
         shapeOf(anchor->getResult(0)).drop_back() != shape.drop_back()) {
       return false;
     }
-    bool rowTiles = !isa<LinearOp>(anchor);
+    bool rowTiles = !recipe || recipe.hasRowTiles();
     for (Value operand : op->getOperands()) {
       Operation *definition = operand.getDefiningOp();
       bool isTile = definition && stages.count(definition) &&
@@ -172,11 +175,8 @@ private:
 
 /// Whether an operation reads this operand panel by panel.
 static bool readsPanels(OpOperand &use) {
-  Operation *op = use.getOwner();
-  auto embedding = dyn_cast<EmbeddingOp>(op);
-  return (embedding && embedding.getTransposed()) ||
-         (isa<LinearOp>(op) && use.getOperandNumber() == 1) ||
-         (isa<HeadLogitsOp>(op) && use.getOperandNumber() == 2);
+  auto recipe = dyn_cast<CpuRecipeOpInterface>(use.getOwner());
+  return recipe && recipe.readsPanels(use.getOperandNumber());
 }
 
 /// A second image weight of the same value, for another layout.
@@ -272,31 +272,33 @@ struct AssignCpuSchedulePass final
   /// The panels are those of the layout that is chosen here. A kernel that was
   /// written without units has those of its first operation.
   static void assignUnits(KernelOp kernel, const CpuFacts &facts) {
+    Operation *first = firstOf(kernel);
     if (divisionOf(kernel) == Division::panels) {
-      auto product = *kernel.getBody().front().getOps<LinearOp>().begin();
-      int64_t columns = shapeOf(product.getResult()).back();
+      int64_t columns = shapeOf(first->getResult(0)).back();
       kernel.setUnitsAttr(panelUnits(
           kernel.getContext(), llvm::divideCeil(columns, facts.panelColumns)));
     } else if (!kernel.getUnits()) {
-      kernel.setUnitsAttr(unitsOf(firstOf(kernel)));
+      kernel.setUnitsAttr(unitsOf(first));
     }
   }
 
   void assignKernel(KernelOp kernel, const CpuFacts &facts) {
-    Block &body = kernel.getBody().front();
+    Operation *first = firstOf(kernel);
+    if (!first) {
+      return; // what `tile` rejects
+    }
     Schedule schedule;
     schedule.lanes = facts.rowLanes;
-    auto attentions = body.getOps<AttentionOp>();
     schedule.division = divisionOf(kernel);
-    bool isAttention = schedule.division == Division::inner;
+    bool isInner = schedule.division == Division::inner;
     assignUnits(kernel, facts);
-    RegisterTile tile = isAttention ? facts.attentionTile : facts.productTile;
+    RegisterTile tile = isInner ? facts.attentionTile : facts.productTile;
     schedule.tileRows = tile.rows;
     schedule.tileColumns = tile.columns;
-    if (isAttention) {
-      AttentionOp attention = *attentions.begin();
-      schedule.pairs = bf16 && multipliesPairs(attention);
-      setStage(attention, 0);
+    if (isInner) {
+      auto attention = dyn_cast<AttentionOp>(first);
+      schedule.pairs = bf16 && attention && multipliesPairs(attention);
+      setStage(first, 0);
       return schedule.write(kernel);
     }
     schedule.depth = facts.innerBlock;

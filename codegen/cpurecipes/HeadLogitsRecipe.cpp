@@ -78,8 +78,15 @@ static LogicalResult emit(KernelEmitter &emitter, HeadLogitsOp op) {
   return success();
 }
 
+namespace {
+struct HeadLogitsRecipe : CpuRecipe<HeadLogitsRecipe, HeadLogitsOp, emit> {
+  bool readsPanels(Operation *, unsigned index) const { return index == 2; }
+  bool takesJoins(Operation *) const { return false; }
+};
+} // namespace
+
 void attachHeadLogitsRecipe(MLIRContext &context) {
-  attachRecipe<HeadLogitsOp, emit>(context);
+  HeadLogitsOp::attachInterface<HeadLogitsRecipe>(context);
 }
 
 } // namespace hova

@@ -309,8 +309,15 @@ static LogicalResult emit(KernelEmitter &emitter, LinearOp op) {
   return success();
 }
 
+namespace {
+struct LinearRecipe : CpuRecipe<LinearRecipe, LinearOp, emit, scratchBytes> {
+  bool readsPanels(Operation *, unsigned index) const { return index == 1; }
+  bool hasRowTiles(Operation *) const { return false; }
+};
+} // namespace
+
 void attachLinearRecipe(MLIRContext &context) {
-  attachRecipe<LinearOp, emit, scratchBytes>(context);
+  LinearOp::attachInterface<LinearRecipe>(context);
 }
 
 } // namespace hova

@@ -9,6 +9,13 @@
 //   registry.addExtension(+[](MLIRContext *context, MyDialect *) {
 //     attachRecipe<MyOp, emit>(*context);
 //   });
+//
+// What else a recipe says of itself (Recipe.td) it overrides in a struct:
+//
+//   struct MyRecipe : CpuRecipe<MyRecipe, MyOp, emit> {
+//     bool readsPanels(Operation *, unsigned index) const { ... }
+//   };
+//   MyOp::attachInterface<MyRecipe>(*context);
 
 #ifndef HOVA_CODEGEN_CPURECIPES_RECIPE_H
 #define HOVA_CODEGEN_CPURECIPES_RECIPE_H
@@ -30,9 +37,8 @@ template <typename OpT> int64_t noScratch(OpT, const Schedule &) { return 0; }
 /// The recipe of `OpT` that two functions make: `emit` writes the loops, which
 /// cannot fail where it returns nothing, and `scratch` tells how many bytes of
 /// a thread's scratch they use.
-template <typename OpT, auto emit, auto scratch>
-struct CpuRecipe
-    : CpuRecipeOpInterface::ExternalModel<CpuRecipe<OpT, emit, scratch>, OpT> {
+template <typename Own, typename OpT, auto emit, auto scratch = noScratch<OpT>>
+struct CpuRecipe : CpuRecipeOpInterface::ExternalModel<Own, OpT> {
   llvm::LogicalResult emitLoops(mlir::Operation *op,
                                 KernelEmitter &emitter) const {
     auto own = llvm::cast<OpT>(op);
@@ -48,16 +54,20 @@ struct CpuRecipe
   }
 };
 
+template <typename OpT, auto emit, auto scratch>
+struct PlainCpuRecipe
+    : CpuRecipe<PlainCpuRecipe<OpT, emit, scratch>, OpT, emit, scratch> {};
+
 // `emit` may be the name of several functions: the type of one tells which.
 template <typename OpT, llvm::LogicalResult (*emit)(KernelEmitter &, OpT),
           int64_t (*scratch)(OpT, const Schedule &) = noScratch<OpT>>
 void attachRecipe(mlir::MLIRContext &context) {
-  OpT::template attachInterface<CpuRecipe<OpT, emit, scratch>>(context);
+  OpT::template attachInterface<PlainCpuRecipe<OpT, emit, scratch>>(context);
 }
 template <typename OpT, void (*emit)(KernelEmitter &, OpT),
           int64_t (*scratch)(OpT, const Schedule &) = noScratch<OpT>>
 void attachRecipe(mlir::MLIRContext &context) {
-  OpT::template attachInterface<CpuRecipe<OpT, emit, scratch>>(context);
+  OpT::template attachInterface<PlainCpuRecipe<OpT, emit, scratch>>(context);
 }
 
 /// Attaches the recipes of hova's own operations.

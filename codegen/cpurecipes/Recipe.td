@@ -23,7 +23,19 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
       (ins "::hova::KernelEmitter &":$emitter)>,
     InterfaceMethod<[{
       Bytes of a thread's scratch that the loops use.
-    }], "int64_t", "getScratchBytes", (ins "const ::hova::Schedule &":$schedule)>,
+    }], "int64_t", "getScratchBytes", (ins "const ::hova::Schedule &":$schedule),
+        "", "return 0;">,
+    InterfaceMethod<[{
+      Whether the loops read operand `index`, a weight, in panels of columns.
+    }], "bool", "readsPanels", (ins "unsigned":$index), "", "return false;">,
+    InterfaceMethod<[{
+      Whether element-wise operations may join the stage: the loops hand their
+      tiles to `KernelEmitter::finishTile`.
+    }], "bool", "takesJoins", (ins), "", "return true;">,
+    InterfaceMethod<[{
+      Whether the tiles are single rows, which line up with a table that repeats
+      every few rows.
+    }], "bool", "hasRowTiles", (ins), "", "return true;">,
   ];
 }
 

@@ -336,9 +336,27 @@ static void emit(KernelEmitter &emitter, SliceOp op) {
   });
 }
 
+namespace {
+struct EmbeddingRecipe
+    : CpuRecipe<EmbeddingRecipe, EmbeddingOp,
+                static_cast<void (*)(KernelEmitter &, EmbeddingOp)>(emit),
+                scratchBytes> {
+  /// The columns of a table that a product multiplies with.
+  bool readsPanels(Operation *op, unsigned) const {
+    return cast<EmbeddingOp>(op).getTransposed();
+  }
+};
+
+struct PaddingMaskRecipe
+    : CpuRecipe<PaddingMaskRecipe, PaddingMaskOp,
+                static_cast<void (*)(KernelEmitter &, PaddingMaskOp)>(emit)> {
+  bool takesJoins(Operation *) const { return false; }
+};
+} // namespace
+
 void attachTokenRecipes(MLIRContext &context) {
-  attachRecipe<EmbeddingOp, emit, scratchBytes>(context);
-  attachRecipe<PaddingMaskOp, emit>(context);
+  EmbeddingOp::attachInterface<EmbeddingRecipe>(context);
+  PaddingMaskOp::attachInterface<PaddingMaskRecipe>(context);
   attachRecipe<UnfoldPatchesOp, emit>(context);
   attachRecipe<ClassTokenOp, emit>(context);
   attachRecipe<PoolOp, emit>(context);
