@@ -5,8 +5,8 @@
 
 #include "codegen/emulate/Emulation.h"
 #include "dialect/DenseOps.h"
-#include "dialect/Evaluate.h"
 #include "dialect/TileOps.h"
+#include "dialect/evaluate/Evaluate.h"
 #include <cmath>
 
 using namespace mlir;

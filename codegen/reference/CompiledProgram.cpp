@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/reference/CompiledProgram.h"
-#include "dialect/Evaluate.h"
 #include "dialect/Storage.h"
+#include "dialect/evaluate/Evaluate.h"
 #include <cstring>
 #include <dlfcn.h>
 #include <vector>

@@ -3,9 +3,9 @@
 
 #include "codegen/reference/Evaluator.h"
 #include "dialect/DenseOps.h"
-#include "dialect/Evaluate.h"
 #include "dialect/Storage.h"
 #include "dialect/TokenOps.h"
+#include "dialect/evaluate/Evaluate.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -3,7 +3,7 @@
 
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/Compare.h"
-#include "dialect/Evaluate.h"
+#include "dialect/evaluate/Evaluate.h"
 #include <cmath>
 
 using namespace hova;

@@ -3,6 +3,7 @@
 """The arrows between rooms, read from the #include lines."""
 
 import re
+from pathlib import PurePosixPath
 
 import pytest
 from sources import files, text
@@ -26,6 +27,12 @@ SHARED = {
     "frontend": {"runtime/Safetensors.h", "runtime/Error.h", "runtime/Bytes.h"},
 }
 
+# Folders of one room, and which folders each may include besides itself.
+FOLDERS = {
+    "dialect": set(),
+    "dialect/evaluate": {"dialect"},
+}
+
 
 def includes(path):
     return INCLUDE.findall(text(path))
@@ -44,6 +51,23 @@ def test_no_arrow_points_back(name):
         for header in includes(path)
         if room(header) not in {None, name, *BELOW[name]}
         and header not in SHARED.get(name, ())
+    ]
+    assert wrong == []
+
+
+def folder(name):
+    return str(PurePosixPath(name).parent)
+
+
+@pytest.mark.parametrize("name", list(FOLDERS))
+def test_no_arrow_points_back_inside_a_room(name):
+    wrong = [
+        f"{path} includes {header}"
+        for path in files(".h", ".c", ".cpp", ".td", under=f"{name}/")
+        for header in includes(path)
+        if folder(path) == name
+        and folder(header) in FOLDERS
+        and folder(header) not in {name, *FOLDERS[name]}
     ]
     assert wrong == []
 

@@ -1,10 +1,10 @@
-//===- ProgramEvaluate.cpp - Meaning of the weight program's operations ---===//
+//===- Program.cpp - Meaning of the weight program's operations -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Data movement keeps the type of the elements.
 
-#include "dialect/Evaluate.h"
 #include "dialect/ProgramOps.h"
+#include "dialect/evaluate/Evaluate.h"
 
 using namespace mlir;
 using namespace hova;

@@ -1,8 +1,8 @@
-//===- ReweightEvaluate.cpp - Meaning of horizontal, vertical and omni ----===//
+//===- Reweight.cpp - Meaning of horizontal, vertical and omni ------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/AttentionOps.h"
-#include "dialect/Evaluate.h"
+#include "dialect/evaluate/Evaluate.h"
 #include <vector>
 
 using namespace mlir;

@@ -11,8 +11,8 @@
 // The matrix product alone is blocked, because a Vision Transformer has 17
 // billion multiply-accumulates; its sums still run in the order of the index.
 
-#ifndef HOVA_DIALECT_EVALUATE_H
-#define HOVA_DIALECT_EVALUATE_H
+#ifndef HOVA_DIALECT_EVALUATE_EVALUATE_H
+#define HOVA_DIALECT_EVALUATE_EVALUATE_H
 
 #include "dialect/HovaDialect.h"
 #include "dialect/Storage.h"
@@ -140,4 +140,4 @@ HostTensor evaluateLayerPool(const HostTensor &x, int64_t layers);
 
 } // namespace hova
 
-#endif // HOVA_DIALECT_EVALUATE_H
+#endif // HOVA_DIALECT_EVALUATE_EVALUATE_H

@@ -1,8 +1,8 @@
-//===- DenseEvaluate.cpp - Meaning of dense and element-wise operations ---===//
+//===- Dense.cpp - Meaning of dense and element-wise operations -----------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/DenseOps.h"
-#include "dialect/Evaluate.h"
+#include "dialect/evaluate/Evaluate.h"
 #include <cmath>
 #include <limits>
 

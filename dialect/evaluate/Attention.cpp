@@ -1,4 +1,4 @@
-//===- AttentionEvaluate.cpp - Meaning of attention -----------------------===//
+//===- Attention.cpp - Meaning of attention -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The definition, not an algorithm: for every batch entry and head all scores,
@@ -6,7 +6,7 @@
 // values.
 
 #include "dialect/AttentionOps.h"
-#include "dialect/Evaluate.h"
+#include "dialect/evaluate/Evaluate.h"
 #include <cmath>
 #include <limits>
 #include <vector>

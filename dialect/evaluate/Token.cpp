@@ -1,11 +1,11 @@
-//===- TokenEvaluate.cpp - Meaning of token operations --------------------===//
+//===- Token.cpp - Meaning of token operations ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Most of these move data: elements keep their type, and where operands differ
 // the widest wins.
 
-#include "dialect/Evaluate.h"
 #include "dialect/TokenOps.h"
+#include "dialect/evaluate/Evaluate.h"
 #include <cmath>
 
 using namespace mlir;

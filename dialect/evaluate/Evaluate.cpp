@@ -1,7 +1,7 @@
 //===- Evaluate.cpp - Plain computations shared by reference evaluations --===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialect/Evaluate.h"
+#include "dialect/evaluate/Evaluate.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <algorithm>
 #include <atomic>
