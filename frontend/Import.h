@@ -7,7 +7,7 @@
 #ifndef HOVA_FRONTEND_IMPORT_H
 #define HOVA_FRONTEND_IMPORT_H
 
-#include "frontend/Program.h"
+#include "frontend/elaborate/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <vector>

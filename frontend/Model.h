@@ -10,9 +10,9 @@
 #ifndef HOVA_FRONTEND_MODEL_H
 #define HOVA_FRONTEND_MODEL_H
 
-#include "frontend/Checkpoint.h"
-#include "frontend/Program.h"
-#include "frontend/Weights.h"
+#include "frontend/elaborate/Program.h"
+#include "frontend/weights/Checkpoint.h"
+#include "frontend/weights/Weights.h"
 
 namespace llvm {
 class raw_ostream;

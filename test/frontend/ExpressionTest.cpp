@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Expression.h"
+#include "frontend/expression/Expression.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/reader/Suggest.h"
-#include "frontend/Vocabulary.h"
+#include "frontend/description/Vocabulary.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -7,7 +7,7 @@
 #ifndef HOVA_TEST_FRONTEND_TESTMODEL_H
 #define HOVA_TEST_FRONTEND_TESTMODEL_H
 
-#include "frontend/Program.h"
+#include "frontend/elaborate/Program.h"
 
 #include <sstream>
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "frontend/Weights.h"
+#include "frontend/weights/Weights.h"
 #include "TestModel.h"
 
 #include <cmath>

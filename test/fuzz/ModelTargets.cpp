@@ -6,8 +6,8 @@
 
 #include "Targets.h"
 #include "dialect/HovaDialect.h"
-#include "frontend/Checkpoint.h"
 #include "frontend/Import.h"
+#include "frontend/weights/Checkpoint.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/Safetensors.h"

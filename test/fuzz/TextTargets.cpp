@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Targets.h"
-#include "frontend/Program.h"
+#include "frontend/elaborate/Program.h"
 #include "frontend/reader/Json.h"
 #include "runtime/Npy.h"
 

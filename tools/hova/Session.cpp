@@ -6,7 +6,7 @@
 #include "codegen/Pipeline.h"
 #include "dialect/AttentionOps.h"
 #include "frontend/Import.h"
-#include "frontend/TensorFile.h"
+#include "frontend/weights/TensorFile.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"

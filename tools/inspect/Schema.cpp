@@ -10,7 +10,7 @@
 
 #include "tools/inspect/Summary.h"
 
-#include "frontend/Vocabulary.h"
+#include "frontend/description/Vocabulary.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,0 +1,194 @@
+//===- ModelSpec.h - A description as it is written -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The shape of the document: every key is known, every expression and every
+// name of a value is parsed, every name in them is in scope. What they mean
+// (shapes, counts, repetitions) is the Program, made from this with parameters
+// filled in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_DESCRIPTION_MODELSPEC_H
+#define HOVA_FRONTEND_DESCRIPTION_MODELSPEC_H
+
+#include "frontend/description/Vocabulary.h"
+#include "frontend/expression/Expression.h"
+#include "frontend/reader/Json.h"
+
+#include <map>
+#include <memory>
+
+namespace hova::frontend {
+
+/// Blocks inside blocks: deeper than any paper, shallow enough for the stack.
+constexpr size_t maxBlockDepth = 64;
+
+/// The most that a description may write down of one thing: far more than any
+/// model has, and little enough for the memory that a check may take.
+struct SpecLimits {
+  /// Layers and terms of expressions count over the whole file.
+  static constexpr size_t layers = 65536;
+  static constexpr size_t terms = 250000;
+  static constexpr size_t parameters = 10000;
+  /// Of the model; each is an argument of its function.
+  static constexpr size_t inputs = 1024;
+  static constexpr size_t outputs = 1024;
+  static constexpr size_t blocks = 10000;
+  /// Inputs, arguments and outputs of one block.
+  static constexpr size_t blockEntries = 128;
+  static constexpr size_t sources = 16;
+  /// Rules of one source, and what one rule lists.
+  static constexpr size_t rules = 10000;
+  static constexpr size_t ruleEntries = 1000;
+  /// Legal values of one parameter.
+  static constexpr size_t values = 1000;
+  static constexpr size_t nameBytes = 255;
+};
+
+/// A number, boolean or word: written down, or an expression.
+struct Setting {
+  const reader::Node *node = nullptr;
+  std::optional<Scalar> literal;
+  std::optional<Expression> expression;
+};
+
+/// Where a value is read.
+struct ValueUse {
+  const reader::Node *node = nullptr;
+  Reference reference;
+};
+
+struct ParameterSpec {
+  std::string name;
+  reader::Range nameRange;
+  Setting value;
+  /// The legal values; empty if any.
+  std::vector<Scalar> values;
+  std::optional<double> minimum;
+  std::optional<double> maximum;
+};
+
+struct InputSpec {
+  std::string name;
+  reader::Range nameRange;
+  const reader::Node *node = nullptr;
+  std::vector<Setting> shape;
+  std::string dtype;
+  /// low <= x < high.
+  std::optional<std::pair<Setting, Setting>> range;
+  /// A mistake has been reported inside; the same below.
+  bool broken = false;
+};
+
+/// `{"kind": "normal", "std": 0.02}`.
+struct InitializerSpec {
+  const reader::Node *node = nullptr;
+  std::string kind;
+  std::optional<Setting> value;
+};
+
+/// `"vertical": true` or `{"if": ..., "width": ...}`.
+struct GateSpec {
+  std::optional<Setting> condition;
+  std::optional<Setting> width;
+};
+
+struct LayerSpec {
+  std::string name;
+  reader::Range nameRange;
+  const reader::Node *node = nullptr;
+
+  /// Exactly one of `op` and `block`.
+  const OperatorInfo *op = nullptr;
+  std::optional<Setting> block;
+
+  /// What an operator reads, by role; what a block reads, by input ("" for
+  /// the first, where `input` was used).
+  std::map<std::string, std::vector<ValueUse>> reads;
+  std::map<std::string, Setting> attributes;
+  std::map<std::string, GateSpec> gates;
+  /// Attributes that are paths of weights.
+  std::map<std::string, std::pair<const reader::Node *, PathTemplate>> paths;
+  std::map<std::string, Setting> arguments;
+
+  std::optional<Setting> condition;
+  std::optional<Setting> repeat;
+  const reader::Node *weightsNode = nullptr;
+  std::optional<PathTemplate> weights;
+  std::map<std::string, InitializerSpec> initializers;
+  std::optional<Setting> trainable;
+  bool requireFused = false;
+  bool broken = false;
+};
+
+struct BlockSpec {
+  std::string name;
+  reader::Range nameRange;
+  const reader::Node *node = nullptr;
+  std::vector<std::string> inputs;
+  /// Name and default; without one the argument must be given.
+  std::vector<std::pair<std::string, std::optional<Setting>>> arguments;
+  std::vector<LayerSpec> layers;
+  /// `output` is one entry with an empty name.
+  std::vector<std::pair<std::string, ValueUse>> outputs;
+  bool broken = false;
+};
+
+/// One step of a checkpoint rule.
+struct StepSpec {
+  enum class Kind { Transpose, Reshape, Slice, Concatenate, Split };
+  Kind kind = Kind::Transpose;
+  const reader::Node *node = nullptr;
+  /// Axes of a transposition (empty: the last two), dimensions of a reshape.
+  std::vector<Setting> numbers;
+  /// Axis of slice, concatenate and split.
+  std::optional<Setting> axis;
+  std::optional<Setting> start;
+  std::optional<Setting> end;
+};
+
+struct RuleSpec {
+  const reader::Node *node = nullptr;
+  std::vector<std::string> to;
+  std::vector<std::string> from;
+  std::vector<StepSpec> steps;
+  std::optional<Setting> constant;
+};
+
+struct CheckpointSpec {
+  std::string name;
+  const reader::Node *node = nullptr;
+  std::vector<std::pair<std::string, Setting>> set;
+  std::vector<std::string> ignore;
+  std::vector<RuleSpec> rules;
+};
+
+struct ModelSpec {
+  std::shared_ptr<const reader::Source> source;
+  std::shared_ptr<const reader::Document> document;
+
+  std::string name;
+  std::vector<ParameterSpec> parameters;
+  std::vector<InputSpec> inputs;
+  std::vector<BlockSpec> blocks;
+  /// Position in `blocks` of each name.
+  std::map<std::string, size_t, std::less<>> blockIndex;
+  std::vector<LayerSpec> layers;
+  std::vector<std::pair<std::string, ValueUse>> outputs;
+  std::vector<reader::Range> outputRanges;
+  std::vector<CheckpointSpec> checkpoints;
+
+  const BlockSpec *findBlock(std::string_view name) const;
+  const ParameterSpec *findParameter(std::string_view name) const;
+  const CheckpointSpec *findCheckpoint(std::string_view name) const;
+};
+
+/// Reads the source of `diagnostics`. Mistakes are reported there; the result
+/// is null if any of them makes the rest meaningless, and may be used for
+/// messages only as soon as there is one.
+std::unique_ptr<ModelSpec> readModelSpec(reader::Diagnostics &diagnostics);
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_DESCRIPTION_MODELSPEC_H

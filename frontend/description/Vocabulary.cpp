@@ -1,0 +1,405 @@
+//===- Vocabulary.cpp - The words of a description ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/description/Vocabulary.h"
+
+namespace hova::frontend {
+
+namespace {
+
+using Kind = AttributeInfo::Kind;
+using Attributes = std::vector<AttributeInfo>;
+using Roles = std::vector<RoleInfo>;
+
+const std::vector<std::string> activations = {"relu", "gelu_erf", "gelu_tanh",
+                                              "tanh", "sigmoid"};
+
+AttributeInfo integer(std::string name, std::string defaultText,
+                      std::string summary, double minimum = 1) {
+  return {
+      std::move(name), Kind::Integer,     defaultText.empty(), defaultText, {},
+      minimum,         std::move(summary)};
+}
+
+AttributeInfo number(std::string name, std::string defaultText,
+                     std::string summary,
+                     std::optional<double> minimum = std::nullopt) {
+  return {std::move(name),   Kind::Number, defaultText.empty(),
+          defaultText,       {},           minimum,
+          std::move(summary)};
+}
+
+AttributeInfo boolean(std::string name, std::string defaultText,
+                      std::string summary) {
+  return {std::move(name), Kind::Boolean,     false, std::move(defaultText), {},
+          std::nullopt,    std::move(summary)};
+}
+
+AttributeInfo word(std::string name, std::string defaultText,
+                   std::vector<std::string> words, std::string summary) {
+  return {std::move(name),  Kind::Word,   defaultText.empty(), defaultText,
+          std::move(words), std::nullopt, std::move(summary)};
+}
+
+AttributeInfo axis() {
+  return integer("axis", "-1", "counted from 0, or from the end if negative",
+                 -8);
+}
+
+RoleInfo input(std::string summary) {
+  return {"input", true, false, std::move(summary)};
+}
+
+/// The attributes and values that every attention takes.
+Attributes attentionAttributes() {
+  return {
+      integer("heads", "", "number of heads"),
+      word("kind", "softmax", {"softmax", "additive"},
+           "scaled dot product, or Bahdanau's additive form"),
+      integer("hidden", "head_width", "width of the additive tanh layer"),
+      number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
+      boolean("causal", "false", "query i sees key j if j <= i + Nk - Nq"),
+      word("empty_row", "zero", {"zero", "uniform"},
+           "the result where every key is masked: zero, or the mean of all "
+           "values"),
+  };
+}
+
+Roles maskRoles() {
+  return {
+      {"key_valid", false, false,
+       "[batch, Nk] booleans; false keys are never attended to"},
+      {"mask", false, false,
+       "booleans, true = attend; [batch, heads, Nq, Nk], where all axes but "
+       "the last may be 1"},
+      {"score_bias", false, false,
+       "numbers added to the scores, shaped as mask"},
+  };
+}
+
+template <typename T>
+std::vector<T> joined(std::vector<T> a, const std::vector<T> &b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+OperatorInfo multiHeadAttention() {
+  OperatorInfo op;
+  op.name = "multi_head_attention";
+  op.summary = "projections, attention, output projection";
+  op.roles = joined(
+      Roles{{"input", false, false, "query and key, where those are not given"},
+            {"query", false, false, "[batch, Nq, Dq]"},
+            {"key", false, false, "[batch, Nk, Dk]"},
+            {"value", false, false, "[batch, Nk, Dv]; the key unless given"}},
+      maskRoles());
+  op.attributes = joined(
+      attentionAttributes(),
+      Attributes{
+          integer("head_width", "width of the query / heads",
+                  "width of one head's query"),
+          integer("key_head_width", "head_width",
+                  "width of one head's key (differs only if additive)"),
+          integer("value_head_width", "head_width",
+                  "width of one head's value"),
+          integer("width", "width of the query", "width of the result"),
+          boolean("bias", "true", "biases of the three input projections"),
+          boolean("output_bias", "bias", "bias of the output projection"),
+          boolean("horizontal", "false",
+                  "reweight the heads of each token (horizontal attention)"),
+          {"vertical",
+           Kind::Gate,
+           false,
+           "false",
+           {},
+           std::nullopt,
+           "gate the channels of each token (vertical attention)"},
+      });
+  op.weights = {
+      "query.weight",      "query.bias",       "key.weight",
+      "key.bias",          "value.weight",     "value.bias",
+      "output.weight",     "output.bias",      "additive.query",
+      "additive.key",      "additive.vector",  "horizontal.head",
+      "horizontal.input",  "horizontal.score", "horizontal.score_bias",
+      "vertical.input",    "vertical.output",  "vertical.gate",
+      "vertical.gate_bias"};
+  op.fusable = true;
+  return op;
+}
+
+OperatorInfo attention() {
+  OperatorInfo op;
+  op.name = "attention";
+  op.summary = "attention on projected queries, keys and values";
+  op.roles =
+      joined(Roles{{"query", true, false, "[batch, Nq, heads*query_width]"},
+                   {"key", true, false, "[batch, Nk, heads*key_width]"},
+                   {"value", true, false, "[batch, Nk, heads*value_width]"}},
+             maskRoles());
+  op.attributes = attentionAttributes();
+  op.weights = {"additive.query", "additive.key", "additive.vector"};
+  op.fusable = true;
+  return op;
+}
+
+OperatorInfo omniAttention() {
+  OperatorInfo op;
+  op.name = "omni_attention";
+  op.summary = "one block over the tokens of several states together, then "
+               "the maximum over the states";
+  op.roles = {{"inputs", true, true, "K states [batch, N, D]"}};
+  op.attributes = {
+      integer("heads", "", "number of heads"),
+      integer("head_width", "D / heads", "width of one head"),
+      integer("hidden", "", "width of the feed-forward's hidden layer"),
+      word("activation", "relu", activations, "of the feed-forward"),
+      number("eps", "1e-6", "of both norms", 0),
+      word("norm", "pre_ln", {"pre_ln", "res_post"},
+           "norm before each sublayer, or on its result"),
+      word("pool", "after_block", {"after_block", "after_attention"},
+           "where the maximum over the states is taken"),
+      word("causal", "none", {"none", "flattened", "block"},
+           "a triangle on the token-major order, or on whole tokens"),
+      boolean("bias", "true", "biases of the four projections"),
+  };
+  op.weights = {"norm1.gain",
+                "norm1.bias",
+                "query.weight",
+                "query.bias",
+                "key.weight",
+                "key.bias",
+                "value.weight",
+                "value.bias",
+                "output.weight",
+                "output.bias",
+                "norm2.gain",
+                "norm2.bias",
+                "feed_forward.hidden.weight",
+                "feed_forward.hidden.bias",
+                "feed_forward.output.weight",
+                "feed_forward.output.bias"};
+  op.fusable = true;
+  return op;
+}
+
+std::vector<OperatorInfo> denseOperators() {
+  return {
+      {"linear",
+       "product of every row with a matrix, plus a bias",
+       {input("[.., in]")},
+       {integer("width", "", "columns of the result"),
+        boolean("bias", "true", "add a bias"),
+        {"weight",
+         Kind::Path,
+         false,
+         "an own weight",
+         {},
+         std::nullopt,
+         "path of an existing weight to use"},
+        boolean("transposed", "false", "that weight is [out, in]")},
+       {"weight", "bias"}},
+      {"layer_norm",
+       "every row to zero mean and unit variance, then gain and bias",
+       {input("[.., D]")},
+       {number("eps", "1e-5", "added to the variance", 0)},
+       {"gain", "bias"}},
+      {"activation",
+       "an element-wise function",
+       {input("any shape")},
+       {word("kind", "", activations, "the function")},
+       {}},
+      {"add",
+       "the sum of the inputs",
+       {{"inputs", true, true,
+         "values of one shape; later ones may lack leading axes"}},
+       {},
+       {}},
+      {"multiply",
+       "the product of the inputs, element by element",
+       {{"inputs", true, true,
+         "values of one shape; later ones may lack leading axes"}},
+       {},
+       {}},
+      {"scale",
+       "multiplication by a constant",
+       {input("any shape")},
+       {number("by", "", "the factor")},
+       {}},
+      {"concat",
+       "the inputs joined along one axis",
+       {{"inputs", true, true, "values that differ in that axis only"}},
+       {axis()},
+       {}},
+      {"slice",
+       "a range of one axis",
+       {input("any shape")},
+       {axis(), integer("start", "0", "first element", 0),
+        integer("end", "all", "behind the last element", 1)},
+       {}},
+      {"feed_forward",
+       "linear, activation, linear",
+       {input("[.., D]")},
+       {integer("hidden", "", "width between the two linears"),
+        word("activation", "relu", activations, "between the two linears"),
+        integer("width", "D", "columns of the result"),
+        boolean("bias", "true", "biases of both linears")},
+       {"hidden.weight", "hidden.bias", "output.weight", "output.bias"}},
+  };
+}
+
+std::vector<OperatorInfo> tokenOperators() {
+  return {
+      {"embedding",
+       "rows of a table, chosen by ids",
+       {input("[batch, N] integers")},
+       {integer("vocab", "", "rows of the table"),
+        integer("width", "", "columns of the table")},
+       {"weight"}},
+      {"positions",
+       "input + the first rows of a position table",
+       {input("[batch, N, D]")},
+       {word("kind", "", {"sinusoid", "learned"}, "fixed or trained table"),
+        word("layout", "interleaved", {"interleaved", "split"},
+             "sines and cosines in turn, or sines first"),
+        integer("length", "N", "rows of the table")},
+       {"weight"}},
+      {"patch_embedding",
+       "linear map of non-overlapping image patches to tokens",
+       {input("[batch, channels, height, width]")},
+       {integer("patch", "", "side of a patch in pixels"),
+        integer("width", "", "columns of the result"),
+        boolean("bias", "true", "add a bias")},
+       {"weight", "bias"}},
+      {"class_token",
+       "a learned token put before the others",
+       {input("[batch, N, D]")},
+       {},
+       {"weight"}},
+      {"pool",
+       "one row for all tokens",
+       {input("[batch, N, D]")},
+       {word("kind", "", {"first", "mean"}, "the first token, or the mean")},
+       {}},
+      {"padding_mask",
+       "which tokens are not padding",
+       {input("[batch, N] integers")},
+       {integer("pad", "0", "the id of padding", -9223372036854775807.0)},
+       {}},
+  };
+}
+
+std::vector<OperatorInfo> attentionOperators() {
+  return {
+      multiHeadAttention(),
+      attention(),
+      {"head_reweight",
+       "horizontal attention by itself: a softmax over the heads of a token",
+       {input("[batch, N, D]"),
+        {"heads_input", true, false, "[batch, N, heads*value_width]"}},
+       {integer("heads", "", "number of heads")},
+       {"horizontal.head", "horizontal.input", "horizontal.score",
+        "horizontal.score_bias"}},
+      {"channel_gate",
+       "vertical attention by itself: a sigmoid gate per token and channel",
+       {input("[batch, N, D]"), {"gated", true, false, "[batch, N, E]"}},
+       {integer("width", "E/4", "width of the hidden layer")},
+       {"vertical.input", "vertical.output", "vertical.gate",
+        "vertical.gate_bias"}},
+      omniAttention(),
+  };
+}
+
+} // namespace
+
+const AttributeInfo *OperatorInfo::attribute(std::string_view name) const {
+  for (const AttributeInfo &info : attributes) {
+    if (info.name == name) {
+      return &info;
+    }
+  }
+  return nullptr;
+}
+
+const RoleInfo *OperatorInfo::role(std::string_view name) const {
+  for (const RoleInfo &info : roles) {
+    if (info.name == name) {
+      return &info;
+    }
+  }
+  return nullptr;
+}
+
+const std::vector<OperatorInfo> &vocabulary() {
+  static const std::vector<OperatorInfo> operators =
+      joined(joined(denseOperators(), tokenOperators()), attentionOperators());
+  return operators;
+}
+
+const OperatorInfo *findOperator(std::string_view name) {
+  for (const OperatorInfo &info : vocabulary()) {
+    if (info.name == name) {
+      return &info;
+    }
+  }
+  return nullptr;
+}
+
+std::string_view canonicalWord(std::string_view foreign) {
+  static constexpr std::string_view words[][2] = {
+      {"num_heads", "heads"},
+      {"num_attention_heads", "heads"},
+      {"d_model", "width"},
+      {"hidden_size", "width"},
+      {"out_features", "width"},
+      {"embed_dim", "width"},
+      {"units", "width"},
+      {"intermediate_size", "hidden"},
+      {"d_ff", "hidden"},
+      {"mlp_dim", "hidden"},
+      {"layer_norm_eps", "eps"},
+      {"epsilon", "eps"},
+      {"vocab_size", "vocab"},
+      {"hidden_act", "activation"},
+      {"type", "op"},
+      {"use_bias", "bias"},
+      {"qkv_bias", "bias"},
+      {"out_bias", "output_bias"},
+      {"patch_size", "patch"},
+      {"num_layers", "repeat"},
+      {"factor", "by"},
+      {"size", "shape"},
+      {"key_padding_mask", "key_valid"},
+      {"attention_mask", "key_valid"},
+      {"dim", "axis"},
+      {"args", "arguments"},
+      {"params", "parameters"},
+      {"gelu", "gelu_erf"},
+      {"gelu_new", "gelu_tanh"},
+      {"layernorm", "layer_norm"},
+      {"mha", "multi_head_attention"},
+      {"multihead_attention", "multi_head_attention"},
+      {"self_attention", "multi_head_attention"},
+      {"mlp", "feed_forward"},
+      {"ffn", "feed_forward"},
+      {"dense", "linear"},
+      {"concatenate", "concat"},
+      {"cls_token", "class_token"},
+      {"float32", "f32"},
+      {"int32", "i32"},
+      {"int64", "i64"},
+      {"dot_product", "softmax"},
+      {"bahdanau", "additive"},
+      {"average", "mean"},
+      {"cls", "first"}};
+  for (const auto &pair : words) {
+    if (pair[0] == foreign) {
+      return pair[1];
+    }
+  }
+  return "";
+}
+
+} // namespace hova::frontend

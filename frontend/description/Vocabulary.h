@@ -1,0 +1,80 @@
+//===- Vocabulary.h - The words of a description --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One table of every operator: what it reads and which attributes it takes. The
+// checker of descriptions and the JSON Schema are both made from it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_DESCRIPTION_VOCABULARY_H
+#define HOVA_FRONTEND_DESCRIPTION_VOCABULARY_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hova::frontend {
+
+/// An attribute of an operator.
+struct AttributeInfo {
+  enum class Kind {
+    Integer,
+    Number,
+    Boolean,
+    /// One of `words`.
+    Word,
+    /// A boolean, or `{"if": condition, "width": integer}`.
+    Gate,
+    /// The path of a weight.
+    Path
+  };
+  std::string name;
+  Kind kind = Kind::Integer;
+  bool required = false;
+  /// How the default reads in documents; empty if required.
+  std::string defaultText;
+  std::vector<std::string> words;
+  /// Smallest legal integer or number.
+  std::optional<double> minimum;
+  std::string summary;
+};
+
+/// A value that an operator reads.
+struct RoleInfo {
+  std::string name;
+  bool required = true;
+  /// Takes several values.
+  bool list = false;
+  std::string summary;
+};
+
+/// An operator.
+struct OperatorInfo {
+  std::string name;
+  std::string summary;
+  std::vector<RoleInfo> roles;
+  std::vector<AttributeInfo> attributes;
+  /// Names below the layer's path of the weights that it may own.
+  std::vector<std::string> weights;
+  /// Whether `require` has a meaning.
+  bool fusable = false;
+
+  const AttributeInfo *attribute(std::string_view name) const;
+  const RoleInfo *role(std::string_view name) const;
+};
+
+/// All operators, in the order of the documentation.
+const std::vector<OperatorInfo> &vocabulary();
+
+/// The operator called `name`, or null.
+const OperatorInfo *findOperator(std::string_view name);
+
+/// The word of this vocabulary for a word that other libraries use
+/// (`num_heads` is `heads`); empty if there is none.
+std::string_view canonicalWord(std::string_view foreign);
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_DESCRIPTION_VOCABULARY_H

@@ -1,0 +1,441 @@
+//===- AttentionLayers.cpp - Attention and its reweightings ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/elaborate/LayerContext.h"
+
+#include <cmath>
+
+namespace hova::frontend {
+
+using reader::inQuotes;
+using Kind = Initializer::Kind;
+
+bool LayerContext::splitsEvenly(const char *role, int value, int64_t heads) {
+  if (width(value) % heads == 0) {
+    return true;
+  }
+  shapeError(role, value,
+             "cannot split a width of " + std::to_string(width(value)) +
+                 " into " + std::to_string(heads) + " heads");
+  return false;
+}
+
+/// A mask or bias broadcasts to [batch, heads, Nq, Nk]; its last axis is whole.
+bool LayerContext::addMask(const char *role, const Heads &heads,
+                           Operands &operands) {
+  if (!reads(role)) {
+    return true;
+  }
+  int mask = read(role);
+  if (failed) {
+    return false;
+  }
+  const Shape full = {shape(heads.query)[0], heads.count, shape(heads.query)[1],
+                      shape(heads.key)[1]};
+  const Shape &given = shape(mask);
+  bool isMask = std::string_view(role) == "mask";
+  bool fits = type(mask).dtype == (isMask ? DType::Bool : DType::F32) &&
+              given.size() == full.size() && given.back() == full.back();
+  for (size_t i = 0; fits && i + 1 < full.size(); ++i) {
+    fits = given[i] == full[i] || given[i] == 1;
+  }
+  if (!fits) {
+    shapeError(role, mask,
+               std::string("expects ") + role + " of " +
+                   (isMask ? "booleans " : "numbers ") + str(full) +
+                   " (all axes but the last may be 1), got " + type(mask).str(),
+               {heads.query, heads.key});
+    return false;
+  }
+  operands.push_back({role, mask});
+  return true;
+}
+
+bool LayerContext::addKeyValid(const Heads &heads, Operands &operands) {
+  if (!reads("key_valid")) {
+    return true;
+  }
+  int valid = read("key_valid");
+  if (failed) {
+    return false;
+  }
+  ValueType wanted{DType::Bool, {shape(heads.key)[0], shape(heads.key)[1]}};
+  if (!(type(valid) == wanted)) {
+    shapeError("key_valid", valid,
+               "expects key_valid of " + wanted.str() + ", got " +
+                   type(valid).str(),
+               {heads.key});
+    return false;
+  }
+  operands.push_back({"key_valid", valid});
+  return true;
+}
+
+/// Bahdanau's form on heads: every head maps its query and its key into the
+/// hidden layer with matrices of its own. They are written as one
+/// block-diagonal matrix, so that the rest is an ordinary linear.
+bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
+                               Operands &operands) {
+  int64_t columns = product(heads.count, hidden);
+  if (failed) {
+    return false;
+  }
+  struct Side {
+    const char *name;
+    int *value;
+  };
+  for (const Side &side :
+       {Side{"query", &heads.query}, Side{"key", &heads.key}}) {
+    int64_t part = width(*side.value) / heads.count;
+    std::string own = std::string("additive.") + side.name;
+    int blocks = weight(own, {heads.count, part, hidden}, {Kind::Glorot, 0});
+    int matrix = emit("block_diagonal", own + "_matrix", {{"blocks", blocks}},
+                      {}, {DType::F32, {width(*side.value), columns}});
+    if (failed) {
+      return false;
+    }
+    Shape mapped = shape(*side.value);
+    mapped.back() = columns;
+    *side.value = emit("linear", own, {{"x", *side.value}, {"weight", matrix}},
+                       {}, {DType::F32, std::move(mapped)});
+  }
+  operands.push_back(
+      {"score_vector",
+       weight("additive.vector", {columns},
+              {Kind::Normal, 1 / std::sqrt(static_cast<double>(hidden))})});
+  return !failed;
+}
+
+int LayerContext::attend(const Heads &split, double defaultScale) {
+  Heads heads = split;
+  std::string kind = word("kind", "softmax");
+  double scale = number("scale", defaultScale);
+  bool causal = boolean("causal", false);
+  std::string emptyRow = word("empty_row", "zero");
+  bool additive = kind == "additive";
+  int64_t queryWidth = width(heads.query) / heads.count;
+  int64_t keyWidth = width(heads.key) / heads.count;
+  int64_t hidden = integer("hidden", queryWidth);
+  if (failed) {
+    return poison;
+  }
+  if (!additive && queryWidth != keyWidth) {
+    shapeError(reads("key") ? "key" : "query", heads.key,
+               "needs heads of one width for queries and keys, got " +
+                   std::to_string(queryWidth) + " and " +
+                   std::to_string(keyWidth) +
+                   " (only kind additive allows two)",
+               {heads.query});
+    return poison;
+  }
+  for (const char *name : {"scale", "hidden"}) {
+    bool belongs = additive == (std::string_view(name) == "hidden");
+    if (given(name) && !belongs) {
+      attributeError(name, inQuotes(name) + " has no meaning for kind " + kind);
+      return poison;
+    }
+  }
+  Operands masks;
+  if (!addMask("score_bias", heads, masks) || !addMask("mask", heads, masks) ||
+      !addKeyValid(heads, masks)) {
+    return poison;
+  }
+  Operands operands;
+  if (additive && !addAdditive(heads, hidden, operands)) {
+    return poison;
+  }
+  operands.insert(
+      operands.begin(),
+      {{"query", heads.query}, {"key", heads.key}, {"value", heads.value}});
+  operands.insert(operands.end(), masks.begin(), masks.end());
+  checkWork({shape(heads.query)[0], shape(heads.query)[1], shape(heads.key)[1],
+             width(heads.query) + width(heads.value)});
+  Attributes attributes = {{"kind", Scalar::ofText(kind)},
+                           {"heads", Scalar::ofInteger(heads.count)},
+                           {"scale", Scalar::ofReal(additive ? 1 : scale)},
+                           {"empty_row", Scalar::ofText(emptyRow)}};
+  if (causal) {
+    attributes["causal"] = Scalar::ofInteger(1);
+  }
+  Shape result = shape(heads.query);
+  result.back() = width(heads.value);
+  return emit("attention", "", std::move(operands), std::move(attributes),
+              {DType::F32, std::move(result)});
+}
+
+int LayerContext::reweight(int headsInput, int x, int64_t heads) {
+  if (failed) {
+    return poison;
+  }
+  int64_t part = width(headsInput) / heads;
+  checkWork({shape(x)[0], shape(x)[1], width(headsInput) + width(x), part + 1});
+  int head = weight("horizontal.head", {part, part}, {Kind::Glorot, 0});
+  int input = weight("horizontal.input", {width(x), part}, {Kind::Glorot, 0});
+  int score = weight("horizontal.score", {part},
+                     {Kind::Normal, 1 / std::sqrt(static_cast<double>(part))});
+  int bias = weight("horizontal.score_bias", {1}, {Kind::Bias, 0});
+  return emit(
+      "head_reweight", layer.op->name == "head_reweight" ? "" : "horizontal",
+      {{"heads_in", headsInput},
+       {"x", x},
+       {"head_weight", head},
+       {"input_weight", input},
+       {"score_weight", score},
+       {"score_bias", bias}},
+      {{"heads", Scalar::ofInteger(heads)}}, ValueType(type(headsInput)));
+}
+
+int LayerContext::gate(int gated, int x, int64_t hidden) {
+  if (failed) {
+    return poison;
+  }
+  int64_t out = width(gated);
+  checkWork({shape(x)[0], shape(x)[1], width(x) + 2 * out, hidden});
+  int input = weight("vertical.input", {width(x), hidden}, {Kind::Glorot, 0});
+  int output = weight("vertical.output", {out, hidden}, {Kind::Glorot, 0});
+  int gate = weight("vertical.gate", {hidden, out}, {Kind::Glorot, 0});
+  int bias = weight("vertical.gate_bias", {out}, {Kind::Bias, 0});
+  return emit("channel_gate",
+              layer.op->name == "channel_gate" ? "" : "vertical",
+              {{"y", gated},
+               {"x", x},
+               {"input_weight", input},
+               {"output_weight", output},
+               {"gate_weight", gate},
+               {"gate_bias", bias}},
+              {}, ValueType(type(gated)));
+}
+
+/// The hidden width of the vertical gate, or nothing where it is off.
+std::optional<int64_t> LayerContext::gateWidth(int64_t out) {
+  auto gate = layer.gates.find("vertical");
+  if (gate == layer.gates.end()) {
+    return std::nullopt;
+  }
+  if (gate->second.condition) {
+    std::optional<bool> on =
+        elaborator.boolean(*gate->second.condition, environment);
+    failed |= !on;
+    if (!on.value_or(false)) {
+      return std::nullopt;
+    }
+  }
+  if (!gate->second.width) {
+    return std::max<int64_t>(1, out / 4);
+  }
+  std::optional<int64_t> hidden =
+      elaborator.integer(*gate->second.width, environment);
+  if (!hidden || *hidden < 1 || *hidden > INT32_MAX) {
+    if (hidden) {
+      elaborator.error(*gate->second.width->node,
+                       "\"width\" must be at least 1, got " +
+                           std::to_string(*hidden));
+    }
+    failed = true;
+    return std::nullopt;
+  }
+  return hidden;
+}
+
+int LayerContext::buildMultiHeadAttention() {
+  const char *wanted = "[batch, N, D]";
+  int query = read(reads("query") ? "query" : "input");
+  int key = read(reads("key") ? "key" : "input");
+  int value = reads("value") ? read("value") : key;
+  int64_t heads = integer("heads", 1);
+  if (failed) {
+    return poison;
+  }
+  const char *roles[] = {reads("query") ? "query" : "input",
+                         reads("key") ? "key" : "input",
+                         reads("value") ? "value" : "key"};
+  int inputs[] = {query, key, value};
+  for (int i = 0; i < 3; ++i) {
+    if (!expectFloats(roles[i], inputs[i], wanted) ||
+        !expectRank(roles[i], inputs[i], 3, wanted)) {
+      return poison;
+    }
+  }
+  if (shape(key)[0] != shape(query)[0] || shape(value)[0] != shape(key)[0] ||
+      shape(value)[1] != shape(key)[1]) {
+    shapeError(roles[1], key,
+               "needs one batch for all, and as many values as keys",
+               {query, value});
+    return poison;
+  }
+  bool whole = given("head_width") || splitsEvenly(roles[0], query, heads);
+  int64_t headWidth = integer("head_width", width(query) / heads);
+  int64_t keyWidth = integer("key_head_width", headWidth);
+  int64_t valueWidth = integer("value_head_width", headWidth);
+  int64_t out = integer("width", width(query));
+  bool bias = boolean("bias", true);
+  bool outBias = boolean("output_bias", bias);
+  bool horizontal = boolean("horizontal", false);
+  std::optional<int64_t> vertical = gateWidth(out);
+  if (failed || !whole) {
+    return poison;
+  }
+  Heads split;
+  split.count = heads;
+  split.query = linear(query, "query", product(heads, headWidth), bias);
+  split.key = linear(key, "key", product(heads, keyWidth), bias);
+  split.value = linear(value, "value", product(heads, valueWidth), bias);
+  if (failed) {
+    return poison;
+  }
+  int result = attend(split, 1 / std::sqrt(static_cast<double>(headWidth)));
+  if (horizontal) {
+    result = reweight(result, query, heads);
+  }
+  result = linear(result, "output", out, outBias);
+  return vertical ? gate(result, query, *vertical) : result;
+}
+
+int LayerContext::buildAttention() {
+  Heads heads;
+  heads.count = integer("heads", 1);
+  heads.query = read("query");
+  heads.key = read("key");
+  heads.value = read("value");
+  if (failed) {
+    return poison;
+  }
+  const std::pair<const char *, int> inputs[] = {
+      {"query", heads.query}, {"key", heads.key}, {"value", heads.value}};
+  for (const auto &[role, value] : inputs) {
+    if (!expectFloats(role, value, "[batch, N, heads*width]") ||
+        !expectRank(role, value, 3, "[batch, N, heads*width]") ||
+        !splitsEvenly(role, value, heads.count)) {
+      return poison;
+    }
+  }
+  const Shape &q = shape(heads.query);
+  const Shape &k = shape(heads.key);
+  const Shape &v = shape(heads.value);
+  if (k[0] != q[0] || v[0] != k[0] || v[1] != k[1]) {
+    shapeError("key", heads.key,
+               "needs one batch for all, and as many values as keys",
+               {heads.query, heads.value});
+    return poison;
+  }
+  double headWidth = static_cast<double>(q[2] / heads.count);
+  return attend(heads, 1 / std::sqrt(headWidth));
+}
+
+int LayerContext::buildHeadReweight() {
+  int x = read("input");
+  int headsInput = read("heads_input");
+  int64_t heads = integer("heads", 1);
+  if (failed || !expectFloats("input", x, "[batch, N, D]") ||
+      !expectRank("input", x, 3, "[batch, N, D]") ||
+      !expectFloats("heads_input", headsInput, "[batch, N, heads*width]") ||
+      !expectRank("heads_input", headsInput, 3, "[batch, N, heads*width]") ||
+      !splitsEvenly("heads_input", headsInput, heads)) {
+    return poison;
+  }
+  if (shape(x)[0] != shape(headsInput)[0] ||
+      shape(x)[1] != shape(headsInput)[1]) {
+    shapeError("heads_input", headsInput,
+               "needs the batch and tokens of its input", {x});
+    return poison;
+  }
+  return reweight(headsInput, x, heads);
+}
+
+int LayerContext::buildChannelGate() {
+  int x = read("input");
+  int gated = read("gated");
+  if (failed || !expectFloats("input", x, "[batch, N, D]") ||
+      !expectRank("input", x, 3, "[batch, N, D]") ||
+      !expectFloats("gated", gated, "[batch, N, E]") ||
+      !expectRank("gated", gated, 3, "[batch, N, E]")) {
+    return poison;
+  }
+  if (shape(x)[0] != shape(gated)[0] || shape(x)[1] != shape(gated)[1]) {
+    shapeError("gated", gated, "needs the batch and tokens of its input", {x});
+    return poison;
+  }
+  int64_t hidden = integer("width", std::max<int64_t>(1, width(gated) / 4));
+  return gate(gated, x, hidden);
+}
+
+int LayerContext::buildOmniAttention() {
+  std::vector<int> states = readList("inputs");
+  int64_t heads = integer("heads", 1);
+  int64_t hidden = integer("hidden", 1);
+  std::string active = word("activation", "relu");
+  std::string norm = word("norm", "pre_ln");
+  std::string pool = word("pool", "after_block");
+  std::string causal = word("causal", "none");
+  double eps = number("eps", 1e-6);
+  bool bias = boolean("bias", true);
+  if (failed) {
+    return poison;
+  }
+  Operands operands;
+  for (int state : states) {
+    if (!expectFloats("inputs", state, "[batch, N, D]") ||
+        !expectRank("inputs", state, 3, "[batch, N, D]")) {
+      return poison;
+    }
+    if (shape(state) != shape(states[0])) {
+      shapeError("inputs", states[0],
+                 "needs states of one shape, got " + str(shape(states[0])) +
+                     " and " + str(shape(state)),
+                 {state});
+      return poison;
+    }
+    operands.push_back({"states", state});
+  }
+  int64_t d = width(states[0]);
+  bool whole = given("head_width") || splitsEvenly("inputs", states[0], heads);
+  int64_t inner = product(heads, integer("head_width", d / heads));
+  int64_t rows =
+      product(static_cast<int64_t>(states.size()), shape(states[0])[1]);
+  checkWork({shape(states[0])[0], rows, d + rows, 4 * inner + 2 * hidden});
+  if (failed || !whole) {
+    return poison;
+  }
+  struct Part {
+    const char *name;
+    Shape shape;
+    Initializer::Kind kind;
+  };
+  std::vector<Part> parts = {
+      {"norm1.gain", {d}, Kind::Gain},
+      {"norm1.bias", {d}, Kind::Bias},
+      {"query.weight", {d, inner}, Kind::Glorot},
+      {"key.weight", {d, inner}, Kind::Glorot},
+      {"value.weight", {d, inner}, Kind::Glorot},
+      {"output.weight", {inner, d}, Kind::Glorot},
+      {"norm2.gain", {d}, Kind::Gain},
+      {"norm2.bias", {d}, Kind::Bias},
+      {"feed_forward.hidden.weight", {d, hidden}, Kind::Glorot},
+      {"feed_forward.hidden.bias", {hidden}, Kind::Bias},
+      {"feed_forward.output.weight", {hidden, d}, Kind::Glorot},
+      {"feed_forward.output.bias", {d}, Kind::Bias}};
+  if (bias) {
+    parts.insert(parts.end(), {{"query.bias", {inner}, Kind::Bias},
+                               {"key.bias", {inner}, Kind::Bias},
+                               {"value.bias", {inner}, Kind::Bias},
+                               {"output.bias", {d}, Kind::Bias}});
+  }
+  for (const Part &part : parts) {
+    operands.push_back(
+        {"weights", weight(part.name, part.shape, {part.kind, 0})});
+  }
+  return emit("omni_attention", "", std::move(operands),
+              {{"heads", Scalar::ofInteger(heads)},
+               {"activation", Scalar::ofText(active)},
+               {"norm", Scalar::ofText(norm)},
+               {"pool", Scalar::ofText(pool)},
+               {"causal", Scalar::ofText(causal)},
+               {"eps", Scalar::ofReal(eps)},
+               {"attention_bias", Scalar::ofBoolean(bias)}},
+              ValueType(type(states[0])));
+}
+
+} // namespace hova::frontend

@@ -1,0 +1,198 @@
+//===- Elaborator.h - From ModelSpec to Program, internals ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walks the layers as a program runs: a scope binds names to results, a
+// repetition instantiates its layer again and again, and operators append
+// operations. After a mistake the result is *poison*: whatever reads it stays
+// quiet, so that one mistake gives one message and independent mistakes are all
+// found.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_ELABORATE_ELABORATOR_H
+#define HOVA_FRONTEND_ELABORATE_ELABORATOR_H
+
+#include "frontend/elaborate/Program.h"
+
+#include <set>
+
+namespace hova::frontend {
+
+/// The number of a value that a mistake has made unknown.
+constexpr int poison = -1;
+/// The number of "no value": what a layer that is left out passes on if it has
+/// nothing to pass on.
+constexpr int absent = -2;
+
+struct Entity;
+using EntityPtr = std::shared_ptr<Entity>;
+using ScopeMap = std::map<std::string, EntityPtr, std::less<>>;
+
+/// What a description may become, in units: a value that is made takes four,
+/// and one each is taken by a layer's turn, by every value that is read, listed
+/// or handed to a block, by an argument, by eight bytes of an expression that
+/// is evaluated, and by 32 bytes of a path. Far above any real model (a
+/// Transformer's encoder layer takes 170), and small enough that every
+/// description is checked in two seconds and 256 MiB.
+constexpr int64_t maxUnits = 1800000;
+constexpr int64_t unitsOfValue = 4;
+constexpr size_t expressionBytesOfUnit = 8;
+constexpr size_t pathBytesOfUnit = 32;
+
+/// What a name is bound to: a value, the results of a repetition, a list, or
+/// the inside of a block.
+struct Entity {
+  int value = absent;
+  /// A list has no value of its own.
+  bool isList = false;
+  bool indexable = false;
+  std::vector<EntityPtr> elements;
+  /// Named outputs of a block; null if it has none.
+  std::shared_ptr<ScopeMap> outputs;
+  /// Everything inside of a block.
+  std::shared_ptr<ScopeMap> inside;
+};
+
+/// Where a layer is expanded.
+struct Environment {
+  ScopeMap *scope = nullptr;
+  /// Arguments of the block, null outside of one; every layer has its own
+  /// environment, so they are shared.
+  std::shared_ptr<const std::map<std::string, Scalar, std::less<>>> arguments;
+  /// The number of the repetition, inside of one.
+  std::optional<Scalar> index;
+  /// Ends with a dot unless empty.
+  std::string path;
+  std::string weightPath;
+  bool trainable = true;
+  /// The layer whose `weights` name those of another one; null where weights
+  /// are own ones.
+  const LayerSpec *borrower = nullptr;
+  std::vector<const BlockSpec *> blocks;
+};
+
+class Elaborator {
+public:
+  Elaborator(const ModelSpec &spec, reader::Diagnostics &diagnostics)
+      : spec(spec), diagnostics(diagnostics),
+        program(std::make_unique<Program>()) {}
+
+  std::unique_ptr<Program> run(const std::vector<ParameterOverride> &overrides);
+
+private:
+  friend class LayerContext;
+  /// What takes the place of the inputs of a repeated layer, by role.
+  using Carried = std::map<std::string, int>;
+
+  // Parameters and inputs.
+  void fillParameters(const std::vector<ParameterOverride> &overrides);
+  bool dependsOnKnown(const Setting &setting) const;
+  std::optional<Scalar> overridden(const ParameterSpec &parameter,
+                                   const ParameterOverride &value);
+  bool checkParameter(const ParameterSpec &parameter, const Scalar &value,
+                      const std::string &prefix);
+  void addInput(const InputSpec &input, Environment &environment);
+  void checkOutput(const ValueUse &use, int value);
+  void addOutputs(const Environment &environment);
+  void checkUnusedWeights();
+
+  // Layers.
+  void expandLayers(const std::vector<LayerSpec> &layers,
+                    Environment &environment);
+  EntityPtr expandLayer(const LayerSpec &layer, Environment &environment);
+  EntityPtr passThrough(const LayerSpec &layer, Environment &environment);
+  void repeatLayer(const LayerSpec &layer, Environment &environment,
+                   int64_t count, Entity &entity);
+  EntityPtr expandOnce(const LayerSpec &layer, Environment &environment,
+                       const std::string &path, const Carried &carried);
+  EntityPtr expandBlock(const LayerSpec &layer, Environment &environment,
+                        const std::string &path, const std::string &weightPath,
+                        const Carried &carried);
+  bool bindInputs(const LayerSpec &layer, const BlockSpec &block,
+                  Environment &environment, const Carried &carried,
+                  ScopeMap &inner);
+  bool bindArguments(const LayerSpec &layer, const BlockSpec &block,
+                     Environment &environment, Environment &inner);
+  Carried carriedFrom(const LayerSpec &layer, const Entity &entity,
+                      Environment &environment);
+  std::optional<std::string> weightPathOf(const LayerSpec &layer,
+                                          Environment &environment,
+                                          const std::string &path);
+  const BlockSpec *blockOf(const LayerSpec &layer, Environment &environment);
+
+  // Names of values.
+  struct Resolved {
+    std::vector<int> values;
+    bool isList = false;
+    /// The one thing that is named, if it is one.
+    EntityPtr entity;
+  };
+  std::optional<Resolved> resolve(const ValueUse &use,
+                                  const Environment &environment);
+  bool select(const ValueUse &use, const Reference::Accessor &accessor,
+              const Environment &environment, std::vector<EntityPtr> &items);
+  bool selectMember(const ValueUse &use, const Reference::Accessor &accessor,
+                    std::vector<EntityPtr> &items);
+  bool selectRange(const ValueUse &use, const Reference::Accessor &accessor,
+                   const Environment &environment, const EntityPtr &item,
+                   std::vector<EntityPtr> &selected);
+  /// One value; a list is an error.
+  int resolveOne(const ValueUse &use, const Environment &environment);
+
+  // Expressions.
+  std::optional<Scalar> evaluate(const Setting &setting,
+                                 const Environment &environment);
+  std::optional<int64_t> integer(const Setting &setting,
+                                 const Environment &environment);
+  std::optional<double> number(const Setting &setting,
+                               const Environment &environment);
+  std::optional<bool> boolean(const Setting &setting,
+                              const Environment &environment);
+  Lookup lookup(const Environment &environment) const;
+  std::optional<std::string> evaluatePath(const PathTemplate &path,
+                                          const reader::Node &node,
+                                          const Environment &environment);
+
+  // Values and weights.
+  int addValue(ValueType type, std::string path, reader::Range range);
+  int addWeight(const std::string &name, Shape shape,
+                const Initializer &initializer, bool trainable,
+                reader::Range range);
+  /// The weight that `path` means in `environment`: below the block first,
+  /// then from the top; with the names of shared weights followed.
+  const ProgramWeight *findSharedWeight(const std::string &path,
+                                        const Environment &environment) const;
+  bool checkSize(const Shape &shape, const reader::Node &node);
+
+  /// Takes units from what is left. Reports once that nothing is; then layers
+  /// are no longer expanded.
+  bool spend(int64_t units, const reader::Node &node);
+  bool spendPath(const std::string &path, const reader::Node &node) {
+    return spend(static_cast<int64_t>(path.size() / pathBytesOfUnit), node);
+  }
+  /// For the string at `node`.
+  bool spendExpression(const reader::Node &node) {
+    return spend(static_cast<int64_t>(node.text.size() / expressionBytesOfUnit),
+                 node);
+  }
+
+  // Messages.
+  reader::Diagnostic &error(const reader::Node &node, std::string message,
+                            std::string subject = "");
+  reader::Diagnostic &errorInside(const reader::Node &node,
+                                  const TextError &inner);
+  void noteValue(reader::Diagnostic &diagnostic, int value);
+
+  const ModelSpec &spec;
+  reader::Diagnostics &diagnostics;
+  std::unique_ptr<Program> program;
+  /// Paths of layers and where their weights are.
+  std::map<std::string, std::string, std::less<>> weightPaths;
+  int64_t unitsLeft = maxUnits;
+  bool exhausted = false;
+};
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_ELABORATE_ELABORATOR_H

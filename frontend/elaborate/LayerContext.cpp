@@ -1,0 +1,337 @@
+//===- LayerContext.cpp - Attributes, values and results of a layer -------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/elaborate/LayerContext.h"
+
+#include <algorithm>
+
+namespace hova::frontend {
+
+using reader::Diagnostic;
+using reader::inQuotes;
+
+int LayerContext::build() {
+  using Builder = int (LayerContext::*)();
+  static const std::map<std::string, Builder> builders = {
+      {"linear", &LayerContext::buildLinear},
+      {"layer_norm", &LayerContext::buildLayerNorm},
+      {"activation", &LayerContext::buildActivation},
+      {"add", &LayerContext::buildElementwise},
+      {"multiply", &LayerContext::buildElementwise},
+      {"scale", &LayerContext::buildScale},
+      {"concat", &LayerContext::buildConcat},
+      {"slice", &LayerContext::buildSlice},
+      {"feed_forward", &LayerContext::buildFeedForward},
+      {"embedding", &LayerContext::buildEmbedding},
+      {"positions", &LayerContext::buildPositions},
+      {"patch_embedding", &LayerContext::buildPatchEmbedding},
+      {"class_token", &LayerContext::buildClassToken},
+      {"pool", &LayerContext::buildPool},
+      {"padding_mask", &LayerContext::buildPaddingMask},
+      {"multi_head_attention", &LayerContext::buildMultiHeadAttention},
+      {"attention", &LayerContext::buildAttention},
+      {"head_reweight", &LayerContext::buildHeadReweight},
+      {"channel_gate", &LayerContext::buildChannelGate},
+      {"omni_attention", &LayerContext::buildOmniAttention},
+  };
+  Program &program = *elaborator.program;
+  size_t index = program.layers.size();
+  program.layers.push_back({path, layer.op->name, layer.nameRange, poison});
+  int result = (this->*builders.at(layer.op->name))();
+  program.layers[index].result = result;
+  return failed ? poison : result;
+}
+
+int64_t LayerContext::integer(const char *name, int64_t otherwise) {
+  auto setting = layer.attributes.find(name);
+  if (setting == layer.attributes.end()) {
+    return otherwise;
+  }
+  std::optional<int64_t> value =
+      elaborator.integer(setting->second, environment);
+  if (!value) {
+    failed = true;
+    return otherwise;
+  }
+  const AttributeInfo &info = *layer.op->attribute(name);
+  bool tooSmall = info.minimum && static_cast<double>(*value) < *info.minimum;
+  if (tooSmall || *value > INT32_MAX) {
+    attributeError(
+        name, inQuotes(name) + " must be " +
+                  (tooSmall ? "at least " + Scalar::ofReal(*info.minimum).str()
+                            : "at most 2147483647") +
+                  ", got " + std::to_string(*value));
+    return otherwise;
+  }
+  return *value;
+}
+
+double LayerContext::number(const char *name, double otherwise) {
+  auto setting = layer.attributes.find(name);
+  if (setting == layer.attributes.end()) {
+    return otherwise;
+  }
+  std::optional<double> value = elaborator.number(setting->second, environment);
+  if (!value) {
+    failed = true;
+    return otherwise;
+  }
+  const AttributeInfo &info = *layer.op->attribute(name);
+  if (info.minimum && *value < *info.minimum) {
+    attributeError(name, inQuotes(name) + " must be at least " +
+                             Scalar::ofReal(*info.minimum).str() + ", got " +
+                             Scalar::ofReal(*value).str());
+  }
+  return *value;
+}
+
+bool LayerContext::boolean(const char *name, bool otherwise) {
+  auto setting = layer.attributes.find(name);
+  if (setting == layer.attributes.end()) {
+    return otherwise;
+  }
+  std::optional<bool> value = elaborator.boolean(setting->second, environment);
+  failed |= !value;
+  return value.value_or(otherwise);
+}
+
+std::string LayerContext::word(const char *name, const char *otherwise) {
+  auto setting = layer.attributes.find(name);
+  if (setting == layer.attributes.end()) {
+    return otherwise;
+  }
+  std::optional<Scalar> value =
+      elaborator.evaluate(setting->second, environment);
+  if (!value) {
+    failed = true;
+    return otherwise;
+  }
+  const std::vector<std::string> &words = layer.op->attribute(name)->words;
+  if (std::find(words.begin(), words.end(), value->str()) == words.end()) {
+    std::string list;
+    for (const std::string &legal : words) {
+      list += (list.empty() ? "" : ", ") + legal;
+    }
+    attributeError(name, inQuotes(name) + " must be one of " + list + ", got " +
+                             value->str());
+  }
+  return value->str();
+}
+
+int LayerContext::read(const char *role) {
+  auto kept = carried.find(role);
+  if (kept != carried.end()) {
+    failed |= kept->second < 0;
+    return kept->second;
+  }
+  auto uses = layer.reads.find(role);
+  int value = uses == layer.reads.end() || uses->second.empty()
+                  ? poison
+                  : elaborator.resolveOne(uses->second[0], environment);
+  failed |= value < 0;
+  return value;
+}
+
+std::vector<int> LayerContext::readList(const char *role) {
+  std::vector<int> values;
+  auto uses = layer.reads.find(role);
+  if (uses == layer.reads.end()) {
+    failed = true;
+    return values;
+  }
+  for (const ValueUse &use : uses->second) {
+    std::optional<Elaborator::Resolved> resolved =
+        elaborator.resolve(use, environment);
+    if (!resolved) {
+      failed = true;
+      continue;
+    }
+    values.insert(values.end(), resolved->values.begin(),
+                  resolved->values.end());
+  }
+  if (values.empty() && !failed) {
+    elaborator.error(*layer.node, layer.op->name + " reads an empty list");
+    failed = true;
+  }
+  return values;
+}
+
+/// The place in the file where `role` is named, or the layer.
+static const reader::Node &placeOf(const LayerSpec &layer,
+                                   const std::string &role) {
+  const reader::Node *node = layer.node->get(role);
+  return node ? *node : *layer.node;
+}
+
+void LayerContext::shapeError(const char *role, int value,
+                              const std::string &message,
+                              const std::vector<int> &others) {
+  failed = true;
+  Diagnostic &error =
+      elaborator.error(placeOf(layer, role), message,
+                       layer.op->name + " " + inQuotes(path) + " ");
+  elaborator.noteValue(error, value);
+  for (int other : others) {
+    elaborator.noteValue(error, other);
+  }
+}
+
+void LayerContext::attributeError(const char *name, const std::string &message,
+                                  const std::vector<int> &others) {
+  failed = true;
+  Diagnostic &error = elaborator.error(placeOf(layer, name), message);
+  for (int other : others) {
+    elaborator.noteValue(error, other);
+  }
+}
+
+bool LayerContext::expectRank(const char *role, int value, size_t rank,
+                              const char *wanted) {
+  if (shape(value).size() == rank) {
+    return true;
+  }
+  shapeError(role, value,
+             std::string("expects ") + role + " of shape " + wanted + ", got " +
+                 type(value).str());
+  return false;
+}
+
+bool LayerContext::expectFloats(const char *role, int value,
+                                const char *wanted) {
+  if (type(value).dtype == DType::F32 && !shape(value).empty()) {
+    return true;
+  }
+  shapeError(role, value,
+             std::string("expects ") + role + " of numbers " + wanted +
+                 ", got " + type(value).str());
+  return false;
+}
+
+bool LayerContext::expectIntegers(const char *role, int value,
+                                  const char *wanted) {
+  DType dtype = type(value).dtype;
+  if (dtype == DType::I32 || dtype == DType::I64) {
+    return true;
+  }
+  shapeError(role, value,
+             std::string("expects ") + role + " of integers " + wanted +
+                 ", got " + type(value).str());
+  return false;
+}
+
+int64_t LayerContext::product(int64_t a, int64_t b) {
+  int64_t result = 0;
+  if (__builtin_mul_overflow(a, b, &result) || result > INT32_MAX) {
+    failed = true;
+    elaborator.error(*layer.node, std::to_string(a) + " * " +
+                                      std::to_string(b) +
+                                      " is too large for a dimension; the "
+                                      "largest is 2147483647");
+    return 1;
+  }
+  return result;
+}
+
+void LayerContext::checkWork(const std::vector<int64_t> &factors) {
+  if (failed) {
+    return;
+  }
+  int64_t work = 1;
+  for (int64_t factor : factors) {
+    if (__builtin_mul_overflow(work, factor, &work) ||
+        work > (int64_t(1) << 60)) {
+      failed = true;
+      elaborator.error(*layer.node,
+                       "this layer has more than 2^60 multiply-accumulates");
+      return;
+    }
+  }
+}
+
+/// Weights of another layer are all there: one that is missing would be drawn,
+/// or read from a file, under that layer's path.
+bool LayerContext::mayBorrow(const std::string &name) {
+  if (!environment.borrower || elaborator.program->findWeight(name)) {
+    return true;
+  }
+  // What a mistake before has left out is no mistake of this layer.
+  if (!failed && !elaborator.diagnostics.hasErrors()) {
+    const reader::Node &node = *environment.borrower->weightsNode;
+    elaborator.error(node, "no earlier layer has the weight " + inQuotes(name) +
+                               ", which " + inQuotes(path) + " needs");
+  }
+  return false;
+}
+
+int LayerContext::weight(const std::string &own, Shape shape,
+                         Initializer initializer) {
+  auto given = layer.initializers.find(own);
+  if (given != layer.initializers.end()) {
+    const InitializerSpec &spec = given->second;
+    using Kind = Initializer::Kind;
+    initializer.kind = spec.kind == "normal"    ? Kind::Normal
+                       : spec.kind == "uniform" ? Kind::Uniform
+                       : spec.kind == "glorot"  ? Kind::Glorot
+                                                : Kind::Constant;
+    initializer.value = spec.kind == "ones" ? 1 : 0;
+    if (spec.value) {
+      std::optional<double> value = elaborator.number(*spec.value, environment);
+      failed |= !value;
+      initializer.value = value.value_or(0);
+      bool spread = spec.kind != "constant";
+      if (spread && initializer.value < 0) {
+        elaborator.error(*spec.value->node, "a spread must not be negative");
+        failed = true;
+      }
+      // Values four deviations away must still be numbers of f32.
+      constexpr double largest = 8.5e37;
+      if (spec.kind == "normal" && initializer.value > largest) {
+        elaborator.error(*spec.value->node,
+                         "a deviation must be at most 8.5e+37, got " +
+                             Scalar::ofReal(initializer.value).str());
+        failed = true;
+      }
+    }
+  }
+  std::string name = weightPath + "." + own;
+  if (!elaborator.checkSize(shape, *layer.node) ||
+      !elaborator.spend(unitsOfValue, *layer.node) ||
+      !elaborator.spendPath(weightPath, *layer.node) || !mayBorrow(name)) {
+    failed = true;
+    return poison;
+  }
+  int value = elaborator.addWeight(name, std::move(shape), initializer,
+                                   environment.trainable, layer.nameRange);
+  failed |= value < 0;
+  return value;
+}
+
+int LayerContext::emit(const char *mnemonic, const std::string &below,
+                       Operands operands, Attributes attributes,
+                       ValueType type) {
+  if (failed || !elaborator.checkSize(type.shape, *layer.node) ||
+      !elaborator.spend(unitsOfValue + int64_t(operands.size()), *layer.node) ||
+      !elaborator.spendPath(path, *layer.node)) {
+    failed = true;
+    return poison;
+  }
+  ProgramOperation operation;
+  operation.mnemonic = mnemonic;
+  operation.path = below.empty() ? path : path + "." + below;
+  operation.operands = std::move(operands);
+  operation.attributes = std::move(attributes);
+  operation.layer = elaborator.program->layers.size() - 1;
+  operation.result =
+      elaborator.addValue(std::move(type), operation.path, layer.nameRange);
+  if (layer.requireFused && (operation.mnemonic == "attention" ||
+                             operation.mnemonic == "omni_attention")) {
+    operation.attributes["require"] = Scalar::ofText("fused");
+  }
+  elaborator.program->operations.push_back(std::move(operation));
+  return elaborator.program->operations.back().result;
+}
+
+} // namespace hova::frontend

@@ -1,0 +1,133 @@
+//===- LayerContext.h - One operator in one of its uses -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a builder of an operator works with: attributes with their defaults, the
+// values that it reads, weights, and operations to append. Every accessor
+// reports its own mistakes and sets `failed`; a builder reads what it needs,
+// gives up if something failed, checks shapes, and appends.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_ELABORATE_LAYERCONTEXT_H
+#define HOVA_FRONTEND_ELABORATE_LAYERCONTEXT_H
+
+#include "frontend/elaborate/Elaborator.h"
+
+namespace hova::frontend {
+
+class LayerContext {
+public:
+  using Operands = std::vector<std::pair<std::string, int>>;
+  using Attributes = std::map<std::string, Scalar>;
+
+  LayerContext(Elaborator &elaborator, const LayerSpec &layer,
+               Environment &environment, std::string path,
+               std::string weightPath, const Elaborator::Carried &carried)
+      : elaborator(elaborator), layer(layer), environment(environment),
+        path(std::move(path)), weightPath(std::move(weightPath)),
+        carried(carried) {}
+
+  /// Appends the layer's operations; returns its result, or poison.
+  int build();
+
+private:
+  // Attributes. The second argument is the default.
+  int64_t integer(const char *name, int64_t otherwise);
+  double number(const char *name, double otherwise);
+  bool boolean(const char *name, bool otherwise);
+  std::string word(const char *name, const char *otherwise);
+  bool given(const char *name) const {
+    return layer.attributes.count(name) > 0;
+  }
+
+  // Values.
+  int read(const char *role);
+  bool reads(const char *role) const { return layer.reads.count(role) > 0; }
+  std::vector<int> readList(const char *role);
+  const ValueType &type(int value) const {
+    return elaborator.program->values[static_cast<size_t>(value)].type;
+  }
+  const Shape &shape(int value) const { return type(value).shape; }
+  int64_t width(int value) const { return shape(value).back(); }
+
+  // Checks; each reports and returns false.
+  /// `wanted` reads like `[batch, N, D]`.
+  bool expectRank(const char *role, int value, size_t rank, const char *wanted);
+  bool expectFloats(const char *role, int value, const char *wanted);
+  bool expectIntegers(const char *role, int value, const char *wanted);
+  /// Both places are shown: the one that is read and the ones in `others`.
+  void shapeError(const char *role, int value, const std::string &message,
+                  const std::vector<int> &others = {});
+  void attributeError(const char *name, const std::string &message,
+                      const std::vector<int> &others = {});
+  /// a*b, or an error if that is no dimension.
+  int64_t product(int64_t a, int64_t b);
+  /// Rejects counts of multiply-accumulates that leave 64 bits.
+  void checkWork(const std::vector<int64_t> &factors);
+
+  // Results.
+  bool mayBorrow(const std::string &name);
+  /// A weight below the layer's path; `own` is its name there.
+  int weight(const std::string &own, Shape shape, Initializer initializer);
+  int emit(const char *mnemonic, const std::string &below, Operands operands,
+           Attributes attributes, ValueType type);
+
+  // Parts that several operators have.
+  int linear(int x, const std::string &below, int64_t out, bool bias);
+  int activation(int x, const std::string &below, const std::string &kind);
+  struct Masks {
+    int keyValid = poison;
+    int mask = poison;
+    int scoreBias = poison;
+  };
+  struct Heads {
+    int64_t count = 0;
+    int query = poison;
+    int key = poison;
+    int value = poison;
+  };
+  int attend(const Heads &heads, double defaultScale);
+  bool addMask(const char *role, const Heads &heads, Operands &operands);
+  bool addKeyValid(const Heads &heads, Operands &operands);
+  bool addAdditive(Heads &heads, int64_t hidden, Operands &operands);
+  int reweight(int headsInput, int x, int64_t heads);
+  int gate(int gated, int x, int64_t hidden);
+  bool splitsEvenly(const char *role, int value, int64_t heads);
+
+  // One builder per operator.
+  int buildLinear();
+  int buildTiedLinear(int x, int64_t out);
+  int buildLayerNorm();
+  int buildActivation();
+  int buildElementwise();
+  int buildScale();
+  int buildConcat();
+  int buildSlice();
+  int buildFeedForward();
+  int buildEmbedding();
+  int buildPositions();
+  int buildPatchEmbedding();
+  int buildClassToken();
+  int buildPool();
+  int buildPaddingMask();
+  int buildMultiHeadAttention();
+  int buildAttention();
+  int buildHeadReweight();
+  int buildChannelGate();
+  int buildOmniAttention();
+  std::optional<int64_t> gateWidth(int64_t width);
+  int64_t axisOf(int value);
+
+  Elaborator &elaborator;
+  const LayerSpec &layer;
+  Environment &environment;
+  const std::string path;
+  const std::string weightPath;
+  const Elaborator::Carried &carried;
+  bool failed = false;
+};
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_ELABORATE_LAYERCONTEXT_H

@@ -1,0 +1,258 @@
+//===- Parameters.cpp - Parameters, inputs and outputs of a program -------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/elaborate/Elaborator.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+
+namespace hova::frontend {
+
+using reader::Diagnostic;
+using reader::inQuotes;
+using reader::Node;
+
+std::optional<ParameterOverride> parseOverride(std::string_view text) {
+  size_t equals = text.find('=');
+  if (equals == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return ParameterOverride{std::string(text.substr(0, equals)),
+                           std::string(text.substr(equals + 1)), "--set"};
+}
+
+/// A value as it is written on a command line; text if it is nothing else.
+static Scalar parseScalar(const std::string &text) {
+  if (text == "true" || text == "false") {
+    return Scalar::ofBoolean(text == "true");
+  }
+  const char *begin = text.c_str();
+  char *end = nullptr;
+  errno = 0;
+  long long integer = std::strtoll(begin, &end, 10);
+  bool startsAsNumber = !text.empty() && (text[0] == '-' || text[0] == '.' ||
+                                          (text[0] >= '0' && text[0] <= '9'));
+  if (startsAsNumber && *end == '\0' && errno == 0) {
+    return Scalar::ofInteger(integer);
+  }
+  // Hexadecimal spellings and the like are not numbers of a description.
+  bool decimal = text.find_first_not_of("0123456789+-.eE") == std::string::npos;
+  double real = std::strtod(begin, &end);
+  if (startsAsNumber && decimal && *end == '\0' && std::isfinite(real)) {
+    return Scalar::ofReal(real);
+  }
+  return Scalar::ofText(text);
+}
+
+bool Elaborator::checkParameter(const ParameterSpec &parameter,
+                                const Scalar &value,
+                                const std::string &prefix) {
+  std::string message;
+  bool listed = parameter.values.empty() ||
+                std::find(parameter.values.begin(), parameter.values.end(),
+                          value) != parameter.values.end();
+  if (!listed) {
+    for (const Scalar &legal : parameter.values) {
+      message += (message.empty() ? " must be one of " : ", ") + legal.str();
+    }
+  } else if ((parameter.minimum || parameter.maximum) && !value.isNumber()) {
+    message = " must be a number";
+  } else if (parameter.minimum && value.real < *parameter.minimum) {
+    message = " must be at least " + Scalar::ofReal(*parameter.minimum).str();
+  } else if (parameter.maximum && value.real > *parameter.maximum) {
+    message = " must be at most " + Scalar::ofReal(*parameter.maximum).str();
+  }
+  if (message.empty()) {
+    return true;
+  }
+  message = "parameter " + inQuotes(parameter.name) + message + ", got " +
+            reader::printable(value.str());
+  if (prefix.empty()) {
+    error(*parameter.value.node, message);
+  } else {
+    diagnostics.errorElsewhere(prefix + message);
+  }
+  return false;
+}
+
+std::optional<Scalar> Elaborator::overridden(const ParameterSpec &parameter,
+                                             const ParameterOverride &value) {
+  Scalar given = parseScalar(value.text);
+  // The default tells the kind, unless it is an expression.
+  const std::optional<Scalar> &initial = parameter.value.literal;
+  bool number = initial && initial->isNumber() && given.isNumber();
+  bool whole = !initial || !initial->is(Scalar::Kind::Integer) ||
+               given.is(Scalar::Kind::Integer);
+  bool fits = !initial || given.kind == initial->kind || (number && whole);
+  std::string prefix = value.origin + " " + reader::printable(value.name) +
+                       "=" + reader::printable(value.text) + ": ";
+  if (!fits) {
+    diagnostics.errorElsewhere(prefix + "parameter " +
+                               inQuotes(parameter.name) + " is " +
+                               describe(initial->kind));
+    return std::nullopt;
+  }
+  if (!checkParameter(parameter, given, prefix)) {
+    return std::nullopt;
+  }
+  return given;
+}
+
+/// Whether the parameters that `setting` names have values: one without has
+/// been complained about, and what follows from it stays quiet.
+bool Elaborator::dependsOnKnown(const Setting &setting) const {
+  if (!setting.expression) {
+    return true;
+  }
+  for (const NameUse &use : setting.expression->names()) {
+    if (!program->parameters.count(use.name)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Elaborator::fillParameters(
+    const std::vector<ParameterOverride> &overrides) {
+  std::map<std::string, const ParameterOverride *> given;
+  std::vector<std::string> names;
+  for (const ParameterSpec &parameter : spec.parameters) {
+    names.push_back(parameter.name);
+  }
+  for (const ParameterOverride &value : overrides) {
+    if (!spec.findParameter(value.name)) {
+      Diagnostic &unknown = diagnostics.errorElsewhere(
+          value.origin + ": unknown parameter " + inQuotes(value.name));
+      diagnostics.suggestFrom(unknown, value.name, names);
+      continue;
+    }
+    const ParameterOverride *&known = given[value.name];
+    if (known && known->origin != value.origin &&
+        !(parseScalar(known->text) == parseScalar(value.text))) {
+      diagnostics.errorElsewhere(value.origin + " needs " + value.name + "=" +
+                                 value.text + ", but " + known->origin +
+                                 " says " + known->text);
+    }
+    known = &value;
+  }
+  Environment environment;
+  for (const ParameterSpec &parameter : spec.parameters) {
+    std::optional<Scalar> value;
+    auto overriding = given.find(parameter.name);
+    if (overriding != given.end()) {
+      value = overridden(parameter, *overriding->second);
+    } else if (dependsOnKnown(parameter.value)) {
+      value = evaluate(parameter.value, environment);
+      if (value && !checkParameter(parameter, *value, "")) {
+        value.reset();
+      }
+    }
+    if (value) {
+      program->parameters[parameter.name] = *value;
+    }
+  }
+}
+
+void Elaborator::addInput(const InputSpec &input, Environment &environment) {
+  auto entity = std::make_shared<Entity>();
+  entity->value = poison;
+  (*environment.scope)[input.name] = entity;
+  if (input.broken) {
+    return;
+  }
+  ValueType type;
+  type.dtype = input.dtype == "i32"    ? DType::I32
+               : input.dtype == "i64"  ? DType::I64
+               : input.dtype == "bool" ? DType::Bool
+                                       : DType::F32;
+  for (const Setting &dimension : input.shape) {
+    std::optional<int64_t> size = integer(dimension, environment);
+    if (!size) {
+      return;
+    }
+    if (*size < 1 || *size > INT32_MAX) {
+      error(*dimension.node, "a dimension must be 1 to 2147483647, got " +
+                                 std::to_string(*size));
+      return;
+    }
+    type.shape.push_back(*size);
+  }
+  if (!checkSize(type.shape, *input.node)) {
+    return;
+  }
+  ProgramInput added;
+  added.name = input.name;
+  if (input.range) {
+    std::optional<int64_t> low = integer(input.range->first, environment);
+    std::optional<int64_t> high = integer(input.range->second, environment);
+    if (!low || !high) {
+      return;
+    }
+    int64_t largest = type.dtype == DType::I32 ? INT32_MAX : INT64_MAX - 1;
+    int64_t smallest = type.dtype == DType::I32 ? INT32_MIN : INT64_MIN;
+    if (*low >= *high || *low < smallest || *high - 1 > largest) {
+      error(*input.range->first.node, "the range [" + std::to_string(*low) +
+                                          ", " + std::to_string(*high) +
+                                          ") has no value of this type or "
+                                          "leaves it");
+      return;
+    }
+    added.range = {*low, *high};
+  }
+  entity->value = addValue(std::move(type), input.name, input.nameRange);
+  added.value = entity->value;
+  program->inputs.push_back(std::move(added));
+}
+
+/// A program copies numbers that it hands through, but no ids and no masks.
+void Elaborator::checkOutput(const ValueUse &use, int value) {
+  const ValueType &type = program->values[static_cast<size_t>(value)].type;
+  bool isInput = std::any_of(
+      program->inputs.begin(), program->inputs.end(),
+      [&](const ProgramInput &input) { return input.value == value; });
+  if (isInput && (type.dtype != DType::F32 || type.shape.empty())) {
+    error(*use.node, "the input " + inQuotes(use.node->text) + " is " +
+                         type.str() +
+                         ": only f32 inputs with an axis can be outputs");
+  }
+}
+
+void Elaborator::addOutputs(const Environment &environment) {
+  for (const auto &[name, use] : spec.outputs) {
+    int value = exhausted ? poison : resolveOne(use, environment);
+    if (value != poison) {
+      checkOutput(use, value);
+      program->outputs.push_back({name, value});
+    }
+  }
+}
+
+void Elaborator::checkUnusedWeights() {
+  std::set<int> live;
+  for (const ProgramOutput &output : program->outputs) {
+    live.insert(output.value);
+  }
+  for (size_t i = program->operations.size(); i-- > 0;) {
+    const ProgramOperation &operation = program->operations[i];
+    if (live.count(operation.result)) {
+      for (const auto &operand : operation.operands) {
+        live.insert(operand.second);
+      }
+    }
+  }
+  for (const ProgramWeight &weight : program->weights) {
+    if (!live.count(weight.value)) {
+      const ProgramLayer &layer = program->layers[weight.layer];
+      diagnostics.error(layer.range, "the weights of " + inQuotes(layer.path) +
+                                         " are not used: no output depends "
+                                         "on this layer");
+    }
+  }
+}
+
+} // namespace hova::frontend

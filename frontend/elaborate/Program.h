@@ -1,0 +1,160 @@
+//===- Program.h - A description with everything filled in ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A straight list of operations on values of known shape: blocks are expanded,
+// repetitions unrolled, expressions evaluated, shapes checked. It is the trust
+// boundary: nothing of a file reaches MLIR that did not pass through here, and
+// the importer only spells it as IR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_ELABORATE_PROGRAM_H
+#define HOVA_FRONTEND_ELABORATE_PROGRAM_H
+
+#include "frontend/description/ModelSpec.h"
+
+#include <array>
+
+namespace hova::frontend {
+
+enum class DType { F32, I32, I64, Bool };
+
+/// "f32", "i32", "i64", "bool".
+const char *name(DType dtype);
+
+using Shape = std::vector<int64_t>;
+
+/// `[1, 197, 768]`.
+std::string str(const Shape &shape);
+
+struct ValueType {
+  DType dtype = DType::F32;
+  Shape shape;
+
+  bool operator==(const ValueType &other) const {
+    return dtype == other.dtype && shape == other.shape;
+  }
+  /// `f32 [1, 197, 768]`.
+  std::string str() const;
+};
+
+/// How a weight is made where no file gives it.
+struct Initializer {
+  enum class Kind {
+    /// Uniform within sqrt(6 / (in + out)): keeps the variance of activations.
+    Glorot,
+    /// Normal with standard deviation `value`.
+    Normal,
+    /// Uniform within `value`.
+    Uniform,
+    /// All elements are `value`.
+    Constant,
+    /// 1 with a little noise, so that a gain that is ignored shows.
+    Gain,
+    /// 0 with a little noise, so that a bias that is ignored shows.
+    Bias
+  };
+  Kind kind = Kind::Glorot;
+  double value = 0;
+
+  /// `glorot`, `normal(0.02)`, `constant(1)`.
+  std::string str() const;
+};
+
+/// A value of the program; operations name it by its number.
+struct ProgramValue {
+  ValueType type;
+  /// Dotted path of what makes it.
+  std::string path;
+  /// The layer or input that makes it.
+  reader::Range range;
+};
+
+struct ProgramWeight {
+  std::string name;
+  int value = -1;
+  Initializer initializer;
+  bool trainable = true;
+  /// Index of the layer that declared it.
+  size_t layer = 0;
+};
+
+/// One operation of the dialect.
+struct ProgramOperation {
+  /// The dialect's name without the prefix: "linear".
+  std::string mnemonic;
+  std::string path;
+  /// Operands with the dialect's names for them; a variadic operand repeats its
+  /// name.
+  std::vector<std::pair<std::string, int>> operands;
+  std::map<std::string, Scalar> attributes;
+  int result = -1;
+  /// Index into Program::layers.
+  size_t layer = 0;
+
+  /// The operand called `name`, or -1.
+  int operand(std::string_view name) const;
+};
+
+/// A layer of the description in one of its uses.
+struct ProgramLayer {
+  std::string path;
+  /// The name of its operator.
+  std::string kind;
+  reader::Range range;
+  int result = -1;
+};
+
+struct ProgramInput {
+  std::string name;
+  int value = -1;
+  /// low <= x < high.
+  std::optional<std::array<int64_t, 2>> range;
+};
+
+struct ProgramOutput {
+  std::string name;
+  int value = -1;
+};
+
+struct Program {
+  std::string name;
+  std::shared_ptr<const reader::Source> source;
+  std::map<std::string, Scalar> parameters;
+  std::vector<ProgramInput> inputs;
+  std::vector<ProgramOutput> outputs;
+  std::vector<ProgramValue> values;
+  std::vector<ProgramWeight> weights;
+  /// Position in `weights` of each name.
+  std::map<std::string, size_t, std::less<>> weightIndex;
+  std::vector<ProgramLayer> layers;
+  /// In an order in which they can be evaluated. A value without operation is
+  /// an input or a weight.
+  std::vector<ProgramOperation> operations;
+
+  const ProgramWeight *findWeight(std::string_view name) const;
+};
+
+/// Values for parameters, by name; `text` is as written on a command line.
+struct ParameterOverride {
+  std::string name;
+  std::string text;
+  /// Who wants it, for messages: "--set" or a checkpoint source.
+  std::string origin = "--set";
+};
+
+/// Fills in the parameters and expands the program. Mistakes are reported to
+/// `diagnostics`; mistakes in overrides as well, without a place. Returns null
+/// if there was one.
+std::unique_ptr<Program>
+elaborate(const ModelSpec &spec,
+          const std::vector<ParameterOverride> &overrides,
+          reader::Diagnostics &diagnostics);
+
+/// `NAME=VALUE` as an override; no value if there is no `=`.
+std::optional<ParameterOverride> parseOverride(std::string_view text);
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_ELABORATE_PROGRAM_H

@@ -1,0 +1,169 @@
+//===- TokenLayers.cpp - Embeddings, positions, patches, pooling ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/elaborate/LayerContext.h"
+
+namespace hova::frontend {
+
+using Kind = Initializer::Kind;
+
+namespace {
+
+/// Spread of tables: large enough to matter beside sinusoids, small enough for
+/// logits of tied projections.
+constexpr Initializer tableInitializer = {Kind::Normal, 0.2};
+
+} // namespace
+
+int LayerContext::buildEmbedding() {
+  int ids = read("input");
+  int64_t vocab = integer("vocab", 0);
+  int64_t columns = integer("width", 0);
+  if (failed || !expectIntegers("input", ids, "[batch, N]")) {
+    return poison;
+  }
+  for (ProgramInput &input : elaborator.program->inputs) {
+    if (input.value == ids && !input.range) {
+      // Programs check ids before they run; the table tells the range.
+      input.range = {0, vocab};
+    }
+    bool outside = input.value == ids && input.range &&
+                   ((*input.range)[0] < 0 || (*input.range)[1] > vocab);
+    if (outside) {
+      shapeError("input", ids,
+                 "has rows 0 to " + std::to_string(vocab - 1) +
+                     ", but the ids are in [" +
+                     std::to_string((*input.range)[0]) + ", " +
+                     std::to_string((*input.range)[1]) + ")");
+      return poison;
+    }
+  }
+  Shape result = shape(ids);
+  result.push_back(columns);
+  int table = weight("weight", {vocab, columns}, tableInitializer);
+  return emit("embedding", "", {{"ids", ids}, {"table", table}}, {},
+              {DType::F32, std::move(result)});
+}
+
+int LayerContext::buildPositions() {
+  int x = read("input");
+  std::string kind = word("kind", "");
+  std::string layout = word("layout", "interleaved");
+  if (failed || !expectFloats("input", x, "[batch, N, D]") ||
+      !expectRank("input", x, 3, "[batch, N, D]")) {
+    return poison;
+  }
+  int64_t tokens = shape(x)[1];
+  int64_t length = integer("length", tokens);
+  if (!failed && length < tokens) {
+    attributeError("length",
+                   "the table has " + std::to_string(length) + " rows for " +
+                       std::to_string(tokens) + " tokens",
+                   {x});
+  }
+  if (!failed && kind == "learned" && given("layout")) {
+    attributeError("layout", "\"layout\" has no meaning for kind learned");
+  }
+  if (!failed && layout == "split" && (width(x) % 2 != 0 || width(x) < 4)) {
+    attributeError("layout", "layout split needs an even width of at least 4",
+                   {x});
+  }
+  if (failed) {
+    return poison;
+  }
+  ValueType tableType{DType::F32, {length, width(x)}};
+  int table = poison;
+  if (kind == "learned") {
+    table = weight("weight", tableType.shape, tableInitializer);
+  } else {
+    table = emit("sinusoid", "table", {}, {{"layout", Scalar::ofText(layout)}},
+                 tableType);
+  }
+  if (length > tokens && !failed) {
+    table =
+        emit("slice", "rows", {{"x", table}},
+             {{"axis", Scalar::ofInteger(0)}, {"offset", Scalar::ofInteger(0)}},
+             {DType::F32, {tokens, width(x)}});
+  }
+  return emit("add", "", {{"lhs", x}, {"rhs", table}}, {}, ValueType(type(x)));
+}
+
+int LayerContext::buildPatchEmbedding() {
+  int image = read("input");
+  int64_t patch = integer("patch", 1);
+  int64_t out = integer("width", 0);
+  bool bias = boolean("bias", true);
+  const char *wanted = "[batch, channels, height, width]";
+  if (failed || !expectFloats("input", image, wanted) ||
+      !expectRank("input", image, 4, wanted)) {
+    return poison;
+  }
+  const Shape pixels = shape(image);
+  if (pixels[2] % patch != 0 || pixels[3] % patch != 0) {
+    attributeError(
+        "patch",
+        "patch " + std::to_string(patch) + " does not divide an image of " +
+            std::to_string(pixels[2]) + " x " + std::to_string(pixels[3]),
+        {image});
+    return poison;
+  }
+  int64_t patches = product(pixels[2] / patch, pixels[3] / patch);
+  int64_t in = product(pixels[1], product(patch, patch));
+  if (failed) {
+    return poison;
+  }
+  int matrix = weight("weight", {in, out}, {Kind::Glorot, 0});
+  checkWork({pixels[0], patches, in, out});
+  Operands operands = {{"image", image}, {"weight", matrix}};
+  if (bias) {
+    operands.push_back({"bias", weight("bias", {out}, {Kind::Bias, 0})});
+  }
+  return emit("patch_embedding", "", std::move(operands),
+              {{"patch", Scalar::ofInteger(patch)}},
+              {DType::F32, {pixels[0], patches, out}});
+}
+
+int LayerContext::buildClassToken() {
+  int x = read("input");
+  if (failed || !expectFloats("input", x, "[batch, N, D]") ||
+      !expectRank("input", x, 3, "[batch, N, D]")) {
+    return poison;
+  }
+  Shape result = shape(x);
+  result[1] += 1;
+  int token = weight("weight", {width(x)}, tableInitializer);
+  return emit("class_token", "", {{"x", x}, {"token", token}}, {},
+              {DType::F32, std::move(result)});
+}
+
+int LayerContext::buildPool() {
+  int x = read("input");
+  std::string kind = word("kind", "");
+  if (failed || !expectFloats("input", x, "[batch, N, D]") ||
+      !expectRank("input", x, 3, "[batch, N, D]")) {
+    return poison;
+  }
+  return emit("pool", "", {{"x", x}}, {{"kind", Scalar::ofText(kind)}},
+              {DType::F32, {shape(x)[0], width(x)}});
+}
+
+int LayerContext::buildPaddingMask() {
+  int ids = read("input");
+  int64_t pad = integer("pad", 0);
+  if (failed || !expectIntegers("input", ids, "[batch, N]") ||
+      !expectRank("input", ids, 2, "[batch, N]")) {
+    return poison;
+  }
+  if (type(ids).dtype == DType::I32 && pad < INT32_MIN) {
+    attributeError("pad", "\"pad\" is no number of i32: " + std::to_string(pad),
+                   {ids});
+    return poison;
+  }
+  return emit("padding_mask", "", {{"ids", ids}},
+              {{"pad", Scalar::ofInteger(pad)}}, {DType::Bool, shape(ids)});
+}
+
+} // namespace hova::frontend

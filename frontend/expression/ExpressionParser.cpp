@@ -1,0 +1,381 @@
+//===- ExpressionParser.cpp - Parsing of the little languages -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/expression/ExpressionParser.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+
+namespace hova::frontend {
+
+namespace {
+
+using Operator = Expression::Node::Operator;
+
+struct Function {
+  const char *name;
+  Operator op;
+  size_t fewest;
+  size_t most;
+};
+
+constexpr size_t anyNumber = 16;
+constexpr Function functions[] = {
+    {"if", Operator::If, 3, 3},           {"min", Operator::Min, 1, anyNumber},
+    {"max", Operator::Max, 1, anyNumber}, {"abs", Operator::Absolute, 1, 1},
+    {"sqrt", Operator::SquareRoot, 1, 1}, {"floor", Operator::FloorCall, 1, 1},
+    {"ceil", Operator::Ceiling, 1, 1},    {"log2", Operator::Log2, 1, 1},
+};
+
+struct BinaryOperator {
+  const char *spelling;
+  Operator op;
+};
+
+} // namespace
+
+bool isName(std::string_view name) {
+  if (name.empty() || !isLetter(name[0])) {
+    return false;
+  }
+  for (char c : name) {
+    if (!isNamePart(c)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+ExpressionParser::NodePtr
+ExpressionParser::make(Operator op, size_t begin,
+                       std::vector<NodePtr> operands) {
+  ++nodes;
+  auto node = std::make_shared<Expression::Node>();
+  node->op = op;
+  node->operands = std::move(operands);
+  node->begin = begin;
+  node->end = at;
+  return node;
+}
+
+ExpressionParser::NodePtr ExpressionParser::leaf(Operator op, size_t begin,
+                                                 Scalar literal) {
+  ++nodes;
+  auto node = std::make_shared<Expression::Node>();
+  node->op = op;
+  node->literal = std::move(literal);
+  node->begin = begin;
+  node->end = at;
+  return node;
+}
+
+std::string_view ExpressionParser::peekWord() {
+  skipSpace();
+  size_t end = at;
+  if (end < text.size() && isLetter(text[end])) {
+    while (end < text.size() && isNamePart(text[end])) {
+      ++end;
+    }
+  }
+  return text.substr(at, end - at);
+}
+
+bool ExpressionParser::takeWord(std::string_view wanted) {
+  if (peekWord() != wanted) {
+    return false;
+  }
+  at += wanted.size();
+  return true;
+}
+
+bool ExpressionParser::takeSpelling(std::string_view wanted) {
+  skipSpace();
+  if (text.substr(at, wanted.size()) != wanted) {
+    return false;
+  }
+  at += wanted.size();
+  return true;
+}
+
+ExpressionParser::NodePtr ExpressionParser::either() {
+  skipSpace();
+  size_t begin = at;
+  NodePtr left = both();
+  while (left && takeWord("or")) {
+    NodePtr right = both();
+    left = right ? make(Operator::Or, begin, {left, right}) : nullptr;
+  }
+  return left;
+}
+
+ExpressionParser::NodePtr ExpressionParser::both() {
+  skipSpace();
+  size_t begin = at;
+  NodePtr left = inverse();
+  while (left && takeWord("and")) {
+    NodePtr right = inverse();
+    left = right ? make(Operator::And, begin, {left, right}) : nullptr;
+  }
+  return left;
+}
+
+ExpressionParser::NodePtr ExpressionParser::inverse() {
+  skipSpace();
+  size_t begin = at;
+  if (!takeWord("not")) {
+    return comparison();
+  }
+  if (++depth > maxDepth) {
+    return fail(tooDeep());
+  }
+  NodePtr operand = inverse();
+  --depth;
+  return operand ? make(Operator::Not, begin, {operand}) : nullptr;
+}
+
+ExpressionParser::NodePtr ExpressionParser::comparison() {
+  // Longer spellings first.
+  static constexpr BinaryOperator operators[] = {
+      {"==", Operator::Equal},     {"!=", Operator::NotEqual},
+      {"<=", Operator::LessEqual}, {">=", Operator::GreaterEqual},
+      {"<", Operator::Less},       {">", Operator::Greater}};
+  skipSpace();
+  size_t begin = at;
+  NodePtr left = sum();
+  if (!left) {
+    return nullptr;
+  }
+  for (const BinaryOperator &candidate : operators) {
+    if (takeSpelling(candidate.spelling)) {
+      NodePtr right = sum();
+      return right ? make(candidate.op, begin, {left, right}) : nullptr;
+    }
+  }
+  return left;
+}
+
+ExpressionParser::NodePtr ExpressionParser::sum() {
+  skipSpace();
+  size_t begin = at;
+  NodePtr left = product();
+  while (left) {
+    Operator op = Operator::Add;
+    if (take('-')) {
+      op = Operator::Subtract;
+    } else if (!take('+')) {
+      break;
+    }
+    NodePtr right = product();
+    left = right ? make(op, begin, {left, right}) : nullptr;
+  }
+  return left;
+}
+
+ExpressionParser::NodePtr ExpressionParser::product() {
+  skipSpace();
+  size_t begin = at;
+  NodePtr left = negation();
+  while (left) {
+    Operator op = Operator::Multiply;
+    if (takeSpelling("//")) {
+      op = Operator::Floor;
+    } else if (take('/')) {
+      op = Operator::Divide;
+    } else if (take('%')) {
+      op = Operator::Modulo;
+    } else if (!take('*')) {
+      break;
+    }
+    NodePtr right = negation();
+    left = right ? make(op, begin, {left, right}) : nullptr;
+  }
+  return left;
+}
+
+ExpressionParser::NodePtr ExpressionParser::negation() {
+  skipSpace();
+  size_t begin = at;
+  if (!take('-')) {
+    return power();
+  }
+  if (++depth > maxDepth) {
+    return fail(tooDeep());
+  }
+  NodePtr operand = negation();
+  --depth;
+  return operand ? make(Operator::Negate, begin, {operand}) : nullptr;
+}
+
+ExpressionParser::NodePtr ExpressionParser::power() {
+  skipSpace();
+  size_t begin = at;
+  NodePtr base = primary();
+  if (!base || !takeSpelling("**")) {
+    return base;
+  }
+  // Right associative, and the exponent may be negative: `2**-1`.
+  if (++depth > maxDepth) {
+    return fail(tooDeep());
+  }
+  NodePtr exponent = negation();
+  --depth;
+  return exponent ? make(Operator::Power, begin, {base, exponent}) : nullptr;
+}
+
+ExpressionParser::NodePtr ExpressionParser::primary() {
+  skipSpace();
+  if (at < text.size() && (isDigit(text[at]) || text[at] == '.')) {
+    return number();
+  }
+  if (at < text.size() && text[at] == '\'') {
+    return quotedText();
+  }
+  if (at < text.size() && isLetter(text[at])) {
+    return word();
+  }
+  if (!take('(')) {
+    return failHere("a number, a name or '('");
+  }
+  if (++depth > maxDepth) {
+    return fail(tooDeep());
+  }
+  NodePtr inner = either();
+  --depth;
+  if (inner && !take(')')) {
+    return failHere("')'");
+  }
+  return inner;
+}
+
+ExpressionParser::NodePtr ExpressionParser::number() {
+  size_t begin = at;
+  bool isReal = false;
+  while (at < text.size() && (isDigit(text[at]) || text[at] == '.')) {
+    isReal |= text[at++] == '.';
+  }
+  if (at < text.size() && (text[at] == 'e' || text[at] == 'E')) {
+    isReal = true;
+    ++at;
+    if (at < text.size() && (text[at] == '-' || text[at] == '+')) {
+      ++at;
+    }
+    while (at < text.size() && isDigit(text[at])) {
+      ++at;
+    }
+  }
+  std::string spelling(text.substr(begin, at - begin));
+  char *end = nullptr;
+  errno = 0;
+  Scalar value =
+      isReal ? Scalar::ofReal(std::strtod(spelling.c_str(), &end))
+             : Scalar::ofInteger(std::strtoll(spelling.c_str(), &end, 10));
+  bool whole = end == spelling.c_str() + spelling.size();
+  if (!whole || errno == ERANGE || !std::isfinite(value.real)) {
+    error = {begin, at,
+             whole ? "the number is out of range" : "this is not a number"};
+    return nullptr;
+  }
+  return leaf(Operator::Literal, begin, value);
+}
+
+ExpressionParser::NodePtr ExpressionParser::quotedText() {
+  size_t begin = at++;
+  size_t end = text.find('\'', at);
+  if (end == std::string_view::npos) {
+    error = {begin, text.size(), "missing closing quote (')"};
+    return nullptr;
+  }
+  std::string content(text.substr(at, end - at));
+  at = end + 1;
+  return leaf(Operator::Literal, begin, Scalar::ofText(std::move(content)));
+}
+
+ExpressionParser::NodePtr ExpressionParser::word() {
+  size_t begin = at;
+  std::string name(peekWord());
+  at += name.size();
+  if (name == "true" || name == "false") {
+    return leaf(Operator::Literal, begin, Scalar::ofBoolean(name == "true"));
+  }
+  for (size_t i = 0; i < std::size(functions); ++i) {
+    if (name == functions[i].name) {
+      return call(i, begin);
+    }
+  }
+  skipSpace();
+  if (at < text.size() && text[at] == '(') {
+    error = {begin, at,
+             "unknown function \"" + name +
+                 "\"; there are if, min, max, abs, sqrt, floor, "
+                 "ceil and log2"};
+    return nullptr;
+  }
+  uses.push_back({name, begin});
+  NodePtr node = leaf(Operator::Name, begin, Scalar::ofText(name));
+  return node;
+}
+
+ExpressionParser::NodePtr ExpressionParser::call(size_t index, size_t begin) {
+  const Function &function = functions[index];
+  if (!take('(')) {
+    return failHere("'('");
+  }
+  if (++depth > maxDepth) {
+    return fail(tooDeep());
+  }
+  std::vector<NodePtr> operands;
+  do {
+    NodePtr operand = either();
+    if (!operand) {
+      return nullptr;
+    }
+    operands.push_back(std::move(operand));
+  } while (take(','));
+  --depth;
+  if (!take(')')) {
+    return failHere("',' or ')'");
+  }
+  if (operands.size() < function.fewest || operands.size() > function.most) {
+    error = {begin, at,
+             std::string(function.name) + " takes " +
+                 (function.most == anyNumber
+                      ? "one or more values"
+                      : std::to_string(function.most) +
+                            (function.most == 1 ? " value" : " values")) +
+                 ", got " + std::to_string(operands.size())};
+    return nullptr;
+  }
+  return make(function.op, begin, std::move(operands));
+}
+
+std::optional<Expression> ExpressionParser::expression() {
+  uses.clear();
+  nodes = 0;
+  NodePtr root = either();
+  if (!root) {
+    return std::nullopt;
+  }
+  Expression expression;
+  expression.root = std::move(root);
+  expression.uses = uses;
+  expression.nodes = nodes;
+  return expression;
+}
+
+std::optional<Expression> Expression::parse(std::string_view text,
+                                            TextError &error) {
+  ExpressionParser parser(text, error);
+  std::optional<Expression> expression = parser.expression();
+  if (expression && !parser.atEnd()) {
+    parser.failHere("an operator or the end");
+    return std::nullopt;
+  }
+  return expression;
+}
+
+} // namespace hova::frontend

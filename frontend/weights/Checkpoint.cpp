@@ -1,0 +1,346 @@
+//===- Checkpoint.cpp - Weights of public libraries -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/weights/Checkpoint.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+namespace hova::frontend {
+
+using reader::inQuotes;
+
+bool matchName(std::string_view pattern, std::string_view name,
+               std::map<std::string, std::string> &captures) {
+  size_t at = 0;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '{') {
+      if (at == name.size() || name[at++] != pattern[i]) {
+        return false;
+      }
+      continue;
+    }
+    size_t close = pattern.find('}', i);
+    std::string word(pattern.substr(i + 1, close - i - 1));
+    // A part ends at the next dot, or where the pattern goes on.
+    size_t end = name.find('.', at);
+    end = end == std::string_view::npos ? name.size() : end;
+    char next = close + 1 < pattern.size() ? pattern[close + 1] : '.';
+    if (next != '.') {
+      end = std::min(end, name.find(next, at + 1));
+    }
+    std::string part(name.substr(at, end - at));
+    auto known = captures.emplace(word, part).first;
+    if (part.empty() || known->second != part) {
+      return false;
+    }
+    at = end;
+    i = close;
+  }
+  return at == name.size();
+}
+
+std::string fillName(std::string_view pattern,
+                     const std::map<std::string, std::string> &captures) {
+  std::string name;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] != '{') {
+      name += pattern[i];
+      continue;
+    }
+    size_t close = pattern.find('}', i);
+    auto found =
+        captures.find(std::string(pattern.substr(i + 1, close - i - 1)));
+    name += found == captures.end() ? "" : found->second;
+    i = close;
+  }
+  return name;
+}
+
+bool matchGlob(std::string_view pattern, std::string_view name) {
+  // The last star takes the blame for a mismatch: one step back is enough.
+  size_t p = 0, n = 0, star = std::string_view::npos, restart = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      restart = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++restart;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') {
+    ++p;
+  }
+  return p == pattern.size();
+}
+
+namespace {
+
+const Shape &shapeOf(const Program &program, const ProgramWeight &weight) {
+  return program.values[static_cast<size_t>(weight.value)].type.shape;
+}
+
+/// Makes a plan: the first rule that fits each weight, then every shape.
+class Planner {
+  /// Names that are compared with patterns: every real source takes a
+  /// thousandth.
+  static constexpr size_t mostComparisons = 20000000;
+
+public:
+  Planner(const Program &program, const CheckpointSpec *source,
+          const TensorFile &file)
+      : program(program), source(source), file(file) {}
+
+  CheckpointPlan run();
+
+private:
+  void assign(const ProgramWeight &weight);
+  void addUse(RuleUse use);
+  void checkUse(const RuleUse &use);
+  void checkLeftOver();
+
+  const Program &program;
+  const CheckpointSpec *source;
+  const TensorFile &file;
+  CheckpointPlan plan;
+  std::set<std::string> used;
+  size_t comparisons = 0;
+};
+
+void Planner::addUse(RuleUse use) {
+  for (auto [i, name] : llvm::enumerate(use.to)) {
+    plan.useOf.emplace(name, std::make_pair(plan.uses.size(), i));
+  }
+  used.insert(use.from.begin(), use.from.end());
+  plan.uses.push_back(std::move(use));
+}
+
+void Planner::assign(const ProgramWeight &weight) {
+  if (plan.useOf.count(weight.name)) {
+    return;
+  }
+  if (!source) {
+    addUse({nullptr, {weight.name}, {weight.name}});
+    return;
+  }
+  for (const RuleSpec &rule : source->rules) {
+    for (const std::string &pattern : rule.to) {
+      if (++comparisons > mostComparisons) {
+        return;
+      }
+      std::map<std::string, std::string> captures;
+      if (!matchName(pattern, weight.name, captures)) {
+        continue;
+      }
+      RuleUse use;
+      use.rule = &rule;
+      for (const std::string &to : rule.to) {
+        use.to.push_back(fillName(to, captures));
+      }
+      for (const std::string &from : rule.from) {
+        use.from.push_back(fillName(from, captures));
+      }
+      addUse(std::move(use));
+      return;
+    }
+  }
+  plan.problems.push_back("no rule makes weight " + inQuotes(weight.name));
+}
+
+void Planner::checkUse(const RuleUse &use) {
+  std::string target = inQuotes(use.to[0]);
+  std::vector<Piece> pieces;
+  bool complete = true;
+  for (const std::string &name : use.from) {
+    auto entry = file.entries().find(name);
+    if (entry == file.entries().end()) {
+      plan.problems.push_back("missing: " + inQuotes(name) +
+                              (name == use.to[0] ? "" : " for " + target));
+      complete = false;
+      continue;
+    }
+    if (!entry->second.isFloat) {
+      plan.problems.push_back(inQuotes(name) + " has type " +
+                              entry->second.dtype +
+                              "; weights are floating-point");
+      complete = false;
+    }
+    if (llvm::is_contained(entry->second.shape, 0)) {
+      plan.problems.push_back(inQuotes(name) + " has no elements");
+      complete = false;
+    }
+    pieces.push_back({entry->second.shape, std::nullopt});
+  }
+  // Each tensor once: what the steps make is never larger than the file.
+  std::set<std::string_view> distinct(use.from.begin(), use.from.end());
+  if (distinct.size() != use.from.size()) {
+    plan.problems.push_back("for " + target +
+                            ": the rule reads a tensor more than once");
+    complete = false;
+  }
+  if (!complete || (use.rule && use.rule->constant)) {
+    return;
+  }
+  std::string from = use.from.size() == 1
+                         ? inQuotes(use.from[0]) + " " + str(pieces[0].shape)
+                         : std::to_string(use.from.size()) + " tensors";
+  if (use.rule) {
+    if (llvm::Error error = applySteps(*use.rule, program, pieces,
+                                       use.to.size(), std::nullopt)) {
+      plan.problems.push_back("for " + target + " from " + from + ": " +
+                              llvm::toString(std::move(error)));
+      return;
+    }
+  }
+  for (auto [i, name] : llvm::enumerate(use.to)) {
+    const ProgramWeight *weight = program.findWeight(name);
+    if (!weight) {
+      plan.problems.push_back("a rule makes " + inQuotes(name) +
+                              ", which the model does not have");
+    } else if (shapeOf(program, *weight) != pieces[i].shape) {
+      Shape turned(pieces[i].shape.rbegin(), pieces[i].shape.rend());
+      bool isTransposed =
+          turned.size() == 2 && turned == shapeOf(program, *weight);
+      plan.problems.push_back("shape: weight " + inQuotes(name) + " is " +
+                              str(shapeOf(program, *weight)) + ", but " + from +
+                              (use.rule && !use.rule->steps.empty()
+                                   ? " gives " + str(pieces[i].shape)
+                                   : " is in the file") +
+                              (isTransposed
+                                   ? ": it has the shape [out, in], as PyTorch "
+                                     "keeps it; weights are [in, out]"
+                                   : ""));
+    }
+  }
+}
+
+void Planner::checkLeftOver() {
+  for (const auto &entry : file.entries()) {
+    bool ignored = source && llvm::any_of(source->ignore, [&](auto &pattern) {
+                     return matchGlob(pattern, entry.first);
+                   });
+    if (!used.count(entry.first) && !ignored) {
+      plan.problems.push_back("left over: " + inQuotes(entry.first) + " " +
+                              str(entry.second.shape));
+    }
+  }
+}
+
+CheckpointPlan Planner::run() {
+  for (const ProgramWeight &weight : program.weights) {
+    assign(weight);
+  }
+  if (comparisons > mostComparisons) {
+    plan.problems.push_back(
+        "too many weights and rules to compare: more than " +
+        std::to_string(mostComparisons) + " pairs");
+    return std::move(plan);
+  }
+  for (const RuleUse &use : plan.uses) {
+    checkUse(use);
+  }
+  checkLeftOver();
+  return std::move(plan);
+}
+
+class CheckpointWeights final : public WeightSource {
+public:
+  CheckpointWeights(const Program &program, const CheckpointPlan &plan,
+                    const TensorFile &file)
+      : program(program), plan(plan), file(file) {}
+
+  llvm::Expected<HostTensor> load(llvm::StringRef name) override {
+    auto found = plan.useOf.find(name.str());
+    const ProgramWeight *weight =
+        program.findWeight({name.data(), name.size()});
+    if (found == plan.useOf.end() || !weight) {
+      return llvm::createStringError("the model has no weight \"" + name +
+                                     "\"");
+    }
+    auto [index, part] = found->second;
+    llvm::Expected<HostTensor> tensor = make(plan.uses[index], part, *weight);
+    if (!tensor) {
+      return tensor;
+    }
+    if (llvm::Error error = checkFinite(name, *tensor)) {
+      return std::move(error);
+    }
+    return tensor;
+  }
+
+private:
+  llvm::Expected<HostTensor> make(const RuleUse &use, size_t part,
+                                  const ProgramWeight &weight);
+
+  const Program &program;
+  const CheckpointPlan &plan;
+  const TensorFile &file;
+};
+
+llvm::Expected<HostTensor>
+CheckpointWeights::make(const RuleUse &use, size_t part,
+                        const ProgramWeight &weight) {
+  if (use.rule && use.rule->constant) {
+    TextError failure;
+    Lookup lookup = [&](std::string_view name) -> const Scalar * {
+      auto found = program.parameters.find(std::string(name));
+      return found == program.parameters.end() ? nullptr : &found->second;
+    };
+    std::optional<Scalar> value = use.rule->constant->literal;
+    if (!value) {
+      value = use.rule->constant->expression->evaluate(lookup, failure);
+    }
+    if (!value || !value->isNumber()) {
+      return llvm::createStringError("the constant of weight \"" + weight.name +
+                                     "\" is not a number");
+    }
+    std::string problem = problemInF32(value->real);
+    if (!problem.empty()) {
+      return llvm::createStringError("the constant of weight \"" + weight.name +
+                                     "\": " + problem);
+    }
+    HostTensor tensor(HostTensor::Element::F32, shapeOf(program, weight));
+    std::fill_n(tensor.mutableAs<float>(), tensor.size(),
+                static_cast<float>(value->real));
+    return tensor;
+  }
+  std::vector<Piece> pieces;
+  for (const std::string &name : use.from) {
+    llvm::Expected<HostTensor> tensor = file.load(name);
+    if (!tensor) {
+      return tensor;
+    }
+    pieces.push_back({file.entries().at(name).shape, std::move(*tensor)});
+  }
+  if (use.rule) {
+    if (llvm::Error error =
+            applySteps(*use.rule, program, pieces, use.to.size(), part)) {
+      return std::move(error);
+    }
+  }
+  return std::move(*pieces[part].values);
+}
+
+} // namespace
+
+CheckpointPlan planCheckpoint(const Program &program,
+                              const CheckpointSpec *source,
+                              const TensorFile &file) {
+  return Planner(program, source, file).run();
+}
+
+std::unique_ptr<WeightSource> readCheckpoint(const Program &program,
+                                             const CheckpointPlan &plan,
+                                             const TensorFile &file) {
+  return std::make_unique<CheckpointWeights>(program, plan, file);
+}
+
+} // namespace hova::frontend

@@ -1,0 +1,74 @@
+//===- Checkpoint.h - Weights of public libraries -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plan says for every weight of a program which tensors of a file make it, by
+// which steps. It is made, and checked down to every shape, before any tensor
+// is read; then weights are made one by one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_WEIGHTS_CHECKPOINT_H
+#define HOVA_FRONTEND_WEIGHTS_CHECKPOINT_H
+
+#include "frontend/weights/TensorFile.h"
+#include "frontend/weights/Weights.h"
+
+namespace hova::frontend {
+
+/// One use of a rule: `from` are names in the file, `to` weights.
+struct RuleUse {
+  /// Null where the tensor is the weight as it is.
+  const RuleSpec *rule = nullptr;
+  std::vector<std::string> to;
+  std::vector<std::string> from;
+};
+
+struct CheckpointPlan {
+  std::vector<RuleUse> uses;
+  /// Which use makes a weight, and which of its `to` the weight is.
+  std::map<std::string, std::pair<size_t, size_t>> useOf;
+  /// Everything that does not fit, one sentence each: missing tensors, tensors
+  /// that nothing uses, shapes that clash.
+  std::vector<std::string> problems;
+};
+
+/// Fits `source` (null: the names of the description itself) to a file.
+CheckpointPlan planCheckpoint(const Program &program,
+                              const CheckpointSpec *source,
+                              const TensorFile &file);
+
+/// Weights by a plan without problems. All arguments must outlive the result.
+std::unique_ptr<WeightSource> readCheckpoint(const Program &program,
+                                             const CheckpointPlan &plan,
+                                             const TensorFile &file);
+
+/// A tensor on its way through the steps of a rule; without values where only
+/// shapes are checked.
+struct Piece {
+  Shape shape;
+  std::optional<HostTensor> values;
+};
+
+/// Runs the steps of `rule` on `pieces`, which `count` weights come out of.
+/// With `wanted`, only that one is made; the others may stay empty. Fails with
+/// a sentence that names the step.
+llvm::Error applySteps(const RuleSpec &rule, const Program &program,
+                       std::vector<Piece> &pieces, size_t count,
+                       std::optional<size_t> wanted);
+
+/// Whether `name` fits `pattern`, in which `{word}` stands for one part between
+/// dots, the same each time. Fills `captures`, and respects what is there.
+bool matchName(std::string_view pattern, std::string_view name,
+               std::map<std::string, std::string> &captures);
+
+/// `pattern` with its captures filled in.
+std::string fillName(std::string_view pattern,
+                     const std::map<std::string, std::string> &captures);
+
+/// Whether `name` fits `pattern`, in which `*` stands for anything.
+bool matchGlob(std::string_view pattern, std::string_view name);
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_WEIGHTS_CHECKPOINT_H

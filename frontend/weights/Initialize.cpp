@@ -1,0 +1,142 @@
+//===- Initialize.cpp - Weights from a seed -------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Element i of a weight is a hash of (seed, name, i). Bell-shaped values are
+// the sum of four uniform ones: integer arithmetic gives the same bits
+// everywhere, which the logarithm of a mathematical library does not promise.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/weights/Weights.h"
+
+#include "llvm/Support/xxhash.h"
+#include <cmath>
+
+namespace hova::frontend {
+
+namespace {
+
+/// The finaliser of the splitmix64 generator (Steele et al., Fast Splittable
+/// Pseudorandom Number Generators, 2014).
+uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+class Generator {
+public:
+  Generator(llvm::StringRef name, uint64_t seed)
+      : key(mix(llvm::xxh3_64bits(name) ^ mix(seed + 0x9E3779B97F4A7C15u))) {}
+
+  /// Within [-1, 1).
+  double uniform(uint64_t index) const {
+    return static_cast<double>(static_cast<int64_t>(word(index))) * 0x1p-63;
+  }
+
+  /// Mean 0, deviation 1, at most 3.5.
+  double normal(uint64_t index) const {
+    uint64_t bits = word(index);
+    int64_t sum = 0;
+    for (int part = 0; part < 4; ++part) {
+      sum += static_cast<int64_t>((bits >> (16 * part)) & 0xFFFF);
+    }
+    // Each summand has mean 65535/2 and variance (2^32 - 1)/12.
+    return static_cast<double>(sum - 131070) / 37837.2;
+  }
+
+private:
+  uint64_t word(uint64_t index) const {
+    return mix(key + index * 0x9E3779B97F4A7C15u);
+  }
+  uint64_t key;
+};
+
+double glorotBound(const Shape &shape) {
+  double in = static_cast<double>(shape.size() < 2 ? shape.back()
+                                                   : shape[shape.size() - 2]);
+  double out = static_cast<double>(shape.back());
+  return std::sqrt(6.0 / (in + out));
+}
+
+double draw(const Generator &generator, uint64_t index,
+            const Initializer &initializer, double bound) {
+  switch (initializer.kind) {
+  case Initializer::Kind::Glorot:
+    return bound * generator.uniform(index);
+  case Initializer::Kind::Normal:
+    return initializer.value * generator.normal(index);
+  case Initializer::Kind::Uniform:
+    return initializer.value * generator.uniform(index);
+  case Initializer::Kind::Constant:
+    return initializer.value;
+  case Initializer::Kind::Gain:
+    return 1 + 0.1 * generator.normal(index);
+  case Initializer::Kind::Bias:
+    return 0.1 * generator.normal(index);
+  }
+  return 0;
+}
+
+class DrawnWeights final : public WeightSource {
+public:
+  DrawnWeights(const Program &program, uint64_t seed)
+      : program(program), seed(seed) {}
+
+  llvm::Expected<HostTensor> load(llvm::StringRef name) override {
+    const ProgramWeight *weight =
+        program.findWeight({name.data(), name.size()});
+    if (!weight) {
+      return llvm::createStringError("the model has no weight \"" + name +
+                                     "\"");
+    }
+    const Shape &shape =
+        program.values[static_cast<size_t>(weight->value)].type.shape;
+    HostTensor tensor(HostTensor::Element::F32, shape);
+    Generator generator(name, seed);
+    double bound = glorotBound(shape);
+    float *out = tensor.mutableAs<float>();
+    for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
+      out[i] = static_cast<float>(draw(generator, static_cast<uint64_t>(i),
+                                       weight->initializer, bound));
+    }
+    return tensor;
+  }
+
+private:
+  const Program &program;
+  const uint64_t seed;
+};
+
+} // namespace
+
+std::unique_ptr<WeightSource> drawWeights(const Program &program,
+                                          uint64_t seed) {
+  return std::make_unique<DrawnWeights>(program, seed);
+}
+
+std::string elementIndex(llvm::ArrayRef<int64_t> shape, int64_t element) {
+  std::string index;
+  for (size_t axis = shape.size(); axis-- > 0; element /= shape[axis]) {
+    index = std::to_string(element % shape[axis]) +
+            (index.empty() ? "" : ", ") + index;
+  }
+  return "[" + index + "]";
+}
+
+llvm::Error checkFinite(llvm::StringRef name, const HostTensor &tensor) {
+  const float *values = tensor.as<float>();
+  for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
+    if (std::isfinite(values[i])) {
+      continue;
+    }
+    return llvm::createStringError(
+        "weight \"" + name + "\" has the value " +
+        (std::isnan(values[i]) ? "NaN" : "infinity") + " at " +
+        elementIndex(tensor.getShape(), i));
+  }
+  return llvm::Error::success();
+}
+
+} // namespace hova::frontend
