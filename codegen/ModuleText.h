@@ -40,7 +40,7 @@ struct ModuleOrigin {
   /// The checkpoint source whose names that file had, and whose parameters the
   /// program has; empty: none.
   std::string checkpoint;
-  /// The processor level that the phases from `assign` on are for.
+  /// The ISA level that the phases from `assign` on are for.
   std::string level;
 };
 

@@ -297,7 +297,7 @@ namespace {
 struct PhasePipelineOptions : public PassPipelineOptions<PhasePipelineOptions> {
   Option<std::string> march{
       *this, "march", llvm::cl::init("native"),
-      llvm::cl::desc("Processor levels of the program, with + between them")};
+      llvm::cl::desc("ISA levels of the program, with + between them")};
   Option<bool> strict{
       *this, "strict", llvm::cl::init(false),
       llvm::cl::desc("Leave out the passes that reassociate sums")};

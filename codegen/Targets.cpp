@@ -20,7 +20,7 @@ makeCpuTarget(llvm::StringRef march) {
 }
 
 std::shared_ptr<const Target> getDefaultTarget() {
-  CpuLevel best;
+  IsaLevel best;
   best.avx512 = best.bf16 = true;
   return std::make_shared<CpuTarget>(best);
 }

@@ -10,7 +10,7 @@
 
 namespace hova {
 
-/// The CPU target for the best of these processor levels, comma separated. An
+/// The CPU target for the best of these ISA levels, comma separated. An
 /// error names the level that is unknown or given twice.
 llvm::Expected<std::shared_ptr<const Target>>
 makeCpuTarget(llvm::StringRef march);

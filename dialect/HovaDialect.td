@@ -16,7 +16,7 @@ def Hova_Dialect : Dialect {
   let summary = "declared attention: Transformers as their papers state them";
   let description = [{
     Operations name the ideas of Transformer papers. Activations are ranked
-    tensors `[batch, tokens, width]`; heads are consecutive column groups of the
+    tensors `[batch, tokens, width]`; heads are consecutive ranges of the
     last axis, so splitting and merging heads is part of an operand's meaning,
     never a transpose. Dimensions may be dynamic in types and verifiers.
   }];

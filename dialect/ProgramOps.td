@@ -41,8 +41,8 @@ def Hova_ImageWeightOp : Hova_Op<"image_weight", [Pure]> {
     The tensor that `hova.store_weight` of the same name leaves in the weight
     image. After `assign`, `panel` tells that the image holds the matrix
     `[in, out]` as panels `[ceil(out/panel)][in][panel]`, zero behind the last
-    column; a matrix of bf16 as `[ceil(out/panel)][ceil(in/2)][panel][2]`, so
-    that the two elements that one instruction multiplies lie together.
+    column; a matrix of bf16 as `[ceil(out/panel)][ceil(in/2)][panel][2]`, with
+    an interleave factor of two: one instruction multiplies two elements.
 
     - C1: panel is given for matrices only and is positive.
 

@@ -39,12 +39,12 @@ LogicalResult TileProductOp::verify() {
                        "column stride, got ")
            << getRhsIndices().size() << " for " << rhs;
   }
-  bool hasAhead = getAhead() != nullptr;
-  if (hasAhead != (getAheadStep() != nullptr) ||
-      hasAhead != getMost().has_value() ||
-      (hasAhead && static_cast<int64_t>(*getMost()) < 1)) { // C3
+  bool hasPrefetch = getPrefetchOffset() != nullptr;
+  if (hasPrefetch != (getPrefetchStep() != nullptr) ||
+      hasPrefetch != getPrefetchMost().has_value() ||
+      (hasPrefetch && static_cast<int64_t>(*getPrefetchMost()) < 1)) { // C3
     return emitOpError(
-        "expects 'ahead' with an offset, a step and its largest value");
+        "expects 'prefetch' with an offset, a step and its largest value");
   }
   if (rhs.getElementType().isInteger(32) &&
       getLhs().getType().getElementTypeBitWidth() != 16) { // C4

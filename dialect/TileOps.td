@@ -78,15 +78,15 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
     pair are added in any order, and a last single k has a zero beside it; a depth
     that is not a constant is even.
 
-    `ahead(offset by step, most)` asks for data that a later product reads: step
-    k for the elements `offset + k * step` up to `offset + (k + 1) * step` of
-    rhs, counted from its first element; a step is at most `most` elements, and
-    where rhs holds pairs k counts them. It has no effect on the result.
+    `prefetch(offset by step, most)` is a hint. Iteration k prefetches elements
+    `[offset + k * step, offset + (k + 1) * step)` of rhs, counted from its first
+    element; a step is at most `most` elements, and where rhs holds pairs k counts
+    them. It never affects the result.
 
     - C1: lhs is a matrix with unit column stride and static row stride.
     - C2: rhs has unit stride in its last dimension, static strides, at least
       two dimensions, and one index each.
-    - C3: `ahead` has an offset, a step, and `most` of at least 1.
+    - C3: `prefetch` has an offset, a step, and `most` of at least 1.
     - C4: a rhs of pairs meets a lhs of 16 bits.
 
     ```mlir
@@ -98,7 +98,7 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
       %k = arith.constant 384 : index
       %next = arith.constant 49152 : index
       %t = hova.tile_product %a[%r, %k], %b[%p, %k, %c0] depth %k
-          ahead(%next by %c4, 8)
+          prefetch(%next by %c4, 8)
           : memref<197x768xf32, strided<[784, 1]>>, memref<12x768x64xf32>
          -> vector<6x64xf32>
       return %t : vector<6x64xf32>
@@ -108,8 +108,8 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
   let arguments = (ins Arg<Hova_Buffer, "", [MemRead]>:$lhs, Index:$row, Index:$column,
                        Arg<Hova_Buffer, "", [MemRead]>:$rhs,
                        Variadic<Index>:$rhs_indices, Index:$depth,
-                       Optional<Index>:$ahead, Optional<Index>:$ahead_step,
-                       OptionalAttr<I64Attr>:$most,
+                       Optional<Index>:$prefetch_offset, Optional<Index>:$prefetch_step,
+                       OptionalAttr<I64Attr>:$prefetch_most,
                        OptionalAttr<I64Attr>:$columns);
   let results = (outs Hova_Tile:$tile);
   let builders = [
@@ -118,13 +118,13 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
                    "mlir::ValueRange":$rhs_indices, "mlir::Value":$depth,
                    CArg<"mlir::IntegerAttr", "{}">:$columns), [{
       build($_builder, $_state, tile, lhs, row, column, rhs, rhs_indices, depth,
-            /*ahead=*/{}, /*ahead_step=*/{}, /*most=*/{},
+            /*prefetch_offset=*/{}, /*prefetch_step=*/{}, /*prefetch_most=*/{},
             columns);
     }]>
   ];
   let assemblyFormat = [{
     $lhs `[` $row `,` $column `]` `,` $rhs `[` $rhs_indices `]` `depth` $depth
-    (`ahead` `(` $ahead^ `by` $ahead_step `,` $most `)`)?
+    (`prefetch` `(` $prefetch_offset^ `by` $prefetch_step `,` $prefetch_most `)`)?
     attr-dict `:` type($lhs) `,` type($rhs) `->` type($tile)
   }];
   let hasVerifier = 1;

@@ -8,8 +8,8 @@ using namespace mlir;
 
 namespace hova {
 
-bool ColumnRange::isWholeGroups(int64_t width, int64_t group) const {
-  return from % group == 0 && (to % group == 0 || to == width);
+bool ColumnRange::isColumnGroup(int64_t width, int64_t groupWidth) const {
+  return from % groupWidth == 0 && (to % groupWidth == 0 || to == width);
 }
 
 ColumnRange columnsOf(SliceOp slice) {
@@ -26,19 +26,19 @@ static bool isThereBefore(Value value, Operation *op) {
   return !definition || definition->isBeforeInBlock(op);
 }
 
-/// Whether `user` works on the tiles of `part`, or takes it out.
-static bool wantsPart(Operation *user, SliceOp part, LinearOp product) {
+/// Whether `user` works on the tiles of `group`, or takes it out.
+static bool wantsColumnGroup(Operation *user, SliceOp group, LinearOp product) {
   if (user->hasTrait<OpTrait::IsTerminator>()) {
     return true;
   }
   return isa<TileOpInterface>(user) &&
          llvm::all_of(user->getOperands(), [&](Value operand) {
-           return operand == part.getResult() ||
+           return operand == group.getResult() ||
                   isThereBefore(operand, product);
          });
 }
 
-bool isPart(Operation *op, int64_t group) {
+bool isColumnGroup(Operation *op, int64_t groupWidth) {
   auto slice = dyn_cast_or_null<SliceOp>(op);
   auto product = slice ? slice.getX().getDefiningOp<LinearOp>() : LinearOp();
   if (!product) {
@@ -47,13 +47,13 @@ bool isPart(Operation *op, int64_t group) {
   int64_t width = shapeOf(product.getResult()).back();
   bool pays = false;
   for (Operation *user : product->getUsers()) {
-    auto part = dyn_cast<SliceOp>(user);
-    if (!part || !part.takesColumns() ||
-        !columnsOf(part).isWholeGroups(width, group)) {
+    auto group = dyn_cast<SliceOp>(user);
+    if (!group || !group.takesColumns() ||
+        !columnsOf(group).isColumnGroup(width, groupWidth)) {
       return false;
     }
-    pays |= llvm::any_of(part->getUsers(), [&](Operation *reader) {
-      return wantsPart(reader, part, product);
+    pays |= llvm::any_of(group->getUsers(), [&](Operation *reader) {
+      return wantsColumnGroup(reader, group, product);
     });
   }
   return pays;
@@ -98,11 +98,11 @@ SmallVector<ColumnRange> StageColumns::divide() const {
   }
   llvm::sort(bounds);
   bounds.erase(llvm::unique(bounds), bounds.end());
-  SmallVector<ColumnRange> parts;
+  SmallVector<ColumnRange> groups;
   for (size_t i = 1; i < bounds.size(); ++i) {
-    parts.push_back({bounds[i - 1], bounds[i]});
+    groups.push_back({bounds[i - 1], bounds[i]});
   }
-  return parts;
+  return groups;
 }
 
 } // namespace hova

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A product's columns may be several values: queries, keys and values that are
-// stored in 16 bits, and what vertical attention adds up, which is not. A part
-// is a slice of whole groups of columns: those of a weight panel, which are
-// computed together. It costs nothing: each group belongs to the operations
-// whose columns it computes.
+// stored in 16 bits, and what vertical attention adds up, which is not.
+// A column group is such a value: a slice that begins and ends at multiples of
+// a width, that of a weight panel, whose columns are computed at once. It costs
+// nothing: each panel belongs to the operations whose columns it computes.
 
 #ifndef HOVA_PASSES_COLUMNS_H
 #define HOVA_PASSES_COLUMNS_H
@@ -26,18 +26,19 @@ struct ColumnRange {
   bool operator==(const ColumnRange &other) const {
     return from == other.from && to == other.to;
   }
-  /// Whether these are whole groups of `group` columns of a product of `width`,
-  /// whose last group may be narrower.
-  bool isWholeGroups(int64_t width, int64_t group) const;
+  /// Whether these can be a column group of a product of `width` columns: they
+  /// begin and end at multiples of `groupWidth` or at the end of the product.
+  bool isColumnGroup(int64_t width, int64_t groupWidth) const;
 };
 
 /// The columns that a slice of columns reads of its operand.
 ColumnRange columnsOf(SliceOp slice);
 
-/// Whether `op` slices a product nobody reads but such slices of whole groups
-/// of `group` columns, where it pays: a slice leaves the kernel or the program,
-/// or an element-wise operation can work on its tiles.
-bool isPart(mlir::Operation *op, int64_t group);
+/// Whether `op` is a column group: it slices a product that nobody reads but
+/// such slices, which begin and end at multiples of `groupWidth` columns, where
+/// it pays: a slice leaves the kernel or the program, or an element-wise
+/// operation can work on its tiles.
+bool isColumnGroup(mlir::Operation *op, int64_t groupWidth);
 
 /// The columns that each operation of a stage computes of those of the stage's
 /// first operation, its anchor.

@@ -28,9 +28,9 @@ void buildFusePhase(PhaseBuilder &phase, const FusionPolicy &policy);
 /// What the vector code of a target may contain and should look like.
 struct VectorizeOptions {
   bool lookups = false; ///< tables are looked up in registers (`hova.lookup`)
-  bool powers = false;  ///< powers of two are instructions (`hova.exp2`)
-  int64_t productSteps = 1; ///< in one turn of a product's loop
-  int64_t lineElements = 0; ///< of f32; 0: nothing is prefetched
+  bool exponentials = false; ///< have instructions (`hova.exp2`)
+  int64_t productSteps = 1;  ///< in one turn of a product's loop
+  int64_t lineElements = 0;  ///< of f32; 0: nothing is prefetched
 };
 void buildVectorizePhase(PhaseBuilder &phase, const VectorizeOptions &options);
 

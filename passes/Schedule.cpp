@@ -20,7 +20,7 @@ FailureOr<Schedule> Schedule::of(KernelOp kernel) {
   SmallVector<std::pair<StringRef, int64_t *>> sizes = {
       {kLanesAttr, &schedule.lanes}, {kGrainAttr, &schedule.grain}};
   if (schedule.division != Division::inner) {
-    sizes.push_back({kDepthAttr, &schedule.depth});
+    sizes.push_back({kKBlockAttr, &schedule.kBlock});
     sizes.push_back({kBlockAttr, &schedule.block});
   }
   for (auto [name, size] : sizes) {
@@ -30,12 +30,12 @@ FailureOr<Schedule> Schedule::of(KernelOp kernel) {
     }
     *size = attribute.getInt();
   }
-  if (auto sum = kernel->getAttrOfType<IntegerAttr>(kSumAttr)) {
-    schedule.sum = sum.getInt();
+  if (auto split = kernel->getAttrOfType<IntegerAttr>(kReductionSplitAttr)) {
+    schedule.reductionSplit = split.getInt();
   }
-  for (int64_t size :
-       {schedule.tileRows, schedule.tileColumns, schedule.depth, schedule.sum,
-        schedule.block, schedule.lanes, schedule.grain}) {
+  for (int64_t size : {schedule.tileRows, schedule.tileColumns, schedule.kBlock,
+                       schedule.reductionSplit, schedule.block, schedule.lanes,
+                       schedule.grain}) {
     if (size <= 0) {
       return kernel.emitOpError("expects positive sizes in its schedule, got ")
              << size;
@@ -49,11 +49,12 @@ void Schedule::write(KernelOp kernel) const {
   kernel->setAttr(kTileAttr,
                   builder.getDenseI64ArrayAttr({tileRows, tileColumns}));
   if (division != Division::inner) {
-    kernel->setAttr(kDepthAttr, builder.getI64IntegerAttr(depth));
+    kernel->setAttr(kKBlockAttr, builder.getI64IntegerAttr(kBlock));
     kernel->setAttr(kBlockAttr, builder.getI64IntegerAttr(block));
   }
-  if (sum != Schedule().sum) {
-    kernel->setAttr(kSumAttr, builder.getI64IntegerAttr(sum));
+  if (reductionSplit != Schedule().reductionSplit) {
+    kernel->setAttr(kReductionSplitAttr,
+                    builder.getI64IntegerAttr(reductionSplit));
   }
   if (pairs) {
     kernel->setAttr(kPairsAttr, builder.getUnitAttr());

@@ -5,13 +5,13 @@
 // (rows and columns of a product's register tile), `hova.lanes` (vector length
 // of row operations), `hova.grain` (units that a thread takes at least),
 // `hova.pairs` where an attention of bf16 multiplies pairs; where units are
-// rows, also `hova.depth` (steps of the inner dimension that one pass over the
-// rows takes at most), `hova.sum` (steps that are summed in a row at most;
-// none: as many as there are) and `hova.block` (rows that pass through all
-// stages together, at most). On each operation of a row kernel: `hova.stage`;
-// operations of one stage share a loop nest, whose anchor is the stage's first
-// operation, the others being element-wise on its tiles. On image weights:
-// `panel`.
+// rows, also `hova.k_block` (steps of the inner dimension that one pass over
+// the rows takes at most), `hova.reduction_split` (steps that are summed in a
+// row at most; none: as many as there are) and `hova.block` (rows that pass
+// through all stages together, at most). On each operation of a row kernel:
+// `hova.stage`; operations of one stage share a loop nest, whose anchor is the
+// stage's first operation, the others being element-wise on its tiles. On image
+// weights: `panel`.
 
 #ifndef HOVA_PASSES_SCHEDULE_H
 #define HOVA_PASSES_SCHEDULE_H
@@ -24,8 +24,9 @@
 namespace hova {
 
 inline constexpr llvm::StringLiteral kTileAttr = "hova.tile";
-inline constexpr llvm::StringLiteral kDepthAttr = "hova.depth";
-inline constexpr llvm::StringLiteral kSumAttr = "hova.sum";
+inline constexpr llvm::StringLiteral kKBlockAttr = "hova.k_block";
+inline constexpr llvm::StringLiteral kReductionSplitAttr =
+    "hova.reduction_split";
 inline constexpr llvm::StringLiteral kBlockAttr = "hova.block";
 inline constexpr llvm::StringLiteral kLanesAttr = "hova.lanes";
 inline constexpr llvm::StringLiteral kGrainAttr = "hova.grain";
@@ -43,8 +44,8 @@ struct Schedule {
   Division division = Division::rows;
   int64_t tileRows = 1;
   int64_t tileColumns = 1;
-  int64_t depth = 1;
-  int64_t sum = std::numeric_limits<int64_t>::max();
+  int64_t kBlock = 1;
+  int64_t reductionSplit = std::numeric_limits<int64_t>::max();
   int64_t block = 1;
   int64_t lanes = 1;
   int64_t grain = 1;

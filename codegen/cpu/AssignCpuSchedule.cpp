@@ -80,7 +80,7 @@ public:
   void assign(KernelOp kernel) {
     dividesColumns = divisionOf(kernel) == Division::panels;
     for (Operation &op : kernel.getBody().front().without_terminator()) {
-      if (isKernelView(&op) && isReadAsView(&op) && !isPart(&op)) {
+      if (isKernelView(&op) && isReadAsView(&op) && !isColumnGroup(&op)) {
         continue;
       }
       int64_t stage = chooseStage(&op);
@@ -91,8 +91,8 @@ public:
   }
 
 private:
-  bool isPart(Operation *op) const {
-    return hova::isPart(op, facts.panelColumns);
+  bool isColumnGroup(Operation *op) const {
+    return hova::isColumnGroup(op, facts.panelColumns);
   }
 
   static bool isReadAsView(Operation *op) {
@@ -112,7 +112,7 @@ private:
   /// Element-wise operations join the stage that makes one of their operands
   /// if the others are there before: their tile is then still in registers.
   int64_t chooseStage(Operation *op) {
-    if (isPart(op)) {
+    if (isColumnGroup(op)) {
       return stageOf(op->getOperand(0));
     }
     // Where threads divide columns there is one stage: also what reads nothing
@@ -301,10 +301,10 @@ struct AssignCpuSchedulePass final
       setStage(first, 0);
       return schedule.write(kernel);
     }
-    schedule.depth = facts.innerBlock;
+    schedule.kBlock = facts.kBlock;
     schedule.block = facts.groupRows;
-    if (sumsMoreThan(facts.mostSummed, kernel)) {
-      schedule.sum = facts.mostSummed;
+    if (sumsMoreThan(facts.reductionSplit, kernel)) {
+      schedule.reductionSplit = facts.reductionSplit;
     }
     Stages(facts).assign(kernel);
     schedule.grain = chooseGrain(kernel, facts);

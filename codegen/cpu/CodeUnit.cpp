@@ -76,7 +76,7 @@ void splitCode(ModuleOp lowered, size_t level,
 //===----------------------------------------------------------------------===//
 
 /// Sets what generated functions need beyond their code.
-static void finishFunction(llvm::Function &function, const CpuLevel &level) {
+static void finishFunction(llvm::Function &function, const IsaLevel &level) {
   function.setVisibility(llvm::GlobalValue::HiddenVisibility);
   if (function.isDeclaration()) {
     return;
@@ -108,7 +108,7 @@ private:
   llvm::Error emit(llvm::raw_pwrite_stream &os);
 
   CodeUnit &unit;
-  const CpuLevel &level;
+  const IsaLevel &level;
   const CompileOptions &options;
   DescribeFunction describe;
   llvm::LLVMContext context;

@@ -5,7 +5,7 @@
 #define HOVA_CODEGEN_CPU_COMPILE_H
 
 #include "codegen/Pipeline.h"
-#include "codegen/cpu/Level.h"
+#include "codegen/cpu/IsaLevel.h"
 #include "dialect/HostTensor.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Storage.h"
@@ -25,7 +25,7 @@ constexpr unsigned kTraceMicroseconds = 100;
 
 struct CompileOptions {
   /// Best first; each is compiled by the phases from `assign` on.
-  llvm::SmallVector<CpuLevel> levels;
+  llvm::SmallVector<IsaLevel> levels;
   EmitKind emit = EmitKind::Executable;
   /// The file to write; "-" is standard output, for text.
   std::string output;

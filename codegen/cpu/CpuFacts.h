@@ -25,7 +25,7 @@ struct CpuFacts {
         productTile{6, avx512 ? int64_t(64) : int64_t(16)},
         attentionTile{avx512 ? int64_t(14) : int64_t(6),
                       avx512 ? int64_t(32) : int64_t(16)},
-        innerBlock(oneFma ? 4096 : 256) {}
+        kBlock(oneFma ? 4096 : 256) {}
 
   // Vectors and register tiles.
 
@@ -46,20 +46,20 @@ struct CpuFacts {
 
   // Loops.
 
-  /// Steps of a product's inner dimension that one pass over the rows takes at
-  /// most. Where two multiply-adds a cycle want their panel nearer than the
-  /// second-level cache, a chunk of it stays in the first; with one, adding the
-  /// chunks' sums costs more.
-  int64_t innerBlock;
+  /// The K block: steps of a product's inner dimension that one pass over the
+  /// rows takes at most. Where two multiply-adds a cycle want their panel
+  /// nearer than the second-level cache, a block of it stays in the first; with
+  /// one, adding the sums of the blocks costs more.
+  int64_t kBlock;
   /// Rows that pass through all stages of a kernel together, at most: what one
   /// stage writes is in the caches when the next reads it.
   int64_t groupRows = 256;
-  /// Products of f32 that are added in a row at most. The error of such a sum
-  /// grows with their number, that of a sum of sums with the square root of how
-  /// many there are: in BERT-base, whose longest sum has 3072, parts of 384
-  /// leave half of the error. A part more costs a store and a load of the
-  /// register tile, 0.3 % here.
-  int64_t mostSummed = 384;
+  /// The reduction split: products of f32 that are added in a row at most. The
+  /// error of such a sum grows with their number, that of a sum of sums with
+  /// the square root of how many there are: in BERT-base, whose longest sum has
+  /// 3072, splits of 384 leave half of the error. A split more costs a store
+  /// and a load of the register tile, 0.3 % here.
+  int64_t reductionSplit = 384;
 
   /// Steps of a product's inner dimension in one turn of its loop.
   int64_t productSteps = 2;
@@ -75,9 +75,9 @@ struct CpuFacts {
   static constexpr int64_t aliasBytes = 1024;
   /// Tables up to this size stay in the caches by themselves.
   static constexpr int64_t cachedTableBytes = 1 << 18;
-  /// Rows of a larger table that are prefetched before they are copied: the
-  /// processor does not foresee which.
-  static constexpr int64_t rowsAhead = 4;
+  /// A row of a larger table is prefetched this many rows before it is copied:
+  /// the processor does not foresee which.
+  static constexpr int64_t prefetchDistance = 4;
 
   // Division among threads.
 

@@ -14,7 +14,7 @@ using namespace mlir;
 
 namespace hova {
 
-CpuTarget::CpuTarget(CpuLevel level, unsigned number)
+CpuTarget::CpuTarget(IsaLevel level, unsigned number)
     : level(std::move(level)), number(number),
       facts(this->level.avx512, this->level.oneFma) {}
 
@@ -41,8 +41,8 @@ void CpuTarget::buildTilePhase(PhaseBuilder &phase) const {
 
 void CpuTarget::buildVectorizePhase(PhaseBuilder &phase) const {
   VectorizeOptions options;
-  // Tables of 16 entries, and powers of two, have instructions of AVX-512.
-  options.lookups = options.powers = level.avx512;
+  // Tables of 16 entries, and exponentials, have instructions of AVX-512.
+  options.lookups = options.exponentials = level.avx512;
   options.productSteps = facts.productSteps;
   options.lineElements = facts.lineElements;
   hova::buildVectorizePhase(phase, options);
@@ -56,8 +56,9 @@ void CpuTarget::buildTargetPhase(PhaseBuilder &phase) const {
   LowerStoragePassOptions storage;
   storage.bf16 = level.bf16;
   // From here on function by function, so that they are lowered side by side.
-  // Powers that are only rounded are told by the roundings, which go next.
-  phase.add(createLowerPowersPass());
+  // Exponentials that are only rounded are told by the roundings, which go
+  // next.
+  phase.add(createLowerExponentialsPass());
   phase.add(createLowerStoragePass(storage));
   phase.add(createLowerLookupsPass());
   phase.addNested<func::FuncOp>(createCanonicalizerPass());

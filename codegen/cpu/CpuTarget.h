@@ -6,7 +6,7 @@
 
 #include "codegen/Target.h"
 #include "codegen/cpu/CpuFacts.h"
-#include "codegen/cpu/Level.h"
+#include "codegen/cpu/IsaLevel.h"
 
 namespace hova {
 
@@ -14,7 +14,7 @@ class CpuTarget final : public Target {
 public:
   /// Code for one level of a program. `number` is its place among the
   /// program's levels; the names of its functions end with it.
-  explicit CpuTarget(CpuLevel level, unsigned number = 0);
+  explicit CpuTarget(IsaLevel level, unsigned number = 0);
 
   FusionPolicy getFusionPolicy() const override;
   void buildAssignPhase(PhaseBuilder &phase) const override;
@@ -23,7 +23,7 @@ public:
   void buildTargetPhase(PhaseBuilder &phase) const override;
 
 private:
-  CpuLevel level;
+  IsaLevel level;
   unsigned number;
   CpuFacts facts;
 };

@@ -10,7 +10,7 @@
 using namespace llvm;
 
 Expected<std::unique_ptr<TargetMachine>>
-hova::makeTargetMachine(const CpuLevel &level, unsigned optimization) {
+hova::makeTargetMachine(const IsaLevel &level, unsigned optimization) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo();

@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_CPU_MACHINE_H
 #define HOVA_CODEGEN_CPU_MACHINE_H
 
-#include "codegen/cpu/Level.h"
+#include "codegen/cpu/IsaLevel.h"
 #include "llvm/Target/TargetMachine.h"
 #include <memory>
 
@@ -12,7 +12,7 @@ namespace hova {
 
 /// A position-independent x86-64 Linux target at `optimization` (0 to 3).
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-makeTargetMachine(const CpuLevel &level, unsigned optimization);
+makeTargetMachine(const IsaLevel &level, unsigned optimization);
 
 } // namespace hova
 

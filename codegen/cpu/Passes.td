@@ -18,7 +18,7 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
 
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-      %r = hova.kernel "main" units<batch 1, token 4> (%x) attributes {hova.block = 256 : i64, hova.depth = 256 : i64, hova.grain = 4 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>} {
+      %r = hova.kernel "main" units<batch 1, token 4> (%x) attributes {hova.block = 256 : i64, hova.grain = 4 : i64, hova.k_block = 256 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>} {
       ^bb0(%a: tensor<1x4x8xf32>):
         %t = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x4x8xf32>
         hova.yield %t : tensor<1x4x8xf32>
@@ -32,7 +32,7 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
            "32 registers of 512 bits; else 16 of 256">,
     Option<"oneFma", "one-fma", "bool", "false",
            "one FMA a cycle, which a panel in the second-level cache can feed">,
-    Option<"bf16", "bf16", "bool", "true", "the level has AVX512_BF16">,
+    Option<"bf16", "bf16", "bool", "true", "the ISA level has AVX512_BF16">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }
@@ -111,13 +111,13 @@ def LowerStoragePass : Pass<"hova-lower-storage", "::mlir::func::FuncOp"> {
   let summary = "Choose instructions for numbers of bf16";
   let description = [{
     Before: vector code with `hova.pair_dot`, and `arith.truncf` to bf16. After:
-    no `hova.pair_dot`, and no conversion that the level would make a library
+    no `hova.pair_dot`, and no conversion that the ISA level would make a library
     call of. With AVX512_BF16 a dot of pairs is `vdpbf16ps`, 16 sums at a time,
     two registers are rounded by one `vcvtne2ps2bf16`, and other conversions
     stay; without it the halves of each pair are shifted and
     masked to f32 for two fused multiply-adds, and rounding is integer
     arithmetic. The first lanes of a vector of 16-bit numbers are stored in
-    parts whose sizes are powers of two. Widening bf16 is a shift on every level, and f16 has
+    parts whose sizes are powers of two. Widening bf16 is a shift on every ISA level, and f16 has
     conversions on all of them (F16C).
 
     ```mlir
@@ -135,23 +135,23 @@ def LowerStoragePass : Pass<"hova-lower-storage", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"bf16", "bf16", "bool", "true", "the level has AVX512_BF16">,
+    Option<"bf16", "bf16", "bool", "true", "the ISA level has AVX512_BF16">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
       "::mlir::vector::VectorDialect"];
 }
 
-def LowerPowersPass : Pass<"hova-lower-powers", "::mlir::func::FuncOp"> {
-  let summary = "Make powers of two reductions and scalings";
+def LowerExponentialsPass : Pass<"hova-lower-exponentials", "::mlir::func::FuncOp"> {
+  let summary = "Make exponentials reductions and scalings";
   let description = [{
     Before: `hova.exp2` on vectors. After: `vreduceps` and `vscalefps` of
     AVX-512 around a polynomial, 16 lanes at a time, within 2 ULP on [-126, 127],
-    or within 2^-13.5 of the power where every user rounds it to bf16.
-    The power of minus infinity is 0, and NaN stays. For levels below,
+    or within 2^-13.5 of the exponential where every user rounds it to bf16.
+    The exponential of minus infinity is 0, and NaN stays. For ISA levels below,
     `vectorize` leaves no `hova.exp2`.
 
     ```mlir
-    func.func @power(%x: vector<16xf32>) -> vector<16xf32> {
+    func.func @exponential(%x: vector<16xf32>) -> vector<16xf32> {
       %y = hova.exp2 %x : vector<16xf32>
       return %y : vector<16xf32>
     }
@@ -165,7 +165,7 @@ def LowerLookupsPass : Pass<"hova-lower-lookups", "::mlir::func::FuncOp"> {
   let summary = "Make table lookups permutations of a register";
   let description = [{
     Before: `hova.lookup`. After: `vpermps` of AVX-512, which takes its entries
-    from a register or a line of memory, 16 lanes at a time. No level below has
+    from a register or a line of memory, 16 lanes at a time. No ISA level below has
     an instruction for 16 entries, and `vectorize` makes no lookups for it.
 
     ```mlir

@@ -3,7 +3,7 @@
 //
 // Shared by the three files that write parts of an attention kernel:
 // AttentionRecipe.cpp (blocks, scores, values), AttentionPacking.cpp (keys,
-// pairs of values) and AttentionSoftmax.cpp (masks, powers, sums).
+// pairs of values) and AttentionSoftmax.cpp (masks, exponentials, sums).
 
 #ifndef HOVA_CODEGEN_CPURECIPES_ATTENTIONEMITTER_H
 #define HOVA_CODEGEN_CPURECIPES_ATTENTIONEMITTER_H
@@ -26,7 +26,7 @@ namespace hova {
 /// row of the packed values, and probabilities have a buffer of bf16.
 struct AttentionLayout {
   AttentionLayout(AttentionOp op, const Schedule &schedule)
-      : pairs(schedule.pairs), together(pairs ? 2 : 1), heads(op.getHeads()),
+      : pairs(schedule.pairs), interleave(pairs ? 2 : 1), heads(op.getHeads()),
         queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
         keyWidth(shapeOf(op.getQuery())[2] / heads),
         valueWidth(shapeOf(op.getValue())[2] / heads),
@@ -34,26 +34,27 @@ struct AttentionLayout {
         // A uniform empty row reads every value.
         skipsPanels(op.getCausal() && op.getEmptyRow() != EmptyRow::uniform),
         panels(skipsPanels ? llvm::divideCeil(keys, panel) : keys / panel),
-        tailLanes(
-            llvm::alignTo(std::max(keys - panels * panel, int64_t(0)), kBlock)),
+        tailLanes(llvm::alignTo(std::max(keys - panels * panel, int64_t(0)),
+                                kTransposed)),
         blockRows(std::min(schedule.tileRows, queries)),
-        packedRows(llvm::divideCeil(keyWidth, together)),
+        packedRows(llvm::divideCeil(keyWidth, interleave)),
         valueRows(pairs ? llvm::divideCeil(keys, 2) : 0),
         scoreStride(panels * panel + tailLanes + 16),
-        powerStride(pairs ? paddedStride(panels * panel + tailLanes, 2) : 0),
+        exponentialStride(pairs ? paddedStride(panels * panel + tailLanes, 2)
+                                : 0),
         limitLanes(op.getKeyValid() ? panels * panel + tailLanes : 0) {}
 
   /// Keys and elements of them that are transposed at once.
-  static constexpr int64_t kBlock = 16;
+  static constexpr int64_t kTransposed = 16;
 
   bool pairs;
-  int64_t together; ///< channels in an element of a packed key
+  int64_t interleave; ///< factor: channels in an element of a packed key
   int64_t heads, queries, keys, keyWidth, valueWidth, panel;
   bool skipsPanels;
   int64_t panels, tailLanes, blockRows;
   int64_t packedRows; ///< of a panel
   int64_t valueRows;  ///< of packed values
-  int64_t scoreStride, powerStride;
+  int64_t scoreStride, exponentialStride;
   int64_t limitLanes; ///< of the row that scores may not exceed
 };
 
@@ -78,18 +79,20 @@ private:
                  mlir::Value row, int64_t channels);
   void packValueRow(mlir::Value row, bool isSingle);
   void emitBlock(mlir::Value row, int64_t height);
-  /// Asks for the rows of the next unit that belong to query `row`: they lie a
-  /// few lines each in rows of all heads, which the processor does not foresee.
-  void askForNext(mlir::Value row);
+  /// Prefetches the rows of the next unit that belong to query `row`: they lie
+  /// a few lines each in rows of all heads, which the processor does not
+  /// foresee.
+  void prefetchNext(mlir::Value row);
   void emitScores(mlir::Value row, int64_t height, mlir::Value panels);
   void emitAdditiveScores(mlir::Value row, int64_t height, mlir::Value panels);
   void emitSoftmax(mlir::Value row, int64_t height, mlir::Value panels);
   void emitMaximum(mlir::Value i, mlir::Value query, mlir::Value panels);
-  /// The rows whose scores are too large to take powers of them as they are.
+  /// The rows whose scores are too large to take exponentials of them as they
+  /// are.
   mlir::Value areFar(mlir::Value from, int64_t height);
   void subtractMaximum(mlir::Value i, mlir::Value query, mlir::Value panels);
   mlir::Value isEmptyRow(mlir::Value query, mlir::Value panels);
-  void emitPowers(mlir::Value i, mlir::Value panels);
+  void emitExponentials(mlir::Value i, mlir::Value panels);
   double exponent();
   void emitValues(mlir::Value row, int64_t height, mlir::Value panels);
 
@@ -111,6 +114,9 @@ private:
   /// Scores of a panel with scale, bias and masks applied; masked are -inf.
   mlir::Value maskedScores(mlir::Value score, mlir::Value query,
                            const KeyPanel &panel);
+  /// The same for row `i`, which also become the scores in scratch.
+  mlir::Value storeMaskedScores(mlir::Value score, mlir::Value i,
+                                mlir::Value query, const KeyPanel &panel);
   mlir::Value keyIndices(const KeyPanel &panel);
   /// Row of an operand that broadcasts to [batch, heads, q_len, kv_len].
   mlir::Value broadcastRow(mlir::Value operand, mlir::Value query);
@@ -162,7 +168,7 @@ private:
   AttentionLayout layout;
   double scale;
   /// In scratch; null where the layout has none.
-  mlir::Value packed, packedTail, values, scores, powers, limits, inverse;
+  mlir::Value packed, packedTail, values, scores, exponentials, limits, inverse;
   mlir::Value
       maxima; ///< the memory of `inverse` as one row, until it is needed
   // Of the current unit.

@@ -65,28 +65,28 @@ static void transpose16(OpBuilder &builder, Location loc,
 /// them.
 void AttentionEmitter::packBlock(const KeyPanel &panel, Value lane,
                                  int64_t keys, Value row, int64_t channels) {
-  constexpr int64_t kBlock = AttentionLayout::kBlock;
+  constexpr int64_t kTransposed = AttentionLayout::kTransposed;
   Value key = e.buffer(op.getKey());
   Value first = e.add(keyRow, e.add(panel.column, lane));
-  Value channel = e.add(keyColumn, e.mul(row, layout.together));
+  Value channel = e.add(keyColumn, e.mul(row, layout.interleave));
   auto type = cast<MemRefType>((layout.panels ? packed : packedTail).getType());
-  auto rowType = VectorType::get({kBlock}, type.getElementType());
+  auto rowType = VectorType::get({kTransposed}, type.getElementType());
   SmallVector<Value> rows;
   for (int64_t i = 0; i < keys; ++i) {
     Value own = e.add(first, i);
     if (layout.pairs) {
-      Value pairs = e.loadLanes(key, own, channel, 2 * kBlock, channels);
+      Value pairs = e.loadLanes(key, own, channel, 2 * kTransposed, channels);
       rows.push_back(make<vector::BitCastOp>(rowType, pairs));
     } else {
-      rows.push_back(e.loadRow(key, own, channel, kBlock, channels));
+      rows.push_back(e.loadRow(key, own, channel, kTransposed, channels));
     }
   }
-  rows.resize(kBlock, make<arith::ConstantOp>(b.getZeroAttr(rowType)));
+  rows.resize(kTransposed, make<arith::ConstantOp>(b.getZeroAttr(rowType)));
   transpose16(b, loc, rows);
   SmallVector<Value> position;
   Value target = packedKeys(panel, position);
   position.back() = lane;
-  rows.resize(llvm::divideCeil(channels, layout.together));
+  rows.resize(llvm::divideCeil(channels, layout.interleave));
   for (auto [i, values] : llvm::enumerate(rows)) {
     position.end()[-2] = e.add(row, i);
     make<vector::StoreOp>(values, target, position);
@@ -94,11 +94,11 @@ void AttentionEmitter::packBlock(const KeyPanel &panel, Value lane,
 }
 
 void AttentionEmitter::packKeys() {
-  constexpr int64_t kBlock = AttentionLayout::kBlock;
-  int64_t channels = kBlock * layout.together;
-  int64_t wholeRows = layout.keyWidth / channels * kBlock;
+  constexpr int64_t kTransposed = AttentionLayout::kTransposed;
+  int64_t channels = kTransposed * layout.interleave;
+  int64_t wholeRows = layout.keyWidth / channels * kTransposed;
   auto packLanes = [&](const KeyPanel &panel, Value lane, int64_t keys) {
-    e.forLoop("channels", e.index(0), e.index(wholeRows), kBlock,
+    e.forLoop("channels", e.index(0), e.index(wholeRows), kTransposed,
               [&](Value row) { packBlock(panel, lane, keys, row, channels); });
     if (int64_t rest = layout.keyWidth % channels) {
       packBlock(panel, lane, keys, e.index(wholeRows), rest);
@@ -107,15 +107,16 @@ void AttentionEmitter::packKeys() {
   int64_t whole = layout.keys / layout.panel;
   if (whole) {
     e.forLoop("keys", e.index(0), e.index(whole), 1, [&](Value index) {
-      e.forLoop("lanes", e.index(0), e.index(layout.panel), kBlock,
-                [&](Value lane) { packLanes(panelAt(index), lane, kBlock); });
+      e.forLoop(
+          "lanes", e.index(0), e.index(layout.panel), kTransposed,
+          [&](Value lane) { packLanes(panelAt(index), lane, kTransposed); });
     });
   }
   if (int64_t rest = layout.keys % layout.panel) {
     KeyPanel last = layout.tailLanes ? tailPanel() : panelAt(e.index(whole));
-    for (int64_t lane = 0; lane < last.lanes; lane += kBlock) {
+    for (int64_t lane = 0; lane < last.lanes; lane += kTransposed) {
       packLanes(last, e.index(lane),
-                std::clamp<int64_t>(rest - lane, 0, kBlock));
+                std::clamp<int64_t>(rest - lane, 0, kTransposed));
     }
   }
 }

@@ -5,9 +5,9 @@
 // Units are (batch entry, head) pairs. Per unit the keys are packed as panels
 // [keys/panel][width][panel], so that scores are the same product as a linear
 // layer's. Then per block of query rows: scores of all keys into scratch,
-// maxima, powers and sums in place, values, division. A row of scores for a few
-// thousand keys fits the caches, so nothing is rescaled while it grows; the
-// q_len x kv_len scores never exist. Keys that are padding have a limit of
+// maxima, exponentials and sums in place, values, division. A row of scores for
+// a few thousand keys fits the caches, so nothing is rescaled while it grows;
+// the q_len x kv_len scores never exist. Keys that are padding have a limit of
 // -inf, which their scores meet in registers before they are stored.
 //
 //   pack K ; for rows: S = min(Q K^T, limits) ; S = 2^(c S - c max S) ;
@@ -40,14 +40,14 @@ struct AttentionScratch {
         tail{{l.packedRows, l.tailLanes}, 4},
         values{{l.valueRows, l.valueWidth}, 4},
         scores{{l.blockRows, l.scoreStride}, 4},
-        powers{{l.blockRows, l.powerStride}, 2}, limits{{1, l.limitLanes}, 4},
-        inverse{{l.blockRows, 1}, 4} {}
+        exponentials{{l.blockRows, l.exponentialStride}, 2},
+        limits{{1, l.limitLanes}, 4}, inverse{{l.blockRows, 1}, 4} {}
 
-  ScratchPart panels, tail, values, scores, powers, limits, inverse;
+  ScratchPart panels, tail, values, scores, exponentials, limits, inverse;
 
   int64_t bytes() const {
     return panels.bytes() + tail.bytes() + values.bytes() + scores.bytes() +
-           powers.bytes() + limits.bytes() + inverse.bytes();
+           exponentials.bytes() + limits.bytes() + inverse.bytes();
   }
 };
 } // namespace
@@ -70,7 +70,7 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
   packedTail = take(scratch.tail, word);
   values = take(scratch.values, word);
   scores = take(scratch.scores, f32);
-  powers = take(scratch.powers, b.getBF16Type());
+  exponentials = take(scratch.exponentials, b.getBF16Type());
   limits = take(scratch.limits, f32);
   maxima = e.scratchView(offset, {1, layout.blockRows}, f32);
   inverse = take(scratch.inverse, f32);
@@ -115,11 +115,11 @@ void AttentionEmitter::emitBlock(Value row, int64_t height) {
   emitValues(row, height, panels);
 }
 
-void AttentionEmitter::askForNext(Value row) {
+void AttentionEmitter::prefetchNext(Value row) {
   Value nextBatch = e.div(next, layout.heads);
   Value nextHead = e.rem(next, layout.heads);
-  auto ask = [&](Value operand, int64_t rows, int64_t width) {
-    // As many rows as it takes to have asked for all with the last query.
+  auto prefetch = [&](Value operand, int64_t rows, int64_t width) {
+    // As many rows as it takes to have prefetched all with the last query.
     int64_t share = llvm::divideCeil(rows, layout.queries);
     Value matrix = e.buffer(operand), column = e.mul(nextHead, width);
     Value first = e.mul(nextBatch, rows), last = e.index(rows - 1);
@@ -128,9 +128,9 @@ void AttentionEmitter::askForNext(Value row) {
       e.prefetchRow(matrix, e.add(first, own), column, width);
     });
   };
-  ask(op.getQuery(), layout.queries, layout.keyWidth);
-  ask(op.getKey(), layout.keys, layout.keyWidth);
-  ask(op.getValue(), layout.keys, layout.valueWidth);
+  prefetch(op.getQuery(), layout.queries, layout.keyWidth);
+  prefetch(op.getKey(), layout.keys, layout.keyWidth);
+  prefetch(op.getValue(), layout.keys, layout.valueWidth);
 }
 
 Value AttentionEmitter::causalLimit(Value query) {
@@ -223,8 +223,8 @@ void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
 void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
   Value out = e.buffer(op.getResult());
   Value zero = e.index(0), outRow = e.add(queryRow, row);
-  // Powers behind the last key are not read, but for the second of a pair: it
-  // meets a zero.
+  // Exponentials behind the last key are not read, but for the second of a
+  // pair: it meets a zero.
   Value depth =
       e.index(layout.pairs ? llvm::alignTo(layout.keys, 2) : layout.keys);
   if (layout.skipsPanels) {
@@ -239,7 +239,7 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
     Value start = e.add(valueColumn, column);
     Value sum =
         layout.pairs
-            ? make<TileProductOp>(type, powers, zero, zero, values,
+            ? make<TileProductOp>(type, exponentials, zero, zero, values,
                                   ValueRange{zero, column}, depth, columns)
             : make<TileProductOp>(type, scores, zero, zero,
                                   e.buffer(op.getValue()),

@@ -1,15 +1,15 @@
-//===- AttentionSoftmax.cpp - Masks, powers and sums of score rows --------===//
+//===- AttentionSoftmax.cpp - Masks, exponentials and sums of scores ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Works on the scores of a row block in scratch. A first loop over rows applies
-// scale, bias and masks and finds maxima; a second takes powers and sums.
-// Masked scores are -inf, whose power is 0, so the second needs no mask again.
-// It subtracts the maximum within the multiply-add that changes the base, which
-// a row of large scores cannot bear; such a row loses its maximum first.
-// Which keys are padding is one row for all queries of a batch entry: limits of
-// -inf and +inf, applied where scores are stored. Where there is no other mask
-// and no bias, scores are read as they are; without limits the last, partial
-// panel is treated apart.
+// scale, bias and masks and finds maxima; a second takes exponentials and sums.
+// Masked scores are -inf, whose exponential is 0, so the second needs no mask
+// again. It subtracts the maximum within the multiply-add that changes the
+// base, which a row of large scores cannot bear; such a row loses its maximum
+// first. Which keys are padding is one row for all queries of a batch entry:
+// limits of -inf and +inf, applied where scores are stored. Where there is no
+// other mask and no bias, scores are read as they are; without limits the last,
+// partial panel is treated apart.
 
 #include "codegen/cpurecipes/AttentionEmitter.h"
 #include "dialect/TileOps.h"
@@ -67,7 +67,7 @@ void AttentionEmitter::writeLimits() {
 }
 
 /// NaN is not less, so it becomes the limit: -inf where a key is padding, and
-/// +inf, whose power is NaN again, where it is not.
+/// +inf, whose exponential is NaN again, where it is not.
 Value AttentionEmitter::limited(Value scores, const KeyPanel &panel) {
   Value limit =
       e.loadRow(limits, e.index(0), panel.column, panel.lanes, panel.lanes);
@@ -129,6 +129,13 @@ Value AttentionEmitter::maskedScores(Value score, Value query,
               : score;
 }
 
+Value AttentionEmitter::storeMaskedScores(Value score, Value i, Value query,
+                                          const KeyPanel &panel) {
+  Value masked = maskedScores(score, query, panel);
+  e.storeRow(masked, scores, i, panel.column, panel.lanes);
+  return masked;
+}
+
 static arith::FastMathFlags flagsOf(vector::CombiningKind kind) {
   using arith::FastMathFlags;
   return kind == vector::CombiningKind::ADD
@@ -182,8 +189,8 @@ double AttentionEmitter::exponent() {
 }
 
 /// The product of a maximum in f32 is off by one half at most up to here, which
-/// all powers of the row share. Far beyond it is off by so much that they are
-/// all 0 or infinite.
+/// all exponentials of the row share. Far beyond it is off by so much that they
+/// are all 0 or infinite.
 static double farthestMaximum(double exponent) {
   double largest = std::numeric_limits<float>::max();
   return std::min(0x1p24 / exponent, largest);
@@ -196,8 +203,7 @@ void AttentionEmitter::emitMaximum(Value i, Value query, Value panels) {
     Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
     bool isTail = panel.valid < lanes;
     if (rewritesScores() || (isTail && !limits)) {
-      score = maskedScores(score, query, panel);
-      e.storeRow(score, scores, i, panel.column, lanes);
+      score = storeMaskedScores(score, i, query, panel);
     }
     return combine(kind, all, score);
   };
@@ -257,31 +263,32 @@ void AttentionEmitter::subtractMaximum(Value i, Value query, Value panels) {
   make<memref::StoreOp>(e.scalar(0), maxima, ValueRange{e.index(0), i});
 }
 
-void AttentionEmitter::emitPowers(Value i, Value panels) {
+void AttentionEmitter::emitExponentials(Value i, Value panels) {
   Value maximum = e.loadScalar(maxima, e.index(0), i);
   Value shift = make<arith::MulFOp>(maximum, e.scalar(-exponent()));
   auto kind = vector::CombiningKind::ADD;
-  auto addPowers = [&](const KeyPanel &panel, Value sum) -> Value {
+  auto storeExponentials = [&](const KeyPanel &panel, Value sum) -> Value {
     int64_t lanes = panel.lanes;
     Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
-    Value power = make<Exp2Op>(make<math::FmaOp>(
+    Value exponential = make<Exp2Op>(make<math::FmaOp>(
         score, constant(exponent(), lanes), splat(shift, lanes)));
     if (!layout.pairs) {
-      e.storeRow(power, scores, i, panel.column, lanes);
-      return combine(kind, sum, power);
+      e.storeRow(exponential, scores, i, panel.column, lanes);
+      return combine(kind, sum, exponential);
     }
     auto type = VectorType::get({lanes}, b.getBF16Type());
-    Value rounded = make<arith::TruncFOp>(type, power);
-    e.storeRow(rounded, powers, i, panel.column, lanes);
+    Value rounded = make<arith::TruncFOp>(type, exponential);
+    e.storeRow(rounded, exponentials, i, panel.column, lanes);
     // The sum of what is multiplied: weights add up to one again.
     return make<PairDotOp>(rounded, e.splat(1, type),
                            sum ? sum : constant(0, lanes / 2));
   };
-  Value total = reducePanels(
-      panels, constant(0, layout.panel / layout.together), kind, addPowers);
+  Value total =
+      reducePanels(panels, constant(0, layout.panel / layout.interleave), kind,
+                   storeExponentials);
   Value factor = make<arith::DivFOp>(e.scalar(1), total);
   if (canBeEmpty() && op.getEmptyRow() == EmptyRow::zero) {
-    // The power of the maximum is nearly 1: only an empty row has no sum.
+    // The exponential of the maximum is nearly 1: only an empty row has no sum.
     Value isEmpty =
         make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total, e.scalar(0));
     factor = make<arith::SelectOp>(isEmpty, e.scalar(0), factor);
@@ -294,7 +301,8 @@ void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
     e.forLoop("queries", e.index(0), e.index(height), 1,
               [&](Value i) { body(i, e.add(row, i)); });
   };
-  // All maxima first: their reductions overlap, and no power waits for one.
+  // All maxima first: their reductions overlap, and no exponential waits for
+  // one.
   forEachQuery([&](Value i, Value query) { emitMaximum(i, query, panels); });
   Value anyFar = make<vector::ReductionOp>(vector::CombiningKind::OR,
                                            areFar(e.index(0), height));
@@ -305,8 +313,8 @@ void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
     });
   });
   forEachQuery([&](Value i, Value query) {
-    askForNext(query);
-    emitPowers(i, panels);
+    prefetchNext(query);
+    emitExponentials(i, panels);
   });
 }
 

@@ -18,14 +18,14 @@ using namespace mlir;
 namespace hova {
 
 /// An element-wise operation that begins a stage: chunks of rows, whose tiles
-/// `finishTile` makes of the operands.
+/// `finishAndStoreTile` makes of the operands.
 static void emitElementwiseLoops(KernelEmitter &emitter, Operation *op) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   int64_t width = shape.empty() ? 1 : shape.back();
   emitter.forEachRow([&](Value row) {
     emitter.forEachChunk(
         width, [&](Value column, int64_t lanes, int64_t valid) {
-          emitter.finishTile({row, column, 1, lanes, valid}, Value());
+          emitter.finishAndStoreTile({row, column, 1, lanes, valid}, Value());
         });
   });
 }

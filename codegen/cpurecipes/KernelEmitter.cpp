@@ -66,14 +66,15 @@ void KernelEmitter::beginStage(ArrayRef<Operation *> ops) {
   for (Operation *op : ops) {
     columns.add(op);
   }
-  part = columns.of(ops.front());
+  columnGroup = columns.of(ops.front());
 }
 
-void KernelEmitter::finishTile(const TilePlace &anchorPlace, Value tile) {
+void KernelEmitter::finishAndStoreTile(const TilePlace &anchorPlace,
+                                       Value tile) {
   DenseMap<Value, Value> tiles;
   for (Operation *op : stage) {
     ColumnRange own = columns.of(op);
-    if (!own.contains(part)) {
+    if (!own.contains(columnGroup)) {
       continue;
     }
     TilePlace place = anchorPlace;

@@ -3,13 +3,13 @@
 //
 // A kernel becomes a function over buffers. Each stage has one anchor that owns
 // the loop nest: it computes tiles of its result and hands each to
-// `finishTile`, which applies the stage's element-wise operations to the tile
-// and stores what later stages or kernels read. Nothing else writes buffers, so
-// an anchor knows nothing about what is fused behind it:
+// `finishAndStoreTile`, which applies the stage's element-wise operations to
+// the tile and stores what later stages or kernels read. Nothing else writes
+// buffers, so an anchor knows nothing about what is fused behind it:
 //
 //   for panel, for rows:                      (LinearRecipe)
 //     %t = hova.tile_product ...
-//     finishTile(%t): + bias, gelu, + residual tile, hova.tile_store
+//     finishAndStoreTile(%t): + bias, gelu, + residual tile, hova.tile_store
 //
 // A tile is a two-dimensional vector whose first row and column are index
 // values. The last columns of a matrix are a tile with `valid` columns fewer
@@ -68,16 +68,16 @@ public:
   void beginStage(llvm::ArrayRef<mlir::Operation *> ops);
 
   /// The anchor's columns, divided where those of an operation begin or end.
-  llvm::SmallVector<ColumnRange> columnParts() const {
+  llvm::SmallVector<ColumnRange> columnGroups() const {
     return columns.divide();
   }
-  /// The tiles that follow lie in this part.
-  void beginPart(ColumnRange range) { part = range; }
+  /// The tiles that follow lie in this column group.
+  void beginColumnGroup(ColumnRange range) { columnGroup = range; }
 
   /// Applies the stage's element-wise operations to a tile of the anchor's
   /// result and stores what is read elsewhere. The anchor may be one of the
   /// element-wise operations itself: then `tile` is empty.
-  void finishTile(const TilePlace &place, mlir::Value tile);
+  void finishAndStoreTile(const TilePlace &place, mlir::Value tile);
 
   /// A tile of `tensor` for a result of shape `shape`, broadcast as needed.
   mlir::Value loadTile(mlir::Value tensor, llvm::ArrayRef<int64_t> shape,
@@ -115,9 +115,9 @@ public:
     return loadScalar(memref, row, index(column));
   }
 
-  /// Asks for the cache line of an element.
+  /// Prefetches the cache line of an element.
   void prefetch(mlir::Value memref, mlir::ValueRange place);
-  /// Asks for the lines of `width` elements of a matrix's row.
+  /// Prefetches the lines of `width` elements of a matrix's row.
   void prefetchRow(mlir::Value matrix, mlir::Value row, mlir::Value column,
                    int64_t width);
 
@@ -150,7 +150,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::SmallVector<mlir::Operation *> stage;
   StageColumns columns; ///< of the stage
-  ColumnRange part;
+  ColumnRange columnGroup;
 };
 
 } // namespace hova

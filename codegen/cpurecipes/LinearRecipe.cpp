@@ -1,19 +1,19 @@
 //===- LinearRecipe.cpp - Loops of matrix products ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weight panels are the outer loop, chunks of the inner dimension the next, row
-// blocks the innermost: a chunk of a panel is read from memory once and stays
-// in the caches for all rows of the thread. Sums over several chunks wait in
-// scratch, `rows x panel` of them; the last chunk hands the tile on.
+// Weight panels are the outer loop, K blocks the next, row blocks the
+// innermost: a K block of a panel is read from memory once and stays in the
+// caches for all rows of the thread. Sums over several K blocks wait in
+// scratch, `rows x panel` of them; the last K block hands the tile on.
 //
 //   for panel:
-//     for chunk of k:
+//     for K block:
 //       for rows:
-//         %sum = hova.tile_product x[rows, chunk], w[panel, chunk]
-//             from %partial ahead(the chunk that follows)
+//         %sum = hova.tile_product x[rows, block], w[panel, block]
+//             from %partial prefetch(the K block that follows)
 //
-// While the rows work on one chunk they ask for the next, which lies behind it
-// in memory, a few lines with each step. The processor's own prefetcher does
+// While the rows work on one K block they prefetch the next, which lies behind
+// it in memory, a few lines with each step. The processor's own prefetcher does
 // not see so far: with weights from memory and 98 rows on a Xeon this is the
 // difference between 130 and 200 GFLOP/s of 218.
 
@@ -31,9 +31,9 @@ using namespace mlir;
 
 namespace hova {
 
-/// Rows of a weight that lie together in one of its panels' rows: two where it
-/// is packed in pairs.
-static int64_t rowsTogether(Value packed) {
+/// The interleave factor: rows of a weight in one row of its panels, two where
+/// it is packed in pairs.
+static int64_t interleaveOf(Value packed) {
   auto type = cast<MemRefType>(packed.getType());
   return type.getElementType().isInteger() ? 2 : 1;
 }
@@ -62,8 +62,8 @@ forEachTile(KernelEmitter &emitter, int64_t valid,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// How the inner dimension of a product is divided: even chunks of whole cache
-/// lines.
+/// How the inner dimension of a product is divided, into K blocks or reduction
+/// splits: even chunks of whole cache lines.
 struct Chunks {
   Chunks(int64_t depth, int64_t most) {
     count = llvm::divideCeil(depth, most);
@@ -76,22 +76,22 @@ struct Chunks {
 };
 } // namespace
 
-/// Bytes of the sums that wait for the next chunk.
+/// Bytes of the sums that wait for the next K block.
 static int64_t partialBytes(LinearOp op, const Schedule &schedule) {
   int64_t depth = shapeOf(op.getX()).back();
-  return Chunks(depth, schedule.depth).count > 1
+  return Chunks(depth, schedule.kBlock).count > 1
              ? 4 * schedule.block * panelOf(op).value_or(0)
              : 0;
 }
 
 namespace {
-/// One register tile of a chunk.
+/// One register tile of a K block.
 struct ProductTile {
   VectorType type;
   Value row, from;                ///< where it begins in x
   Value panel, panelRow, inPanel; ///< where it begins in the weight
-  Value ahead, aheadStep;
-  int64_t mostAhead;
+  Value prefetchOffset, prefetchStep;
+  int64_t prefetchMost;
 };
 
 class LinearLoops {
@@ -101,8 +101,8 @@ public:
         weight(weight), x(emitter.buffer(op.getX())),
         shape(shapeOf(op.getResult())),
         panelColumns(cast<MemRefType>(weight.getType()).getShape()[2]),
-        together(rowsTogether(weight)), depth(shapeOf(op.getX()).back()),
-        chunks(depth, emitter.schedule.depth),
+        interleave(interleaveOf(weight)), depth(shapeOf(op.getX()).back()),
+        kBlocks(depth, emitter.schedule.kBlock),
         rows(staticSize(shape.drop_back()), emitter.schedule),
         dividesRows(emitter.schedule.division == Division::rows),
         beginRow(dividesRows ? emitter.begin : emitter.index(0)),
@@ -112,14 +112,16 @@ public:
   void emit();
 
 private:
-  void emitPart(const ColumnRange &part);
+  void emitColumnGroup(const ColumnRange &group);
   void emitPanel(Value panel, Value column, int64_t valid);
   void clearPartials(int64_t valid);
-  void emitChunk(Value panel, Value column, int64_t valid, Value from,
-                 int64_t size, bool isLast);
+  void emitKBlock(Value panel, Value column, int64_t valid, Value from,
+                  int64_t size, bool isLast);
   Value sumProducts(const ProductTile &tile, int64_t size);
   Value multiply(const ProductTile &tile, Value step, int64_t size);
-  int64_t panelRows(int64_t steps) { return llvm::divideCeil(steps, together); }
+  int64_t panelRows(int64_t steps) {
+    return llvm::divideCeil(steps, interleave);
+  }
 
   KernelEmitter &e;
   OpBuilder &b;
@@ -127,35 +129,35 @@ private:
   LinearOp op;
   Value weight, x;
   ArrayRef<int64_t> shape;
-  int64_t panelColumns, together, depth;
-  Chunks chunks;
+  int64_t panelColumns, interleave, depth;
+  Chunks kBlocks;
   RowBlockSizes rows;
   bool dividesRows; ///< or panels
   Value beginRow, endRow;
-  Value partials; ///< rows of this call x panelColumns, null with one chunk
+  Value partials; ///< rows of this call x panelColumns, null with one K block
   Value sums;     ///< a register tile, null where sums are short
 };
 } // namespace
 
 void LinearLoops::emit() {
-  if (chunks.count > 1) {
+  if (kBlocks.count > 1) {
     partials =
         e.scratchView(0, {e.schedule.block, panelColumns}, b.getF32Type());
   }
-  if (depth > e.schedule.sum) {
+  if (depth > e.schedule.reductionSplit) {
     sums = e.scratchView(partialBytes(op, e.schedule),
                          {e.schedule.tileRows, e.schedule.tileColumns},
                          b.getF32Type());
   }
-  for (const ColumnRange &part : e.columnParts()) {
-    e.beginPart(part);
-    emitPart(part);
+  for (const ColumnRange &group : e.columnGroups()) {
+    e.beginColumnGroup(group);
+    emitColumnGroup(group);
   }
 }
 
-/// The panels of some of the columns; only the last of all may be narrower.
-void LinearLoops::emitPart(const ColumnRange &part) {
-  int64_t begin = part.from / panelColumns, whole = part.to / panelColumns;
+/// The panels of a column group; only the last of all may be narrower.
+void LinearLoops::emitColumnGroup(const ColumnRange &group) {
+  int64_t begin = group.from / panelColumns, whole = group.to / panelColumns;
   Value first = e.index(begin), last = e.index(whole);
   if (!dividesRows) {
     first = begin ? arith::MaxUIOp::create(b, loc, e.begin, first) : e.begin;
@@ -166,7 +168,7 @@ void LinearLoops::emitPart(const ColumnRange &part) {
       emitPanel(panel, e.mul(panel, panelColumns), panelColumns);
     });
   }
-  int64_t rest = part.to % panelColumns;
+  int64_t rest = group.to % panelColumns;
   auto emitRest = [&] {
     emitPanel(e.index(whole), e.index(whole * panelColumns), rest);
   };
@@ -179,15 +181,15 @@ void LinearLoops::emitPart(const ColumnRange &part) {
 }
 
 void LinearLoops::emitPanel(Value panel, Value column, int64_t valid) {
-  int64_t before = depth - chunks.last;
+  int64_t before = depth - kBlocks.last;
   if (partials) {
     clearPartials(valid);
-    e.forLoop("depth", e.index(0), e.index(before), chunks.size, [&](Value k) {
-      emitChunk(panel, column, valid, k, chunks.size, /*isLast=*/false);
+    e.forLoop("depth", e.index(0), e.index(before), kBlocks.size, [&](Value k) {
+      emitKBlock(panel, column, valid, k, kBlocks.size, /*isLast=*/false);
     });
   }
-  emitChunk(panel, column, valid, e.index(before), chunks.last,
-            /*isLast=*/true);
+  emitKBlock(panel, column, valid, e.index(before), kBlocks.last,
+             /*isLast=*/true);
 }
 
 void LinearLoops::clearPartials(int64_t valid) {
@@ -199,22 +201,22 @@ void LinearLoops::clearPartials(int64_t valid) {
   });
 }
 
-void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
-                            Value from, int64_t size, bool isLast) {
+void LinearLoops::emitKBlock(Value panel, Value column, int64_t valid,
+                             Value from, int64_t size, bool isLast) {
   // What follows in memory, as far as the matrix goes.
   int64_t elements = cast<MemRefType>(weight.getType()).getNumElements();
   int64_t most =
-      elements - panelRows(std::min(chunks.size, depth)) * panelColumns;
-  Value row = e.div(from, together), following = e.add(row, panelRows(size));
+      elements - panelRows(std::min(kBlocks.size, depth)) * panelColumns;
+  Value row = e.div(from, interleave), following = e.add(row, panelRows(size));
   Value next =
       e.mul(e.add(e.mul(panel, panelRows(depth)), following), panelColumns);
   next = arith::MinUIOp::create(b, loc, next, e.index(most));
   int64_t tiles = llvm::divideCeil(valid, e.schedule.tileColumns);
-  int64_t mostAhead = llvm::divideCeil(panelColumns, rows.fewest * tiles);
+  int64_t prefetchMost = llvm::divideCeil(panelColumns, rows.fewest * tiles);
   forEachRowBlock(
       e, "rows", beginRow, endRow, rows.heights, [&](const RowBlock &block) {
-        // Every tile asks for its share of the next chunk, every step for its
-        // part.
+        // Every tile prefetches its share of the next K block, evenly over its
+        // steps.
         Value turns = e.mul(block.count, tiles);
         Value step = arith::DivUIOp::create(
             b, loc, e.add(turns, panelColumns - 1), turns);
@@ -224,14 +226,15 @@ void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
                               lanes, inside};
               Value turn = e.add(e.mul(block.number, tiles),
                                  e.div(inPanel, e.schedule.tileColumns));
-              Value ahead =
+              Value prefetchOffset =
                   e.add(next, arith::MulIOp::create(
                                   b, loc, e.mul(turn, panelRows(size)), step));
               auto type =
                   VectorType::get({block.height, lanes}, b.getF32Type());
-              Value tile = sumProducts({type, block.row, from, panel, row,
-                                        inPanel, ahead, step, mostAhead},
-                                       size);
+              Value tile =
+                  sumProducts({type, block.row, from, panel, row, inPanel,
+                               prefetchOffset, step, prefetchMost},
+                              size);
               Value partialRow;
               if (partials) {
                 partialRow = arith::SubIOp::create(b, loc, block.row, beginRow);
@@ -249,17 +252,17 @@ void LinearLoops::emitChunk(Value panel, Value column, int64_t valid,
                 tile = arith::AddFOp::create(
                     b, loc, tile, e.loadTile(op.getBias(), shape, place));
               }
-              e.finishTile(place, tile);
+              e.finishAndStoreTile(place, tile);
             });
       });
 }
 
-/// `size` steps of the inner dimension, in order; or in parts of at most
-/// `hova.sum` whose sums are added up.
+/// `size` steps of the inner dimension, in order; or in splits of at most
+/// `hova.reduction_split` steps whose sums are added up.
 Value LinearLoops::sumProducts(const ProductTile &tile, int64_t size) {
-  Chunks parts(size, e.schedule.sum);
+  Chunks splits(size, e.schedule.reductionSplit);
   Value zero = e.index(0);
-  auto addParts = [&](Value step, int64_t size) -> Value {
+  auto addSplits = [&](Value step, int64_t size) -> Value {
     Value sum = multiply(tile, step, size);
     return arith::AddFOp::create(
         b, loc, sum,
@@ -268,36 +271,38 @@ Value LinearLoops::sumProducts(const ProductTile &tile, int64_t size) {
   auto store = [&](Value sum) {
     TileStoreOp::create(b, loc, sum, sums, zero, zero, IntegerAttr());
   };
-  Value first = multiply(tile, zero, parts.count > 1 ? parts.size : size);
-  if (parts.count == 1) {
+  Value first = multiply(tile, zero, splits.count > 1 ? splits.size : size);
+  if (splits.count == 1) {
     return first;
   }
   store(first);
-  int64_t before = size - parts.last;
-  if (parts.count > 2) {
-    e.forLoop("depth", e.index(parts.size), e.index(before), parts.size,
-              [&](Value step) { store(addParts(step, parts.size)); });
+  int64_t before = size - splits.last;
+  if (splits.count > 2) {
+    e.forLoop("depth", e.index(splits.size), e.index(before), splits.size,
+              [&](Value step) { store(addSplits(step, splits.size)); });
   }
-  return addParts(e.index(before), parts.last);
+  return addSplits(e.index(before), splits.last);
 }
 
 /// Steps `step` to `step + size` of a tile.
 Value LinearLoops::multiply(const ProductTile &tile, Value step, int64_t size) {
-  Value row = e.div(step, together);
-  Value ahead = e.add(tile.ahead,
-                      b.createOrFold<arith::MulIOp>(loc, row, tile.aheadStep));
+  Value row = e.div(step, interleave);
+  Value prefetchOffset =
+      e.add(tile.prefetchOffset,
+            b.createOrFold<arith::MulIOp>(loc, row, tile.prefetchStep));
   return TileProductOp::create(
       b, loc, tile.type, x, tile.row, e.add(tile.from, step), weight,
       ValueRange{tile.panel, e.add(tile.panelRow, row), tile.inPanel},
-      e.index(size), ahead, tile.aheadStep, b.getI64IntegerAttr(tile.mostAhead),
-      IntegerAttr());
+      e.index(size), prefetchOffset, tile.prefetchStep,
+      b.getI64IntegerAttr(tile.prefetchMost), IntegerAttr());
 }
 
 static int64_t scratchBytes(LinearOp op, const Schedule &schedule) {
   int64_t depth = shapeOf(op.getX()).back();
   return partialBytes(op, schedule) +
-         (depth > schedule.sum ? 4 * schedule.tileRows * schedule.tileColumns
-                               : 0);
+         (depth > schedule.reductionSplit
+              ? 4 * schedule.tileRows * schedule.tileColumns
+              : 0);
 }
 
 static LogicalResult emit(KernelEmitter &emitter, LinearOp op) {

@@ -106,7 +106,7 @@ static void emit(KernelEmitter &emitter, LayerNormOp op) {
             builder, loc, tile, emitter.loadTile(op.getGain(), shape, place),
             emitter.loadTile(op.getBias(), shape, place));
       }
-      emitter.finishTile(place, tile);
+      emitter.finishAndStoreTile(place, tile);
     });
   });
 }
@@ -137,14 +137,14 @@ static void emit(KernelEmitter &emitter, ScaleHeadsOp op) {
         arith::SubFOp::create(builder, loc, score,
                               splatScalar(emitter, top, lanes)),
         emitter.splat(1 / std::log(2.0), type));
-    Value power = Exp2Op::create(builder, loc, shifted);
+    Value exponential = Exp2Op::create(builder, loc, shifted);
     if (heads < lanes) {
-      power = arith::SelectOp::create(builder, loc, mask, power,
-                                      emitter.splat(0, type));
+      exponential = arith::SelectOp::create(builder, loc, mask, exponential,
+                                            emitter.splat(0, type));
     }
     Value weight = arith::DivFOp::create(
-        builder, loc, power,
-        splatScalar(emitter, sumOf(emitter, power), lanes));
+        builder, loc, exponential,
+        splatScalar(emitter, sumOf(emitter, exponential), lanes));
     for (int64_t head = 0; head < heads; ++head) {
       Value own = vector::ExtractOp::create(builder, loc, weight, head);
       emitter.forEachChunk(headWidth, [&](Value column, int64_t chunk,
@@ -154,7 +154,7 @@ static void emit(KernelEmitter &emitter, ScaleHeadsOp op) {
         Value part = emitter.loadRow(in, row, place.column, chunk, valid);
         Value scaled = arith::MulFOp::create(builder, loc, part,
                                              splatScalar(emitter, own, chunk));
-        emitter.finishTile(place, emitter.asTile(scaled));
+        emitter.finishAndStoreTile(place, emitter.asTile(scaled));
       });
     }
   });

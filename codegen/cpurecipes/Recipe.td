@@ -17,7 +17,7 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
   let methods = [
     InterfaceMethod<[{
       Writes the loops over the emitter's units. Tiles of the result go to
-      `KernelEmitter::finishTile`, which applies what joined the stage and
+      `KernelEmitter::finishAndStoreTile`, which applies what joined the stage and
       stores what is read elsewhere. Fails with an error on the operation.
     }], "::llvm::LogicalResult", "emitLoops",
       (ins "::hova::KernelEmitter &":$emitter)>,

@@ -23,7 +23,7 @@ static void copyRow(KernelEmitter &emitter, Value source, Value sourceRow,
     TilePlace place{row, emitter.add(column, offset), 1, lanes, valid};
     Value chunk = emitter.loadRow(
         source, sourceRow, emitter.add(sourceColumn, offset), lanes, valid);
-    emitter.finishTile(place, emitter.asTile(chunk));
+    emitter.finishAndStoreTile(place, emitter.asTile(chunk));
   });
 }
 
@@ -39,8 +39,8 @@ static int64_t columnElements(int64_t depth) {
 
 /// Copies a column of a matrix, in panels or not, to scratch, as f32. Elements,
 /// or pairs of them, lie a row apart, each in a cache line of its own, which
-/// the processor does not foresee: meanwhile those of column `next` are asked
-/// for.
+/// the processor does not foresee: meanwhile those of column `next` are
+/// prefetched.
 static Value copyColumn(KernelEmitter &emitter, Value matrix, Value column,
                         Value next, int64_t depth) {
   OpBuilder &b = emitter.builder;
@@ -119,8 +119,8 @@ static void emit(KernelEmitter &emitter, EmbeddingOp op) {
       return copyRow(emitter, copy, zero, zero, row, zero, width);
     }
     if (isLarge(table)) {
-      Value ahead = idOf(following(row, CpuFacts::rowsAhead));
-      emitter.prefetchRow(table, ahead, zero, width);
+      Value prefetched = idOf(following(row, CpuFacts::prefetchDistance));
+      emitter.prefetchRow(table, prefetched, zero, width);
     }
     copyRow(emitter, table, id, zero, row, zero, width);
   });
@@ -229,7 +229,8 @@ static void emit(KernelEmitter &emitter, PoolOp op) {
       Value mean = arith::MulFOp::create(
           builder, emitter.loc, sum,
           emitter.splat(1.0 / tokens, emitter.vectorType(lanes)));
-      emitter.finishTile({row, column, 1, lanes, valid}, emitter.asTile(mean));
+      emitter.finishAndStoreTile({row, column, 1, lanes, valid},
+                                 emitter.asTile(mean));
     });
   });
 }
@@ -246,7 +247,8 @@ static void emit(KernelEmitter &emitter, LayerPoolOp op) {
                              return arith::MaximumFOp::create(
                                  emitter.builder, emitter.loc, a, b);
                            });
-      emitter.finishTile({row, column, 1, lanes, valid}, emitter.asTile(top));
+      emitter.finishAndStoreTile({row, column, 1, lanes, valid},
+                                 emitter.asTile(top));
     });
   });
 }

@@ -82,15 +82,16 @@ static HostTensor inStorage(const HostTensor &value, Type type) {
 static HostTensor unpack(const HostTensor &panels, ArrayRef<int64_t> shape) {
   int64_t depth = shape[0], columns = shape[1];
   int64_t pitch = panels.getShape()[1], width = panels.getShape()[2];
-  int64_t together = panels.getRank() == 4 ? 2 : 1;
+  int64_t interleave = panels.getRank() == 4 ? 2 : 1;
   HostTensor matrix(panels.getElement(), shape);
   withNumberType(panels.getElement(), [&](auto zero) {
     using T = decltype(zero);
     for (int64_t k = 0; k < depth; ++k) {
       for (int64_t j = 0; j < columns; ++j) {
-        int64_t row = j / width * pitch + k / together;
+        int64_t row = j / width * pitch + k / interleave;
         matrix.mutableAs<T>()[k * columns + j] =
-            panels.as<T>()[(row * width + j % width) * together + k % together];
+            panels.as<T>()[(row * width + j % width) * interleave +
+                           k % interleave];
       }
     }
   });

@@ -59,9 +59,9 @@ LogicalResult PackOp::evaluate(ArrayRef<HostTensor> operands,
   const HostTensor &x = OperandValues(*this, operands)(getX());
   int64_t depth = x.getShape()[0], columns = x.getShape()[1];
   // The width of a panel is the schedule's choice: only the type knows it, and
-  // whether rows lie together in pairs.
+  // whether rows are interleaved in pairs.
   ArrayRef<int64_t> shape = cast<ShapedType>(getResult().getType()).getShape();
-  int64_t panel = shape[2], together = shape.size() == 4 ? 2 : 1;
+  int64_t panel = shape[2], interleave = shape.size() == 4 ? 2 : 1;
   HostTensor result(x.getElement(), shape);
   withNumberType(x.getElement(), [&](auto zero) {
     using T = decltype(zero);
@@ -70,10 +70,10 @@ LogicalResult PackOp::evaluate(ArrayRef<HostTensor> operands,
       int64_t width = std::min(panel, columns - p * panel);
       for (int64_t k = 0; k < depth; ++k) {
         const T *from = x.as<T>() + k * columns + p * panel;
-        T *to = out + (p * shape[1] + k / together) * panel * together +
-                k % together;
+        T *to = out + (p * shape[1] + k / interleave) * panel * interleave +
+                k % interleave;
         for (int64_t j = 0; j < width; ++j) {
-          to[j * together] = from[j];
+          to[j * interleave] = from[j];
         }
       }
     }

@@ -79,13 +79,13 @@ static bool isMixed(ArrayRef<Run> runs, LinearOp product) {
   return llvm::any_of(runs, isPlain) && !llvm::all_of(runs, isPlain);
 }
 
-/// Whether the runs are whole groups of columns that do not overlap.
-static bool areWholeGroups(ArrayRef<Run> runs, LinearOp product,
-                           int64_t group) {
+/// Whether the runs are column groups that do not overlap.
+static bool areColumnGroups(ArrayRef<Run> runs, LinearOp product,
+                            int64_t groupWidth) {
   int64_t width = shapeOf(product.getResult()).back(), end = 0;
   return llvm::all_of(runs, [&](const Run &run) {
     bool fits =
-        run.columns.from >= end && run.columns.isWholeGroups(width, group);
+        run.columns.from >= end && run.columns.isColumnGroup(width, groupWidth);
     end = run.columns.to;
     return fits;
   });
@@ -139,12 +139,12 @@ struct DecomposeColumnsPass final
       if (!isMixed(runs, product)) {
         continue;
       }
-      if (!areWholeGroups(runs, product, columnGroup)) {
+      if (!areColumnGroups(runs, product, columnGroupWidth)) {
         writeVerdict(
             product, kPassName,
-            Verdict::decline("columns of two types share a group of " +
-                                 llvm::Twine(columnGroup),
-                             "each type's are whole groups of columns"));
+            Verdict::decline("columns of two types share a column group of " +
+                                 llvm::Twine(columnGroupWidth),
+                             "each type's are whole column groups"));
         continue;
       }
       decompose(runs, product);

@@ -59,7 +59,7 @@ public:
   /// Group of the operation that computes `value`, -1 for inputs and weights.
   int groupOf(Value value) const;
   /// A slice of columns is an address, not work, unless it leaves the program
-  /// or is a part of a product in its group.
+  /// or is a column group of a product that it holds.
   bool isView(Operation *op) const;
   /// The value whose memory `value` is.
   Value lookThroughViews(Value value) const;
@@ -119,7 +119,7 @@ UnitsAttr Grouping::unitsOf(Operation *op) const {
   }
   int64_t columns = shapeOf(op->getResult(0)).back();
   return panelUnits(op->getContext(),
-                    llvm::divideCeil(columns, policy.columnGroup));
+                    llvm::divideCeil(columns, policy.columnGroupWidth));
 }
 
 bool Grouping::canHold(int number, Operation *op) const {
@@ -168,7 +168,7 @@ void Grouping::place(Operation *op, int number) {
 
 LogicalResult Grouping::run() {
   for (Operation &op : block.without_terminator()) {
-    if (chain && isPart(&op, policy.columnGroup)) {
+    if (chain && isColumnGroup(&op, policy.columnGroupWidth)) {
       place(&op, groupOf(op.getOperand(0)));
       continue;
     }
@@ -337,7 +337,7 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     }
     Block &block = main.getBody().front();
     copySharedResults(block);
-    Grouping grouping(block, {fewRows, leastMacs, columnGroup}, chain);
+    Grouping grouping(block, {fewRows, leastMacs, columnGroupWidth}, chain);
     if (failed(grouping.run())) {
       return signalPassFailure();
     }

@@ -16,9 +16,9 @@ struct FusionPolicy {
   int64_t fewRows = 0;
   /// ...if they have this many multiply-accumulates at least.
   int64_t leastMacs = 0;
-  /// Columns of a product that belong together, such as those of one weight
-  /// panel: a value of its own is made of whole groups.
-  int64_t columnGroup = 1;
+  /// Columns of a product at whose multiples a column group begins and ends,
+  /// such as the width of a weight panel.
+  int64_t columnGroupWidth = 1;
 };
 
 } // namespace hova

@@ -10,7 +10,7 @@ def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"
     `hova.convert` of all columns. After: each run of neighbouring slices reads
     a slice of its own, and the conversion is of the columns that are read
     through it. Declines where something reads all columns, or where a run does
-    not begin and end with a group of columns (`column-group`).
+    not begin and end where a column group does (`column-group-width`).
 
     ```mlir
     func.func @before(%x: tensor<1x8x64xbf16>, %w: tensor<64x192xbf16>)
@@ -39,9 +39,9 @@ def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"
     ```
   }];
   let options = [
-    Option<"columnGroup", "column-group", "int64_t", "1",
-           "columns of a product that belong together, as those of a weight "
-           "panel do: a value of its own is made of whole groups">,
+    Option<"columnGroupWidth", "column-group-width", "int64_t", "1",
+           "A column group, which is a value of its own, begins and ends at "
+           "multiples of this many columns: those of a weight panel.">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }
@@ -88,9 +88,9 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
            "products of fewer rows than this divide columns">,
     Option<"leastMacs", "least-macs", "int64_t", "0",
            "if they have this many multiply-accumulates">,
-    Option<"columnGroup", "column-group", "int64_t", "1",
-           "columns of a product that belong together, as those of a weight "
-           "panel do: a value of its own is made of whole groups">,
+    Option<"columnGroupWidth", "column-group-width", "int64_t", "1",
+           "A column group, which is a value of its own, begins and ends at "
+           "multiples of this many columns: those of a weight panel.">,
     Option<"chain", "chain", "bool", /*default=*/"true",
            "Let operations share a kernel; without, each is one of its own">,
   ];

@@ -4,11 +4,11 @@
 #include "passes/fuse/Passes.h"
 
 void hova::buildFusePhase(PhaseBuilder &phase, const FusionPolicy &policy) {
-  phase.add(createDecomposeColumnsPass({policy.columnGroup}));
+  phase.add(createDecomposeColumnsPass({policy.columnGroupWidth}));
   FuseKernelsPassOptions kernels;
   kernels.fewRows = policy.fewRows;
   kernels.leastMacs = policy.leastMacs;
-  kernels.columnGroup = policy.columnGroup;
+  kernels.columnGroupWidth = policy.columnGroupWidth;
   kernels.chain = phase.runs("hova-fuse-kernels");
   phase.add(createFuseKernelsPass(kernels));
   phase.addCheck(createVerifyFusedPass());

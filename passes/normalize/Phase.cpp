@@ -20,7 +20,7 @@ void hova::buildNormalizePhase(PhaseBuilder &phase) {
   // projections of one input are recognised by identity.
   phase.add(createCSEPass());
   phase.addOptional(createNormalizeProjectionsPass());
-  // The parts of a merged projection are converted as one.
+  // The columns of a merged projection are converted as one.
   phase.add(createNormalizeStoragePass());
   // Behind all that makes a table another value, as rounding does.
   phase.add(createCSEPass());

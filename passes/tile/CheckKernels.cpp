@@ -25,7 +25,7 @@ static LogicalResult checkShape(Operation *op, Value value) {
 }
 
 /// Threads that divide panels read whole rows of inputs alone: one product,
-/// its parts and what is element-wise on its tiles.
+/// its column groups and what is element-wise on its tiles.
 static LogicalResult checkColumns(KernelOp kernel) {
   bool isFirst = true;
   for (Operation &op : kernel.getBody().front().without_terminator()) {

@@ -4,7 +4,7 @@
 // For u >= 0, q(u) = 1 - gelu(u) / u is smooth and falls from 1/2 to 0. Piece k
 // of 16 holds it around u = k / 2 as a polynomial of u - k / 2, which is at
 // most a quarter; the last piece is 0. Coefficients by falling powers, those of
-// all pieces together: a table for each power.
+// all pieces together: a table for each power of the argument.
 //
 // Least-maximum fits of the relative error against float64 (linear programming
 // on Chebyshev nodes, each coefficient rounded to f32 before those above it are
@@ -24,14 +24,14 @@ bool isRoundedToBf16(mlir::Value value);
 
 /// (2^r - 1) / r by falling powers of r on [-0.5, 0.5]; 1 + r p(r) is
 /// within 1.8 units in the last place of f32, fitted in these units.
-inline constexpr double kPower[] = {0.001321758609265089, 0.009671330451965332,
-                                    0.055508848279714584, 0.2402224838733673,
-                                    0.6931468844413757};
+inline constexpr double kExp2[] = {0.001321758609265089, 0.009671330451965332,
+                                   0.055508848279714584, 0.2402224838733673,
+                                   0.6931468844413757};
 
 /// 2^r by falling powers of r on [0, 1], for results that are rounded to bf16:
 /// within 8.6e-5, 2^-13.5, where rounding is up to 2^-8. 2^0 is 1.
-inline constexpr double kCoarsePower[] = {
-    0.07706691324710846, 0.227645143866539, 0.6951167583465576, 1.0};
+inline constexpr double kCoarseExp2[] = {0.07706691324710846, 0.227645143866539,
+                                         0.6951167583465576, 1.0};
 
 /// q(u) = erfc(u / sqrt 2) / 2.
 inline constexpr float kErrorFunctionPieces[][kLookupEntries] = {

@@ -6,12 +6,12 @@
 // polynomial gives 2^r, and 2^n is those bits shifted into the exponent. The
 // number added also holds the exponent's bias, 127, so the shift yields 2^n
 // itself, and exactly 0 for n = -127: arguments are clamped there, which makes
-// the power of minus infinity 0.
+// the exponential of minus infinity 0.
 //
 // Where the target picks entries of a table for all lanes at once, GELU needs
-// no power: its tail is a polynomial in 16 pieces, and the piece of an argument
-// is found as n is, by an addition that rounds. Results that are only rounded
-// to bf16 have a shorter polynomial.
+// no exponential: its tail is a polynomial in 16 pieces, and the piece of an
+// argument is found as n is, by an addition that rounds. Results that are only
+// rounded to bf16 have a shorter polynomial.
 //
 // No function divides by or subtracts nearly equal numbers, so there is no
 // tail where digits cancel. Coefficients are least-maximum fits against
@@ -33,8 +33,8 @@ namespace hova {
 #define GEN_PASS_DEF_LOWERACTIVATIONSPASS
 #include "passes/vectorize/Passes.h.inc"
 
-/// As kPower; relative error of r p(r) itself: 1.1e-8.
-static constexpr double kPowerMinusOne[] = {
+/// As kExp2; relative error of r p(r) itself: 1.1e-8.
+static constexpr double kExp2MinusOne[] = {
     0.00015403514578808623, 0.0013390734893505611, 0.009618237490995715,
     0.05550357433425767,    0.24022649794917658,   0.6931471879268851};
 
@@ -52,7 +52,7 @@ static constexpr double kErrorFunctionTail[] = {-2.117803033936397e-09,
                                                 -1.151110269394713,
                                                 -1.0};
 
-/// The power of two of this argument and of all below is 0.
+/// The exponential of this argument and of all below is 0.
 static constexpr double kLowestExponent = -127;
 /// Rounds to an integer n and leaves n + 127 in the low bits.
 static constexpr double kRound = 0x1.8p23 + 127;
@@ -84,7 +84,7 @@ private:
   /// 2^n of a split.
   Value scaleOf(const Split &split);
   /// 2^(n + r) of a split.
-  Value powerOf(const Split &split);
+  Value exp2Of(const Split &split);
 
   Value relu(Value x);
   /// max(x, 0) - u q(u), u = |x|, q in pieces.
@@ -158,16 +158,17 @@ Value Expression::scaleOf(const Split &split) {
                                   arith::ShLIOp::create(b, bits, places));
 }
 
-Value Expression::powerOf(const Split &split) {
-  Value power = fma(polynomial(split.rest, kPower), split.rest, constant(1));
+Value Expression::exp2Of(const Split &split) {
+  Value exponential =
+      fma(polynomial(split.rest, kExp2), split.rest, constant(1));
   // A product, not an addition to the exponent: NaN must stay NaN.
-  return mul(power, scaleOf(split));
+  return mul(exponential, scaleOf(split));
 }
 
 Value Expression::exp2(Value x) {
   Value y = atLeast(kLowestExponent, x);
   Value rounded = add(y, constant(kRound));
-  return powerOf({rounded, sub(y, sub(rounded, constant(kRound)))});
+  return exp2Of({rounded, sub(y, sub(rounded, constant(kRound)))});
 }
 
 Value Expression::activation(ActivationKind kind, Value x, bool isRounded) {
@@ -240,8 +241,8 @@ Value Expression::geluTanh(Value x) {
   double slope = -2 * std::sqrt(2 / M_PI) / std::log(2.0);
   Value square = mul(u, u);
   Value factor = fma(square, constant(0.044715 * slope), constant(slope));
-  Value power = exp2(mul(u, factor));
-  Value tail = div(power, add(constant(1), power));
+  Value exponential = exp2(mul(u, factor));
+  Value tail = div(exponential, add(constant(1), exponential));
   return sub(relu(x), mul(u, tail));
 }
 
@@ -252,7 +253,7 @@ Value Expression::tanh(Value x) {
   Value u = atMost(10, abs(x));
   Split split = splitProduct(u, -2 / std::log(2.0));
   Value scale = scaleOf(split);
-  Value restMinusOne = mul(polynomial(split.rest, kPowerMinusOne), split.rest);
+  Value restMinusOne = mul(polynomial(split.rest, kExp2MinusOne), split.rest);
   Value minusOne = fma(scale, restMinusOne, sub(scale, constant(1)));
   Value one = div(minusOne, sub(constant(-2), minusOne));
   return math::CopySignOp::create(b, one, x);
@@ -261,13 +262,15 @@ Value Expression::tanh(Value x) {
 /// 1 / (1 + e) where x >= 0 and e / (1 + e) elsewhere, e = exp(-|x|): nothing
 /// overflows.
 Value Expression::sigmoid(Value x) {
-  // Powers below the least normal number may be 0, from exp(-88) on all are.
+  // Exponentials below the least normal number may be 0, from exp(-88) on all
+  // are.
   Split split = splitProduct(atMost(88, abs(x)), -1 / std::log(2.0));
-  Value power = powerOf(split);
+  Value exponential = exp2Of(split);
   Value isNegative =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(0));
-  Value numerator = arith::SelectOp::create(b, isNegative, power, constant(1));
-  return div(numerator, add(constant(1), power));
+  Value numerator =
+      arith::SelectOp::create(b, isNegative, exponential, constant(1));
+  return div(numerator, add(constant(1), exponential));
 }
 
 bool isRoundedToBf16(Value value) {
@@ -288,7 +291,7 @@ struct LowerActivationsPass final
   using Base::Base;
   void runOnOperation() override {
     getOperation().walk([this](Operation *op) {
-      if (!isa<ActivationOp, Exp2Op>(op) || (powers && isa<Exp2Op>(op)) ||
+      if (!isa<ActivationOp, Exp2Op>(op) || (exponentials && isa<Exp2Op>(op)) ||
           !isFloatVector(op->getResult(0).getType())) {
         return;
       }

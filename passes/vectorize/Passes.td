@@ -33,7 +33,7 @@ def VectorizeTilesPass : Pass<"hova-vectorize-tiles", "::mlir::func::FuncOp"> {
 }
 
 def LowerActivationsPass : Pass<"hova-lower-activations", "::mlir::func::FuncOp"> {
-  let summary = "Write activations and powers of two as polynomials";
+  let summary = "Write activations and exponentials as polynomials";
   let description = [{
     Before: `hova.activation` and `hova.exp2` on vectors. After: arithmetic
     only, no call to a scalar library function. Errors against float64 are at
@@ -41,8 +41,8 @@ def LowerActivationsPass : Pass<"hova-lower-activations", "::mlir::func::FuncOp"
     max(|x|, 1e-3) for both GELUs. NaN propagates. With `lookups` the GELUs are
     polynomials in pieces whose coefficients `hova.lookup` picks: 18 instructions
     instead of 27 and, for GELU by tanh, a division. Where every user rounds the
-    result to bf16 they are 13, within 4e-4 of it down to x = -3.4. With `powers`
-    `hova.exp2` stays as it is.
+    result to bf16 they are 13, within 4e-4 of it down to x = -3.4. With
+    `exponentials` `hova.exp2` stays as it is.
 
     ```mlir
     func.func @before(%x: vector<32xf32>) -> vector<32xf32> {
@@ -54,8 +54,8 @@ def LowerActivationsPass : Pass<"hova-lower-activations", "::mlir::func::FuncOp"
   let options = [
     Option<"lookups", "lookups", "bool", "false",
            "the target picks entries of a table of 16 for all lanes at once">,
-    Option<"powers", "powers", "bool", "false",
-           "the target has instructions for powers of two">,
+    Option<"exponentials", "exponentials", "bool", "false",
+           "the target has instructions for exponentials (`hova.exp2`)">,
   ];
   let dependentDialects = ["::hova::HovaDialect", "::mlir::arith::ArithDialect",
       "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
@@ -66,6 +66,6 @@ def VerifyVectorizedPass : Pass<"hova-verify-vectorized", "::mlir::ModuleOp"> {
   let description = [{
     Every vector has at most one dimension and no hova operation is left in a
     kernel function but those that the target knows instructions for: dots of
-    pairs, lookups and powers of two.
+    pairs, lookups and exponentials.
   }];
 }

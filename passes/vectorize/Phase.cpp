@@ -16,7 +16,7 @@ void hova::buildVectorizePhase(PhaseBuilder &phase,
   // One expression per vector: before the rows exist it would be one per tile.
   LowerActivationsPassOptions activations;
   activations.lookups = options.lookups;
-  activations.powers = options.powers;
+  activations.exponentials = options.exponentials;
   phase.add(createLowerActivationsPass(activations));
   // Every expression brought its coefficients.
   phase.addNested<func::FuncOp>(createCSEPass());

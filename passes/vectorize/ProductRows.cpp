@@ -40,8 +40,8 @@ public:
         pairs(rhs.element().isInteger(32)),
         lhsBase(flat.pin(flat.at(lhs, {op.getRow(), op.getColumn()}))),
         rhsBase(flat.pin(flat.at(rhs, op.getRhsIndices()))) {
-    if (op.getAhead() && form.lineElements) {
-      aheadBase = flat.pin(flat.plus(op.getAhead(), rhs.offset));
+    if (op.getPrefetchOffset() && form.lineElements) {
+      prefetchBase = flat.pin(flat.plus(op.getPrefetchOffset(), rhs.offset));
     }
     sums.assign(cast<VectorType>(op.getTile().getType()).getShape()[0],
                 arith::ConstantOp::create(b, loc, b.getZeroAttr(lanes.type)));
@@ -51,7 +51,7 @@ public:
 
 private:
   void loop(Value to, int64_t steps);
-  void lookAhead(Value k, int64_t steps);
+  void prefetch(Value k, int64_t steps);
   void multiply(Value k, int64_t steps);
   void addProducts(Value right, Value left);
   void addPairs(Value right, Value left, bool single);
@@ -65,16 +65,17 @@ private:
   const ProductLoop &form;
   Lanes lanes;
   bool pairs;
-  Value lhsBase, rhsBase, aheadBase;
+  Value lhsBase, rhsBase, prefetchBase;
   SmallVector<Value> sums;
 };
 } // namespace
 
-/// One turn asks for the lines of all its steps.
-void ProductRows::lookAhead(Value k, int64_t steps) {
+/// One turn prefetches the lines of all its steps.
+void ProductRows::prefetch(Value k, int64_t steps) {
   Value at = arith::AddIOp::create(
-      b, loc, aheadBase, arith::MulIOp::create(b, loc, k, op.getAheadStep()));
-  int64_t elements = steps * *op.getMost();
+      b, loc, prefetchBase,
+      arith::MulIOp::create(b, loc, k, op.getPrefetchStep()));
+  int64_t elements = steps * *op.getPrefetchMost();
   for (int64_t i = 0; i < elements; i += form.lineElements) {
     memref::PrefetchOp::create(b, loc, rhs.memory, flat.plus(at, i),
                                /*isWrite=*/false, kSecondLevel,
@@ -146,8 +147,8 @@ void ProductRows::loop(Value to, int64_t steps) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(loop.getBody());
   sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
-  if (aheadBase) {
-    lookAhead(loop.getInductionVar(), steps);
+  if (prefetchBase) {
+    prefetch(loop.getInductionVar(), steps);
   }
   multiply(loop.getInductionVar(), steps);
   scf::YieldOp::create(b, loc, sums);

@@ -67,7 +67,7 @@ def test_no_example_is_forgotten():
 
 
 def needs(level):
-    """Skips where this machine does not run a processor level."""
+    """Skips where this machine does not run an ISA level."""
     flags = Path("/proc/cpuinfo").read_text()
     if level == "x86-64-v4" and "avx512bw" not in flags:
         pytest.skip(f"this processor has no AVX-512, which {level} needs")

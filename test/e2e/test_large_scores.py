@@ -4,7 +4,7 @@
 
 Queries are zero, so that scores are the biases, exactly. Each query has a row of its own:
 masks in their usual spellings (-1e10, the smallest float, -inf), rows of one huge value,
-sizes on both sides of the one from which a maximum is subtracted before powers are taken,
+sizes on both sides of the one from which a maximum is subtracted before exponentials are taken,
 infinities and NaN.
 """
 

@@ -33,7 +33,7 @@
 // ORDER: status 1
 // BOTH: error: phases and passes exclude each other
 // BOTH: status 1
-// LEVEL: error: unknown processor level 'none'
+// LEVEL: error: unknown ISA level 'none'
 // LEVEL: status 1
 // MEANING: {{.*}}hova-opt.mlir:[[@LINE+12]]:{{.*}} error: pass '{{.*}}DoubleLinearsPass' changes result 0 of 'main' by up to {{.*}}; the first value that differs is that of 'hova.scale'
 // MEANING-NOT: func.func @main

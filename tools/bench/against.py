@@ -60,7 +60,7 @@ def parse_arguments():
         help="inputs of matrix products (default: f32, then bf16)",
     )
     parser.add_argument(
-        "--march", metavar="LEVEL,...", help="processor levels, as hova compile has them"
+        "--march", metavar="LEVEL,...", help="ISA levels, as hova compile has them"
     )
     cpus = sorted(os.sched_getaffinity(0))
     parser.add_argument(
@@ -135,7 +135,7 @@ def compile_objects(compilers, case, options):
 
 
 def versions(kernels: dict[str, Kernel], symbol: str) -> list[Kernel]:
-    """One for each processor level."""
+    """One for each ISA level."""
     return [kernels[name] for name in sorted(kernels) if name.split(".")[0] == symbol]
 
 

@@ -65,8 +65,7 @@ struct PhaseFlags {
       llvm::cl::desc("Run phases up to and with this one")};
   llvm::cl::opt<std::string> march{
       "march", llvm::cl::cat(category), llvm::cl::value_desc("level,..."),
-      llvm::cl::init("native"),
-      llvm::cl::desc("Processor levels of the program")};
+      llvm::cl::init("native"), llvm::cl::desc("ISA levels of the program")};
   llvm::cl::opt<bool> strict{
       "strict", llvm::cl::cat(category),
       llvm::cl::desc("Leave out the passes that reassociate sums")};

@@ -132,7 +132,7 @@ void Compilation::readProduct() {
   refuseIdleOptions();
   if (product->oneLevel && options.levels.size() > 1) {
     arguments.usageError("--emit=" + product->name +
-                         " takes one processor level, got " +
+                         " takes one ISA level, got " +
                          llvm::Twine(options.levels.size()));
   }
   if (!arguments.has(OPT_stop_after)) {

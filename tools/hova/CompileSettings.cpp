@@ -265,7 +265,7 @@ void describeModel(const Arguments &arguments, Session &session,
   }
   os << " --march=";
   llvm::interleave(
-      options.levels, os, [&](const CpuLevel &level) { os << level.name; },
+      options.levels, os, [&](const IsaLevel &level) { os << level.name; },
       ",");
   if (options.storage != Storage::F32) {
     os << " --dtype=" << nameOf(options.storage);

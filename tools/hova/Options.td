@@ -73,7 +73,7 @@ defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
                         "With --emit=mlir: the last phase to run (default: target)">;
 defm target : Value<"target", generators, "cpu", "The kind of machine (default: cpu)">;
 defm march : Value<"march", generators, "LEVEL,...",
-                   "Processor levels: native (default), x86-64-v3, x86-64-v4, znver4, ...; the program picks one at start">;
+                   "ISA levels: native (default), x86-64-v3, x86-64-v4, znver4, ...; the program picks one at start">;
 defm dtype : Value<"dtype", generators, "f32|bf16|f16",
                    "Type of the inputs of matrix products, as they are stored; sums are f32 (default: f32)">;
 defm weights_mode : Value<"weights-mode", [CompileVerb], "embed|file",

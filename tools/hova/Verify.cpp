@@ -182,7 +182,7 @@ int runVerify(Arguments &arguments) {
   VerifyOptions verifyOptions = readVerifyOptions(arguments);
   bool guard = arguments.has(OPT_guard);
   if (guard && options.levels.size() > 1) {
-    arguments.usageError("option '--guard' expects one processor level");
+    arguments.usageError("option '--guard' expects one ISA level");
   }
   if (guard && session.isBehind("tile")) {
     arguments.usageError("option '--guard' expects a program of phase 'tile' "

@@ -127,7 +127,7 @@ protected:
     compile(level);
   }
 
-  void compile(const hova::CpuLevel &level);
+  void compile(const hova::IsaLevel &level);
 
   Kernel kernel(const Function &function) {
     return llvm::cantFail(jit->lookup(function.name)).toPtr<Kernel>();
@@ -143,7 +143,7 @@ protected:
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 
-void Activations::compile(const hova::CpuLevel &level) {
+void Activations::compile(const hova::IsaLevel &level) {
   DialectRegistry registry;
   hova::registerDialects(registry);
   registerBuiltinDialectTranslation(registry);
@@ -315,7 +315,7 @@ TEST_P(Activations, give_zero_for_the_power_of_minus_infinity) {
     }
     std::vector<float> results = run(function, x);
     EXPECT_EQ(results[0], 1) << function.name;
-    // Below the least normal number: zero, or the power itself.
+    // Below the least normal number: zero, or the exponential itself.
     EXPECT_TRUE(results[1] == 0 || results[1] == std::ldexp(1.0f, -127))
         << function.name << ": " << results[1];
     EXPECT_EQ(results[2], 0) << function.name;

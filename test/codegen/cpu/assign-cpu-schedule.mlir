@@ -4,7 +4,7 @@
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-assign-cpu-schedule | FileCheck %s
 
 // CHECK-LABEL: hova.kernel "joins_what_follows_a_product"
-// CHECK-SAME: hova.block = 256 : i64, hova.depth = 256 : i64, hova.grain = 6 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>
+// CHECK-SAME: hova.block = 256 : i64, hova.grain = 6 : i64, hova.k_block = 256 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>
 // CHECK: hova.linear {{.*}}hova.stage = 0
 // CHECK: hova.activation relu {{.*}}hova.stage = 0
 // CHECK: hova.add {{.*}}hova.stage = 0
@@ -366,11 +366,11 @@ func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
 // CHECK-LABEL: func.func @main
 // CHECK: hova.image_weight "w" {panel = 16 : i64}
 // CHECK: hova.kernel "keeps_a_schedule_that_is_there"
-// CHECK-SAME: hova.grain = 1 : i64, hova.lanes = 8 : i64, hova.tile = array<i64: 2, 16>
+// CHECK-SAME: hova.grain = 1 : i64, hova.k_block = 256 : i64, hova.lanes = 8 : i64, hova.tile = array<i64: 2, 16>
 // CHECK: hova.linear {{.*}}hova.stage = 3
 func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %out = hova.kernel "keeps_a_schedule_that_is_there" units<batch 2, token 9> (%x, %w) attributes {hova.tile = array<i64: 2, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 8 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "keeps_a_schedule_that_is_there" units<batch 2, token 9> (%x, %w) attributes {hova.tile = array<i64: 2, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 8 : i64, hova.grain = 1 : i64} {
   ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>):
     %p = hova.linear %a, %w_ {hova.stage = 3 : i64} : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>
     hova.yield %p : tensor<2x9x8xf32>

@@ -1,4 +1,4 @@
-// Rows of large scores lose their maximum before powers are taken of them.
+// Rows of large scores lose their maximum before exponentials are taken of them.
 
 // RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 // RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s

@@ -13,7 +13,7 @@
 // CHECK: %[[TAIL:.*]] = memref.view %{{.*}} to memref<4x32xi32>
 // CHECK: %[[VALUES:.*]] = memref.view %{{.*}} to memref<25x7xi32>
 // CHECK: %[[SCORES:.*]] = memref.view %{{.*}} to memref<3x80xf32>
-// CHECK: %[[POWERS:.*]] = memref.view %{{.*}} to memref<3x64xbf16
+// CHECK: %[[EXPONENTIALS:.*]] = memref.view %{{.*}} to memref<3x64xbf16
 // CHECK: %[[CHANNELS:.*]] = vector.maskedload %[[K]]{{.*}} : memref<49x14xbf16>, vector<32xi1>, vector<32xbf16>
 // CHECK: vector.bitcast %[[CHANNELS]] : vector<32xbf16> to vector<16xi32>
 // CHECK-COUNT-4: vector.store %{{.*}}, %[[PANELS]]
@@ -28,15 +28,15 @@
 // CHECK: vector.maskedstore %[[VALUES]][%c24, %c0]
 // CHECK: hova.tile_product %[[Q]][%{{.*}}], %[[PANELS]][%{{.*}}, %c0, %c0] depth %c7 {{.*}} -> vector<3x32xf32>
 // CHECK: hova.tile_product %[[Q]][%{{.*}}], %[[TAIL]][%c0, %c0] depth %c7 {{.*}} -> vector<3x32xf32>
-// CHECK: %[[POWER:.*]] = hova.exp2 %{{.*}} : vector<32xf32>
-// CHECK: %[[NARROW:.*]] = arith.truncf %[[POWER]] : vector<32xf32> to vector<32xbf16>
-// CHECK: vector.store %[[NARROW]], %[[POWERS]]
+// CHECK: %[[EXPONENTIAL:.*]] = hova.exp2 %{{.*}} : vector<32xf32>
+// CHECK: %[[NARROW:.*]] = arith.truncf %[[EXPONENTIAL]] : vector<32xf32> to vector<32xbf16>
+// CHECK: vector.store %[[NARROW]], %[[EXPONENTIALS]]
 // CHECK: %[[WHOLE:.*]] = hova.pair_dot %[[NARROW]], %[[ONES]], %{{.*}} : vector<32xbf16>, vector<16xf32>
 // CHECK: hova.exp2
 // CHECK: %[[SUM:.*]] = hova.pair_dot
 // CHECK: %[[ALL:.*]] = arith.addf %[[SUM]], %[[WHOLE]]
 // CHECK: vector.reduction <add>, %[[ALL]]
-// CHECK: hova.tile_product %[[POWERS]][%c0, %c0], %[[VALUES]][%c0, %c0] depth %c50 {columns = 7 : i64} {{.*}} -> vector<3x8xf32>
+// CHECK: hova.tile_product %[[EXPONENTIALS]][%c0, %c0], %[[VALUES]][%c0, %c0] depth %c50 {columns = 7 : i64} {{.*}} -> vector<3x8xf32>
 func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> {
   %out = hova.kernel "multiplies_odd_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64, hova.pairs} {
   ^bb0(%q_: tensor<1x3x14xbf16>, %k_: tensor<1x49x14xbf16>, %v_: tensor<1x49x14xbf16>):

@@ -18,7 +18,7 @@
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[TILE]], %c0]
 func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
-  %out = hova.kernel "takes_rows_in_blocks" units<batch 1, token 20> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
+  %out = hova.kernel "takes_rows_in_blocks" units<batch 1, token 20> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
   ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
     %n = hova.layer_norm %x_ {hova.stage = 0 : i64, eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
     %r = hova.linear %n, %w_ {hova.stage = 1 : i64} : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>

@@ -6,7 +6,7 @@
 // The first panel is stored as it is, the second and the 40 columns behind it
 // with a sum, in 16 bits, from the first column of their own buffers on. The
 // product itself has no buffer.
-// CHECK-LABEL: func.func private @kernel_stores_parts(
+// CHECK-LABEL: func.func private @kernel_stores_column_groups(
 // CHECK-SAME: %[[X:.*]]: memref<4x64xbf16> {llvm.noalias}, %[[W:.*]]: memref<3x32x64xi32> {llvm.noalias}, %[[V:.*]]: memref<4x104xf32> {llvm.noalias}, %[[O:.*]]: memref<4x64xf32> {llvm.noalias}, %[[C:.*]]: memref<4x104xbf16> {llvm.noalias}, %{{.*}}: memref<64xi8> {llvm.noalias}, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
 // CHECK: %[[ONE:.*]] = arith.minui %[[END]], %c1
 // CHECK: scf.for %[[PANEL:.*]] = %[[BEGIN]] to %[[ONE]] step %c1
@@ -29,7 +29,7 @@
 // CHECK-NOT: hova.tile_store
 func.func @main(%x: tensor<1x4x64xbf16>, %v: tensor<1x4x104xf32>) -> (tensor<1x4x64xf32>, tensor<1x4x104xbf16>) {
   %w = hova.image_weight "w" {panel = 64 : i64} : tensor<64x168xbf16>
-  %out:2 = hova.kernel "stores_parts" units<panel 3> (%x, %w, %v) attributes {hova.tile = array<i64: 4, 64>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out:2 = hova.kernel "stores_column_groups" units<panel 3> (%x, %w, %v) attributes {hova.tile = array<i64: 4, 64>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%x_: tensor<1x4x64xbf16>, %w_: tensor<64x168xbf16>, %v_: tensor<1x4x104xf32>):
     %y = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x4x64xbf16>, tensor<64x168xbf16> -> tensor<1x4x168xf32>
     %o = hova.slice %y {axis = 2 : i64, hova.stage = 0 : i64, offset = 0 : i64} : tensor<1x4x168xf32> -> tensor<1x4x64xf32>

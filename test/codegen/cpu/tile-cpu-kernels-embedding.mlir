@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Elements of a column lie a panel's row apart. They wait in scratch; those of
-// the next token, at most the last one, are asked for meanwhile.
+// the next token, at most the last one, are prefetched meanwhile.
 // CHECK-LABEL: func.func private @kernel_takes_columns_of_panels(
 // CHECK-SAME: %[[IDS:.*]]: memref<2x3xi32> {llvm.noalias}, %[[TABLE:.*]]: memref<2x40x64xf16> {llvm.noalias}, %[[Y:.*]]: memref<6x40xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<160xi8> {llvm.noalias}, %{{.*}}: index, %[[END:.*]]: index)
 // CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[END]]
@@ -31,7 +31,7 @@
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" {panel = 64 : i64} : tensor<40x100xf16>
-  %out = hova.kernel "takes_columns_of_panels" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "takes_columns_of_panels" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<40x100xf16>):
     %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64, transposed} : tensor<2x3xi32>, tensor<40x100xf16> -> tensor<2x3x40xf32>
     hova.yield %r : tensor<2x3x40xf32>
@@ -46,7 +46,7 @@ func.func private @weights() {
 
 // -----
 
-// Two elements of bf16 lie together: halves of a word, which are the upper ones
+// Two elements of bf16 are interleaved: halves of a word, which are the upper ones
 // of a number of f32. Behind an odd last one is room for the zero.
 // CHECK-LABEL: func.func private @kernel_takes_columns_of_pairs(
 // CHECK-SAME: %[[TABLE:[a-z0-9]*]]: memref<2x21x64xi32> {llvm.noalias}
@@ -64,7 +64,7 @@ func.func private @weights() {
 // CHECK: vector.maskedload %[[COPY]][%c0, %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x41xf32> {
   %t = hova.image_weight "t" {panel = 64 : i64} : tensor<41x100xbf16>
-  %out = hova.kernel "takes_columns_of_pairs" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "takes_columns_of_pairs" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<41x100xbf16>):
     %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64, transposed} : tensor<2x3xi32>, tensor<41x100xbf16> -> tensor<2x3x41xf32>
     hova.yield %r : tensor<2x3x41xf32>
@@ -87,7 +87,7 @@ func.func private @weights() {
 // CHECK: memref.store %[[ELEMENT]]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" : tensor<40x100xf32>
-  %out = hova.kernel "takes_columns_of_rows" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "takes_columns_of_rows" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<40x100xf32>):
     %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64, transposed} : tensor<2x3xi32>, tensor<40x100xf32> -> tensor<2x3x40xf32>
     hova.yield %r : tensor<2x3x40xf32>

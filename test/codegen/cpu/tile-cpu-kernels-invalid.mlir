@@ -31,7 +31,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // A register tile with one size.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -44,7 +44,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // Sizes by which rows and columns are divided.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 0 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 0 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -57,7 +57,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 0, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 0, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -75,7 +75,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 0 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 0 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -106,7 +106,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // Threads divide six rows or two, not both.
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
-  %y = hova.kernel "k" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "k" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<2x3x8xf32>):
     %p = hova.activation relu %a {hova.stage = 0 : i64} : tensor<2x3x8xf32>
     // expected-error@+1 {{'hova.pool' op shares a kernel with operations of other units}}
@@ -120,7 +120,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 
 // An operation of a row kernel that no stage computes.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     // expected-error@+1 {{'hova.activation' op belongs to no stage: run assign first}}
     %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -133,7 +133,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // A compound operation.
 func.func @main(%x: tensor<1x3x32x32xf32>, %v: tensor<768x64xf32>) -> tensor<1x4x64xf32> {
-  %y = hova.kernel "p" units<batch 1, token 4> (%x, %v) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "p" units<batch 1, token 4> (%x, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x3x32x32xf32>, %b: tensor<768x64xf32>):
     // expected-error@+1 {{'hova.patch_embedding' op has no recipe for a CPU}}
     %r = hova.patch_embedding %a, %b {patch = 16 : i64, hova.stage = 0 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32> -> tensor<1x4x64xf32>
@@ -163,7 +163,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // expected-error@+1 {{'func.func' op expects results that it computes, each once}}
 func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -175,7 +175,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects results that it computes, each once}}
-  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     hova.yield %a : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
@@ -186,7 +186,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // Shapes are part of the code.
 func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-  %y = hova.kernel "act" units<row 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<row 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<?x8xf32>):
     // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<?x8xf32>'}}
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<?x8xf32>
@@ -198,7 +198,7 @@ func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 // -----
 
 func.func @main(%x: tensor<f32>) -> tensor<f32> {
-  %y = hova.kernel "act" units<> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<f32>):
     // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<f32>'}}
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<f32>
@@ -210,7 +210,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 // -----
 
 func.func @main(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
-  %y = hova.kernel "act" units<row 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<row 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<0x8xf32>):
     // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<0x8xf32>'}}
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<0x8xf32>
@@ -224,7 +224,7 @@ func.func @main(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
 // A weight in rows where panels are read.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     // expected-error@+1 {{'hova.linear' op needs a weight that is known before the program runs}}
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
@@ -244,7 +244,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.image_weight' op reads what the weight program does not store}}
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -261,7 +261,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.image_weight' op reads what the weight program does not store}}
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -273,7 +273,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -294,7 +294,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.image_weight' op expects the type that the weight program stores and one layout, got 'tensor<8x8xf32>' for 'tensor<8x4xf32>'}}
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -314,12 +314,12 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   // expected-error@+1 {{'hova.image_weight' op expects the type that the weight program stores and one layout, got 'tensor<8x8xf32>' for 'tensor<8x8xf32>'}}
   %v = hova.image_weight "w" : tensor<8x8xf32>
-  %z = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %z = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%z, %v) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%z, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -335,7 +335,7 @@ func.func private @weights() {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "act" units<panel 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %y = hova.kernel "act" units<panel 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     // expected-error@+1 {{is not part of the one product of a kernel that divides panels}}
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
@@ -348,7 +348,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // An element-wise operation in a stage whose tiles have other columns.
 func.func @main(%x: tensor<1x9x8xf32>, %y: tensor<1x9x4xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x4xf32>) {
-  %out:2 = hova.kernel "two_widths" units<batch 1, token 9> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out:2 = hova.kernel "two_widths" units<batch 1, token 9> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<1x9x4xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     // expected-error@+1 {{'hova.activation' op does not compute columns of its stage's first operation}}

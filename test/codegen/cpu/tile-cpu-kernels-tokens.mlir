@@ -16,7 +16,7 @@
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" : tensor<100x40xf32>
-  %out = hova.kernel "gathers_rows_of_a_table" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "gathers_rows_of_a_table" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<100x40xf32>):
     %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64} : tensor<2x3xi32>, tensor<100x40xf32> -> tensor<2x3x40xf32>
     hova.yield %r : tensor<2x3x40xf32>
@@ -31,15 +31,15 @@ func.func private @weights() {
 
 // -----
 
-// Rows of a table larger than the caches: four tokens ahead, at most the last,
+// Rows of a table larger than the caches: the fourth token from here, at most the last,
 // line by line.
-// CHECK-LABEL: func.func private @kernel_asks_for_rows_ahead(
+// CHECK-LABEL: func.func private @kernel_prefetches_rows(
 // CHECK-SAME: %[[IDS:.*]]: memref<1x8xi32> {llvm.noalias}, %[[TABLE:.*]]: memref<5000x40xbf16> {llvm.noalias}, %{{.*}}: index, %[[END:.*]]: index)
 // CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[END]]
 // CHECK: %[[FOURTH:.*]] = arith.addi %[[ROW]], %c4
 // CHECK: %[[LAST:.*]] = arith.addi %[[END]], %c-1
-// CHECK: %[[AHEAD:.*]] = arith.minui %[[FOURTH]], %[[LAST]]
-// CHECK: %[[TOKEN:.*]] = arith.remui %[[AHEAD]], %c8
+// CHECK: %[[PREFETCH:.*]] = arith.minui %[[FOURTH]], %[[LAST]]
+// CHECK: %[[TOKEN:.*]] = arith.remui %[[PREFETCH]], %c8
 // CHECK: %[[LOADED:.*]] = memref.load %[[IDS]][%{{.*}}, %[[TOKEN]]]
 // CHECK: %[[ID:.*]] = arith.index_cast %[[LOADED]]
 // CHECK: scf.for %[[LINE:.*]] = %c0 to %c40 step %c32
@@ -47,7 +47,7 @@ func.func private @weights() {
 // CHECK: vector.load %[[TABLE]]
 func.func @main(%x: tensor<1x8xi32>) -> tensor<1x8x40xf32> {
   %t = hova.image_weight "t" : tensor<5000x40xbf16>
-  %out = hova.kernel "asks_for_rows_ahead" units<batch 1, token 8> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "prefetches_rows" units<batch 1, token 8> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x8xi32>, %t_: tensor<5000x40xbf16>):
     %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64} : tensor<1x8xi32>, tensor<5000x40xbf16> -> tensor<1x8x40xf32>
     hova.yield %r : tensor<1x8x40xf32>
@@ -70,7 +70,7 @@ func.func private @weights() {
 // CHECK: %[[BYTE:.*]] = arith.extui %[[KEEP]] : i1 to i8
 // CHECK: memref.store %[[BYTE]], %[[MASK]][%[[ROW]], %[[TOKEN]]]
 func.func @main(%x: tensor<2x3xi64>) -> tensor<2x3xi1> {
-  %out = hova.kernel "writes_which_tokens_are_not_padding" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "writes_which_tokens_are_not_padding" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi64>):
     %r = hova.padding_mask %x_ {hova.stage = 0 : i64, pad = 7 : i64} : tensor<2x3xi64> -> tensor<2x3xi1>
     hova.yield %r : tensor<2x3xi1>
@@ -94,7 +94,7 @@ func.func @main(%x: tensor<2x3xi64>) -> tensor<2x3xi1> {
 // CHECK: vector.load %[[IMAGE]][%{{.*}}, %[[LEFT]]] : {{.*}}, vector<4xf32>
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %{{.*}}] : vector<1x4xf32>
 func.func @main(%x: tensor<2x3x8x12xf32>) -> tensor<2x6x48xf32> {
-  %out = hova.kernel "reads_patches_in_place" units<batch 2, token 6> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "reads_patches_in_place" units<batch 2, token 6> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8x12xf32>):
     %r = hova.unfold_patches %x_ {hova.stage = 0 : i64, patch = 4 : i64} : tensor<2x3x8x12xf32> -> tensor<2x6x48xf32>
     hova.yield %r : tensor<2x6x48xf32>
@@ -118,7 +118,7 @@ func.func @main(%x: tensor<2x3x8x12xf32>) -> tensor<2x6x48xf32> {
 // CHECK: vector.load %[[X]][%[[SOURCE]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %t = hova.image_weight "t" : tensor<8xf32>
-  %out = hova.kernel "puts_the_class_token_first" units<batch 2, token 4> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "puts_the_class_token_first" units<batch 2, token 4> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %t_: tensor<8xf32>):
     %r = hova.class_token %x_, %t_ {hova.stage = 0 : i64} : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
     hova.yield %r : tensor<2x4x8xf32>
@@ -148,7 +148,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %t = hova.image_weight "t" : tensor<8xf32>
   %p = hova.image_weight "p" : tensor<4x8xf32>
-  %out = hova.kernel "adds_positions_behind_the_class_token" units<batch 2, token 4> (%x, %t, %p) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "adds_positions_behind_the_class_token" units<batch 2, token 4> (%x, %t, %p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %t_: tensor<8xf32>, %p_: tensor<4x8xf32>):
     %s = hova.class_token %x_, %t_ {hova.stage = 0 : i64} : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
     %r = hova.add %s, %p_ {hova.stage = 0 : i64} : tensor<2x4x8xf32>, tensor<4x8xf32>
@@ -173,7 +173,7 @@ func.func private @weights() {
 // CHECK-NOT: vector.load
 // CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
-  %out = hova.kernel "pools_the_first_row" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pools_the_first_row" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r = hova.pool first %x_ {hova.stage = 0 : i64} : tensor<2x3x8xf32> -> tensor<2x8xf32>
     hova.yield %r : tensor<2x8xf32>
@@ -190,7 +190,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 // CHECK: arith.addf
 // CHECK: arith.mulf %[[SUM]], %[[THIRD]]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
-  %out = hova.kernel "pools_the_mean_of_rows" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pools_the_mean_of_rows" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r = hova.pool mean %x_ {hova.stage = 0 : i64} : tensor<2x3x8xf32> -> tensor<2x8xf32>
     hova.yield %r : tensor<2x8xf32>
@@ -207,7 +207,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 // CHECK: vector.load %{{.*}}[%[[SOURCE]], %c0]
 // CHECK: arith.maximumf
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x3x8xf32> {
-  %out = hova.kernel "pools_layers_by_their_maximum" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pools_layers_by_their_maximum" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>):
     %r = hova.layer_pool %x_ {hova.stage = 0 : i64, layers = 3 : i64} : tensor<1x9x8xf32> -> tensor<1x3x8xf32>
     hova.yield %r : tensor<1x3x8xf32>
@@ -226,7 +226,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x3x8xf32> {
 // CHECK: arith.cmpi eq, %[[STATE]], %c1
 // CHECK: vector.load %[[B]][%[[TOKEN]], %c0]
 func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x6x8xf32> {
-  %out = hova.kernel "interleaves_states_token_by_token" units<batch 1, token 6> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "interleaves_states_token_by_token" units<batch 1, token 6> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x3x8xf32>, %y_: tensor<1x3x8xf32>):
     %r = hova.index_sort %x_, %y_ {hova.stage = 0 : i64} : tensor<1x3x8xf32> -> tensor<1x6x8xf32>
     hova.yield %r : tensor<1x6x8xf32>
@@ -243,7 +243,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x6x8xf3
 // CHECK: vector.maskedload %[[B]][%[[ROW]], %c0]
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c8] {columns = 5 : i64}
 func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x5xf32>) -> tensor<1x3x13xf32> {
-  %out = hova.kernel "joins_columns" units<batch 1, token 3> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "joins_columns" units<batch 1, token 3> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x3x8xf32>, %y_: tensor<1x3x5xf32>):
     %r = hova.concat %x_, %y_ {hova.stage = 0 : i64, axis = 2 : i64} : tensor<1x3x8xf32>, tensor<1x3x5xf32> -> tensor<1x3x13xf32>
     hova.yield %r : tensor<1x3x13xf32>
@@ -267,7 +267,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x5xf32>) -> tensor<1x3x13xf
 // CHECK: %[[SOURCE:.*]] = arith.addi %[[START]], %[[OWN]]
 // CHECK: vector.load %[[B]][%[[SOURCE]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x5x8xf32> {
-  %out = hova.kernel "joins_rows" units<batch 2, token 5> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "joins_rows" units<batch 2, token 5> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %y_: tensor<2x2x8xf32>):
     %r = hova.concat %x_, %y_ {hova.stage = 0 : i64, axis = 1 : i64} : tensor<2x3x8xf32>, tensor<2x2x8xf32> -> tensor<2x5x8xf32>
     hova.yield %r : tensor<2x5x8xf32>
@@ -282,7 +282,7 @@ func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x5x8xf3
 // CHECK: %[[OWN:.*]] = arith.subi %{{.*}}, %c2
 // CHECK: arith.cmpi ult, %[[OWN]], %c1
 func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<3x3x8xf32> {
-  %out = hova.kernel "joins_along_the_batch" units<batch 3, token 3> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "joins_along_the_batch" units<batch 3, token 3> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %y_: tensor<1x3x8xf32>):
     %r = hova.concat %x_, %y_ {hova.stage = 0 : i64, axis = 0 : i64} : tensor<2x3x8xf32>, tensor<1x3x8xf32> -> tensor<3x3x8xf32>
     hova.yield %r : tensor<3x3x8xf32>
@@ -296,7 +296,7 @@ func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<3x3x8xf3
 // CHECK: vector.maskedload %{{.*}}[%[[ROW:.*]], %c2]
 // CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c0] {columns = 5 : i64}
 func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x5xf32> {
-  %out = hova.kernel "cuts_columns" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "cuts_columns" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x3x8xf32>):
     %r = hova.slice %x_ {hova.stage = 0 : i64, axis = 2 : i64, offset = 2 : i64} : tensor<1x3x8xf32> -> tensor<1x3x5xf32>
     hova.yield %r : tensor<1x3x5xf32>
@@ -314,7 +314,7 @@ func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x5xf32> {
 // CHECK: %[[SOURCE:.*]] = arith.addi %[[START]], %[[MOVED]]
 // CHECK: vector.load %{{.*}}[%[[SOURCE]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x2x8xf32> {
-  %out = hova.kernel "cuts_rows" units<batch 2, token 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "cuts_rows" units<batch 2, token 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r = hova.slice %x_ {hova.stage = 0 : i64, axis = 1 : i64, offset = 1 : i64} : tensor<2x3x8xf32> -> tensor<2x2x8xf32>
     hova.yield %r : tensor<2x2x8xf32>

@@ -17,7 +17,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects as many units as its operations have, 2, got 9}}
-  %y = hova.kernel "attn" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "attn" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.attention softmax %a, %a, %a {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -30,7 +30,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x40xf32>
   // expected-error@+1 {{'hova.kernel' op expects 3 panels as its product's weight, got 2}}
-  %y = hova.kernel "product" units<panel 2> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %y = hova.kernel "product" units<panel 2> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<8x40xf32>):
     %r = hova.linear %a, %b {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
     hova.yield %r : tensor<1x9x40xf32>

@@ -12,22 +12,22 @@
 // CHECK: hova.launch @[[TANH:kernel_encoder_act_2]](%[[Q]], %[[S:.*]]) "encoder.2.act"
 // CHECK: hova.launch @[[GRAIN:kernel_encoder_act_3]](%[[S]], %[[Y]]) "encoder.3.act"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "encoder.0.act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "encoder.0.act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "encoder.1.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "encoder.1.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "encoder.2.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "encoder.2.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation tanh %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "encoder.3.act" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 3 : i64} {
+  %t = hova.kernel "encoder.3.act" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 3 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -44,22 +44,22 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK-NOT: func.func private @kernel_block_act
 // CHECK: func.func private @kernel_b(
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "block.0.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "block.0.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "block.1.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "block.1.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "b" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "b" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -77,17 +77,17 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK: hova.launch @kernel_b(%[[FIRST]], %[[MIDDLE]])
 // CHECK: hova.launch @kernel_c(%[[MIDDLE]], %[[LAST]])
 func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
-  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -103,22 +103,22 @@ func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
 // CHECK-SAME: hova.arena_bytes = 1728 : i64
 // CHECK-SAME: hova.values = [{kernel = 0 : i64, offset = 0 : i64, path = "a", row_stride = 16 : i64, type = tensor<1x9x8xf32>}, {kernel = 1 : i64, offset = 576 : i64, path = "b", {{.*}}}, {kernel = 2 : i64, offset = 1152 : i64, path = "c"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "d" units<batch 1, token 9> (%p, %s) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "d" units<batch 1, token 9> (%p, %s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<1x9x8xf32>):
     %r = hova.add %a, %b {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -135,22 +135,22 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK-SAME: {kernel = 1 : i64, offset = 576 : i64, path = "b"
 // CHECK-SAME: {kernel = 2 : i64, offset = 0 : i64, path = "c"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "d" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "d" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -164,12 +164,12 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK-LABEL: func.func @main(
 // CHECK: hova.arena_buffer {offset = 0 : i64} : memref<3x1024xf32, strided<[1040, 1]>>
 func.func @main(%x: tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32> {
-  %p = hova.kernel "a" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x3x1024xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x3x1024xf32>
     hova.yield %r : tensor<1x3x1024xf32>
   } : (tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32>
-  %q = hova.kernel "b" units<batch 1, token 3> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" units<batch 1, token 3> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x3x1024xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x3x1024xf32>
     hova.yield %r : tensor<1x3x1024xf32>
@@ -185,7 +185,7 @@ func.func @main(%x: tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32> {
 // CHECK: hova.launch @kernel_valid(%{{.*}}, %[[MASK]])
 // CHECK: hova.launch @kernel_attn(%{{.*}}, %[[MASK]], %{{.*}})
 func.func @main(%x: tensor<2x3xi32>, %q: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
-  %m = hova.kernel "valid" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %m = hova.kernel "valid" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<2x3xi32>):
     %r = hova.padding_mask %a {hova.stage = 0 : i64, pad = 0 : i64} : tensor<2x3xi32> -> tensor<2x3xi1>
     hova.yield %r : tensor<2x3xi1>
@@ -220,12 +220,12 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   %u = hova.image_weight "u" : tensor<8x8xf32>
   %b = hova.image_weight "b" : tensor<8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w, %b) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>, %v: tensor<8xf32>):
     %p = hova.linear %a, %m bias(%v) {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32>, tensor<8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<1x9x8xf32>
-  %z = hova.kernel "table" units<row 1> (%y, %u) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %z = hova.kernel "table" units<row 1> (%y, %u) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.slice %m {hova.stage = 0 : i64, axis = 0 : i64, offset = 0 : i64} : tensor<8x8xf32> -> tensor<1x8xf32>
     hova.yield %p : tensor<1x8xf32>
@@ -252,12 +252,12 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   %v = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %z = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %z = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%z, %v) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%z, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
     hova.yield %p : tensor<1x9x8xf32>
@@ -288,32 +288,32 @@ func.func @without_main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK: hova.launch @kernel_layer_act_2(%{{.*}}) "layer.2.act"
 // CHECK: hova.launch @kernel_layer_act(%{{.*}}) "layer.3.act"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %o = hova.kernel "entry" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %o = hova.kernel "entry" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %p = hova.kernel "layer.0.act" units<batch 1, token 9> (%o) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "layer.0.act" units<batch 1, token 9> (%o) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "layer.1.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.sum = 384 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "layer.1.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.reduction_split = 384 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "layer.2.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 128 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "layer.2.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 128 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "layer.3.act" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "layer.3.act" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %u = hova.kernel "exit" units<batch 1, token 9> (%t) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %u = hova.kernel "exit" units<batch 1, token 9> (%t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>

@@ -2,7 +2,7 @@
 
 // A complete schedule; slices of columns and attention have no stage.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x4xf32> {
-  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %p = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     %q = hova.slice %p {axis = 2 : i64, offset = 4 : i64} : tensor<1x9x8xf32> -> tensor<1x9x4xf32>
@@ -39,7 +39,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -51,7 +51,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -75,7 +75,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
@@ -86,7 +86,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     // expected-error@+1 {{operation of a kernel has no stage}}
     %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -98,7 +98,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %p = hova.activation relu %a {hova.stage = 1 : i64} : tensor<1x9x8xf32>
     // expected-error@+1 {{operand is computed in a later stage}}
@@ -112,7 +112,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // A slice is computed where its operand is.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x4xf32> {
-  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.depth = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %p = hova.activation relu %a {hova.stage = 1 : i64} : tensor<1x9x8xf32>
     %q = hova.slice %p {axis = 2 : i64, offset = 4 : i64} : tensor<1x9x8xf32> -> tensor<1x9x4xf32>

@@ -374,7 +374,7 @@ TEST_F(EvaluatorTest, the_own_type_rounds_probabilities) {
   EXPECT_NEAR(run(main, inputs).at(0), 1, 1e-15);
 }
 
-TEST_F(EvaluatorTest, pairs_of_rows_lie_together) {
+TEST_F(EvaluatorTest, pairs_of_rows_are_interleaved) {
   func::FuncOp main = parse(R"mlir(
     func.func private @weights() {
       %w = hova.weight "w" : tensor<3x5xf32>

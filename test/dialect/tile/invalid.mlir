@@ -49,9 +49,9 @@ func.func @tile_product_c2_rhs_columns_are_adjacent(%a: memref<9x40xf32, strided
 
 // -----
 
-func.func @tile_product_c3_looks_ahead_by_something(%a: memref<9x40xf32>, %b: memref<3x40x32xf32>, %i: index) {
-  // expected-error@+1 {{'hova.tile_product' op expects 'ahead' with an offset, a step and its largest value}}
-  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %i ahead(%i by %i, 0) : memref<9x40xf32>, memref<3x40x32xf32> -> vector<4x32xf32>
+func.func @tile_product_c3_prefetches_by_something(%a: memref<9x40xf32>, %b: memref<3x40x32xf32>, %i: index) {
+  // expected-error@+1 {{'hova.tile_product' op expects 'prefetch' with an offset, a step and its largest value}}
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %i prefetch(%i by %i, 0) : memref<9x40xf32>, memref<3x40x32xf32> -> vector<4x32xf32>
   return
 }
 

@@ -22,10 +22,10 @@ func.func @multiplies_with_a_panel(%a: memref<9x40xf32, strided<[48, 1]>>, %b: m
   return %r : vector<4x32xf32>
 }
 
-// CHECK-LABEL: @looks_ahead
-// CHECK: hova.tile_product {{.*}} depth %{{[a-z0-9_]+}} ahead(%{{[a-z0-9_]+}} by %{{[a-z0-9_]+}}, 8) : memref<9x40xf32>, memref<3x40x32xf32> -> vector<4x32xf32>
-func.func @looks_ahead(%a: memref<9x40xf32>, %b: memref<3x40x32xf32>, %i: index) -> vector<4x32xf32> {
-  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %i ahead(%i by %i, 8) : memref<9x40xf32>, memref<3x40x32xf32> -> vector<4x32xf32>
+// CHECK-LABEL: @prefetches
+// CHECK: hova.tile_product {{.*}} depth %{{[a-z0-9_]+}} prefetch(%{{[a-z0-9_]+}} by %{{[a-z0-9_]+}}, 8) : memref<9x40xf32>, memref<3x40x32xf32> -> vector<4x32xf32>
+func.func @prefetches(%a: memref<9x40xf32>, %b: memref<3x40x32xf32>, %i: index) -> vector<4x32xf32> {
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %i prefetch(%i by %i, 8) : memref<9x40xf32>, memref<3x40x32xf32> -> vector<4x32xf32>
   return %r : vector<4x32xf32>
 }
 

@@ -49,7 +49,7 @@ def keep(trial, verdict, seconds):
 
 
 class Tally:
-    """How many models ran and failed, by storage type and processor level."""
+    """How many models ran and failed, by storage type and ISA level."""
 
     def __init__(self):
         self.ran, self.failed, self.reported = Counter(), Counter(), time.monotonic()

@@ -1,5 +1,5 @@
-// RUN: hova-opt %s --split-input-file --hova-decompose-columns=column-group=64 | FileCheck %s
-// RUN: hova-opt %s --split-input-file --hova-decompose-columns=column-group=64 --hova-decompose-columns=column-group=64 | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-decompose-columns=column-group-width=64 | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-decompose-columns=column-group-width=64 --hova-decompose-columns=column-group-width=64 | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
 // Two slices are read in 16 bits, two in f32: each type is stored once.

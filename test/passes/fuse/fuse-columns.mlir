@@ -1,6 +1,6 @@
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=256 column-group=64' | FileCheck %s --check-prefixes=CHECK,FEW
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels=column-group=64 | FileCheck %s --check-prefixes=CHECK,MANY
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='chain=0 column-group=64' | FileCheck %s --check-prefix=APART
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=256 column-group-width=64' | FileCheck %s --check-prefixes=CHECK,FEW
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels=column-group-width=64 | FileCheck %s --check-prefixes=CHECK,MANY
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='chain=0 column-group-width=64' | FileCheck %s --check-prefix=APART
 // SPDX-License-Identifier: Apache-2.0
 
 // Parts of a product: what works on the tiles of one stays with it, and the
@@ -30,7 +30,7 @@ func.func @main(%x: tensor<1x4x64xf32>, %v: tensor<1x4x32xf32>) -> (tensor<1x4x6
 
 // -----
 
-// Two parts of one product meet: nothing has both tiles.
+// Two column groups of one product meet: nothing has both tiles.
 // CHECK-LABEL: func.func @main
 // FEW: hova.kernel {{.*}}units<panel
 // FEW-NEXT: ^bb0
@@ -49,7 +49,7 @@ func.func @main(%x: tensor<1x4x64xf32>) -> tensor<1x4x64xf32> {
 
 // -----
 
-// A part that begins inside of a group stays an address.
+// A slice that is no column group, as it begins between two, stays an address.
 // CHECK-LABEL: func.func @main
 // FEW: hova.kernel {{.*}}units<panel
 // FEW-NEXT: ^bb0

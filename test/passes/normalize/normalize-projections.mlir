@@ -89,7 +89,7 @@ func.func @keeps_results_of_unknown_shape(%x: tensor<1x?x8xf32>) -> (tensor<1x?x
 
 // -----
 
-// What other passes have found about a linear stays with its part.
+// What other passes have found about a linear stays with its columns.
 // CHECK-LABEL: @keeps_verdicts_of_linears
 // CHECK: hova.slice %{{.*}} {axis = 2 : i64, hova.rewrites = {other = {fired = true, why = "so"}}, offset = 0 : i64}
 func.func @keeps_verdicts_of_linears(%x: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {

@@ -55,9 +55,9 @@ func.func @writes_a_product_as_a_loop_over_k(%x: memref<9x40xf32, strided<[48, 1
 // -----
 
 // Where the sum begins, the step of an odd depth behind the loop, and what is
-// asked for ahead: two lines for up to 2 x 16 elements a turn.
-// CHECK-LABEL: @looks_ahead
-// CHECK-SAME: memref<9x16xf32>, %{{.*}}: index, %[[AHEAD:[a-z0-9]+]]: index, %[[STEP:[a-z0-9]+]]: index
+// prefetched: two lines for up to 2 x 16 elements a turn.
+// CHECK-LABEL: @prefetches
+// CHECK-SAME: memref<9x16xf32>, %{{.*}}: index, %[[PREFETCH:[a-z0-9]+]]: index, %[[STEP:[a-z0-9]+]]: index
 // CHECK: %[[PINNED:.*]] = llvm.freeze
 // CHECK: %[[SUM:.*]] = scf.for %[[K:.*]] = %c0 to %c6 step %c2 iter_args(%{{.*}} = %cst)
 // CHECK: %[[FAR:.*]] = arith.muli %[[K]], %[[STEP]]
@@ -69,12 +69,12 @@ func.func @writes_a_product_as_a_loop_over_k(%x: memref<9x40xf32, strided<[48, 1
 // CHECK: scf.yield
 // CHECK: %[[LAST:.*]] = vector.fma %{{.*}}, %{{.*}}, %[[SUM]]
 // CHECK: vector.store %[[LAST]]
-func.func @looks_ahead(%x: memref<9x7xf32>, %w: memref<2x7x16xf32>, %y: memref<9x16xf32>,
-                                           %row: index, %ahead: index, %step: index) {
+func.func @prefetches(%x: memref<9x7xf32>, %w: memref<2x7x16xf32>, %y: memref<9x16xf32>,
+                                           %row: index, %offset: index, %step: index) {
   %c0 = arith.constant 0 : index
   %depth = arith.constant 7 : index
   %t = hova.tile_product %x[%row, %c0], %w[%c0, %c0, %c0] depth %depth
-      ahead(%ahead by %step, 16)
+      prefetch(%offset by %step, 16)
       : memref<9x7xf32>, memref<2x7x16xf32> -> vector<1x16xf32>
   hova.tile_store %t, %y[%row, %c0] : vector<1x16xf32>, memref<9x16xf32>
   return

@@ -1,5 +1,5 @@
-// RUN: hova-opt %s --pass-pipeline='builtin.module(func.func(hova-lower-powers))' | FileCheck %s
-// RUN: hova-opt %s --pass-pipeline='builtin.module(func.func(hova-lower-powers,hova-lower-powers))' | FileCheck %s
+// RUN: hova-opt %s --pass-pipeline='builtin.module(func.func(hova-lower-exponentials))' | FileCheck %s
+// RUN: hova-opt %s --pass-pipeline='builtin.module(func.func(hova-lower-exponentials,hova-lower-exponentials))' | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
 // CHECK-LABEL: @scales_by_the_whole_part

@@ -1,8 +1,8 @@
-//===- Level.h - Processor levels -----------------------------------------===//
+//===- IsaLevel.h - Instruction sets that code is generated for -----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CPU_LEVEL_H
-#define HOVA_CODEGEN_CPU_LEVEL_H
+#ifndef HOVA_CODEGEN_CPU_ISALEVEL_H
+#define HOVA_CODEGEN_CPU_ISALEVEL_H
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
@@ -11,8 +11,8 @@
 
 namespace hova {
 
-/// A kind of machine that code is generated for.
-struct CpuLevel {
+/// An instruction set that code is generated for.
+struct IsaLevel {
   std::string name;     ///< as given to --march, `native` resolved
   std::string cpu;      ///< LLVM's name of the processor
   std::string features; ///< LLVM's feature string, "+avx2,..."; may be empty
@@ -25,14 +25,14 @@ struct CpuLevel {
 /// Resolves a level (`native`, `x86-64-v3`, `x86-64-v4`, `znver4`, ...). The
 /// error names the nearest known level; levels below AVX2 with FMA are
 /// rejected.
-llvm::Expected<CpuLevel> resolveLevel(llvm::StringRef march);
+llvm::Expected<IsaLevel> resolveLevel(llvm::StringRef march);
 
 /// Resolves levels, comma separated, and sorts them best first: a program takes
 /// the first that the machine has. An error names the level that is unknown or
 /// given twice.
-llvm::Expected<llvm::SmallVector<CpuLevel>>
+llvm::Expected<llvm::SmallVector<IsaLevel>>
 resolveLevels(llvm::StringRef march);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_LEVEL_H
+#endif // HOVA_CODEGEN_CPU_ISALEVEL_H

@@ -1,4 +1,4 @@
-// Rows of the next head are asked for while powers of this one are taken.
+// Rows of the next head are prefetched while exponentials of this one are taken.
 
 // RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
@@ -6,7 +6,7 @@
 // The first query of the next unit, or of this one where it is the last, with a
 // share of its keys and values: five for each of the seven queries, at most the
 // last one. A row of 40 columns is three lines.
-// CHECK-LABEL: func.func private @kernel_asks_for_the_next_head(
+// CHECK-LABEL: func.func private @kernel_prefetches_the_next_head(
 // CHECK-SAME: %[[Q:.*]]: memref<14x80xf32> {llvm.noalias}, %[[K:.*]]: memref<64x80xf32> {llvm.noalias}, %[[V:.*]]: memref<64x80xf32> {llvm.noalias}, %{{.*}}: index, %[[END:.*]]: index)
 // CHECK: scf.for %[[UNIT:.*]] = %{{.*}} to %[[END]]
 // CHECK: %[[AFTER:.*]] = arith.addi %[[UNIT]], %c1
@@ -33,7 +33,7 @@
 // CHECK: hova.exp2
 // CHECK-NOT: memref.prefetch
 func.func @main(%q: tensor<2x7x80xf32>, %k: tensor<2x32x80xf32>, %v: tensor<2x32x80xf32>) -> tensor<2x7x80xf32> {
-  %out = hova.kernel "asks_for_the_next_head" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 7, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "prefetches_the_next_head" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 7, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x7x80xf32>, %k_: tensor<2x32x80xf32>, %v_: tensor<2x32x80xf32>):
     %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<2x7x80xf32>, tensor<2x32x80xf32>, tensor<2x32x80xf32>) -> tensor<2x7x80xf32>
     hova.yield %r : tensor<2x7x80xf32>

@@ -1,7 +1,7 @@
-//===- Level.cpp - Processor levels ---------------------------------------===//
+//===- IsaLevel.cpp - Instruction sets that code is generated for ---------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/Level.h"
+#include "codegen/cpu/IsaLevel.h"
 #include "codegen/cpu/Machine.h"
 #include "runtime/hova_runtime.h"
 #include "llvm/ADT/SmallVector.h"
@@ -66,12 +66,12 @@ static Error unknownLevel(StringRef march) {
   std::string hint =
       nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?";
   return createStringError(std::errc::invalid_argument,
-                           "unknown processor level '%s'%s",
-                           march.str().c_str(), hint.c_str());
+                           "unknown ISA level '%s'%s", march.str().c_str(),
+                           hint.c_str());
 }
 
-Expected<CpuLevel> resolveLevel(StringRef march) {
-  CpuLevel level;
+Expected<IsaLevel> resolveLevel(StringRef march) {
+  IsaLevel level;
   if (march == "native") {
     level.cpu = sys::getHostCPUName().str();
     level.features = hostFeatures();
@@ -100,7 +100,7 @@ Expected<CpuLevel> resolveLevel(StringRef march) {
 #undef HOVA_LEVEL_FEATURE
   if (!has("avx2") || !has("fma")) {
     return createStringError(std::errc::invalid_argument,
-                             "processor level '%s' has no AVX2 with FMA; the "
+                             "ISA level '%s' has no AVX2 with FMA; the "
                              "lowest level is 'x86-64-v3'",
                              march.str().c_str());
   }
@@ -111,26 +111,26 @@ Expected<CpuLevel> resolveLevel(StringRef march) {
   return level;
 }
 
-Expected<SmallVector<CpuLevel>> resolveLevels(StringRef march) {
-  SmallVector<CpuLevel> levels;
+Expected<SmallVector<IsaLevel>> resolveLevels(StringRef march) {
+  SmallVector<IsaLevel> levels;
   SmallVector<StringRef> names;
   march.split(names, ',');
   for (StringRef name : names) {
-    Expected<CpuLevel> level = resolveLevel(name);
+    Expected<IsaLevel> level = resolveLevel(name);
     if (!level) {
       return level.takeError();
     }
-    if (any_of(levels, [&](const CpuLevel &other) {
+    if (any_of(levels, [&](const IsaLevel &other) {
           return other.name == level->name;
         })) {
       return createStringError(std::errc::invalid_argument,
-                               "processor level '%s' is given twice",
+                               "ISA level '%s' is given twice",
                                level->name.c_str());
     }
     levels.push_back(std::move(*level));
   }
   // More features first.
-  llvm::sort(levels, [](const CpuLevel &a, const CpuLevel &b) {
+  llvm::sort(levels, [](const IsaLevel &a, const IsaLevel &b) {
     return std::pair(popcount(b.requirements), a.name) <
            std::pair(popcount(a.requirements), b.name);
   });

@@ -1,12 +1,12 @@
-// Stages of parts of a product.
+// Stages of the column groups of a product.
 
 // RUN: hova-opt %s --hova-assign-cpu-schedule --hova-verify-assigned | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
-// Parts and what works on their tiles are of the product's stage. The product
-// of two parts has neither tile; the slices of what only it reads are
+// Column groups and what works on their tiles are of the product's stage. The
+// product of two column groups has neither tile; the slices of what only it reads are
 // addresses.
-// CHECK-LABEL: hova.kernel "parts"
+// CHECK-LABEL: hova.kernel "column_groups"
 // CHECK: hova.linear {{.*}}hova.stage = 0
 // CHECK: hova.slice {{.*}}hova.stage = 0
 // CHECK: hova.slice {{.*}}hova.stage = 0
@@ -17,7 +17,7 @@
 // CHECK: hova.multiply {{.*}}hova.stage = 3
 func.func @main(%x: tensor<1x9x64xf32>, %v: tensor<1x9x64xf32>) -> (tensor<1x9x64xf32>, tensor<1x9x64xf32>) {
   %w = hova.image_weight "w" : tensor<64x128xf32>
-  %out:2 = hova.kernel "parts" units<batch 1, token 9> (%x, %w, %v) {
+  %out:2 = hova.kernel "column_groups" units<batch 1, token 9> (%x, %w, %v) {
   ^bb0(%a: tensor<1x9x64xf32>, %w_: tensor<64x128xf32>, %v_: tensor<1x9x64xf32>):
     %y = hova.linear %a, %w_ : tensor<1x9x64xf32>, tensor<64x128xf32> -> tensor<1x9x128xf32>
     %o = hova.slice %y {axis = 2 : i64, offset = 0 : i64} : tensor<1x9x128xf32> -> tensor<1x9x64xf32>

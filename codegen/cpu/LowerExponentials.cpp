@@ -1,4 +1,4 @@
-//===- LowerPowers.cpp - Powers of two by reduction and scaling -----------===//
+//===- LowerExponentials.cpp - Exponentials by reduction and scaling ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // `vreduceps` subtracts the nearest integer, n = x - r is exact, and
@@ -7,10 +7,10 @@
 // mask: a multiply-add that meets one takes some 150 cycles, and an attention
 // with finite masks of -100 took a hundred times as long. 9 instructions for 16
 // lanes where vectors alone take 11.
-// Where all that becomes of a power is bf16, 5: `vreduceps` subtracts the
-// integer below, so that `vscalefps`, which takes the integer below as well, is
-// given x itself, and the polynomial is as exact as bf16 needs. AVX-512 alone
-// has both.
+// Where all that becomes of an exponential is bf16, 5: `vreduceps` subtracts
+// the integer below, so that `vscalefps`, which takes the integer below as
+// well, is given x itself, and the polynomial is as exact as bf16 needs.
+// AVX-512 alone has both.
 
 #include "codegen/cpu/Passes.h"
 #include "dialect/TileOps.h"
@@ -21,16 +21,17 @@
 using namespace mlir;
 
 namespace hova {
-#define GEN_PASS_DEF_LOWERPOWERSPASS
+#define GEN_PASS_DEF_LOWEREXPONENTIALSPASS
 #include "codegen/cpu/Passes.h.inc"
 
 /// Lanes of a register.
 static constexpr int64_t kRegister = 16;
-/// The least exponent whose power is a normal number.
+/// The least exponent whose exponential is a normal number.
 static constexpr double kLeastNormal = -126;
 
 /// 2^x of one register: 2^r by a polynomial, times 2^(x - r).
-static Value powerOfRegister(ImplicitLocOpBuilder &b, Value x, bool isCoarse) {
+static Value exponentialOfRegister(ImplicitLocOpBuilder &b, Value x,
+                                   bool isCoarse) {
   auto type = cast<VectorType>(x.getType());
   auto constant = [&](double value) -> Value {
     return arith::ConstantOp::create(
@@ -57,11 +58,11 @@ static Value powerOfRegister(ImplicitLocOpBuilder &b, Value x, bool isCoarse) {
   };
   if (isCoarse) {
     // Rounding to bf16 makes denormal numbers zero.
-    Value power = polynomial(kCoarsePower);
+    Value exponential = polynomial(kCoarseExp2);
     return call("llvm.x86.avx512.mask.scalef.ps.512",
-                {power, x, power, all, current});
+                {exponential, x, exponential, all, current});
   }
-  Value power = vector::FMAOp::create(b, polynomial(kPower), rest, constant(1));
+  Value exponential = vector::FMAOp::create(b, polynomial(kExp2), rest, constant(1));
   // NaN is kept.
   Value isNormal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGE, x,
                                          constant(kLeastNormal));
@@ -72,26 +73,26 @@ static Value powerOfRegister(ImplicitLocOpBuilder &b, Value x, bool isCoarse) {
       0);
   return call(
       "llvm.x86.avx512.mask.scalef.ps.512",
-      {power, arith::SubFOp::create(b, x, rest), constant(0), mask, current});
+      {exponential, arith::SubFOp::create(b, x, rest), constant(0), mask, current});
 }
 
 /// exp2 -> reduce, polynomial, scalef for each 16 lanes; of fewer lanes, for
 /// them and zeros behind.
-static Value lowerPower(Exp2Op op) {
+static Value lowerExponential(Exp2Op op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto type = cast<VectorType>(op.getX().getType());
   int64_t lanes = type.getNumElements();
   bool isCoarse = isRoundedToBf16(op.getResult());
   auto whole = VectorType::get({kRegister}, type.getElementType());
   if (lanes == kRegister) {
-    return powerOfRegister(b, op.getX(), isCoarse);
+    return exponentialOfRegister(b, op.getX(), isCoarse);
   }
   if (lanes < kRegister) {
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(whole));
     Value wide = vector::InsertStridedSliceOp::create(
         b, op.getX(), zero, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1});
     return vector::ExtractStridedSliceOp::create(
-        b, powerOfRegister(b, wide, isCoarse), ArrayRef<int64_t>{0},
+        b, exponentialOfRegister(b, wide, isCoarse), ArrayRef<int64_t>{0},
         ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
   }
   Value result = arith::ConstantOp::create(b, b.getZeroAttr(type));
@@ -100,18 +101,19 @@ static Value lowerPower(Exp2Op op) {
         b, op.getX(), ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kRegister},
         ArrayRef<int64_t>{1});
     result = vector::InsertStridedSliceOp::create(
-        b, powerOfRegister(b, part, isCoarse), result, ArrayRef<int64_t>{from},
-        ArrayRef<int64_t>{1});
+        b, exponentialOfRegister(b, part, isCoarse), result,
+        ArrayRef<int64_t>{from}, ArrayRef<int64_t>{1});
   }
   return result;
 }
 
 namespace {
-struct LowerPowersPass final : impl::LowerPowersPassBase<LowerPowersPass> {
+struct LowerExponentialsPass final
+    : impl::LowerExponentialsPassBase<LowerExponentialsPass> {
   using Base::Base;
   void runOnOperation() override {
     getOperation().walk([](Exp2Op op) {
-      op.getResult().replaceAllUsesWith(lowerPower(op));
+      op.getResult().replaceAllUsesWith(lowerExponential(op));
       op->erase();
     });
   }
