@@ -62,7 +62,8 @@ static Value exponentialOfRegister(ImplicitLocOpBuilder &b, Value x,
     return call("llvm.x86.avx512.mask.scalef.ps.512",
                 {exponential, x, exponential, all, current});
   }
-  Value exponential = vector::FMAOp::create(b, polynomial(kExp2), rest, constant(1));
+  Value exponential =
+      vector::FMAOp::create(b, polynomial(kExp2), rest, constant(1));
   // NaN is kept.
   Value isNormal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGE, x,
                                          constant(kLeastNormal));
@@ -71,9 +72,9 @@ static Value exponentialOfRegister(ImplicitLocOpBuilder &b, Value x,
       vector::BitCastOp::create(b, VectorType::get({1}, b.getI16Type()),
                                 isNormal),
       0);
-  return call(
-      "llvm.x86.avx512.mask.scalef.ps.512",
-      {exponential, arith::SubFOp::create(b, x, rest), constant(0), mask, current});
+  return call("llvm.x86.avx512.mask.scalef.ps.512",
+              {exponential, arith::SubFOp::create(b, x, rest), constant(0),
+               mask, current});
 }
 
 /// exp2 -> reduce, polynomial, scalef for each 16 lanes; of fewer lanes, for

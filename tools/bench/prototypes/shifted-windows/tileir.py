@@ -263,7 +263,7 @@ class Product:
             tile = f.value(
                 f"hova.tile_product {place}, %{self.weight}"
                 f"[{panel}, {f.index(k)}, {f.index(0)}] depth {f.index(size)}"
-                f" ahead({ahead} by {step}, {ask}) : {self.lhs.type}, {weight} -> {kind}"
+                f" prefetch({ahead} by {step}, {ask}) : {self.lhs.type}, {weight} -> {kind}"
             )
             if which in ("middle", "last"):
                 sums = f.load_tile(self.partials, row, 0, height, lanes)
