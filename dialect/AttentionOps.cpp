@@ -130,6 +130,7 @@ IterationSpace AttentionOp::getIterationSpace() {
   }
   builder.result({batch, query, valueColumn});
   builder.setUnits({batch, head});
+  builder.setBlockDim(query);
   return builder.build();
 }
 

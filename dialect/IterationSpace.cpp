@@ -86,6 +86,10 @@ void IterationSpaceBuilder::setUnits(ArrayRef<AffineExpr> dims) {
   }
 }
 
+void IterationSpaceBuilder::setBlockDim(AffineExpr dim) {
+  space.blockDim = cast<AffineDimExpr>(dim).getPosition();
+}
+
 IterationSpace IterationSpaceBuilder::build() {
   auto mapOf = [&](ArrayRef<AffineExpr> axes) {
     return AffineMap::get(space.dims.size(), 0, axes, op->getContext());

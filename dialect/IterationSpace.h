@@ -42,6 +42,9 @@ struct IterationSpace {
   /// The parallel dims that threads divide where a kernel begins with the
   /// operation, outermost first.
   llvm::SmallVector<unsigned> units;
+  /// A parallel dim that threads may divide in blocks as well, where there are
+  /// few units: the queries of an attention.
+  std::optional<unsigned> blockDim;
 
   /// Whether the units are the rows of the results: all axes but the last.
   bool dividesRows() const;
@@ -80,6 +83,7 @@ public:
     results.emplace_back(axes);
   }
   void setUnits(llvm::ArrayRef<mlir::AffineExpr> dims);
+  void setBlockDim(mlir::AffineExpr dim);
 
   IterationSpace build();
 

@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace hova {
 
-UnitsAttr unitsOf(Operation *op) {
+UnitsAttr unitsOf(Operation *op, int64_t blocks) {
   auto structured = dyn_cast<StructuredOpInterface>(op);
   if (!structured) {
     return {};
@@ -23,7 +23,21 @@ UnitsAttr unitsOf(Operation *op) {
     names.push_back(StringAttr::get(op->getContext(), space.dims[dim].name));
     sizes.push_back(space.dims[dim].size);
   }
+  if (blocks > 1) {
+    StringRef name = space.dims[*space.blockDim].name;
+    names.push_back(StringAttr::get(op->getContext(), name + kBlockSuffix));
+    sizes.push_back(blocks);
+  }
   return UnitsAttr::get(op->getContext(), names, sizes);
+}
+
+int64_t blocksOf(UnitsAttr units) {
+  for (auto [name, size] : llvm::zip(units.getNames(), units.getSizes())) {
+    if (name.getValue().ends_with(kBlockSuffix)) {
+      return size;
+    }
+  }
+  return 1;
 }
 
 UnitsAttr panelUnits(MLIRContext *context, int64_t panels) {

@@ -22,9 +22,16 @@ enum class Division {
 /// The name of the one dim where panels are divided.
 inline constexpr llvm::StringLiteral kPanelDim = "panel";
 
+/// What the name of a dim ends with that counts blocks of another.
+inline constexpr llvm::StringLiteral kBlockSuffix = "_block";
+
 /// The units of a kernel that begins with `op`: the dims that its iteration
-/// space names. Null where it has none or a size is not known.
-UnitsAttr unitsOf(mlir::Operation *op);
+/// space names, and `blocks` blocks of the dim that may be divided besides.
+/// Null where it has none or a size is not known.
+UnitsAttr unitsOf(mlir::Operation *op, int64_t blocks = 1);
+
+/// In how many blocks the units divide a dim besides; 1 where they do not.
+int64_t blocksOf(UnitsAttr units);
 
 /// `panels` units.
 UnitsAttr panelUnits(mlir::MLIRContext *context, int64_t panels);

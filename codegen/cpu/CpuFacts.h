@@ -96,6 +96,12 @@ struct CpuFacts {
   /// Elements of a share of rows where no product is computed: to move them
   /// takes ten times what meeting the others costs.
   int64_t leastShareElements = 1 << 14;
+  /// An attention of fewer heads than this, those of all batch entries, leaves
+  /// threads without work: its queries are divided as well...
+  int64_t fewHeads = 8;
+  /// ...in blocks of this many. Each packs the keys again, which takes one
+  /// percent of the time of so many queries.
+  int64_t leastQueries = 96;
   /// Work from which a kernel is divided at all: floating-point operations, and
   /// 4 for every byte of its buffers. The barrier, and rows that lie in the
   /// cache of another core, cost as much as two microseconds of work.

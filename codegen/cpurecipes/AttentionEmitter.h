@@ -72,6 +72,7 @@ public:
   void emit();
 
 private:
+  void pack();
   void packKeys();
   void packValues();
   void writeLimits();
@@ -166,6 +167,7 @@ private:
   mlir::Location loc;
   AttentionOp op;
   AttentionLayout layout;
+  int64_t queryBlocks; ///< units of a batch entry and head
   double scale;
   /// In scratch; null where the layout has none.
   mlir::Value packed, packedTail, values, scores, exponentials, limits, inverse;

@@ -1,14 +1,14 @@
-//===- AttentionRecipe.cpp - Loops of attention
-//----------------------------===//
+//===- AttentionRecipe.cpp - Loops of attention ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Units are (batch entry, head) pairs. Per unit the keys are packed as panels
-// [keys/panel][width][panel], so that scores are the same product as a linear
-// layer's. Then per block of query rows: scores of all keys into scratch,
-// maxima, exponentials and sums in place, values, division. A row of scores for
-// a few thousand keys fits the caches, so nothing is rescaled while it grows;
-// the q_len x kv_len scores never exist. Keys that are padding have a limit of
-// -inf, which their scores meet in registers before they are stored.
+// Units are batch entries and heads, and blocks of queries where these are few.
+// Per head the keys are packed as panels [keys/panel][width][panel], so that
+// scores are the same product as a linear layer's. Then per block of query
+// rows: scores of all keys into scratch, maxima, exponentials and sums in
+// place, values, division. A row of scores for a few thousand keys fits the
+// caches, so nothing is rescaled while it grows; the q_len x kv_len scores
+// never exist. Keys that are padding have a limit of -inf, which their scores
+// meet in registers before they are stored.
 //
 //   pack K ; for rows: S = min(Q K^T, limits) ; S = 2^(c S - c max S) ;
 //                      O = (S V) / sum S
@@ -54,7 +54,9 @@ struct AttentionScratch {
 
 AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
     : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
-      layout(op, emitter.schedule), scale(op.getScale().convertToDouble()) {
+      layout(op, emitter.schedule),
+      queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
+      scale(op.getScale().convertToDouble()) {
   AttentionScratch scratch(layout);
   int64_t offset = 0;
   auto take = [&](const ScratchPart &part, Type element) -> Value {
@@ -76,31 +78,61 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
   inverse = take(scratch.inverse, f32);
 }
 
-void AttentionEmitter::emit() {
+/// The heights of row blocks that occur where `rows` rows are cut into `shares`
+/// even shares, ascending.
+static SmallVector<int64_t> heightsOf(int64_t rows, int64_t shares,
+                                      int64_t most) {
   SmallVector<int64_t> heights;
-  int64_t blocks = llvm::divideCeil(layout.queries, e.schedule.tileRows);
-  heights.push_back(layout.queries / blocks);
-  if (layout.queries % blocks) {
-    heights.push_back(heights.front() + 1);
+  auto up = [](int64_t a, int64_t b) -> int64_t {
+    return llvm::divideCeil(a, b);
+  };
+  for (int64_t share : {rows / shares, up(rows, shares)}) {
+    int64_t blocks = up(share, most);
+    heights.append({share / blocks, up(share, blocks)});
   }
+  llvm::sort(heights);
+  heights.erase(llvm::unique(heights), heights.end());
+  return heights;
+}
+
+/// Keys and values in the layout that the products read.
+void AttentionEmitter::pack() {
+  packKeys();
+  if (layout.pairs) {
+    packValues();
+  }
+  if (limits) {
+    writeLimits();
+  }
+}
+
+void AttentionEmitter::emit() {
+  SmallVector<int64_t> heights =
+      heightsOf(layout.queries, queryBlocks, e.schedule.tileRows);
   e.forLoop("head", e.begin, e.end, 1, [&](Value unit) {
-    batch = e.div(unit, layout.heads);
-    head = e.rem(unit, layout.heads);
+    Value block = e.rem(unit, queryBlocks), pair = e.div(unit, queryBlocks);
+    batch = e.div(pair, layout.heads);
+    head = e.rem(pair, layout.heads);
     next = make<arith::MinUIOp>(e.add(unit, 1), e.add(e.end, -1));
     queryRow = e.mul(batch, layout.queries);
     keyRow = e.mul(batch, layout.keys);
     keyColumn = e.mul(head, layout.keyWidth);
     valueColumn = e.mul(head, layout.valueWidth);
-    packKeys();
-    if (layout.pairs) {
-      packValues();
+    if (queryBlocks == 1) {
+      pack();
+    } else {
+      // The head's block before, if it was of this call, has packed them.
+      auto equal = arith::CmpIPredicate::eq;
+      Value isFirst = make<arith::CmpIOp>(equal, unit, e.begin);
+      Value isNew = make<arith::CmpIOp>(equal, block, e.index(0));
+      e.ifThen(make<arith::OrIOp>(isFirst, isNew), [&] { pack(); });
     }
-    if (limits) {
-      writeLimits();
-    }
+    auto bound = [&](Value number) {
+      return e.div(e.mul(number, layout.queries), queryBlocks);
+    };
     forEachRowBlock(
-        e, "queries", e.index(0), e.index(layout.queries), heights,
-        [&](const RowBlock &block) { emitBlock(block.row, block.height); });
+        e, "queries", bound(block), bound(e.add(block, 1)), heights,
+        [&](const RowBlock &rows) { emitBlock(rows.row, rows.height); });
   });
 }
 
@@ -116,6 +148,9 @@ void AttentionEmitter::emitBlock(Value row, int64_t height) {
 }
 
 void AttentionEmitter::prefetchNext(Value row) {
+  if (queryBlocks > 1) {
+    return; // it is mostly the same head
+  }
   Value nextBatch = e.div(next, layout.heads);
   Value nextHead = e.rem(next, layout.heads);
   auto prefetch = [&](Value operand, int64_t rows, int64_t width) {

@@ -1,5 +1,4 @@
-//===- TokenRecipes.cpp - Loops of operations that move rows
-//----------------===//
+//===- TokenRecipes.cpp - Loops of operations that move rows --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each copies chunks of rows from where its operand has them; what follows on

@@ -68,6 +68,8 @@ private:
   /// What the threads of a kernel that begins with `op` divide.
   Division divisionOf(Operation *op) const;
   UnitsAttr unitsOf(Operation *op) const;
+  /// In how many blocks threads divide a dim of `op` besides its units.
+  int64_t chooseBlocks(Operation *op) const;
   /// Whether group `number` may hold `op`, its operands' groups aside.
   bool canHold(int number, Operation *op) const;
   /// The first group in which `op` can stand.
@@ -113,9 +115,18 @@ Division Grouping::divisionOf(Operation *op) const {
   return columns ? Division::panels : hova::divisionOf(op);
 }
 
+int64_t Grouping::chooseBlocks(Operation *op) const {
+  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
+  if (!space.blockDim || space.countUnits() >= policy.fewUnits) {
+    return 1;
+  }
+  int64_t size = space.dims[*space.blockDim].size;
+  return std::max<int64_t>(size / policy.leastBlock, 1);
+}
+
 UnitsAttr Grouping::unitsOf(Operation *op) const {
   if (divisionOf(op) != Division::panels) {
-    return hova::unitsOf(op);
+    return hova::unitsOf(op, chooseBlocks(op));
   }
   int64_t columns = shapeOf(op->getResult(0)).back();
   return panelUnits(op->getContext(),
@@ -337,7 +348,9 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     }
     Block &block = main.getBody().front();
     copySharedResults(block);
-    Grouping grouping(block, {fewRows, leastMacs, columnGroupWidth}, chain);
+    Grouping grouping(
+        block, {fewRows, leastMacs, columnGroupWidth, fewUnits, leastBlock},
+        chain);
     if (failed(grouping.run())) {
       return signalPassFailure();
     }

@@ -19,6 +19,11 @@ struct FusionPolicy {
   /// Columns of a product at whose multiples a column group begins and ends,
   /// such as the width of a weight panel.
   int64_t columnGroupWidth = 1;
+  /// Where a kernel has fewer units than this, a dim that may be divided
+  /// besides (the queries of an attention) is cut into blocks...
+  int64_t fewUnits = 0;
+  /// ...of this many elements at least.
+  int64_t leastBlock = 1;
 };
 
 } // namespace hova

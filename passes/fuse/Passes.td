@@ -91,6 +91,11 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     Option<"columnGroupWidth", "column-group-width", "int64_t", "1",
            "A column group, which is a value of its own, begins and ends at "
            "multiples of this many columns: those of a weight panel.">,
+    Option<"fewUnits", "few-units", "int64_t", "0",
+           "kernels of fewer units than this cut a dim that may be divided "
+           "besides, as the queries of an attention, into blocks">,
+    Option<"leastBlock", "least-block", "int64_t", "1",
+           "of this many elements at least">,
     Option<"chain", "chain", "bool", /*default=*/"true",
            "Let operations share a kernel; without, each is one of its own">,
   ];

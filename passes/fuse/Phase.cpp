@@ -9,6 +9,8 @@ void hova::buildFusePhase(PhaseBuilder &phase, const FusionPolicy &policy) {
   kernels.fewRows = policy.fewRows;
   kernels.leastMacs = policy.leastMacs;
   kernels.columnGroupWidth = policy.columnGroupWidth;
+  kernels.fewUnits = policy.fewUnits;
+  kernels.leastBlock = policy.leastBlock;
   kernels.chain = phase.runs("hova-fuse-kernels");
   phase.add(createFuseKernelsPass(kernels));
   phase.addCheck(createVerifyFusedPass());

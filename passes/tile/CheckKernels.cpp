@@ -70,10 +70,11 @@ static LogicalResult checkUnits(KernelOp kernel) {
   int64_t units = kernel.getUnits()->count();
   if (divisionOf(kernel) != Division::panels) {
     UnitsAttr own = unitsOf(first);
-    if (!own || own.count() != units) {
+    int64_t blocks = blocksOf(*kernel.getUnits());
+    if (!own || own.count() * blocks != units) {
       return kernel.emitOpError("expects as many units as its operations "
                                 "have, ")
-             << (own ? own.count() : 0) << ", got " << units;
+             << (own ? own.count() * blocks : 0) << ", got " << units;
     }
     return success();
   }

@@ -50,6 +50,17 @@ def outputs(program, threads, folder):
     return {path.name: path.read_bytes() for path in folder.glob("*.npy")}
 
 
+def compare_threads(model, settings, dtype, folder):
+    program = folder / "program"
+    options = [part for setting in settings for part in ("--set", setting)]
+    command = [HOVA, "compile", model, *options, f"--dtype={dtype}", "--quiet", "-o", program]
+    subprocess.run([str(part) for part in command], check=True)
+    expected = outputs(program, 1, folder / "1")
+    assert expected
+    for threads in THREADS[1:]:
+        assert outputs(program, threads, folder / str(threads)) == expected, f"{threads} threads"
+
+
 @pytest.mark.parametrize(
     "name, settings, dtype",
     [
@@ -60,12 +71,10 @@ def outputs(program, threads, folder):
     ],
 )
 def test_bits_are_those_of_one_thread(name, settings, dtype, tmp_path):
-    program = tmp_path / "program"
-    options = [part for setting in settings for part in ("--set", setting)]
-    model = SOURCE / f"examples/{name}.json"
-    command = [HOVA, "compile", model, *options, f"--dtype={dtype}", "--quiet", "-o", program]
-    subprocess.run([str(part) for part in command], check=True)
-    expected = outputs(program, 1, tmp_path / "1")
-    assert expected
-    for threads in THREADS[1:]:
-        assert outputs(program, threads, tmp_path / str(threads)) == expected, f"{threads} threads"
+    compare_threads(SOURCE / f"examples/{name}.json", settings, dtype, tmp_path)
+
+
+@pytest.mark.parametrize("settings", [[], ["heads=3", "causal=true"]], ids="-".join)
+def test_few_heads_are_divided_too(settings, tmp_path):
+    model = Path(__file__).parent / "Inputs/few_heads.json"
+    compare_threads(model, [*settings, "queries=1600", "keys=1600"], "f32", tmp_path)
