@@ -99,8 +99,8 @@ struct CpuFacts {
   /// An attention of fewer heads than this, those of all batch entries, leaves
   /// threads without work: its queries are divided as well...
   int64_t fewHeads = 8;
-  /// ...in blocks of this many. Each packs the keys again, which takes one
-  /// percent of the time of so many queries.
+  /// ...in blocks of this many at least. A thread packs the keys of a head once
+  /// for its blocks; even for one block that takes a percent of the time.
   int64_t leastQueries = 96;
   /// Work from which a kernel is divided at all: floating-point operations, and
   /// 4 for every byte of its buffers. The barrier, and rows that lie in the

@@ -30,7 +30,7 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
     }], "bool", "readsPanels", (ins "unsigned":$index), "", "return false;">,
     InterfaceMethod<[{
       Whether element-wise operations may join the stage: the loops hand their
-      tiles to `KernelEmitter::finishTile`.
+      tiles to `KernelEmitter::finishAndStoreTile`.
     }], "bool", "takesJoins", (ins), "", "return true;">,
     InterfaceMethod<[{
       Whether the tiles are single rows, which line up with a table that repeats

@@ -60,6 +60,17 @@ static LogicalResult checkStages(KernelOp kernel) {
   return success();
 }
 
+/// In how many blocks the units of a kernel that begins with `op` may divide a
+/// dim besides.
+static int64_t mostBlocks(Operation *op) {
+  auto structured = dyn_cast<StructuredOpInterface>(op);
+  if (!structured) {
+    return 1;
+  }
+  IterationSpace space = structured.getIterationSpace();
+  return space.blockDim ? space.dims[*space.blockDim].size : 1;
+}
+
 /// The units are as many as the operations have: rows of the results, panels of
 /// the product's weight, or what the one operation divides by itself.
 static LogicalResult checkUnits(KernelOp kernel) {
@@ -71,6 +82,11 @@ static LogicalResult checkUnits(KernelOp kernel) {
   if (divisionOf(kernel) != Division::panels) {
     UnitsAttr own = unitsOf(first);
     int64_t blocks = blocksOf(*kernel.getUnits());
+    if (blocks > mostBlocks(first)) {
+      return kernel.emitOpError("expects at most ")
+             << mostBlocks(first) << " blocks of the dim that its operation "
+             << "may divide besides its units, got " << blocks;
+    }
     if (!own || own.count() * blocks != units) {
       return kernel.emitOpError("expects as many units as its operations "
                                 "have, ")

@@ -42,3 +42,29 @@ func.func private @weights() {
   hova.store_weight "w", %w : tensor<8x40xf32>
   return
 }
+
+// -----
+
+// Seven queries are not twelve blocks.
+func.func @main(%x: tensor<1x7x8xf32>) -> tensor<1x7x8xf32> {
+  // expected-error@+1 {{'hova.kernel' op expects at most 7 blocks of the dim that its operation may divide besides its units, got 12}}
+  %y = hova.kernel "attn" units<batch 1, head 2, query_block 12> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%a: tensor<1x7x8xf32>):
+    %r = hova.attention softmax %a, %a, %a {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<1x7x8xf32>, tensor<1x7x8xf32>, tensor<1x7x8xf32>) -> tensor<1x7x8xf32>
+    hova.yield %r : tensor<1x7x8xf32>
+  } : (tensor<1x7x8xf32>) -> tensor<1x7x8xf32>
+  return %y : tensor<1x7x8xf32>
+}
+
+// -----
+
+// Rows have no dim that is divided besides.
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
+  // expected-error@+1 {{expects at most 1 blocks}}
+  %y = hova.kernel "act" units<batch 1, token 9, row_block 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
+    hova.yield %r : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  return %y : tensor<1x9x8xf32>
+}
