@@ -1,0 +1,136 @@
+//===- Grouping.cpp - Which operations share a kernel ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/fuse/Grouping.h"
+#include "dialect/Shapes.h"
+
+using namespace mlir;
+
+namespace hova {
+
+bool Grouping::isView(Operation *op) const {
+  auto slice = dyn_cast_or_null<SliceOp>(op);
+  return slice && slice.takesColumns() && !index.contains(op) &&
+         llvm::none_of(op->getUsers(), [](Operation *user) {
+           return user->hasTrait<OpTrait::IsTerminator>();
+         });
+}
+
+Value Grouping::lookThroughViews(Value value) const {
+  while (isView(value.getDefiningOp())) {
+    value = value.getDefiningOp<SliceOp>().getX();
+  }
+  return value;
+}
+
+static int64_t rowsOf(Operation *op) {
+  return staticSize(shapeOf(op->getResult(0)).drop_back());
+}
+
+int Grouping::groupOf(Value value) const {
+  auto found = index.find(lookThroughViews(value).getDefiningOp());
+  return found == index.end() ? -1 : found->second;
+}
+
+Division Grouping::divisionOf(Operation *op) const {
+  auto linear = dyn_cast<LinearOp>(op);
+  bool columns = linear && rowsOf(op) < policy.fewRows &&
+                 linear.getLinearMacs() >= policy.leastMacs;
+  return columns ? Division::panels : hova::divisionOf(op);
+}
+
+int64_t Grouping::chooseBlocks(Operation *op) const {
+  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
+  if (!space.blockDim || space.countUnits() >= policy.fewUnits) {
+    return 1;
+  }
+  int64_t size = space.dims[*space.blockDim].size;
+  return std::max<int64_t>(size / policy.leastBlock, 1);
+}
+
+UnitsAttr Grouping::unitsOf(Operation *op) const {
+  if (divisionOf(op) != Division::panels) {
+    return hova::unitsOf(op, chooseBlocks(op));
+  }
+  int64_t columns = shapeOf(op->getResult(0)).back();
+  return panelUnits(op->getContext(),
+                    llvm::divideCeil(columns, policy.columnGroupWidth));
+}
+
+bool Grouping::canHold(int number, Operation *op) const {
+  const Group &group = groups[number];
+  if (group.rows != rowsOf(op) || group.division == Division::inner) {
+    return false;
+  }
+  if (group.division == Division::rows) {
+    return divisionOf(op) == Division::rows;
+  }
+  if (!isa<TileOpInterface>(op) || !group.columns.find(op)) {
+    return false;
+  }
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    // Columns of the group's own results may be another thread's; a table
+    // that repeats does not line up with a tile's rows.
+    int64_t rows = staticSize(shapeOf(operand).drop_back());
+    return (groupOf(operand) != number || !isView(operand.getDefiningOp())) &&
+           (rows == 1 || rows == group.rows);
+  });
+}
+
+int Grouping::earliestGroup(Operation *op) const {
+  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
+  int earliest = 0;
+  for (OpOperand &operand : op->getOpOperands()) {
+    int producer = groupOf(operand.get());
+    if (producer < 0) {
+      continue;
+    }
+    bool aligned =
+        space.readsSameRow(operand.getOperandNumber()) && canHold(producer, op);
+    earliest = std::max(earliest, aligned ? producer : producer + 1);
+  }
+  return earliest;
+}
+
+void Grouping::place(Operation *op, int number) {
+  Group &group = groups[number];
+  group.ops.push_back(op);
+  if (group.division == Division::panels) {
+    group.columns.add(op);
+  }
+  index[op] = number;
+}
+
+LogicalResult Grouping::run() {
+  for (Operation &op : block.without_terminator()) {
+    if (chain && isColumnGroup(&op, policy.columnGroupWidth)) {
+      place(&op, groupOf(op.getOperand(0)));
+      continue;
+    }
+    if (isa<ImageWeightOp>(op) || isView(&op)) {
+      continue;
+    }
+    if (!isa<StructuredOpInterface>(op)) {
+      return op.emitError("no kernel can hold '") << op.getName() << "'";
+    }
+    auto type = cast<RankedTensorType>(op.getResult(0).getType());
+    if (!type.hasStaticShape()) {
+      return op.emitError("kernels need static shapes, got ") << type;
+    }
+    Division division = divisionOf(&op);
+    int chosen = earliestGroup(&op), count = groups.size();
+    if (division != Division::rows || !chain) {
+      chosen = count;
+    }
+    while (chosen < count && !canHold(chosen, &op)) {
+      ++chosen;
+    }
+    if (chosen == count) {
+      groups.push_back({division, unitsOf(&op), rowsOf(&op), {}, {}});
+    }
+    place(&op, chosen);
+  }
+  return success();
+}
+
+} // namespace hova
