@@ -121,7 +121,7 @@ OmniAttentionOp::decompose(RewriterBase &rewriter) {
   double scale = 1 / std::sqrt(static_cast<double>(width) / getHeads());
   Value heads = build.make<AttentionOp>(query.getType(), AttentionKind::softmax,
                                         query, key, value, Value(), Value(),
-                                        Value(), Value(), getHeads(),
+                                        Value(), Value(), Value(), getHeads(),
                                         APFloat(scale), causal, EmptyRow::zero);
   Value attended = build.linear(heads, weights[5], bias(3));
   Value a = build.add(before ? attended : norm(attended, 0), z);

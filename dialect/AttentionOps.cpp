@@ -61,9 +61,13 @@ LogicalResult AttentionOp::verify() {
   }
   SmallVector<int64_t> scores{q[0], heads, q[1], k[1]};
   for (Value operand : {Value(getScoreBias()), Value(getMask())}) {
-    if (operand && !broadcasts(shapeOf(operand), scores)) { // C6
+    SmallVector<int64_t> full = scores;
+    if (operand && operand == getScoreBias() && getBiasIndex()) {
+      full.front() = kDynamic; // tables, of which each entry takes one
+    }
+    if (operand && !broadcasts(shapeOf(operand), full)) { // C6
       return emitOpError("expects score_bias and mask to broadcast to ")
-             << shapeText(scores) << ", got " << shapeText(shapeOf(operand));
+             << shapeText(full) << ", got " << shapeText(shapeOf(operand));
     }
   }
   if (getKeyValid() && !agree(shapeOf(getKeyValid()), {k[0], k[1]})) { // C7
@@ -78,6 +82,15 @@ LogicalResult AttentionOp::verify() {
   if (!std::isfinite(scale) || (additive && scale != 1)) { // C9
     return emitOpError("expects a finite scale, 1 for additive attention, got ")
            << scale;
+  }
+  if (getBiasIndex()) {
+    ArrayRef<int64_t> index = shapeOf(getBiasIndex());
+    if (!getScoreBias() || index.size() != 1 ||
+        !agree(combine(q[0], index[0], std::modulus<>()), 0)) { // C10
+      return emitOpError("expects bias_index with a score_bias and a size that "
+                         "divides the batch, got ")
+             << shapeText(index) << " for a batch of " << q[0];
+    }
   }
   return success();
 }
@@ -122,6 +135,9 @@ IterationSpace AttentionOp::getIterationSpace() {
       builder.operand(index, {keyColumn});
     } else if (value == getKeyValid()) {
       builder.operand(index, {batch, key});
+    } else if (getBiasIndex() &&
+               (value == getBiasIndex() || value == getScoreBias())) {
+      continue; // which table an entry reads is data
     } else {
       builder.operand(index,
                       broadcastAxes(shapeOf(value), {batch, head, query, key},

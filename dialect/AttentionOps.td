@@ -27,6 +27,9 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     `score_vector [heads*key_width]` (additive only), `score_bias` additive
     scores `[batch|1, heads|1, q_len|1, kv_len]` whose `-inf` entries mask,
     `mask` of the same shape rule (true keeps), `key_valid [batch, kv_len]`.
+    With `bias_index [n]`, batch entry b takes entry `bias_index[b mod n]` of the
+    first axis of score_bias, which then has any size: the windows of an image
+    share the few tables that there are (`hova.window_bias`).
     Result `[batch, q_len, heads*value_width]`.
 
     Order: scale, bias, masks, softmax; scores and softmax are f32 at least.
@@ -49,6 +52,7 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     - C7: key_valid is [batch, kv_len].
     - C8: causal is positive.
     - C9: scale is finite, and 1 for additive attention.
+    - C10: bias_index comes with a score_bias, and its size divides the batch.
 
     ```mlir
     func.func @attend(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>,
@@ -65,6 +69,7 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
   let arguments = (ins Hova_AttentionKind:$kind,
       Hova_Tensor:$query, Hova_Tensor:$key, Hova_Tensor:$value,
       Optional<Hova_Tensor>:$score_vector, Optional<Hova_Tensor>:$score_bias,
+      Optional<Hova_Ids>:$bias_index,
       Optional<Hova_Mask>:$mask, Optional<Hova_Mask>:$key_valid,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
       DefaultValuedAttr<F64Attr, "1.0">:$scale,
@@ -74,7 +79,7 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
   let assemblyFormat = [{
     $kind $query `,` $key `,` $value
     oilist(`score_vector` `(` $score_vector `)` | `score_bias` `(` $score_bias `)`
-         | `mask` `(` $mask `)` | `key_valid` `(` $key_valid `)`)
+         | `bias_index` `(` $bias_index `)` | `mask` `(` $mask `)` | `key_valid` `(` $key_valid `)`)
     attr-dict `:` functional-type(operands, $result)
   }];
   let hasVerifier = 1;

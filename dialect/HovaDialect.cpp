@@ -4,6 +4,7 @@
 #include "dialect/HovaDialect.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
+#include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/TileOps.h"
 #include "dialect/TokenOps.h"
@@ -100,6 +101,10 @@ void hova::HovaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/DenseOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/PlacementOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -5,6 +5,7 @@
 #define HOVA_DIALECT_HOVADIALECT_H
 
 #include "dialect/Interfaces.h"
+#include "dialect/Placement.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"

@@ -64,13 +64,87 @@ LogicalResult PackOp::verify() {
   return success();
 }
 
+static PlacementAttrInterface placementAt(std::optional<ArrayAttr> placements,
+                                          unsigned index) {
+  return placements && index < placements->size()
+             ? dyn_cast<PlacementAttrInterface>((*placements)[index])
+             : PlacementAttrInterface();
+}
+
+PlacementAttrInterface KernelOp::getInputPlacement(unsigned index) {
+  return placementAt(getInputPlacements(), index);
+}
+PlacementAttrInterface KernelOp::getResultPlacement(unsigned index) {
+  return placementAt(getResultPlacements(), index);
+}
+
+static ArrayAttr placementArray(MLIRContext *context,
+                                ArrayRef<PlacementAttrInterface> placements) {
+  SmallVector<Attribute> all;
+  for (PlacementAttrInterface placement : placements) {
+    all.push_back(placement ? Attribute(placement) : UnitAttr::get(context));
+  }
+  return llvm::all_of(placements, [](auto placement) { return !placement; })
+             ? ArrayAttr()
+             : ArrayAttr::get(context, all);
+}
+
+void KernelOp::setPlacements(ArrayRef<PlacementAttrInterface> inputs,
+                             ArrayRef<PlacementAttrInterface> results) {
+  setInputPlacementsAttr(placementArray(getContext(), inputs));
+  setResultPlacementsAttr(placementArray(getContext(), results));
+}
+
+BlockArgument KernelOp::addInput(Value input) {
+  getInputsMutable().append(input);
+  if (std::optional<ArrayAttr> placements = getInputPlacements()) {
+    SmallVector<Attribute> all(placements->getValue());
+    all.push_back(UnitAttr::get(getContext()));
+    setInputPlacementsAttr(ArrayAttr::get(getContext(), all));
+  }
+  return getBody().front().addArgument(input.getType(), input.getLoc());
+}
+
+/// Whether `value` is of the type that a placement makes of `type`.
+static bool isPlaced(Value value, PlacementAttrInterface placement, Type type) {
+  auto source = cast<RankedTensorType>(type);
+  if (!placement) {
+    return value.getType() == type;
+  }
+  FailureOr<SmallVector<int64_t>> shape =
+      placement.getPlacedShape(source.getShape());
+  return succeeded(shape) && value.getType() == source.clone(*shape);
+}
+
 LogicalResult KernelOp::verify() {
-  if (!llvm::equal(getInputs().getTypes(),
-                   getBody().front().getArgumentTypes())) { // C1
+  auto isShort = [](std::optional<ArrayAttr> placements, size_t count) {
+    return placements && placements->size() != count;
+  };
+  auto results = llvm::seq<unsigned>(0, getNumResults());
+  if (isShort(getInputPlacements(), getInputs().size()) ||
+      isShort(getResultPlacements(), getNumResults()) ||
+      llvm::any_of(results, [&](unsigned index) {
+        PlacementAttrInterface placement = getResultPlacement(index);
+        return placement && !placement.isPermutation();
+      })) { // C3
+    return emitOpError("expects a placement for each input and result, and "
+                       "permutations for results");
+  }
+  Block &body = getBody().front();
+  if (body.getNumArguments() != getInputs().size() ||
+      llvm::any_of(llvm::enumerate(getInputs()), [&](auto input) {
+        return !isPlaced(body.getArgument(input.index()),
+                         getInputPlacement(input.index()),
+                         input.value().getType());
+      })) { // C1
     return emitOpError("expects region arguments of the inputs' types");
   }
-  auto yield = cast<YieldOp>(getBody().front().getTerminator());
-  if (!llvm::equal(getResultTypes(), yield.getValues().getTypes())) { // C2
+  auto yield = cast<YieldOp>(body.getTerminator());
+  if (yield.getValues().size() != getNumResults() ||
+      llvm::any_of(results, [&](unsigned index) {
+        return !isPlaced(yield.getValues()[index], getResultPlacement(index),
+                         getResultTypes()[index]);
+      })) { // C2
     return emitOpError("expects the yielded types to be the results'");
   }
   return success();

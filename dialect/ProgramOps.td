@@ -35,6 +35,9 @@ def Hova_WeightOp : Hova_Op<"weight", [Pure]> {
   let hasVerifier = 1;
 }
 
+/// What the weight image holds: numbers, and tables of rows and classes.
+def Hova_Stored : AnyTypeOf<[Hova_Tensor, Hova_Ids]>;
+
 def Hova_ImageWeightOp : Hova_Op<"image_weight", [Pure]> {
   let summary = "reference to a tensor that the weight program makes";
   let description = [{
@@ -55,7 +58,7 @@ def Hova_ImageWeightOp : Hova_Op<"image_weight", [Pure]> {
     ```
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$panel);
-  let results = (outs Hova_Tensor:$result);
+  let results = (outs Hova_Stored:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
@@ -73,7 +76,7 @@ def Hova_StoreWeightOp : Hova_Op<"store_weight"> {
     }
     ```
   }];
-  let arguments = (ins StrAttr:$name, Hova_Tensor:$value);
+  let arguments = (ins StrAttr:$name, Hova_Stored:$value);
   let assemblyFormat = "$name `,` $value attr-dict `:` type($value)";
 }
 
@@ -155,8 +158,16 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
     weight panels of one product. After `assign` every operation of the region
     carries its `stage`.
 
-    - C1: the region's arguments have the types of the inputs.
-    - C2: the yielded values have the types of the results.
+    The region has one order of rows. An input or result whose rows are in
+    another order has a placement (`input_placements`, `result_placements`; `unit`
+    where it has none): the region's argument is what the placement makes of the
+    input, and what is yielded is what it makes of the result. So a kernel reads
+    and writes rows where they are, and no rearranged copy of them exists.
+
+    - C1: the region's arguments have the types of the inputs, placed.
+    - C2: the yielded values have the types of the results, placed.
+    - C3: there are as many placements as inputs and as results, or none, and
+      those of results are permutations.
 
     ```mlir
     func.func @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -170,8 +181,21 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
     ```
   }];
   let arguments = (ins StrAttr:$name, Variadic<AnyRankedTensor>:$inputs,
-                       OptionalAttr<Hova_UnitsAttr>:$units);
+                       OptionalAttr<Hova_UnitsAttr>:$units,
+                       OptionalAttr<ArrayAttr>:$input_placements,
+                       OptionalAttr<ArrayAttr>:$result_placements);
   let results = (outs Variadic<AnyRankedTensor>:$results);
+  let extraClassDeclaration = [{
+    /// Where the rows of an input or result are; null: in the region's order.
+    ::hova::PlacementAttrInterface getInputPlacement(unsigned index);
+    ::hova::PlacementAttrInterface getResultPlacement(unsigned index);
+    /// One for each; where all are null there is no attribute.
+    void setPlacements(
+        ::llvm::ArrayRef<::hova::PlacementAttrInterface> inputs,
+        ::llvm::ArrayRef<::hova::PlacementAttrInterface> results);
+    /// Another input, in the order of the region; returns its argument.
+    ::mlir::BlockArgument addInput(::mlir::Value input);
+  }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $name (`units` `` $units^)? `(` $inputs `)` attr-dict-with-keyword $body

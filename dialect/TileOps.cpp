@@ -23,12 +23,24 @@ static LogicalResult verifyMatrix(Operation *op, MemRefType type) {
          << type;
 }
 
+/// A matrix of one row, where there is one.
+static LogicalResult verifyRows(Operation *op, Value rows) {
+  auto type = rows ? cast<MemRefType>(rows.getType()) : MemRefType();
+  if (type && (type.getRank() != 2 || type.getShape()[0] != 1 ||
+               !hasUnitColumns(type, 2))) { // C2
+    return op->emitOpError("expects rows in a matrix of one row, got ") << type;
+  }
+  return success();
+}
+
 LogicalResult TileLoadOp::verify() {
-  return verifyMatrix(*this, getSource().getType());
+  return success(succeeded(verifyMatrix(*this, getSource().getType())) &&
+                 succeeded(verifyRows(*this, getRows())));
 }
 
 LogicalResult TileStoreOp::verify() {
-  return verifyMatrix(*this, getTarget().getType());
+  return success(succeeded(verifyMatrix(*this, getTarget().getType())) &&
+                 succeeded(verifyRows(*this, getRows())));
 }
 
 LogicalResult TileProductOp::verify() {

@@ -11,15 +11,19 @@
 include "dialect/HovaDialect.td"
 
 def Hova_Tile : VectorOfRankAndType<[2], [F32]>;
+/// Numbers of rows, side by side.
+def Hova_RowTable : MemRefOf<[I32]>;
 def Hova_Buffer : MemRefOf<[F32, BF16, F16, I8, I32, I64]>;
 
 def Hova_TileLoadOp : Hova_Op<"tile_load", [MemoryEffects<[MemRead]>]> {
   let summary = "a tile of a row-major matrix";
   let description = [{
     `tile[i, j] = source[row + i, column + j]`, 0 for `j >= columns` where
-    `columns` is given. Elements of 16 bits are widened.
+    `columns` is given. Elements of 16 bits are widened. With a table of rows
+    the rows of the tile are anywhere: row i is row `rows[0, row + i]` of source.
 
     - C1: source is a matrix with unit column stride and static row stride.
+    - C2: rows is a matrix of one row.
 
     ```mlir
     func.func @load(%m: memref<9x40xf32>, %r: index, %c: index)
@@ -30,21 +34,35 @@ def Hova_TileLoadOp : Hova_Op<"tile_load", [MemoryEffects<[MemRead]>]> {
     ```
   }];
   let arguments = (ins Arg<Hova_Buffer, "", [MemRead]>:$source, Index:$row,
-                       Index:$column, OptionalAttr<I64Attr>:$columns);
+                       Index:$column, OptionalAttr<I64Attr>:$columns,
+                       Arg<Optional<Hova_RowTable>, "", [MemRead]>:$rows);
   let results = (outs Hova_Tile:$tile);
-  let assemblyFormat =
-      "$source `[` $row `,` $column `]` attr-dict `:` type($source) `->` type($tile)";
+  let builders = [
+    OpBuilder<(ins "mlir::Type":$tile, "mlir::Value":$source,
+                   "mlir::Value":$row, "mlir::Value":$column,
+                   "mlir::IntegerAttr":$columns), [{
+      build($_builder, $_state, tile, source, row, column, columns,
+            /*rows=*/{});
+    }]>
+  ];
+  let assemblyFormat = [{
+    $source `[` $row `,` $column `]` (`rows` `(` $rows^ `:` type($rows) `)`)?
+    attr-dict `:` type($source) `->` type($tile)
+  }];
   let hasVerifier = 1;
 }
 
-def Hova_TileStoreOp : Hova_Op<"tile_store", [MemoryEffects<[MemWrite]>]> {
+def Hova_TileStoreOp
+    : Hova_Op<"tile_store", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a tile written to a row-major matrix";
   let description = [{
     `target[row + i, column + j] = tile[i, j]` for `j < columns`, all columns
     where `columns` is not given; rounded to nearest even where target holds
-    16 bits.
+    16 bits. With a table of rows, row i of the tile becomes row `rows[0, row +
+    i]` of target.
 
     - C1: target is a matrix with unit column stride and static row stride.
+    - C2: rows is a matrix of one row.
 
     ```mlir
     func.func @store(%t: vector<4x32xf32>, %m: memref<9x40xf32>, %r: index,
@@ -56,9 +74,19 @@ def Hova_TileStoreOp : Hova_Op<"tile_store", [MemoryEffects<[MemWrite]>]> {
     ```
   }];
   let arguments = (ins Hova_Tile:$tile, Arg<Hova_Buffer, "", [MemWrite]>:$target,
-                       Index:$row, Index:$column, OptionalAttr<I64Attr>:$columns);
+                       Index:$row, Index:$column, OptionalAttr<I64Attr>:$columns,
+                       Arg<Optional<Hova_RowTable>, "", [MemRead]>:$rows);
+  let builders = [
+    OpBuilder<(ins "mlir::Value":$tile, "mlir::Value":$target,
+                   "mlir::Value":$row, "mlir::Value":$column,
+                   "mlir::IntegerAttr":$columns), [{
+      build($_builder, $_state, tile, target, row, column, columns,
+            /*rows=*/{});
+    }]>
+  ];
   let assemblyFormat = [{
-    $tile `,` $target `[` $row `,` $column `]` attr-dict
+    $tile `,` $target `[` $row `,` $column `]`
+    (`rows` `(` $rows^ `:` type($rows) `)`)? attr-dict
     `:` type($tile) `,` type($target)
   }];
   let hasVerifier = 1;

@@ -12,6 +12,7 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/HovaDialect.h"
+#include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -57,6 +58,8 @@ private:
   Operation *build(const ProgramOperation &op, Location loc);
   Operation *buildDense(const ProgramOperation &op, Location loc);
   Operation *buildTokens(const ProgramOperation &op, Location loc);
+  WindowAttr window(const ProgramOperation &op);
+  Operation *buildPlacement(const ProgramOperation &op, Location loc);
   Operation *buildAttention(const ProgramOperation &op, Location loc);
   Operation *buildReweighting(const ProgramOperation &op, Location loc);
   Operation *buildOmni(const ProgramOperation &op, Location loc);
@@ -238,6 +241,40 @@ Operation *Importer::buildTokens(const ProgramOperation &op, Location loc) {
              : nullptr;
 }
 
+WindowAttr Importer::window(const ProgramOperation &op) {
+  return WindowAttr::get(builder.getContext(), integer(op, "window_height"),
+                         integer(op, "window_width"),
+                         integer(op, "shift_height"),
+                         integer(op, "shift_width"), integer(op, "grid_height"),
+                         integer(op, "grid_width"));
+}
+
+Operation *Importer::buildPlacement(const ProgramOperation &op, Location loc) {
+  if (op.mnemonic == "partition_windows" || op.mnemonic == "reverse_windows") {
+    PlacementAttrInterface placement = window(op);
+    if (op.mnemonic == "reverse_windows") {
+      placement = inverseOf(placement);
+    }
+    return RearrangeOp::create(builder, loc, result(op), operand(op, "x"),
+                               placement, Value());
+  }
+  if (op.mnemonic == "merge_patches") {
+    auto merge =
+        MergeAttr::get(builder.getContext(), 2, 2, integer(op, "grid_height"),
+                       integer(op, "grid_width"));
+    return RearrangeOp::create(builder, loc, result(op), operand(op, "x"),
+                               merge, Value());
+  }
+  if (op.mnemonic == "window_bias") {
+    return WindowBiasOp::create(builder, loc, result(op), window(op),
+                                operand(op, "table"), real(op, "mask_value"));
+  }
+  return op.mnemonic == "window_classes"
+             ? WindowClassesOp::create(builder, loc, result(op), window(op))
+                   .getOperation()
+             : nullptr;
+}
+
 Operation *Importer::buildAttention(const ProgramOperation &op, Location loc) {
   if (op.mnemonic == "block_diagonal") {
     return BlockDiagonalOp::create(builder, loc, result(op),
@@ -248,7 +285,8 @@ Operation *Importer::buildAttention(const ProgramOperation &op, Location loc) {
   }
   Value query = operand(op, "query"), key = operand(op, "key"),
         value = operand(op, "value"), scoreVector = operand(op, "score_vector"),
-        scoreBias = operand(op, "score_bias"), mask = operand(op, "mask"),
+        scoreBias = operand(op, "score_bias"),
+        biasIndex = operand(op, "bias_index"), mask = operand(op, "mask"),
         keyValid = operand(op, "key_valid");
   IntegerAttr causal;
   if (op.attributes.count("causal")) {
@@ -259,7 +297,7 @@ Operation *Importer::buildAttention(const ProgramOperation &op, Location loc) {
   auto emptyRow = EmptyRowAttr::get(builder.getContext(),
                                     *symbolizeEmptyRow(word(op, "empty_row")));
   return AttentionOp::create(builder, loc, result(op), kind, query, key, value,
-                             scoreVector, scoreBias, mask, keyValid,
+                             scoreVector, scoreBias, biasIndex, mask, keyValid,
                              builder.getI64IntegerAttr(integer(op, "heads")),
                              real(op, "scale"), causal, emptyRow);
 }
@@ -311,7 +349,8 @@ Operation *Importer::buildOmni(const ProgramOperation &op, Location loc) {
 
 Operation *Importer::build(const ProgramOperation &op, Location loc) {
   constexpr Build families[] = {
-      &Importer::buildDense, &Importer::buildTokens, &Importer::buildAttention,
+      &Importer::buildDense,       &Importer::buildTokens,
+      &Importer::buildPlacement,   &Importer::buildAttention,
       &Importer::buildReweighting, &Importer::buildOmni};
   for (Build family : families) {
     if (Operation *built = (this->*family)(op, loc)) {

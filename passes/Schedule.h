@@ -32,6 +32,11 @@ inline constexpr llvm::StringLiteral kLanesAttr = "hova.lanes";
 inline constexpr llvm::StringLiteral kGrainAttr = "hova.grain";
 inline constexpr llvm::StringLiteral kPairsAttr = "hova.pairs";
 inline constexpr llvm::StringLiteral kStageAttr = "hova.stage";
+/// Of the inputs and of the results of a kernel: the number of the argument
+/// that is the table of their rows, -1 for those in the kernel's order. Inputs
+/// behind the last have none.
+inline constexpr llvm::StringLiteral kInputRowsAttr = "hova.input_rows";
+inline constexpr llvm::StringLiteral kResultRowsAttr = "hova.result_rows";
 
 /// A column slice inside a kernel is an address of its operand.
 inline bool isKernelView(mlir::Operation *op) {

@@ -207,9 +207,7 @@ static void assignPanels(ImageWeightOp op, ModuleOp module, int64_t columns) {
     }
     if (panels && rest) {
       // One kernel reads both layouts: give it an argument for each.
-      kernel.getInputsMutable().append(op.getResult());
-      Value second =
-          kernel.getBody().addArgument(argument.getType(), argument.getLoc());
+      Value second = kernel.addInput(op.getResult());
       argument.replaceUsesWithIf(
           second, [](OpOperand &inner) { return !readsPanels(inner); });
       return assignPanels(op, module, columns);

@@ -171,10 +171,24 @@ WeightImageInfo Compiler::imageInfo() {
               main->getAttrOfType<IntegerAttr>(kImageBytesAttr).getInt())};
 }
 
-/// Writes the elements of an f32 tensor in the type that they are stored in and
-/// returns the number of bytes.
+/// Writes the numbers of a table in `bytes` bytes each.
+static uint64_t writeTable(llvm::raw_ostream &os, const HostTensor &value,
+                           unsigned bytes) {
+  for (int64_t i = 0, e = value.size(); i < e; ++i) {
+    // The first bytes of an integer are its lower ones on these processors.
+    os.write(reinterpret_cast<const char *>(value.as<int64_t>() + i), bytes);
+  }
+  return bytes * value.size();
+}
+
+/// Writes the elements of an f32 tensor in the type that they are stored in, or
+/// those of a table, and returns the number of bytes.
 static uint64_t writeTensor(llvm::raw_ostream &os, const HostTensor &value,
-                            Storage storage) {
+                            Type element) {
+  if (element.isInteger()) {
+    return writeTable(os, value, element.getIntOrFloatBitWidth() / 8);
+  }
+  Storage storage = storageOf(element);
   if (storage == Storage::F32) {
     uint64_t bytes = sizeof(float) * value.size();
     os.write(static_cast<const char *>(value.data()), bytes);
@@ -194,8 +208,12 @@ static uint64_t writeTensor(llvm::raw_ostream &os, const HostTensor &value,
 }
 
 /// Weights are finite, unless the type cannot hold them.
-static LogicalResult checkFinite(StoreWeightOp op, const HostTensor &value,
-                                 Storage storage) {
+static LogicalResult checkFinite(StoreWeightOp op, const HostTensor &value) {
+  Type element = getElementTypeOrSelf(op.getValue());
+  if (element.isInteger()) {
+    return success();
+  }
+  Storage storage = storageOf(element);
   const float *begin = value.as<float>(), *end = begin + value.size();
   if (storage == Storage::F32 ||
       std::all_of(begin, end, [](float x) { return std::isfinite(x); })) {
@@ -220,10 +238,10 @@ llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
                 uint64_t offset =
                     op->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
                 data.write_zeros(offset - written);
-                Storage storage =
-                    storageOf(getElementTypeOrSelf(op.getValue()));
-                written = offset + writeTensor(data, value, storage);
-                return checkFinite(op, value, storage);
+                written =
+                    offset + writeTensor(data, value,
+                                         getElementTypeOrSelf(op.getValue()));
+                return checkFinite(op, value);
               });
         }
         if (failed(done)) {

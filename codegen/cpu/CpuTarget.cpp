@@ -24,6 +24,8 @@ FusionPolicy CpuTarget::getFusionPolicy() const {
 }
 
 void CpuTarget::buildAssignPhase(PhaseBuilder &phase) const {
+  // Copies of rows are stages too.
+  phase.add(createAssignRowTablesPass());
   AssignCpuSchedulePassOptions schedule;
   schedule.avx512 = level.avx512;
   schedule.bf16 = level.bf16;

@@ -37,6 +37,52 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
+def AssignRowTablesPass : Pass<"hova-assign-row-tables", "::mlir::ModuleOp"> {
+  let summary = "Give every placed value a table of its rows";
+  let description = [{
+    Before: a fused program whose kernels read inputs and write results by
+    placements. After: every such input and result has a table of rows in the
+    weight image, which is a further input of the kernel (`hova.input_rows`,
+    `hova.result_rows`: the number of the table's argument for each, -1 where
+    there is none), and so has every `hova.rearrange` of a kernel. An input
+    whose reader needs its rows one after the other, as a product does, is read
+    as it is, and a `hova.rearrange` in front of the readers copies its rows.
+    Kernels without placements stay as they are.
+
+    ```mlir
+    func.func @main(%x: tensor<1x16x8xf32>) -> tensor<4x4x8xf32> {
+      %r = hova.kernel "main" units<batch 4, token 4> (%x)
+          attributes {input_placements = [#hova.window<2x2, shift 1x1, grid 4x4>]} {
+      ^bb0(%a: tensor<4x4x8xf32>):
+        %s = hova.activation relu %a : tensor<4x4x8xf32>
+        hova.yield %s : tensor<4x4x8xf32>
+      } : (tensor<1x16x8xf32>) -> tensor<4x4x8xf32>
+      return %r : tensor<4x4x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<1x16x8xf32>) -> tensor<4x4x8xf32> {
+      %t = hova.image_weight "rows.0" : tensor<16xi32>
+      %r = hova.kernel "main" units<batch 4, token 4> (%x, %t)
+          attributes {input_placements = [#hova.window<2x2, shift 1x1, grid 4x4>, unit],
+                      hova.input_rows = array<i64: 1>} {
+      ^bb0(%a: tensor<4x4x8xf32>, %u: tensor<16xi32>):
+        %s = hova.activation relu %a : tensor<4x4x8xf32>
+        hova.yield %s : tensor<4x4x8xf32>
+      } : (tensor<1x16x8xf32>, tensor<16xi32>) -> tensor<4x4x8xf32>
+      return %r : tensor<4x4x8xf32>
+    }
+    func.func private @weights() {
+      %t = hova.row_table [#hova.window<2x2, shift 1x1, grid 4x4>] source 1, 16, 8 : tensor<16xi32>
+      hova.store_weight "rows.0", %t : tensor<16xi32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def VerifyAssignedPass : Pass<"hova-verify-assigned", "::mlir::ModuleOp"> {
   let summary = "Check the promise of assign";
   let description = [{

@@ -119,8 +119,11 @@ private:
   mlir::Value storeMaskedScores(mlir::Value score, mlir::Value i,
                                 mlir::Value query, const KeyPanel &panel);
   mlir::Value keyIndices(const KeyPanel &panel);
-  /// Row of an operand that broadcasts to [batch, heads, q_len, kv_len].
-  mlir::Value broadcastRow(mlir::Value operand, mlir::Value query);
+  /// Row of an operand that broadcasts to [batch, heads, q_len, kv_len], whose
+  /// first axis is read at `entry`.
+  mlir::Value broadcastRow(mlir::Value operand, mlir::Value entry,
+                           mlir::Value query);
+  mlir::Value findBiasEntry();
 
   KeyPanel panelAt(mlir::Value index) {
     return {index, e.mul(index, layout.panel), layout.panel, layout.panel};
@@ -176,6 +179,7 @@ private:
   // Of the current unit.
   mlir::Value next; ///< unit
   mlir::Value batch, head, queryRow, keyRow, keyColumn, valueColumn;
+  mlir::Value biasEntry; ///< of the bias's first axis; null without a bias
 };
 
 } // namespace hova

@@ -113,6 +113,7 @@ void AttentionEmitter::emit() {
     Value block = e.rem(unit, queryBlocks), pair = e.div(unit, queryBlocks);
     batch = e.div(pair, layout.heads);
     head = e.rem(pair, layout.heads);
+    biasEntry = findBiasEntry();
     next = make<arith::MinUIOp>(e.add(unit, 1), e.add(e.end, -1));
     queryRow = e.mul(batch, layout.queries);
     keyRow = e.mul(batch, layout.keys);

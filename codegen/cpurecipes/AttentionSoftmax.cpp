@@ -35,9 +35,18 @@ Value AttentionEmitter::keyIndices(const KeyPanel &panel) {
   return make<arith::AddIOp>(iota, splat(first, panel.lanes));
 }
 
-Value AttentionEmitter::broadcastRow(Value operand, Value query) {
+Value AttentionEmitter::findBiasEntry() {
+  if (!op.getScoreBias() || !op.getBiasIndex()) {
+    return batch;
+  }
+  Value entry = e.rem(batch, shapeOf(op.getBiasIndex()).back());
+  Value number = e.loadScalar(e.buffer(op.getBiasIndex()), e.index(0), entry);
+  return make<arith::IndexCastOp>(b.getIndexType(), number);
+}
+
+Value AttentionEmitter::broadcastRow(Value operand, Value entry, Value query) {
   ArrayRef<int64_t> shape = shapeOf(operand);
-  Value row = shape[0] == 1 ? e.index(0) : batch;
+  Value row = shape[0] == 1 ? e.index(0) : entry;
   row = e.mul(row, shape[1]);
   row = shape[1] == 1 ? row : e.add(row, head);
   row = e.mul(row, shape[2]);
@@ -106,7 +115,7 @@ Value AttentionEmitter::maskedScores(Value score, Value query,
   if (scalesEarly()) {
     Value bias = op.getScoreBias()
                      ? load(e.buffer(op.getScoreBias()),
-                            broadcastRow(op.getScoreBias(), query))
+                            broadcastRow(op.getScoreBias(), biasEntry, query))
                      : constant(0, lanes);
     score = make<math::FmaOp>(score, constant(scale, lanes), bias);
     score = limits ? limited(score, panel) : score;
@@ -120,7 +129,7 @@ Value AttentionEmitter::maskedScores(Value score, Value query,
   }
   if (op.getMask()) {
     Value bytes =
-        load(e.buffer(op.getMask()), broadcastRow(op.getMask(), query));
+        load(e.buffer(op.getMask()), broadcastRow(op.getMask(), batch, query));
     restrict(make<arith::CmpIOp>(
         arith::CmpIPredicate::ne, bytes,
         make<arith::ConstantOp>(b.getZeroAttr(bytes.getType()))));

@@ -140,6 +140,22 @@ int64_t CpuKernelCode::getRowStride(RankedTensorType type) const {
              : stride;
 }
 
+/// Tells where the rows of inputs and results are.
+static void setRowTables(KernelEmitter &emitter, KernelOp kernel,
+                         Block &function) {
+  auto set = [&](StringRef attribute, ValueRange values) {
+    auto numbers = kernel->getAttrOfType<DenseI64ArrayAttr>(attribute);
+    for (size_t i = 0, e = numbers ? numbers.size() : 0; i < e; ++i) {
+      if (numbers[i] >= 0) {
+        emitter.setRowTable(values[i], function.getArgument(numbers[i]));
+      }
+    }
+  };
+  set(kInputRowsAttr, kernel.getBody().getArguments());
+  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+  set(kResultRowsAttr, yield.getValues());
+}
+
 FailureOr<func::FuncOp>
 CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
                             const KernelBuffers &buffers) const {
@@ -181,6 +197,7 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
       }
       emitter.setBuffer(buffers.values[i], buffer);
     }
+    setRowTables(emitter, kernel, *entry);
     return emitBody(emitter, kernel);
   };
   if (failed(forEachUnitBlock(builder, loc, buffers,

@@ -56,6 +56,24 @@ Value KernelEmitter::buffer(Value tensor) {
   return view;
 }
 
+Value KernelEmitter::rowTable(Value tensor) const {
+  auto slice = tensor.getDefiningOp<SliceOp>();
+  while (slice && !rowTables.count(tensor) && isKernelView(slice)) {
+    tensor = slice.getX();
+    slice = tensor.getDefiningOp<SliceOp>();
+  }
+  return rowTables.lookup(tensor);
+}
+
+Value KernelEmitter::rowOf(Value tensor, Value row) {
+  Value table = rowTable(tensor);
+  if (!table) {
+    return row;
+  }
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    loadScalar(table, index(0), row));
+}
+
 //===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
@@ -100,7 +118,7 @@ void KernelEmitter::finishAndStoreTile(const TilePlace &anchorPlace,
         columns = builder.getI64IntegerAttr(place.valid);
       }
       TileStoreOp::create(builder, loc, tiles[result], buffer(result),
-                          place.row, place.column, columns);
+                          place.row, place.column, columns, rowTable(result));
     }
   }
 }
@@ -127,7 +145,7 @@ Value KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
   }
   if (ownRows == rows) {
     return TileLoadOp::create(builder, loc, type, buffer(tensor), place.row,
-                              place.column, columns);
+                              place.column, columns, rowTable(tensor));
   }
   // A table with fewer rows repeats: one row at its remainder, or one row for
   // all (a vector).

@@ -64,6 +64,16 @@ public:
   mlir::Value buffer(mlir::Value tensor);
   bool hasBuffer(mlir::Value tensor) const { return buffers.count(tensor); }
 
+  /// The rows of `tensor` are in its buffer where `table`, a matrix of one row
+  /// of numbers, says.
+  void setRowTable(mlir::Value tensor, mlir::Value table) {
+    rowTables[tensor] = table;
+  }
+  /// That table; null where rows are in the kernel's order.
+  mlir::Value rowTable(mlir::Value tensor) const;
+  /// The row of `tensor`'s buffer that holds row `row` of it.
+  mlir::Value rowOf(mlir::Value tensor, mlir::Value row);
+
   /// Begins a stage of these operations; the first is the anchor.
   void beginStage(llvm::ArrayRef<mlir::Operation *> ops);
 
@@ -147,7 +157,7 @@ private:
   operandTile(mlir::Operation *op, unsigned index, const TilePlace &place,
               const llvm::DenseMap<mlir::Value, mlir::Value> &tiles);
 
-  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers, rowTables;
   llvm::SmallVector<mlir::Operation *> stage;
   StageColumns columns; ///< of the stage
   ColumnRange columnGroup;

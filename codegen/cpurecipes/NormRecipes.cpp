@@ -71,14 +71,15 @@ static void emit(KernelEmitter &emitter, LayerNormOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
   int64_t width = shape.back();
   emitter.forEachRow([&](Value row) {
+    Value from = emitter.rowOf(op.getX(), row);
     Value reciprocal = emitter.scalar(1.0 / width);
-    Value sum = sumRow(emitter, x, row, width,
+    Value sum = sumRow(emitter, x, from, width,
                        [&](Value sum, Value chunk, int64_t) -> Value {
                          return arith::AddFOp::create(builder, loc, sum, chunk);
                        });
     Value mean = arith::MulFOp::create(builder, loc, sum, reciprocal);
     Value squares = sumRow(
-        emitter, x, row, width,
+        emitter, x, from, width,
         [&](Value sum, Value chunk, int64_t lanes) -> Value {
           Value deviation = arith::SubFOp::create(
               builder, loc, chunk, splatScalar(emitter, mean, lanes));
@@ -95,7 +96,7 @@ static void emit(KernelEmitter &emitter, LayerNormOp op) {
     emitter.forEachChunk(width, [&](Value column, int64_t lanes,
                                     int64_t valid) {
       TilePlace place{row, column, 1, lanes, valid};
-      Value chunk = emitter.loadRow(x, row, column, lanes, valid);
+      Value chunk = emitter.loadRow(x, from, column, lanes, valid);
       Value centred = arith::SubFOp::create(builder, loc, chunk,
                                             splatScalar(emitter, mean, lanes));
       Value normal = arith::MulFOp::create(builder, loc, centred,
@@ -160,8 +161,18 @@ static void emit(KernelEmitter &emitter, ScaleHeadsOp op) {
   });
 }
 
+namespace {
+struct LayerNormRecipe
+    : CpuRecipe<LayerNormRecipe, LayerNormOp,
+                static_cast<void (*)(KernelEmitter &, LayerNormOp)>(emit)> {
+  bool readsRowsAnywhere(Operation *, unsigned index) const {
+    return index == 0;
+  }
+};
+} // namespace
+
 void attachNormRecipes(MLIRContext &context) {
-  attachRecipe<LayerNormOp, emit>(context);
+  LayerNormOp::attachInterface<LayerNormRecipe>(context);
   attachRecipe<ScaleHeadsOp, emit>(context);
 }
 

@@ -29,6 +29,11 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
       Whether the loops read operand `index`, a weight, in panels of columns.
     }], "bool", "readsPanels", (ins "unsigned":$index), "", "return false;">,
     InterfaceMethod<[{
+      Whether the loops read the rows of operand `index` where a table says
+      (`KernelEmitter::rowOf`). Others find them one after the other.
+    }], "bool", "readsRowsAnywhere", (ins "unsigned":$index), "",
+        "return false;">,
+    InterfaceMethod<[{
       Whether element-wise operations may join the stage: the loops hand their
       tiles to `KernelEmitter::finishAndStoreTile`.
     }], "bool", "takesJoins", (ins), "", "return true;">,

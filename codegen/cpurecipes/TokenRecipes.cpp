@@ -7,6 +7,7 @@
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpurecipes/KernelEmitter.h"
 #include "codegen/cpurecipes/Recipe.h"
+#include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 
@@ -337,6 +338,28 @@ static void emit(KernelEmitter &emitter, SliceOp op) {
   });
 }
 
+/// The rows of a source side by side, where the table says.
+static LogicalResult emit(KernelEmitter &emitter, RearrangeOp op) {
+  if (!op.getTable()) {
+    return op.emitOpError("has no table of rows: run assign first");
+  }
+  Value source = emitter.buffer(op.getX());
+  Value table = emitter.buffer(op.getTable());
+  int64_t segments = op.getPlacement().getSegments();
+  int64_t width = shapeOf(op.getX()).back();
+  emitter.forEachRow([&](Value row) {
+    Value first = emitter.mul(row, segments), zero = emitter.index(0);
+    for (int64_t i = 0; i < segments; ++i) {
+      Value number = emitter.loadScalar(table, zero, emitter.add(first, i));
+      Value from = arith::IndexCastOp::create(
+          emitter.builder, emitter.loc, emitter.builder.getIndexType(), number);
+      copyRow(emitter, source, from, zero, row, emitter.index(i * width),
+              width);
+    }
+  });
+  return success();
+}
+
 namespace {
 struct EmbeddingRecipe
     : CpuRecipe<EmbeddingRecipe, EmbeddingOp,
@@ -358,6 +381,7 @@ struct PaddingMaskRecipe
 void attachTokenRecipes(MLIRContext &context) {
   EmbeddingOp::attachInterface<EmbeddingRecipe>(context);
   PaddingMaskOp::attachInterface<PaddingMaskRecipe>(context);
+  attachRecipe<RearrangeOp, emit>(context);
   attachRecipe<UnfoldPatchesOp, emit>(context);
   attachRecipe<ClassTokenOp, emit>(context);
   attachRecipe<PoolOp, emit>(context);

@@ -19,16 +19,53 @@ static std::pair<int64_t, int64_t> shapeOf(Type tile) {
   return {shape[0], shape[1]};
 }
 
+namespace {
+/// Where the rows of a tile begin in a buffer: one after the other from the
+/// first on, or where a table says.
+class TileRows {
+public:
+  /// `place`: the operand that is the first row, with the column behind it;
+  /// `table`: the one
+  /// that is a table, if it is there.
+  TileRows(const Emulation &emulation, const Step &step, const View &view,
+           unsigned place, unsigned table)
+      : step(step), view(view), first(indexOf(emulation, view, step, place)),
+        row(emulation.integer(step, place)),
+        table(table < step.op->getNumOperands() ? &emulation.view(step, table)
+                                                : nullptr) {}
+
+  /// The first byte of `count` elements of row `i`; null: outside of the
+  /// buffer or the table.
+  uint8_t *at(int64_t i, int64_t count) const {
+    int64_t own = row + i;
+    if (table) {
+      const uint8_t *number =
+          elementsOf(*table, own * table->strides[1], 1, step);
+      if (!number) {
+        return nullptr;
+      }
+      own = readElement(table->kind, number).integer;
+    }
+    return elementsOf(view, first + (own - row) * view.strides[0], count, step);
+  }
+
+private:
+  const Step &step;
+  const View &view;
+  int64_t first, row;
+  const View *table;
+};
+} // namespace
+
 static LogicalResult runTileLoad(Emulation &emulation, const Step &step) {
   auto op = cast<TileLoadOp>(step.op);
   const View &view = emulation.view(step, 0);
   auto [rows, columns] = shapeOf(op.getTile().getType());
   int64_t valid = op.getColumns().value_or(columns);
-  int64_t first = indexOf(emulation, view, step, 1);
+  TileRows source(emulation, step, view, /*place=*/1, /*table=*/3);
   std::vector<Lane> &tile = emulation.out(step);
   for (int64_t i = 0; i < rows; ++i) {
-    const uint8_t *row =
-        elementsOf(view, first + i * view.strides[0], valid, step);
+    const uint8_t *row = source.at(i, valid);
     if (!row) {
       return failure();
     }
@@ -46,10 +83,11 @@ static LogicalResult runTileStore(Emulation &emulation, const Step &step) {
   const View &view = emulation.view(step, 1);
   auto [rows, columns] = shapeOf(op.getTile().getType());
   int64_t valid = op.getColumns().value_or(columns);
-  int64_t bytes = bytesOf(view.kind), first = indexOf(emulation, view, step, 2);
+  int64_t bytes = bytesOf(view.kind);
+  TileRows target(emulation, step, view, /*place=*/2, /*table=*/4);
   const std::vector<Lane> &tile = emulation.in(step, 0);
   for (int64_t i = 0; i < rows; ++i) {
-    uint8_t *row = elementsOf(view, first + i * view.strides[0], valid, step);
+    uint8_t *row = target.at(i, valid);
     if (!row) {
       return failure();
     }

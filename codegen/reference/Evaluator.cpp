@@ -3,6 +3,7 @@
 
 #include "codegen/reference/Evaluator.h"
 #include "dialect/DenseOps.h"
+#include "dialect/PlacementOps.h"
 #include "dialect/Storage.h"
 #include "dialect/TokenOps.h"
 #include "dialect/evaluate/Evaluate.h"
@@ -26,7 +27,8 @@ static bool movesData(Operation *op) {
     return pool.getKind() == PoolKind::first;
   }
   return isa<ConvertOp, TransposeOp, PackOp, EmbeddingOp, ConcatOp, SliceOp,
-             ClassTokenOp, IndexSortOp, LayerPoolOp, UnfoldPatchesOp>(op);
+             ClassTokenOp, IndexSortOp, LayerPoolOp, UnfoldPatchesOp,
+             RearrangeOp>(op);
 }
 
 FailureOr<HostTensor>
@@ -180,7 +182,7 @@ LogicalResult Evaluator::runOperation(Operation *op,
     return success();
   }
   if (auto kernel = dyn_cast<KernelOp>(op)) {
-    FailureOr<Results> yielded = runBlock(kernel.getBody().front(), operands);
+    FailureOr<Results> yielded = runKernel(kernel, operands);
     if (failed(yielded)) {
       return failure();
     }
@@ -289,6 +291,23 @@ Evaluator::runBlock(Block &block, ArrayRef<HostTensor> arguments) {
   return Results();
 }
 
+FailureOr<SmallVector<HostTensor>>
+Evaluator::runKernel(KernelOp kernel, ArrayRef<HostTensor> inputs) {
+  Results arguments;
+  for (auto [index, input] : llvm::enumerate(inputs)) {
+    arguments.push_back(
+        evaluatePlacement(kernel.getInputPlacement(index), input));
+  }
+  FailureOr<Results> results = runBlock(kernel.getBody().front(), arguments);
+  if (succeeded(results)) {
+    for (auto [index, result] : llvm::enumerate(*results)) {
+      result = evaluatePlacement(inverseOf(kernel.getResultPlacement(index)),
+                                 result);
+    }
+  }
+  return results;
+}
+
 LogicalResult Evaluator::runStores(func::FuncOp program,
                                    StoreFunction newStore) {
   store = newStore;
@@ -300,8 +319,8 @@ LogicalResult Evaluator::runStores(func::FuncOp program,
 LogicalResult Evaluator::runWeightProgram(func::FuncOp program,
                                           StoreFunction newStore) {
   return runStores(program, [&](StoreWeightOp op, const HostTensor &value) {
-    return newStore(
-        op, inStorage(castTo(value, Element::F32), op.getValue().getType()));
+    HostTensor number = isFloat(value) ? castTo(value, Element::F32) : value;
+    return newStore(op, inStorage(number, op.getValue().getType()));
   });
 }
 
@@ -336,5 +355,5 @@ FailureOr<SmallVector<HostTensor>> Evaluator::run(func::FuncOp function,
 
 FailureOr<SmallVector<HostTensor>> Evaluator::run(KernelOp kernel,
                                                   ArrayRef<HostTensor> inputs) {
-  return runBlock(kernel.getBody().front(), inPrecision(inputs));
+  return runKernel(kernel, inPrecision(inputs));
 }

@@ -77,6 +77,9 @@ private:
 
   mlir::FailureOr<Results> runBlock(mlir::Block &block,
                                     llvm::ArrayRef<HostTensor> arguments);
+  /// Rows of inputs and results are where their placements say.
+  mlir::FailureOr<Results> runKernel(KernelOp kernel,
+                                     llvm::ArrayRef<HostTensor> inputs);
   /// Runs one operation and keeps those of its results that are used.
   llvm::LogicalResult runInto(Values &values, mlir::Operation *op,
                               llvm::MutableArrayRef<HostTensor> operands);

@@ -29,13 +29,19 @@ public:
     }
   }
   explicit operator bool() const { return tensor; }
+  /// Batch entry b takes entry `entries[b mod size]` of the first axis.
+  void setEntries(const HostTensor *index) { entries = index; }
   double at(int64_t batch, int64_t head, int64_t query, int64_t key) const {
+    if (entries) {
+      batch = static_cast<int64_t>(entries->at(batch % entries->size()));
+    }
     return tensor->at(batch * strides[0] + head * strides[1] +
                       query * strides[2] + key * strides[3]);
   }
 
 private:
   const HostTensor *tensor;
+  const HostTensor *entries = nullptr;
   int64_t strides[4] = {0, 0, 0, 0};
 };
 
@@ -50,7 +56,9 @@ struct Attention {
         keyWidth(query.getShape()[2] / heads),
         valueWidth(value.getShape()[2] / heads), bias(parameters.scoreBias),
         mask(parameters.mask), keyValid(parameters.keyValid),
-        storage(parameters.storage) {}
+        storage(parameters.storage) {
+    bias.setEntries(parameters.biasIndex);
+  }
 
   AttentionKind kind;
   EmptyRow emptyRow;
@@ -239,6 +247,7 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
   parameters.causal = getCausal();
   parameters.scoreVector = value.optional(getScoreVector());
   parameters.scoreBias = value.optional(getScoreBias());
+  parameters.biasIndex = value.optional(getBiasIndex());
   parameters.mask = value.optional(getMask());
   parameters.keyValid = value.optional(getKeyValid());
   parameters.storage = storageOf(getElementTypeOrSelf(getValue()));

@@ -122,6 +122,8 @@ struct AttentionParameters {
   std::optional<int64_t> causal;
   const HostTensor *scoreVector = nullptr;
   const HostTensor *scoreBias = nullptr;
+  /// Entries of the first axis of scoreBias; null: the batch entry's own.
+  const HostTensor *biasIndex = nullptr;
   const HostTensor *mask = nullptr;
   const HostTensor *keyValid = nullptr;
   /// Type of the probabilities that values are multiplied with, in float32.
@@ -131,6 +133,11 @@ HostTensor evaluateAttention(const AttentionParameters &parameters,
                              const HostTensor &query, const HostTensor &key,
                              const HostTensor &value,
                              HostTensor::Element element);
+
+/// The rows of `x` as the placement, which fits it, has them; null: as they
+/// are.
+HostTensor evaluatePlacement(PlacementAttrInterface placement,
+                             const HostTensor &x);
 
 /// K states `[batch, tokens, width]` to `[batch, tokens*K, width]`,
 /// token-major.

@@ -49,6 +49,11 @@ AttributeInfo axis() {
                  -8);
 }
 
+AttributeInfo gridHeight() {
+  return integer("grid_height", "as it was embedded",
+                 "rows of the image that the tokens are of");
+}
+
 RoleInfo input(std::string summary) {
   return {"input", true, false, std::move(summary)};
 }
@@ -108,6 +113,22 @@ OperatorInfo multiHeadAttention() {
           integer("width", "width of the query", "width of the result"),
           boolean("bias", "true", "biases of the three input projections"),
           boolean("output_bias", "bias", "bias of the output projection"),
+          integer("window", "none",
+                  "attend inside windows of this side; the input's tokens are "
+                  "those of an image"),
+          integer("shift", "0",
+                  "roll the image by this much before it is cut into windows",
+                  0),
+          boolean("relative_bias", "false",
+                  "a learned number for each head and difference of two "
+                  "positions in a window, added to the scores"),
+          number("mask_value", "-100",
+                 "added to scores of tokens that were no neighbours before the "
+                 "roll"),
+          word("clamp", "both", {"both", "per_axis"},
+               "where an image is no larger than a window: it is one window "
+               "and is not rolled, or this holds for each axis by itself"),
+          gridHeight(),
           boolean("horizontal", "false",
                   "reweight the heads of each token (horizontal attention)"),
           {"vertical",
@@ -119,13 +140,13 @@ OperatorInfo multiHeadAttention() {
            "gate the channels of each token (vertical attention)"},
       });
   op.weights = {
-      "query.weight",      "query.bias",       "key.weight",
-      "key.bias",          "value.weight",     "value.bias",
-      "output.weight",     "output.bias",      "additive.query",
-      "additive.key",      "additive.vector",  "horizontal.head",
-      "horizontal.input",  "horizontal.score", "horizontal.score_bias",
-      "vertical.input",    "vertical.output",  "vertical.gate",
-      "vertical.gate_bias"};
+      "query.weight",     "query.bias",        "key.weight",
+      "key.bias",         "value.weight",      "value.bias",
+      "output.weight",    "output.bias",       "additive.query",
+      "additive.key",     "additive.vector",   "horizontal.head",
+      "horizontal.input", "horizontal.score",  "horizontal.score_bias",
+      "relative_bias",    "vertical.input",    "vertical.output",
+      "vertical.gate",    "vertical.gate_bias"};
   op.fusable = true;
   return op;
 }
@@ -278,6 +299,11 @@ std::vector<OperatorInfo> tokenOperators() {
        {input("[batch, N, D]")},
        {},
        {"weight"}},
+      {"merge_patches",
+       "the tokens of every 2 x 2 block of an image side by side",
+       {input("[batch, N, D]; the result is [batch, N/4, 4*D]")},
+       {gridHeight()},
+       {}},
       {"pool",
        "one row for all tokens",
        {input("[batch, N, D]")},

@@ -139,6 +139,12 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
     }
   }
   Operands masks;
+  if (heads.windowBias >= 0) {
+    masks.push_back({"score_bias", heads.windowBias});
+  }
+  if (heads.windowClasses >= 0) {
+    masks.push_back({"bias_index", heads.windowClasses});
+  }
   if (!addMask("score_bias", heads, masks) || !addMask("mask", heads, masks) ||
       !addKeyValid(heads, masks)) {
     return poison;
@@ -275,11 +281,18 @@ int LayerContext::buildMultiHeadAttention() {
   bool outBias = boolean("output_bias", bias);
   bool horizontal = boolean("horizontal", false);
   std::optional<int64_t> vertical = gateWidth(out);
+  std::optional<Windows> windows = windowsOf(query);
   if (failed || !whole) {
     return poison;
   }
   Heads split;
   split.count = heads;
+  if (windows) {
+    query = key = value = partition(query, *windows);
+    if (failed || !addWindowBias(*windows, split)) {
+      return poison;
+    }
+  }
   split.query = linear(query, "query", product(heads, headWidth), bias);
   split.key = linear(key, "key", product(heads, keyWidth), bias);
   split.value = linear(value, "value", product(heads, valueWidth), bias);
@@ -291,7 +304,10 @@ int LayerContext::buildMultiHeadAttention() {
     result = reweight(result, query, heads);
   }
   result = linear(result, "output", out, outBias);
-  return vertical ? gate(result, query, *vertical) : result;
+  if (vertical) {
+    result = gate(result, query, *vertical);
+  }
+  return windows ? reverse(result, *windows) : result;
 }
 
 int LayerContext::buildAttention() {

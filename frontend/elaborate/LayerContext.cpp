@@ -36,6 +36,7 @@ int LayerContext::build() {
       {"head_reweight", &LayerContext::buildHeadReweight},
       {"channel_gate", &LayerContext::buildChannelGate},
       {"omni_attention", &LayerContext::buildOmniAttention},
+      {"merge_patches", &LayerContext::buildMergePatches},
   };
   Program &program = *elaborator.program;
   size_t index = program.layers.size();
@@ -309,6 +310,14 @@ int LayerContext::weight(const std::string &own, Shape shape,
   return value;
 }
 
+/// Of the tokens of an operand, where the result has the same ones.
+Grid LayerContext::inheritedGrid(int operand, const Shape &result) const {
+  const Shape &from = shape(operand);
+  bool isSame = from.size() == 3 && result.size() == 3 &&
+                from[0] == result[0] && from[1] == result[1];
+  return isSame ? type(operand).grid : Grid();
+}
+
 int LayerContext::emit(const char *mnemonic, const std::string &below,
                        Operands operands, Attributes attributes,
                        ValueType type) {
@@ -317,6 +326,9 @@ int LayerContext::emit(const char *mnemonic, const std::string &below,
       !elaborator.spendPath(path, *layer.node)) {
     failed = true;
     return poison;
+  }
+  if (!type.grid && !operands.empty()) {
+    type.grid = inheritedGrid(operands.front().second, type.shape);
   }
   ProgramOperation operation;
   operation.mnemonic = mnemonic;

@@ -72,6 +72,7 @@ private:
   int weight(const std::string &own, Shape shape, Initializer initializer);
   int emit(const char *mnemonic, const std::string &below, Operands operands,
            Attributes attributes, ValueType type);
+  Grid inheritedGrid(int operand, const Shape &result) const;
 
   // Parts that several operators have.
   int linear(int x, const std::string &below, int64_t out, bool bias);
@@ -86,6 +87,10 @@ private:
     int query = poison;
     int key = poison;
     int value = poison;
+    /// Of windows: tables that are added to scores, and which of them each
+    /// window takes.
+    int windowBias = poison;
+    int windowClasses = poison;
   };
   int attend(const Heads &heads, double defaultScale);
   bool addMask(const char *role, const Heads &heads, Operands &operands);
@@ -94,6 +99,22 @@ private:
   int reweight(int headsInput, int x, int64_t heads);
   int gate(int gated, int x, int64_t hidden);
   bool splitsEvenly(const char *role, int value, int64_t heads);
+
+  // Windows.
+  struct Windows {
+    Grid window, shift, grid;
+
+    /// Windows of one image.
+    int64_t count() const;
+    /// Tokens of a window.
+    int64_t area() const { return window.height * window.width; }
+  };
+  std::optional<Grid> gridOf(int tokens);
+  std::optional<Windows> windowsOf(int tokens);
+  static Attributes windowAttributes(const Windows &windows);
+  int partition(int tokens, const Windows &windows);
+  int reverse(int tokens, const Windows &windows);
+  bool addWindowBias(const Windows &windows, Heads &heads);
 
   // One builder per operator.
   int buildLinear();
@@ -116,6 +137,7 @@ private:
   int buildHeadReweight();
   int buildChannelGate();
   int buildOmniAttention();
+  int buildMergePatches();
   std::optional<int64_t> gateWidth(int64_t width);
   int64_t axisOf(int value);
 

@@ -28,9 +28,20 @@ using Shape = std::vector<int64_t>;
 /// `[1, 197, 768]`.
 std::string str(const Shape &shape);
 
+/// Height and width of the image that tokens [batch, N, D] are the pixels or
+/// patches of, row by row; 0 where they are of none.
+struct Grid {
+  int64_t height = 0;
+  int64_t width = 0;
+
+  explicit operator bool() const { return height > 0; }
+};
+
 struct ValueType {
   DType dtype = DType::F32;
   Shape shape;
+  /// No part of the type: what windows and merging find where it is not given.
+  Grid grid = {};
 
   bool operator==(const ValueType &other) const {
     return dtype == other.dtype && shape == other.shape;

@@ -123,7 +123,9 @@ int LayerContext::buildPatchEmbedding() {
   }
   return emit("patch_embedding", "", std::move(operands),
               {{"patch", Scalar::ofInteger(patch)}},
-              {DType::F32, {pixels[0], patches, out}});
+              {DType::F32,
+               {pixels[0], patches, out},
+               {pixels[2] / patch, pixels[3] / patch}});
 }
 
 int LayerContext::buildClassToken() {

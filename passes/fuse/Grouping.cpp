@@ -8,34 +8,74 @@ using namespace mlir;
 
 namespace hova {
 
-bool Grouping::isView(Operation *op) const {
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+static bool isColumnSlice(Operation *op) {
   auto slice = dyn_cast_or_null<SliceOp>(op);
-  return slice && slice.takesColumns() && !index.contains(op) &&
+  return slice && slice.takesColumns();
+}
+
+/// Whether all that read `value`, or columns of it, read the row that they
+/// compute.
+static bool isReadByRow(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isColumnSlice(user) || isa<RearrangeOp>(user)) {
+      return isReadByRow(user->getResult(0));
+    }
+    auto structured = dyn_cast<StructuredOpInterface>(user);
+    if (!structured) {
+      return false;
+    }
+    IterationSpace space = structured.getIterationSpace();
+    return space.dividesRows() && space.readsSameRow(use.getOperandNumber());
+  });
+}
+
+bool Grouping::isView(Operation *op) const {
+  if (auto rearrange = dyn_cast_or_null<RearrangeOp>(op)) {
+    return chain && rearrange.getPlacement().isPermutation() &&
+           isReadByRow(rearrange.getResult());
+  }
+  return isColumnSlice(op) && !index.contains(op) &&
          llvm::none_of(op->getUsers(), [](Operation *user) {
            return user->hasTrait<OpTrait::IsTerminator>();
          });
 }
 
-Value Grouping::lookThroughViews(Value value) const {
-  while (isView(value.getDefiningOp())) {
-    value = value.getDefiningOp<SliceOp>().getX();
+PlacedSource Grouping::lookThroughViews(Value value) const {
+  PlacedSource found{value, {}};
+  while (isView(found.source.getDefiningOp())) {
+    Operation *view = found.source.getDefiningOp();
+    if (auto rearrange = dyn_cast<RearrangeOp>(view)) {
+      found.placement =
+          composePlacements(rearrange.getPlacement(), found.placement);
+    }
+    found.source = view->getOperand(0);
   }
-  return value;
+  return found;
 }
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
 
 static int64_t rowsOf(Operation *op) {
   return staticSize(shapeOf(op->getResult(0)).drop_back());
 }
 
 int Grouping::groupOf(Value value) const {
-  auto found = index.find(lookThroughViews(value).getDefiningOp());
+  auto found = index.find(lookThroughViews(value).source.getDefiningOp());
   return found == index.end() ? -1 : found->second;
 }
 
 Division Grouping::divisionOf(Operation *op) const {
   auto linear = dyn_cast<LinearOp>(op);
   bool columns = linear && rowsOf(op) < policy.fewRows &&
-                 linear.getLinearMacs() >= policy.leastMacs;
+                 linear.getLinearMacs() >= policy.leastMacs &&
+                 !lookThroughViews(linear.getX()).placement;
   return columns ? Division::panels : hova::divisionOf(op);
 }
 
@@ -72,9 +112,49 @@ bool Grouping::canHold(int number, Operation *op) const {
     // Columns of the group's own results may be another thread's; a table
     // that repeats does not line up with a tile's rows.
     int64_t rows = staticSize(shapeOf(operand).drop_back());
-    return (groupOf(operand) != number || !isView(operand.getDefiningOp())) &&
+    return !lookThroughViews(operand).placement &&
+           (groupOf(operand) != number || !isView(operand.getDefiningOp())) &&
            (rows == 1 || rows == group.rows);
   });
+}
+
+/// Whether `op` computes every row of its result from the same rows of its
+/// operands and from operands that are the same for all rows.
+static bool worksByRow(const IterationSpace &space) {
+  auto isFree = [&](unsigned index) {
+    AffineMap map = space.operands[index];
+    return map && llvm::none_of(space.units, [&](unsigned dim) {
+             return map.isFunctionOfDim(dim);
+           });
+  };
+  return space.dividesRows() &&
+         llvm::all_of(llvm::seq<unsigned>(0, space.operands.size()),
+                      [&](unsigned index) {
+                        return space.readsSameRow(index) || isFree(index);
+                      });
+}
+
+std::optional<PlacementAttrInterface>
+Grouping::placementIn(int number, Operation *op) const {
+  std::optional<PlacementAttrInterface> own;
+  for (Value operand : op->getOperands()) {
+    auto [source, view] = lookThroughViews(operand);
+    Operation *producer = source.getDefiningOp();
+    if (!holds(number, producer)) {
+      continue;
+    }
+    PlacementAttrInterface placement =
+        composePlacements(inverseOf(view), placementOf(producer));
+    if (own && *own != placement) {
+      return std::nullopt;
+    }
+    own = placement;
+  }
+  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
+  if (own && *own && !worksByRow(space)) {
+    return std::nullopt;
+  }
+  return own.value_or(PlacementAttrInterface());
 }
 
 int Grouping::earliestGroup(Operation *op) const {
@@ -98,6 +178,7 @@ void Grouping::place(Operation *op, int number) {
   if (group.division == Division::panels) {
     group.columns.add(op);
   }
+  placements[op] = *placementIn(number, op);
   index[op] = number;
 }
 
@@ -122,7 +203,8 @@ LogicalResult Grouping::run() {
     if (division != Division::rows || !chain) {
       chosen = count;
     }
-    while (chosen < count && !canHold(chosen, &op)) {
+    while (chosen < count &&
+           (!canHold(chosen, &op) || !placementIn(chosen, &op))) {
       ++chosen;
     }
     if (chosen == count) {

@@ -3,10 +3,22 @@
 //
 // The operations of `main` in groups, each of which becomes a kernel
 // (KernelBuilder.h). FuseKernels.cpp says what groups are for.
+//
+// A group has one order of rows, that of its first operation. An operation that
+// works row by row may join in any order of rows that is a permutation of it:
+// a placement (dialect/Placement.h) says where the rows of its result are. So
+// the rearrangement between two operations of a group costs nothing, and one
+// between two groups is the place where the second reads:
+//
+//   %p = linear ..                       rows of windows, the group's order
+//   %r = rearrange %p [inverse window]   a view
+//   %y = add %x, %r                      rows of the image: placed by `window`
+//   %n = layer_norm %y                   the same
 
 #ifndef HOVA_PASSES_FUSE_GROUPING_H
 #define HOVA_PASSES_FUSE_GROUPING_H
 
+#include "dialect/PlacementOps.h"
 #include "passes/Columns.h"
 #include "passes/Units.h"
 #include "passes/fuse/FusionPolicy.h"
@@ -22,6 +34,12 @@ struct Group {
   StageColumns columns; ///< where threads divide panels
 };
 
+/// A value as `placement` makes it of `source`, or a part of its columns.
+struct PlacedSource {
+  mlir::Value source;
+  PlacementAttrInterface placement;
+};
+
 /// All operations of `main`, grouped.
 class Grouping {
 public:
@@ -33,11 +51,21 @@ public:
   llvm::ArrayRef<Group> getGroups() const { return groups; }
   /// Group of the operation that computes `value`, -1 for inputs and weights.
   int groupOf(mlir::Value value) const;
-  /// A slice of columns is an address, not work, unless it leaves the program
-  /// or is a column group of a product that it holds.
+  bool holds(int number, mlir::Operation *op) const {
+    auto found = index.find(op);
+    return found != index.end() && found->second == number;
+  }
+  /// Of an operation of a group: what makes rows in the group's order of its
+  /// result. Null: it has that order itself.
+  PlacementAttrInterface placementOf(mlir::Operation *op) const {
+    return placements.lookup(op);
+  }
+  /// A view is an address, not work: a slice of columns, unless it leaves the
+  /// program or is a column group of a product that a group holds; and a
+  /// rearrangement of rows that only operations on the same rows read.
   bool isView(mlir::Operation *op) const;
-  /// The value whose memory `value` is.
-  mlir::Value lookThroughViews(mlir::Value value) const;
+  /// The value whose memory `value` is, and where its rows are in that.
+  PlacedSource lookThroughViews(mlir::Value value) const;
 
 private:
   /// What the threads of a kernel that begins with `op` divide.
@@ -49,6 +77,10 @@ private:
   bool canHold(int number, mlir::Operation *op) const;
   /// The first group in which `op` can stand.
   int earliestGroup(mlir::Operation *op) const;
+  /// The placement of `op` in group `number`; nothing where its rows are none
+  /// of the group's.
+  std::optional<PlacementAttrInterface> placementIn(int number,
+                                                    mlir::Operation *op) const;
   void place(mlir::Operation *op, int number);
 
   mlir::Block &block;
@@ -56,6 +88,7 @@ private:
   bool chain;
   llvm::SmallVector<Group> groups;
   llvm::DenseMap<mlir::Operation *, int> index;
+  llvm::DenseMap<mlir::Operation *, PlacementAttrInterface> placements;
 };
 
 } // namespace hova

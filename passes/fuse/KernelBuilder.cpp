@@ -36,84 +36,143 @@ namespace {
 class KernelBuilder {
 public:
   KernelBuilder(const Grouping &grouping, int index, Block &block)
-      : grouping(grouping), index(index), block(block) {}
+      : grouping(grouping), index(index), builder(block.getTerminator()) {}
 
-  void build() {
-    const Group &group = grouping.getGroups()[index];
-    for (Operation *op : group.ops) {
-      collect(op);
-    }
-    OpBuilder builder(block.getTerminator());
-    Operation *anchor = anchorOf(group);
-    auto kernel = KernelOp::create(
-        builder, anchor->getLoc(), ValueRange(results.getArrayRef()).getTypes(),
-        pathOf(anchor->getLoc(), "main"), inputs.getArrayRef(), group.units);
-    Block &body = kernel.getBody().emplaceBlock();
-    IRMapping mapping;
-    for (Value input : inputs) {
-      mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
-    }
-    builder.setInsertionPointToStart(&body);
-    for (Operation *op : group.ops) {
-      for (Value operand : op->getOperands()) {
-        cloneViews(builder, operand, mapping);
-      }
-      builder.clone(*op, mapping);
-    }
-    SmallVector<Value> yielded;
-    for (Value result : results) {
-      yielded.push_back(mapping.lookup(result));
-    }
-    YieldOp::create(builder, anchor->getLoc(), yielded);
-    for (auto [old, value] : llvm::zip(results, kernel.getResults())) {
-      Value(old).replaceUsesWithIf(value, [&](OpOperand &use) {
-        Operation *user = use.getOwner();
-        return user->hasTrait<OpTrait::IsTerminator>() ||
-               grouping.isView(user) ||
-               grouping.groupOf(user->getResult(0)) != index;
-      });
-    }
-  }
+  void build();
 
 private:
-  void collect(Operation *op) {
-    for (Value operand : op->getOperands()) {
-      Value source = grouping.lookThroughViews(operand);
-      if (grouping.groupOf(source) != index) {
-        inputs.insert(source);
-      }
-    }
-    for (Value result : op->getResults()) {
-      if (isReadOutside(result)) {
-        results.insert(result);
-      }
-    }
-  }
-
-  bool isReadOutside(Value value) {
-    return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      if (user->hasTrait<OpTrait::IsTerminator>()) {
-        return true;
-      }
-      return grouping.isView(user)
-                 ? isReadOutside(user->getResult(0))
-                 : grouping.groupOf(user->getResult(0)) != index;
-    });
-  }
-
-  void cloneViews(OpBuilder &builder, Value value, IRMapping &mapping) {
-    if (grouping.isView(value.getDefiningOp()) && !mapping.contains(value)) {
-      cloneViews(builder, value.getDefiningOp()->getOperand(0), mapping);
-      builder.clone(*value.getDefiningOp(), mapping);
-    }
-  }
+  KernelOp createKernel();
+  void addOperation(Operation *op);
+  /// What stands in the kernel for `value`, its rows as `placement` makes them.
+  Value valueAt(Value value, PlacementAttrInterface placement);
+  Value addInput(Value value, PlacementAttrInterface placement);
+  /// A copy of `op` in the kernel, its rows as `placement` makes them.
+  Operation *cloneAt(Operation *op, const IRMapping &mapping,
+                     PlacementAttrInterface placement);
+  bool isReadOutside(Value value);
 
   const Grouping &grouping;
   int index;
-  Block &block;
-  llvm::SetVector<Value> inputs, results;
+  OpBuilder builder;
+  KernelOp kernel;
+  llvm::SetVector<Value> results;
+  SmallVector<PlacementAttrInterface> inputPlacements;
+  /// What the kernel holds of a value with a placement.
+  DenseMap<std::pair<Value, Attribute>, Value> values;
 };
 } // namespace
+
+bool KernelBuilder::isReadOutside(Value value) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (user->hasTrait<OpTrait::IsTerminator>()) {
+      return true;
+    }
+    return grouping.isView(user) ? isReadOutside(user->getResult(0))
+                                 : !grouping.holds(index, user);
+  });
+}
+
+Operation *KernelBuilder::cloneAt(Operation *op, const IRMapping &mapping,
+                                  PlacementAttrInterface placement) {
+  IRMapping own = mapping;
+  Operation *clone = builder.clone(*op, own);
+  for (Value result : clone->getResults()) {
+    result.setType(
+        placedType(placement, cast<RankedTensorType>(result.getType())));
+  }
+  return clone;
+}
+
+Value KernelBuilder::addInput(Value value, PlacementAttrInterface placement) {
+  kernel.getInputsMutable().append(value);
+  inputPlacements.push_back(placement);
+  return kernel.getBody().addArgument(
+      placedType(placement, cast<RankedTensorType>(value.getType())),
+      value.getLoc());
+}
+
+Value KernelBuilder::valueAt(Value value, PlacementAttrInterface placement) {
+  Value &known = values[{value, placement}];
+  if (known) {
+    return known;
+  }
+  Operation *op = value.getDefiningOp();
+  Value made;
+  if (auto rearrange = dyn_cast_or_null<RearrangeOp>(op);
+      rearrange && grouping.isView(op)) {
+    made = valueAt(rearrange.getX(),
+                   composePlacements(rearrange.getPlacement(), placement));
+  } else if (op && grouping.isView(op)) {
+    IRMapping mapping;
+    mapping.map(op->getOperand(0), valueAt(op->getOperand(0), placement));
+    made = cloneAt(op, mapping, placement)->getResult(0);
+  } else {
+    made = addInput(value, placement);
+  }
+  // The map may have grown meanwhile.
+  return values[{value, placement}] = made;
+}
+
+void KernelBuilder::addOperation(Operation *op) {
+  PlacementAttrInterface placement = grouping.placementOf(op);
+  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
+  IRMapping mapping;
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isRow = space.readsSameRow(operand.getOperandNumber());
+    mapping.map(
+        operand.get(),
+        valueAt(operand.get(), isRow ? placement : PlacementAttrInterface()));
+  }
+  Operation *clone = cloneAt(op, mapping, placement);
+  for (auto [old, result] : llvm::zip(op->getResults(), clone->getResults())) {
+    values[{old, placement}] = result;
+    if (isReadOutside(old)) {
+      results.insert(old);
+    }
+  }
+}
+
+KernelOp KernelBuilder::createKernel() {
+  const Group &group = grouping.getGroups()[index];
+  Operation *anchor = anchorOf(group);
+  SmallVector<Type> types;
+  for (Operation *op : group.ops) {
+    for (Value result : op->getResults()) {
+      if (isReadOutside(result)) {
+        types.push_back(result.getType());
+      }
+    }
+  }
+  KernelOp kernel = KernelOp::create(
+      builder, anchor->getLoc(), types, pathOf(anchor->getLoc(), "main"),
+      ValueRange(), group.units, ArrayAttr(), ArrayAttr());
+  kernel.getBody().emplaceBlock();
+  return kernel;
+}
+
+void KernelBuilder::build() {
+  kernel = createKernel();
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  for (Operation *op : grouping.getGroups()[index].ops) {
+    addOperation(op);
+  }
+  SmallVector<Value> yielded;
+  SmallVector<PlacementAttrInterface> resultPlacements;
+  for (Value result : results) {
+    auto placement = grouping.placementOf(result.getDefiningOp());
+    resultPlacements.push_back(placement);
+    yielded.push_back(values.lookup({result, placement}));
+  }
+  YieldOp::create(builder, kernel.getLoc(), yielded);
+  kernel.setPlacements(inputPlacements, resultPlacements);
+  for (auto [old, value] : llvm::zip(results, kernel.getResults())) {
+    Value(old).replaceUsesWithIf(value, [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      return user->hasTrait<OpTrait::IsTerminator>() || grouping.isView(user) ||
+             !grouping.holds(index, user);
+    });
+  }
+}
 
 void buildKernel(const Grouping &grouping, int number, Block &block) {
   KernelBuilder(grouping, number, block).build();

@@ -33,8 +33,14 @@ private:
   LogicalResult visitRegions(Operation *op);
   LogicalResult rewrite(Operation *op);
   LogicalResult rewriteProduct(TileProductOp op);
-  void rewriteLoad(TileLoadOp op, const FlatBuffer &source);
-  void rewriteStore(TileStoreOp op, const FlatBuffer &target);
+  LogicalResult rewriteLoad(TileLoadOp op);
+  LogicalResult rewriteStore(TileStoreOp op);
+  /// Where the rows of a tile begin in `buffer`: one after the other from `row`
+  /// on, or where a table says.
+  FailureOr<SmallVector<Value>> rowIndices(Operation *op,
+                                           const FlatBuffer &buffer, Value row,
+                                           Value column, Value table,
+                                           int64_t count);
   void rewriteRowSum(TileRowSumOp op);
   LogicalResult rewriteBroadcast(vector::BroadcastOp op);
   LogicalResult rewriteConstant(arith::ConstantOp op);
@@ -107,20 +113,8 @@ LogicalResult TileVectorizer::rewrite(Operation *op) {
   done.push_back(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](TileProductOp product) { return rewriteProduct(product); })
-      .Case([&](TileLoadOp load) -> LogicalResult {
-        FailureOr<FlatBuffer> source = flatten(load, load.getSource());
-        if (succeeded(source)) {
-          rewriteLoad(load, *source);
-        }
-        return source;
-      })
-      .Case([&](TileStoreOp store) -> LogicalResult {
-        FailureOr<FlatBuffer> target = flatten(store, store.getTarget());
-        if (succeeded(target)) {
-          rewriteStore(store, *target);
-        }
-        return target;
-      })
+      .Case([&](TileLoadOp load) { return rewriteLoad(load); })
+      .Case([&](TileStoreOp store) { return rewriteStore(store); })
       .Case([&](TileRowSumOp sum) {
         rewriteRowSum(sum);
         return success();
@@ -157,25 +151,71 @@ FailureOr<FlatBuffer> TileVectorizer::flatten(Operation *user, Value memref) {
   return buffers[memref] = *flat;
 }
 
-void TileVectorizer::rewriteLoad(TileLoadOp op, const FlatBuffer &source) {
+FailureOr<SmallVector<Value>>
+TileVectorizer::rowIndices(Operation *op, const FlatBuffer &buffer, Value row,
+                           Value column, Value table, int64_t count) {
   FlatBuilder flat(builder, loc);
-  Lanes lanes = flat.lanesOf(rowType(op.getTile().getType()), op.getColumns());
-  Value base = flat.at(source, {op.getRow(), op.getColumn()});
-  SmallVector<Value> tile;
-  for (int64_t i = 0, e = rowCount(op.getTile()); i < e; ++i) {
-    tile.push_back(
-        flat.load(source, flat.plus(base, i * source.rowStride()), lanes));
+  SmallVector<Value> indices;
+  if (!table) {
+    Value base = flat.at(buffer, {row, column});
+    for (int64_t i = 0; i < count; ++i) {
+      indices.push_back(flat.plus(base, i * buffer.rowStride()));
+    }
+    return indices;
   }
-  rows[op.getTile()] = std::move(tile);
+  FailureOr<FlatBuffer> numbers = flatten(op, table);
+  if (failed(numbers)) {
+    return failure();
+  }
+  Value first = flat.at(*numbers, {flat.index(0), row});
+  for (int64_t i = 0; i < count; ++i) {
+    Value number = memref::LoadOp::create(builder, loc, numbers->memory,
+                                          flat.plus(first, i));
+    Value own = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                           number);
+    indices.push_back(flat.at(buffer, {own, column}));
+  }
+  return indices;
 }
 
-void TileVectorizer::rewriteStore(TileStoreOp op, const FlatBuffer &target) {
+LogicalResult TileVectorizer::rewriteLoad(TileLoadOp op) {
+  FailureOr<FlatBuffer> source = flatten(op, op.getSource());
+  if (failed(source)) {
+    return failure();
+  }
   FlatBuilder flat(builder, loc);
   Lanes lanes = flat.lanesOf(rowType(op.getTile().getType()), op.getColumns());
-  Value base = flat.at(target, {op.getRow(), op.getColumn()});
-  for (auto [i, row] : llvm::enumerate(rows.at(op.getTile()))) {
-    flat.store(row, target, flat.plus(base, i * target.rowStride()), lanes);
+  FailureOr<SmallVector<Value>> indices =
+      rowIndices(op, *source, op.getRow(), op.getColumn(), op.getRows(),
+                 rowCount(op.getTile()));
+  if (failed(indices)) {
+    return failure();
   }
+  SmallVector<Value> tile;
+  for (Value index : *indices) {
+    tile.push_back(flat.load(*source, index, lanes));
+  }
+  rows[op.getTile()] = std::move(tile);
+  return success();
+}
+
+LogicalResult TileVectorizer::rewriteStore(TileStoreOp op) {
+  FailureOr<FlatBuffer> target = flatten(op, op.getTarget());
+  if (failed(target)) {
+    return failure();
+  }
+  FlatBuilder flat(builder, loc);
+  Lanes lanes = flat.lanesOf(rowType(op.getTile().getType()), op.getColumns());
+  FailureOr<SmallVector<Value>> indices =
+      rowIndices(op, *target, op.getRow(), op.getColumn(), op.getRows(),
+                 rowCount(op.getTile()));
+  if (failed(indices)) {
+    return failure();
+  }
+  for (auto [index, row] : llvm::zip(*indices, rows.at(op.getTile()))) {
+    flat.store(row, *target, index, lanes);
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,7 @@ HOVA = BUILD / "bin/hova"
 
 BERT = ["depth=2", "length=19", "vocab=500", "batch=2"]
 VIT = ["depth=2", "batch=2", "classes=37"]
+SWIN = ["depth=2", "width=24", "batch=2", "classes=37"]
 TRANSLATION = ["depth=2", "vocab=300", "src_len=13", "tgt_len=11", "batch=2"]
 BOTH = ["horizontal=true", "vertical=true"]
 
@@ -28,6 +29,7 @@ CASES = {
     "models/bert_base": [BERT],
     "models/lecture_mha": [[], ["kind=additive"]],
     "models/minilm_l6": [BERT],
+    "models/swin_t": [SWIN, SWIN + BOTH],
     "models/transformer_base": [TRANSLATION],
     "models/vanilla_hv": [TRANSLATION, TRANSLATION + BOTH],
     "models/vit_b16": [VIT, VIT + BOTH],

@@ -23,6 +23,7 @@ CASES = {
     "models/bert_base": [["depth=1", "vocab=500"]],
     "models/lecture_mha": [["kind=additive"]],
     "models/minilm_l6": [["depth=1", "vocab=500", "batch=3"]],
+    "models/swin_t": [["depth=2", "width=48", *BOTH]],
     "models/transformer_base": [["depth=1", "vocab=300"]],
     "models/vanilla_hv": [["depth=1", "vocab=300", *BOTH]],
     "models/vit_b16": [["depth=1"], ["depth=1", *BOTH]],

@@ -52,7 +52,7 @@ TEST_P(Rows, have_the_counts_of_the_papers) {
 }
 
 const ParameterOverride hor{"horizontal", "true"}, ver{"vertical", "true"};
-const ParameterOverride wmt17{"vocab", "28200"};
+const ParameterOverride wmt17{"vocab", "28200"}, hundred{"classes", "100"};
 const Row rows[] = {
     {"wmt16", "vanilla_hv", {}, 49018880, 48986112, 3133145088, 75497472},
     {"wmt16_hor",
@@ -100,6 +100,29 @@ const Row rows[] = {
      75497472},
     {"vit_b16", "vit_b16", {}, 86567656, 0, 16848500736, 715327488},
     {"vit_b32", "vit_b32", {}, 88224232, 0, 4363106304, 46080000},
+    {"swin_t", "swin_t", {}, 28288354, 28240264, 4350425088, 140141568},
+    {"swin_t_100", "swin_t", {hundred}, 27596254, 0, 4349733888, 140141568},
+    {"swin_t_hor",
+     "swin_t",
+     {hundred, hor},
+     27750250,
+     0,
+     4442684928,
+     140141568},
+    {"swin_t_ver",
+     "swin_t",
+     {hundred, ver},
+     29218078,
+     0,
+     4609846272,
+     140141568},
+    {"swin_t_hor_ver",
+     "swin_t",
+     {hundred, hor, ver},
+     29372074,
+     0,
+     4702797312,
+     140141568},
     {"bert_base", "bert_base", {}, 109482240, 0, 10872225792, 301989888},
     {"minilm_l6", "minilm_l6", {}, 22713216, 0, 1359101952, 75497472},
     {"transformer_base",

@@ -32,6 +32,7 @@ const std::map<std::string, std::string> layers = {
     {"positions", R"("input": "x", "kind": "sinusoid")"},
     {"patch_embedding", R"("input": "image", "patch": 4, "width": 4)"},
     {"class_token", R"("input": "x")"},
+    {"merge_patches", R"("input": "x", "grid_height": 2)"},
     {"pool", R"("input": "x", "kind": "mean")"},
     {"padding_mask", R"("input": "ids")"},
     {"multi_head_attention", R"("input": "x", "heads": 2)"},

@@ -190,6 +190,23 @@ class Net:
             self.weight(path + ".vector", heads * hidden).reshape(heads, hidden),
         )
 
+    def window_attention(
+        self, path, x, heads, grid, window, shift, relative_bias=False,
+        mask_value=-100.0, **options,
+    ):
+        """Swin, section 3.2: attention in windows of a rolled image."""
+        cut = oracle.partition(x, grid, window, shift)
+        mask = oracle.shift_mask(grid, window, shift, mask_value)
+        # One window after the other, the batch outermost.
+        bias = np.tile(mask, (x.shape[0], 1, 1))[:, None]
+        if relative_bias:
+            rows = (2 * window[0] - 1) * (2 * window[1] - 1)
+            table = self.weight(path + ".relative_bias", rows, heads)
+            bias = bias + oracle.relative_bias(table, window)
+        y = self.multi_head_attention(path, cut, heads, score_bias=bias,
+                                      **options)
+        return oracle.reverse(y, grid, window, shift)
+
     def omni_attention(
         self, path, states, heads, hidden, head_width=None, activation="relu",
         eps=1e-6, pool="after_block", causal="none", bias=True, norm="pre_ln",

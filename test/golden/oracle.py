@@ -233,3 +233,64 @@ def omni_keep(length, states, causal):
     if causal == "block":
         return position[None, :] // states <= position[:, None] // states
     return np.ones((length * states, length * states), dtype=bool)
+
+
+# --- windows -----------------------------------------------------------------
+
+
+def partition(x, grid, window, shift):
+    """[B, H W, C] -> [B windows, tokens, C]: roll, then cut (Swin, 3.2)."""
+    (height, width), (h, w) = grid, window
+    batch, _, channels = x.shape
+    image = x.reshape(batch, height, width, channels)
+    image = np.roll(image, (-shift[0], -shift[1]), axis=(1, 2))
+    cut = image.reshape(batch, height // h, h, width // w, w, channels)
+    return cut.transpose(0, 1, 3, 2, 4, 5).reshape(-1, h * w, channels)
+
+
+def reverse(windows, grid, window, shift):
+    """The inverse of `partition`."""
+    (height, width), (h, w) = grid, window
+    channels = windows.shape[-1]
+    cut = windows.reshape(-1, height // h, width // w, h, w, channels)
+    image = cut.transpose(0, 1, 3, 2, 4, 5).reshape(-1, height, width, channels)
+    image = np.roll(image, shift, axis=(1, 2))
+    return image.reshape(-1, height * width, channels)
+
+
+def shift_mask(grid, window, shift, value=-100.0):
+    """[windows, tokens, tokens]: `value` where two regions of a roll meet."""
+    labels = np.zeros((1, *grid, 1))
+    count = 0
+    for rows in regions(grid[0], window[0], shift[0]):
+        for columns in regions(grid[1], window[1], shift[1]):
+            labels[:, rows, columns] = count
+            count += 1
+    flat = labels.reshape(1, -1, 1)
+    cut = partition(flat, grid, window, (0, 0))[..., 0]
+    return np.where(cut[:, :, None] != cut[:, None, :], value, 0.0)
+
+
+def regions(size, window, shift):
+    """The slices of a rolled axis whose tokens were neighbours."""
+    if shift == 0:
+        return [slice(0, size)]
+    return [slice(0, size - window), slice(size - window, size - shift),
+            slice(size - shift, size)]
+
+
+def relative_bias(table, window):
+    """[(2h-1)(2w-1), M] -> [M, tokens, tokens], query less key."""
+    h, w = window
+    y, x = np.divmod(np.arange(h * w), w)
+    down = y[:, None] - y[None, :] + h - 1
+    right = x[:, None] - x[None, :] + w - 1
+    return table[down * (2 * w - 1) + right].transpose(2, 0, 1)
+
+
+def merge_patches(x, grid):
+    """[B, H W, C] -> [B, H W / 4, 4 C]: even, lower, right, both."""
+    batch, _, channels = x.shape
+    image = x.reshape(batch, *grid, channels)
+    parts = [image[:, row::2, column::2] for column in (0, 1) for row in (0, 1)]
+    return np.concatenate(parts, axis=-1).reshape(batch, -1, 4 * channels)

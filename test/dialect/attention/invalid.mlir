@@ -230,3 +230,21 @@ func.func @head_logits_c3_score_bias_is_one_number(%h: tensor<1x9x64xf32>, %s: t
   %r = hova.head_logits %h, %s, %a, %b score_bias(%c) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x16xf32>, tensor<16x16xf32>, tensor<16xf32>, tensor<4xf32>) -> tensor<1x9x4xf32>
   return
 }
+
+// -----
+
+func.func @attention_c10_bias_index_divides_the_batch(%q: tensor<3x9x64xf32>, %b: tensor<2x1x1x9xf32>, %i: tensor<2xi32>) {
+  // expected-error@+1 {{'hova.attention' op expects bias_index with a score_bias and a size that divides the batch, got 2 for a batch of 3}}
+  %o = hova.attention softmax %q, %q, %q score_bias(%b) bias_index(%i) {heads = 4 : i64}
+      : (tensor<3x9x64xf32>, tensor<3x9x64xf32>, tensor<3x9x64xf32>, tensor<2x1x1x9xf32>, tensor<2xi32>) -> tensor<3x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c10_bias_index_needs_a_bias(%q: tensor<2x9x64xf32>, %i: tensor<2xi32>) {
+  // expected-error@+1 {{'hova.attention' op expects bias_index with a score_bias and a size that divides the batch, got 2 for a batch of 2}}
+  %o = hova.attention softmax %q, %q, %q bias_index(%i) {heads = 4 : i64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2xi32>) -> tensor<2x9x64xf32>
+  return
+}

@@ -103,3 +103,19 @@ func.func @lookup_c1_index_per_lane(%i: vector<8xi32>) {
   %r = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32> : vector<8xi32> -> vector<4xf32>
   return
 }
+
+// -----
+
+func.func @tile_load_c2_rows_are_one_row(%a: memref<9x40xf32>, %rows: memref<9x1xi32>, %i: index) {
+  // expected-error@+1 {{'hova.tile_load' op expects rows in a matrix of one row, got 'memref<9x1xi32>'}}
+  %t = hova.tile_load %a[%i, %i] rows(%rows : memref<9x1xi32>) : memref<9x40xf32> -> vector<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @tile_store_c2_rows_are_one_row(%t: vector<4x32xf32>, %a: memref<9x40xf32>, %rows: memref<9xi32>, %i: index) {
+  // expected-error@+1 {{'hova.tile_store' op expects rows in a matrix of one row, got 'memref<9xi32>'}}
+  hova.tile_store %t, %a[%i, %i] rows(%rows : memref<9xi32>) : vector<4x32xf32>, memref<9x40xf32>
+  return
+}

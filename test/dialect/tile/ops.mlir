@@ -80,3 +80,12 @@ func.func @looks_up(%i: vector<32xi32>) -> vector<32xf32> {
   %r = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 0.333333343]> : vector<16xf32> : vector<32xi32> -> vector<32xf32>
   return %r : vector<32xf32>
 }
+
+// CHECK-LABEL: @moves_rows_by_a_table
+// CHECK: hova.tile_load %{{.*}} rows(%{{.*}} : memref<1x9xi32>) : memref<9x40xf32> -> vector<4x32xf32>
+// CHECK: hova.tile_store %{{.*}} rows(%{{.*}} : memref<1x9xi32>) {columns = 8 : i64} : vector<4x32xf32>, memref<9x40xf32>
+func.func @moves_rows_by_a_table(%a: memref<9x40xf32>, %b: memref<9x40xf32>, %rows: memref<1x9xi32>, %i: index) {
+  %t = hova.tile_load %a[%i, %i] rows(%rows : memref<1x9xi32>) : memref<9x40xf32> -> vector<4x32xf32>
+  hova.tile_store %t, %b[%i, %i] rows(%rows : memref<1x9xi32>) {columns = 8 : i64} : vector<4x32xf32>, memref<9x40xf32>
+  return
+}

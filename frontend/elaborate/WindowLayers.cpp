@@ -1,0 +1,212 @@
+//===- WindowLayers.cpp - Windows of images, and merged patches -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Swin Transformer, section 3.2: attention inside windows of an image of
+// tokens, whose grid may be rolled before; and patch merging.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/elaborate/LayerContext.h"
+
+#include <cmath>
+
+namespace hova::frontend {
+
+using reader::inQuotes;
+
+static std::string str(const Grid &grid) {
+  return std::to_string(grid.height) + " x " + std::to_string(grid.width);
+}
+
+/// The image that tokens [batch, N, D] are of: as given, or as embedded.
+std::optional<Grid> LayerContext::gridOf(int tokens) {
+  int64_t count = shape(tokens)[1];
+  if (!given("grid_height")) {
+    Grid grid = type(tokens).grid;
+    if (!grid) {
+      shapeError("input", tokens,
+                 "needs the height of the image that its " +
+                     std::to_string(count) +
+                     " tokens are of: give \"grid_height\"");
+      return std::nullopt;
+    }
+    return grid;
+  }
+  int64_t height = integer("grid_height", 1);
+  if (!failed && count % height != 0) {
+    attributeError("grid_height",
+                   std::to_string(count) + " tokens are no image of height " +
+                       std::to_string(height),
+                   {tokens});
+  }
+  if (failed) {
+    return std::nullopt;
+  }
+  return Grid{height, count / height};
+}
+
+/// The windows that the layer asks for, or nothing where it asks for none.
+std::optional<LayerContext::Windows> LayerContext::windowsOf(int tokens) {
+  if (!given("window")) {
+    for (const char *name :
+         {"shift", "relative_bias", "mask_value", "clamp", "grid_height"}) {
+      if (given(name)) {
+        attributeError(name, inQuotes(name) + " has no meaning without "
+                                              "\"window\"");
+      }
+    }
+    return std::nullopt;
+  }
+  int64_t side = integer("window", 1), shift = integer("shift", 0);
+  std::string clamp = word("clamp", "both");
+  for (const char *role :
+       {"query", "key", "value", "mask", "key_valid", "score_bias"}) {
+    if (reads(role)) {
+      shapeError(role, tokens,
+                 std::string("has windows of its input alone, where ") + role +
+                     " has no meaning");
+    }
+  }
+  if (given("causal") && boolean("causal", false)) {
+    attributeError("causal", "\"causal\" has no meaning inside windows");
+  }
+  std::optional<Grid> grid = failed ? std::nullopt : gridOf(tokens);
+  if (!grid) {
+    failed = true;
+    return std::nullopt;
+  }
+  if (shift >= side) {
+    attributeError("shift", "\"shift\" must be less than the window of " +
+                                std::to_string(side) + ", got " +
+                                std::to_string(shift));
+    return std::nullopt;
+  }
+  Windows windows{{side, side}, {shift, shift}, *grid};
+  bool whole = std::min(grid->height, grid->width) <= side;
+  if (whole && clamp == "both") {
+    int64_t least = std::min(grid->height, grid->width);
+    windows.window = {least, least};
+    windows.shift = {};
+  }
+  if (clamp == "per_axis") {
+    auto clampAxis = [&](int64_t Grid::*axis) {
+      if (windows.grid.*axis <= side) {
+        windows.window.*axis = windows.grid.*axis;
+        windows.shift.*axis = 0;
+      }
+    };
+    clampAxis(&Grid::height);
+    clampAxis(&Grid::width);
+  }
+  if (grid->height % windows.window.height != 0 ||
+      grid->width % windows.window.width != 0) {
+    attributeError("window",
+                   "windows of " + str(windows.window) +
+                       " do not divide an image of " + str(*grid),
+                   {tokens});
+    return std::nullopt;
+  }
+  return windows;
+}
+
+LayerContext::Attributes
+LayerContext::windowAttributes(const Windows &windows) {
+  return {{"window_height", Scalar::ofInteger(windows.window.height)},
+          {"window_width", Scalar::ofInteger(windows.window.width)},
+          {"shift_height", Scalar::ofInteger(windows.shift.height)},
+          {"shift_width", Scalar::ofInteger(windows.shift.width)},
+          {"grid_height", Scalar::ofInteger(windows.grid.height)},
+          {"grid_width", Scalar::ofInteger(windows.grid.width)}};
+}
+
+int64_t LayerContext::Windows::count() const {
+  return grid.height / window.height * (grid.width / window.width);
+}
+
+/// [batch, N, D] to [batch * windows, tokens of one, D].
+int LayerContext::partition(int tokens, const Windows &windows) {
+  int64_t batch = product(shape(tokens)[0], windows.count());
+  if (failed) {
+    return poison;
+  }
+  return emit("partition_windows", "windows", {{"x", tokens}},
+              windowAttributes(windows),
+              {DType::F32, {batch, windows.area(), width(tokens)}});
+}
+
+/// Back to [batch, N, D].
+int LayerContext::reverse(int tokens, const Windows &windows) {
+  if (failed) {
+    return poison;
+  }
+  int64_t batch = shape(tokens)[0] / windows.count();
+  int64_t count = windows.grid.height * windows.grid.width;
+  return emit("reverse_windows", "image", {{"x", tokens}},
+              windowAttributes(windows),
+              {DType::F32, {batch, count, width(tokens)}, windows.grid});
+}
+
+/// Relative position bias and the mask of the roll, where there are any.
+bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
+  bool relative = boolean("relative_bias", false);
+  double maskValue = number("mask_value", -100);
+  if (!failed && !std::isfinite(maskValue)) {
+    attributeError("mask_value", "\"mask_value\" must be finite");
+  }
+  int64_t classes = (windows.shift.height ? 2 : 1) * //
+                    (windows.shift.width ? 2 : 1);
+  if (failed || (!relative && classes == 1)) {
+    return !failed;
+  }
+  Operands operands;
+  if (relative) {
+    int64_t rows = product(2 * windows.window.height - 1,
+                           2 * windows.window.width - 1);
+    operands.push_back({"table", weight("relative_bias", {rows, heads.count},
+                                        {Initializer::Kind::Normal, 0.2})});
+  }
+  Attributes attributes = windowAttributes(windows);
+  attributes["mask_value"] = Scalar::ofReal(maskValue);
+  int64_t tokens = windows.area();
+  heads.windowBias =
+      emit("window_bias", "relative_bias", std::move(operands),
+           std::move(attributes),
+           {DType::F32, {classes, relative ? heads.count : 1, tokens, tokens}});
+  if (classes > 1) {
+    heads.windowClasses =
+        emit("window_classes", "classes", {}, windowAttributes(windows),
+             {DType::I32, {windows.count()}});
+  }
+  return !failed;
+}
+
+int LayerContext::buildMergePatches() {
+  int x = read("input");
+  if (failed || !expectFloats("input", x, "[batch, N, D]") ||
+      !expectRank("input", x, 3, "[batch, N, D]")) {
+    return poison;
+  }
+  std::optional<Grid> grid = gridOf(x);
+  if (!grid) {
+    return poison;
+  }
+  if (grid->height % 2 != 0 || grid->width % 2 != 0) {
+    shapeError("input", x,
+               "merges blocks of 2 x 2, which do not divide an image of " +
+                   str(*grid));
+    return poison;
+  }
+  int64_t columns = product(4, width(x));
+  if (failed) {
+    return poison;
+  }
+  return emit("merge_patches", "", {{"x", x}},
+              {{"grid_height", Scalar::ofInteger(grid->height)},
+               {"grid_width", Scalar::ofInteger(grid->width)}},
+              {DType::F32,
+               {shape(x)[0], shape(x)[1] / 4, columns},
+               {grid->height / 2, grid->width / 2}});
+}
+
+} // namespace hova::frontend
