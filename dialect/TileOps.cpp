@@ -6,13 +6,17 @@
 using namespace mlir;
 using namespace hova;
 
-/// Static strides of a buffer whose last one is 1.
-static bool hasUnitColumns(MemRefType type, size_t minimumRank) {
+static bool hasStaticStrides(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         llvm::none_of(strides, ShapedType::isDynamic);
+}
+
+/// Static strides of a buffer whose last one is 1.
+static bool hasUnitColumns(MemRefType type, size_t minimumRank) {
   return static_cast<size_t>(type.getRank()) >= minimumRank &&
-         succeeded(type.getStridesAndOffset(strides, offset)) &&
-         strides.back() == 1 && llvm::none_of(strides, ShapedType::isDynamic);
+         hasStaticStrides(type) && type.getStridesAndOffset().first.back() == 1;
 }
 
 static LogicalResult verifyMatrix(Operation *op, MemRefType type) {
@@ -63,7 +67,15 @@ LogicalResult TileProductOp::verify() {
     return emitOpError("expects pairs to meet a lhs of 16 bits, got ")
            << getLhs().getType();
   }
-  return verifyMatrix(*this, getLhs().getType());
+  MemRefType lhs = getLhs().getType();
+  if (rhs.getElementType().isInteger(32)) {
+    return verifyMatrix(*this, lhs);
+  }
+  if (lhs.getRank() != 2 || !hasStaticStrides(lhs)) { // C1
+    return emitOpError("expects lhs to be a matrix with static strides, got ")
+           << lhs;
+  }
+  return success();
 }
 
 LogicalResult PairDotOp::verify() {

@@ -111,7 +111,11 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
     element; a step is at most `most` elements, and where rhs holds pairs k counts
     them. It never affects the result.
 
-    - C1: lhs is a matrix with unit column stride and static row stride.
+    The columns of lhs may lie any distance apart: a matrix that is read down its
+    columns, as the transposed left operand of a sum over rows.
+
+    - C1: lhs is a matrix with static strides; where rhs holds pairs its columns
+      lie side by side.
     - C2: rhs has unit stride in its last dimension, static strides, at least
       two dimensions, and one index each.
     - C3: `prefetch` has an offset, a step, and `most` of at least 1.

@@ -154,8 +154,8 @@ static LogicalResult runTileProduct(Emulation &emulation, const Step &step) {
       return failure();
     }
     for (int64_t i = 0; i < rows; ++i) {
-      const uint8_t *element =
-          elementsOf(left, leftFirst + i * left.strides[0] + k, 1, step);
+      const uint8_t *element = elementsOf(
+          left, leftFirst + i * left.strides[0] + k * left.strides[1], 1, step);
       if (!element) {
         return failure();
       }

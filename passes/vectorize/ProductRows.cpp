@@ -88,15 +88,17 @@ void ProductRows::multiply(Value k, int64_t steps) {
   Value right = arith::AddIOp::create(
       b, loc, rhsBase,
       b.createOrFold<arith::MulIOp>(loc, k, flat.index(rhs.rowStride())));
-  Value first =
-      pairs ? b.createOrFold<arith::MulIOp>(loc, k, flat.index(2)) : k;
+  int64_t stride = pairs ? 2 : lhs.strides.back();
+  Value first = stride == 1
+                    ? k
+                    : b.createOrFold<arith::MulIOp>(loc, k, flat.index(stride));
   Value left = arith::AddIOp::create(b, loc, lhsBase, first);
   for (int64_t step = 0; step < steps; ++step) {
     Value row = flat.plus(right, step * rhs.rowStride());
     if (pairs) {
-      addPairs(row, flat.plus(left, 2 * step), /*single=*/false);
+      addPairs(row, flat.plus(left, stride * step), /*single=*/false);
     } else {
-      addProducts(row, flat.plus(left, step));
+      addProducts(row, flat.plus(left, stride * step));
     }
   }
 }

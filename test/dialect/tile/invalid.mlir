@@ -25,9 +25,17 @@ func.func @tile_store_c1_target_is_a_matrix(%t: vector<4x32xf32>, %m: memref<3x9
 
 // -----
 
-func.func @tile_product_c1_lhs_columns_are_adjacent(%a: memref<9x40xf32, strided<[1, 9]>>, %b: memref<3x40x32xf32>, %i: index) {
+func.func @tile_product_c1_lhs_strides_are_static(%a: memref<9x40xf32, strided<[1, ?]>>, %b: memref<3x40x32xf32>, %i: index) {
+  // expected-error@+1 {{'hova.tile_product' op expects lhs to be a matrix with static strides, got }}
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %i : memref<9x40xf32, strided<[1, ?]>>, memref<3x40x32xf32> -> vector<4x32xf32>
+  return
+}
+
+// -----
+
+func.func @tile_product_c1_pairs_of_lhs_are_adjacent(%a: memref<9x40xbf16, strided<[1, 9]>>, %b: memref<3x20x32xi32>, %i: index) {
   // expected-error@+1 {{'hova.tile_product' op expects a matrix with unit column stride, got }}
-  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %i : memref<9x40xf32, strided<[1, 9]>>, memref<3x40x32xf32> -> vector<4x32xf32>
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %i : memref<9x40xbf16, strided<[1, 9]>>, memref<3x20x32xi32> -> vector<4x32xf32>
   return
 }
 
