@@ -8,6 +8,7 @@ include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
 
 def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Hova_SiteOpInterface>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,

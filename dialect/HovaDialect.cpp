@@ -4,6 +4,7 @@
 #include "dialect/HovaDialect.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
+#include "dialect/LinearAttentionOps.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/TileOps.h"
@@ -101,6 +102,10 @@ void hova::HovaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/DenseOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/LinearAttentionOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

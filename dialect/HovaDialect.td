@@ -40,6 +40,11 @@ def Hova_AttentionKindEnum : Hova_Enum<"AttentionKind",
     ["softmax", "additive"]>;
 def Hova_AttentionKind : EnumAttr<Hova_Dialect, Hova_AttentionKindEnum, "attention_kind">;
 
+def Hova_FeatureMapEnum : Hova_Enum<"FeatureMap",
+    "features of linear attention: those whose products are near the softmax's exponentials, rectified ones, or plain exponentials",
+    ["softmax", "relu", "exp"]>;
+def Hova_FeatureMap : EnumAttr<Hova_Dialect, Hova_FeatureMapEnum, "feature_map">;
+
 def Hova_EmptyRowEnum : Hova_Enum<"EmptyRow",
     "result of a row without kept keys: zero, or the mean of all values",
     ["zero", "uniform"]>;

@@ -97,4 +97,16 @@ def Hova_StorageOpInterface : OpInterface<"StorageOpInterface"> {
   ];
 }
 
+def Hova_SiteOpInterface : OpInterface<"SiteOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    An operation that computes an attention of the description and so gets the
+    verdict whether its intermediates reach memory.
+  }];
+  let methods = [
+    InterfaceMethod<"what does not reach memory where a kernel holds the operation",
+      "std::string", "describeFusion">,
+  ];
+}
+
 #endif // HOVA_DIALECT_INTERFACES

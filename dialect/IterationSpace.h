@@ -34,7 +34,8 @@ struct IterationDim {
 
 struct IterationSpace {
   llvm::SmallVector<IterationDim> dims;
-  /// One map per operand; positions outside of the operand are not read. Null:
+  /// One map per operand; positions outside of the operand are not read, nor
+  /// written outside of the result: the last block may be shorter. Null:
   /// the operand is *gathered*; what is read depends on data, or on a rule that
   /// no affine map states.
   llvm::SmallVector<mlir::AffineMap> operands;

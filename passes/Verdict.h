@@ -20,7 +20,7 @@
 #ifndef HOVA_PASSES_VERDICT_H
 #define HOVA_PASSES_VERDICT_H
 
-#include "dialect/AttentionOps.h"
+#include "dialect/Interfaces.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace hova {
@@ -31,7 +31,7 @@ inline constexpr llvm::StringLiteral kRequireAttr = "hova.require";
 
 /// Writes the verdict of an attention site that stands in kernel `kernel`, or
 /// in none (empty).
-void writeVerdict(AttentionOp site, llvm::StringRef kernel);
+void writeVerdict(SiteOpInterface site, llvm::StringRef kernel);
 
 /// What a pass decided about a site.
 struct Verdict {

@@ -102,6 +102,10 @@ struct CpuFacts {
   /// ...in blocks of this many at least. A thread packs the keys of a head once
   /// for its blocks; even for one block that takes a percent of the time.
   int64_t leastQueries = 96;
+  /// Tokens that a sum over tokens adds up in one unit, at most: seven register
+  /// tiles of an attention. Their features and values stay in the first-level
+  /// cache, and merging the sums of blocks takes one percent of the time.
+  int64_t blockTokens = 98;
   /// Work from which a kernel is divided at all: floating-point operations, and
   /// 4 for every byte of its buffers. The barrier, and rows that lie in the
   /// cache of another core, cost as much as two microseconds of work.

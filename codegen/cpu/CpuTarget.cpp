@@ -19,8 +19,8 @@ CpuTarget::CpuTarget(IsaLevel level, unsigned number)
       facts(this->level.avx512, this->level.oneFma) {}
 
 FusionPolicy CpuTarget::getFusionPolicy() const {
-  return {facts.fewRows, facts.leastColumnMacs, facts.panelColumns,
-          facts.fewHeads, facts.leastQueries};
+  return {facts.fewRows,  facts.leastColumnMacs, facts.panelColumns,
+          facts.fewHeads, facts.leastQueries,    facts.blockTokens};
 }
 
 void CpuTarget::buildAssignPhase(PhaseBuilder &phase) const {

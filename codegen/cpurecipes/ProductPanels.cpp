@@ -26,4 +26,17 @@ int64_t tileLanes(const Schedule &schedule, int64_t rest) {
   return up - rest < CpuFacts::lineElements ? up : up / 2;
 }
 
+void forEachTileColumn(KernelEmitter &emitter, int64_t width,
+                       llvm::function_ref<void(Value, int64_t, int64_t)> body) {
+  int64_t lanes = emitter.schedule.tileColumns;
+  int64_t whole = width / lanes * lanes;
+  if (whole) {
+    emitter.forLoop("columns", emitter.index(0), emitter.index(whole), lanes,
+                    [&](Value column) { body(column, lanes, lanes); });
+  }
+  if (int64_t rest = width - whole) {
+    body(emitter.index(whole), llvm::PowerOf2Ceil(rest), rest);
+  }
+}
+
 } // namespace hova

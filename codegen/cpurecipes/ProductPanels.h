@@ -16,6 +16,12 @@ mlir::Value packedWeight(KernelEmitter &emitter, mlir::Operation *op,
 /// a power of two that wastes less than a cache line.
 int64_t tileLanes(const Schedule &schedule, int64_t rest);
 
+/// Columns 0 to `width` in register tiles: a loop over whole ones and one body
+/// for the rest. `body(column, lanes, lanes inside of the width)`.
+void forEachTileColumn(
+    KernelEmitter &emitter, int64_t width,
+    llvm::function_ref<void(mlir::Value, int64_t, int64_t)> body);
+
 } // namespace hova
 
 #endif // HOVA_CODEGEN_CPURECIPES_PRODUCTPANELS_H

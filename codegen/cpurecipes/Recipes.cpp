@@ -13,16 +13,20 @@ namespace hova {
 // Each stands in the file of its name.
 void attachAttentionRecipe(MLIRContext &context);
 void attachHeadLogitsRecipe(MLIRContext &context);
+void attachKeySummaryRecipe(MLIRContext &context);
 void attachLinearRecipe(MLIRContext &context);
 void attachNormRecipes(MLIRContext &context);
+void attachSummaryAttentionRecipe(MLIRContext &context);
 void attachTokenRecipes(MLIRContext &context);
 
 void registerCpuRecipes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, HovaDialect *) {
     attachAttentionRecipe(*context);
     attachHeadLogitsRecipe(*context);
+    attachKeySummaryRecipe(*context);
     attachLinearRecipe(*context);
     attachNormRecipes(*context);
+    attachSummaryAttentionRecipe(*context);
     attachTokenRecipes(*context);
   });
 }

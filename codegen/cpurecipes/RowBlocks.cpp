@@ -38,6 +38,21 @@ RowBlockSizes::RowBlockSizes(int64_t rows, const Schedule &schedule) {
   llvm::sort(heights);
 }
 
+void forEachEvenBlock(KernelEmitter &emitter, StringRef name, int64_t rows,
+                      int64_t most,
+                      llvm::function_ref<void(Value, int64_t)> body) {
+  int64_t blocks = llvm::divideCeil(rows, most), height = rows / blocks;
+  int64_t lower = rows % blocks * (height + 1);
+  auto loop = [&](int64_t from, int64_t to, int64_t own) {
+    if (from < to) {
+      emitter.forLoop(name, emitter.index(from), emitter.index(to), own,
+                      [&](Value row) { body(row, own); });
+    }
+  };
+  loop(0, lower, height + 1);
+  loop(lower, rows, height);
+}
+
 void forEachRowBlock(KernelEmitter &emitter, StringRef name, Value from,
                      Value to, ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body) {

@@ -23,6 +23,12 @@ void forEachRowBlock(KernelEmitter &emitter, llvm::StringRef name,
                      llvm::ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body);
 
+/// The same from row 0 up to `rows`, of at most `most` rows each: `body(first
+/// row, height)`, with one loop per height, of which there are two at most.
+void forEachEvenBlock(KernelEmitter &emitter, llvm::StringRef name,
+                      int64_t rows, int64_t most,
+                      llvm::function_ref<void(mlir::Value, int64_t)> body);
+
 /// The row blocks that can occur when threads, whatever their number, divide
 /// `rows`, if that is what they divide, and each passes `schedule.block` of its
 /// rows at most through all stages.

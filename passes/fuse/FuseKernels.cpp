@@ -84,7 +84,7 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     for (Operation *op : llvm::reverse(old)) {
       op->erase();
     }
-    main.walk([](AttentionOp site) {
+    main.walk([](SiteOpInterface site) {
       auto kernel = site->getParentOfType<KernelOp>();
       writeVerdict(site, kernel ? kernel.getName() : StringRef());
     });

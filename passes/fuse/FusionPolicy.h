@@ -24,6 +24,9 @@ struct FusionPolicy {
   int64_t fewUnits = 0;
   /// ...of this many elements at least.
   int64_t leastBlock = 1;
+  /// Tokens of a block of a sum over tokens that is divided among units, at
+  /// most.
+  int64_t blockTokens = 64;
 };
 
 } // namespace hova

@@ -46,6 +46,47 @@ def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
+def DecomposeLinearAttentionPass
+    : Pass<"hova-decompose-linear-attention", "::mlir::func::FuncOp"> {
+  let summary = "Divide the sums of linear attention among units";
+  let description = [{
+    Before: `hova.linear_attention`, whose sums run over all keys. After:
+    `hova.key_summary`, the sums over blocks of keys, and
+    `hova.summary_attention`, which merges them in order. Blocks are even and
+    have `block-tokens` tokens at most; threads have no part in it. Declines
+    where a shape is not static.
+
+    ```mlir
+    func.func @before(%q: tensor<1x8x8xf32>, %k: tensor<1x8x8xf32>,
+                      %v: tensor<1x8x8xf32>) -> tensor<1x8x8xf32> {
+      %o = hova.linear_attention relu %q, %k, %v
+          {heads = 2 : i64, eps = 1.0e-3 : f64}
+          : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>)
+         -> tensor<1x8x8xf32>
+      return %o : tensor<1x8x8xf32>
+    }
+    ```
+    becomes, with `block-tokens=4`,
+    ```mlir
+    func.func @after(%q: tensor<1x8x8xf32>, %k: tensor<1x8x8xf32>,
+                     %v: tensor<1x8x8xf32>) -> tensor<1x8x8xf32> {
+      %s = hova.key_summary relu %k, %v
+          {heads = 2 : i64, block = 4 : i64, eps = 1.0e-3 : f64}
+          : (tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x2x2x4x5xf32>
+      %o = hova.summary_attention relu %q, %s
+          {heads = 2 : i64, block = 4 : i64, eps = 1.0e-3 : f64}
+          : (tensor<1x8x8xf32>, tensor<1x2x2x4x5xf32>) -> tensor<1x8x8xf32>
+      return %o : tensor<1x8x8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"blockTokens", "block-tokens", "int64_t", "64",
+           "Tokens of a block, at most: they are added up in a row.">,
+  ];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
   let summary = "Group operations into kernels";
   let description = [{

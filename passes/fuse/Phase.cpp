@@ -5,6 +5,7 @@
 
 void hova::buildFusePhase(PhaseBuilder &phase, const FusionPolicy &policy) {
   phase.add(createDecomposeColumnsPass({policy.columnGroupWidth}));
+  phase.add(createDecomposeLinearAttentionPass({policy.blockTokens}));
   FuseKernelsPassOptions kernels;
   kernels.fewRows = policy.fewRows;
   kernels.leastMacs = policy.leastMacs;

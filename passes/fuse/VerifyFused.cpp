@@ -12,7 +12,7 @@ namespace hova {
 #include "passes/fuse/Passes.h.inc"
 
 /// Reports a demanded fusion that did not happen.
-static LogicalResult checkDemand(AttentionOp site) {
+static LogicalResult checkDemand(SiteOpInterface site) {
   auto verdict = site->getAttrOfType<DictionaryAttr>(kVerdictAttr);
   if (!verdict) {
     return site.emitError("attention site carries no verdict");
@@ -44,7 +44,8 @@ struct VerifyFusedPass final : impl::VerifyFusedPassBase<VerifyFusedPass> {
         failed = true;
       }
     }
-    main.walk([&](AttentionOp site) { failed |= checkDemand(site).failed(); });
+    main.walk(
+        [&](SiteOpInterface site) { failed |= checkDemand(site).failed(); });
     if (failed) {
       signalPassFailure();
     }

@@ -81,7 +81,10 @@ static LogicalResult checkUnits(KernelOp kernel) {
   int64_t units = kernel.getUnits()->count();
   if (divisionOf(kernel) != Division::panels) {
     UnitsAttr own = unitsOf(first);
-    int64_t blocks = blocksOf(*kernel.getUnits());
+    // Blocks that an operation has by itself are among its own units.
+    bool divides =
+        own && own.getSizes().size() < kernel.getUnits()->getSizes().size();
+    int64_t blocks = divides ? blocksOf(*kernel.getUnits()) : 1;
     if (blocks > mostBlocks(first)) {
       return kernel.emitOpError("expects at most ")
              << mostBlocks(first) << " blocks of the dim that its operation "

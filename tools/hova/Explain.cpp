@@ -28,7 +28,7 @@ struct Site {
 
 SmallVector<Site> sitesOf(ModuleOp module) {
   SmallVector<Site> sites;
-  module.walk([&](AttentionOp op) {
+  module.walk([&](SiteOpInterface op) {
     auto verdict = op->getAttrOfType<DictionaryAttr>(kVerdictAttr);
     if (!verdict) {
       return;

@@ -315,7 +315,7 @@ bool Session::missesRequirement() {
     return false;
   }
   bool missed = false;
-  copy->walk([&](AttentionOp site) {
+  copy->walk([&](SiteOpInterface site) {
     auto verdict = site->getAttrOfType<DictionaryAttr>(kVerdictAttr);
     auto fused = verdict ? verdict.getAs<BoolAttr>("fused") : nullptr;
     missed |= site->hasAttr(kRequireAttr) && fused && !fused.getValue();

@@ -1,0 +1,409 @@
+//===- LinearAttentionOps.cpp - Verifiers, dims and costs -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/LinearAttentionOps.h"
+#include "dialect/Shapes.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace hova;
+
+static constexpr int64_t kDynamic = ShapedType::kDynamic;
+
+//===----------------------------------------------------------------------===//
+// What the operations have in common
+//===----------------------------------------------------------------------===//
+
+static int64_t perHead(int64_t width, int64_t heads) {
+  return combine(width, heads, std::divides<>());
+}
+
+static int64_t blocksOf(int64_t tokens, int64_t block) {
+  return combine(tokens, block, [](int64_t a, int64_t b) -> int64_t {
+    return llvm::divideCeil(a, b);
+  });
+}
+
+/// How many features a head of `width` columns has.
+static int64_t featureCount(Value features, int64_t width) {
+  return features ? shapeOf(features).back() : width;
+}
+
+static LogicalResult verifyHeads(Operation *op, int64_t heads,
+                                 ArrayRef<int64_t> widths) {
+  for (int64_t width : widths) {
+    if (width != kDynamic && width % heads != 0) { // C1, C2
+      return op->emitOpError("expects widths divisible by ")
+             << heads << " heads, got " << width;
+    }
+  }
+  return success();
+}
+
+/// `width` is that of a head of what the features are made from.
+static LogicalResult verifyFeatures(Operation *op, FeatureMap map,
+                                    Value features, int64_t width) {
+  if (!features) {
+    if (map == FeatureMap::relu) {
+      return success();
+    }
+    return op->emitOpError(
+        "expects features, which only relu does without"); // C2, C3
+  }
+  ArrayRef<int64_t> shape = shapeOf(features);
+  if (shape.size() != 2 || !agree(shape[0], width)) { // C2, C3
+    return op->emitOpError("expects features of shape ")
+           << shapeText({width, kDynamic}) << ", got " << shapeText(shape);
+  }
+  return success();
+}
+
+static LogicalResult verifyKeyValid(Operation *op, Value valid,
+                                    ArrayRef<int64_t> key) {
+  if (!valid || agree(shapeOf(valid), key.take_front(2))) { // C4, C5
+    return success();
+  }
+  return op->emitOpError("expects key_valid of shape ")
+         << shapeText(key.take_front(2)) << ", got "
+         << shapeText(shapeOf(valid));
+}
+
+static LogicalResult verifyConstants(Operation *op, const APFloat &scale,
+                                     ArrayRef<APFloat> others) {
+  bool good = scale.isFinite() && llvm::all_of(others, [](const APFloat &own) {
+                return own.isFinite() && !(own < APFloat(0.0));
+              });
+  if (!good) { // C6, C7, C8
+    return op->emitOpError("expects a finite scale, and a finite eps, "
+                           "stabilizer and denominator_eps of at least 0");
+  }
+  return success();
+}
+
+static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> expected) {
+  ArrayRef<int64_t> own = shapeOf(op->getResult(0));
+  if (!agree(own, expected)) { // C5, C7
+    return op->emitOpError("expects a result of shape ")
+           << shapeText(expected) << ", got " << shapeText(own);
+  }
+  return success();
+}
+
+/// What enters a product with activations. The features are of f32: they are
+/// small, and stand in exponents.
+static bool isActivation(Operation *op, unsigned index, Value features,
+                         Value valid) {
+  Value operand = op->getOperand(index);
+  return operand != features && operand != valid;
+}
+
+namespace {
+/// Dims and axes of the columns of heads; of inner columns alone where the
+/// widths are not known.
+struct HeadColumns {
+  int64_t keyWidth, valueWidth;
+  AffineExpr of(AffineExpr head, AffineExpr column, int64_t width) const {
+    bool known =
+        !ShapedType::isDynamic(keyWidth) && !ShapedType::isDynamic(valueWidth);
+    return known ? head * width + column : column;
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// LinearAttentionOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult LinearAttentionOp::verify() {
+  ArrayRef<int64_t> q = shapeOf(getQuery()), k = shapeOf(getKey()),
+                    v = shapeOf(getValue());
+  int64_t heads = getHeads();
+  if (q.size() != 3 || k.size() != 3 || v.size() != 3 || !agree(q[0], k[0]) ||
+      !agree(k[0], v[0]) || !agree(k[1], v[1])) { // C1
+    return emitOpError("expects query [batch, q_len, width], key and value "
+                       "[batch, kv_len, width], got ")
+           << shapeText(q) << ", " << shapeText(k) << " and " << shapeText(v);
+  }
+  if (failed(verifyHeads(*this, heads, {q[2], k[2], v[2]}))) { // C2
+    return failure();
+  }
+  if (!agree(q[2], k[2])) { // C2
+    return emitOpError("expects query and key to share their width, got ")
+           << q[2] << " and " << k[2];
+  }
+  if (failed(verifyFeatures(*this, getMap(), getFeatures(),
+                            perHead(q[2], heads))) ||    // C3
+      failed(verifyKeyValid(*this, getKeyValid(), k)) || // C4
+      failed(verifyResult(*this, {q[0], q[1], v[2]}))) { // C5
+    return failure();
+  }
+  if (getCausal() && !agree(q[1], k[1])) { // C6
+    return emitOpError("expects as many queries as keys where it is causal, "
+                       "got ")
+           << q[1] << " and " << k[1];
+  }
+  if (getMap() == FeatureMap::exp && !getEps().isZero()) { // C7
+    return emitOpError("expects no eps with exp features, got ")
+           << getEps().convertToDouble();
+  }
+  return verifyConstants(
+      *this, getScale(),
+      {getEps(), getStabilizer(), getDenominatorEps()}); // C7
+}
+
+IterationSpace LinearAttentionOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
+  int64_t heads = getHeads();
+  HeadColumns columns{perHead(q[2], heads), perHead(v[2], heads)};
+  AffineExpr batch = builder.parallel("batch", q[0]);
+  AffineExpr head = builder.parallel("head", heads);
+  AffineExpr query = builder.parallel("query", q[1]);
+  AffineExpr channel = builder.parallel("channel", columns.valueWidth);
+  AffineExpr key = builder.reduction("key", v[1]);
+  AffineExpr inner = builder.reduction("inner", columns.keyWidth);
+  AffineExpr keyColumn = columns.of(head, inner, columns.keyWidth);
+  AffineExpr valueColumn = columns.of(head, channel, columns.valueWidth);
+  builder.operand(0, {batch, query, keyColumn});
+  builder.operand(1, {batch, key, keyColumn});
+  builder.operand(2, {batch, key, valueColumn});
+  for (OpOperand &operand : (*this)->getOpOperands().drop_front(3)) {
+    if (operand.get() == getKeyValid()) {
+      builder.operand(operand.getOperandNumber(), {batch, key});
+    } else {
+      int64_t count = shapeOf(getFeatures()).back();
+      builder.operand(operand.getOperandNumber(),
+                      {inner, builder.reduction("feature", count)});
+    }
+  }
+  builder.result({batch, query, valueColumn});
+  builder.setUnits({batch, head});
+  return builder.build();
+}
+
+/// The features of queries and keys, their products with the values, and the
+/// sums of the denominators.
+int64_t LinearAttentionOp::getAttentionMacs() {
+  ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
+  int64_t batch = staticSize({q[0]}), heads = getHeads();
+  int64_t tokens = staticSize({q[1]}) + staticSize({v[1]});
+  int64_t keyWidth = staticSize({q[2]}) / heads;
+  int64_t features = staticSize({featureCount(getFeatures(), keyWidth)});
+  int64_t projected = getFeatures() ? features * keyWidth : 0;
+  return batch * heads * tokens *
+         (projected + features * (staticSize({v[2]}) / heads) + features);
+}
+
+bool LinearAttentionOp::isStored(unsigned index) {
+  return isActivation(*this, index, getFeatures(), getKeyValid());
+}
+
+//===----------------------------------------------------------------------===//
+// KeySummaryOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult KeySummaryOp::verify() {
+  ArrayRef<int64_t> k = shapeOf(getKey()), v = shapeOf(getValue());
+  int64_t heads = getHeads();
+  if (k.size() != 3 || v.size() != 3 ||
+      !agree(k.take_front(2), v.take_front(2))) { // C1
+    return emitOpError("expects key and value [batch, kv_len, width], got ")
+           << shapeText(k) << " and " << shapeText(v);
+  }
+  if (failed(verifyHeads(*this, heads, {k[2], v[2]}))) { // C2
+    return failure();
+  }
+  int64_t keyWidth = perHead(k[2], heads);
+  if (failed(verifyFeatures(*this, getMap(), getFeatures(), keyWidth)) || // C3
+      failed(verifyKeyValid(*this, getKeyValid(), k))) {                  // C4
+    return failure();
+  }
+  int64_t rows = combine(featureCount(getFeatures(), keyWidth),
+                         summaryExtraRows(getMap()), std::plus<>());
+  int64_t columns = combine(perHead(v[2], heads), int64_t(1), std::plus<>());
+  if (failed(verifyResult(*this, {k[0], heads, blocksOf(k[1], getBlock()), rows,
+                                  columns}))) { // C5
+    return failure();
+  }
+  if (getMap() != FeatureMap::relu && !getEps().isZero()) { // C6
+    return emitOpError("expects no eps but with relu features, got ")
+           << getEps().convertToDouble();
+  }
+  return verifyConstants(*this, getScale(), {getEps()}); // C6
+}
+
+IterationSpace KeySummaryOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  ArrayRef<int64_t> k = shapeOf(getKey()), v = shapeOf(getValue());
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  int64_t heads = getHeads(), block = getBlock();
+  HeadColumns columns{perHead(k[2], heads), perHead(v[2], heads)};
+  AffineExpr batch = builder.parallel("batch", k[0]);
+  AffineExpr head = builder.parallel("head", heads);
+  AffineExpr part = builder.parallel("token_block", result[2]);
+  AffineExpr row = builder.parallel("row", result[3]);
+  AffineExpr column = builder.parallel("column", result[4]);
+  AffineExpr token = part * block + builder.reduction("token", block);
+  AffineExpr inner = builder.reduction("inner", columns.keyWidth);
+  AffineExpr channel = builder.reduction("channel", columns.valueWidth);
+  builder.operand(0, {batch, token, columns.of(head, inner, columns.keyWidth)});
+  // A column of the result reads its own channel; the last reads none.
+  builder.operand(
+      1, {batch, token, columns.of(head, channel, columns.valueWidth)});
+  for (OpOperand &operand : (*this)->getOpOperands().drop_front(2)) {
+    if (operand.get() == getKeyValid()) {
+      builder.operand(operand.getOperandNumber(), {batch, token});
+    } else {
+      int64_t count = shapeOf(getFeatures()).back();
+      builder.operand(operand.getOperandNumber(),
+                      {inner, builder.reduction("feature", count)});
+    }
+  }
+  builder.result({batch, head, part, row, column});
+  builder.setUnits({batch, head, part});
+  return builder.build();
+}
+
+int64_t KeySummaryOp::getAttentionMacs() {
+  ArrayRef<int64_t> k = shapeOf(getKey()), v = shapeOf(getValue());
+  int64_t heads = getHeads(), keyWidth = staticSize({k[2]}) / heads;
+  int64_t features = staticSize({featureCount(getFeatures(), keyWidth)});
+  int64_t projected = getFeatures() ? features * keyWidth : 0;
+  return staticSize(k.take_front(2)) * heads *
+         (projected + features * (staticSize({v[2]}) / heads) + features);
+}
+
+bool KeySummaryOp::isStored(unsigned index) {
+  return isActivation(*this, index, getFeatures(), getKeyValid());
+}
+
+//===----------------------------------------------------------------------===//
+// SummaryAttentionOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SummaryAttentionOp::verify() {
+  ArrayRef<int64_t> q = shapeOf(getQuery()), s = shapeOf(getSummary());
+  int64_t heads = getHeads();
+  if (q.size() != 3) { // C1
+    return emitOpError("expects query [batch, q_len, width], got ")
+           << shapeText(q);
+  }
+  if (failed(verifyHeads(*this, heads, {q[2]}))) { // C1
+    return failure();
+  }
+  int64_t keyWidth = perHead(q[2], heads);
+  if (failed(verifyFeatures(*this, getMap(), getFeatures(), keyWidth))) { // C2
+    return failure();
+  }
+  int64_t rows = combine(featureCount(getFeatures(), keyWidth),
+                         summaryExtraRows(getMap()), std::plus<>());
+  if (!agree(s, {q[0], heads, kDynamic, rows, kDynamic})) { // C3
+    return emitOpError("expects summary of shape ")
+           << shapeText({q[0], heads, kDynamic, rows, kDynamic}) << ", got "
+           << shapeText(s);
+  }
+  int64_t width = combine(s[4], heads, [](int64_t columns, int64_t heads) {
+    return (columns - 1) * heads;
+  });
+  SmallVector<int64_t> expected{q[0], q[1], width};
+  if ((getKey() != nullptr) != (getValue() != nullptr) ||
+      (getKey() && (!agree(shapeOf(getKey()), q) ||
+                    !agree(shapeOf(getValue()), expected)))) { // C4
+    return emitOpError("expects key and value together, of shapes ")
+           << shapeText(q) << " and " << shapeText(expected);
+  }
+  if (getKeyValid() && !getKey()) { // C5
+    return emitOpError("expects key_valid with key alone");
+  }
+  if (failed(verifyKeyValid(*this, getKeyValid(), q))) { // C5
+    return failure();
+  }
+  if (getKey() && !agree(s[2], blocksOf(q[1], getBlock()))) { // C6
+    return emitOpError("expects a summary of ")
+           << blocksOf(q[1], getBlock()) << " blocks where it is causal, got "
+           << s[2];
+  }
+  if (failed(verifyResult(*this, expected))) { // C7
+    return failure();
+  }
+  if (getMap() == FeatureMap::exp && !getEps().isZero()) { // C8
+    return emitOpError("expects no eps with exp features, got ")
+           << getEps().convertToDouble();
+  }
+  return verifyConstants(
+      *this, getScale(),
+      {getEps(), getStabilizer(), getDenominatorEps()}); // C8
+}
+
+IterationSpace SummaryAttentionOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  ArrayRef<int64_t> q = shapeOf(getQuery()), s = shapeOf(getSummary());
+  int64_t heads = getHeads(), block = getBlock();
+  HeadColumns columns{perHead(q[2], heads),
+                      perHead(shapeOf(getResult())[2], heads)};
+  AffineExpr batch = builder.parallel("batch", q[0]);
+  AffineExpr head = builder.parallel("head", heads);
+  AffineExpr part = builder.parallel("query_block", blocksOf(q[1], block));
+  AffineExpr query = part * block + builder.parallel("query", block);
+  AffineExpr channel = builder.parallel("channel", columns.valueWidth);
+  AffineExpr inner = builder.reduction("inner", columns.keyWidth);
+  AffineExpr key = part * block + builder.reduction("key", block);
+  AffineExpr keyColumn = columns.of(head, inner, columns.keyWidth);
+  AffineExpr valueColumn = columns.of(head, channel, columns.valueWidth);
+  builder.operand(0, {batch, query, keyColumn});
+  builder.operand(1, {batch, head, builder.reduction("merged", s[2]),
+                      builder.reduction("row", s[3]),
+                      builder.reduction("column", s[4])});
+  for (OpOperand &operand : (*this)->getOpOperands().drop_front(2)) {
+    Value value = operand.get();
+    unsigned index = operand.getOperandNumber();
+    if (index == 2 && getKey()) {
+      builder.operand(index, {batch, key, keyColumn});
+    } else if (index == 3 && getKey()) {
+      builder.operand(index, {batch, key, valueColumn});
+    } else if (value == getKeyValid()) {
+      builder.operand(index, {batch, key});
+    } else {
+      builder.operand(
+          index, {inner, builder.reduction("feature", shapeOf(value).back())});
+    }
+  }
+  builder.result({batch, query, valueColumn});
+  builder.setUnits({batch, head, part});
+  return builder.build();
+}
+
+/// A causal block computes the features of its keys again, and the products of
+/// its queries with them.
+int64_t SummaryAttentionOp::getAttentionMacs() {
+  ArrayRef<int64_t> q = shapeOf(getQuery());
+  int64_t heads = getHeads(), keyWidth = staticSize({q[2]}) / heads;
+  int64_t valueWidth = staticSize({shapeOf(getResult())[2]}) / heads;
+  int64_t features = staticSize({featureCount(getFeatures(), keyWidth)});
+  int64_t projected = getFeatures() ? features * keyWidth : 0;
+  int64_t perToken = projected + features * valueWidth + features;
+  if (getKey()) {
+    int64_t block = std::min<int64_t>(getBlock(), staticSize({q[1]}));
+    perToken += projected + block * (features + valueWidth);
+  }
+  return staticSize(q.take_front(2)) * heads * perToken;
+}
+
+/// The summary is sums, which stay f32.
+bool SummaryAttentionOp::isStored(unsigned index) {
+  return index != 1 && isActivation(*this, index, getFeatures(), getKeyValid());
+}
+
+std::string SummaryAttentionOp::describeFusion() {
+  ArrayRef<int64_t> q = shapeOf(getQuery());
+  int64_t heads = getHeads();
+  int64_t features = featureCount(getFeatures(), perHead(q[2], heads));
+  return "features, their products with values and denominators share a row "
+         "block; " +
+         std::to_string(staticSize(q.take_front(2)) * heads * features * 4) +
+         " bytes of features never reach memory";
+}
+
+#define GET_OP_CLASSES
+#include "dialect/LinearAttentionOps.cpp.inc"

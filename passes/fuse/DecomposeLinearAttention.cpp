@@ -1,0 +1,93 @@
+//===- DecomposeLinearAttention.cpp - Split the sums over keys ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Linear attention sums over all keys what the threads of a kernel divide. The
+// sums become a fixed list of sums over blocks of keys, each a unit of one
+// kernel, and the kernel of the queries merges the list in its order. How many
+// tokens a block has is decided by the shape and the policy, so no bit depends
+// on the number of threads. Leaves alone what has no static shape.
+
+#include "dialect/LinearAttentionOps.h"
+#include "dialect/Shapes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Verdict.h"
+#include "passes/fuse/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_DECOMPOSELINEARATTENTIONPASS
+#include "passes/fuse/Passes.h.inc"
+
+/// Even blocks of at most `most` tokens: how many tokens all but the last have.
+static int64_t blockSize(int64_t tokens, int64_t most) {
+  return llvm::divideCeil(tokens, llvm::divideCeil(tokens, most));
+}
+
+/// linear_attention %q, %k, %v
+///   -> %s = key_summary %k, %v ; summary_attention %q, %s
+/// and with `causal`
+///   -> %s = key_summary %k, %v ; summary_attention %q, %s key(%k) value(%v)
+static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
+                               int64_t most) {
+  ArrayRef<int64_t> q = shapeOf(op.getQuery()), k = shapeOf(op.getKey()),
+                    v = shapeOf(op.getValue());
+  for (Value operand : op->getOperands()) {
+    if (staticSize(shapeOf(operand)) == 0) {
+      return rewriter.notifyMatchFailure(op, "an operand has no static shape");
+    }
+  }
+  int64_t heads = op.getHeads(), keyBlock = blockSize(k[1], most);
+  int64_t features =
+      op.getFeatures() ? shapeOf(op.getFeatures())[1] : k[2] / heads;
+  bool isCausal = op.getCausal();
+  int64_t blocks = llvm::divideCeil(k[1], keyBlock);
+  auto type = RankedTensorType::get({k[0], heads, blocks,
+                                     features + summaryExtraRows(op.getMap()),
+                                     v[2] / heads + 1},
+                                    rewriter.getF32Type());
+  // Of softmax, eps is added to the merged sums.
+  FloatAttr eps = op.getMap() == FeatureMap::relu ? op.getEpsAttr()
+                                                  : rewriter.getF64FloatAttr(0);
+  Value summary = KeySummaryOp::create(
+      rewriter, op.getLoc(), type, op.getMapAttr(), op.getKey(), op.getValue(),
+      op.getFeatures(), op.getKeyValid(), op.getHeadsAttr(),
+      rewriter.getI64IntegerAttr(keyBlock), op.getScaleAttr(), eps);
+  auto queries = SummaryAttentionOp::create(
+      rewriter, op.getLoc(), op.getType(), op.getMapAttr(), op.getQuery(),
+      summary, isCausal ? op.getKey() : Value(),
+      isCausal ? op.getValue() : Value(), op.getFeatures(),
+      isCausal ? op.getKeyValid() : Value(), op.getHeadsAttr(),
+      rewriter.getI64IntegerAttr(isCausal ? keyBlock : blockSize(q[1], most)),
+      op.getScaleAttr(), op.getEpsAttr(), op.getStabilizerAttr(),
+      op.getDenominatorEpsAttr());
+  inheritVerdicts(queries, op);
+  rewriter.replaceOp(op, queries);
+  return success();
+}
+
+namespace {
+struct DecomposeLinearAttentionPass final
+    : impl::DecomposeLinearAttentionPassBase<DecomposeLinearAttentionPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    if (blockTokens < 1) {
+      getOperation().emitError("expects 'block-tokens' of at least 1, got ")
+          << blockTokens;
+      return signalPassFailure();
+    }
+    IRRewriter rewriter(&getContext());
+    SmallVector<LinearAttentionOp> sites;
+    getOperation().walk([&](LinearAttentionOp op) { sites.push_back(op); });
+    for (LinearAttentionOp op : sites) {
+      rewriter.setInsertionPoint(op);
+      // What stays says why when no kernel can hold it.
+      if (failed(decompose(rewriter, op, blockTokens))) {
+        continue;
+      }
+    }
+  }
+};
+} // namespace
+} // namespace hova

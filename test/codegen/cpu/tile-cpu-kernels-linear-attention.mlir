@@ -1,0 +1,85 @@
+// Loops of linear attention.
+
+// RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// Seven keys of two heads are blocks of four and three, each with loops of its
+// own. The features of a block are read down their columns, and what they add
+// up to becomes the last column of the slot.
+// CHECK-LABEL: func.func @main(
+// CHECK: hova.launch @kernel_sums{{.*}} units = 4 : i64}
+// CHECK-LABEL: func.func private @kernel_sums(
+// CHECK-SAME: %[[K:.*]]: memref<7x8xf32> {llvm.noalias}, %[[V:.*]]: memref<7x6xf32> {llvm.noalias}, %[[SLOTS:.*]]: memref<16x4xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<{{.*}}xi8>
+// CHECK: %[[F:.*]] = memref.view %[[SCRATCH]]{{.*}} to memref<4x16xf32>
+// CHECK: %[[COLUMNS:.*]] = memref.reinterpret_cast %[[F]] {{.*}} to memref<4x4xf32, strided<[1, 16]>>
+// CHECK: scf.for %[[UNIT:.*]] = %
+// CHECK: %[[BLOCK:.*]] = arith.remui %[[UNIT]], %c2
+// CHECK: %[[SLOT:.*]] = arith.muli %[[UNIT]], %c4
+// CHECK: arith.cmpi ne, %[[BLOCK]], %c1
+// CHECK: scf.if
+// CHECK: hova.tile_load %[[K]]{{.*}} -> vector<4x4xf32>
+// CHECK: hova.tile_store {{.*}}, %[[F]]
+// CHECK: hova.tile_product %[[COLUMNS]]{{.*}}, %[[V]]{{.*}} depth %c4 {{.*}} -> vector<4x4xf32>
+// CHECK: hova.tile_store {{.*}}, %[[SLOTS]]
+// CHECK: memref.store {{.*}}, %[[SLOTS]][%{{.*}}, %c3]
+// CHECK: scf.if
+// CHECK: hova.tile_product %[[COLUMNS]]{{.*}}, %[[V]]{{.*}} depth %c3 {{.*}} -> vector<4x4xf32>
+func.func @main(%k: tensor<1x7x8xf32>, %v: tensor<1x7x6xf32>) -> tensor<1x2x2x4x4xf32> {
+  %out = hova.kernel "sums" units<batch 1, head 2, token_block 2> (%k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%k_: tensor<1x7x8xf32>, %v_: tensor<1x7x6xf32>):
+    %r = hova.key_summary relu %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x7x8xf32>, tensor<1x7x6xf32>) -> tensor<1x2x2x4x4xf32>
+    hova.yield %r : tensor<1x2x2x4x4xf32>
+  } : (tensor<1x7x8xf32>, tensor<1x7x6xf32>) -> tensor<1x2x2x4x4xf32>
+  return %out : tensor<1x2x2x4x4xf32>
+}
+
+// -----
+
+// A thread merges all slots of a head with the first block of it that it has,
+// and none with the next.
+// CHECK-LABEL: func.func private @kernel_merges(
+// CHECK-SAME: %[[Q:.*]]: memref<8x8xf32> {llvm.noalias}, %[[SLOTS:.*]]: memref<24x4xf32> {llvm.noalias}, %[[OUT:.*]]: memref<8x6xf32> {llvm.noalias}
+// CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index)
+// CHECK: scf.for %[[UNIT:.*]] = %[[BEGIN]]
+// CHECK: %[[BLOCK:.*]] = arith.remui %[[UNIT]], %c2
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[UNIT]], %[[BEGIN]]
+// CHECK: %[[START:.*]] = arith.cmpi eq, %[[BLOCK]], %c0
+// CHECK: %[[NEW:.*]] = arith.ori %[[FIRST]], %[[START]]
+// CHECK: %[[MOST:.*]] = arith.select %[[NEW]], %c3, %c0
+// CHECK: scf.for %{{.*}} = %c0 to %[[MOST]]
+// CHECK: vector.maskedload %[[SLOTS]]
+// CHECK: arith.divf
+// CHECK: hova.tile_product {{.*}} depth %c4
+// CHECK: hova.tile_store {{.*}}, %[[OUT]]
+func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x3x4x4xf32>) -> tensor<1x8x6xf32> {
+  %out = hova.kernel "merges" units<batch 1, head 2, query_block 2> (%q, %s) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x8x8xf32>, %s_: tensor<1x2x3x4x4xf32>):
+    %r = hova.summary_attention relu %q_, %s_ {hova.stage = 0 : i64, heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x8x8xf32>, tensor<1x2x3x4x4xf32>) -> tensor<1x8x6xf32>
+    hova.yield %r : tensor<1x8x6xf32>
+  } : (tensor<1x8x8xf32>, tensor<1x2x3x4x4xf32>) -> tensor<1x8x6xf32>
+  return %out : tensor<1x8x6xf32>
+}
+
+// -----
+
+// A causal block goes on from the slots before it: one more, or all of them
+// where a thread begins. Scores of keys after the query are replaced by zero.
+// CHECK-LABEL: func.func private @kernel_sees_the_past(
+// CHECK: scf.for %[[UNIT:.*]] = %[[BEGIN:.*]] to
+// CHECK: %[[BLOCK:.*]] = arith.remui %[[UNIT]], %c2
+// CHECK: %[[NEW:.*]] = arith.ori
+// CHECK: %[[BEFORE:.*]] = arith.maxui %[[BLOCK]], %c1
+// CHECK: %[[LAST:.*]] = arith.addi %[[BEFORE]], %c-1
+// CHECK: %[[FROM:.*]] = arith.select %[[NEW]], %c0, %[[LAST]]
+// CHECK: scf.for %{{.*}} = %[[FROM]] to %[[BLOCK]]
+// CHECK: vector.shuffle
+// CHECK: %[[KEEP:.*]] = arith.cmpi {{sle|sge}}, %{{.*}}, %{{.*}} : vector<16xi32>
+// CHECK: arith.select %[[KEEP]]
+func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x2x4x4xf32>, %k: tensor<1x8x8xf32>, %v: tensor<1x8x6xf32>) -> tensor<1x8x6xf32> {
+  %out = hova.kernel "sees_the_past" units<batch 1, head 2, query_block 2> (%q, %s, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x8x8xf32>, %s_: tensor<1x2x2x4x4xf32>, %k_: tensor<1x8x8xf32>, %v_: tensor<1x8x6xf32>):
+    %r = hova.summary_attention relu %q_, %s_ key(%k_) value(%v_) {hova.stage = 0 : i64, heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x8x8xf32>, tensor<1x2x2x4x4xf32>, tensor<1x8x8xf32>, tensor<1x8x6xf32>) -> tensor<1x8x6xf32>
+    hova.yield %r : tensor<1x8x6xf32>
+  } : (tensor<1x8x8xf32>, tensor<1x2x2x4x4xf32>, tensor<1x8x8xf32>, tensor<1x8x6xf32>) -> tensor<1x8x6xf32>
+  return %out : tensor<1x8x6xf32>
+}
