@@ -12,6 +12,7 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/HovaDialect.h"
+#include "dialect/LinearAttentionOps.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/TokenOps.h"
@@ -61,6 +62,7 @@ private:
   WindowAttr window(const ProgramOperation &op);
   Operation *buildPlacement(const ProgramOperation &op, Location loc);
   Operation *buildAttention(const ProgramOperation &op, Location loc);
+  Operation *buildLinearAttention(const ProgramOperation &op, Location loc);
   Operation *buildReweighting(const ProgramOperation &op, Location loc);
   Operation *buildOmni(const ProgramOperation &op, Location loc);
 
@@ -302,6 +304,30 @@ Operation *Importer::buildAttention(const ProgramOperation &op, Location loc) {
                              real(op, "scale"), causal, emptyRow);
 }
 
+Operation *Importer::buildLinearAttention(const ProgramOperation &op,
+                                          Location loc) {
+  if (op.mnemonic == "transpose") {
+    return TransposeOp::create(builder, loc, result(op), operand(op, "x"));
+  }
+  if (op.mnemonic != "linear_attention") {
+    return nullptr;
+  }
+  Value query = operand(op, "query"), key = operand(op, "key"),
+        value = operand(op, "value"), features = operand(op, "features"),
+        keyValid = operand(op, "key_valid");
+  auto map = FeatureMapAttr::get(builder.getContext(),
+                                 *symbolizeFeatureMap(word(op, "map")));
+  UnitAttr causal;
+  if (op.attributes.at("causal").boolean) {
+    causal = builder.getUnitAttr();
+  }
+  return LinearAttentionOp::create(
+      builder, loc, result(op), map, query, key, value, features, keyValid,
+      builder.getI64IntegerAttr(integer(op, "heads")), causal,
+      real(op, "scale"), real(op, "eps"), real(op, "stabilizer"),
+      real(op, "denominator_eps"));
+}
+
 Operation *Importer::buildReweighting(const ProgramOperation &op,
                                       Location loc) {
   if (op.mnemonic == "head_reweight") {
@@ -351,6 +377,7 @@ Operation *Importer::build(const ProgramOperation &op, Location loc) {
   constexpr Build families[] = {
       &Importer::buildDense,       &Importer::buildTokens,
       &Importer::buildPlacement,   &Importer::buildAttention,
+      &Importer::buildLinearAttention,
       &Importer::buildReweighting, &Importer::buildOmni};
   for (Build family : families) {
     if (Operation *built = (this->*family)(op, loc)) {

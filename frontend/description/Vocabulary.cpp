@@ -62,14 +62,28 @@ RoleInfo input(std::string summary) {
 Attributes attentionAttributes() {
   return {
       integer("heads", "", "number of heads"),
-      word("kind", "softmax", {"softmax", "additive"},
-           "scaled dot product, or Bahdanau's additive form"),
+      word("kind", "softmax", {"softmax", "additive", "performer"},
+           "scaled dot product, Bahdanau's additive form, or products of "
+           "features"),
       integer("hidden", "head_width", "width of the additive tanh layer"),
       number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
       boolean("causal", "false", "query i sees key j if j <= i + Nk - Nq"),
       word("empty_row", "zero", {"zero", "uniform"},
            "the result where every key is masked: zero, or the mean of all "
            "values"),
+      word("kernel", "softmax with features, else relu",
+           {"softmax", "relu", "exp"},
+           "features of a performer: positive ones near the softmax, rectified "
+           "ones, or exponentials without a maximum"),
+      integer("features", "none (relu)",
+              "number of a performer's random features"),
+      number("eps", "1e-6; 1e-3 (relu)", "added to a performer's features", 0),
+      number("stabilizer", "1e-6 (softmax)",
+             "denominators of a performer that are not above it grow by twice "
+             "of it",
+             0),
+      number("denominator_eps", "1e-8 (exp)",
+             "added to a performer's denominators", 0),
   };
 }
 
@@ -139,14 +153,16 @@ OperatorInfo multiHeadAttention() {
            std::nullopt,
            "gate the channels of each token (vertical attention)"},
       });
-  op.weights = {
-      "query.weight",     "query.bias",        "key.weight",
-      "key.bias",         "value.weight",      "value.bias",
-      "output.weight",    "output.bias",       "additive.query",
-      "additive.key",     "additive.vector",   "horizontal.head",
-      "horizontal.input", "horizontal.score",  "horizontal.score_bias",
-      "relative_bias",    "vertical.input",    "vertical.output",
-      "vertical.gate",    "vertical.gate_bias"};
+  op.weights = {"query.weight",     "query.bias",
+                "key.weight",       "key.bias",
+                "value.weight",     "value.bias",
+                "output.weight",    "output.bias",
+                "additive.query",   "additive.key",
+                "additive.vector",  "features",
+                "horizontal.head",  "horizontal.input",
+                "horizontal.score", "horizontal.score_bias",
+                "relative_bias",    "vertical.input",    "vertical.output",
+                "vertical.gate",    "vertical.gate_bias"};
   op.fusable = true;
   return op;
 }
@@ -161,7 +177,8 @@ OperatorInfo attention() {
                    {"value", true, false, "[batch, Nk, heads*value_width]"}},
              maskRoles());
   op.attributes = attentionAttributes();
-  op.weights = {"additive.query", "additive.key", "additive.vector"};
+  op.weights = {"additive.query", "additive.key", "additive.vector",
+                "features"};
   op.fusable = true;
   return op;
 }

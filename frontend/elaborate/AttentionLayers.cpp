@@ -112,6 +112,12 @@ bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
 int LayerContext::attend(const Heads &split, double defaultScale) {
   Heads heads = split;
   std::string kind = word("kind", "softmax");
+  if (failed || !rejectForeign(kind)) {
+    return poison;
+  }
+  if (kind == "performer") {
+    return attendLinearly(heads);
+  }
   double scale = number("scale", defaultScale);
   bool causal = boolean("causal", false);
   std::string emptyRow = word("empty_row", "zero");

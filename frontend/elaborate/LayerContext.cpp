@@ -268,7 +268,7 @@ bool LayerContext::mayBorrow(const std::string &name) {
 }
 
 int LayerContext::weight(const std::string &own, Shape shape,
-                         Initializer initializer) {
+                         Initializer initializer, bool trainable) {
   auto given = layer.initializers.find(own);
   if (given != layer.initializers.end()) {
     const InitializerSpec &spec = given->second;
@@ -304,8 +304,9 @@ int LayerContext::weight(const std::string &own, Shape shape,
     failed = true;
     return poison;
   }
-  int value = elaborator.addWeight(name, std::move(shape), initializer,
-                                   environment.trainable, layer.nameRange);
+  int value =
+      elaborator.addWeight(name, std::move(shape), initializer,
+                           environment.trainable && trainable, layer.nameRange);
   failed |= value < 0;
   return value;
 }
@@ -339,6 +340,7 @@ int LayerContext::emit(const char *mnemonic, const std::string &below,
   operation.result =
       elaborator.addValue(std::move(type), operation.path, layer.nameRange);
   if (layer.requireFused && (operation.mnemonic == "attention" ||
+                             operation.mnemonic == "linear_attention" ||
                              operation.mnemonic == "omni_attention")) {
     operation.attributes["require"] = Scalar::ofText("fused");
   }

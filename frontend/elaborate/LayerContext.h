@@ -69,7 +69,8 @@ private:
   // Results.
   bool mayBorrow(const std::string &name);
   /// A weight below the layer's path; `own` is its name there.
-  int weight(const std::string &own, Shape shape, Initializer initializer);
+  int weight(const std::string &own, Shape shape, Initializer initializer,
+             bool trainable = true);
   int emit(const char *mnemonic, const std::string &below, Operands operands,
            Attributes attributes, ValueType type);
   Grid inheritedGrid(int operand, const Shape &result) const;
@@ -93,6 +94,9 @@ private:
     int windowClasses = poison;
   };
   int attend(const Heads &heads, double defaultScale);
+  int attendLinearly(const Heads &heads);
+  bool rejectForeign(const std::string &kind);
+  int featureMatrix(const std::string &kernel, int64_t width);
   bool addMask(const char *role, const Heads &heads, Operands &operands);
   bool addKeyValid(const Heads &heads, Operands &operands);
   bool addAdditive(Heads &heads, int64_t hidden, Operands &operands);

@@ -64,7 +64,11 @@ struct Initializer {
     /// 1 with a little noise, so that a gain that is ignored shows.
     Gain,
     /// 0 with a little noise, so that a bias that is ignored shows.
-    Bias
+    Bias,
+    /// Blocks of orthogonal rows of length `value`, or of the lengths of rows
+    /// of
+    /// a Gaussian matrix where that is 0.
+    Orthogonal
   };
   Kind kind = Kind::Glorot;
   double value = 0;

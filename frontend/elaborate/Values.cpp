@@ -60,6 +60,8 @@ std::string Initializer::str() const {
     return "gain";
   case Kind::Bias:
     return "bias";
+  case Kind::Orthogonal:
+    return value == 0 ? "orthogonal" : "orthogonal" + text;
   }
   return "glorot";
 }

@@ -12,6 +12,7 @@
 
 #include "llvm/Support/xxhash.h"
 #include <cmath>
+#include <vector>
 
 namespace hova::frontend {
 
@@ -75,8 +76,53 @@ double draw(const Generator &generator, uint64_t index,
     return 1 + 0.1 * generator.normal(index);
   case Initializer::Kind::Bias:
     return 0.1 * generator.normal(index);
+  case Initializer::Kind::Orthogonal:
+    break; // not element by element
   }
   return 0;
+}
+
+/// Rows of a matrix of orthogonal directions, `width` at a time: the rows of
+/// Q^T where QR is a Gaussian matrix and the diagonal of R is positive, found
+/// column by column. Lengths are those of the rows of further Gaussian numbers,
+/// or `length`.
+void drawOrthogonal(const Generator &generator, const Shape &shape,
+                    double length, float *out) {
+  const uint64_t rows = static_cast<uint64_t>(shape[0]);
+  const uint64_t width = static_cast<uint64_t>(shape[1]);
+  auto norm = [&](const double *row) {
+    double sum = 0;
+    for (uint64_t k = 0; k < width; ++k) {
+      sum += row[k] * row[k];
+    }
+    return std::sqrt(sum);
+  };
+  std::vector<double> block(width * width), gaussian(width);
+  for (uint64_t r = 0; r < rows; ++r) {
+    double *own = block.data() + r % width * width;
+    for (uint64_t k = 0; k < width; ++k) {
+      own[k] = generator.normal(r * width + k);
+      gaussian[k] = generator.normal((rows + r) * width + k);
+    }
+    // Twice: what rounding leaves of the earlier directions is gone then.
+    for (uint64_t turn = 0; turn < 2 * (r % width); ++turn) {
+      const double *before = block.data() + turn % (r % width) * width;
+      double part = 0;
+      for (uint64_t k = 0; k < width; ++k) {
+        part += before[k] * own[k];
+      }
+      for (uint64_t k = 0; k < width; ++k) {
+        own[k] -= part * before[k];
+      }
+    }
+    double ownNorm = norm(own);
+    double wanted = length > 0 ? length : norm(gaussian.data());
+    for (uint64_t k = 0; k < width; ++k) {
+      // A row of zeros, which may be drawn, has no direction.
+      own[k] = ownNorm > 0 ? own[k] / ownNorm : double(k == r % width);
+      out[r * width + k] = static_cast<float>(wanted * own[k]);
+    }
+  }
 }
 
 class DrawnWeights final : public WeightSource {
@@ -97,6 +143,10 @@ public:
     Generator generator(name, seed);
     double bound = glorotBound(shape);
     float *out = tensor.mutableAs<float>();
+    if (weight->initializer.kind == Initializer::Kind::Orthogonal) {
+      drawOrthogonal(generator, shape, weight->initializer.value, out);
+      return tensor;
+    }
     for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
       out[i] = static_cast<float>(draw(generator, static_cast<uint64_t>(i),
                                        weight->initializer, bound));

@@ -17,6 +17,7 @@ BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 HOVA = BUILD / "bin/hova"
 
 BERT = ["depth=2", "length=19", "vocab=500", "batch=2"]
+LANGUAGE = ["depth=2", "length=113", "vocab=300", "batch=2"]
 VIT = ["depth=2", "batch=2", "classes=37"]
 SWIN = ["depth=2", "width=24", "batch=2", "classes=37"]
 TRANSLATION = ["depth=2", "vocab=300", "src_len=13", "tgt_len=11", "batch=2"]
@@ -28,6 +29,7 @@ CASES = {
     "02-crossed-towers/crossed_towers": [[]],
     "models/bert_base": [BERT],
     "models/lecture_mha": [[], ["kind=additive"]],
+    "models/lm": [LANGUAGE, [*LANGUAGE, "attention=performer"]],
     "models/minilm_l6": [BERT],
     "models/swin_t": [SWIN, SWIN + BOTH],
     "models/transformer_base": [TRANSLATION],
@@ -39,7 +41,7 @@ CASES = {
 
 
 # Those that are verified with storage of 16 bits too: every kind of layer, small.
-STORED = ("digits", "crossed_towers", "lecture_mha", "minilm_l6", "vanilla_hv")
+STORED = ("digits", "crossed_towers", "lecture_mha", "lm", "minilm_l6", "vanilla_hv")
 
 # bf16 differs by level: an instruction for pairs, 512 bits without it, 256 bits.
 RUNS = [

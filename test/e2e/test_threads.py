@@ -21,6 +21,7 @@ CASES = {
     "01-digits/digits": [["batch=64"]],
     "02-crossed-towers/crossed_towers": [[]],
     "models/bert_base": [["depth=1", "vocab=500"]],
+    "models/lm": [["depth=1", "vocab=300", "attention=performer"]],
     "models/lecture_mha": [["kind=additive"]],
     "models/minilm_l6": [["depth=1", "vocab=500", "batch=3"]],
     "models/swin_t": [["depth=2", "width=48", *BOTH]],
@@ -73,6 +74,14 @@ def compare_threads(model, settings, dtype, folder):
 )
 def test_bits_are_those_of_one_thread(name, settings, dtype, tmp_path):
     compare_threads(SOURCE / f"examples/{name}.json", settings, dtype, tmp_path)
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "relu", "exp"])
+@pytest.mark.parametrize("settings", [["heads=1"], ["heads=3", "causal=true"]], ids="-".join)
+def test_sums_over_keys_are_divided_too(kernel, settings, tmp_path):
+    model = Path(__file__).parent / "Inputs/performer.json"
+    settings = [*settings, f"kernel={kernel}", "tokens=3136"]
+    compare_threads(model, settings, "f32", tmp_path)
 
 
 @pytest.mark.parametrize("settings", [[], ["heads=3", "causal=true"]], ids="-".join)

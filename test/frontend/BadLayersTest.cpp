@@ -167,6 +167,47 @@ std::vector<Bad> shapes() {
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "hidden": @3})",
           "\"hidden\" has no meaning for kind softmax"),
       layer(
+          "score_bias_of_a_performer",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "score_bias": @"x"})",
+          "a performer has no scores that score_bias could change; use "
+          "key_valid"),
+      layer(
+          "mask_of_a_performer",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "mask": @"x"})",
+          "a performer has no scores that mask could change"),
+      layer(
+          "uniform_rows_of_a_performer",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "empty_row": @"uniform"})",
+          "a row without keys is zero for kind performer"),
+      layer(
+          "hidden_of_a_performer",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "hidden": @4})",
+          "\"hidden\" has no meaning for kind performer"),
+      layer(
+          "softmax_performer_without_features",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": @"performer", "kernel": "softmax"})",
+          "kernel softmax needs \"features\""),
+      layer(
+          "performer_without_a_scale",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "scale": @0})",
+          "\"scale\" must be above 0 for kind performer"),
+      layer(
+          "performer_of_two_head_widths",
+          R"(@{"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "key_head_width": 3})",
+          "needs heads of one width for queries and keys"),
+      layer(
+          "eps_of_exponential_features",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "kernel": "exp", "features": 4, "eps": @1})",
+          "kernel exp adds nothing to its features"),
+      layer(
+          "features_of_a_softmax",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "features": @4})",
+          "\"features\" has no meaning for kind softmax, only for performer"),
+      layer(
+          "kernel_of_an_additive_attention",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "additive", "kernel": @"relu"})",
+          "\"kernel\" has no meaning for kind additive, only for performer"),
+      layer(
           "scale_of_additive",
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "additive", "scale": @1})",
           "\"scale\" has no meaning for kind additive"),

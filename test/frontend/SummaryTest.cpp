@@ -124,6 +124,16 @@ const Row rows[] = {
      4702797312,
      140141568},
     {"bert_base", "bert_base", {}, 109482240, 0, 10872225792, 301989888},
+    {"lm", "lm", {}, 49653040, 0, 8763998208, 402653184},
+    // No features but the columns of the heads: phi(K)^T V, its product with
+    // phi(Q) and both denominators.
+    {"lm_performer",
+     "lm",
+     {{"attention", "performer"}},
+     49653040,
+     0,
+     8763998208,
+     6 * 2 * 256 * 512 * (64 + 1)},
     {"minilm_l6", "minilm_l6", {}, 22713216, 0, 1359101952, 75497472},
     {"transformer_base",
      "transformer_base",

@@ -18,13 +18,15 @@ import numpy as np
 import attention_cases
 import layer_cases
 import model_cases
+import performer_cases
 import window_cases
 
 FOLDER = pathlib.Path(__file__).parent / "vectors"
 
 
 def all_cases():
-    for group in (attention_cases, layer_cases, window_cases, model_cases):
+    for group in (attention_cases, performer_cases, window_cases, layer_cases,
+                  model_cases):
         yield from group.cases()
 
 

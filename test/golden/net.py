@@ -165,9 +165,18 @@ class Net:
             y = self.channel_gate(path + ".vertical", y, query, vertical["width"])
         return y
 
-    def attend(self, path, q, k, v, kind="softmax", hidden=None, scale=None, **masks):
-        """Attention on heads [B, M, N, d], with scores of either kind."""
+    def attend(
+        self, path, q, k, v, kind="softmax", hidden=None, scale=None,
+        features=None, **masks,
+    ):
+        """Attention on heads [B, M, N, d], with scores of any kind."""
         q, k, v = self.stored(q), self.stored(k), self.stored(v)
+        if kind == "performer":
+            w = None
+            if features:
+                w = self.weight(path + ".features", features, q.shape[-1])
+            masks.setdefault("kernel", "softmax" if features else "relu")
+            return self.keep(oracle.performer(q, k, v, w, scale=scale, **masks))
         if kind == "additive":
             tables = self.additive_tables(
                 path + ".additive", q.shape[1], q.shape[-1], k.shape[-1],

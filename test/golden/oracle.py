@@ -150,6 +150,61 @@ def additive_attention(q, k, v, wq, wk, wv, **masks):
     return attend(additive_scores(q, k, wq, wk, wv), v, **masks)
 
 
+PERFORMER = {
+    "softmax": {"eps": 1e-6, "stabilizer": 1e-6, "denominator_eps": 0.0},
+    "relu": {"eps": 1e-3, "stabilizer": 0.0, "denominator_eps": 0.0},
+    "exp": {"eps": 0.0, "stabilizer": 0.0, "denominator_eps": 1e-8},
+}
+
+
+def features(x, w, kernel, eps):
+    """The rows of x [n, d] as features [n, m]; w is [m, d], or None.
+
+    softmax (FAVOR+): (exp(w x - |x|^2/2 - max) + eps) / sqrt(m), the maximum
+    over all rows and features. relu: ReLU(w x) + eps. exp (T2T):
+    exp(w x - |x|^2/2) / sqrt(m).
+    """
+    u = x if w is None else x @ w.T
+    if kernel == "relu":
+        return np.maximum(u, 0.0) + eps
+    peak = np.max(u) if kernel == "softmax" else 0.0
+    half = np.sum(x**2, axis=-1, keepdims=True) / 2
+    return (np.exp(u - half - peak) + eps) / math.sqrt(u.shape[-1])
+
+
+def performer(
+    q, k, v, w, kernel="softmax", scale=None, causal=False, key_valid=None,
+    **constants,
+):
+    """phi(Q) (phi(K)^T V) / (phi(Q) (phi(K)^T 1)) on [B, M, N, d].
+
+    Row i of the causal form is the last row of the other on keys up to i. The
+    denominator R grows by 2 s where |R| <= s. A row without keys is 0, and so
+    is one whose denominator is.
+    """
+    constants = {**PERFORMER[kernel], **constants}
+    eps, s = constants["eps"], constants["stabilizer"]
+    if scale is None:
+        scale = 1 / math.sqrt(q.shape[-1]) if kernel == "softmax" else 1.0
+    q, k = q * math.sqrt(scale), k * math.sqrt(scale)
+    batch, heads, queries, _ = q.shape
+    out = np.zeros((batch, heads, queries, v.shape[-1]))
+    for b, m, i in np.ndindex(batch, heads, queries):
+        keep = np.ones(k.shape[2], bool) if key_valid is None else key_valid[b]
+        if causal:
+            keep = keep & (np.arange(k.shape[2]) <= i)
+        if not keep.any():
+            continue
+        of_query = features(q[b, m, i : i + 1], w, kernel, eps)
+        of_keys = features(k[b, m][keep], w, kernel, eps)
+        total = (of_query @ of_keys.sum(axis=0))[0]
+        total += 2 * s if abs(total) <= s else 0.0
+        total += constants["denominator_eps"]
+        sums = of_query @ (of_keys.T @ v[b, m][keep])
+        out[b, m, i] = sums[0] / total if total != 0 else 0.0
+    return out
+
+
 def head_reweight(h, x, a1, a2, b, bias):
     """Horizontal attention: a softmax over the heads of every token.
 

@@ -80,6 +80,58 @@ def test_masked_rows_are_zero_or_uniform():
     )
 
 
+def test_random_features_approach_the_softmax():
+    q, k, v = (0.5 * x for x in heads("performer"))
+    exact = oracle.attention(q, k, v)
+    errors = []
+    for count in (16, 256, 4096):
+        w = values(f"features {count}", count, 4)
+        near = oracle.performer(q, k, v, w, eps=0.0)
+        errors.append(np.abs(near - exact).mean())
+    # About one over the root of their number.
+    assert errors[1] < errors[0] / 2 and errors[2] < errors[1] / 2
+
+
+def test_a_causal_performer_is_a_masked_quadratic_form():
+    q, k, v = heads("causal performer")
+    w = values("causal features", 6, 4)
+    for kernel in oracle.PERFORMER:
+        # Without eps the maximum has no part, so one matrix of features serves all rows.
+        given = oracle.performer(q, k, v, w, kernel, causal=True, eps=0.0, stabilizer=0.0,
+                                 denominator_eps=0.0)
+        scale = 0.5 if kernel == "softmax" else 1.0
+        for b, m in np.ndindex(q.shape[:2]):
+            of_q, of_k = (
+                oracle.features(x[b, m] * scale**0.5, w, kernel, 0.0) for x in (q, k)
+            )
+            scores = np.tril(of_q @ of_k.T)
+            total = scores.sum(axis=1, keepdims=True)
+            wanted = np.divide(scores @ v[b, m], total, where=total > 0,
+                               out=np.zeros(v[b, m].shape))
+            np.testing.assert_allclose(given[b, m], wanted, rtol=1e-10)
+
+
+def test_rectified_features_are_normalised_linear_attention():
+    q, k, v = heads("rectified")
+    of_q, of_k = np.maximum(q, 0) + 1e-3, np.maximum(k, 0) + 1e-3
+    scores = np.einsum("bmid,bmjd->bmij", of_q, of_k)
+    weights = scores / scores.sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(
+        oracle.performer(q, k, v, None, "relu"), oracle.mix(weights, v), rtol=1e-12, atol=1e-14
+    )
+
+
+def test_causal_performers_do_not_see_the_future():
+    q, k, v = heads("performer future")
+    w = values("future features", 6, 4)
+    for kernel in oracle.PERFORMER:
+        before = oracle.performer(q, k, v, w, kernel, causal=True)
+        later_k, later_v = k.copy(), v.copy()
+        later_k[:, :, 3:], later_v[:, :, 3:] = 7.0, -7.0
+        after = oracle.performer(q, later_k, later_v, w, kernel, causal=True)
+        np.testing.assert_array_equal(before[:, :, :3], after[:, :, :3])
+
+
 def test_one_head_is_not_reweighted():
     h, x = values("h", 2, 1, 5, 4), values("x", 2, 5, 6)
     weights = values("a1", 4, 4), values("a2", 6, 4), values("b", 4), 0.5

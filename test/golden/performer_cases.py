@@ -1,0 +1,68 @@
+#===- performer_cases.py - Golden cases of linear attention ---------------===#
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every kernel, with and without a causal order, in one block of keys and in
+# several, the last of which is shorter; rows without a key; widths and numbers
+# of features that are no multiple of a vector.
+#
+#===-----------------------------------------------------------------------===#
+
+import oracle
+from attention_cases import gate, self_attention
+from case import Case
+
+
+def pooling(name, batch, lengths, heads, widths, empty=(), scale=1.0, **options):
+    """Linear attention by itself; `empty` are the keys of entry 0 that are
+    padding, besides all of the last entry."""
+    case = Case(name)
+    queries, keys = lengths
+    q = case.values("q", batch, queries, heads * widths[0], scale=scale)
+    k = case.values("k", batch, keys, heads * widths[0], scale=scale)
+    v = case.values("v", batch, keys, heads * widths[1])
+    given = {}
+    if empty:
+        valid = case.net.draw.booleans(batch, keys)
+        valid[0, list(empty)] = False
+        valid[-1] = False
+        given["key_valid"] = case.input("key_valid", valid)
+    case.layer("attn", "attention", query="q", key="k", value="v", heads=heads,
+               kind="performer", **{name: name for name in given}, **options)
+    split = [oracle.split_heads(x, heads) for x in (q, k, v)]
+    h = case.net.attend("attn", *split, kind="performer", **given, **options)
+    case.output("y", "attn", oracle.merge_heads(h))
+    return case
+
+
+def cases():
+    for kernel in oracle.PERFORMER:
+        m = {"softmax": 10, "relu": None, "exp": 9}[kernel]
+        same = dict(kernel=kernel, **({"features": m} if m else {}))
+        yield pooling(f"performer_{kernel}", 2, (5, 7), 3, (4, 5), **same)
+        yield pooling(f"performer_{kernel}_blocks", 1, (103, 211), 2, (6, 7),
+                      **same)
+        yield pooling(f"performer_{kernel}_padding", 3, (5, 131), 2, (4, 3),
+                      empty=range(70), **same)
+        yield pooling(f"performer_{kernel}_causal", 2, (7, 7), 2, (4, 5),
+                      causal=True, **same)
+        yield pooling(f"performer_{kernel}_causal_blocks", 1, (211, 211), 2,
+                      (6, 7), causal=True, **same)
+        yield pooling(f"performer_{kernel}_causal_padding", 3, (131, 131), 1,
+                      (4, 3), empty=range(70), causal=True, **same)
+    yield pooling("performer_relu_features", 2, (5, 7), 2, (6, 5),
+                  kernel="relu", features=11)
+    yield pooling("performer_one_token", 2, (1, 1), 2, (4, 5), features=6,
+                  causal=True)
+    yield pooling("performer_wide", 1, (23, 37), 1, (64, 80), features=100)
+    yield pooling("performer_large", 1, (19, 37), 2, (8, 8), features=16,
+                  scale=6.0)
+    yield pooling("performer_large_causal", 1, (131, 131), 2, (8, 8),
+                  features=16, scale=6.0, causal=True)
+    yield pooling("performer_constants", 2, (5, 7), 2, (4, 5), features=6,
+                  eps=1e-2, stabilizer=5.0, denominator_eps=0.25)
+    yield self_attention("mha_performer", 2, 13, 12, 3, kind="performer",
+                         features=10, scale=0.4)
+    yield self_attention("mha_performer_both", 2, 11, 12, 3, kind="performer",
+                         kernel="relu", causal=True, horizontal=True,
+                         vertical=gate(4))
