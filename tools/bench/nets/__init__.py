@@ -7,7 +7,7 @@ of the description and the inputs. It reads the weights by the names that hova g
 them, and returns the outputs in the order of the description.
 """
 
-from . import bert, encoder, translation, vit
+from . import bert, encoder, linear_attention, translation, vit
 
 FAMILIES = {
     "vit_b16": vit,
@@ -16,4 +16,6 @@ FAMILIES = {
     "minilm_l6": bert,
     "vanilla_hv": translation,
     "encoder": encoder,
+    "token_performer": linear_attention,
+    "causal_performer": linear_attention,
 }

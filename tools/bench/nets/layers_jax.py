@@ -68,5 +68,6 @@ class Layers:
         return jax.nn.gelu(x, approximate=False)
 
     relu = staticmethod(jax.nn.relu)
+    exp = staticmethod(jnp.exp)
     tanh = staticmethod(jnp.tanh)
     sigmoid = staticmethod(jax.nn.sigmoid)
