@@ -136,8 +136,8 @@ SmallVector<int32_t> WindowAttr::getRows(ArrayRef<int64_t> source) const {
     for (int64_t top = 0; top < getGridHeight(); top += getHeight()) {
       for (int64_t left = 0; left < getGridWidth(); left += getWidth()) {
         for (int64_t token = 0; token < getHeight() * getWidth(); ++token) {
-          int64_t y = (top + token / getWidth() + getShiftHeight()) %
-                      getGridHeight();
+          int64_t y =
+              (top + token / getWidth() + getShiftHeight()) % getGridHeight();
           int64_t x =
               (left + token % getWidth() + getShiftWidth()) % getGridWidth();
           rows.push_back(entry * grid + y * getGridWidth() + x);
@@ -160,7 +160,8 @@ int64_t WindowAttr::regionOf(int64_t windowClass, int64_t token) const {
   bool isLower = windowClass / (getShiftWidth() ? 2 : 1) != 0;
   bool isRight = getShiftWidth() && windowClass % 2;
   // Behind the shift the roll has brought the other end of the grid.
-  bool isBelow = isLower && token / getWidth() >= getHeight() - getShiftHeight();
+  bool isBelow =
+      isLower && token / getWidth() >= getHeight() - getShiftHeight();
   bool isBeside = isRight && token % getWidth() >= getWidth() - getShiftWidth();
   return 2 * isBelow + isBeside;
 }
@@ -251,8 +252,7 @@ InverseAttr::getSourceShape(ArrayRef<int64_t> placed) const {
 }
 
 SmallVector<int32_t> InverseAttr::getRows(ArrayRef<int64_t> source) const {
-  SmallVector<int32_t> rows =
-      getPlacement().getRows(*getPlacedShape(source));
+  SmallVector<int32_t> rows = getPlacement().getRows(*getPlacedShape(source));
   SmallVector<int32_t> inverse(rows.size());
   for (auto [row, from] : llvm::enumerate(rows)) {
     inverse[from] = row;
@@ -342,15 +342,13 @@ static PlacementAttrInterface chain(ArrayRef<PlacementAttrInterface> steps) {
   if (steps.empty()) {
     return {};
   }
-  return steps.size() == 1
-             ? steps.front()
-             : PlacementAttrInterface(
-                   ChainAttr::get(steps.front().getContext(), steps));
+  return steps.size() == 1 ? steps.front()
+                           : PlacementAttrInterface(ChainAttr::get(
+                                 steps.front().getContext(), steps));
 }
 
-PlacementAttrInterface
-hova::composePlacements(PlacementAttrInterface first,
-                        PlacementAttrInterface second) {
+PlacementAttrInterface hova::composePlacements(PlacementAttrInterface first,
+                                               PlacementAttrInterface second) {
   SmallVector<PlacementAttrInterface> steps = stepsOf(first);
   for (PlacementAttrInterface step : stepsOf(second)) {
     if (!steps.empty() && step.isPermutation() &&

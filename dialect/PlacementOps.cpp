@@ -109,9 +109,8 @@ LogicalResult WindowBiasOp::verify() {
 
 LogicalResult WindowClassesOp::verify() {
   if (!agree(shapeOf(getResult()), {getWindow().countWindows()})) { // C1
-    return emitOpError("expects ")
-           << getWindow().countWindows() << " windows, got "
-           << getResult().getType();
+    return emitOpError("expects ") << getWindow().countWindows()
+                                   << " windows, got " << getResult().getType();
   }
   return success();
 }

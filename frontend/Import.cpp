@@ -374,11 +374,13 @@ Operation *Importer::buildOmni(const ProgramOperation &op, Location loc) {
 }
 
 Operation *Importer::build(const ProgramOperation &op, Location loc) {
-  constexpr Build families[] = {
-      &Importer::buildDense,       &Importer::buildTokens,
-      &Importer::buildPlacement,   &Importer::buildAttention,
-      &Importer::buildLinearAttention,
-      &Importer::buildReweighting, &Importer::buildOmni};
+  constexpr Build families[] = {&Importer::buildDense,
+                                &Importer::buildTokens,
+                                &Importer::buildPlacement,
+                                &Importer::buildAttention,
+                                &Importer::buildLinearAttention,
+                                &Importer::buildReweighting,
+                                &Importer::buildOmni};
   for (Build family : families) {
     if (Operation *built = (this->*family)(op, loc)) {
       return built;

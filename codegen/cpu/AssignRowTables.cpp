@@ -64,8 +64,7 @@ Value RowTables::get(PlacementAttrInterface placement, Type source) {
     return known;
   }
   int64_t rows =
-      staticSize(
-          ArrayRef(*placement.getPlacedShape(shape)).drop_back()) *
+      staticSize(ArrayRef(*placement.getPlacedShape(shape)).drop_back()) *
       placement.getSegments();
   OpBuilder builder(weightProgram().getTerminator());
   auto type = RankedTensorType::get(rows, builder.getI32Type());
@@ -75,8 +74,7 @@ Value RowTables::get(PlacementAttrInterface placement, Type source) {
                                    builder.getDenseI64ArrayAttr(shape));
   StoreWeightOp::create(builder, loc, name, table);
   builder.setInsertionPointToStart(&main.getBody().front());
-  return known =
-             ImageWeightOp::create(builder, loc, type, name, IntegerAttr());
+  return known = ImageWeightOp::create(builder, loc, type, name, IntegerAttr());
 }
 
 /// Whether all that read `value`, or columns of it, can read its rows where a

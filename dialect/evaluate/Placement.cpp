@@ -60,8 +60,8 @@ LogicalResult WindowBiasOp::evaluate(ArrayRef<HostTensor> operands,
       int64_t down = i / width - j / width + height - 1;
       int64_t right = i % width - j % width + width - 1;
       int64_t row = down * (2 * width - 1) + right;
-      bool differs = window.regionOf(windowClass, i) !=
-                     window.regionOf(windowClass, j);
+      bool differs =
+          window.regionOf(windowClass, i) != window.regionOf(windowClass, j);
       out[unit] = (table ? table->as<T>()[row * heads + head] : T(0)) +
                   (differs ? static_cast<T>(maskValue) : T(0));
     }

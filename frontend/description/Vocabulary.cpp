@@ -153,16 +153,17 @@ OperatorInfo multiHeadAttention() {
            std::nullopt,
            "gate the channels of each token (vertical attention)"},
       });
-  op.weights = {"query.weight",     "query.bias",
-                "key.weight",       "key.bias",
-                "value.weight",     "value.bias",
-                "output.weight",    "output.bias",
-                "additive.query",   "additive.key",
-                "additive.vector",  "features",
-                "horizontal.head",  "horizontal.input",
-                "horizontal.score", "horizontal.score_bias",
-                "relative_bias",    "vertical.input",    "vertical.output",
-                "vertical.gate",    "vertical.gate_bias"};
+  op.weights = {"query.weight",      "query.bias",
+                "key.weight",        "key.bias",
+                "value.weight",      "value.bias",
+                "output.weight",     "output.bias",
+                "additive.query",    "additive.key",
+                "additive.vector",   "features",
+                "horizontal.head",   "horizontal.input",
+                "horizontal.score",  "horizontal.score_bias",
+                "relative_bias",     "vertical.input",
+                "vertical.output",   "vertical.gate",
+                "vertical.gate_bias"};
   op.fusable = true;
   return op;
 }

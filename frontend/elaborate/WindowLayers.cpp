@@ -159,10 +159,16 @@ bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
   if (failed || (!relative && classes == 1)) {
     return !failed;
   }
+  if (word("kind", "softmax") == "performer") {
+    attributeError(relative ? "relative_bias" : "shift",
+                   "kind performer has no scores that a bias or the mask of a "
+                   "shift could be added to");
+    return false;
+  }
   Operands operands;
   if (relative) {
-    int64_t rows = product(2 * windows.window.height - 1,
-                           2 * windows.window.width - 1);
+    int64_t rows =
+        product(2 * windows.window.height - 1, 2 * windows.window.width - 1);
     operands.push_back({"table", weight("relative_bias", {rows, heads.count},
                                         {Initializer::Kind::Normal, 0.2})});
   }

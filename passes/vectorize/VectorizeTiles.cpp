@@ -20,6 +20,39 @@ namespace hova {
 #include "passes/vectorize/Passes.h.inc"
 
 namespace {
+/// Where the rows of a tile begin in a buffer: one after the other, or where a
+/// table says.
+class TileRows {
+public:
+  TileRows(const FlatBuilder &flat, const FlatBuffer &buffer, Value row,
+           Value column)
+      : flat(flat), buffer(buffer), column(column),
+        first(flat.at(buffer, {row, column})) {}
+  TileRows(const FlatBuilder &flat, const FlatBuffer &buffer, Value row,
+           Value column, const FlatBuffer &table)
+      : flat(flat), buffer(buffer), column(column),
+        first(flat.at(table, {flat.index(0), row})), numbers(table.memory) {}
+
+  /// The index of the first element of row `i`.
+  Value at(int64_t i) const {
+    if (!numbers) {
+      return flat.plus(first, i * buffer.rowStride());
+    }
+    Value number = memref::LoadOp::create(flat.builder, flat.loc, numbers,
+                                          flat.plus(first, i));
+    Value own = arith::IndexCastOp::create(flat.builder, flat.loc,
+                                           flat.builder.getIndexType(), number);
+    return flat.at(buffer, {own, column});
+  }
+
+private:
+  FlatBuilder flat;
+  FlatBuffer buffer;
+  Value column;
+  Value first;   ///< index of the tile's first row, or of its number
+  Value numbers; ///< null: rows are one after the other
+};
+
 class TileVectorizer {
 public:
   TileVectorizer(func::FuncOp function, const ProductLoop &products)
@@ -35,12 +68,8 @@ private:
   LogicalResult rewriteProduct(TileProductOp op);
   LogicalResult rewriteLoad(TileLoadOp op);
   LogicalResult rewriteStore(TileStoreOp op);
-  /// Where the rows of a tile begin in `buffer`: one after the other from `row`
-  /// on, or where a table says.
-  FailureOr<SmallVector<Value>> rowIndices(Operation *op,
-                                           const FlatBuffer &buffer, Value row,
-                                           Value column, Value table,
-                                           int64_t count);
+  FailureOr<TileRows> findRows(Operation *op, const FlatBuffer &buffer,
+                               Value row, Value column, Value table);
   void rewriteRowSum(TileRowSumOp op);
   LogicalResult rewriteBroadcast(vector::BroadcastOp op);
   LogicalResult rewriteConstant(arith::ConstantOp op);
@@ -151,31 +180,19 @@ FailureOr<FlatBuffer> TileVectorizer::flatten(Operation *user, Value memref) {
   return buffers[memref] = *flat;
 }
 
-FailureOr<SmallVector<Value>>
-TileVectorizer::rowIndices(Operation *op, const FlatBuffer &buffer, Value row,
-                           Value column, Value table, int64_t count) {
+FailureOr<TileRows> TileVectorizer::findRows(Operation *op,
+                                             const FlatBuffer &buffer,
+                                             Value row, Value column,
+                                             Value table) {
   FlatBuilder flat(builder, loc);
-  SmallVector<Value> indices;
   if (!table) {
-    Value base = flat.at(buffer, {row, column});
-    for (int64_t i = 0; i < count; ++i) {
-      indices.push_back(flat.plus(base, i * buffer.rowStride()));
-    }
-    return indices;
+    return TileRows(flat, buffer, row, column);
   }
   FailureOr<FlatBuffer> numbers = flatten(op, table);
   if (failed(numbers)) {
     return failure();
   }
-  Value first = flat.at(*numbers, {flat.index(0), row});
-  for (int64_t i = 0; i < count; ++i) {
-    Value number = memref::LoadOp::create(builder, loc, numbers->memory,
-                                          flat.plus(first, i));
-    Value own = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                           number);
-    indices.push_back(flat.at(buffer, {own, column}));
-  }
-  return indices;
+  return TileRows(flat, buffer, row, column, *numbers);
 }
 
 LogicalResult TileVectorizer::rewriteLoad(TileLoadOp op) {
@@ -185,15 +202,14 @@ LogicalResult TileVectorizer::rewriteLoad(TileLoadOp op) {
   }
   FlatBuilder flat(builder, loc);
   Lanes lanes = flat.lanesOf(rowType(op.getTile().getType()), op.getColumns());
-  FailureOr<SmallVector<Value>> indices =
-      rowIndices(op, *source, op.getRow(), op.getColumn(), op.getRows(),
-                 rowCount(op.getTile()));
-  if (failed(indices)) {
+  FailureOr<TileRows> from =
+      findRows(op, *source, op.getRow(), op.getColumn(), op.getRows());
+  if (failed(from)) {
     return failure();
   }
   SmallVector<Value> tile;
-  for (Value index : *indices) {
-    tile.push_back(flat.load(*source, index, lanes));
+  for (int64_t i = 0, e = rowCount(op.getTile()); i < e; ++i) {
+    tile.push_back(flat.load(*source, from->at(i), lanes));
   }
   rows[op.getTile()] = std::move(tile);
   return success();
@@ -206,14 +222,13 @@ LogicalResult TileVectorizer::rewriteStore(TileStoreOp op) {
   }
   FlatBuilder flat(builder, loc);
   Lanes lanes = flat.lanesOf(rowType(op.getTile().getType()), op.getColumns());
-  FailureOr<SmallVector<Value>> indices =
-      rowIndices(op, *target, op.getRow(), op.getColumn(), op.getRows(),
-                 rowCount(op.getTile()));
-  if (failed(indices)) {
+  FailureOr<TileRows> to =
+      findRows(op, *target, op.getRow(), op.getColumn(), op.getRows());
+  if (failed(to)) {
     return failure();
   }
-  for (auto [index, row] : llvm::zip(*indices, rows.at(op.getTile()))) {
-    flat.store(row, *target, index, lanes);
+  for (auto [i, row] : llvm::enumerate(rows.at(op.getTile()))) {
+    flat.store(row, *target, to->at(i), lanes);
   }
   return success();
 }

@@ -24,8 +24,8 @@ Bad window(const char *name, const std::string &keys,
 /// One attention.
 Bad attention(const char *name, const std::string &keys,
               const std::string &message) {
-  return window(
-      name, R"("op": "multi_head_attention", "heads": 2, )" + keys, message);
+  return window(name, R"("op": "multi_head_attention", "heads": 2, )" + keys,
+                message);
 }
 
 std::vector<Bad> all() {
@@ -59,6 +59,14 @@ std::vector<Bad> all() {
                 R"("grid_height": 4)",
                 "has windows of its input alone, where key_valid has no "
                 "meaning"),
+      attention("bias_of_a_performer",
+                R"("input": "x", "window": 2, "relative_bias": @true, )"
+                R"("kind": "performer", "grid_height": 4)",
+                "kind performer has no scores"),
+      attention("shift_of_a_performer",
+                R"("input": "x", "window": 2, "shift": @1, )"
+                R"("kind": "performer", "grid_height": 4)",
+                "kind performer has no scores"),
       attention("clamp_misspelt",
                 R"("input": "x", "window": 2, "clamp": @"bot", )"
                 R"("grid_height": 4)",
