@@ -109,4 +109,21 @@ def Hova_SiteOpInterface : OpInterface<"SiteOpInterface"> {
   ];
 }
 
+def Hova_AssembleOpInterface : OpInterface<"AssembleOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    An operation whose result is made of the rows of its operands, each of which
+    stands in it at even distances: states of layers interleaved token by token,
+    tokens one behind the other. Where nothing else decides the place of an
+    operand, whoever computes it writes it there, and the operation is no work.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The rows of operand `index` are the rows `first`, `first + step`, .. of the
+      result, all leading axes flattened; nothing where their distances differ.
+    }], "std::optional<::hova::RowSteps>", "getOperandRows",
+      (ins "unsigned":$index)>,
+  ];
+}
+
 #endif // HOVA_DIALECT_INTERFACES

@@ -32,6 +32,11 @@ struct IterationDim {
   mlir::utils::IteratorType type;
 };
 
+/// Rows `first`, `first + step`, `first + 2 * step`, ..
+struct RowSteps {
+  int64_t first, step;
+};
+
 struct IterationSpace {
   llvm::SmallVector<IterationDim> dims;
   /// One map per operand; positions outside of the operand are not read, nor

@@ -247,6 +247,10 @@ IterationSpace IndexSortOp::getIterationSpace() {
   return builder.build();
 }
 
+std::optional<RowSteps> IndexSortOp::getOperandRows(unsigned index) {
+  return RowSteps{index, static_cast<int64_t>(getStates().size())};
+}
+
 ParseResult IndexSortOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> operands;
   Type state, sorted;
@@ -339,6 +343,23 @@ IterationSpace ConcatOp::getIterationSpace() {
     }
   }
   return builder.build();
+}
+
+std::optional<RowSteps> ConcatOp::getOperandRows(unsigned index) {
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  size_t axis = getAxis();
+  if (axis + 1 == shape.size() || staticSize(shape.take_front(axis)) != 1) {
+    return std::nullopt;
+  }
+  int64_t first = 0;
+  for (Value input : getInputs().take_front(index)) {
+    ArrayRef<int64_t> own = shapeOf(input).drop_back();
+    if (ShapedType::isDynamicShape(own)) {
+      return std::nullopt;
+    }
+    first += staticSize(own);
+  }
+  return RowSteps{first, 1};
 }
 
 LogicalResult SliceOp::verify() {

@@ -196,7 +196,8 @@ def Hova_PaddingMaskOp : Hova_TokenOp<"padding_mask"> {
   let hasVerifier = 1;
 }
 
-def Hova_IndexSortOp : Hova_TokenOp<"index_sort", [SameTypeOperands]> {
+def Hova_IndexSortOp : Hova_TokenOp<"index_sort", [SameTypeOperands,
+    DeclareOpInterfaceMethods<Hova_AssembleOpInterface>]> {
   let summary = "states of several layers interleaved token by token";
   let description = [{
     Row `i*K + l` of the result is row i of state l, K being the number of
@@ -243,7 +244,8 @@ def Hova_LayerPoolOp : Hova_TokenOp<"layer_pool"> {
   let hasVerifier = 1;
 }
 
-def Hova_ConcatOp : Hova_TokenOp<"concat"> {
+def Hova_ConcatOp : Hova_TokenOp<"concat", [
+    DeclareOpInterfaceMethods<Hova_AssembleOpInterface>]> {
   let summary = "tensors joined along one axis";
   let description = [{
     Joins the inputs along `axis` (0-based), in order: two towers' states along

@@ -93,6 +93,14 @@ std::vector<GuardedLaunch> hova::planGuards(ModuleOp tiled) {
       launch.buffers.push_back(
           {names.nameOf(buffer, static_cast<int64_t>(launches.size()) - 1),
            bytesOf(type), elementBytesOf(type)});
+      Operation *place = buffer.getDefiningOp();
+      auto whole = place ? place->getAttrOfType<DenseI64ArrayAttr>(kWholeAttr)
+                         : DenseI64ArrayAttr();
+      if (whole) {
+        GuardedLaunch::Buffer &part = launch.buffers.back();
+        part.within = cast<ArenaBufferOp>(place).getOffset() - whole[0];
+        part.bytes = whole[1];
+      }
     }
     // Kernels take buffers, scratch, and the range of units.
     auto kernel = tiled.lookupSymbol<func::FuncOp>(op.getCallee());
@@ -204,11 +212,14 @@ void Guard::run(uint64_t number, const hova_launch &launch,
   SmallVector<void *> guarded;
   SmallVector<Touched> touched;
   for (uint64_t i = 0; i < launch.num_buffers; ++i) {
-    GuardedMemory *memory = place(buffers[i], plan.buffers[i], addresses[i]);
+    // Parts of a value are where the whole is: the low bits tell the kind.
+    int64_t within = plan.buffers[i].within;
+    GuardedMemory *memory =
+        place(buffers[i] - within, plan.buffers[i], addresses[i]);
     if (!memory) {
       return;
     }
-    guarded.push_back(memory->data());
+    guarded.push_back(memory->data() + within);
     touched.push_back({nameOf(buffers[i], plan.buffers[i]), memory});
   }
   // Nothing in scratch outlives a call.

@@ -55,6 +55,22 @@ static void copySharedResults(Block &block) {
   }
 }
 
+/// What is assembled stands behind the kernels that write its parts, in front
+/// of the first that reads it.
+static void moveBeforeReaders(Operation *assembly) {
+  Operation *first = nullptr;
+  for (Operation *user : assembly->getUsers()) {
+    if (!first || user->isBeforeInBlock(first)) {
+      first = user;
+    }
+  }
+  if (first) {
+    assembly->moveBefore(first);
+  } else {
+    assembly->erase();
+  }
+}
+
 namespace {
 struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
   using Base::Base;
@@ -72,9 +88,11 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
       return signalPassFailure();
     }
     // Views stay until the last kernel is built: they lead to their sources.
-    SmallVector<Operation *> old;
+    SmallVector<Operation *> old, assemblies;
     for (Operation &op : block.without_terminator()) {
-      if (!isa<ImageWeightOp>(op)) {
+      if (grouping.isAssembled(&op)) {
+        assemblies.push_back(&op);
+      } else if (!isa<ImageWeightOp>(op)) {
         old.push_back(&op);
       }
     }
@@ -84,6 +102,7 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     for (Operation *op : llvm::reverse(old)) {
       op->erase();
     }
+    llvm::for_each(assemblies, moveBeforeReaders);
     main.walk([](SiteOpInterface site) {
       auto kernel = site->getParentOfType<KernelOp>();
       writeVerdict(site, kernel ? kernel.getName() : StringRef());

@@ -163,6 +163,7 @@ int Grouping::earliestGroup(Operation *op) const {
   for (OpOperand &operand : op->getOpOperands()) {
     int producer = groupOf(operand.get());
     if (producer < 0) {
+      earliest = std::max(earliest, lastGroupOf(operand.get()) + 1);
       continue;
     }
     bool aligned =
@@ -170,6 +171,36 @@ int Grouping::earliestGroup(Operation *op) const {
     earliest = std::max(earliest, aligned ? producer : producer + 1);
   }
   return earliest;
+}
+
+int Grouping::lastGroupOf(Value value) const {
+  Operation *op = lookThroughViews(value).source.getDefiningOp();
+  int last = groupOf(value);
+  if (isAssembled(op)) {
+    for (Value part : op->getOperands()) {
+      last = std::max(last, lastGroupOf(part));
+    }
+  }
+  return last;
+}
+
+bool Grouping::canAssemble(Operation *op) const {
+  auto assembly = dyn_cast<AssembleOpInterface>(op);
+  auto isReturned = [](Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      return user->hasTrait<OpTrait::IsTerminator>();
+    });
+  };
+  if (!chain || !assembly || isReturned(op->getResult(0))) {
+    return false;
+  }
+  llvm::SmallDenseSet<Value> seen;
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+    Value part = operand.get();
+    return assembly.getOperandRows(operand.getOperandNumber()) &&
+           index.contains(part.getDefiningOp()) && !parts.contains(part) &&
+           seen.insert(part).second && !isReturned(part);
+  });
 }
 
 void Grouping::place(Operation *op, int number) {
@@ -189,6 +220,11 @@ LogicalResult Grouping::run() {
       continue;
     }
     if (isa<ImageWeightOp>(op) || isView(&op)) {
+      continue;
+    }
+    if (canAssemble(&op)) {
+      assembled.insert(&op);
+      parts.insert(op.operand_begin(), op.operand_end());
       continue;
     }
     if (!isa<StructuredOpInterface>(op)) {

@@ -60,6 +60,10 @@ public:
   PlacementAttrInterface placementOf(mlir::Operation *op) const {
     return placements.lookup(op);
   }
+  /// Whether the operands of `op`, which assembles their rows, are written where
+  /// they stand in its result: groups compute them, nothing else decides their
+  /// place, and none stands in two places.
+  bool isAssembled(mlir::Operation *op) const { return assembled.contains(op); }
   /// A view is an address, not work: a slice of columns, unless it leaves the
   /// program or is a column group of a product that a group holds; and a
   /// rearrangement of rows that only operations on the same rows read.
@@ -82,6 +86,9 @@ private:
   std::optional<PlacementAttrInterface> placementIn(int number,
                                                     mlir::Operation *op) const;
   void place(mlir::Operation *op, int number);
+  bool canAssemble(mlir::Operation *op) const;
+  /// The last group that computes `value` or a part of it, -1 for inputs.
+  int lastGroupOf(mlir::Value value) const;
 
   mlir::Block &block;
   FusionPolicy policy;
@@ -89,6 +96,9 @@ private:
   llvm::SmallVector<Group> groups;
   llvm::DenseMap<mlir::Operation *, int> index;
   llvm::DenseMap<mlir::Operation *, PlacementAttrInterface> placements;
+  llvm::DenseSet<mlir::Operation *> assembled;
+  /// Values that are parts of what is assembled.
+  llvm::DenseSet<mlir::Value> parts;
 };
 
 } // namespace hova

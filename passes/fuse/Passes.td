@@ -100,6 +100,13 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     are views and stand in each kernel that reads them. Every kernel says what
     its threads divide, every attention site gets its verdict.
 
+    A kernel has the order of rows of its first operation. Operations that work
+    row by row join in any permutation of it (`hova.rearrange`), which then is a
+    placement of the kernel's inputs and results; rearrangements that cannot be
+    one are copied. An operation that assembles the rows of others
+    (`hova.index_sort`) stays between the kernels where they can write their
+    rows in place.
+
     Which of the legal joins pay is the target's policy
     (passes/fuse/FusionPolicy.h). The options carry it; without them every one
     does.

@@ -35,7 +35,7 @@ struct VerifyFusedPass final : impl::VerifyFusedPassBase<VerifyFusedPass> {
     }
     bool failed = false;
     for (Operation &op : main.getBody().front().without_terminator()) {
-      if (!isa<ImageWeightOp, KernelOp>(op)) {
+      if (!isa<ImageWeightOp, KernelOp, AssembleOpInterface>(op)) {
         op.emitError("fused program still holds '") << op.getName() << "'";
         failed = true;
       }

@@ -148,11 +148,23 @@ static LogicalResult checkResults(Operation *terminator, Operation *blame) {
   return success();
 }
 
+/// Whether kernels write the parts of what `op` assembles where they stand in
+/// it, each once.
+static bool isWrittenInPlace(Operation *op) {
+  auto assembly = dyn_cast<AssembleOpInterface>(op);
+  llvm::SmallDenseSet<Value> seen;
+  return assembly && llvm::all_of(op->getOpOperands(), [&](OpOperand &part) {
+           return part.get().getDefiningOp<KernelOp>() &&
+                  assembly.getOperandRows(part.getOperandNumber()) &&
+                  seen.insert(part.get()).second;
+         });
+}
+
 LogicalResult checkKernels(func::FuncOp main) {
   Block &block = main.getBody().front();
   for (Operation &op : block.without_terminator()) {
     auto kernel = dyn_cast<KernelOp>(op);
-    if (!kernel && !isa<ImageWeightOp>(op)) {
+    if (!kernel && !isa<ImageWeightOp>(op) && !isWrittenInPlace(&op)) {
       return op.emitOpError("belongs to no kernel: run fuse first");
     }
     if (kernel && (failed(checkBody(kernel)) ||

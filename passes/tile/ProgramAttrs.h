@@ -19,6 +19,9 @@ inline constexpr llvm::StringLiteral kTypesAttr = "hova.types";
 /// Values that are kept between kernels: an array of dictionaries `path`,
 /// `kernel`, `type`, `row_stride`, `offset`.
 inline constexpr llvm::StringLiteral kValuesAttr = "hova.values";
+/// On `hova.arena_buffer` of rows of another value: where that value begins in
+/// the arena, and its bytes.
+inline constexpr llvm::StringLiteral kWholeAttr = "hova.whole";
 /// On `hova.store_weight`: the place in the image.
 inline constexpr llvm::StringLiteral kOffsetAttr = "hova.offset";
 

@@ -37,6 +37,14 @@ struct Place {
   enum Kind { Argument, Image, Arena } kind = Arena;
   MemRefType type;
   int64_t index = 0; ///< argument number, image offset, or arena block
+  int64_t bytes = 0; ///< from the start of the arena block
+  bool isPart = false; ///< of the value that the arena block is
+};
+
+/// Where a value stands in another that it is a part of.
+struct Part {
+  Value whole;
+  RowSteps rows;
 };
 
 class ProgramTiler {
@@ -51,6 +59,9 @@ private:
   LogicalResult placeWeights();
   LogicalResult placeWeight(StoreWeightOp store,
                             ArrayRef<ImageWeightOp> references);
+  void findParts();
+  Place newBlock(RankedTensorType type);
+  Place placeResult(Value result);
   LogicalResult describeKernels();
   void describeKernel(KernelBuffers &buffers);
   LogicalResult emitFunctions();
@@ -64,6 +75,7 @@ private:
   OpBuilder builder;
   /// Of values of `main`, and of region values that only one kernel sees.
   DenseMap<Value, Place> places;
+  DenseMap<Value, Part> parts;
   SmallVector<ArenaBlock> blocks;
   SmallVector<KernelBuffers> kernels;
   SmallVector<std::string> callees;
@@ -156,14 +168,47 @@ LogicalResult ProgramTiler::placeWeight(StoreWeightOp store,
   return success();
 }
 
+void ProgramTiler::findParts() {
+  for (auto assembly : main.getOps<AssembleOpInterface>()) {
+    for (OpOperand &operand : assembly->getOpOperands()) {
+      parts[operand.get()] = {
+          assembly->getResult(0),
+          *assembly.getOperandRows(operand.getOperandNumber())};
+    }
+  }
+}
+
+/// A block that is alive in the kernel that is described.
+Place ProgramTiler::newBlock(RankedTensorType type) {
+  int64_t index = kernels.size();
+  MemRefType buffer = bufferType(type, code.getRowStride(type));
+  blocks.push_back({bytesOf(buffer), index, index, 0});
+  return Place{Place::Arena, buffer, static_cast<int64_t>(blocks.size()) - 1};
+}
+
+/// The place of what a kernel computes: its own, or rows of a value that it is
+/// a part of.
+Place ProgramTiler::placeResult(Value result) {
+  auto type = cast<RankedTensorType>(result.getType());
+  auto part = parts.find(result);
+  if (part == parts.end()) {
+    return newBlock(type);
+  }
+  auto [whole, rows] = part->second;
+  if (!places.count(whole)) {
+    places[whole] = newBlock(cast<RankedTensorType>(whole.getType()));
+  }
+  Place place = places[whole];
+  int64_t stride = place.type.getStridesAndOffset().first.front();
+  place.bytes = rows.first * stride * elementBytes(place.type);
+  place.type = bufferType(type, rows.step * stride);
+  place.isPart = true;
+  return place;
+}
+
 void ProgramTiler::describeKernel(KernelBuffers &buffers) {
   KernelOp kernel = buffers.kernel;
   int64_t index = kernels.size();
-  auto newBlock = [&](RankedTensorType type) {
-    MemRefType buffer = bufferType(type, code.getRowStride(type));
-    blocks.push_back({bytesOf(buffer), index, index, 0});
-    return Place{Place::Arena, buffer, static_cast<int64_t>(blocks.size()) - 1};
-  };
   auto use = [&](Value value, Value placed) {
     // A copy: the map may grow below.
     Place place = places[placed];
@@ -182,7 +227,8 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
   for (auto [value, result] :
        llvm::zip(yield.getValues(), kernel.getResults())) {
     if (!places.count(result)) {
-      places[result] = newBlock(cast<RankedTensorType>(result.getType()));
+      Place place = placeResult(result); // which may make the map grow
+      places[result] = place;
     }
     use(value, result);
   }
@@ -190,7 +236,8 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
     for (Value value : op.getResults()) {
       if (stageOf(&op) >= 0 && !places.count(value) &&
           crossesStages(value, stageOf(&op))) {
-        places[value] = newBlock(cast<RankedTensorType>(value.getType()));
+        Place place = newBlock(cast<RankedTensorType>(value.getType()));
+        places[value] = place;
         use(value, value);
       }
     }
@@ -202,6 +249,7 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
 }
 
 LogicalResult ProgramTiler::describeKernels() {
+  findParts();
   for (KernelOp kernel : main.getOps<KernelOp>()) {
     FailureOr<Schedule> schedule = Schedule::of(kernel);
     if (failed(schedule)) {
@@ -272,8 +320,9 @@ ArrayAttr ProgramTiler::describeValues() {
            builder.getNamedAttr("type", TypeAttr::get(result.getType())),
            builder.getNamedAttr("row_stride",
                                 builder.getI64IntegerAttr(strides[0])),
-           builder.getNamedAttr("offset", builder.getI64IntegerAttr(
-                                              blocks[place.index].offset))}));
+           builder.getNamedAttr(
+               "offset", builder.getI64IntegerAttr(
+                             blocks[place.index].offset + place.bytes))}));
     }
   }
   return builder.getArrayAttr(values);
@@ -320,11 +369,18 @@ void ProgramTiler::rewriteMain() {
                     : buffer = ImageBufferOp::create(builder, origin,
                                                      place.type, place.index);
     }
-    int64_t offset = blocks[place.index].offset;
+    int64_t offset = blocks[place.index].offset + place.bytes;
     Value &buffer = arena[{offset, place.type, origin}];
-    return buffer ? buffer
-                  : buffer = ArenaBufferOp::create(builder, origin, place.type,
-                                                   offset);
+    if (!buffer) {
+      auto op = ArenaBufferOp::create(builder, origin, place.type, offset);
+      if (place.isPart) {
+        const ArenaBlock &block = blocks[place.index];
+        op->setAttr(kWholeAttr,
+                    builder.getDenseI64ArrayAttr({block.offset, block.bytes}));
+      }
+      buffer = op;
+    }
+    return buffer;
   };
   for (auto [buffers, callee] : llvm::zip(kernels, callees)) {
     SmallVector<Value> operands;
