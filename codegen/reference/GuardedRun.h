@@ -21,7 +21,8 @@ struct GuardedLaunch {
     std::string name; ///< of an arena value or weight; empty: others
     int64_t bytes;
     int64_t elementBytes;
-    /// Where the buffer begins in the value of `bytes` bytes that it is rows of.
+    /// Where the buffer begins in the value of `bytes` bytes that it is rows
+    /// of.
     int64_t within = 0;
   };
   llvm::SmallVector<Buffer> buffers;

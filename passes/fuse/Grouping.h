@@ -60,9 +60,9 @@ public:
   PlacementAttrInterface placementOf(mlir::Operation *op) const {
     return placements.lookup(op);
   }
-  /// Whether the operands of `op`, which assembles their rows, are written where
-  /// they stand in its result: groups compute them, nothing else decides their
-  /// place, and none stands in two places.
+  /// Whether the operands of `op`, which assembles their rows, are written
+  /// where they stand in its result: groups compute them, nothing else decides
+  /// their place, and none stands in two places.
   bool isAssembled(mlir::Operation *op) const { return assembled.contains(op); }
   /// A view is an address, not work: a slice of columns, unless it leaves the
   /// program or is a column group of a product that a group holds; and a

@@ -36,8 +36,8 @@ namespace {
 struct Place {
   enum Kind { Argument, Image, Arena } kind = Arena;
   MemRefType type;
-  int64_t index = 0; ///< argument number, image offset, or arena block
-  int64_t bytes = 0; ///< from the start of the arena block
+  int64_t index = 0;   ///< argument number, image offset, or arena block
+  int64_t bytes = 0;   ///< from the start of the arena block
   bool isPart = false; ///< of the value that the arena block is
 };
 
@@ -321,8 +321,8 @@ ArrayAttr ProgramTiler::describeValues() {
            builder.getNamedAttr("row_stride",
                                 builder.getI64IntegerAttr(strides[0])),
            builder.getNamedAttr(
-               "offset", builder.getI64IntegerAttr(
-                             blocks[place.index].offset + place.bytes))}));
+               "offset", builder.getI64IntegerAttr(blocks[place.index].offset +
+                                                   place.bytes))}));
     }
   }
   return builder.getArrayAttr(values);

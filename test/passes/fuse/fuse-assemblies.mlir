@@ -74,12 +74,14 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8x8xf32> {
 // A state can stand in one place alone: the second time it is copied.
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel
-// CHECK: hova.kernel
-// CHECK-NEXT: ^bb0
-// CHECK-NEXT: hova.index_sort
 // CHECK: %[[Z:.*]] = hova.index_sort
 // CHECK-NEXT: hova.kernel {{.*}}(%[[Z]])
 // CHECK: hova.attention
+// CHECK: %[[Y:.*]] = hova.kernel
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: hova.index_sort
+// CHECK-NEXT: hova.yield
+// CHECK: hova.kernel {{.*}}(%[[Y]])
 func.func @main(%x: tensor<1x4x8xf32>) -> (tensor<1x8x8xf32>, tensor<1x8x8xf32>) {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %a : tensor<1x4x8xf32>
