@@ -78,23 +78,6 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
   inverse = take(scratch.inverse, f32);
 }
 
-/// The heights of row blocks that occur where `rows` rows are cut into `shares`
-/// even shares, ascending.
-static SmallVector<int64_t> heightsOf(int64_t rows, int64_t shares,
-                                      int64_t most) {
-  SmallVector<int64_t> heights;
-  auto up = [](int64_t a, int64_t b) -> int64_t {
-    return llvm::divideCeil(a, b);
-  };
-  for (int64_t share : {rows / shares, up(rows, shares)}) {
-    int64_t blocks = up(share, most);
-    heights.append({share / blocks, up(share, blocks)});
-  }
-  llvm::sort(heights);
-  heights.erase(llvm::unique(heights), heights.end());
-  return heights;
-}
-
 /// Keys and values in the layout that the products read.
 void AttentionEmitter::pack() {
   packKeys();
@@ -108,7 +91,7 @@ void AttentionEmitter::pack() {
 
 void AttentionEmitter::emit() {
   SmallVector<int64_t> heights =
-      heightsOf(layout.queries, queryBlocks, e.schedule.tileRows);
+      rowBlockHeights(layout.queries, queryBlocks, e.schedule.tileRows);
   e.forLoop("head", e.begin, e.end, 1, [&](Value unit) {
     Value block = e.rem(unit, queryBlocks), pair = e.div(unit, queryBlocks);
     batch = e.div(pair, layout.heads);

@@ -53,6 +53,21 @@ void forEachEvenBlock(KernelEmitter &emitter, StringRef name, int64_t rows,
   loop(lower, rows, height);
 }
 
+SmallVector<int64_t> rowBlockHeights(int64_t rows, int64_t shares,
+                                     int64_t most) {
+  SmallVector<int64_t> heights;
+  auto up = [](int64_t a, int64_t b) -> int64_t {
+    return llvm::divideCeil(a, b);
+  };
+  for (int64_t share : {rows / shares, up(rows, shares)}) {
+    int64_t blocks = up(share, most);
+    heights.append({share / blocks, up(share, blocks)});
+  }
+  llvm::sort(heights);
+  heights.erase(llvm::unique(heights), heights.end());
+  return heights;
+}
+
 void forEachRowBlock(KernelEmitter &emitter, StringRef name, Value from,
                      Value to, ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body) {

@@ -29,6 +29,11 @@ void forEachEvenBlock(KernelEmitter &emitter, llvm::StringRef name,
                       int64_t rows, int64_t most,
                       llvm::function_ref<void(mlir::Value, int64_t)> body);
 
+/// The heights of row blocks that occur where `rows` rows are cut into `shares`
+/// even shares, ascending.
+llvm::SmallVector<int64_t> rowBlockHeights(int64_t rows, int64_t shares,
+                                           int64_t most);
+
 /// The row blocks that can occur when threads, whatever their number, divide
 /// `rows`, if that is what they divide, and each passes `schedule.block` of its
 /// rows at most through all stages.
