@@ -2,20 +2,17 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// One operation of the program is one operation of the dialect; a weight is
-// referenced where it is first used.
+// One operation of the program is one operation of a dialect, which the
+// importer of its mnemonic makes (OperationImport.h); a weight is referenced
+// where it is first used.
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/Import.h"
 
-#include "dialect/AttentionOps.h"
-#include "dialect/DenseOps.h"
 #include "dialect/HovaDialect.h"
-#include "dialect/LinearAttentionOps.h"
-#include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
-#include "dialect/TokenOps.h"
+#include "frontend/OperationImport.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
@@ -33,38 +30,15 @@ public:
   ImportedProgram run();
 
 private:
-  using Build = Operation *(Importer::*)(const ProgramOperation &, Location);
-
   Location locate(const std::string &path, reader::Range range);
-  RankedTensorType convert(const ValueType &type);
+  RankedTensorType convert(const ValueType &type) {
+    return importType(builder, type);
+  }
   void setUpFunction(ModuleOp module);
   Value weight(const ProgramWeight &weight);
-
-  /// The operand called `role`; null if there is none.
-  Value operand(const ProgramOperation &op, StringRef role);
-  SmallVector<Value> operands(const ProgramOperation &op, StringRef role);
-  RankedTensorType result(const ProgramOperation &op) {
-    return convert(program.values[op.result].type);
-  }
-  int64_t integer(const ProgramOperation &op, const char *name) {
-    return op.attributes.at(name).integer;
-  }
-  FloatAttr real(const ProgramOperation &op, const char *name) {
-    return builder.getF64FloatAttr(op.attributes.at(name).real);
-  }
-  StringRef word(const ProgramOperation &op, const char *name) {
-    return op.attributes.at(name).text;
-  }
-
+  /// The value of this number; a weight is made where it is first asked for.
+  Value value(int number);
   Operation *build(const ProgramOperation &op, Location loc);
-  Operation *buildDense(const ProgramOperation &op, Location loc);
-  Operation *buildTokens(const ProgramOperation &op, Location loc);
-  WindowAttr window(const ProgramOperation &op);
-  Operation *buildPlacement(const ProgramOperation &op, Location loc);
-  Operation *buildAttention(const ProgramOperation &op, Location loc);
-  Operation *buildLinearAttention(const ProgramOperation &op, Location loc);
-  Operation *buildReweighting(const ProgramOperation &op, Location loc);
-  Operation *buildOmni(const ProgramOperation &op, Location loc);
 
   const Program &program;
   OpBuilder builder;
@@ -82,24 +56,6 @@ Location Importer::locate(const std::string &path, reader::Range range) {
                                        static_cast<unsigned>(place.line),
                                        static_cast<unsigned>(place.column));
   return NameLoc::get(builder.getStringAttr(path), inner);
-}
-
-RankedTensorType Importer::convert(const ValueType &type) {
-  Type element = builder.getF32Type();
-  switch (type.dtype) {
-  case DType::F32:
-    break;
-  case DType::I32:
-    element = builder.getI32Type();
-    break;
-  case DType::I64:
-    element = builder.getI64Type();
-    break;
-  case DType::Bool:
-    element = builder.getI1Type();
-    break;
-  }
-  return RankedTensorType::get(type.shape, element);
 }
 
 void Importer::setUpFunction(ModuleOp module) {
@@ -145,248 +101,24 @@ Value Importer::weight(const ProgramWeight &weight) {
                           weight.initializer.str(), weight.trainable);
 }
 
-Value Importer::operand(const ProgramOperation &op, StringRef role) {
-  int number = op.operand(std::string_view(role.data(), role.size()));
-  if (number < 0) {
-    return Value();
-  }
+Value Importer::value(int number) {
   if (!values[number] && weightOf[number] >= 0) {
     values[number] = weight(program.weights[weightOf[number]]);
   }
   return values[number];
 }
 
-SmallVector<Value> Importer::operands(const ProgramOperation &op,
-                                      StringRef role) {
-  SmallVector<Value> list;
-  for (const auto &[name, number] : op.operands) {
-    if (name != role) {
-      continue;
-    }
-    if (!values[number] && weightOf[number] >= 0) {
-      values[number] = weight(program.weights[weightOf[number]]);
-    }
-    list.push_back(values[number]);
-  }
-  return list;
-}
-
-Operation *Importer::buildDense(const ProgramOperation &op, Location loc) {
-  if (op.mnemonic == "linear") {
-    Value x = operand(op, "x"), weight = operand(op, "weight"),
-          bias = operand(op, "bias");
-    auto transposed = op.attributes.find("transposed");
-    return LinearOp::create(builder, loc, result(op), x, weight, bias,
-                            transposed != op.attributes.end() &&
-                                transposed->second.boolean);
-  }
-  if (op.mnemonic == "layer_norm") {
-    Value x = operand(op, "x"), gain = operand(op, "gain"),
-          bias = operand(op, "bias");
-    return LayerNormOp::create(builder, loc, result(op), x, gain, bias,
-                               real(op, "eps"));
-  }
-  if (op.mnemonic == "activation") {
-    return ActivationOp::create(builder, loc, result(op),
-                                *symbolizeActivationKind(word(op, "kind")),
-                                operand(op, "x"));
-  }
-  if (op.mnemonic == "scale") {
-    return ScaleOp::create(builder, loc, result(op), operand(op, "x"),
-                           real(op, "factor"));
-  }
-  Value lhs = operand(op, "lhs"), rhs = operand(op, "rhs");
-  if (op.mnemonic == "add") {
-    return AddOp::create(builder, loc, lhs, rhs);
-  }
-  return op.mnemonic == "multiply"
-             ? MultiplyOp::create(builder, loc, lhs, rhs).getOperation()
-             : nullptr;
-}
-
-Operation *Importer::buildTokens(const ProgramOperation &op, Location loc) {
-  if (op.mnemonic == "embedding") {
-    Value ids = operand(op, "ids"), table = operand(op, "table");
-    return EmbeddingOp::create(builder, loc, result(op), ids, table);
-  }
-  if (op.mnemonic == "sinusoid") {
-    return SinusoidOp::create(builder, loc, result(op),
-                              *symbolizeSinusoidLayout(word(op, "layout")));
-  }
-  if (op.mnemonic == "patch_embedding") {
-    Value image = operand(op, "image"), weight = operand(op, "weight"),
-          bias = operand(op, "bias");
-    return PatchEmbeddingOp::create(builder, loc, result(op), image, weight,
-                                    bias, integer(op, "patch"));
-  }
-  if (op.mnemonic == "class_token") {
-    Value x = operand(op, "x"), token = operand(op, "token");
-    return ClassTokenOp::create(builder, loc, result(op), x, token);
-  }
-  if (op.mnemonic == "pool") {
-    return PoolOp::create(builder, loc, result(op),
-                          *symbolizePoolKind(word(op, "kind")),
-                          operand(op, "x"));
-  }
-  if (op.mnemonic == "padding_mask") {
-    return PaddingMaskOp::create(builder, loc, result(op), operand(op, "ids"),
-                                 integer(op, "pad"));
-  }
-  if (op.mnemonic == "concat") {
-    return ConcatOp::create(builder, loc, result(op), operands(op, "inputs"),
-                            integer(op, "axis"));
-  }
-  return op.mnemonic == "slice"
-             ? SliceOp::create(builder, loc, result(op), operand(op, "x"),
-                               integer(op, "axis"), integer(op, "offset"))
-                   .getOperation()
-             : nullptr;
-}
-
-WindowAttr Importer::window(const ProgramOperation &op) {
-  return WindowAttr::get(builder.getContext(), integer(op, "window_height"),
-                         integer(op, "window_width"),
-                         integer(op, "shift_height"),
-                         integer(op, "shift_width"), integer(op, "grid_height"),
-                         integer(op, "grid_width"));
-}
-
-Operation *Importer::buildPlacement(const ProgramOperation &op, Location loc) {
-  if (op.mnemonic == "partition_windows" || op.mnemonic == "reverse_windows") {
-    PlacementAttrInterface placement = window(op);
-    if (op.mnemonic == "reverse_windows") {
-      placement = inverseOf(placement);
-    }
-    return RearrangeOp::create(builder, loc, result(op), operand(op, "x"),
-                               placement, Value());
-  }
-  if (op.mnemonic == "merge_patches") {
-    auto merge =
-        MergeAttr::get(builder.getContext(), 2, 2, integer(op, "grid_height"),
-                       integer(op, "grid_width"));
-    return RearrangeOp::create(builder, loc, result(op), operand(op, "x"),
-                               merge, Value());
-  }
-  if (op.mnemonic == "window_bias") {
-    return WindowBiasOp::create(builder, loc, result(op), window(op),
-                                operand(op, "table"), real(op, "mask_value"));
-  }
-  return op.mnemonic == "window_classes"
-             ? WindowClassesOp::create(builder, loc, result(op), window(op))
-                   .getOperation()
-             : nullptr;
-}
-
-Operation *Importer::buildAttention(const ProgramOperation &op, Location loc) {
-  if (op.mnemonic == "block_diagonal") {
-    return BlockDiagonalOp::create(builder, loc, result(op),
-                                   operand(op, "blocks"));
-  }
-  if (op.mnemonic != "attention") {
-    return nullptr;
-  }
-  Value query = operand(op, "query"), key = operand(op, "key"),
-        value = operand(op, "value"), scoreVector = operand(op, "score_vector"),
-        scoreBias = operand(op, "score_bias"),
-        biasIndex = operand(op, "bias_index"), mask = operand(op, "mask"),
-        keyValid = operand(op, "key_valid");
-  IntegerAttr causal;
-  if (op.attributes.count("causal")) {
-    causal = builder.getI64IntegerAttr(integer(op, "causal"));
-  }
-  auto kind = AttentionKindAttr::get(builder.getContext(),
-                                     *symbolizeAttentionKind(word(op, "kind")));
-  auto emptyRow = EmptyRowAttr::get(builder.getContext(),
-                                    *symbolizeEmptyRow(word(op, "empty_row")));
-  return AttentionOp::create(builder, loc, result(op), kind, query, key, value,
-                             scoreVector, scoreBias, biasIndex, mask, keyValid,
-                             builder.getI64IntegerAttr(integer(op, "heads")),
-                             real(op, "scale"), causal, emptyRow);
-}
-
-Operation *Importer::buildLinearAttention(const ProgramOperation &op,
-                                          Location loc) {
-  if (op.mnemonic == "transpose") {
-    return TransposeOp::create(builder, loc, result(op), operand(op, "x"));
-  }
-  if (op.mnemonic != "linear_attention") {
-    return nullptr;
-  }
-  Value query = operand(op, "query"), key = operand(op, "key"),
-        value = operand(op, "value"), features = operand(op, "features"),
-        keyValid = operand(op, "key_valid");
-  auto map = FeatureMapAttr::get(builder.getContext(),
-                                 *symbolizeFeatureMap(word(op, "map")));
-  UnitAttr causal;
-  if (op.attributes.at("causal").boolean) {
-    causal = builder.getUnitAttr();
-  }
-  return LinearAttentionOp::create(
-      builder, loc, result(op), map, query, key, value, features, keyValid,
-      builder.getI64IntegerAttr(integer(op, "heads")), causal,
-      real(op, "scale"), real(op, "eps"), real(op, "stabilizer"),
-      real(op, "denominator_eps"));
-}
-
-Operation *Importer::buildReweighting(const ProgramOperation &op,
-                                      Location loc) {
-  if (op.mnemonic == "head_reweight") {
-    Value headsIn = operand(op, "heads_in"), x = operand(op, "x"),
-          head = operand(op, "head_weight"),
-          input = operand(op, "input_weight"),
-          score = operand(op, "score_weight"), bias = operand(op, "score_bias");
-    return HeadReweightOp::create(builder, loc, result(op), headsIn, x, head,
-                                  input, score, bias, integer(op, "heads"));
-  }
-  if (op.mnemonic == "channel_gate") {
-    Value y = operand(op, "y"), x = operand(op, "x"),
-          input = operand(op, "input_weight"),
-          output = operand(op, "output_weight"),
-          gate = operand(op, "gate_weight"), bias = operand(op, "gate_bias");
-    return ChannelGateOp::create(builder, loc, result(op), y, x, input, output,
-                                 gate, bias);
-  }
-  return nullptr;
-}
-
-Operation *Importer::buildOmni(const ProgramOperation &op, Location loc) {
-  if (op.mnemonic != "omni_attention") {
-    return nullptr;
-  }
-  SmallVector<Value> states = operands(op, "states"),
-                     weights = operands(op, "weights");
-  MLIRContext *context = builder.getContext();
-  auto activation = ActivationKindAttr::get(
-      context, *symbolizeActivationKind(word(op, "activation")));
-  auto pool = OmniPoolAttr::get(context, *symbolizeOmniPool(word(op, "pool")));
-  auto causal =
-      OmniCausalAttr::get(context, *symbolizeOmniCausal(word(op, "causal")));
-  auto norm = NormPlacementAttr::get(context,
-                                     *symbolizeNormPlacement(word(op, "norm")));
-  UnitAttr bias;
-  if (op.attributes.at("attention_bias").boolean) {
-    bias = builder.getUnitAttr();
-  }
-  return OmniAttentionOp::create(
-      builder, loc, result(op), states, weights,
-      builder.getI64IntegerAttr(integer(op, "heads")), activation, pool, causal,
-      norm, real(op, "eps"), bias);
-}
-
 Operation *Importer::build(const ProgramOperation &op, Location loc) {
-  constexpr Build families[] = {&Importer::buildDense,
-                                &Importer::buildTokens,
-                                &Importer::buildPlacement,
-                                &Importer::buildAttention,
-                                &Importer::buildLinearAttention,
-                                &Importer::buildReweighting,
-                                &Importer::buildOmni};
-  for (Build family : families) {
-    if (Operation *built = (this->*family)(op, loc)) {
-      return built;
-    }
+  StringRef mnemonic = op.mnemonic;
+  auto [dialect, rest] = mnemonic.split('.');
+  if (!rest.empty()) {
+    builder.getContext()->getOrLoadDialect(dialect);
   }
-  llvm_unreachable("operation of a program without importer");
+  OperationImporter importer = findOperationImporter(mnemonic);
+  assert(importer && "operation of a program without importer");
+  auto valueOf = [this](int number) { return value(number); };
+  OperationImport work(builder, loc, program, op, valueOf);
+  return importer(work);
 }
 
 ImportedProgram Importer::run() {

@@ -26,8 +26,9 @@ struct ImportedProgram {
   std::vector<mlir::Operation *> operations;
 };
 
-/// Spells `program` in the hova dialect, which `context` must have loaded. The
-/// program has been checked, so this cannot fail.
+/// Spells `program` in the hova dialect, which `context` must have loaded, and
+/// in those of plugins, which are loaded here. The program has been checked, so
+/// this cannot fail.
 ImportedProgram importProgram(const Program &program,
                               mlir::MLIRContext &context);
 

@@ -17,10 +17,6 @@ using reader::Node;
 
 namespace {
 
-/// Keys that every layer may have.
-const std::vector<std::string> commonKeys = {"name",    "if",   "repeat",
-                                             "weights", "init", "trainable"};
-
 SettingKind settingKind(AttributeInfo::Kind kind) {
   switch (kind) {
   case AttributeInfo::Kind::Integer:
@@ -188,7 +184,7 @@ void SpecReader::readCommon(const Node &node, LayerSpec &layer,
 void SpecReader::readOperator(const Node &node, LayerSpec &layer,
                               const NameScope &scope) {
   const OperatorInfo &op = *layer.op;
-  std::vector<std::string> known = commonKeys;
+  std::vector<std::string> known = commonLayerKeys();
   known.push_back("op");
   for (const RoleInfo &role : op.roles) {
     known.push_back(role.name);
@@ -342,7 +338,7 @@ void SpecReader::readInitializers(const Node &node, LayerSpec &layer,
 
 void SpecReader::readBlockUse(const Node &node, LayerSpec &layer,
                               const NameScope &scope) {
-  std::vector<std::string> known = commonKeys;
+  std::vector<std::string> known = commonLayerKeys();
   known.insert(known.end(), {"block", "input", "inputs", "arguments"});
   known.erase(std::find(known.begin(), known.end(), "init"));
   checkKeys(node, known, "the use of a block");

@@ -6,27 +6,24 @@
 
 #include "frontend/description/Vocabulary.h"
 
+#include <algorithm>
+#include <cctype>
+
 namespace hova::frontend {
 
-namespace {
+namespace attributes {
 
 using Kind = AttributeInfo::Kind;
-using Attributes = std::vector<AttributeInfo>;
-using Roles = std::vector<RoleInfo>;
-
-const std::vector<std::string> activations = {"relu", "gelu_erf", "gelu_tanh",
-                                              "tanh", "sigmoid"};
 
 AttributeInfo integer(std::string name, std::string defaultText,
-                      std::string summary, double minimum = 1) {
+                      std::string summary, double minimum) {
   return {
       std::move(name), Kind::Integer,     defaultText.empty(), defaultText, {},
       minimum,         std::move(summary)};
 }
 
 AttributeInfo number(std::string name, std::string defaultText,
-                     std::string summary,
-                     std::optional<double> minimum = std::nullopt) {
+                     std::string summary, std::optional<double> minimum) {
   return {std::move(name),   Kind::Number, defaultText.empty(),
           defaultText,       {},           minimum,
           std::move(summary)};
@@ -43,6 +40,19 @@ AttributeInfo word(std::string name, std::string defaultText,
   return {std::move(name),  Kind::Word,   defaultText.empty(), defaultText,
           std::move(words), std::nullopt, std::move(summary)};
 }
+
+} // namespace attributes
+
+namespace {
+
+using Kind = AttributeInfo::Kind;
+using Attributes = std::vector<AttributeInfo>;
+using Roles = std::vector<RoleInfo>;
+
+using namespace attributes;
+
+const std::vector<std::string> activations = {"relu", "gelu_erf", "gelu_tanh",
+                                              "tanh", "sigmoid"};
 
 AttributeInfo axis() {
   return integer("axis", "-1", "counted from 0, or from the end if negative",
@@ -376,10 +386,58 @@ const RoleInfo *OperatorInfo::role(std::string_view name) const {
   return nullptr;
 }
 
-const std::vector<OperatorInfo> &vocabulary() {
-  static const std::vector<OperatorInfo> operators =
-      joined(joined(denseOperators(), tokenOperators()), attentionOperators());
+/// All operators, while plugins may still add some.
+static std::deque<OperatorInfo> &growingVocabulary() {
+  static std::deque<OperatorInfo> operators = [] {
+    std::vector<OperatorInfo> own = joined(
+        joined(denseOperators(), tokenOperators()), attentionOperators());
+    return std::deque<OperatorInfo>(own.begin(), own.end());
+  }();
   return operators;
+}
+
+const std::deque<OperatorInfo> &vocabulary() { return growingVocabulary(); }
+
+/// As the names of layers: a letter, then letters, digits and underscores.
+static bool isName(const std::string &name) {
+  auto isLegal = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  return !name.empty() && std::isalpha(static_cast<unsigned char>(name[0])) &&
+         std::all_of(name.begin(), name.end(), isLegal);
+}
+
+std::string addToVocabulary(OperatorInfo info) {
+  if (!isName(info.name)) {
+    return "an operator is named by a letter, then letters, digits and "
+           "underscores, got '" +
+           info.name + "'";
+  }
+  if (findOperator(info.name)) {
+    return "there is an operator '" + info.name + "' already";
+  }
+  std::vector<std::string> taken = commonLayerKeys();
+  taken.insert(taken.end(), {"op", "block", "require"});
+  std::vector<std::string> keys;
+  for (const RoleInfo &role : info.roles) {
+    keys.push_back(role.name);
+  }
+  for (const AttributeInfo &attribute : info.attributes) {
+    keys.push_back(attribute.name);
+  }
+  for (const std::string &key : keys) {
+    if (std::find(taken.begin(), taken.end(), key) != taken.end()) {
+      return "operator '" + info.name + "' gives the key '" + key +
+             "' a second meaning";
+    }
+    taken.push_back(key);
+  }
+  growingVocabulary().push_back(std::move(info));
+  return "";
+}
+
+const std::vector<std::string> &commonLayerKeys() {
+  static const std::vector<std::string> keys = {"name",    "if",   "repeat",
+                                                "weights", "init", "trainable"};
+  return keys;
 }
 
 const OperatorInfo *findOperator(std::string_view name) {

@@ -3,13 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One table of every operator: what it reads and which attributes it takes. The
-// checker of descriptions and the JSON Schema are both made from it.
+// checker of descriptions and the JSON Schema are both made from it. Plugins
+// add rows to it (frontend/Operator.h).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HOVA_FRONTEND_DESCRIPTION_VOCABULARY_H
 #define HOVA_FRONTEND_DESCRIPTION_VOCABULARY_H
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +43,19 @@ struct AttributeInfo {
   std::string summary;
 };
 
+/// Attributes by their kinds. Without a default text they are required.
+namespace attributes {
+AttributeInfo integer(std::string name, std::string defaultText,
+                      std::string summary, double minimum = 1);
+AttributeInfo number(std::string name, std::string defaultText,
+                     std::string summary,
+                     std::optional<double> minimum = std::nullopt);
+AttributeInfo boolean(std::string name, std::string defaultText,
+                      std::string summary);
+AttributeInfo word(std::string name, std::string defaultText,
+                   std::vector<std::string> words, std::string summary);
+} // namespace attributes
+
 /// A value that an operator reads.
 struct RoleInfo {
   std::string name;
@@ -65,8 +80,17 @@ struct OperatorInfo {
   const RoleInfo *role(std::string_view name) const;
 };
 
-/// All operators, in the order of the documentation.
-const std::vector<OperatorInfo> &vocabulary();
+/// All operators, in the order of the documentation, then those of plugins.
+/// Their addresses stay.
+const std::deque<OperatorInfo> &vocabulary();
+
+/// Adds an operator, before any description is read. Returns what is wrong with
+/// it: a name that another operator has, or that no layer can have; a key that
+/// has a meaning in every layer. Empty: it was added.
+std::string addToVocabulary(OperatorInfo info);
+
+/// Keys that every layer may have.
+const std::vector<std::string> &commonLayerKeys();
 
 /// The operator called `name`, or null.
 const OperatorInfo *findOperator(std::string_view name);

@@ -13,9 +13,8 @@ namespace hova::frontend {
 using reader::Diagnostic;
 using reader::inQuotes;
 
-int LayerContext::build() {
-  using Builder = int (LayerContext::*)();
-  static const std::map<std::string, Builder> builders = {
+std::map<std::string, LayerBuilder> &LayerContext::builders() {
+  static std::map<std::string, LayerBuilder> all = {
       {"linear", &LayerContext::buildLinear},
       {"layer_norm", &LayerContext::buildLayerNorm},
       {"activation", &LayerContext::buildActivation},
@@ -38,10 +37,18 @@ int LayerContext::build() {
       {"omni_attention", &LayerContext::buildOmniAttention},
       {"merge_patches", &LayerContext::buildMergePatches},
   };
+  return all;
+}
+
+bool LayerContext::addBuilder(const std::string &name, LayerBuilder builder) {
+  return builders().emplace(name, std::move(builder)).second;
+}
+
+int LayerContext::build() {
   Program &program = *elaborator.program;
   size_t index = program.layers.size();
   program.layers.push_back({path, layer.op->name, layer.nameRange, poison});
-  int result = (this->*builders.at(layer.op->name))();
+  int result = builders().at(layer.op->name)(*this);
   program.layers[index].result = result;
   return failed ? poison : result;
 }

@@ -5,7 +5,8 @@
 // What a builder of an operator works with: attributes with their defaults, the
 // values that it reads, weights, and operations to append. Every accessor
 // reports its own mistakes and sets `failed`; a builder reads what it needs,
-// gives up if something failed, checks shapes, and appends.
+// gives up if something failed, checks shapes, and appends. Operators of
+// plugins are built from the public part alone (frontend/Operator.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,15 @@
 
 #include "frontend/elaborate/Elaborator.h"
 
+#include <functional>
+
 namespace hova::frontend {
+
+class LayerContext;
+
+/// Appends the operations of a layer; returns its result, or poison after a
+/// mistake, which was reported.
+using LayerBuilder = std::function<int(LayerContext &)>;
 
 class LayerContext {
 public:
@@ -31,7 +40,12 @@ public:
   /// Appends the layer's operations; returns its result, or poison.
   int build();
 
-private:
+  /// Adds the builder of an operator, by its name. False where there is one.
+  static bool addBuilder(const std::string &name, LayerBuilder builder);
+
+  /// Whether something was wrong so far.
+  bool hasFailed() const { return failed; }
+
   // Attributes. The second argument is the default.
   int64_t integer(const char *name, int64_t otherwise);
   double number(const char *name, double otherwise);
@@ -61,23 +75,32 @@ private:
                   const std::vector<int> &others = {});
   void attributeError(const char *name, const std::string &message,
                       const std::vector<int> &others = {});
+  /// Whether `heads` divides the width of `value`.
+  bool splitsEvenly(const char *role, int value, int64_t heads);
   /// a*b, or an error if that is no dimension.
   int64_t product(int64_t a, int64_t b);
   /// Rejects counts of multiply-accumulates that leave 64 bits.
   void checkWork(const std::vector<int64_t> &factors);
 
   // Results.
-  bool mayBorrow(const std::string &name);
   /// A weight below the layer's path; `own` is its name there.
   int weight(const std::string &own, Shape shape, Initializer initializer,
              bool trainable = true);
+  /// An operation; its path is `below` that of the layer. The mnemonic of
+  /// another dialect's has the dialect's name: "mine.attention".
   int emit(const char *mnemonic, const std::string &below, Operands operands,
            Attributes attributes, ValueType type);
-  Grid inheritedGrid(int operand, const Shape &result) const;
 
   // Parts that several operators have.
   int linear(int x, const std::string &below, int64_t out, bool bias);
   int activation(int x, const std::string &below, const std::string &kind);
+
+private:
+  /// The builders of all operators.
+  static std::map<std::string, LayerBuilder> &builders();
+
+  bool mayBorrow(const std::string &name);
+  Grid inheritedGrid(int operand, const Shape &result) const;
   struct Masks {
     int keyValid = poison;
     int mask = poison;
@@ -102,7 +125,6 @@ private:
   bool addAdditive(Heads &heads, int64_t hidden, Operands &operands);
   int reweight(int headsInput, int x, int64_t heads);
   int gate(int gated, int x, int64_t hidden);
-  bool splitsEvenly(const char *role, int value, int64_t heads);
 
   // Windows.
   struct Windows {

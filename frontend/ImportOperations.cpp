@@ -1,0 +1,326 @@
+//===- ImportOperations.cpp - The importers of hova's dialect -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One function per mnemonic. Operands that are weights are referenced where
+// they are first asked for, so a function with several of them asks in the
+// order of the operation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/OperationImport.h"
+
+#include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
+#include "dialect/LinearAttentionOps.h"
+#include "dialect/PlacementOps.h"
+#include "dialect/ProgramOps.h"
+#include "dialect/TokenOps.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace hova::frontend {
+
+//===----------------------------------------------------------------------===//
+// What an importer works with
+//===----------------------------------------------------------------------===//
+
+Value OperationImport::operand(StringRef role) {
+  int number = op.operand(std::string_view(role.data(), role.size()));
+  return number < 0 ? Value() : valueOf(number);
+}
+
+SmallVector<Value> OperationImport::operands(StringRef role) {
+  SmallVector<Value> list;
+  for (const auto &[name, number] : op.operands) {
+    if (name == role) {
+      list.push_back(valueOf(number));
+    }
+  }
+  return list;
+}
+
+RankedTensorType OperationImport::result() {
+  return importType(builder, program.values[op.result].type);
+}
+
+RankedTensorType importType(Builder &builder, const ValueType &type) {
+  Type element = builder.getF32Type();
+  switch (type.dtype) {
+  case DType::F32:
+    break;
+  case DType::I32:
+    element = builder.getI32Type();
+    break;
+  case DType::I64:
+    element = builder.getI64Type();
+    break;
+  case DType::Bool:
+    element = builder.getI1Type();
+    break;
+  }
+  return RankedTensorType::get(type.shape, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Dense layers
+//===----------------------------------------------------------------------===//
+
+static Operation *importLinear(OperationImport &op) {
+  Value x = op.operand("x"), weight = op.operand("weight"),
+        bias = op.operand("bias");
+  return LinearOp::create(op.builder, op.loc, op.result(), x, weight, bias,
+                          op.boolean("transposed"));
+}
+
+static Operation *importLayerNorm(OperationImport &op) {
+  Value x = op.operand("x"), gain = op.operand("gain"),
+        bias = op.operand("bias");
+  return LayerNormOp::create(op.builder, op.loc, op.result(), x, gain, bias,
+                             op.real("eps"));
+}
+
+static Operation *importActivation(OperationImport &op) {
+  return ActivationOp::create(op.builder, op.loc, op.result(),
+                              *symbolizeActivationKind(op.word("kind")),
+                              op.operand("x"));
+}
+
+static Operation *importScale(OperationImport &op) {
+  return ScaleOp::create(op.builder, op.loc, op.result(), op.operand("x"),
+                         op.real("factor"));
+}
+
+static Operation *importAdd(OperationImport &op) {
+  Value lhs = op.operand("lhs"), rhs = op.operand("rhs");
+  return AddOp::create(op.builder, op.loc, lhs, rhs);
+}
+
+static Operation *importMultiply(OperationImport &op) {
+  Value lhs = op.operand("lhs"), rhs = op.operand("rhs");
+  return MultiplyOp::create(op.builder, op.loc, lhs, rhs);
+}
+
+//===----------------------------------------------------------------------===//
+// Tokens
+//===----------------------------------------------------------------------===//
+
+static Operation *importEmbedding(OperationImport &op) {
+  Value ids = op.operand("ids"), table = op.operand("table");
+  return EmbeddingOp::create(op.builder, op.loc, op.result(), ids, table);
+}
+
+static Operation *importSinusoid(OperationImport &op) {
+  return SinusoidOp::create(op.builder, op.loc, op.result(),
+                            *symbolizeSinusoidLayout(op.word("layout")));
+}
+
+static Operation *importPatchEmbedding(OperationImport &op) {
+  Value image = op.operand("image"), weight = op.operand("weight"),
+        bias = op.operand("bias");
+  return PatchEmbeddingOp::create(op.builder, op.loc, op.result(), image,
+                                  weight, bias, op.integer("patch"));
+}
+
+static Operation *importClassToken(OperationImport &op) {
+  Value x = op.operand("x"), token = op.operand("token");
+  return ClassTokenOp::create(op.builder, op.loc, op.result(), x, token);
+}
+
+static Operation *importPool(OperationImport &op) {
+  return PoolOp::create(op.builder, op.loc, op.result(),
+                        *symbolizePoolKind(op.word("kind")), op.operand("x"));
+}
+
+static Operation *importPaddingMask(OperationImport &op) {
+  return PaddingMaskOp::create(op.builder, op.loc, op.result(),
+                               op.operand("ids"), op.integer("pad"));
+}
+
+static Operation *importConcat(OperationImport &op) {
+  return ConcatOp::create(op.builder, op.loc, op.result(),
+                          op.operands("inputs"), op.integer("axis"));
+}
+
+static Operation *importSlice(OperationImport &op) {
+  return SliceOp::create(op.builder, op.loc, op.result(), op.operand("x"),
+                         op.integer("axis"), op.integer("offset"));
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+static WindowAttr windowOf(OperationImport &op) {
+  return WindowAttr::get(op.builder.getContext(), op.integer("window_height"),
+                         op.integer("window_width"), op.integer("shift_height"),
+                         op.integer("shift_width"), op.integer("grid_height"),
+                         op.integer("grid_width"));
+}
+
+static Operation *importPartitionWindows(OperationImport &op) {
+  return RearrangeOp::create(op.builder, op.loc, op.result(), op.operand("x"),
+                             windowOf(op), Value());
+}
+
+static Operation *importReverseWindows(OperationImport &op) {
+  PlacementAttrInterface placement = windowOf(op);
+  return RearrangeOp::create(op.builder, op.loc, op.result(), op.operand("x"),
+                             inverseOf(placement), Value());
+}
+
+static Operation *importMergePatches(OperationImport &op) {
+  auto merge =
+      MergeAttr::get(op.builder.getContext(), 2, 2, op.integer("grid_height"),
+                     op.integer("grid_width"));
+  return RearrangeOp::create(op.builder, op.loc, op.result(), op.operand("x"),
+                             merge, Value());
+}
+
+static Operation *importWindowBias(OperationImport &op) {
+  return WindowBiasOp::create(op.builder, op.loc, op.result(), windowOf(op),
+                              op.operand("table"), op.real("mask_value"));
+}
+
+static Operation *importWindowClasses(OperationImport &op) {
+  return WindowClassesOp::create(op.builder, op.loc, op.result(), windowOf(op));
+}
+
+//===----------------------------------------------------------------------===//
+// Attention and its reweightings
+//===----------------------------------------------------------------------===//
+
+static Operation *importBlockDiagonal(OperationImport &op) {
+  return BlockDiagonalOp::create(op.builder, op.loc, op.result(),
+                                 op.operand("blocks"));
+}
+
+static Operation *importAttention(OperationImport &op) {
+  OpBuilder &builder = op.builder;
+  Value query = op.operand("query"), key = op.operand("key"),
+        value = op.operand("value"), scoreVector = op.operand("score_vector"),
+        scoreBias = op.operand("score_bias"),
+        biasIndex = op.operand("bias_index"), mask = op.operand("mask"),
+        keyValid = op.operand("key_valid");
+  IntegerAttr causal;
+  if (op.has("causal")) {
+    causal = builder.getI64IntegerAttr(op.integer("causal"));
+  }
+  auto kind = AttentionKindAttr::get(builder.getContext(),
+                                     *symbolizeAttentionKind(op.word("kind")));
+  auto emptyRow = EmptyRowAttr::get(builder.getContext(),
+                                    *symbolizeEmptyRow(op.word("empty_row")));
+  return AttentionOp::create(builder, op.loc, op.result(), kind, query, key,
+                             value, scoreVector, scoreBias, biasIndex, mask,
+                             keyValid,
+                             builder.getI64IntegerAttr(op.integer("heads")),
+                             op.real("scale"), causal, emptyRow);
+}
+
+static Operation *importLinearAttention(OperationImport &op) {
+  OpBuilder &builder = op.builder;
+  Value query = op.operand("query"), key = op.operand("key"),
+        value = op.operand("value"), features = op.operand("features"),
+        keyValid = op.operand("key_valid");
+  auto map = FeatureMapAttr::get(builder.getContext(),
+                                 *symbolizeFeatureMap(op.word("map")));
+  UnitAttr causal;
+  if (op.boolean("causal")) {
+    causal = builder.getUnitAttr();
+  }
+  return LinearAttentionOp::create(
+      builder, op.loc, op.result(), map, query, key, value, features, keyValid,
+      builder.getI64IntegerAttr(op.integer("heads")), causal, op.real("scale"),
+      op.real("eps"), op.real("stabilizer"), op.real("denominator_eps"));
+}
+
+static Operation *importTranspose(OperationImport &op) {
+  return TransposeOp::create(op.builder, op.loc, op.result(), op.operand("x"));
+}
+
+static Operation *importHeadReweight(OperationImport &op) {
+  Value headsIn = op.operand("heads_in"), x = op.operand("x"),
+        head = op.operand("head_weight"), input = op.operand("input_weight"),
+        score = op.operand("score_weight"), bias = op.operand("score_bias");
+  return HeadReweightOp::create(op.builder, op.loc, op.result(), headsIn, x,
+                                head, input, score, bias, op.integer("heads"));
+}
+
+static Operation *importChannelGate(OperationImport &op) {
+  Value y = op.operand("y"), x = op.operand("x"),
+        input = op.operand("input_weight"),
+        output = op.operand("output_weight"), gate = op.operand("gate_weight"),
+        bias = op.operand("gate_bias");
+  return ChannelGateOp::create(op.builder, op.loc, op.result(), y, x, input,
+                               output, gate, bias);
+}
+
+static Operation *importOmniAttention(OperationImport &op) {
+  SmallVector<Value> states = op.operands("states"),
+                     weights = op.operands("weights");
+  OpBuilder &builder = op.builder;
+  MLIRContext *context = builder.getContext();
+  auto activation = ActivationKindAttr::get(
+      context, *symbolizeActivationKind(op.word("activation")));
+  auto pool = OmniPoolAttr::get(context, *symbolizeOmniPool(op.word("pool")));
+  auto causal =
+      OmniCausalAttr::get(context, *symbolizeOmniCausal(op.word("causal")));
+  auto norm =
+      NormPlacementAttr::get(context, *symbolizeNormPlacement(op.word("norm")));
+  UnitAttr bias;
+  if (op.boolean("attention_bias")) {
+    bias = builder.getUnitAttr();
+  }
+  return OmniAttentionOp::create(builder, op.loc, op.result(), states, weights,
+                                 builder.getI64IntegerAttr(op.integer("heads")),
+                                 activation, pool, causal, norm, op.real("eps"),
+                                 bias);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+/// The importers of all operations, while plugins may still add some.
+static llvm::StringMap<OperationImporter> &importers() {
+  static llvm::StringMap<OperationImporter> all = {
+      {"linear", importLinear},
+      {"layer_norm", importLayerNorm},
+      {"activation", importActivation},
+      {"scale", importScale},
+      {"add", importAdd},
+      {"multiply", importMultiply},
+      {"embedding", importEmbedding},
+      {"sinusoid", importSinusoid},
+      {"patch_embedding", importPatchEmbedding},
+      {"class_token", importClassToken},
+      {"pool", importPool},
+      {"padding_mask", importPaddingMask},
+      {"concat", importConcat},
+      {"slice", importSlice},
+      {"partition_windows", importPartitionWindows},
+      {"reverse_windows", importReverseWindows},
+      {"merge_patches", importMergePatches},
+      {"window_bias", importWindowBias},
+      {"window_classes", importWindowClasses},
+      {"transpose", importTranspose},
+      {"linear_attention", importLinearAttention},
+      {"block_diagonal", importBlockDiagonal},
+      {"attention", importAttention},
+      {"head_reweight", importHeadReweight},
+      {"channel_gate", importChannelGate},
+      {"omni_attention", importOmniAttention},
+  };
+  return all;
+}
+
+bool addOperationImporter(StringRef mnemonic, OperationImporter importer) {
+  return importers().try_emplace(mnemonic, importer).second;
+}
+
+OperationImporter findOperationImporter(StringRef mnemonic) {
+  return importers().lookup(mnemonic);
+}
+
+} // namespace hova::frontend

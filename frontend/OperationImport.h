@@ -1,0 +1,78 @@
+//===- OperationImport.h - One operation of a program as IR ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an importer works with: the operands of a program's operation by their
+// names, its attributes, the type of its result, and a builder. There is one
+// importer per mnemonic; those of hova's dialect are in ImportOperations.cpp,
+// plugins add theirs (frontend/Operator.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_OPERATIONIMPORT_H
+#define HOVA_FRONTEND_OPERATIONIMPORT_H
+
+#include "frontend/elaborate/Program.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace hova::frontend {
+
+class OperationImport {
+public:
+  /// The value of this number, as IR.
+  using ValueOf = llvm::function_ref<mlir::Value(int)>;
+
+  OperationImport(mlir::OpBuilder &builder, mlir::Location loc,
+                  const Program &program, const ProgramOperation &op,
+                  ValueOf valueOf)
+      : builder(builder), loc(loc), program(program), op(op), valueOf(valueOf) {
+  }
+
+  mlir::OpBuilder &builder;
+  const mlir::Location loc;
+
+  /// The operand called `role`; null if there is none.
+  mlir::Value operand(llvm::StringRef role);
+  /// All operands called `role`.
+  llvm::SmallVector<mlir::Value> operands(llvm::StringRef role);
+  /// The type of the result.
+  mlir::RankedTensorType result();
+
+  bool has(const char *name) const { return op.attributes.count(name); }
+  int64_t integer(const char *name) const {
+    return op.attributes.at(name).integer;
+  }
+  mlir::FloatAttr real(const char *name) const {
+    return builder.getF64FloatAttr(op.attributes.at(name).real);
+  }
+  llvm::StringRef word(const char *name) const {
+    return op.attributes.at(name).text;
+  }
+  bool boolean(const char *name) const {
+    return has(name) && op.attributes.at(name).boolean;
+  }
+
+private:
+  const Program &program;
+  const ProgramOperation &op;
+  const ValueOf valueOf;
+};
+
+/// The type of a value of a program as IR.
+mlir::RankedTensorType importType(mlir::Builder &builder,
+                                  const ValueType &type);
+
+/// Makes the operation; its first result is that of the program's operation.
+using OperationImporter = mlir::Operation *(*)(OperationImport &);
+
+/// Adds the importer of the operations with this mnemonic. False where there is
+/// one.
+bool addOperationImporter(llvm::StringRef mnemonic, OperationImporter importer);
+
+/// The importer of the operations with this mnemonic, or null.
+OperationImporter findOperationImporter(llvm::StringRef mnemonic);
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_OPERATIONIMPORT_H

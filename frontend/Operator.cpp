@@ -1,0 +1,35 @@
+//===- Operator.cpp - An operator of descriptions -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Operator.h"
+
+namespace hova::frontend {
+
+void OperatorRegistry::add(Operator added) {
+  std::string name = added.info.name;
+  std::string wrong = addToVocabulary(std::move(added.info));
+  if (!wrong.empty()) {
+    errors.push_back(std::move(wrong));
+    return;
+  }
+  [[maybe_unused]] bool isNew =
+      LayerContext::addBuilder(name, std::move(added.build));
+  assert(isNew && "the vocabulary and the builders name the same operators");
+  for (const auto &[mnemonic, importer] : added.importers) {
+    llvm::StringRef dialect = llvm::StringRef(mnemonic).split('.').first;
+    if (dialect == mnemonic) {
+      errors.push_back("operator '" + name + "' imports operation '" +
+                       mnemonic +
+                       "', whose name does not begin with that of a dialect");
+    } else if (!addOperationImporter(mnemonic, importer)) {
+      errors.push_back("operator '" + name + "' imports operation '" +
+                       mnemonic + "', which another one imports already");
+    }
+    dialects.insert(dialect.str());
+  }
+}
+
+} // namespace hova::frontend

@@ -1,0 +1,81 @@
+//===- Operator.h - An operator of descriptions ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What makes a word of a description an operator:
+//
+// 1. a row of the vocabulary: the values that it reads, its attributes and
+//    weights. Messages about keys, `hova schema` and the page of the language
+//    come from it;
+// 2. a builder, which checks shapes and appends operations to the program;
+// 3. an importer per operation that the builder appends and that hova does not
+//    have, which makes it in the IR.
+//
+// hova's own operators are rows of the same three tables. A plugin adds its
+// operators from the function that it names in `hovaGetPluginInfo`:
+//
+//   static void addOperators(hova::frontend::OperatorRegistry &registry) {
+//     registry.add({myInfo(), buildMine, {{"mine.op", importMine}}});
+//   }
+//
+//   extern "C" LLVM_ATTRIBUTE_WEAK hova::frontend::PluginInfo
+//   hovaGetPluginInfo() {
+//     return {HOVA_PLUGIN_VERSIONS, "mine", addOperators};
+//   }
+//
+// Its dialects, with all that is attached to their operations, it registers as
+// any plugin of MLIR does (mlirGetDialectPluginInfo).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_OPERATOR_H
+#define HOVA_FRONTEND_OPERATOR_H
+
+#include "frontend/OperationImport.h"
+#include "frontend/elaborate/LayerContext.h"
+#include "llvm/Config/llvm-config.h"
+
+namespace hova::frontend {
+
+struct Operator {
+  OperatorInfo info;
+  LayerBuilder build;
+  /// By mnemonic, with the dialect's name: "mine.op".
+  std::vector<std::pair<std::string, OperationImporter>> importers;
+};
+
+/// Where a plugin adds its operators.
+class OperatorRegistry {
+public:
+  /// Adds an operator, or notes what is wrong with it.
+  void add(Operator added);
+
+  /// What was wrong.
+  const std::vector<std::string> &getErrors() const { return errors; }
+  /// The dialects that the operators need, in the order of their names.
+  const std::set<std::string> &getDialects() const { return dialects; }
+
+private:
+  std::vector<std::string> errors;
+  std::set<std::string> dialects;
+};
+
+/// What a plugin says of itself. The headers of hova and of LLVM are an
+/// interface of one version each: a plugin is built again for another.
+struct PluginInfo {
+  const char *hovaVersion;
+  const char *llvmVersion;
+  const char *name;
+  void (*addOperators)(OperatorRegistry &registry);
+};
+
+} // namespace hova::frontend
+
+/// The first two fields of a PluginInfo; HOVA_VERSION is defined by
+/// hova_add_plugin of hova's CMake package.
+#define HOVA_PLUGIN_VERSIONS HOVA_VERSION, LLVM_VERSION_STRING
+
+/// What `--pass-plugin` looks for in a library.
+extern "C" hova::frontend::PluginInfo hovaGetPluginInfo();
+
+#endif // HOVA_FRONTEND_OPERATOR_H
