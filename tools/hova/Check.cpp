@@ -1,6 +1,7 @@
 //===- Check.cpp - hova check ---------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "tools/hova/Plugins.h"
 #include "tools/hova/Session.h"
 #include "tools/hova/Verbs.h"
 #include "tools/inspect/Summary.h"
@@ -11,5 +12,6 @@ int hova::tool::runCheck(Arguments &arguments) {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  return inspect::runCheck(options, json, llvm::outs(), llvm::errs());
+  return inspect::runCheck(options, json, llvm::outs(), llvm::errs(),
+                           makeDialectRegistry());
 }

@@ -5,7 +5,7 @@
 #include "codegen/OutputFile.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Tools/Plugins/PassPlugin.h"
+#include "tools/hova/Plugins.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
@@ -16,32 +16,12 @@ using namespace mlir;
 namespace hova::tool {
 
 std::string versionText() {
-  return "hova " HOVA_VERSION " (LLVM " LLVM_VERSION_STRING ")";
+  return ("hova " + hovaVersion() + " (LLVM " LLVM_VERSION_STRING ")").str();
 }
 
 //===----------------------------------------------------------------------===//
-// Plugins and extension points
+// Extension points
 //===----------------------------------------------------------------------===//
-
-void loadPlugins(const Arguments &arguments) {
-  if (!arguments.has(OPT_pass_plugin) && !arguments.has(OPT_pass_pipeline)) {
-    return;
-  }
-  registerPipelines();
-  for (std::string path : arguments.values(OPT_pass_plugin)) {
-    // The loader looks for a name without a folder elsewhere.
-    if (!llvm::StringRef(path).contains('/')) {
-      path = "./" + path;
-    }
-    llvm::Expected<PassPlugin> plugin = PassPlugin::load(path);
-    if (!plugin) {
-      arguments.usageError("option '--pass-plugin': " +
-                           llvm::toString(plugin.takeError()));
-      continue;
-    }
-    plugin->registerPassRegistryCallbacks();
-  }
-}
 
 namespace {
 
@@ -209,7 +189,6 @@ CompileOptions readCompileOptions(const Arguments &arguments) {
   }
   options.dumpDirectory = arguments.value(OPT_dump_ir).str();
   options.compilerVersion = versionText();
-  loadPlugins(arguments);
   if (!arguments.failed()) {
     options.extend = readExtensions(arguments);
   }

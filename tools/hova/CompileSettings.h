@@ -21,9 +21,6 @@ PassSelection readPassSelection(const Arguments &arguments);
 /// The type of numbers that `--dtype` names.
 Storage readStorage(const Arguments &arguments);
 
-/// Loads pass plugins and registers passes. Reports mistakes in `arguments`.
-void loadPlugins(const Arguments &arguments);
-
 /// Fills everything of `options` that the command line decides, but for what
 /// and where to emit. Mistakes are in `arguments`.
 CompileOptions readCompileOptions(const Arguments &arguments);

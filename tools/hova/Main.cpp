@@ -5,6 +5,7 @@
 
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Guard.h"
+#include "tools/hova/Plugins.h"
 #include "tools/hova/Verbs.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -138,6 +139,10 @@ int run(ArrayRef<const char *> words) {
   if (arguments.has(OPT_help)) {
     printHelp(*verb, outs());
     return Ok;
+  }
+  loadPlugins(arguments);
+  if (arguments.failed()) {
+    return *arguments.failed();
   }
   return verb->run(arguments);
 }

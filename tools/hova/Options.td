@@ -23,6 +23,7 @@ defvar readers = [CompileVerb, PackVerb, CheckVerb, SummaryVerb, ExplainVerb,
 defvar runners = [CompileVerb, PackVerb, VerifyVerb, EvaluateVerb];
 defvar generators = [CompileVerb, PackVerb, ExplainVerb, VerifyVerb];
 defvar lowerers = [CompileVerb, VerifyVerb];
+defvar extensible = !listconcat(readers, [SchemaVerb]);
 defvar everyone = [GlobalVerb, CompileVerb, PackVerb, CheckVerb, SummaryVerb,
                    ExplainVerb, VerifyVerb, EvaluateVerb, SchemaVerb];
 
@@ -84,8 +85,8 @@ def strict : Flag<["--"], "strict">, Visibility<generators>,
              HelpText<"Leave out the passes that reassociate sums">;
 defm without : Value<"without", generators, "PASS,...",
                      "Leave out optional passes, to measure or to bisect; repeatable">;
-defm pass_plugin : Value<"pass-plugin", generators, "LIB.so",
-                         "Load passes from a library; repeatable">;
+defm pass_plugin : Value<"pass-plugin", extensible, "LIB.so",
+                         "Load passes, dialects and operators of descriptions from a library; repeatable">;
 defm pass_pipeline : Value<"pass-pipeline", generators, "POINT(PASSES)",
                            "Run passes before or after a phase or a pass that --list-phases shows, such as 'before-fuse(my-pass)'; repeatable">;
 

@@ -11,6 +11,7 @@
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
 #include "tools/hova/Guard.h"
+#include "tools/hova/Plugins.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
@@ -74,12 +75,6 @@ int reportError(llvm::Error error) {
   return status;
 }
 
-static DialectRegistry makeRegistry() {
-  DialectRegistry registry;
-  registerDialects(registry);
-  return registry;
-}
-
 /// Weights pass through memory one at a time, as f32: the largest must fit.
 static int checkWeights(const frontend::Program &program,
                         std::optional<uint64_t> limit) {
@@ -103,7 +98,7 @@ static bool isDump(llvm::StringRef path) {
 }
 
 Session::Session(Arguments &arguments)
-    : arguments(arguments), mlirContext(makeRegistry()),
+    : arguments(arguments), mlirContext(makeDialectRegistry()),
       path(arguments.model()), memory(memoryLimit(arguments)) {
   mlirContext.loadDialect<HovaDialect, func::FuncDialect>();
   if (arguments.has(OPT_max_memory)) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/inspect/Summary.h"
+#include "tools/hova/Plugins.h"
 #include "tools/hova/Session.h"
 #include "tools/hova/Verbs.h"
 
@@ -11,5 +12,6 @@ int hova::tool::runSummary(Arguments &arguments) {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  return inspect::runSummary(options, json, llvm::outs(), llvm::errs());
+  return inspect::runSummary(options, json, llvm::outs(), llvm::errs(),
+                             makeDialectRegistry());
 }

@@ -293,7 +293,7 @@ static void printCheck(const ModelOptions &options, const Model &model,
 }
 
 int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
-             llvm::raw_ostream &errors) {
+             llvm::raw_ostream &errors, const mlir::DialectRegistry &dialects) {
   Model model;
   ModelStatus status = read(options, model, errors);
   if (json) {
@@ -306,7 +306,7 @@ int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
   // Seeing that again takes more memory than all before, so a program that can
   // only be so long by repetition is not spelled out here.
   constexpr size_t mostVerified = 20000;
-  mlir::MLIRContext context;
+  mlir::MLIRContext context(dialects);
   loadDialects(context);
   ImportedProgram imported;
   if (model.program->operations.size() <= mostVerified) {
@@ -328,13 +328,14 @@ int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
 }
 
 int runSummary(const ModelOptions &options, bool json, llvm::raw_ostream &out,
-               llvm::raw_ostream &errors) {
+               llvm::raw_ostream &errors,
+               const mlir::DialectRegistry &dialects) {
   Model model;
   ModelStatus status = read(options, model, errors);
   if (status != ModelStatus::Ok) {
     return static_cast<int>(status);
   }
-  mlir::MLIRContext context;
+  mlir::MLIRContext context(dialects);
   Summary summary = summarize(*model.program, context);
   (json ? printJson : printText)(summary, *model.program, out);
   return 0;

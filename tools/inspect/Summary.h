@@ -8,6 +8,7 @@
 #define HOVA_TOOLS_INSPECT_SUMMARY_H
 
 #include "frontend/Model.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 
 namespace hova::inspect {
@@ -51,11 +52,13 @@ void printJson(const Summary &summary, const frontend::Program &program,
 
 /// The verbs `hova check`, `hova summary` and `hova schema`. A weight file,
 /// where one is given, must fit. Data goes to `out`, messages to `errors`; the
-/// result is the exit code.
+/// result is the exit code. `dialects` are those of plugins.
 int runCheck(const frontend::ModelOptions &options, bool json,
-             llvm::raw_ostream &out, llvm::raw_ostream &errors);
+             llvm::raw_ostream &out, llvm::raw_ostream &errors,
+             const mlir::DialectRegistry &dialects = mlir::DialectRegistry());
 int runSummary(const frontend::ModelOptions &options, bool json,
-               llvm::raw_ostream &out, llvm::raw_ostream &errors);
+               llvm::raw_ostream &out, llvm::raw_ostream &errors,
+               const mlir::DialectRegistry &dialects = mlir::DialectRegistry());
 int runSchema(llvm::raw_ostream &out);
 
 } // namespace hova::inspect
