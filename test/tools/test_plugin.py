@@ -2,43 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`cmake --install` and `find_package(hova)`: the plugin of examples/plugin, from outside."""
 
-import os
-import subprocess
-from pathlib import Path
-
 import pytest
+from installation import BUILD, SOURCE, build_plugin, install, run
 
-SOURCE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 EXAMPLE = SOURCE / "examples/plugin"
 POINT = "--pass-pipeline=after-normalize(normalize-scales)"
-
-
-def run(*command):
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """hova, installed and then moved, and the plugin built against it."""
-    first = tmp_path_factory.mktemp("first") / "hova"
-    run("cmake", "--install", BUILD, "--prefix", first)
-    prefix = tmp_path_factory.mktemp("second") / "hova"
-    first.rename(prefix)
-    plugin = tmp_path_factory.mktemp("plugin")
-    run(
-        "cmake",
-        *("-G", "Ninja", "-S", EXAMPLE, "-B", plugin),
-        f"-DCMAKE_PREFIX_PATH={prefix}",
-        "-DCMAKE_CXX_COMPILER=clang++-22",
-        "-DCMAKE_C_COMPILER=clang-22",
-    )
-    run("cmake", "--build", plugin)
-    return prefix / "bin/hova", plugin / "scales.so"
+    prefix = install(tmp_path_factory)
+    return prefix / "bin/hova", build_plugin(tmp_path_factory, prefix, EXAMPLE) / "scales.so"
 
 
 def test_installed_hova_compiles_and_runs(installed, tmp_path):

@@ -1,0 +1,265 @@
+//===- Recipe.cpp - The loops of sigmoid attention on a CPU ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units are batch entries and heads, and blocks of queries where these are few.
+// Per head the keys are packed as panels [keys/panel][width][panel], so that
+// scores are the same product as a linear layer's. Then per block of query rows
+// and panel of keys: scores, sigmoid and the sum of its rows, on one tile in
+// registers. Nothing waits for a maximum, as in a softmax. The weights of all
+// keys stay in scratch until they are multiplied with the values.
+//
+//   pack K ; for rows: W = sigmoid(c Q K^T + b) ;
+//                      O = (W V) / (exp(sink) + sum W)
+
+#include "codegen/cpurecipes/Recipe.h"
+#include "SigmoidAttention.h"
+#include "codegen/cpurecipes/KernelEmitter.h"
+#include "codegen/cpurecipes/RowBlocks.h"
+#include "codegen/cpurecipes/Transpose.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "dialect/TileOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace hova;
+
+namespace {
+
+/// Keys and channels that are transposed at once.
+constexpr int64_t kTransposed = 16;
+
+/// Sizes of one attention and of its scratch.
+struct Layout {
+  Layout(sigattn::AttentionOp op, const Schedule &schedule)
+      : heads(op.getHeads()), queries(shapeOf(op.getQuery())[1]),
+        keys(shapeOf(op.getKey())[1]),
+        keyWidth(shapeOf(op.getQuery())[2] / heads),
+        valueWidth(shapeOf(op.getValue())[2] / heads),
+        panel(schedule.tileColumns), panels(llvm::divideCeil(keys, panel)),
+        blockRows(std::min(schedule.tileRows, queries)),
+        weightStride(panels * panel + kTransposed) {}
+
+  int64_t heads, queries, keys, keyWidth, valueWidth;
+  int64_t panel;  ///< keys that lie side by side
+  int64_t panels; ///< the last may have lanes without a key
+  int64_t blockRows, weightStride;
+
+  /// Elements of the three buffers, each in whole cache lines.
+  int64_t packed() const { return panels * keyWidth * panel; }
+  int64_t weights() const { return blockRows * weightStride; }
+  int64_t sums() const { return llvm::alignTo(blockRows, kTransposed); }
+  int64_t bytes() const {
+    return sizeof(float) * (packed() + weights() + sums());
+  }
+};
+
+class Emitter {
+public:
+  Emitter(KernelEmitter &emitter, sigattn::AttentionOp op)
+      : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
+        layout(op, emitter.schedule),
+        queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())) {
+    Type f32 = b.getF32Type();
+    int64_t bytes = sizeof(float);
+    packed =
+        e.scratchView(0, {layout.panels, layout.keyWidth, layout.panel}, f32);
+    weights = e.scratchView(bytes * layout.packed(),
+                            {layout.blockRows, layout.weightStride}, f32);
+    sums = e.scratchView(bytes * (layout.packed() + layout.weights()),
+                         {layout.blockRows, 1}, f32);
+  }
+
+  void emit();
+
+private:
+  void packKeys();
+  void packBlock(Value panel, Value lane, int64_t keys, Value channel,
+                 int64_t channels);
+  Value sinkMass();
+  void emitWeights(Value row, int64_t height);
+  void emitPanel(Value row, int64_t height, Value panel, int64_t valid);
+  void emitValues(Value row, int64_t height);
+
+  VectorType tileType(int64_t rows, int64_t columns) {
+    return VectorType::get({rows, columns}, b.getF32Type());
+  }
+  Value broadcast(VectorType type, Value source) {
+    return make<vector::BroadcastOp>(type, source);
+  }
+  template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
+    return OpTy::create(b, loc, std::forward<Args>(args)...);
+  }
+
+  KernelEmitter &e;
+  OpBuilder &b;
+  Location loc;
+  sigattn::AttentionOp op;
+  Layout layout;
+  int64_t queryBlocks; ///< units of a batch entry and head
+  Value packed, weights, sums;
+  // Of the current unit.
+  Value queryRow, keyRow, keyColumn, valueColumn, head, sink;
+};
+
+} // namespace
+
+void Emitter::emit() {
+  SmallVector<int64_t> heights =
+      rowBlockHeights(layout.queries, queryBlocks, e.schedule.tileRows);
+  e.forLoop("head", e.begin, e.end, 1, [&](Value unit) {
+    Value block = e.rem(unit, queryBlocks), pair = e.div(unit, queryBlocks);
+    Value batch = e.div(pair, layout.heads);
+    head = e.rem(pair, layout.heads);
+    queryRow = e.mul(batch, layout.queries);
+    keyRow = e.mul(batch, layout.keys);
+    keyColumn = e.mul(head, layout.keyWidth);
+    valueColumn = e.mul(head, layout.valueWidth);
+    // The head's block before, if it was of this call, has packed the keys.
+    auto equal = arith::CmpIPredicate::eq;
+    Value isFirst = make<arith::CmpIOp>(equal, unit, e.begin);
+    Value isNew = make<arith::CmpIOp>(equal, block, e.index(0));
+    e.ifThen(make<arith::OrIOp>(isFirst, isNew), [&] { packKeys(); });
+    sink = sinkMass();
+    auto bound = [&](Value number) {
+      return e.div(e.mul(number, layout.queries), queryBlocks);
+    };
+    forEachRowBlock(e, "queries", bound(block), bound(e.add(block, 1)), heights,
+                    [&](const RowBlock &rows) {
+                      emitWeights(rows.row, rows.height);
+                      emitValues(rows.row, rows.height);
+                    });
+  });
+}
+
+/// packed[panel][c][lane + i] = K[j][c] for `keys` keys from `lane` of the
+/// panel on, zero for those that are missing to 16.
+void Emitter::packBlock(Value panel, Value lane, int64_t keys, Value channel,
+                        int64_t channels) {
+  Value key = e.buffer(op.getKey());
+  Value first = e.add(keyRow, e.add(e.mul(panel, layout.panel), lane));
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < keys; ++i) {
+    rows.push_back(e.loadRow(key, e.add(first, i), e.add(keyColumn, channel),
+                             kTransposed, channels));
+  }
+  rows.resize(kTransposed, e.splat(0, e.vectorType(kTransposed)));
+  transpose16(b, loc, rows);
+  for (int64_t c = 0; c < channels; ++c) {
+    make<vector::StoreOp>(rows[c], packed,
+                          ValueRange{panel, e.add(channel, c), lane});
+  }
+}
+
+void Emitter::packKeys() {
+  int64_t whole = layout.keyWidth / kTransposed * kTransposed;
+  auto packLanes = [&](Value panel, Value lane, int64_t keys) {
+    e.forLoop("channels", e.index(0), e.index(whole), kTransposed,
+              [&](Value c) { packBlock(panel, lane, keys, c, kTransposed); });
+    if (int64_t rest = layout.keyWidth - whole) {
+      packBlock(panel, lane, keys, e.index(whole), rest);
+    }
+  };
+  int64_t wholePanels = layout.keys / layout.panel;
+  e.forLoop("keys", e.index(0), e.index(wholePanels), 1, [&](Value panel) {
+    e.forLoop("lanes", e.index(0), e.index(layout.panel), kTransposed,
+              [&](Value lane) { packLanes(panel, lane, kTransposed); });
+  });
+  int64_t rest = layout.keys - wholePanels * layout.panel;
+  for (int64_t lane = 0; rest && lane < layout.panel; lane += kTransposed) {
+    packLanes(e.index(wholePanels), e.index(lane),
+              std::clamp<int64_t>(rest - lane, 0, kTransposed));
+  }
+}
+
+/// exp(sink) of the head, as 2^(sink / ln 2) within what `hova.exp2` takes.
+Value Emitter::sinkMass() {
+  auto type = e.vectorType(kTransposed);
+  Value own = e.loadScalar(e.buffer(op.getSink()), e.index(0), head);
+  Value exponent = make<arith::MulFOp>(own, e.scalar(1 / std::log(2.0)));
+  exponent = make<arith::MinimumFOp>(exponent, e.scalar(127));
+  exponent = make<arith::MaximumFOp>(exponent, e.scalar(-126));
+  Value mass = make<Exp2Op>(broadcast(type, exponent));
+  return make<vector::ExtractOp>(mass, 0);
+}
+
+/// Weights of all keys, and exp(sink) + their sum.
+void Emitter::emitWeights(Value row, int64_t height) {
+  Value zero = e.index(0);
+  TileStoreOp::create(b, loc, broadcast(tileType(height, 1), sink), sums, zero,
+                      zero, IntegerAttr());
+  int64_t whole = layout.keys / layout.panel;
+  e.forLoop("keys", zero, e.index(whole), 1,
+            [&](Value panel) { emitPanel(row, height, panel, layout.panel); });
+  if (int64_t rest = layout.keys - whole * layout.panel) {
+    emitPanel(row, height, e.index(whole), rest);
+  }
+}
+
+void Emitter::emitPanel(Value row, int64_t height, Value panel, int64_t valid) {
+  Value zero = e.index(0);
+  VectorType type = tileType(height, layout.panel);
+  Value score = make<TileProductOp>(
+      type, e.buffer(op.getQuery()), e.add(queryRow, row), keyColumn, packed,
+      ValueRange{panel, zero, zero}, e.index(layout.keyWidth));
+  score =
+      make<math::FmaOp>(score, e.splat(op.getScale().convertToDouble(), type),
+                        e.splat(op.getOffset().convertToDouble(), type));
+  Value weight = make<ActivationOp>(type, ActivationKind::sigmoid, score);
+  if (valid < layout.panel) {
+    auto maskType = VectorType::get(type.getShape(), b.getI1Type());
+    Value isKey = broadcast(maskType, e.laneMask(layout.panel, valid));
+    weight = make<arith::SelectOp>(isKey, weight, e.splat(0, type));
+  }
+  TileStoreOp::create(b, loc, weight, weights, zero, e.mul(panel, layout.panel),
+                      IntegerAttr());
+  VectorType column = tileType(height, 1);
+  Value before = make<TileLoadOp>(column, sums, zero, zero, IntegerAttr());
+  Value own = make<TileRowSumOp>(column, weight);
+  TileStoreOp::create(b, loc, make<arith::AddFOp>(before, own), sums, zero,
+                      zero, IntegerAttr());
+}
+
+void Emitter::emitValues(Value row, int64_t height) {
+  Value zero = e.index(0);
+  auto emitColumns = [&](Value column, int64_t lanes, int64_t valid) {
+    IntegerAttr columns;
+    if (valid < lanes) {
+      columns = b.getI64IntegerAttr(valid);
+    }
+    VectorType type = tileType(height, lanes);
+    Value start = e.add(valueColumn, column);
+    Value sum = make<TileProductOp>(
+        type, weights, zero, zero, e.buffer(op.getValue()),
+        ValueRange{keyRow, start}, e.index(layout.keys), columns);
+    Value total =
+        make<TileLoadOp>(tileType(height, 1), sums, zero, zero, IntegerAttr());
+    Value factor = make<arith::DivFOp>(e.splat(1, tileType(height, 1)), total);
+    Value mean = make<arith::MulFOp>(sum, broadcast(type, factor));
+    e.finishAndStoreTile({e.add(queryRow, row), start, height, lanes, valid},
+                         mean);
+  };
+  int64_t lanes = layout.panel;
+  int64_t whole = layout.valueWidth / lanes * lanes;
+  e.forLoop("columns", zero, e.index(whole), lanes,
+            [&](Value column) { emitColumns(column, lanes, lanes); });
+  if (int64_t rest = layout.valueWidth - whole) {
+    emitColumns(e.index(whole), llvm::PowerOf2Ceil(rest), rest);
+  }
+}
+
+static void emit(KernelEmitter &emitter, sigattn::AttentionOp op) {
+  Emitter(emitter, op).emit();
+}
+
+static int64_t scratchBytes(sigattn::AttentionOp op, const Schedule &schedule) {
+  return Layout(op, schedule).bytes();
+}
+
+void sigattn::attachRecipe(MLIRContext &context) {
+  hova::attachRecipe<AttentionOp, emit, scratchBytes>(context);
+}

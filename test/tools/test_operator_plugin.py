@@ -1,0 +1,436 @@
+# ===- test_operator_plugin.py - An operator that a plugin brings ---------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""The plugin of examples/sigmoid-attention, from outside, against an installed hova.
+
+What it computes is compared with NumPy, written from the formula in its description.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from installation import SOURCE, build_plugin, install, run
+from jsonschema import Draft7Validator
+
+EXAMPLE = SOURCE / "examples/sigmoid-attention"
+MODEL = EXAMPLE / "models/encoder.json"
+
+
+class Hova:
+    """An installed hova with the plugin."""
+
+    def __init__(self, prefix, plugin):
+        self.prefix, self.plugin = prefix, plugin
+        self.load = f"--pass-plugin={plugin}"
+
+    def __call__(self, *words, status=0):
+        return run(self.prefix / "bin/hova", *words, self.load, status=status)
+
+    def plain(self, *words, status=0):
+        return run(self.prefix / "bin/hova", *words, status=status)
+
+    def opt(self, code, *options, status=0):
+        """What hova-opt makes of IR."""
+        command = [self.prefix / "bin/hova-opt", f"--load-dialect-plugin={self.plugin}", *options]
+        done = subprocess.run(command, input=code, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def hova(tmp_path_factory):
+    prefix = install(tmp_path_factory)
+    return Hova(prefix, build_plugin(tmp_path_factory, prefix, EXAMPLE) / "sigattn.so")
+
+
+def layer(**keys):
+    """A model of one layer: 2 x 5 x 12, and 2 x 7 x 10 as memory."""
+    return {
+        "hova": 1,
+        "name": "one",
+        "inputs": {"x": {"shape": [2, 5, 12]}, "m": {"shape": [2, 7, 10]}},
+        "layers": [
+            {"name": "a", "op": "sigmoid_attention", "input": "x", "heads": 3, **keys},
+            {"name": "s", "op": "scale", "input": "m", "by": 2},
+        ],
+        "outputs": {"y": "a", "z": "s"},
+    }
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(description, name="model.json"):
+        path = tmp_path / name
+        path.write_text(json.dumps(description, indent=1))
+        return path
+
+    return write
+
+
+# The language of descriptions.
+
+
+def test_schema_has_the_operator(hova):
+    validator = Draft7Validator(json.loads(hova("schema")))
+    model = json.loads(MODEL.read_text())
+    validator.validate(model)
+    model["blocks"]["layer"]["layers"][1]["head"] = 4
+    assert not validator.is_valid(model)
+    without = Draft7Validator(json.loads(hova.plain("schema")))
+    assert not without.is_valid(json.loads(MODEL.read_text()))
+
+
+def test_without_the_plugin_the_operator_is_unknown(hova):
+    said = hova.plain("check", MODEL, status=1)
+    assert 'error: unknown operator "sigmoid_attention"' in said
+
+
+def test_operator_is_suggested(hova, write):
+    said = hova("check", write(layer(op="sigmoid_atention")), status=1)
+    assert 'unknown operator "sigmoid_atention"' in said
+    assert 'did you mean "sigmoid_attention"?' in said
+
+
+@pytest.mark.parametrize(
+    "keys, pointer, message",
+    [
+        ({"heads": 5}, "input", "cannot split a width of 12 into 5 heads"),
+        ({"heads": 0}, "heads", '"heads" must be at least 1, got 0'),
+        ({"input": "m"}, "input", "cannot split a width of 10 into 3 heads"),
+        ({"bias": 7}, "bias", "expected a boolean or an expression, got an integer"),
+        ({"offsets": 1}, "offsets", 'did you mean "offset"?'),
+        ({"init": {"sinks": {"kind": "zeros"}}}, "init/sinks", 'did you mean "sink"?'),
+    ],
+)
+def test_mistakes_have_a_place(hova, write, keys, pointer, message):
+    path = write(layer(**keys))
+    said = hova("check", path, status=1)
+    assert message in said
+    line = path.read_text().split(f'"{pointer.split("/")[-1]}":')[0].count("\n") + 1
+    assert f"{path}:{line}:" in said
+    assert f"at /layers/0/{pointer}\n" in said
+
+
+def test_memory_of_another_batch_is_a_mistake(hova, write):
+    model = layer(memory="m")
+    model["inputs"]["m"]["shape"] = [3, 7, 10]
+    said = hova("check", write(model), status=1)
+    assert 'sigmoid_attention "a" needs one batch for both' in said
+    assert '"x" is f32 [2, 5, 12]' in said
+
+
+def test_missing_heads_are_explained(hova, write):
+    model = layer()
+    del model["layers"][0]["heads"]
+    said = hova("check", write(model), status=1)
+    assert 'sigmoid_attention needs "heads": number of heads' in said
+
+
+def test_own_descriptions_have_no_warnings(hova):
+    assert ": ok" in hova("check", MODEL, "--werror")
+
+
+# Counts.
+
+
+def test_summary_counts_parameters_and_work(hova):
+    report = json.loads(hova("summary", MODEL, "--format=json"))
+    width, heads, batch, tokens = 96, 4, 2, 37
+    projections = 4 * (width * width + width)
+    attention = [entry for entry in report["layers"] if entry["kind"] == "sigmoid_attention"]
+    assert [entry["path"] for entry in attention] == ["encoder.0.attn", "encoder.1.attn"]
+    for entry in attention:
+        assert entry["parameters"] == projections + heads
+        assert entry["macs_linear"] == 4 * batch * tokens * width * width
+        assert entry["macs_attention"] == 2 * batch * tokens * tokens * width
+    tensors = {entry["name"]: entry for entry in report["parameters"]["tensors"]}
+    assert tensors["encoder.1.attn.sink"]["shape"] == [heads]
+
+
+# Numbers.
+
+
+def weights_of(hova, path, folder, seed):
+    """Weights for a description as a safetensors file, and as arrays."""
+    tensors = json.loads(hova("summary", path, "--format=json"))["parameters"]["tensors"]
+    generator = np.random.default_rng(seed)
+    arrays = {
+        entry["name"]: generator.normal(0, 0.6, entry["shape"]).astype(np.float32)
+        for entry in tensors
+    }
+    header, blob = {}, b""
+    for name, array in arrays.items():
+        data = array.tobytes()
+        header[name] = {
+            "dtype": "F32",
+            "shape": list(array.shape),
+            "data_offsets": [len(blob), len(blob) + len(data)],
+        }
+        blob += data
+    text = json.dumps(header).encode()
+    file = folder / "weights.safetensors"
+    file.write_bytes(len(text).to_bytes(8, "little") + text + blob)
+    return file, {name: array.astype(np.float64) for name, array in arrays.items()}
+
+
+def sigmoid_attention(x, memory, w, path, heads, scale=None, offset=None):
+    """From the formula: one head and one query at a time."""
+
+    def linear(value, name):
+        return value @ w[f"{path}.{name}.weight"] + w[f"{path}.{name}.bias"]
+
+    q, k, v = linear(x, "query"), linear(memory, "key"), linear(memory, "value")
+    width = q.shape[-1] // heads
+    scale = 1 / np.sqrt(width) if scale is None else scale
+    offset = -np.log(memory.shape[1]) if offset is None else offset
+    out = np.zeros_like(q)
+    for b in range(x.shape[0]):
+        for h in range(heads):
+            own = slice(h * width, (h + 1) * width)
+            scores = scale * q[b, :, own] @ k[b, :, own].T + offset
+            weight = 0.5 * (1 + np.tanh(scores / 2))
+            total = np.exp(w[f"{path}.sink"][h]) + weight.sum(axis=1)
+            out[b, :, own] = weight @ v[b, :, own] / total[:, None]
+    return linear(out, "output")
+
+
+CASES = {
+    "plain": {},
+    "memory": {"memory": "m"},
+    "one_head": {"heads": 1, "memory": "m"},
+    "scale": {"scale": -0.75, "offset": 1.5},
+    "large_scores": {"scale": 60, "memory": "m"},
+}
+
+
+@pytest.mark.parametrize("keys", CASES.values(), ids=CASES)
+def test_numbers_are_those_of_numpy(hova, write, tmp_path, keys):
+    path = write(layer(**keys))
+    file, w = weights_of(hova, path, tmp_path, seed=3)
+    generator = np.random.default_rng(4)
+    inputs = {
+        "x": generator.normal(size=(2, 5, 12)).astype(np.float32),
+        "m": generator.normal(size=(2, 7, 10)).astype(np.float32),
+    }
+    given = []
+    for name, value in inputs.items():
+        np.save(tmp_path / f"{name}.npy", value)
+        given += ["--input", f"{name}={tmp_path / name}.npy"]
+    memory = inputs["m" if "memory" in keys else "x"].astype(np.float64)
+    want = sigmoid_attention(
+        inputs["x"].astype(np.float64),
+        memory,
+        w,
+        "a",
+        keys.get("heads", 3),
+        keys.get("scale"),
+        keys.get("offset"),
+    )
+    hova("evaluate", path, "--weights", file, *given, "--output-dir", tmp_path / "float64")
+    got = np.load(tmp_path / "float64/y.npy")
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6)
+    hova("compile", path, "--weights", file, "-o", tmp_path / "program")
+    run(tmp_path / "program", *given, "--output-dir", tmp_path / "compiled")
+    got = np.load(tmp_path / "compiled/y.npy")
+    np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-5)
+
+
+SHAPES = [
+    ("batch=1", "tokens=1"),
+    ("batch=1", "tokens=300", "heads=1"),
+    ("batch=3", "tokens=64", "width=32", "heads=2"),
+    ("batch=1", "tokens=131", "width=90", "heads=5"),
+]
+
+
+@pytest.mark.parametrize("settings", SHAPES, ids="-".join)
+@pytest.mark.parametrize("level", ["native", "x86-64-v3"])
+def test_program_is_verified(hova, settings, level):
+    options = [word for setting in settings for word in ("--set", setting)]
+    said = hova("verify", MODEL, *options, f"--march={level}", "--guard")
+    assert "within the numeric policy" in said
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+def test_program_with_16_bits_is_verified(hova, dtype):
+    assert "within the numeric policy" in hova("verify", MODEL, f"--dtype={dtype}")
+
+
+def test_results_do_not_depend_on_the_number_of_threads(hova, tmp_path):
+    hova("compile", MODEL, "--set", "heads=1", "--set", "tokens=260", "-o", tmp_path / "program")
+    results = []
+    for threads in (1, 2, 7):
+        folder = tmp_path / str(threads)
+        run(tmp_path / "program", "--random-inputs", "1", "--threads", threads, "--output-dir", folder)
+        results.append((folder / "y.npy").read_bytes())
+    assert results[0] == results[1] == results[2]
+
+
+# The IR.
+
+
+def test_attention_is_a_kernel_between_chains(hova, tmp_path):
+    dump = tmp_path / "fused.mlir"
+    # So many rows that a chain pays.
+    settings = ["--set", "batch=16", "--set", "tokens=128"]
+    hova("compile", MODEL, *settings, "--emit=mlir", "--stop-after=fuse", "-o", dump)
+    kernels = re.findall(r'hova.kernel "([\w.]+)" units<([^>]*)>', dump.read_text())
+    heads, rows = "batch 16, head 4", "batch 16, token 128"
+    assert kernels == [
+        ("encoder.0.attn.query", rows),
+        ("encoder.0.attn", heads),
+        # From the output projection to the projections of the next layer.
+        ("encoder.0.ffn.hidden", rows),
+        ("encoder.1.attn", heads),
+        ("encoder.1.ffn.hidden", rows),
+    ]
+
+
+def test_meaning_is_kept_by_every_pass(hova, tmp_path):
+    dump = tmp_path / "imported.mlir"
+    hova("compile", MODEL, "--emit=mlir", "--stop-after=import", "-o", dump)
+    said = hova.opt(
+        dump.read_text(), "--start-at=normalize", "--stop-after=vectorize", "--check-meaning"
+    )
+    assert "emulated" in said
+
+
+def test_a_dump_is_compiled_on(hova, tmp_path):
+    dump = tmp_path / "fused.mlir"
+    hova("compile", MODEL, "--emit=mlir", "--stop-after=fuse", "-o", dump)
+    assert "within the numeric policy" in hova("verify", dump)
+
+
+IR = """
+func.func @attend(%q: tensor<QUERY>, %k: tensor<KEY>, %v: tensor<2x7x12xf32>,
+                  %s: tensor<SINK>) -> tensor<RESULT> {
+  %o = sigattn.attention %q, %k, %v, %s {heads = HEADS : i64, scale = SCALE : f64, offset = 0.0 : f64}
+      : (tensor<QUERY>, tensor<KEY>, tensor<2x7x12xf32>, tensor<SINK>) -> tensor<RESULT>
+  return %o : tensor<RESULT>
+}
+"""
+VALID = {
+    "QUERY": "2x5x12xf32",
+    "KEY": "2x7x12xf32",
+    "SINK": "3xf32",
+    "RESULT": "2x5x12xf32",
+    "HEADS": "3",
+    "SCALE": "1.0",
+}
+
+
+def attention_ir(**changes):
+    code = IR
+    for name, value in {**VALID, **changes}.items():
+        code = code.replace(name, value)
+    return code
+
+
+def test_operation_is_printed_and_parsed(hova):
+    assert "sigattn.attention" in hova.opt(attention_ir(), "--verify-roundtrip")
+
+
+def test_example_of_the_description_parses(hova):
+    text = (EXAMPLE / "SigmoidAttention.td").read_text()
+    hova.opt(re.search(r"```mlir\n(.*?)```", text, re.DOTALL)[1])
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        pytest.param({"KEY": "1x7x12xf32"}, "[batch, kv_len, width], got 2x5x12, 1x7x12", id="c1"),
+        pytest.param({"HEADS": "5"}, "expects widths divisible by 5 heads, got 12", id="c2"),
+        pytest.param({"KEY": "2x7x15xf32"}, "share their width, got 12 and 15", id="c3"),
+        pytest.param({"RESULT": "2x5x15xf32"}, "expects a result of shape 2x5x12, got 2x5x15", id="c4"),
+        pytest.param({"SINK": "4xf32"}, "expects sink of shape 3, got 4", id="c5"),
+        pytest.param({"SCALE": "0x7FF0000000000000"}, "expects a finite scale and offset", id="c6"),
+    ],
+)
+def test_constraint_is_verified(hova, changes, message):
+    assert message in hova.opt(attention_ir(**changes), status=1)
+
+
+# Libraries that do not fit.
+
+PLUGIN = """
+struct Info {{ const char *hova, *llvm, *name; void (*add)(void *); }};
+static void add(void *registry) {{ }}
+struct Info hovaGetPluginInfo(void) {{
+  struct Info info = {{"{hova}", "{llvm}", "other", add}};
+  return info;
+}}
+"""
+
+
+def library(folder, text):
+    source, target = folder / "plugin.c", folder / "plugin.so"
+    source.write_text(text)
+    run("clang-22", "-shared", "-fPIC", source, "-o", target)
+    return target
+
+
+@pytest.mark.parametrize("versions", [("0.0.1", None), (None, "21.1.0")], ids=["hova", "llvm"])
+def test_plugin_of_another_version_is_refused(hova, tmp_path, versions):
+    own = re.search(r"hova (\S+) \(LLVM (\S+)\)", hova.plain("--version")).groups()
+    other = [given or mine for given, mine in zip(versions, own, strict=True)]
+    text = PLUGIN.format(hova=other[0], llvm=other[1])
+    said = hova.plain("check", MODEL, f"--pass-plugin={library(tmp_path, text)}", status=2)
+    assert f"was built for hova {other[0]} (LLVM {other[1]}), but this is hova {own[0]}" in said
+    text = PLUGIN.format(hova=own[0], llvm=own[1])
+    said = hova.plain("check", MODEL, f"--pass-plugin={library(tmp_path, text)}", status=1)
+    assert "unknown operator" in said
+
+
+def test_library_without_a_plugin_is_refused(hova, tmp_path):
+    other = library(tmp_path, "int hova;")
+    said = hova.plain("schema", f"--pass-plugin={other}", status=2)
+    assert "is no plugin: it has none of mlirGetPassPluginInfo" in said
+
+
+def test_operator_of_two_plugins_is_refused(hova, tmp_path):
+    copy = tmp_path / "copy.so"
+    shutil.copy(hova.plugin, copy)
+    said = hova("schema", f"--pass-plugin={copy}", status=2)
+    assert "there is an operator 'sigmoid_attention' already" in said
+
+
+# An operator without operations of its own.
+
+
+@pytest.fixture(scope="module")
+def operators(hova, tmp_path_factory):
+    return build_plugin(tmp_path_factory, hova.prefix, SOURCE / "test/tools/Inputs/operators")
+
+
+def gated():
+    return {
+        "hova": 1,
+        "name": "gates",
+        "inputs": {"x": {"shape": [4, 6, 40]}},
+        "layers": [
+            {"name": "g", "op": "gated_linear", "input": "x", "width": 40, "repeat": 3}
+        ],
+        "outputs": {"y": "g"},
+    }
+
+
+def test_operator_of_operations_of_hova(hova, operators, write):
+    path, load = write(gated()), f"--pass-plugin={operators}/gated.so"
+    report = json.loads(hova.plain("summary", path, load, "--format=json"))
+    assert report["parameters"]["trainable"] == 3 * 2 * (40 * 40 + 40)
+    said = hova.plain("explain", path, load)
+    assert "hova-normalize-projections: fired at 3 of 3 sites" in said
+    assert "within the numeric policy" in hova.plain("verify", path, load)
+
+
+def test_two_plugins_are_loaded_together(hova, operators):
+    schema = hova("schema", f"--pass-plugin={operators}/gated.so")
+    assert '"const": "gated_linear"' in schema and '"const": "sigmoid_attention"' in schema
+
+
+def test_operation_without_its_dialect_is_refused(hova, operators):
+    said = hova.plain("schema", f"--pass-plugin={operators}/homeless.so", status=2)
+    assert "imports operations of dialect 'nowhere', which no plugin registers" in said
