@@ -98,6 +98,13 @@ int64_t AttentionOp::getAttentionMacs() {
          (staticSize({q[2]}) + staticSize({v[2]}));
 }
 
+std::string AttentionOp::describeFusion() {
+  int64_t weights = staticSize(shapeOf(getQuery()).take_front(2)) * getHeads() *
+                    staticSize({shapeOf(getKey())[1]});
+  return "scores, sigmoids and values share a row block; " +
+         std::to_string(weights * 4) + " bytes of weights never reach memory";
+}
+
 /// All but the sink.
 bool AttentionOp::isStored(unsigned index) { return index < 3; }
 

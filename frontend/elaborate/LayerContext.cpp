@@ -346,9 +346,8 @@ int LayerContext::emit(const char *mnemonic, const std::string &below,
   operation.layer = elaborator.program->layers.size() - 1;
   operation.result =
       elaborator.addValue(std::move(type), operation.path, layer.nameRange);
-  if (layer.requireFused && (operation.mnemonic == "attention" ||
-                             operation.mnemonic == "linear_attention" ||
-                             operation.mnemonic == "omni_attention")) {
+  // What stands at the layer's own path stands for the layer.
+  if (layer.requireFused && below.empty()) {
     operation.attributes["require"] = Scalar::ofText("fused");
   }
   elaborator.program->operations.push_back(std::move(operation));

@@ -289,6 +289,34 @@ def test_attention_is_a_kernel_between_chains(hova, tmp_path):
     ]
 
 
+def test_verdicts_tell_what_became_of_it(hova):
+    said = hova("explain", MODEL)
+    assert "encoder.0.attn: fused into kernel encoder.0.attn\n" in said
+    assert "2 of 2 attentions are fused" in said
+    # A weight for every query and key of every head.
+    assert f"{2 * 4 * 37 * 37 * 4} bytes of weights never reach memory" in said
+    sites = json.loads(hova("explain", MODEL, "--format=json"))["sites"]
+    assert [(site["path"], site["fused"]) for site in sites] == [
+        ("encoder.0.attn", True),
+        ("encoder.1.attn", True),
+    ]
+
+
+def test_fusion_can_be_demanded(hova, tmp_path):
+    dump = tmp_path / "imported.mlir"
+    hova("compile", MODEL, "--emit=mlir", "--stop-after=import", "-o", dump)
+    demands = re.findall(r"= ([\w.]+) .*hova.require = \"fused\"", dump.read_text())
+    assert demands == ["sigattn.attention"] * 2
+    # A verdict that says no, as a pass might write it, is an error of the description.
+    missed = attention_ir().replace("attend", "main").replace(
+        "heads = 3", 'hova.require, hova.verdict = {fused = false, kernel = "", why = "so"}, heads = 3'
+    )
+    said = hova.opt(missed, "--hova-verify-fused", status=1)
+    assert "attention is required to be fused, but so" in said
+    said = hova.opt(attention_ir().replace("attend", "main"), "--hova-verify-fused", status=1)
+    assert "attention site carries no verdict" in said
+
+
 def test_meaning_is_kept_by_every_pass(hova, tmp_path):
     dump = tmp_path / "imported.mlir"
     hova("compile", MODEL, "--emit=mlir", "--stop-after=import", "-o", dump)
