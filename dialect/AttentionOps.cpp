@@ -150,7 +150,10 @@ IterationSpace AttentionOp::getIterationSpace() {
   return builder.build();
 }
 
-int64_t AttentionOp::getAttentionMacs() {
+std::optional<int64_t> AttentionOp::getAttentionMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
   return staticSize(q.take_front(2)) * staticSize({v[1]}) *
          (staticSize({q[2]}) + staticSize({v[2]}));
@@ -200,7 +203,10 @@ LogicalResult HeadReweightOp::verify() {
   return success();
 }
 
-int64_t HeadReweightOp::getLinearMacs() {
+std::optional<int64_t> HeadReweightOp::getLinearMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   ArrayRef<int64_t> h = shapeOf(getHeadsIn()), x = shapeOf(getX());
   int64_t width = staticSize({h[2]}) / getHeads();
   return staticSize(h.take_front(2)) *
@@ -243,7 +249,10 @@ LogicalResult HeadLogitsOp::verify() {
   return success();
 }
 
-int64_t HeadLogitsOp::getLinearMacs() {
+std::optional<int64_t> HeadLogitsOp::getLinearMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   int64_t rows = staticSize(shapeOf(getHeadsIn()).take_front(2));
   ArrayRef<int64_t> weight = shapeOf(getHeadWeight());
   return rows * getHeads() * (staticSize(weight) + staticSize({weight[1]}));
@@ -301,7 +310,10 @@ LogicalResult ChannelGateOp::verify() {
   return success();
 }
 
-int64_t ChannelGateOp::getLinearMacs() {
+std::optional<int64_t> ChannelGateOp::getLinearMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   ArrayRef<int64_t> y = shapeOf(getY());
   return staticSize(y.take_front(2)) * (staticSize(shapeOf(getInputWeight())) +
                                         staticSize(shapeOf(getOutputWeight())) +
@@ -356,7 +368,10 @@ LogicalResult OmniAttentionOp::verify() {
   return success();
 }
 
-int64_t OmniAttentionOp::getLinearMacs() {
+std::optional<int64_t> OmniAttentionOp::getLinearMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   ArrayRef<int64_t> state = shapeOf(getStates()[0]);
   int64_t tokens = staticSize(state.take_front(2));
   int64_t all = tokens * getStates().size();
@@ -366,7 +381,10 @@ int64_t OmniAttentionOp::getLinearMacs() {
          (getPool() == OmniPool::after_block ? all : tokens) * feedForward;
 }
 
-int64_t OmniAttentionOp::getAttentionMacs() {
+std::optional<int64_t> OmniAttentionOp::getAttentionMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   ArrayRef<int64_t> state = shapeOf(getStates()[0]);
   int64_t all = staticSize({state[1]}) * getStates().size();
   return staticSize({state[0]}) * all * all * 2 *

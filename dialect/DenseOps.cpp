@@ -41,7 +41,10 @@ LogicalResult LinearOp::verify() {
   return success();
 }
 
-int64_t LinearOp::getLinearMacs() {
+std::optional<int64_t> LinearOp::getLinearMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   int64_t macs =
       staticSize(shapeOf(getResult())) * staticSize({shapeOf(getX()).back()});
   // Each head has a matrix of its own: the zeros beside the blocks are not

@@ -12,4 +12,16 @@
 
 #include "dialect/Interfaces.h.inc"
 
+namespace hova {
+
+/// Multiply-accumulates of all kinds; nothing where they are not known.
+inline std::optional<int64_t> macsOf(CostOpInterface op) {
+  std::optional<int64_t> linear = op.getLinearMacs();
+  std::optional<int64_t> attention = op.getAttentionMacs();
+  return linear && attention ? std::optional(*linear + *attention)
+                             : std::nullopt;
+}
+
+} // namespace hova
+
 #endif // HOVA_DIALECT_INTERFACES_H

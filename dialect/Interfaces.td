@@ -11,14 +11,14 @@ def Hova_CostOpInterface : OpInterface<"CostOpInterface"> {
   let description = [{
     Work of one evaluation, in multiply-accumulates on the static shapes.
     `linear` counts activation x weight, `attention` activation x activation,
-    dense: masks do not lower it. Element-wise work is not counted. Dynamic
-    dimensions count as 0.
+    dense: masks do not lower it. Element-wise work is not counted. Nothing is
+    returned where a dimension that matters is dynamic.
   }];
   let methods = [
     InterfaceMethod<"multiply-accumulates of activation x weight products",
-      "int64_t", "getLinearMacs", (ins), "", "return 0;">,
+      "std::optional<int64_t>", "getLinearMacs", (ins), "", "return 0;">,
     InterfaceMethod<"multiply-accumulates of activation x activation products",
-      "int64_t", "getAttentionMacs", (ins), "", "return 0;">,
+      "std::optional<int64_t>", "getAttentionMacs", (ins), "", "return 0;">,
   ];
 }
 

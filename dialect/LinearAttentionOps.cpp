@@ -184,7 +184,10 @@ IterationSpace LinearAttentionOp::getIterationSpace() {
 
 /// The features of queries and keys, their products with the values, and the
 /// sums of the denominators.
-int64_t LinearAttentionOp::getAttentionMacs() {
+std::optional<int64_t> LinearAttentionOp::getAttentionMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
   int64_t batch = staticSize({q[0]}), heads = getHeads();
   int64_t tokens = staticSize({q[1]}) + staticSize({v[1]});
@@ -265,7 +268,10 @@ IterationSpace KeySummaryOp::getIterationSpace() {
   return builder.build();
 }
 
-int64_t KeySummaryOp::getAttentionMacs() {
+std::optional<int64_t> KeySummaryOp::getAttentionMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   ArrayRef<int64_t> k = shapeOf(getKey()), v = shapeOf(getValue());
   int64_t heads = getHeads(), keyWidth = staticSize({k[2]}) / heads;
   int64_t features = staticSize({featureCount(getFeatures(), keyWidth)});
@@ -376,7 +382,10 @@ IterationSpace SummaryAttentionOp::getIterationSpace() {
 
 /// A causal block computes the features of its keys again, and the products of
 /// its queries with them.
-int64_t SummaryAttentionOp::getAttentionMacs() {
+std::optional<int64_t> SummaryAttentionOp::getAttentionMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   ArrayRef<int64_t> q = shapeOf(getQuery());
   int64_t heads = getHeads(), keyWidth = staticSize({q[2]}) / heads;
   int64_t valueWidth = staticSize({shapeOf(getResult())[2]}) / heads;

@@ -8,7 +8,7 @@
 #define HOVA_DIALECT_SHAPES_H
 
 #include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/Value.h"
+#include "mlir/IR/Operation.h"
 
 namespace hova {
 
@@ -36,13 +36,35 @@ template <typename Fn> int64_t combine(int64_t a, int64_t b, Fn fn) {
              : fn(a, b);
 }
 
-/// Product of all dimensions, 0 when one is dynamic.
+/// Product of all dimensions, none of which is dynamic.
 inline int64_t staticSize(llvm::ArrayRef<int64_t> shape) {
   int64_t size = 1;
   for (int64_t dim : shape) {
-    size *= mlir::ShapedType::isDynamic(dim) ? 0 : dim;
+    assert(!mlir::ShapedType::isDynamic(dim) && "expects static dimensions");
+    size *= dim;
   }
   return size;
+}
+
+/// The first type of an operand or result of `op` with a dynamic dimension;
+/// null where all shapes are static.
+inline mlir::Type firstDynamicType(mlir::Operation *op) {
+  auto isDynamic = [](mlir::Type type) {
+    auto shaped = llvm::dyn_cast<mlir::ShapedType>(type);
+    return shaped && !shaped.hasStaticShape();
+  };
+  for (mlir::TypeRange types : {mlir::TypeRange(op->getOperandTypes()),
+                                mlir::TypeRange(op->getResultTypes())}) {
+    auto found = llvm::find_if(types, isDynamic);
+    if (found != types.end()) {
+      return *found;
+    }
+  }
+  return {};
+}
+
+inline bool hasStaticShapes(mlir::Operation *op) {
+  return !firstDynamicType(op);
 }
 
 /// A shape as text, `1x?x64`.

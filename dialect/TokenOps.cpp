@@ -133,7 +133,10 @@ LogicalResult PatchEmbeddingOp::verify() {
   return expectResult(*this, {(*unfolded)[0], (*unfolded)[1], weight[1]}); // C4
 }
 
-int64_t PatchEmbeddingOp::getLinearMacs() {
+std::optional<int64_t> PatchEmbeddingOp::getLinearMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   return staticSize(shapeOf(getResult())) *
          staticSize({shapeOf(getWeight())[0]});
 }

@@ -56,7 +56,7 @@ static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
   }
   bool hasProduct =
       llvm::any_of(body.getOps<CostOpInterface>(),
-                   [](CostOpInterface op) { return op.getLinearMacs() > 0; });
+                   [](CostOpInterface op) { return *op.getLinearMacs() > 0; });
   return hasProduct ? chooseRows(staticSize(shape.drop_back()), facts)
                     : llvm::divideCeil(facts.leastShareElements,
                                        shape.empty() ? 1 : shape.back());
@@ -280,6 +280,15 @@ struct AssignCpuSchedulePass final
     }
   }
 
+  /// Tiles, grains and buffers depend on sizes.
+  static WalkResult refuseUnknownSizes(Operation *op) {
+    if (Type type = firstDynamicType(op)) {
+      op->emitOpError("needs static shapes to be code for a CPU, got ") << type;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  }
+
   void assignKernel(KernelOp kernel, const CpuFacts &facts) {
     Operation *first = firstOf(kernel);
     if (!first) {
@@ -315,11 +324,19 @@ struct AssignCpuSchedulePass final
       return;
     }
     CpuFacts facts(avx512, oneFma);
-    main.walk([&](KernelOp kernel) {
-      if (!kernel->hasAttr(kTileAttr)) {
+    WalkResult assigned = main.walk([&](KernelOp kernel) {
+      if (kernel->hasAttr(kTileAttr)) {
+        return WalkResult::advance();
+      }
+      WalkResult known = kernel.walk(refuseUnknownSizes);
+      if (!known.wasInterrupted()) {
         assignKernel(kernel, facts);
       }
+      return known;
     });
+    if (assigned.wasInterrupted()) {
+      return signalPassFailure();
+    }
     SmallVector<ImageWeightOp> weights(main.getOps<ImageWeightOp>());
     for (ImageWeightOp weight : weights) {
       if (!weight.getPanel()) {

@@ -30,9 +30,7 @@ namespace hova {
 /// Work of the description: twice the dense multiply-accumulates.
 static int64_t flopsOf(ModuleOp imported) {
   int64_t macs = 0;
-  imported.walk([&](CostOpInterface op) {
-    macs += op.getLinearMacs() + op.getAttentionMacs();
-  });
+  imported.walk([&](CostOpInterface op) { macs += *macsOf(op); });
   return 2 * macs;
 }
 

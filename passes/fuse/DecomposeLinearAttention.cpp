@@ -33,10 +33,8 @@ static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
                                int64_t most) {
   ArrayRef<int64_t> q = shapeOf(op.getQuery()), k = shapeOf(op.getKey()),
                     v = shapeOf(op.getValue());
-  for (Value operand : op->getOperands()) {
-    if (staticSize(shapeOf(operand)) == 0) {
-      return rewriter.notifyMatchFailure(op, "an operand has no static shape");
-    }
+  if (!hasStaticShapes(op)) {
+    return rewriter.notifyMatchFailure(op, "an operand has no static shape");
   }
   int64_t heads = op.getHeads(), keyBlock = blockSize(k[1], most);
   int64_t features =

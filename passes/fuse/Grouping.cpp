@@ -74,7 +74,7 @@ int Grouping::groupOf(Value value) const {
 Division Grouping::divisionOf(Operation *op) const {
   auto linear = dyn_cast<LinearOp>(op);
   bool columns = linear && rowsOf(op) < policy.fewRows &&
-                 linear.getLinearMacs() >= policy.leastMacs &&
+                 *linear.getLinearMacs() >= policy.leastMacs &&
                  !lookThroughViews(linear.getX()).placement;
   return columns ? Division::panels : hova::divisionOf(op);
 }
@@ -230,8 +230,7 @@ LogicalResult Grouping::run() {
     if (!isa<StructuredOpInterface>(op)) {
       return op.emitError("no kernel can hold '") << op.getName() << "'";
     }
-    auto type = cast<RankedTensorType>(op.getResult(0).getType());
-    if (!type.hasStaticShape()) {
+    if (Type type = firstDynamicType(&op)) {
       return op.emitError("kernels need static shapes, got ") << type;
     }
     Division division = divisionOf(&op);

@@ -13,7 +13,7 @@ namespace hova {
 static Operation *anchorOf(const Group &group) {
   auto work = [](Operation *op) -> int64_t {
     auto cost = dyn_cast<CostOpInterface>(op);
-    return cost ? cost.getLinearMacs() + cost.getAttentionMacs() : 0;
+    return cost ? *macsOf(cost) : 0;
   };
   return *llvm::max_element(
       group.ops, [&](Operation *a, Operation *b) { return work(a) < work(b); });

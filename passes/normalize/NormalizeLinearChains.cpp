@@ -48,7 +48,10 @@ static Verdict composeLinears(RewriterBase &rewriter, LinearOp outer,
                             "both weights are [in, out] and, with their "
                             "biases, computed from weights");
   }
-  int64_t rows = staticSize(shapeOf(outer.getResult()).drop_back());
+  // Where the number of rows is not known, counts are those of one.
+  bool isStatic = hasStaticShapes(outer);
+  int64_t rows =
+      isStatic ? staticSize(shapeOf(outer.getResult()).drop_back()) : 1;
   int64_t in = shapeOf(inner.getWeight())[0];
   int64_t between = shapeOf(outer.getWeight())[0];
   int64_t out = shapeOf(outer.getWeight())[1];
@@ -58,7 +61,8 @@ static Verdict composeLinears(RewriterBase &rewriter, LinearOp outer,
   int64_t saved = isOnlyReader ? in * between : 0;
   int64_t apart = rows * (between * out + saved), composed = rows * in * out;
   std::string counts = std::to_string(composed) + " against " +
-                       std::to_string(apart) + " multiply-accumulates";
+                       std::to_string(apart) + " multiply-accumulates" +
+                       (isStatic ? "" : " a row");
   if (composed > apart) {
     return Verdict::decline("does not pay here: " + counts,
                             "the input of the first linear is at most " +

@@ -37,7 +37,7 @@ std::optional<int64_t> panelOf(LinearOp product) {
 int64_t flopsOf(KernelOp kernel) {
   int64_t macs = 0;
   kernel.walk([&](CostOpInterface op) {
-    macs += op.getLinearMacs() + op.getAttentionMacs();
+    macs += *macsOf(op);
   });
   return 2 * macs;
 }

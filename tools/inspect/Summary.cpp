@@ -90,8 +90,8 @@ void countWork(const Program &program, const ImportedProgram &imported,
       }
     }
     if (auto cost = llvm::dyn_cast<CostOpInterface>(operation)) {
-      layer.linearMacs += cost.getLinearMacs();
-      layer.attentionMacs += cost.getAttentionMacs();
+      layer.linearMacs += *cost.getLinearMacs();
+      layer.attentionMacs += *cost.getAttentionMacs();
     }
   }
   for (const LayerSummary &layer : summary.layers) {

@@ -118,6 +118,15 @@ func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 
 // -----
 
+func.func @main(%q: tensor<1x4x8xf32>, %k: tensor<1x?x8xf32>) -> tensor<1x4x8xf32> {
+  // expected-error@+1 {{kernels need static shapes, got 'tensor<1x?x8xf32>'}}
+  %o = hova.attention softmax %q, %k, %k {heads = 2 : i64}
+      : (tensor<1x4x8xf32>, tensor<1x?x8xf32>, tensor<1x?x8xf32>) -> tensor<1x4x8xf32>
+  return %o : tensor<1x4x8xf32>
+}
+
+// -----
+
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   // expected-error@+1 {{no kernel can hold 'arith.addf'}}
   %a = arith.addf %x, %x : tensor<4x8xf32>

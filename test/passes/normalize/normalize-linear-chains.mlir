@@ -136,3 +136,16 @@ func.func @composes_what_is_stored_between(%h: tensor<1x4x8xbf16>) -> tensor<1x4
   %u = hova.linear %s, %b : tensor<1x4x8xbf16>, tensor<8x2xbf16> -> tensor<1x4x2xf32>
   return %u : tensor<1x4x2xf32>
 }
+
+// -----
+
+// Where rows are not known, work is counted for one.
+// CHECK-LABEL: func.func @composes_for_rows_that_are_not_known
+// CHECK: "reads the input of the linear before it: 16 against 16 multiply-accumulates a row"
+func.func @composes_for_rows_that_are_not_known(%h: tensor<?x8xf32>) -> (tensor<?x8xf32>, tensor<?x2xf32>) {
+  %a = hova.weight "a" : tensor<8x8xf32>
+  %b = hova.weight "b" : tensor<8x2xf32>
+  %y = hova.linear %h, %a : tensor<?x8xf32>, tensor<8x8xf32> -> tensor<?x8xf32>
+  %u = hova.linear %y, %b : tensor<?x8xf32>, tensor<8x2xf32> -> tensor<?x2xf32>
+  return %y, %u : tensor<?x8xf32>, tensor<?x2xf32>
+}
