@@ -298,8 +298,63 @@ static void emit(KernelEmitter &emitter, AttentionOp op) {
   AttentionEmitter(emitter, op).emit();
 }
 
+namespace {
+/// The keys that the row blocks of one head read, as the loops above count
+/// them.
+class VisitedKeys {
+public:
+  VisitedKeys(AttentionOp op, const AttentionLayout &layout, int64_t tileRows)
+      : layout(layout), tileRows(tileRows), group(op.getCausal().value_or(1)) {}
+
+  /// Pairs of a query and a key in the blocks that `shares` even shares of the
+  /// queries are cut into.
+  int64_t countPairs(int64_t shares) const {
+    int64_t pairs = 0;
+    for (int64_t share = 0; share < shares; ++share) {
+      int64_t from = share * layout.queries / shares;
+      int64_t to = (share + 1) * layout.queries / shares;
+      int64_t rows = to - from, row = from;
+      int64_t blocks = llvm::divideCeil(rows, tileRows);
+      for (int64_t block = 0; block < blocks; ++block) {
+        int64_t height = rows / blocks + (block < rows % blocks);
+        row += height;
+        pairs += height * keysOf(row - 1);
+      }
+    }
+    return pairs;
+  }
+
+private:
+  /// Of a block whose last query is `last`: whole panels, up to the last key.
+  int64_t keysOf(int64_t last) const {
+    if (!layout.skipsPanels) {
+      return layout.keys;
+    }
+    int64_t position = last + layout.keys - layout.queries;
+    int64_t limit = position < 0 ? 0 : (position / group + 1) * group;
+    return std::min<int64_t>(llvm::alignTo(limit, layout.panel), layout.keys);
+  }
+
+  const AttentionLayout &layout;
+  int64_t tileRows, group;
+};
+
+struct AttentionRecipe
+    : CpuRecipe<AttentionRecipe, AttentionOp, emit, scratchBytes> {
+  /// Behind a causal mask's last panel nothing is multiplied.
+  int64_t getExecutedMacs(Operation *op, const Schedule &schedule) const {
+    auto own = cast<AttentionOp>(op);
+    AttentionLayout layout(own, schedule);
+    int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
+    VisitedKeys keys(own, layout, schedule.tileRows);
+    return shapeOf(own.getQuery())[0] * layout.heads * keys.countPairs(shares) *
+           (layout.keyWidth + layout.valueWidth);
+  }
+};
+} // namespace
+
 void attachAttentionRecipe(MLIRContext &context) {
-  attachRecipe<AttentionOp, emit, scratchBytes>(context);
+  AttentionOp::attachInterface<AttentionRecipe>(context);
 }
 
 } // namespace hova

@@ -131,6 +131,19 @@ int64_t CpuKernelCode::getScratchBytes(KernelOp kernel,
   return most;
 }
 
+int64_t CpuKernelCode::getExecutedMacs(KernelOp kernel,
+                                       const Schedule &schedule) const {
+  int64_t macs = 0;
+  for (Operation &op : kernel.getBody().front()) {
+    if (auto recipe = dyn_cast<CpuRecipeOpInterface>(op)) {
+      macs += recipe.getExecutedMacs(schedule);
+    } else if (auto cost = dyn_cast<CostOpInterface>(op)) {
+      macs += *macsOf(cost);
+    }
+  }
+  return macs;
+}
+
 int64_t CpuKernelCode::getRowStride(RankedTensorType type) const {
   bool narrow = type.getElementTypeBitWidth() == 16;
   int64_t stride =

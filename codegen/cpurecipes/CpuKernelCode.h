@@ -13,6 +13,8 @@ class CpuKernelCode final : public KernelCode {
 public:
   int64_t getScratchBytes(KernelOp kernel,
                           const Schedule &schedule) const override;
+  int64_t getExecutedMacs(KernelOp kernel,
+                          const Schedule &schedule) const override;
   int64_t getRowStride(mlir::RankedTensorType type) const override;
   mlir::FailureOr<mlir::func::FuncOp>
   emitFunction(mlir::OpBuilder &builder, llvm::StringRef name,

@@ -20,6 +20,7 @@
 #ifndef HOVA_CODEGEN_CPURECIPES_RECIPE_H
 #define HOVA_CODEGEN_CPURECIPES_RECIPE_H
 
+#include "dialect/Interfaces.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OpDefinition.h"
 #include "passes/Schedule.h"

@@ -26,6 +26,14 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
     }], "int64_t", "getScratchBytes", (ins "const ::hova::Schedule &":$schedule),
         "", "return 0;">,
     InterfaceMethod<[{
+      Multiply-accumulates that the loops execute: all of the operation's unless
+      they skip some.
+    }], "int64_t", "getExecutedMacs", (ins "const ::hova::Schedule &":$schedule),
+        "", [{
+          auto cost = llvm::dyn_cast<::hova::CostOpInterface>($_op.getOperation());
+          return cost ? *::hova::macsOf(cost) : 0;
+        }]>,
+    InterfaceMethod<[{
       Whether the loops read operand `index`, a weight, in panels of columns.
     }], "bool", "readsPanels", (ins "unsigned":$index), "", "return false;">,
     InterfaceMethod<[{

@@ -34,14 +34,6 @@ std::optional<int64_t> panelOf(LinearOp product) {
   return weight ? weight.getPanel() : std::nullopt;
 }
 
-int64_t flopsOf(KernelOp kernel) {
-  int64_t macs = 0;
-  kernel.walk([&](CostOpInterface op) {
-    macs += *macsOf(op);
-  });
-  return 2 * macs;
-}
-
 Location originOf(Value value) {
   if (auto kernel = value.getDefiningOp<KernelOp>()) {
     auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());

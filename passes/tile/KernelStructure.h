@@ -35,9 +35,6 @@ mlir::MemRefType bufferType(mlir::RankedTensorType tensor, int64_t rowStride);
 /// Columns of a panel of a product's weight; nothing where it has no panels.
 std::optional<int64_t> panelOf(LinearOp product);
 
-/// What a kernel executes: twice its multiply-accumulates.
-int64_t flopsOf(KernelOp kernel);
-
 /// Where a value of the program or of a kernel comes from. Its path names the
 /// buffer in dumps; what a kernel yields is named by who computes it.
 mlir::Location originOf(mlir::Value value);

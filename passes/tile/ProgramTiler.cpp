@@ -245,7 +245,7 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
   buffers.scratchBytes = std::max(
       buffers.scratchBytes, code.getScratchBytes(kernel, buffers.schedule));
   buffers.units = kernel.getUnits()->count();
-  buffers.flops = flopsOf(kernel);
+  buffers.flops = 2 * code.getExecutedMacs(kernel, buffers.schedule);
 }
 
 LogicalResult ProgramTiler::describeKernels() {

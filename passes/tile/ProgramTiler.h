@@ -21,6 +21,10 @@ public:
   /// Bytes of scratch that each thread of the kernel needs.
   virtual int64_t getScratchBytes(KernelOp kernel,
                                   const Schedule &schedule) const = 0;
+  /// Multiply-accumulates that the kernel executes; what its loops skip is not
+  /// among them.
+  virtual int64_t getExecutedMacs(KernelOp kernel,
+                                  const Schedule &schedule) const = 0;
   /// Elements between the rows of a value in the arena.
   virtual int64_t getRowStride(mlir::RankedTensorType type) const = 0;
   /// The function of a kernel, whose arguments are the buffers, scratch, the
