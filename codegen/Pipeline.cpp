@@ -55,7 +55,7 @@ constexpr Phase phases[] = {
      buildNormalize},
     {"fuse",
      "a straight list of kernels, each one unit of code generation, and a "
-     "verdict on every attention site",
+     "verdict on every site",
      buildFuse},
     {"assign",
      "every kernel carries its schedule as attributes; nothing else changed",

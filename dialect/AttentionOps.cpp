@@ -159,13 +159,6 @@ std::optional<int64_t> AttentionOp::getAttentionMacs() {
          (staticSize({q[2]}) + staticSize({v[2]}));
 }
 
-std::string AttentionOp::describeFusion() {
-  int64_t scores = staticSize(shapeOf(getQuery()).take_front(2)) * getHeads() *
-                   staticSize({shapeOf(getKey())[1]});
-  return "scores, softmax and values share a row block; " +
-         std::to_string(scores * 4) + " bytes of scores never reach memory";
-}
-
 /// Additive scores are no product of queries and keys.
 bool AttentionOp::isStored(unsigned index) {
   return index == 2 || (index < 2 && getKind() == AttentionKind::softmax);

@@ -8,7 +8,7 @@ include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
 
 def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<Hova_SiteOpInterface>,
+    Hova_Site<["getInnerBytes"]>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
@@ -87,6 +87,7 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
 }
 
 def Hova_HeadReweightOp : Hova_Op<"head_reweight", [Pure,
+    Hova_Site<>,
     AllTypesMatch<["heads_in", "result"]>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
@@ -180,6 +181,7 @@ def Hova_HeadLogitsOp : Hova_Op<"head_logits", [Pure,
 }
 
 def Hova_ScaleHeadsOp : Hova_Op<"scale_heads", [Pure,
+    Hova_Site<["isResultIntermediate"]>,
     AllTypesMatch<["heads_in", "result"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
@@ -210,6 +212,7 @@ def Hova_ScaleHeadsOp : Hova_Op<"scale_heads", [Pure,
 }
 
 def Hova_ChannelGateOp : Hova_Op<"channel_gate", [Pure,
+    Hova_Site<>,
     AllTypesMatch<["y", "result"]>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
@@ -256,6 +259,7 @@ def Hova_ChannelGateOp : Hova_Op<"channel_gate", [Pure,
 }
 
 def Hova_OmniAttentionOp : Hova_Op<"omni_attention", [Pure, AttrSizedOperandSegments,
+    Hova_Site<>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface,
                               ["getLinearMacs", "getAttentionMacs"]>,
     DeclareOpInterfaceMethods<Hova_DecomposeOpInterface>,

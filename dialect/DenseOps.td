@@ -8,6 +8,7 @@ include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
 
 def Hova_LinearOp : Hova_Op<"linear", [Pure,
+    Hova_Site<>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
@@ -46,6 +47,7 @@ def Hova_LinearOp : Hova_Op<"linear", [Pure,
 }
 
 def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure, AttrSizedOperandSegments,
+    Hova_Site<>,
     AllTypesMatch<["x", "result"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {

@@ -69,6 +69,35 @@ def Hova_StructuredOpInterface : OpInterface<"StructuredOpInterface"> {
   ];
 }
 
+def Hova_SiteOpInterface : OpInterface<"SiteOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    An operation that reports speak of by itself: `hova explain` says in which
+    kernel it is computed, what shares that kernel and what does not, and
+    `"require": "fused"` can demand that its intermediates stay there. Of a
+    compound operation this holds for all that it is decomposed into
+    (dialect/Site.h).
+  }];
+  let methods = [
+    InterfaceMethod<"what people call it, such as `norm`",
+      "::llvm::StringRef", "getSiteKind">,
+    InterfaceMethod<[{
+      Bytes of intermediates that exist inside of the operation alone, such as
+      the scores of an attention; 0 where sizes are not known.
+    }], "int64_t", "getInnerBytes", (ins), "", "return 0;">,
+    InterfaceMethod<[{
+      Whether the result is itself an intermediate of the site, such as heads
+      that were scaled: the site is not fused where a reader stands in another
+      kernel.
+    }], "bool", "isResultIntermediate", (ins), "", "return false;">,
+  ];
+}
+
+/// On an operation that is a site; `methods` are those that it has besides its
+/// kind. dialect/Site.cpp defines them.
+class Hova_Site<list<string> methods = []>
+    : DeclareOpInterfaceMethods<Hova_SiteOpInterface, methods>;
+
 def Hova_TileOpInterface : OpInterface<"TileOpInterface"> {
   let cppNamespace = "::hova";
   let description = [{
@@ -94,18 +123,6 @@ def Hova_StorageOpInterface : OpInterface<"StorageOpInterface"> {
   let methods = [
     InterfaceMethod<"whether operand `index` is of the storage type",
       "bool", "isStored", (ins "unsigned":$index)>,
-  ];
-}
-
-def Hova_SiteOpInterface : OpInterface<"SiteOpInterface"> {
-  let cppNamespace = "::hova";
-  let description = [{
-    An operation that computes an attention of the description and so gets the
-    verdict whether its intermediates reach memory.
-  }];
-  let methods = [
-    InterfaceMethod<"what does not reach memory where a kernel holds the operation",
-      "std::string", "describeFusion">,
   ];
 }
 

@@ -404,14 +404,15 @@ bool SummaryAttentionOp::isStored(unsigned index) {
   return index != 1 && isActivation(*this, index, getFeatures(), getKeyValid());
 }
 
-std::string SummaryAttentionOp::describeFusion() {
+/// The features of all queries, in f32.
+int64_t SummaryAttentionOp::getInnerBytes() {
+  if (!hasStaticShapes(*this)) {
+    return 0;
+  }
   ArrayRef<int64_t> q = shapeOf(getQuery());
   int64_t heads = getHeads();
   int64_t features = featureCount(getFeatures(), perHead(q[2], heads));
-  return "features, their products with values and denominators share a row "
-         "block; " +
-         std::to_string(staticSize(q.take_front(2)) * heads * features * 4) +
-         " bytes of features never reach memory";
+  return staticSize(q.take_front(2)) * heads * features * 4;
 }
 
 #define GET_OP_CLASSES

@@ -20,7 +20,8 @@ class Hova_LinearAttentionPart<string mnemonic, list<Trait> traits>
 }
 
 def Hova_LinearAttentionOp
-    : Hova_LinearAttentionPart<"linear_attention", [AttrSizedOperandSegments]> {
+    : Hova_LinearAttentionPart<"linear_attention",
+                               [AttrSizedOperandSegments, Hova_Site<>]> {
   let summary = "attention whose scores are products of features";
   let description = [{
     Choromanski et al., Rethinking Attention with Performers. Per batch entry
@@ -153,7 +154,7 @@ def Hova_KeySummaryOp
 def Hova_SummaryAttentionOp
     : Hova_LinearAttentionPart<"summary_attention",
                                [AttrSizedOperandSegments,
-                                DeclareOpInterfaceMethods<Hova_SiteOpInterface>]> {
+                                Hova_Site<["getInnerBytes"]>]> {
   let summary = "linear attention of queries that read sums over blocks of keys";
   let description = [{
     `hova.linear_attention` whose sums over keys are those of a

@@ -8,6 +8,7 @@ include "dialect/Interfaces.td"
 include "dialect/Placement.td"
 
 def Hova_RearrangeOp : Hova_Op<"rearrange", [Pure,
+    Hova_Site<["isResultIntermediate"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "rows moved by a named rule";

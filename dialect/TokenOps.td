@@ -68,7 +68,7 @@ def Hova_SinusoidOp : Hova_Op<"sinusoid", [Pure,
   let hasVerifier = 1;
 }
 
-def Hova_PatchEmbeddingOp : Hova_TokenOp<"patch_embedding", [
+def Hova_PatchEmbeddingOp : Hova_TokenOp<"patch_embedding", [Hova_Site<>, 
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>]> {
   let summary = "linear map of non-overlapping image patches to tokens";
@@ -106,7 +106,7 @@ def Hova_PatchEmbeddingOp : Hova_TokenOp<"patch_embedding", [
   let hasVerifier = 1;
 }
 
-def Hova_UnfoldPatchesOp : Hova_TokenOp<"unfold_patches"> {
+def Hova_UnfoldPatchesOp : Hova_TokenOp<"unfold_patches", [Hova_Site<["isResultIntermediate"]>]> {
   let summary = "image patches as rows";
   let description = [{
     `[batch, channels, height, width] -> [batch, patches, channels*patch*patch]`,
@@ -130,7 +130,7 @@ def Hova_UnfoldPatchesOp : Hova_TokenOp<"unfold_patches"> {
   let hasVerifier = 1;
 }
 
-def Hova_ClassTokenOp : Hova_TokenOp<"class_token"> {
+def Hova_ClassTokenOp : Hova_TokenOp<"class_token", [Hova_Site<["isResultIntermediate"]>]> {
   let summary = "a learned token put before the others";
   let description = [{
     `y[b, 0, :] = token`, `y[b, i + 1, :] = x[b, i, :]`.
@@ -196,7 +196,7 @@ def Hova_PaddingMaskOp : Hova_TokenOp<"padding_mask"> {
   let hasVerifier = 1;
 }
 
-def Hova_IndexSortOp : Hova_TokenOp<"index_sort", [SameTypeOperands,
+def Hova_IndexSortOp : Hova_TokenOp<"index_sort", [SameTypeOperands, Hova_Site<["isResultIntermediate"]>,
     DeclareOpInterfaceMethods<Hova_AssembleOpInterface>]> {
   let summary = "states of several layers interleaved token by token";
   let description = [{
@@ -244,7 +244,7 @@ def Hova_LayerPoolOp : Hova_TokenOp<"layer_pool"> {
   let hasVerifier = 1;
 }
 
-def Hova_ConcatOp : Hova_TokenOp<"concat", [
+def Hova_ConcatOp : Hova_TokenOp<"concat", [Hova_Site<["isResultIntermediate"]>,
     DeclareOpInterfaceMethods<Hova_AssembleOpInterface>]> {
   let summary = "tensors joined along one axis";
   let description = [{

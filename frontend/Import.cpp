@@ -12,6 +12,8 @@
 
 #include "dialect/HovaDialect.h"
 #include "dialect/ProgramOps.h"
+#include "dialect/Site.h"
+#include "dialect/TokenOps.h"
 #include "frontend/OperationImport.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -136,7 +138,11 @@ ImportedProgram Importer::run() {
     Location loc = locate(op.path, program.layers[op.layer].range);
     Operation *built = build(op, loc);
     if (op.attributes.count("require")) {
-      built->setAttr("hova.require", builder.getStringAttr("fused"));
+      built->setAttr(kRequireAttr, builder.getStringAttr("fused"));
+    }
+    const ProgramLayer &layer = program.layers[op.layer];
+    if (!layer.site.empty()) {
+      setSite(built, {layer.site, layer.path});
     }
     values[op.result] = built->getResult(0);
     imported.operations.push_back(built);

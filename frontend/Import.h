@@ -19,8 +19,9 @@ struct ImportedProgram {
   /// Attribute `hova.model`: the name. One function `main`: arguments and
   /// results carry `hova.name`, integer arguments with bounds `hova.range`
   /// (`array<i64: low, high>`, low <= x < high). Operations that must fuse
-  /// carry `hova.require = "fused"`. Every operation has a NameLoc with its
-  /// dotted path over the line and column of its layer.
+  /// carry `hova.require = "fused"`, those that are a site together
+  /// `hova.site`. Every operation has a NameLoc with its dotted path over the
+  /// line and column of its layer.
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The operation of each entry of Program::operations.
   std::vector<mlir::Operation *> operations;

@@ -12,6 +12,11 @@ bool ColumnRange::isColumnGroup(int64_t width, int64_t groupWidth) const {
   return from % groupWidth == 0 && (to % groupWidth == 0 || to == width);
 }
 
+bool isColumnSlice(Operation *op) {
+  auto slice = dyn_cast_or_null<SliceOp>(op);
+  return slice && slice.takesColumns();
+}
+
 ColumnRange columnsOf(SliceOp slice) {
   int64_t from = slice.getOffset();
   return {from, from + shapeOf(slice.getResult()).back()};

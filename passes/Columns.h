@@ -31,6 +31,9 @@ struct ColumnRange {
   bool isColumnGroup(int64_t width, int64_t groupWidth) const;
 };
 
+/// Whether `op` is a slice of columns.
+bool isColumnSlice(mlir::Operation *op);
+
 /// The columns that a slice of columns reads of its operand.
 ColumnRange columnsOf(SliceOp slice);
 

@@ -5,17 +5,73 @@
 
 using namespace mlir;
 
-void hova::writeVerdict(SiteOpInterface site, StringRef kernel) {
-  Builder builder(site.getContext());
-  std::string why =
-      kernel.empty() ? "no kernel took the operation: its shapes are not static"
-                     : site.describeFusion();
-  site->setAttr(
-      kVerdictAttr,
-      builder.getDictionaryAttr(
-          {builder.getNamedAttr("fused", builder.getBoolAttr(!kernel.empty())),
-           builder.getNamedAttr("kernel", builder.getStringAttr(kernel)),
-           builder.getNamedAttr("why", builder.getStringAttr(why))}));
+bool hova::isRemark(StringRef attribute) {
+  return attribute == kSiteAttr || attribute == kRequireAttr ||
+         attribute == kVerdictAttr || attribute == kRewritesAttr ||
+         attribute == kPartingsAttr;
+}
+
+void hova::writeVerdict(Operation *last, const SiteVerdict &verdict) {
+  Builder builder(last->getContext());
+  NamedAttrList entries;
+  auto add = [&](StringRef name, ArrayRef<std::string> texts) {
+    if (!texts.empty()) {
+      entries.set(name, builder.getStrArrayAttr(SmallVector<StringRef>(
+                            texts.begin(), texts.end())));
+    }
+  };
+  SmallVector<Attribute> apart;
+  for (const SiteVerdict::Neighbour &neighbour : verdict.apart) {
+    NamedAttrList entry;
+    entry.set("path", builder.getStringAttr(neighbour.path));
+    entry.set("why", builder.getStringAttr(neighbour.why));
+    apart.push_back(entry.getDictionary(last->getContext()));
+  }
+  entries.set("fused", builder.getBoolAttr(verdict.fused));
+  add("kernels", verdict.kernels);
+  add("columns", verdict.columns);
+  add("joined", verdict.joined);
+  if (!apart.empty()) {
+    entries.set("apart", builder.getArrayAttr(apart));
+  }
+  if (!verdict.why.empty()) {
+    entries.set("why", builder.getStringAttr(verdict.why));
+  }
+  last->setAttr(kVerdictAttr, entries.getDictionary(last->getContext()));
+}
+
+static std::string textOf(DictionaryAttr entries, StringRef name) {
+  auto text = entries.getAs<StringAttr>(name);
+  return text ? text.str() : std::string();
+}
+
+std::optional<hova::SiteVerdict> hova::siteVerdictOf(Operation *op) {
+  auto entries = op->getAttrOfType<DictionaryAttr>(kVerdictAttr);
+  auto fused = entries ? entries.getAs<BoolAttr>("fused") : BoolAttr();
+  if (!fused) {
+    return std::nullopt;
+  }
+  SiteVerdict verdict;
+  verdict.fused = fused.getValue();
+  verdict.why = textOf(entries, "why");
+  auto read = [&](StringRef name, SmallVectorImpl<std::string> &texts) {
+    auto list = entries.getAs<ArrayAttr>(name);
+    for (Attribute element : list ? list.getValue() : ArrayRef<Attribute>()) {
+      if (auto text = dyn_cast<StringAttr>(element)) {
+        texts.push_back(text.str());
+      }
+    }
+  };
+  read("kernels", verdict.kernels);
+  read("columns", verdict.columns);
+  read("joined", verdict.joined);
+  auto apart = entries.getAs<ArrayAttr>("apart");
+  for (Attribute element : apart ? apart.getValue() : ArrayRef<Attribute>()) {
+    if (auto entry = dyn_cast<DictionaryAttr>(element)) {
+      verdict.apart.push_back({textOf(entry, "path"), textOf(entry, "why")});
+    }
+  }
+  return verdict;
 }
 
 void hova::writeVerdict(Operation *site, StringRef pass,

@@ -5,33 +5,57 @@
 // that it was about, as attributes that survive dumps; reports are printed from
 // them.
 //
-// - `hova.verdict` on an attention, a dictionary: `fused` (bool), `kernel`
-//   (path of the kernel it landed in), `why` (what makes it pay, or the first
-//   precondition that failed and what would make it hold).
+// - `hova.verdict` on the last operation of every site, a dictionary: `fused`
+//   (bool), `kernels` (the names of those that it stands in), `columns` (the
+//   paths of the linears that are columns of its product), `joined` (the paths
+//   of neighbours in its kernels), `apart` (a dictionary for each neighbour in
+//   another kernel: its `path`, and `why`) and `why` (what stays in the kernel,
+//   or the first of the reasons why the site is not fused). Lists without
+//   elements are left out.
 // - `hova.rewrites` on any operation, a dictionary from the argument of a pass
 //   to what that pass decided: `fired` (bool), `why` (what it did and what that
 //   saves, or the first precondition that failed and its values) and, if it did
 //   not fire, `fires_if` (what would make it).
+// - `hova.partings` on an operation of a kernel, until the verdicts are
+//   written: from the number of an operand, which another kernel makes, to why
+//   the operation does not stand in that kernel.
 //
-// A verdict of an attention is written once, when all kernels are formed. One
-// of a rewrite is written by its pass, on the operation that stands for the
-// site from then on.
+// A verdict of a site is written once, when all kernels are formed. One of a
+// rewrite is written by its pass, on the operation that stands for the site
+// from then on.
 
 #ifndef HOVA_PASSES_VERDICT_H
 #define HOVA_PASSES_VERDICT_H
 
-#include "dialect/Interfaces.h"
+#include "dialect/Site.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace hova {
 
 inline constexpr llvm::StringLiteral kVerdictAttr = "hova.verdict";
 inline constexpr llvm::StringLiteral kRewritesAttr = "hova.rewrites";
-inline constexpr llvm::StringLiteral kRequireAttr = "hova.require";
+inline constexpr llvm::StringLiteral kPartingsAttr = "hova.partings";
 
-/// Writes the verdict of an attention site that stands in kernel `kernel`, or
-/// in none (empty).
-void writeVerdict(SiteOpInterface site, llvm::StringRef kernel);
+/// Whether an attribute is what was said about an operation (its site, demands
+/// and verdicts), which changes no code.
+bool isRemark(llvm::StringRef attribute);
+
+/// What became of a site.
+struct SiteVerdict {
+  struct Neighbour {
+    std::string path, why;
+  };
+  bool fused = true;
+  llvm::SmallVector<std::string> kernels, columns, joined;
+  llvm::SmallVector<Neighbour> apart;
+  std::string why;
+};
+
+/// Writes the verdict of a site on its last operation.
+void writeVerdict(mlir::Operation *last, const SiteVerdict &verdict);
+
+/// The verdict on `op`; nothing where it has none, or what it has is none.
+std::optional<SiteVerdict> siteVerdictOf(mlir::Operation *op);
 
 /// What a pass decided about a site.
 struct Verdict {

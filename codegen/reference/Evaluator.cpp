@@ -51,25 +51,10 @@ hova::contractionMagnitudes(ReferenceOpInterface op,
   return results.front();
 }
 
-StringRef hova::layerPath(Location location) {
-  if (auto name = dyn_cast<NameLoc>(location)) {
-    return name.getName();
-  }
-  if (auto fused = dyn_cast<FusedLoc>(location)) {
-    for (Location part : fused.getLocations()) {
-      StringRef path = layerPath(part);
-      if (!path.empty()) {
-        return path;
-      }
-    }
-  }
-  return {};
-}
-
 StringRef hova::resultPath(KernelOp kernel, unsigned index) {
   Value yielded = kernel.getBody().front().getTerminator()->getOperand(index);
   Operation *producer = yielded.getDefiningOp();
-  StringRef path = producer ? layerPath(producer->getLoc()) : StringRef();
+  StringRef path = producer ? pathOf(producer->getLoc()) : StringRef();
   return path.empty() ? kernel.getName() : path;
 }
 

@@ -21,6 +21,7 @@
 
 #include "dialect/HostTensor.h"
 #include "dialect/ProgramOps.h"
+#include "dialect/Site.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>
@@ -104,10 +105,6 @@ private:
 mlir::FailureOr<HostTensor>
 contractionMagnitudes(ReferenceOpInterface op,
                       llvm::ArrayRef<HostTensor> operands);
-
-/// The layer path of an operation, such as `encoder.3.attn.query`: the first
-/// name in its location, or an empty string.
-llvm::StringRef layerPath(mlir::Location location);
 
 /// The layer path of result `index` of a kernel: that of the operation in its
 /// region that computes it, or the kernel's name.

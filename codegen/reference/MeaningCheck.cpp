@@ -155,11 +155,11 @@ std::string MeaningCheck::differenceOf(StringRef function,
 Operation *MeaningCheck::findFirstDifference(ModuleOp now) {
   llvm::StringMap<Results> before;
   evaluate(*previous, [&](OpResult result, const HostTensor &value) {
-    before[layerPath(result.getLoc())].push_back(value);
+    before[pathOf(result.getLoc())].push_back(value);
   });
   Operation *first = nullptr;
   evaluate(now, [&](OpResult result, const HostTensor &value) {
-    auto known = before.find(layerPath(result.getLoc()));
+    auto known = before.find(pathOf(result.getLoc()));
     if (first || known == before.end()) {
       return;
     }
@@ -187,7 +187,7 @@ void MeaningCheck::blame(StringRef pass, StringRef layer) {
 void MeaningCheck::report(ModuleOp now, StringRef function, StringRef pass,
                           StringRef what) {
   Operation *op = findFirstDifference(now);
-  StringRef layer = op ? layerPath(op->getLoc()) : StringRef();
+  StringRef layer = op ? pathOf(op->getLoc()) : StringRef();
   blame(pass, layer);
   // At the place alone: the whole function would hide the sentence.
   InFlightDiagnostic error =

@@ -115,6 +115,13 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T> &b) {
   return a;
 }
 
+/// An operator whose fusion can be demanded.
+OperatorInfo fusable(OperatorInfo op, std::string site = "") {
+  op.fusable = true;
+  op.site = std::move(site);
+  return op;
+}
+
 OperatorInfo multiHeadAttention() {
   OperatorInfo op;
   op.name = "multi_head_attention";
@@ -174,7 +181,6 @@ OperatorInfo multiHeadAttention() {
                 "relative_bias",     "vertical.input",
                 "vertical.output",   "vertical.gate",
                 "vertical.gate_bias"};
-  op.fusable = true;
   return op;
 }
 
@@ -190,7 +196,6 @@ OperatorInfo attention() {
   op.attributes = attentionAttributes();
   op.weights = {"additive.query", "additive.key", "additive.vector",
                 "features"};
-  op.fusable = true;
   return op;
 }
 
@@ -230,31 +235,30 @@ OperatorInfo omniAttention() {
                 "feed_forward.hidden.bias",
                 "feed_forward.output.weight",
                 "feed_forward.output.bias"};
-  op.fusable = true;
   return op;
 }
 
 std::vector<OperatorInfo> denseOperators() {
   return {
-      {"linear",
-       "product of every row with a matrix, plus a bias",
-       {input("[.., in]")},
-       {integer("width", "", "columns of the result"),
-        boolean("bias", "true", "add a bias"),
-        {"weight",
-         Kind::Path,
-         false,
-         "an own weight",
-         {},
-         std::nullopt,
-         "path of an existing weight to use"},
-        boolean("transposed", "false", "that weight is [out, in]")},
-       {"weight", "bias"}},
-      {"layer_norm",
-       "every row to zero mean and unit variance, then gain and bias",
-       {input("[.., D]")},
-       {number("eps", "1e-5", "added to the variance", 0)},
-       {"gain", "bias"}},
+      fusable({"linear",
+               "product of every row with a matrix, plus a bias",
+               {input("[.., in]")},
+               {integer("width", "", "columns of the result"),
+                boolean("bias", "true", "add a bias"),
+                {"weight",
+                 Kind::Path,
+                 false,
+                 "an own weight",
+                 {},
+                 std::nullopt,
+                 "path of an existing weight to use"},
+                boolean("transposed", "false", "that weight is [out, in]")},
+               {"weight", "bias"}}),
+      fusable({"layer_norm",
+               "every row to zero mean and unit variance, then gain and bias",
+               {input("[.., D]")},
+               {number("eps", "1e-5", "added to the variance", 0)},
+               {"gain", "bias"}}),
       {"activation",
        "an element-wise function",
        {input("any shape")},
@@ -277,25 +281,27 @@ std::vector<OperatorInfo> denseOperators() {
        {input("any shape")},
        {number("by", "", "the factor")},
        {}},
-      {"concat",
-       "the inputs joined along one axis",
-       {{"inputs", true, true, "values that differ in that axis only"}},
-       {axis()},
-       {}},
+      fusable({"concat",
+               "the inputs joined along one axis",
+               {{"inputs", true, true, "values that differ in that axis only"}},
+               {axis()},
+               {}}),
       {"slice",
        "a range of one axis",
        {input("any shape")},
        {axis(), integer("start", "0", "first element", 0),
         integer("end", "all", "behind the last element", 1)},
        {}},
-      {"feed_forward",
-       "linear, activation, linear",
-       {input("[.., D]")},
-       {integer("hidden", "", "width between the two linears"),
-        word("activation", "relu", activations, "between the two linears"),
-        integer("width", "D", "columns of the result"),
-        boolean("bias", "true", "biases of both linears")},
-       {"hidden.weight", "hidden.bias", "output.weight", "output.bias"}},
+      fusable(
+          {"feed_forward",
+           "linear, activation, linear",
+           {input("[.., D]")},
+           {integer("hidden", "", "width between the two linears"),
+            word("activation", "relu", activations, "between the two linears"),
+            integer("width", "D", "columns of the result"),
+            boolean("bias", "true", "biases of both linears")},
+           {"hidden.weight", "hidden.bias", "output.weight", "output.bias"}},
+          "feed-forward"),
   };
 }
 
@@ -315,23 +321,23 @@ std::vector<OperatorInfo> tokenOperators() {
              "sines and cosines in turn, or sines first"),
         integer("length", "N", "rows of the table")},
        {"weight"}},
-      {"patch_embedding",
-       "linear map of non-overlapping image patches to tokens",
-       {input("[batch, channels, height, width]")},
-       {integer("patch", "", "side of a patch in pixels"),
-        integer("width", "", "columns of the result"),
-        boolean("bias", "true", "add a bias")},
-       {"weight", "bias"}},
-      {"class_token",
-       "a learned token put before the others",
-       {input("[batch, N, D]")},
-       {},
-       {"weight"}},
-      {"merge_patches",
-       "the tokens of every 2 x 2 block of an image side by side",
-       {input("[batch, N, D]; the result is [batch, N/4, 4*D]")},
-       {gridHeight()},
-       {}},
+      fusable({"patch_embedding",
+               "linear map of non-overlapping image patches to tokens",
+               {input("[batch, channels, height, width]")},
+               {integer("patch", "", "side of a patch in pixels"),
+                integer("width", "", "columns of the result"),
+                boolean("bias", "true", "add a bias")},
+               {"weight", "bias"}}),
+      fusable({"class_token",
+               "a learned token put before the others",
+               {input("[batch, N, D]")},
+               {},
+               {"weight"}}),
+      fusable({"merge_patches",
+               "the tokens of every 2 x 2 block of an image side by side",
+               {input("[batch, N, D]; the result is [batch, N/4, 4*D]")},
+               {gridHeight()},
+               {}}),
       {"pool",
        "one row for all tokens",
        {input("[batch, N, D]")},
@@ -347,22 +353,24 @@ std::vector<OperatorInfo> tokenOperators() {
 
 std::vector<OperatorInfo> attentionOperators() {
   return {
-      multiHeadAttention(),
-      attention(),
-      {"head_reweight",
-       "horizontal attention by itself: a softmax over the heads of a token",
-       {input("[batch, N, D]"),
-        {"heads_input", true, false, "[batch, N, heads*value_width]"}},
-       {integer("heads", "", "number of heads")},
-       {"horizontal.head", "horizontal.input", "horizontal.score",
-        "horizontal.score_bias"}},
-      {"channel_gate",
-       "vertical attention by itself: a sigmoid gate per token and channel",
-       {input("[batch, N, D]"), {"gated", true, false, "[batch, N, E]"}},
-       {integer("width", "E/4", "width of the hidden layer")},
-       {"vertical.input", "vertical.output", "vertical.gate",
-        "vertical.gate_bias"}},
-      omniAttention(),
+      fusable(multiHeadAttention()),
+      fusable(attention()),
+      fusable({"head_reweight",
+               "horizontal attention by itself: a softmax over the heads of a "
+               "token",
+               {input("[batch, N, D]"),
+                {"heads_input", true, false, "[batch, N, heads*value_width]"}},
+               {integer("heads", "", "number of heads")},
+               {"horizontal.head", "horizontal.input", "horizontal.score",
+                "horizontal.score_bias"}}),
+      fusable(
+          {"channel_gate",
+           "vertical attention by itself: a sigmoid gate per token and channel",
+           {input("[batch, N, D]"), {"gated", true, false, "[batch, N, E]"}},
+           {integer("width", "E/4", "width of the hidden layer")},
+           {"vertical.input", "vertical.output", "vertical.gate",
+            "vertical.gate_bias"}}),
+      fusable(omniAttention()),
   };
 }
 

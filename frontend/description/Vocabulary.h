@@ -75,6 +75,9 @@ struct OperatorInfo {
   std::vector<std::string> weights;
   /// Whether `require` has a meaning.
   bool fusable = false;
+  /// What reports call the operations of such a layer together, where no single
+  /// one of the dialect stands for them.
+  std::string site = {};
 
   const AttributeInfo *attribute(std::string_view name) const;
   const RoleInfo *role(std::string_view name) const;

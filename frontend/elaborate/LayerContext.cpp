@@ -47,7 +47,8 @@ bool LayerContext::addBuilder(const std::string &name, LayerBuilder builder) {
 int LayerContext::build() {
   Program &program = *elaborator.program;
   size_t index = program.layers.size();
-  program.layers.push_back({path, layer.op->name, layer.nameRange, poison});
+  program.layers.push_back(
+      {path, layer.op->name, layer.op->site, layer.nameRange, poison});
   int result = builders().at(layer.op->name)(*this);
   program.layers[index].result = result;
   return failed ? poison : result;
@@ -346,8 +347,10 @@ int LayerContext::emit(const char *mnemonic, const std::string &below,
   operation.layer = elaborator.program->layers.size() - 1;
   operation.result =
       elaborator.addValue(std::move(type), operation.path, layer.nameRange);
-  // What stands at the layer's own path stands for the layer.
-  if (layer.requireFused && below.empty()) {
+  // The projections of an attention are linears of their own.
+  bool isProjection = operation.mnemonic == "linear" &&
+                      layer.op->name != "linear" && layer.op->site.empty();
+  if (layer.requireFused && !isProjection) {
     operation.attributes["require"] = Scalar::ofText("fused");
   }
   elaborator.program->operations.push_back(std::move(operation));

@@ -117,6 +117,8 @@ struct ProgramLayer {
   std::string path;
   /// The name of its operator.
   std::string kind;
+  /// What reports call its operations together; empty: each speaks for itself.
+  std::string site;
   reader::Range range;
   int result = -1;
 };

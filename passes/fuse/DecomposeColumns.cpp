@@ -8,6 +8,7 @@
 
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/Site.h"
 #include "dialect/TokenOps.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
@@ -110,6 +111,7 @@ static void decompose(ArrayRef<Run> runs, LinearOp product) {
       part = ConvertOp::create(
           builder, loc,
           cast<RankedTensorType>(run.source.getType()).clone(shape), part);
+      inheritSite(part.getDefiningOp(), conversion);
       conversions.insert(conversion);
       converted += shape.back();
     }

@@ -9,6 +9,7 @@
 
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/Site.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/Passes.h"
@@ -61,6 +62,12 @@ static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
       op.getScaleAttr(), op.getEpsAttr(), op.getStabilizerAttr(),
       op.getDenominatorEpsAttr());
   inheritVerdicts(queries, op);
+  // Both are parts of what the whole was a part of; else the queries are the
+  // site, whose features stay in their kernel.
+  if (Attribute site = op->getAttr(kSiteAttr)) {
+    queries->setAttr(kSiteAttr, site);
+    summary.getDefiningOp()->setAttr(kSiteAttr, site);
+  }
   rewriter.replaceOp(op, queries);
   return success();
 }

@@ -19,7 +19,6 @@
 // meet behind each would cost more. What few and small are, the target says
 // (FusionPolicy.h). Does nothing without `@main`.
 
-#include "dialect/AttentionOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/TokenOps.h"
 #include "passes/Verdict.h"
@@ -71,12 +70,23 @@ static void moveBeforeReaders(Operation *assembly) {
   }
 }
 
+/// Verdicts are written when every kernel is there.
+static void notePartings(ArrayRef<Parting> partings) {
+  for (const Parting &parting : partings) {
+    Operation *op = parting.operand->getOwner();
+    NamedAttrList entries(op->getAttrOfType<DictionaryAttr>(kPartingsAttr));
+    entries.set(std::to_string(parting.operand->getOperandNumber()),
+                StringAttr::get(op->getContext(), parting.why));
+    op->setAttr(kPartingsAttr, entries.getDictionary(op->getContext()));
+  }
+}
+
 namespace {
 struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
   using Base::Base;
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.isExternal() || !main.getOps<KernelOp>().empty()) {
+    if (!main || main.isExternal()) {
       return;
     }
     Block &block = main.getBody().front();
@@ -87,12 +97,13 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     if (failed(grouping.run())) {
       return signalPassFailure();
     }
+    notePartings(grouping.getPartings());
     // Views stay until the last kernel is built: they lead to their sources.
     SmallVector<Operation *> old, assemblies;
     for (Operation &op : block.without_terminator()) {
       if (grouping.isAssembled(&op)) {
         assemblies.push_back(&op);
-      } else if (!isa<ImageWeightOp>(op)) {
+      } else if (!isa<ImageWeightOp, KernelOp>(op)) {
         old.push_back(&op);
       }
     }
@@ -103,10 +114,6 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
       op->erase();
     }
     llvm::for_each(assemblies, moveBeforeReaders);
-    main.walk([](SiteOpInterface site) {
-      auto kernel = site->getParentOfType<KernelOp>();
-      writeVerdict(site, kernel ? kernel.getName() : StringRef());
-    });
   }
 };
 } // namespace

@@ -12,11 +12,6 @@ namespace hova {
 // Views
 //===----------------------------------------------------------------------===//
 
-static bool isColumnSlice(Operation *op) {
-  auto slice = dyn_cast_or_null<SliceOp>(op);
-  return slice && slice.takesColumns();
-}
-
 /// Whether all that read `value`, or columns of it, read the row that they
 /// compute.
 static bool isReadByRow(Value value) {
@@ -41,7 +36,8 @@ bool Grouping::isView(Operation *op) const {
   }
   return isColumnSlice(op) && !index.contains(op) &&
          llvm::none_of(op->getUsers(), [](Operation *user) {
-           return user->hasTrait<OpTrait::IsTerminator>();
+           return user->hasTrait<OpTrait::IsTerminator>() ||
+                  isa<KernelOp>(user);
          });
 }
 
@@ -97,25 +93,102 @@ UnitsAttr Grouping::unitsOf(Operation *op) const {
                     llvm::divideCeil(columns, policy.columnGroupWidth));
 }
 
-bool Grouping::canHold(int number, Operation *op) const {
+//===----------------------------------------------------------------------===//
+// What may share a kernel, and why not
+//===----------------------------------------------------------------------===//
+
+static bool refuse(std::string *why, const Twine &text) {
+  if (why) {
+    *why = text.str();
+  }
+  return false;
+}
+
+static std::string nameOf(Operation *op) {
+  return ("'" + op->getName().getStringRef() + "'").str();
+}
+
+static std::string textOf(UnitsAttr units) {
+  std::string text;
+  for (auto [name, size] : llvm::zip(units.getNames(), units.getSizes())) {
+    text += (text.empty() ? "" : " x ") + std::to_string(size) + " " +
+            name.getValue().str();
+  }
+  return text;
+}
+
+std::string Grouping::whyNoRows(Operation *op) const {
+  if (divisionOf(op) == Division::panels) {
+    int64_t macs = *cast<CostOpInterface>(op).getLinearMacs();
+    return "dividing rows does not pay for " + nameOf(op) + ": " +
+           std::to_string(rowsOf(op)) + " rows against " +
+           std::to_string(policy.fewRows) + ", and " + std::to_string(macs) +
+           " multiply-accumulates against " + std::to_string(policy.leastMacs);
+  }
+  return nameOf(op) + " divides " + textOf(unitsOf(op)) +
+         " among threads, not rows";
+}
+
+bool Grouping::canHold(int number, Operation *op, std::string *why) const {
   const Group &group = groups[number];
-  if (group.rows != rowsOf(op) || group.division == Division::inner) {
+  Operation *first = group.ops.front();
+  if (group.isFormed) {
+    return refuse(why, "another pass has formed kernel '" +
+                           cast<KernelOp>(first).getName() + "'");
+  }
+  // Those that make an operand at the same row have as many.
+  if (group.rows != rowsOf(op)) {
     return false;
+  }
+  if (group.division == Division::inner) {
+    return refuse(why, whyNoRows(first));
   }
   if (group.division == Division::rows) {
-    return divisionOf(op) == Division::rows;
+    return divisionOf(op) == Division::rows || refuse(why, whyNoRows(op));
   }
-  if (!isa<TileOpInterface>(op) || !group.columns.find(op)) {
-    return false;
+  return canHoldColumns(number, op, why);
+}
+
+bool Grouping::canHoldColumns(int number, Operation *op,
+                              std::string *why) const {
+  const Group &group = groups[number];
+  Operation *product = group.ops.front();
+  if (!isa<TileOpInterface>(op)) {
+    return refuse(why, nameOf(op) + " is not element-wise, and " +
+                           whyNoRows(product));
   }
-  return llvm::all_of(op->getOperands(), [&](Value operand) {
-    // Columns of the group's own results may be another thread's; a table
-    // that repeats does not line up with a tile's rows.
+  if (!group.columns.find(op)) {
+    return refuse(why, nameOf(op) + " computes other columns than those that " +
+                           "it reads of " + nameOf(product));
+  }
+  for (Value operand : op->getOperands()) {
+    if (lookThroughViews(operand).placement) {
+      return refuse(why, nameOf(op) + " reads rows in another order than " +
+                             nameOf(product) + " computes them");
+    }
+    if (groupOf(operand) == number && isView(operand.getDefiningOp())) {
+      return refuse(why, nameOf(op) + " reads columns of " + nameOf(product) +
+                             " that may be another thread's");
+    }
     int64_t rows = staticSize(shapeOf(operand).drop_back());
-    return !lookThroughViews(operand).placement &&
-           (groupOf(operand) != number || !isView(operand.getDefiningOp())) &&
-           (rows == 1 || rows == group.rows);
-  });
+    if (rows != 1 && rows != group.rows) {
+      return refuse(why, "a table of " + Twine(rows) + " rows that " +
+                             nameOf(op) + " reads does not line up with " +
+                             Twine(group.rows) + " rows");
+    }
+  }
+  return true;
+}
+
+bool Grouping::canJoin(OpOperand &operand, std::string *why) const {
+  Operation *op = operand.getOwner();
+  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
+  if (!space.readsSameRow(operand.getOperandNumber())) {
+    Operation *source = lookThroughViews(operand.get()).source.getDefiningOp();
+    return refuse(why, nameOf(op) + " reads other rows of " + nameOf(source) +
+                           " than it computes");
+  }
+  return canHold(groupOf(operand.get()), op, why);
 }
 
 /// Whether `op` computes every row of its result from the same rows of its
@@ -135,7 +208,7 @@ static bool worksByRow(const IterationSpace &space) {
 }
 
 std::optional<PlacementAttrInterface>
-Grouping::placementIn(int number, Operation *op) const {
+Grouping::placementIn(int number, Operation *op, std::string *why) const {
   std::optional<PlacementAttrInterface> own;
   for (Value operand : op->getOperands()) {
     auto [source, view] = lookThroughViews(operand);
@@ -146,32 +219,70 @@ Grouping::placementIn(int number, Operation *op) const {
     PlacementAttrInterface placement =
         composePlacements(inverseOf(view), placementOf(producer));
     if (own && *own != placement) {
+      refuse(why, nameOf(op) + " reads rows of its operands in two orders");
       return std::nullopt;
     }
     own = placement;
   }
   IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
   if (own && *own && !worksByRow(space)) {
+    refuse(why, nameOf(op) + " cannot compute its rows in another order");
     return std::nullopt;
   }
   return own.value_or(PlacementAttrInterface());
 }
 
+int Grouping::earliestGroupFor(OpOperand &operand) const {
+  int producer = groupOf(operand.get());
+  return producer >= 0 && canJoin(operand) ? producer
+                                           : lastGroupOf(operand.get()) + 1;
+}
+
 int Grouping::earliestGroup(Operation *op) const {
-  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
   int earliest = 0;
   for (OpOperand &operand : op->getOpOperands()) {
-    int producer = groupOf(operand.get());
-    if (producer < 0) {
-      earliest = std::max(earliest, lastGroupOf(operand.get()) + 1);
-      continue;
-    }
-    bool aligned =
-        space.readsSameRow(operand.getOperandNumber()) && canHold(producer, op);
-    earliest = std::max(earliest, aligned ? producer : producer + 1);
+    earliest = std::max(earliest, earliestGroupFor(operand));
   }
   return earliest;
 }
+
+std::string Grouping::whyApart(OpOperand &operand) const {
+  if (!chain) {
+    return "every operation is to be a kernel of its own";
+  }
+  std::string why;
+  Operation *op = operand.getOwner();
+  if (!canJoin(operand, &why) ||
+      !placementIn(groupOf(operand.get()), op, &why)) {
+    return why;
+  }
+  // It could, if it did not have to wait for another operand.
+  for (OpOperand &other : op->getOpOperands()) {
+    if (earliestGroupFor(other) > groupOf(operand.get())) {
+      Operation *source = lookThroughViews(other.get()).source.getDefiningOp();
+      return nameOf(op) + " also reads " + nameOf(source) +
+             ", which is computed in a later kernel";
+    }
+  }
+  return whyNoRows(op);
+}
+
+void Grouping::notePartings(Operation *op, int number) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    int producer = groupOf(operand.get());
+    Operation *source = lookThroughViews(operand.get()).source.getDefiningOp();
+    if (isAssembled(source)) {
+      partings.push_back({&operand, nameOf(op) + " reads " + nameOf(source) +
+                                        ", whose rows several kernels write"});
+    } else if (producer >= 0 && producer != number) {
+      partings.push_back({&operand, whyApart(operand)});
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
 
 int Grouping::lastGroupOf(Value value) const {
   Operation *op = lookThroughViews(value).source.getDefiningOp();
@@ -203,6 +314,14 @@ bool Grouping::canAssemble(Operation *op) const {
   });
 }
 
+void Grouping::placeFormed(KernelOp kernel) {
+  index[kernel] = groups.size();
+  Group group;
+  group.isFormed = true;
+  group.ops.push_back(kernel);
+  groups.push_back(std::move(group));
+}
+
 void Grouping::place(Operation *op, int number) {
   Group &group = groups[number];
   group.ops.push_back(op);
@@ -227,6 +346,10 @@ LogicalResult Grouping::run() {
       parts.insert(op.operand_begin(), op.operand_end());
       continue;
     }
+    if (auto kernel = dyn_cast<KernelOp>(op)) {
+      placeFormed(kernel);
+      continue;
+    }
     if (!isa<StructuredOpInterface>(op)) {
       return op.emitError("no kernel can hold '") << op.getName() << "'";
     }
@@ -242,8 +365,9 @@ LogicalResult Grouping::run() {
            (!canHold(chosen, &op) || !placementIn(chosen, &op))) {
       ++chosen;
     }
+    notePartings(&op, chosen);
     if (chosen == count) {
-      groups.push_back({division, unitsOf(&op), rowsOf(&op), {}, {}});
+      groups.push_back({division, false, unitsOf(&op), rowsOf(&op), {}, {}});
     }
     place(&op, chosen);
   }

@@ -25,9 +25,10 @@
 
 namespace hova {
 
-/// Operations that will become one kernel.
+/// Operations that will become one kernel, or a kernel that was there before.
 struct Group {
   Division division = Division::rows;
+  bool isFormed = false; ///< `ops` is the kernel, which nothing joins
   UnitsAttr units;
   int64_t rows = 0;
   llvm::SmallVector<mlir::Operation *> ops;
@@ -40,6 +41,13 @@ struct PlacedSource {
   PlacementAttrInterface placement;
 };
 
+/// An operation that reads what the kernel of another one makes, and why it
+/// does not stand in that kernel.
+struct Parting {
+  mlir::OpOperand *operand;
+  std::string why;
+};
+
 /// All operations of `main`, grouped.
 class Grouping {
 public:
@@ -48,6 +56,8 @@ public:
       : block(block), policy(policy), chain(chain) {}
 
   llvm::LogicalResult run();
+  /// Why operations do not stand in the kernels that make their operands.
+  llvm::ArrayRef<Parting> getPartings() const { return partings; }
   llvm::ArrayRef<Group> getGroups() const { return groups; }
   /// Group of the operation that computes `value`, -1 for inputs and weights.
   int groupOf(mlir::Value value) const;
@@ -65,8 +75,9 @@ public:
   /// their place, and none stands in two places.
   bool isAssembled(mlir::Operation *op) const { return assembled.contains(op); }
   /// A view is an address, not work: a slice of columns, unless it leaves the
-  /// program or is a column group of a product that a group holds; and a
-  /// rearrangement of rows that only operations on the same rows read.
+  /// program, a kernel that was there before reads it, or it is a column group
+  /// of a product that a group holds; and a rearrangement of rows that only
+  /// operations on the same rows read.
   bool isView(mlir::Operation *op) const;
   /// The value whose memory `value` is, and where its rows are in that.
   PlacedSource lookThroughViews(mlir::Value value) const;
@@ -77,14 +88,32 @@ private:
   UnitsAttr unitsOf(mlir::Operation *op) const;
   /// In how many blocks threads divide a dim of `op` besides its units.
   int64_t chooseBlocks(mlir::Operation *op) const;
-  /// Whether group `number` may hold `op`, its operands' groups aside.
-  bool canHold(int number, mlir::Operation *op) const;
+  /// Whether group `number` may hold `op`, its operands' groups aside; if not,
+  /// `why` is told the reason.
+  bool canHold(int number, mlir::Operation *op,
+               std::string *why = nullptr) const;
+  /// The same where threads divide the columns of the group's product.
+  bool canHoldColumns(int number, mlir::Operation *op, std::string *why) const;
+  /// Whether the reader of `operand` may stand in the group that makes it, as
+  /// far as this operand is concerned; if not, `why` is told the reason.
+  bool canJoin(mlir::OpOperand &operand, std::string *why = nullptr) const;
+  /// Why the threads of a kernel that begins with `op` divide no rows.
+  std::string whyNoRows(mlir::Operation *op) const;
+  /// Why the reader of `operand`, which is about to be placed, does not stand
+  /// in the group that makes it.
+  std::string whyApart(mlir::OpOperand &operand) const;
+  void notePartings(mlir::Operation *op, int number);
+  void placeFormed(KernelOp kernel);
+  /// The first group in which the reader of `operand` can stand, as far as this
+  /// operand is concerned.
+  int earliestGroupFor(mlir::OpOperand &operand) const;
   /// The first group in which `op` can stand.
   int earliestGroup(mlir::Operation *op) const;
   /// The placement of `op` in group `number`; nothing where its rows are none
-  /// of the group's.
-  std::optional<PlacementAttrInterface> placementIn(int number,
-                                                    mlir::Operation *op) const;
+  /// of the group's, and then `why` is told the reason.
+  std::optional<PlacementAttrInterface>
+  placementIn(int number, mlir::Operation *op,
+              std::string *why = nullptr) const;
   void place(mlir::Operation *op, int number);
   bool canAssemble(mlir::Operation *op) const;
   /// The last group that computes `value` or a part of it, -1 for inputs.
@@ -99,6 +128,7 @@ private:
   llvm::DenseSet<mlir::Operation *> assembled;
   /// Values that are parts of what is assembled.
   llvm::DenseSet<mlir::Value> parts;
+  llvm::SmallVector<Parting> partings;
 };
 
 } // namespace hova

@@ -3,6 +3,7 @@
 
 #include "passes/fuse/KernelBuilder.h"
 #include "dialect/Interfaces.h"
+#include "dialect/Site.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -17,17 +18,6 @@ static Operation *anchorOf(const Group &group) {
   };
   return *llvm::max_element(
       group.ops, [&](Operation *a, Operation *b) { return work(a) < work(b); });
-}
-
-/// The path in the description, from the location's name.
-static StringRef pathOf(Location loc, StringRef otherwise) {
-  if (auto name = dyn_cast<NameLoc>(loc)) {
-    return name.getName();
-  }
-  if (auto fused = dyn_cast<FusedLoc>(loc)) {
-    return pathOf(fused.getLocations().front(), otherwise);
-  }
-  return otherwise;
 }
 
 namespace {
@@ -143,9 +133,10 @@ KernelOp KernelBuilder::createKernel() {
       }
     }
   }
-  KernelOp kernel = KernelOp::create(
-      builder, anchor->getLoc(), types, pathOf(anchor->getLoc(), "main"),
-      ValueRange(), group.units, ArrayAttr(), ArrayAttr());
+  StringRef path = pathOf(anchor->getLoc());
+  KernelOp kernel = KernelOp::create(builder, anchor->getLoc(), types,
+                                     path.empty() ? "main" : path, ValueRange(),
+                                     group.units, ArrayAttr(), ArrayAttr());
   kernel.getBody().emplaceBlock();
   return kernel;
 }
@@ -175,6 +166,10 @@ void KernelBuilder::build() {
 }
 
 void buildKernel(const Grouping &grouping, int number, Block &block) {
+  const Group &group = grouping.getGroups()[number];
+  if (group.isFormed) {
+    return group.ops.front()->moveBefore(block.getTerminator());
+  }
   KernelBuilder(grouping, number, block).build();
 }
 

@@ -98,7 +98,9 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     a kernel of its own too, with element-wise operations on its result: its
     threads divide columns, so that each weight is read by one of them. Slices
     are views and stand in each kernel that reads them. Every kernel says what
-    its threads divide, every attention site gets its verdict.
+    its threads divide. Kernels that are there already stay as they are, and the
+    rest is grouped around them. Operations that do not stand in the kernel of
+    what they read say why (`hova.partings`).
 
     A kernel has the order of rows of its first operation. Operations that work
     row by row join in any permutation of it (`hova.rearrange`), which then is a
@@ -150,11 +152,56 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
+def AssignVerdictsPass : Pass<"hova-assign-verdicts", "::mlir::ModuleOp"> {
+  let summary = "Write what became of every site";
+  let description = [{
+    Before: all kernels are formed; what stands apart from the operation that
+    it reads says why (`hova.partings`). After: the last operation of every site
+    (dialect/Site.h) carries `hova.verdict` (passes/Verdict.h): its kernels, the
+    neighbours that joined it, those that did not with the first reason, and
+    whether it is fused. A site is fused where none of its own intermediates
+    passes from one kernel to another. Columns of a merged product count as
+    the product's. Where nothing was noted, another pass has formed the kernel.
+
+    ```mlir
+    func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+      %r = hova.kernel "norm" units<batch 1, token 4> (%x, %y) {
+      ^bb0(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf32>):
+        %s = hova.add %a, %b : tensor<1x4x8xf32>, tensor<1x4x8xf32>
+        %n = hova.layer_norm %s {eps = 1.0e-6 : f64} : tensor<1x4x8xf32>
+        hova.yield %n : tensor<1x4x8xf32>
+      } : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+      return %r : tensor<1x4x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+      %r = hova.kernel "norm" units<batch 1, token 4> (%x, %y) {
+      ^bb0(%a: tensor<1x4x8xf32>, %b: tensor<1x4x8xf32>):
+        %s = hova.add %a, %b : tensor<1x4x8xf32>, tensor<1x4x8xf32>
+        %n = hova.layer_norm %s {eps = 1.0e-6 : f64, hova.verdict = {fused = true,
+             joined = ["hova.add"], kernels = ["norm"]}} : tensor<1x4x8xf32>
+        hova.yield %n : tensor<1x4x8xf32>
+      } : (tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+      return %r : tensor<1x4x8xf32>
+    }
+    ```
+  }];
+}
+
+def VerifyDemandsPass : Pass<"hova-verify-demands", "::mlir::ModuleOp"> {
+  let summary = "Check that demanded fusions took place";
+  let description = [{
+    A site that demands fusion (`hova.require`) and is not fused is an error that
+    repeats the first reason of its verdict.
+  }];
+}
+
 def VerifyFusedPass : Pass<"hova-verify-fused", "::mlir::ModuleOp"> {
   let summary = "Check the promise of fuse";
   let description = [{
-    `main` is image weights and kernels only, and every attention site carries
-    `hova.verdict`. A site that demands fusion (`hova.require`) and was not
-    fused is an error that repeats the verdict.
+    `main` is image weights and kernels only, every kernel says what its threads
+    divide, and every site carries its verdict (`hova.verdict`).
   }];
 }

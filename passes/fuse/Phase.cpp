@@ -14,5 +14,8 @@ void hova::buildFusePhase(PhaseBuilder &phase, const FusionPolicy &policy) {
   kernels.leastBlock = policy.leastBlock;
   kernels.chain = phase.runs("hova-fuse-kernels");
   phase.add(createFuseKernelsPass(kernels));
+  // Last, so that kernels of passes in between have their verdicts too.
+  phase.add(createAssignVerdictsPass());
+  phase.add(createVerifyDemandsPass());
   phase.addCheck(createVerifyFusedPass());
 }

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/ProgramOps.h"
+#include "passes/Columns.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/Passes.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -11,18 +13,26 @@ namespace hova {
 #define GEN_PASS_DEF_VERIFYFUSEDPASS
 #include "passes/fuse/Passes.h.inc"
 
-/// Reports a demanded fusion that did not happen.
-static LogicalResult checkDemand(SiteOpInterface site) {
-  auto verdict = site->getAttrOfType<DictionaryAttr>(kVerdictAttr);
-  if (!verdict) {
-    return site.emitError("attention site carries no verdict");
+/// Every site carries its verdict on one of its operations.
+static LogicalResult checkVerdicts(func::FuncOp main) {
+  llvm::MapVector<const void *, Operation *> missing;
+  llvm::SmallPtrSet<const void *, 8> judged;
+  main.walk([&](Operation *op) {
+    if (siteOf(op) && !isColumnSlice(op)) {
+      if (siteVerdictOf(op)) {
+        judged.insert(siteKeyOf(op));
+      }
+      missing.insert({siteKeyOf(op), op});
+    }
+  });
+  bool failed = false;
+  for (auto [key, op] : missing) {
+    if (!judged.contains(key)) {
+      op->emitError(siteOf(op)->kind) << " site carries no verdict";
+      failed = true;
+    }
   }
-  if (site->hasAttr(kRequireAttr) &&
-      !verdict.getAs<BoolAttr>("fused").getValue()) {
-    return site.emitError("attention is required to be fused, but ")
-           << verdict.getAs<StringAttr>("why").getValue();
-  }
-  return success();
+  return success(!failed);
 }
 
 namespace {
@@ -44,8 +54,7 @@ struct VerifyFusedPass final : impl::VerifyFusedPassBase<VerifyFusedPass> {
         failed = true;
       }
     }
-    main.walk(
-        [&](SiteOpInterface site) { failed |= checkDemand(site).failed(); });
+    failed |= checkVerdicts(main).failed();
     if (failed) {
       signalPassFailure();
     }

@@ -3,10 +3,12 @@
 //
 // Asks every operation that implements DecomposeOpInterface to write itself
 // down, so that the phases behind know few operations. What an operation is
-// made of is its own business; this pass only replaces.
+// made of is its own business; this pass only replaces, and makes the parts of
+// a site parts of that site.
 
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/Site.h"
 #include "dialect/TokenOps.h"
 #include "passes/normalize/Passes.h"
 
@@ -16,6 +18,18 @@ namespace hova {
 #define GEN_PASS_DEF_DECOMPOSECOMPOUNDPASS
 #include "passes/normalize/Passes.h.inc"
 
+/// The operations behind `before`, up to `op`, are parts of what `op` is.
+static void markParts(Operation *before, Operation *op) {
+  std::optional<Site> site = siteOf(op);
+  Operation *part = before ? before->getNextNode() : &op->getBlock()->front();
+  for (; part != op; part = part->getNextNode()) {
+    inheritSite(part, op);
+    if (site) {
+      setSite(part, *site);
+    }
+  }
+}
+
 namespace {
 /// compound -> what its decomposition builds.
 struct DecomposeCompound final
@@ -23,10 +37,12 @@ struct DecomposeCompound final
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
   LogicalResult matchAndRewrite(DecomposeOpInterface op,
                                 PatternRewriter &rewriter) const override {
+    Operation *before = op->getPrevNode();
     FailureOr<SmallVector<Value>> values = op.decompose(rewriter);
     if (failed(values)) {
       return rewriter.notifyMatchFailure(op, "operation does not decompose");
     }
+    markParts(before, op);
     rewriter.replaceOp(op, *values);
     return success();
   }
@@ -40,12 +56,16 @@ struct PatchEmbeddingAsLinear final : OpRewritePattern<PatchEmbeddingOp> {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     SmallVector<int64_t> shape(type.getShape());
     shape.back() = shapeOf(op.getWeight())[0];
+    Operation *before = op->getPrevNode();
     Value unfolded = UnfoldPatchesOp::create(
         rewriter, op.getLoc(),
         RankedTensorType::get(shape, type.getElementType()), op.getImage(),
         op.getPatchAttr());
-    rewriter.replaceOpWithNewOp<LinearOp>(op, type, unfolded, op.getWeight(),
-                                          op.getBias(), /*transposed=*/false);
+    Value result =
+        LinearOp::create(rewriter, op.getLoc(), type, unfolded, op.getWeight(),
+                         op.getBias(), /*transposed=*/false);
+    markParts(before, op);
+    rewriter.replaceOp(op, result);
     return success();
   }
 };

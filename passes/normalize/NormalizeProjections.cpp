@@ -8,6 +8,7 @@
 #include "dialect/DenseOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/Site.h"
 #include "dialect/TokenOps.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
@@ -93,6 +94,11 @@ static void mergeLinears(RewriterBase &rewriter, ArrayRef<LinearOp> linears) {
   auto merged =
       LinearOp::create(rewriter, loc, RankedTensorType::get(shape, element),
                        first.getX(), weight, bias, /*transposed=*/false);
+  if (llvm::all_of(linears, [&](LinearOp op) {
+        return op->getAttr(kSiteAttr) == first->getAttr(kSiteAttr);
+      })) {
+    inheritSite(merged, first);
+  }
   writeVerdict(merged, kPassName,
                Verdict::fire(llvm::Twine(linears.size()) +
                              " linears read their input once, as " +

@@ -11,6 +11,7 @@
 #include "dialect/DenseOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/Site.h"
 #include "dialect/Storage.h"
 #include "dialect/TokenOps.h"
 #include "passes/normalize/Passes.h"
@@ -156,6 +157,9 @@ private:
       result.setType(narrow(value));
     } else {
       result = ConvertOp::create(builder, value.getLoc(), narrow(value), value);
+      if (op) {
+        inheritSite(result.getDefiningOp(), op);
+      }
     }
     return converted[value] = result;
   }

@@ -89,8 +89,7 @@ static void printAttributes(raw_ostream &os, Operation *op) {
   for (NamedAttribute attribute : op->getAttrs()) {
     StringRef name = attribute.getName();
     bool isName = isa<KernelOp>(op) && name == "name";
-    if (!isName && name != kVerdictAttr && name != kRewritesAttr &&
-        name != kRequireAttr) {
+    if (!isName && !isRemark(name)) {
       os << ' ' << name << '=' << attribute.getValue();
     }
   }

@@ -84,9 +84,9 @@ std::vector<Bad> attributes() {
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "require": @"fast"})",
           "unknown word \"fast\"; expected fused"),
       layer(
-          "require_of_linear",
-          R"({"name": "y", "op": "linear", "input": "x", "width": 4, @"require": "fused"})",
-          "unknown key \"require\" in linear"),
+          "require_of_what_is_no_site",
+          R"({"name": "y", "op": "scale", "input": "x", "by": 2, @"require": "fused"})",
+          "unknown key \"require\" in scale"),
       layer(
           "unknown_initialiser",
           R"({"name": "y", "op": "linear", "input": "x", "width": 4, "init": {"weight": {"kind": @"gauss"}}})",

@@ -8,6 +8,7 @@
 #include "tools/hova/Guard.h"
 #include "tools/hova/Progress.h"
 #include "tools/hova/Verbs.h"
+#include "tools/inspect/Verdicts.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -183,14 +184,14 @@ int Compilation::emitModule() {
 /// Verdicts are still on the sites after `assign`.
 int Compilation::explain(ModuleOp assigned) {
   if (arguments.has(OPT_explain)) {
-    explainText(assigned, llvm::errs());
+    inspect::printVerdicts(assigned, llvm::errs());
   }
   if (!arguments.has(OPT_explain_file)) {
     return Ok;
   }
   llvm::Error error = writeFileWhole(arguments.value(OPT_explain_file), 0666,
                                      [&](llvm::raw_ostream &os) {
-                                       explainText(assigned, os);
+                                       inspect::printVerdicts(assigned, os);
                                        return llvm::Error::success();
                                      });
   return error ? reportError(std::move(error)) : Ok;

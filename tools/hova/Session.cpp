@@ -4,11 +4,10 @@
 #include "tools/hova/Session.h"
 #include "codegen/PassWatch.h"
 #include "codegen/Pipeline.h"
-#include "dialect/AttentionOps.h"
+#include "dialect/Site.h"
 #include "frontend/Import.h"
 #include "frontend/weights/TensorFile.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
 #include "tools/hova/Guard.h"
 #include "tools/hova/Plugins.h"
@@ -188,7 +187,7 @@ ModuleOrigin Session::origin(llvm::StringRef level) const {
 /// "model.json:14:5: error: ..." and the path of the layer.
 LogicalResult Session::report(Diagnostic &diagnostic) {
   auto layerOf = [](Diagnostic &message) {
-    llvm::StringRef layer = layerPath(message.getLocation());
+    llvm::StringRef layer = pathOf(message.getLocation());
     return layer.empty() ? std::string() : "in layer " + layer.str();
   };
   DiagnosticSeverity severity = diagnostic.getSeverity();
@@ -296,32 +295,9 @@ WeightLookup Session::weights() {
   };
 }
 
-/// Whether a site that the description wants fused was not.
-bool Session::missesRequirement() {
-  ScopedDiagnosticHandler silent(&mlirContext,
-                                 [](Diagnostic &) { return success(); });
-  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module()->clone());
-  PhaseRange range;
-  range.stopAfter = "fuse";
-  llvm::Expected<LogicalResult> done =
-      runPhases(*copy, PipelineOptions(), range);
-  if (!done) {
-    llvm::consumeError(done.takeError());
-    return false;
-  }
-  bool missed = false;
-  copy->walk([&](SiteOpInterface site) {
-    auto verdict = site->getAttrOfType<DictionaryAttr>(kVerdictAttr);
-    auto fused = verdict ? verdict.getAs<BoolAttr>("fused") : nullptr;
-    missed |= site->hasAttr(kRequireAttr) && fused && !fused.getValue();
-  });
-  return missed;
-}
-
 int Session::failureStatus() {
-  // Asked first, because looking for a missed requirement runs passes again.
   std::string pass = getLastFailedPass();
-  if (weightsRejected || missesRequirement()) {
+  if (weightsRejected || pass == "hova-verify-demands") {
     return Rejected;
   }
   if (dump()) {

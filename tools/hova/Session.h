@@ -77,7 +77,6 @@ private:
   int readModel(frontend::ModelOptions options, Weights weights);
   mlir::LogicalResult setStorage(Storage storage);
   mlir::LogicalResult report(mlir::Diagnostic &diagnostic);
-  bool missesRequirement();
 
   Arguments &arguments;
   mlir::MLIRContext mlirContext;

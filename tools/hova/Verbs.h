@@ -21,9 +21,6 @@ int runSchema(Arguments &arguments);
 int runSummary(Arguments &arguments);
 int runVerify(Arguments &arguments);
 
-/// The verdicts of a module after `fuse`, one paragraph per attention.
-void explainText(mlir::ModuleOp module, llvm::raw_ostream &os);
-
 } // namespace hova::tool
 
 #endif // HOVA_TOOLS_HOVA_VERBS_H

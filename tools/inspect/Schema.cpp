@@ -154,8 +154,8 @@ Value operatorSchema(const OperatorInfo &info) {
   if (info.fusable) {
     properties["require"] =
         Object{{"enum", Array{"fused"}},
-               {"description", "compiling fails if this does not become one "
-                               "fused kernel"}};
+               {"description", "compiling fails if an intermediate of this "
+                               "passes through memory"}};
   }
   return closed(std::move(properties), required);
 }

@@ -136,7 +136,7 @@ TEST_F(EvaluatorTest, observers_see_every_value_with_its_layer) {
     Operation *op = result.getOwner();
     auto kernel = dyn_cast<KernelOp>(op);
     seen.push_back((kernel ? resultPath(kernel, result.getResultNumber())
-                           : layerPath(op->getLoc()))
+                           : pathOf(op->getLoc()))
                        .str());
   });
   run(parse(kKernel), {floats({4}, {-1, 0, 1, 2})});

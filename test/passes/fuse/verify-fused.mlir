@@ -5,7 +5,7 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %y = hova.kernel "a" units<row 4> (%x, %w) {
   ^bb0(%a: tensor<4x8xf32>, %b: tensor<8x8xf32>):
-    %l = hova.linear %a, %b : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
+    %l = hova.linear %a, %b {hova.verdict = {fused = true, kernels = ["a"]}} : tensor<4x8xf32>, tensor<8x8xf32> -> tensor<4x8xf32>
     hova.yield %l : tensor<4x8xf32>
   } : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
@@ -34,12 +34,12 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 
 // -----
 
+// One verdict for all parts of a compound operation.
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %y = hova.kernel "a" units<batch 1, token 4> (%x) {
   ^bb0(%a: tensor<1x4x8xf32>):
-    // expected-error@+1 {{attention is required to be fused, but its shapes are unknown}}
-    %o = hova.attention softmax %a, %a, %a {heads = 2 : i64, hova.require, hova.verdict = {fused = false, kernel = "", why = "its shapes are unknown"}}
-        : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+    %n = hova.layer_norm %a {eps = 1.0e-6 : f64, hova.site = {kind = "block", path = "b"}} : tensor<1x4x8xf32>
+    %o = hova.activation relu %n {hova.site = {kind = "block", path = "b"}, hova.verdict = {fused = true}} : tensor<1x4x8xf32>
     hova.yield %o : tensor<1x4x8xf32>
   } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
   return %y : tensor<1x4x8xf32>
@@ -47,12 +47,12 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 
 // -----
 
-// Nobody demands it.
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %y = hova.kernel "a" units<batch 1, token 4> (%x) {
   ^bb0(%a: tensor<1x4x8xf32>):
-    %o = hova.attention softmax %a, %a, %a {heads = 2 : i64, hova.verdict = {fused = false, kernel = "", why = "its shapes are unknown"}}
-        : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+    // expected-error@+1 {{block site carries no verdict}}
+    %n = hova.layer_norm %a {eps = 1.0e-6 : f64, hova.site = {kind = "block", path = "b"}} : tensor<1x4x8xf32>
+    %o = hova.activation relu %n {hova.site = {kind = "block", path = "c"}, hova.verdict = {fused = true}} : tensor<1x4x8xf32>
     hova.yield %o : tensor<1x4x8xf32>
   } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
   return %y : tensor<1x4x8xf32>

@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: @writes_patches_as_a_linear
 // CHECK-SAME: %[[IMAGE:.*]]: tensor<1x3x32x32xf32>, %[[WEIGHT:.*]]: tensor<768x64xf32>, %[[BIAS:.*]]: tensor<64xf32>
-// CHECK-NEXT: %[[ROWS:.*]] = hova.unfold_patches %[[IMAGE]] {patch = 16 : i64}
+// CHECK-NEXT: %[[ROWS:.*]] = hova.unfold_patches %[[IMAGE]] {{{.*}}patch = 16 : i64}
 // CHECK-NEXT: %[[Y:.*]] = hova.linear %[[ROWS]], %[[WEIGHT]] bias(%[[BIAS]])
 // CHECK-NEXT: return %[[Y]]
 func.func @writes_patches_as_a_linear(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>, %b: tensor<64xf32>) -> tensor<1x4x64xf32> {
@@ -20,7 +20,7 @@ func.func @writes_patches_as_a_linear(%i: tensor<1x3x32x32xf32>, %w: tensor<768x
 // CHECK-LABEL: @writes_horizontal_attention_as_scores_and_scaling
 // CHECK-SAME: %[[H:.*]]: tensor<1x9x64xf32>, %[[X:.*]]: tensor<1x9x32xf32>, %[[A1:.*]]: tensor<16x16xf32>, %[[A2:.*]]: tensor<32x16xf32>, %[[B:.*]]: tensor<16xf32>
 // CHECK-NEXT: %[[SHIFT:.*]] = hova.linear %[[X]], %[[A2]]
-// CHECK-NEXT: %[[LOGITS:.*]] = hova.head_logits %[[H]], %[[SHIFT]], %[[A1]], %[[B]] {heads = 4 : i64}
+// CHECK-NEXT: %[[LOGITS:.*]] = hova.head_logits %[[H]], %[[SHIFT]], %[[A1]], %[[B]] {heads = 4 : i64
 // CHECK-NEXT: %[[Y:.*]] = hova.scale_heads %[[H]], %[[LOGITS]]
 // CHECK-NEXT: return %[[Y]]
 func.func @writes_horizontal_attention_as_scores_and_scaling(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
@@ -101,10 +101,41 @@ func.func @leaves_simple_operations_alone(%x: tensor<4x8xf32>) -> tensor<4x8xf32
 // -----
 
 // CHECK-LABEL: @keeps_the_bias_of_head_scores
-// CHECK: hova.head_logits %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} score_bias(%arg5) {heads = 4 : i64}
+// CHECK: hova.head_logits %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} score_bias(%arg5) {heads = 4 : i64
 func.func @keeps_the_bias_of_head_scores(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
     %a1: tensor<16x16xf32>, %a2: tensor<32x16xf32>, %b: tensor<16xf32>, %c: tensor<1xf32>) -> tensor<1x9x64xf32> {
   %y = hova.head_reweight %h, %x, %a1, %a2, %b score_bias(%c) {heads = 4 : i64}
       : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>, tensor<16xf32>, tensor<1xf32>) -> tensor<1x9x64xf32>
+  return %y : tensor<1x9x64xf32>
+}
+
+// -----
+
+// The parts are the site that the whole was, with what was demanded of it; the
+// rest is a site of its own or none.
+// CHECK-LABEL: @keeps_the_site_of_what_it_writes
+// CHECK: hova.layer_norm %{{[a-z0-9_.]*}} {eps = {{[^,]*}}} :
+// CHECK: hova.linear {{.*}}{hova.require = "fused", hova.site = {kind = "reweight", path = "attn.horizontal"}}
+// CHECK: hova.head_logits {{.*}}hova.require = "fused", hova.site = {kind = "reweight", path = "attn.horizontal"}
+// CHECK: hova.scale_heads {{.*}}hova.require = "fused", hova.site = {kind = "reweight", path = "attn.horizontal"}
+// CHECK: hova.activation relu %{{[a-z0-9_.]*}} :
+func.func @keeps_the_site_of_what_it_writes(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
+    %a1: tensor<16x16xf32>, %a2: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<1x9x64xf32> {
+  %n = hova.layer_norm %x {eps = 1.0e-6 : f64} : tensor<1x9x32xf32>
+  %y = hova.head_reweight %h, %n, %a1, %a2, %b {heads = 4 : i64, hova.require = "fused"}
+      : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>, tensor<16xf32>) -> tensor<1x9x64xf32> loc("attn.horizontal")
+  %z = hova.activation relu %y : tensor<1x9x64xf32>
+  return %z : tensor<1x9x64xf32>
+}
+
+// -----
+
+// A part of a larger site stays one.
+// CHECK-LABEL: @keeps_a_larger_site
+// CHECK-COUNT-3: hova.site = {kind = "block", path = "omni"}
+func.func @keeps_a_larger_site(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
+    %a1: tensor<16x16xf32>, %a2: tensor<32x16xf32>, %b: tensor<16xf32>) -> tensor<1x9x64xf32> {
+  %y = hova.head_reweight %h, %x, %a1, %a2, %b {heads = 4 : i64, hova.site = {kind = "block", path = "omni"}}
+      : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>, tensor<16xf32>) -> tensor<1x9x64xf32>
   return %y : tensor<1x9x64xf32>
 }

@@ -1,0 +1,133 @@
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=64' | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='chain=false' | FileCheck %s --check-prefix=APART
+// SPDX-License-Identifier: Apache-2.0
+//
+// Why an operation does not stand in the kernel of what it reads: one program
+// for each reason. With chain=false every operation is a kernel of its own.
+
+// It reads other rows.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.pool {{.*}}hova.partings = {"0" = "'hova.pool' reads other rows of 'hova.activation' than it computes"}
+// APART-LABEL: func.func @main
+// APART: hova.pool {{.*}}hova.partings = {"0" = "every operation is to be a kernel of its own"}
+func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8xf32> {
+  %a = hova.activation relu %x : tensor<1x4x8xf32>
+  %p = hova.pool mean %a : tensor<1x4x8xf32> -> tensor<1x8xf32>
+  return %p : tensor<1x8xf32>
+}
+
+// -----
+
+// It divides heads, and so does not join rows; nor do rows join heads. Keys and
+// values are read in other rows as well.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.attention
+// CHECK-SAME: hova.partings = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows", "1" = "'hova.attention' reads other rows of 'hova.activation' than it computes", "2" = "'hova.attention' reads other rows of 'hova.activation' than it computes"}
+// CHECK: hova.activation tanh {{.*}}hova.partings = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows"}
+func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+  %a = hova.activation relu %x : tensor<1x4x8xf32>
+  %o = hova.attention softmax %a, %a, %a {heads = 2 : i64}
+      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  %t = hova.activation tanh %o : tensor<1x4x8xf32>
+  return %t : tensor<1x4x8xf32>
+}
+
+// -----
+
+// It could join the first activation, but waits for the attention.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.add {{.*}}hova.partings = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows", "1" = "'hova.add' also reads 'hova.attention', which is computed in a later kernel"}
+func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+  %a = hova.activation relu %x : tensor<1x4x8xf32>
+  %o = hova.attention softmax %a, %x, %x {heads = 2 : i64}
+      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  %s = hova.add %o, %a : tensor<1x4x8xf32>, tensor<1x4x8xf32>
+  return %s : tensor<1x4x8xf32>
+}
+
+// -----
+
+// A product of three rows divides columns: it does not join the norm, and what
+// needs whole rows does not join it. What is element-wise does.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.linear {{.*}}hova.partings = {"0" = "dividing rows does not pay for 'hova.linear': 3 rows against 5, and 192 multiply-accumulates against 64"}
+// CHECK-NEXT: hova.activation relu %{{[a-z0-9_]*}} : tensor
+// CHECK: hova.layer_norm {{.*}}hova.partings = {"0" = "'hova.layer_norm' is not element-wise, and dividing rows does not pay for 'hova.linear': 3 rows against 5, and 192 multiply-accumulates against 64"}
+func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %n = hova.layer_norm %x {eps = 1.0e-6 : f64} : tensor<1x3x8xf32>
+  %y = hova.linear %n, %w : tensor<1x3x8xf32>, tensor<8x8xf32> -> tensor<1x3x8xf32>
+  %a = hova.activation relu %y : tensor<1x3x8xf32>
+  %m = hova.layer_norm %a {eps = 1.0e-6 : f64} : tensor<1x3x8xf32>
+  return %m : tensor<1x3x8xf32>
+}
+
+// -----
+
+// Five rows are not few.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: hova.partings
+func.func @main(%x: tensor<1x5x8xf32>) -> tensor<1x5x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %n = hova.layer_norm %x {eps = 1.0e-6 : f64} : tensor<1x5x8xf32>
+  %y = hova.linear %n, %w : tensor<1x5x8xf32>, tensor<8x8xf32> -> tensor<1x5x8xf32>
+  return %y : tensor<1x5x8xf32>
+}
+
+// -----
+
+// Where columns are divided, a column may be read by the thread that computes
+// another.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.multiply {{.*}}hova.partings = {"0" = "'hova.multiply' computes other columns than those that it reads of 'hova.linear'", "1" = "'hova.multiply' computes other columns than those that it reads of 'hova.linear'"}
+func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x4xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %p = hova.linear %x, %w : tensor<1x3x8xf32>, tensor<8x8xf32> -> tensor<1x3x8xf32>
+  %s = hova.slice %p {axis = 2 : i64, offset = 0 : i64} : tensor<1x3x8xf32> -> tensor<1x3x4xf32>
+  %u = hova.slice %p {axis = 2 : i64, offset = 4 : i64} : tensor<1x3x8xf32> -> tensor<1x3x4xf32>
+  %r = hova.multiply %s, %u : tensor<1x3x4xf32>, tensor<1x3x4xf32>
+  return %r : tensor<1x3x4xf32>
+}
+
+// -----
+
+// A table that repeats, unlike a vector, does not line up with a tile's rows.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.linear
+// CHECK-NEXT: hova.add {{[^{]*}} : tensor
+// CHECK: hova.add {{.*}}hova.partings = {"0" = "a table of 2 rows that 'hova.add' reads does not line up with 4 rows"}
+func.func @main(%x: tensor<2x2x8xf32>, %v: tensor<8xf32>, %t: tensor<2x8xf32>) -> tensor<2x2x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %p = hova.linear %x, %w : tensor<2x2x8xf32>, tensor<8x8xf32> -> tensor<2x2x8xf32>
+  %q = hova.add %p, %v : tensor<2x2x8xf32>, tensor<8xf32>
+  %r = hova.add %q, %t : tensor<2x2x8xf32>, tensor<2x8xf32>
+  return %r : tensor<2x2x8xf32>
+}
+
+// -----
+
+// A slice may have columns of another thread, even if it has all of them.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.activation relu %{{[a-z0-9_]*}} : tensor
+// CHECK: hova.multiply {{.*}}"1" = "'hova.multiply' reads columns of 'hova.linear' that may be another thread's"}
+func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %p = hova.linear %x, %w : tensor<1x3x8xf32>, tensor<8x8xf32> -> tensor<1x3x8xf32>
+  %a = hova.activation relu %p : tensor<1x3x8xf32>
+  %s = hova.slice %p {axis = 2 : i64, offset = 0 : i64} : tensor<1x3x8xf32> -> tensor<1x3x8xf32>
+  %r = hova.multiply %a, %s : tensor<1x3x8xf32>, tensor<1x3x8xf32>
+  return %r : tensor<1x3x8xf32>
+}
+
+// -----
+
+// Where columns are divided, a tile has the rows of the product.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.add {{.*}}hova.partings = {"1" = "'hova.add' reads rows in another order than 'hova.linear' computes them"}
+func.func @main(%x: tensor<1x4x8xf32>, %a: tensor<2x2x8xf32>) -> tensor<1x4x8xf32> {
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %l = hova.linear %a, %w : tensor<2x2x8xf32>, tensor<8x8xf32> -> tensor<2x2x8xf32>
+  %r = hova.rearrange %l [#hova.inverse<#hova.window<1x2, shift 0x0, grid 2x2>>] : tensor<2x2x8xf32> -> tensor<1x4x8xf32>
+  %s = hova.add %x, %r : tensor<1x4x8xf32>, tensor<1x4x8xf32>
+  return %s : tensor<1x4x8xf32>
+}

@@ -1,0 +1,254 @@
+//===- Verdicts.cpp - What became of the sites of a program ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/inspect/Verdicts.h"
+#include "frontend/reader/Text.h"
+#include "passes/Verdict.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include <map>
+
+using namespace mlir;
+
+namespace hova::inspect {
+
+namespace {
+
+struct JudgedSite {
+  std::string kind, path;
+  SiteVerdict verdict;
+};
+
+std::vector<JudgedSite> sitesOf(ModuleOp module) {
+  std::vector<JudgedSite> sites;
+  module.walk([&](Operation *op) {
+    std::optional<SiteVerdict> verdict = siteVerdictOf(op);
+    std::optional<Site> site = siteOf(op);
+    if (verdict && site) {
+      sites.push_back({site->kind.str(), site->path.str(), *verdict});
+    }
+  });
+  return sites;
+}
+
+/// What one pass decided about one operation.
+struct Rewrite {
+  std::string path, pass;
+  bool fired = false;
+  std::string why, firesIf;
+};
+
+SmallVector<Rewrite> rewritesOf(ModuleOp module) {
+  SmallVector<Rewrite> rewrites;
+  module.walk([&](Operation *op) {
+    auto entries = op->getAttrOfType<DictionaryAttr>(kRewritesAttr);
+    for (NamedAttribute entry :
+         entries ? entries.getValue() : ArrayRef<NamedAttribute>()) {
+      auto verdict = cast<DictionaryAttr>(entry.getValue());
+      auto firesIf = verdict.getAs<StringAttr>("fires_if");
+      rewrites.push_back({pathOf(op->getLoc()).str(), entry.getName().str(),
+                          verdict.getAs<BoolAttr>("fired").getValue(),
+                          verdict.getAs<StringAttr>("why").str(),
+                          firesIf ? firesIf.str() : std::string()});
+    }
+  });
+  return rewrites;
+}
+
+//===----------------------------------------------------------------------===//
+// Layers that repeat
+//===----------------------------------------------------------------------===//
+
+/// The number of the repetition that a path is in: 3 in `encoder.3.attn`.
+std::optional<int64_t> repetitionOf(StringRef path) {
+  for (StringRef part : llvm::split(path, '.')) {
+    int64_t number;
+    if (!part.getAsInteger(10, number)) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A path as it is seen from a site, with the distance from the site's
+/// repetition to its own, so that two layers that are alike say the same.
+std::string seenFrom(StringRef site, StringRef path) {
+  std::optional<int64_t> here = repetitionOf(site);
+  std::string seen;
+  for (StringRef part : llvm::split(path, '.')) {
+    int64_t number;
+    bool isNumber =
+        here && path.contains('.') && !part.getAsInteger(10, number);
+    seen +=
+        "." + (isNumber ? "+" + std::to_string(number - *here) : part.str());
+  }
+  return seen;
+}
+
+/// Equal for sites of which the same is said.
+std::string keyOf(const JudgedSite &site) {
+  const SiteVerdict &verdict = site.verdict;
+  std::string key = site.kind + (verdict.fused ? "+" : "-") + verdict.why;
+  auto add = [&](StringRef title, ArrayRef<std::string> paths) {
+    key += title;
+    for (const std::string &path : paths) {
+      key += seenFrom(site.path, path) + ",";
+    }
+  };
+  add(";", site.path);
+  add(";", verdict.kernels);
+  add(";", verdict.columns);
+  add(";", verdict.joined);
+  for (const SiteVerdict::Neighbour &neighbour : verdict.apart) {
+    add(neighbour.why, neighbour.path);
+  }
+  return key;
+}
+
+/// "early.0.ffn and 3 more".
+std::string firstAndCount(ArrayRef<std::string> paths) {
+  return reader::escaped(paths.front()) +
+         (paths.size() > 1
+              ? " and " + std::to_string(paths.size() - 1) + " more"
+              : "");
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+std::string listed(ArrayRef<std::string> paths) {
+  return reader::escaped(llvm::join(paths, ", "));
+}
+
+void printSite(const JudgedSite &site, ArrayRef<std::string> alike,
+               llvm::raw_ostream &os) {
+  const SiteVerdict &verdict = site.verdict;
+  os << site.kind << ' ' << firstAndCount(alike) << ": "
+     << (verdict.fused ? "fused in " : "not fused, in ")
+     << (verdict.kernels.empty() ? "no kernel" : "kernel")
+     << (verdict.kernels.size() > 1 ? "s " : " ") << listed(verdict.kernels)
+     << "\n";
+  if (!verdict.why.empty()) {
+    os << "  " << reader::escaped(verdict.why) << "\n";
+  }
+  if (!verdict.columns.empty()) {
+    os << "  columns of its product: " << listed(verdict.columns) << "\n";
+  }
+  if (!verdict.joined.empty()) {
+    os << "  with " << listed(verdict.joined) << "\n";
+  }
+  llvm::MapVector<StringRef, SmallVector<std::string>> reasons;
+  for (const SiteVerdict::Neighbour &neighbour : verdict.apart) {
+    reasons[neighbour.why].push_back(neighbour.path);
+  }
+  for (auto &[why, paths] : reasons) {
+    os << "  not with " << listed(paths) << ": " << reader::escaped(why.str())
+       << "\n";
+  }
+}
+
+void printSites(ModuleOp module, llvm::raw_ostream &os) {
+  std::vector<JudgedSite> sites = sitesOf(module);
+  std::map<std::string, SmallVector<std::string>> alike;
+  for (const JudgedSite &site : sites) {
+    alike[keyOf(site)].push_back(site.path);
+  }
+  for (const JudgedSite &site : sites) {
+    ArrayRef<std::string> paths = alike[keyOf(site)];
+    if (paths.front() == site.path) {
+      printSite(site, paths, os);
+    }
+  }
+  int64_t fused = llvm::count_if(
+      sites, [](const JudgedSite &site) { return site.verdict.fused; });
+  os << fused << " of " << sites.size() << " sites are fused\n";
+}
+
+/// A line per pass, and below it one per reason to fire or to decline.
+void printRewrites(ModuleOp module, llvm::raw_ostream &os) {
+  using Reasons = std::map<std::string, SmallVector<std::string>>;
+  struct Sites {
+    int64_t fired = 0, all = 0;
+    Reasons reasons, declined;
+  };
+  std::map<std::string, Sites> passes;
+  for (const Rewrite &rewrite : rewritesOf(module)) {
+    Sites &sites = passes[rewrite.pass];
+    ++sites.all;
+    sites.fired += rewrite.fired;
+    if (rewrite.fired) {
+      sites.reasons[rewrite.why].push_back(rewrite.path);
+    } else {
+      sites.declined[rewrite.why + "; it fires if " + rewrite.firesIf]
+          .push_back(rewrite.path);
+    }
+  }
+  for (auto &[pass, sites] : passes) {
+    os << pass << ": fired at " << sites.fired << " of " << sites.all
+       << " sites\n";
+    for (auto &[why, paths] : sites.reasons) {
+      os << "  at " << firstAndCount(paths) << ": " << reader::escaped(why)
+         << "\n";
+    }
+    for (auto &[why, paths] : sites.declined) {
+      os << "  not at " << firstAndCount(paths) << ": " << reader::escaped(why)
+         << "\n";
+    }
+  }
+}
+
+llvm::json::Array jsonTexts(ArrayRef<std::string> texts) {
+  llvm::json::Array array;
+  for (const std::string &text : texts) {
+    array.push_back(text);
+  }
+  return array;
+}
+
+} // namespace
+
+void printVerdicts(ModuleOp module, llvm::raw_ostream &os) {
+  printSites(module, os);
+  printRewrites(module, os);
+}
+
+void printVerdictsJson(ModuleOp module, llvm::raw_ostream &os) {
+  llvm::json::Array sites;
+  for (const JudgedSite &site : sitesOf(module)) {
+    const SiteVerdict &verdict = site.verdict;
+    llvm::json::Array apart;
+    for (const SiteVerdict::Neighbour &neighbour : verdict.apart) {
+      apart.push_back(
+          llvm::json::Object{{"path", neighbour.path}, {"why", neighbour.why}});
+    }
+    sites.push_back(llvm::json::Object{{"path", site.path},
+                                       {"kind", site.kind},
+                                       {"fused", verdict.fused},
+                                       {"why", verdict.why},
+                                       {"kernels", jsonTexts(verdict.kernels)},
+                                       {"columns", jsonTexts(verdict.columns)},
+                                       {"joined", jsonTexts(verdict.joined)},
+                                       {"apart", std::move(apart)}});
+  }
+  llvm::json::Array rewrites;
+  for (const Rewrite &rewrite : rewritesOf(module)) {
+    llvm::json::Object entry{{"path", rewrite.path},
+                             {"pass", rewrite.pass},
+                             {"fired", rewrite.fired},
+                             {"why", rewrite.why}};
+    if (!rewrite.fired) {
+      entry["fires_if"] = rewrite.firesIf;
+    }
+    rewrites.push_back(std::move(entry));
+  }
+  auto model = module->getAttrOfType<StringAttr>("hova.model");
+  llvm::json::Object report{{"model", model.getValue()},
+                            {"sites", std::move(sites)},
+                            {"rewrites", std::move(rewrites)}};
+  os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
+}
+
+} // namespace hova::inspect
