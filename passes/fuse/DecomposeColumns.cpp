@@ -72,6 +72,33 @@ static SmallVector<Run> collectRuns(LinearOp product) {
   return runs;
 }
 
+/// What reads all columns of a product of which some are values of their own,
+/// in either of its types; null where it has one type or nothing does.
+static Operation *findWholeReader(LinearOp product) {
+  Operation *whole = nullptr;
+  bool isConverted = false, isPlain = false, isSliced = false;
+  auto visit = [&](Value value) {
+    for (Operation *user : value.getUsers()) {
+      auto slice = dyn_cast<SliceOp>(user);
+      bool takesColumns = slice && slice.takesColumns();
+      isSliced |= takesColumns;
+      if (value == product.getResult() && isa<ConvertOp>(user)) {
+        isConverted = true;
+        continue;
+      }
+      isPlain |= value == product.getResult();
+      whole = takesColumns ? whole : user;
+    }
+  };
+  visit(product.getResult());
+  for (Operation *user : product->getUsers()) {
+    if (isa<ConvertOp>(user)) {
+      visit(user->getResult(0));
+    }
+  }
+  return isConverted && isPlain && isSliced ? whole : nullptr;
+}
+
 /// Whether some runs are of the product and some of a conversion.
 static bool isMixed(ArrayRef<Run> runs, LinearOp product) {
   auto isPlain = [&](const Run &run) {
@@ -137,6 +164,14 @@ struct DecomposeColumnsPass final
     SmallVector<LinearOp> products;
     getOperation().walk([&](LinearOp op) { products.push_back(op); });
     for (LinearOp product : products) {
+      if (Operation *whole = findWholeReader(product)) {
+        writeVerdict(
+            product, kPassName,
+            Verdict::decline("something reads all columns: '" +
+                                 whole->getName().getStringRef() + "'",
+                             "slices of columns alone read the product"));
+        continue;
+      }
       SmallVector<Run> runs = collectRuns(product);
       if (!isMixed(runs, product)) {
         continue;

@@ -114,12 +114,7 @@ FailureOr<Operation *> demandRowsOfRowOp(RewriterBase &rewriter,
 }
 
 /// Why the sliced attention answers all queries.
-static std::optional<Verdict> keepsQueries(SliceOp slice) {
-  auto op = slice.getX().getDefiningOp<AttentionOp>();
-  if (!isTokenSlice(slice) || !op) {
-    return Verdict::decline("operand is not attention",
-                            "attention computes the operand");
-  }
+static std::optional<Verdict> keepsQueries(SliceOp slice, AttentionOp op) {
   if (!op->hasOneUse()) {
     return Verdict::decline("attention has other readers",
                             "all readers demand the same rows");
@@ -145,10 +140,13 @@ static std::optional<Verdict> keepsQueries(SliceOp slice) {
 /// slice (attention %q, %k, %v) -> attention (slice %q), %k, %v
 FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
                                              SliceOp slice) {
-  if (std::optional<Verdict> decline = keepsQueries(slice)) {
+  auto op = slice.getX().getDefiningOp<AttentionOp>();
+  if (!isTokenSlice(slice) || !op) {
+    return rewriter.notifyMatchFailure(slice, "operand is not attention");
+  }
+  if (std::optional<Verdict> decline = keepsQueries(slice, op)) {
     return notifyDecline(rewriter, slice, *decline);
   }
-  auto op = slice.getX().getDefiningOp<AttentionOp>();
   rewriter.setInsertionPoint(slice);
   Value query = sliceTokens(rewriter, slice, op.getQuery());
   auto narrow = cast<AttentionOp>(rewriter.clone(*op));
@@ -162,14 +160,26 @@ FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
   return narrow.getOperation();
 }
 
+static bool readsFirstOfRows(PoolOp op) {
+  return op.getKind() == PoolKind::first && shapeOf(op.getX())[kTokenAxis] != 1;
+}
+
+/// Why the pooled value is computed as a whole.
+static std::optional<Verdict> keepsPooledRows(PoolOp op) {
+  if (op.getX().hasOneUse()) {
+    return std::nullopt;
+  }
+  return Verdict::decline("pooled value has other readers",
+                          "all readers demand the same rows");
+}
+
 /// pool first %x -> pool first (slice %x), so that one row is demanded.
 FailureOr<Operation *> demandFirstRow(RewriterBase &rewriter, PoolOp op) {
-  ArrayRef<int64_t> shape = shapeOf(op.getX());
-  if (op.getKind() != PoolKind::first || shape[kTokenAxis] == 1) {
+  if (!readsFirstOfRows(op)) {
     return rewriter.notifyMatchFailure(op, "pool reads more or has one row");
   }
-  if (!op.getX().hasOneUse()) {
-    return rewriter.notifyMatchFailure(op, "pooled value has other readers");
+  if (std::optional<Verdict> decline = keepsPooledRows(op)) {
+    return notifyDecline(rewriter, op, *decline);
   }
   rewriter.setInsertionPoint(op);
   Value row =
@@ -179,14 +189,20 @@ FailureOr<Operation *> demandFirstRow(RewriterBase &rewriter, PoolOp op) {
   return op.getOperation();
 }
 
-/// Where the demand ends before an input of the program, the slice says why.
+/// Where the demand ends before an input of the program, or does not begin, the
+/// slice or the pool says why.
 static void explainEnds(func::FuncOp function) {
+  function.walk([](PoolOp pool) {
+    if (readsFirstOfRows(pool) && pool.getX().getDefiningOp()) {
+      writeVerdict(pool, kPassName, *keepsPooledRows(pool));
+    }
+  });
   function.walk([](SliceOp slice) {
     if (!isTokenSlice(slice) || !slice.getX().getDefiningOp()) {
       return;
     }
-    if (slice.getX().getDefiningOp<AttentionOp>()) {
-      writeVerdict(slice, kPassName, *keepsQueries(slice));
+    if (auto attention = slice.getX().getDefiningOp<AttentionOp>()) {
+      writeVerdict(slice, kPassName, *keepsQueries(slice, attention));
     } else {
       writeVerdict(slice, kPassName, std::get<Verdict>(alignedOperands(slice)));
     }

@@ -76,7 +76,7 @@ func.func @keeps_attention_with_a_bias_for_every_query(%q: tensor<1x9x8xf32>, %b
 // CHECK-LABEL: @keeps_rows_that_others_read
 //       CHECK: hova.layer_norm {{.*}} : tensor<1x9x8xf32>
 //   CHECK-NOT: hova.slice
-//       CHECK: return
+//       CHECK: hova.pool first {{.*}}fired = false, fires_if = "all readers demand the same rows", why = "pooled value has other readers"
 func.func @keeps_rows_that_others_read(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> (tensor<1x8xf32>, tensor<1x9x8xf32>) {
   %n = hova.layer_norm %x, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
   %p = hova.pool first %n : tensor<1x9x8xf32> -> tensor<1x8xf32>
@@ -127,4 +127,38 @@ func.func @keeps_rows_of_which_two_are_read(%x: tensor<1x9x8xf32>, %g: tensor<8x
   %a = hova.slice %n {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
   %b = hova.slice %n {axis = 1 : i64, offset = 8 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
   return %a, %b : tensor<1x1x8xf32>, tensor<1x1x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_an_attention_that_others_read
+//       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
+//       CHECK: hova.slice {{.*}}why = "attention has other readers"
+func.func @keeps_an_attention_that_others_read(%q: tensor<1x9x8xf32>) -> (tensor<1x1x8xf32>, tensor<1x9x8xf32>) {
+  %o = hova.attention softmax %q, %q, %q {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %s, %o : tensor<1x1x8xf32>, tensor<1x9x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_rows_whose_number_is_not_known
+//       CHECK: hova.linear {{.*}} -> tensor<1x9x8xf32>
+//       CHECK: hova.slice {{.*}}why = "rows do not line up"
+func.func @keeps_rows_whose_number_is_not_known(%x: tensor<1x?x8xf32>, %w: tensor<8x8xf32>) -> tensor<1x1x8xf32> {
+  %y = hova.linear %x, %w : tensor<1x?x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %s = hova.slice %y {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %s : tensor<1x1x8xf32>
+}
+
+// -----
+
+// A value that no operation of hova computes.
+// CHECK-LABEL: @keeps_rows_of_foreign_operations
+//       CHECK: arith.addf {{.*}} : tensor<1x9x8xf32>
+//       CHECK: hova.slice {{.*}}why = "operand is not computed row by row"
+func.func @keeps_rows_of_foreign_operations(%x: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
+  %y = arith.addf %x, %x : tensor<1x9x8xf32>
+  %s = hova.slice %y {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %s : tensor<1x1x8xf32>
 }
