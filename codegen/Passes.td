@@ -54,7 +54,7 @@ def AssignPhaseNamePass : Pass<"hova-assign-phase-name", "::mlir::ModuleOp"> {
     imported module has none. Nothing else changes.
   }];
   let options = [
-    Option<"phase", "phase", "std::string", "\"\"", "the phase's name">,
+    Option<"phase", "phase", "std::string", "\"\"", "The name of the phase.">,
   ];
 }
 

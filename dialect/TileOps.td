@@ -1,9 +1,10 @@
 //===- TileOps.td - Tiles of matrices as two-dimensional vectors ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between `tile` and `vectorize` a tile is one value, `vector<rows x columns>`.
-// `vectorize` gives every row a vector of its own: a two-dimensional vector
-// carried by a loop would become an array that LLVM keeps in memory.
+// Between the phases `tile` and `vectorize` a tile of a matrix is one value of
+// type `vector<rows x columns>`. The phase `vectorize` gives every row a vector
+// of its own, because LLVM keeps a two-dimensional vector that a loop carries as
+// an array in memory.
 
 #ifndef HOVA_DIALECT_TILEOPS
 #define HOVA_DIALECT_TILEOPS
@@ -11,18 +12,20 @@
 include "dialect/HovaDialect.td"
 
 def Hova_Tile : VectorOfRankAndType<[2], [F32]>;
-/// Numbers of rows, side by side.
+/// A row table: one row number per row of a placed value.
 def Hova_RowTable : MemRefOf<[I32]>;
 def Hova_Buffer : MemRefOf<[F32, BF16, F16, I8, I32, I64]>;
 
 def Hova_TileLoadOp : Hova_Op<"tile_load", [MemoryEffects<[MemRead]>]> {
   let summary = "a tile of a row-major matrix";
   let description = [{
-    `tile[i, j] = source[row + i, column + j]`, 0 for `j >= columns` where
-    `columns` is given. Elements of 16 bits are widened. With a table of rows
-    the rows of the tile are anywhere: row i is row `rows[0, row + i]` of source.
+    `tile[i, j] = source[row + i, column + j]`
 
-    - C1: source is a matrix with unit column stride and static row stride.
+    With `columns`, only lanes `j < columns` are read, and the others are 0.
+    Elements of 16 bits are widened to f32. With a row table the tile gathers its
+    rows: row i is row `rows[0, row + i]` of source.
+
+    - C1: source is a matrix with a unit column stride and a static row stride.
     - C2: rows is a matrix of one row.
 
     ```mlir
@@ -56,12 +59,14 @@ def Hova_TileStoreOp
     : Hova_Op<"tile_store", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a tile written to a row-major matrix";
   let description = [{
-    `target[row + i, column + j] = tile[i, j]` for `j < columns`, all columns
-    where `columns` is not given; rounded to nearest even where target holds
-    16 bits. With a table of rows, row i of the tile becomes row `rows[0, row +
-    i]` of target.
+    `target[row + i, column + j] = tile[i, j]`
 
-    - C1: target is a matrix with unit column stride and static row stride.
+    With `columns`, only lanes `j < columns` are written. Where target holds
+    elements of 16 bits, values are rounded to the nearest, ties to even. With a
+    row table the tile scatters its rows: row i becomes row `rows[0, row + i]` of
+    target.
+
+    - C1: target is a matrix with a unit column stride and a static row stride.
     - C2: rows is a matrix of one row.
 
     ```mlir
@@ -98,28 +103,34 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
   let summary = "a tile of a matrix product, or of a part of its inner dimension";
   let description = [{
     `tile[i, j] = sum over k < depth of lhs[row + i, column + k] * rhs[.., k, j]`
-    where `rhs_indices` is the position of element (0, 0) in rhs, whose last two
-    dimensions are k and the column. Where `columns` is given, lanes `j >= columns` of rhs are not read and nothing is added there. The
-    sum runs in order of k, one fused multiply-add each; elements of 16 bits are
-    widened. A rhs of i32 holds pairs along k of the type of lhs, k = 2i in the
-    low half of row i; then `rhs_indices` counts pairs, the two products of a
-    pair are added in any order, and a last single k has a zero beside it; a depth
-    that is not a constant is even.
 
-    `prefetch(offset by step, most)` is a hint. Iteration k prefetches elements
-    `[offset + k * step, offset + (k + 1) * step)` of rhs, counted from its first
-    element; a step is at most `most` elements, and where rhs holds pairs k counts
-    them. It never affects the result.
+    The operand `rhs_indices` is the position of k = 0, j = 0 in rhs. The last two
+    dimensions of rhs are k and the column. With `columns`, lanes `j >= columns`
+    of rhs are not read, and those lanes of the tile are 0.
 
-    The columns of lhs may lie any distance apart: a matrix that is read down its
-    columns, as the transposed left operand of a sum over rows.
+    Accumulation is in f32. The terms are added in order of k, one fused
+    multiply-add each. Elements of 16 bits are widened first.
 
-    - C1: lhs is a matrix with static strides; where rhs holds pairs its columns
-      lie side by side.
+    Pairs: a rhs of i32 is packed with an interleave factor of 2. Each of its
+    elements holds two neighbours along k in the type of lhs, the even k in the
+    low half. Then `rhs_indices` counts pairs, and the two products of a pair are
+    added in any order. Where the depth is odd, the last pair has a zero in its
+    high half. A depth that is not a constant is even.
+
+    Prefetch hint: with `prefetch(offset by step, most)`, iteration k prefetches
+    elements `[offset + k * step, offset + (k + 1) * step)` of rhs, counted from
+    the first element of rhs. A step is at most `most` elements. Where rhs holds
+    pairs, k counts pairs. The hint never affects the result.
+
+    The columns of lhs may have any static stride. A left operand whose columns
+    are far apart is a matrix that is read transposed.
+
+    - C1: lhs is a matrix with static strides. Where rhs holds pairs, its column
+      stride is 1.
     - C2: rhs has unit stride in its last dimension, static strides, at least
       two dimensions, and one index each.
     - C3: `prefetch` has an offset, a step, and `most` of at least 1.
-    - C4: a rhs of pairs meets a lhs of 16 bits.
+    - C4: where rhs holds pairs, the elements of lhs have 16 bits.
 
     ```mlir
     func.func @product(%a: memref<197x768xf32, strided<[784, 1]>>,
@@ -165,9 +176,11 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
 def Hova_TileRowSumOp : Hova_Op<"tile_row_sum", [Pure]> {
   let summary = "the sum of every row of a tile";
   let description = [{
-    `sums[i, 0] = sum_j tile[i, j]`, in any order.
+    `sums[i, 0] = sum_j tile[i, j]`
 
-    - C1: sums has the rows of tile and one column.
+    The terms of a row are added in any order.
+
+    - C1: sums has as many rows as tile, and one column.
 
     ```mlir
     func.func @sum(%t: vector<4x32xf32>) -> vector<4x1xf32> {
@@ -184,12 +197,14 @@ def Hova_TileRowSumOp : Hova_Op<"tile_row_sum", [Pure]> {
 
 def Hova_PairDotOp : Hova_Op<"pair_dot", [Pure, AllTypesMatch<["a", "b"]>,
                                           AllTypesMatch<["sum", "result"]>]> {
-  let summary = "the products of pairs, added to sums";
+  let summary = "a dot product of neighbouring pairs, added to an accumulator";
   let description = [{
-    `y[i] = sum[i] + a[2i] b[2i] + a[2i+1] b[2i+1]` in f32, in any order. Which
-    instructions that takes is known to the target alone.
+    `y[i] = sum[i] + a[2i] b[2i] + a[2i+1] b[2i+1]`
 
-    - C1: a and b have two elements per element of the sums.
+    Accumulation is in f32, and the terms are added in any order. The target
+    chooses the instructions.
+
+    - C1: a and b have two elements for each element of sum.
 
     ```mlir
     func.func @dot(%a: vector<128xbf16>, %b: vector<128xbf16>,
@@ -209,12 +224,15 @@ def Hova_PairDotOp : Hova_Op<"pair_dot", [Pure, AllTypesMatch<["a", "b"]>,
 }
 
 def Hova_Exp2Op : Hova_Op<"exp2", [Pure, SameOperandsAndResultType]> {
-  let summary = "two to the power of x, for x that are not large";
+  let summary = "two to the power of x, for x up to 127";
   let description = [{
-    `2^x` with a relative error of about 1e-7 for x in [-126, 127], or of 1e-4
-    where every user rounds it to bf16; below -126 the result is between 0 and
-    2^-126, and 0 for -inf, which is what masked scores are. Softmax needs no
-    more: its arguments are not positive.
+    `y = 2^x`
+
+    The relative error is about 1e-7 for x in [-126, 127]. It is about 1e-4 where
+    every user rounds the result to bf16. Below -126 the result is between 0 and
+    2^-126. The exponential of -inf, which is what a masked score is, is 0.
+    Above 127 nothing is promised, because the arguments of a softmax are not
+    positive.
 
     ```mlir
     func.func @e(%x: vector<32xf32>) -> vector<32xf32> {
@@ -231,9 +249,12 @@ def Hova_Exp2Op : Hova_Op<"exp2", [Pure, SameOperandsAndResultType]> {
 def Hova_LookupOp : Hova_Op<"lookup", [Pure]> {
   let summary = "an entry of a table of constants for every lane";
   let description = [{
-    `y[i] = table[index[i] mod 16]`: the low four bits of an index count. A table
-    is as long as a register of f32 is wide, so that it can stand in one. It is
-    `dense` so that its text is exact: MLIR prints an array of f32 with 7 digits.
+    `y[i] = table[index[i] mod 16]`
+
+    Only the low four bits of an index are read. A table has 16 entries, so that
+    it fits one register of 512 bits. The attribute is `dense`, because MLIR
+    prints the elements of a `dense` attribute exactly, and those of an array of
+    f32 with 7 digits.
 
     - C1: the result has the shape of index.
 

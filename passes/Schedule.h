@@ -1,17 +1,38 @@
 //===- Schedule.h - The attributes of a kernel's schedule -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `assign` decides and `tile` obeys. On a kernel: `units`, `hova.tile`
-// (rows and columns of a product's register tile), `hova.lanes` (vector length
-// of row operations), `hova.grain` (units that a thread takes at least),
-// `hova.pairs` where an attention of bf16 multiplies pairs; where units are
-// rows, also `hova.k_block` (steps of the inner dimension that one pass over
-// the rows takes at most), `hova.reduction_split` (steps that are summed in a
-// row at most; none: as many as there are) and `hova.block` (rows that pass
-// through all stages together, at most). On each operation of a row kernel:
-// `hova.stage`; operations of one stage share a loop nest, whose anchor is the
-// stage's first operation, the others being element-wise on its tiles. On image
-// weights: `panel`.
+// The phase `assign` writes the schedule of every kernel as attributes, and the
+// phase `tile` obeys them. The terms are explained in docs/glossary.md.
+//
+// On a kernel:
+//   hova.tile             The register tile of a product: its rows and columns.
+//   hova.lanes            The vector length of row operations.
+//   hova.grain            The number of units that a thread takes at least.
+//   hova.pairs            A unit attribute. Attention in bf16 multiplies pairs.
+// On a kernel whose units are rows or weight panels, also:
+//   hova.k_block          The K block: steps of K that one pass over the rows
+//                         takes at most.
+//   hova.reduction_split  The steps of K that are summed in a row at most.
+//                         Without it a sum is not split.
+//   hova.block            The row group: rows that pass through all stages
+//                         together at most.
+// On each operation of such a kernel:
+//   hova.stage            The number of its stage. Operations of one stage
+//                         share one nest of loops. The first of them is the
+//                         anchor, which owns the loops. The others are
+//                         element-wise on its tiles.
+// On an image weight that a product reads:
+//   panel                 The columns of a weight panel.
+//
+// For example:
+//
+//   %r = hova.kernel "main" units<batch 1, token 197> (%x, %w)
+//       attributes {hova.tile = array<i64: 6, 64>, hova.lanes = 64 : i64,
+//                   hova.grain = 48 : i64, hova.k_block = 256 : i64,
+//                   hova.block = 256 : i64} {
+//   ^bb0(%a: tensor<1x197x768xf32>, %b: tensor<768x768xf32>):
+//     %p = hova.linear %a, %b {hova.stage = 0 : i64} : ...
+//     %s = hova.add %p, %a {hova.stage = 0 : i64} : ...
 
 #ifndef HOVA_PASSES_SCHEDULE_H
 #define HOVA_PASSES_SCHEDULE_H
@@ -32,21 +53,24 @@ inline constexpr llvm::StringLiteral kLanesAttr = "hova.lanes";
 inline constexpr llvm::StringLiteral kGrainAttr = "hova.grain";
 inline constexpr llvm::StringLiteral kPairsAttr = "hova.pairs";
 inline constexpr llvm::StringLiteral kStageAttr = "hova.stage";
-/// Of the inputs and of the results of a kernel: the number of the argument
-/// that is the table of their rows, -1 for those in the kernel's order. Inputs
-/// behind the last have none.
+/// One number per input, and one per result, of a kernel: which of the kernel's
+/// arguments is the row table of that value. The number is -1 where rows stand
+/// in the kernel's own order. The list of inputs may end early; the inputs that
+/// it leaves out have no table.
 inline constexpr llvm::StringLiteral kInputRowsAttr = "hova.input_rows";
 inline constexpr llvm::StringLiteral kResultRowsAttr = "hova.result_rows";
 
-/// A column slice inside a kernel is an address of its operand.
+/// Whether `op` is a view: a slice of columns inside a kernel that belongs to
+/// no stage. It takes no time, because it is an address in its operand.
 inline bool isKernelView(mlir::Operation *op) {
   auto slice = llvm::dyn_cast_or_null<SliceOp>(op);
   return slice && !op->hasAttr(kStageAttr);
 }
 
-/// The schedule of one kernel, as read from its attributes.
+/// The schedule of one kernel in memory. Each field has the attribute of its
+/// name.
 struct Schedule {
-  Division division = Division::rows;
+  Division division = Division::rows; ///< Follows from the kernel's units.
   int64_t tileRows = 1;
   int64_t tileColumns = 1;
   int64_t kBlock = 1;
@@ -56,12 +80,15 @@ struct Schedule {
   int64_t grain = 1;
   bool pairs = false;
 
-  /// Fails, with an error on the kernel, where an attribute is missing.
+  /// Reads the attributes of `kernel`. Where one is missing, it reports an
+  /// error on the kernel and fails.
   static mlir::FailureOr<Schedule> of(KernelOp kernel);
+  /// Writes the attributes of `kernel`.
   void write(KernelOp kernel) const;
 };
 
-/// Parts that `threads` threads make of `units` units.
+/// The number of parts into which `threads` threads divide `units` units. There
+/// is one part per thread, unless a part would have fewer than `grain` units.
 inline int64_t partsOf(int64_t units, int64_t grain, int64_t threads) {
   return std::min(threads, std::max<int64_t>(units / grain, 1));
 }

@@ -29,10 +29,12 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
   }];
   let options = [
     Option<"avx512", "avx512", "bool", "true",
-           "32 registers of 512 bits; else 16 of 256">,
+           "The ISA level has 32 registers of 512 bits. Without it, it has 16 "
+           "of 256.">,
     Option<"oneFma", "one-fma", "bool", "false",
-           "one FMA a cycle, which a panel in the second-level cache can feed">,
-    Option<"bf16", "bf16", "bool", "true", "the ISA level has AVX512_BF16">,
+           "A core issues one FMA of 512 bits a cycle. The second-level cache "
+           "can feed that, so K blocks are longer.">,
+    Option<"bf16", "bf16", "bool", "true", "The ISA level has AVX512_BF16.">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }
@@ -144,10 +146,10 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
     program is gone: it is not part of the code.
   }];
   let options = [
-    Option<"suffix", "suffix", "std::string", "\"\"", "end of the names">,
+    Option<"suffix", "suffix", "std::string", "\"\"", "Append this to the names of the functions and of the table.">,
     Option<"leastWork", "least-work", "int64_t", "0",
-           "work from which a kernel is divided among threads: floating-point "
-           "operations, and 4 for every byte of its buffers">,
+           "The least work of a kernel that threads divide. The work is the "
+           "floating-point operations, plus 4 for every byte of the buffers.">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
       "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect"];
@@ -181,7 +183,7 @@ def LowerStoragePass : Pass<"hova-lower-storage", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"bf16", "bf16", "bool", "true", "the ISA level has AVX512_BF16">,
+    Option<"bf16", "bf16", "bool", "true", "The ISA level has AVX512_BF16.">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
       "::mlir::vector::VectorDialect"];

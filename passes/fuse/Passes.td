@@ -40,8 +40,8 @@ def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"
   }];
   let options = [
     Option<"columnGroupWidth", "column-group-width", "int64_t", "1",
-           "A column group, which is a value of its own, begins and ends at "
-           "multiples of this many columns: those of a weight panel.">,
+           "The width of a weight panel. A column group begins and ends at "
+           "multiples of this many columns.">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }
@@ -82,7 +82,7 @@ def DecomposeLinearAttentionPass
   }];
   let options = [
     Option<"blockTokens", "block-tokens", "int64_t", "64",
-           "Tokens of a block, at most: they are added up in a row.">,
+           "The most tokens that a block has.">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }
@@ -135,19 +135,24 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"fewRows", "few-rows", "int64_t", "0",
-           "products of fewer rows than this divide columns">,
+           "Threads divide the columns of products that have fewer rows than "
+           "this, and at least `least-macs` multiply-accumulates. With 0, they "
+           "always divide rows.">,
     Option<"leastMacs", "least-macs", "int64_t", "0",
-           "if they have this many multiply-accumulates">,
+           "The least multiply-accumulates of a product whose columns are "
+           "divided.">,
     Option<"columnGroupWidth", "column-group-width", "int64_t", "1",
-           "A column group, which is a value of its own, begins and ends at "
-           "multiples of this many columns: those of a weight panel.">,
+           "The width of a weight panel. A column group begins and ends at "
+           "multiples of this many columns.">,
     Option<"fewUnits", "few-units", "int64_t", "0",
-           "kernels of fewer units than this cut a dim that may be divided "
-           "besides, as the queries of an attention, into blocks">,
+           "A kernel of fewer units than this cuts a further parallel dim, such "
+           "as the queries of an attention, into blocks, which are then its "
+           "units. With 0, no kernel does.">,
     Option<"leastBlock", "least-block", "int64_t", "1",
-           "of this many elements at least">,
+           "The least elements of such a block.">,
     Option<"chain", "chain", "bool", /*default=*/"true",
-           "Let operations share a kernel; without, each is one of its own">,
+           "Let operations share a kernel. Without it, each operation is a "
+           "kernel of its own.">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }

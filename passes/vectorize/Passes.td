@@ -23,10 +23,10 @@ def VectorizeTilesPass : Pass<"hova-vectorize-tiles", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"steps", "steps", "int64_t", "1",
-           "steps of a product's inner dimension in one turn of its loop">,
+           "The steps of K that one iteration of a product's loop takes.">,
     Option<"lineElements", "line-elements", "int64_t", "0",
-           "elements of f32 in a cache line, each of which is prefetched once "
-           "where a product says what comes next; 0: nothing is prefetched">,
+           "The f32 elements of a cache line. A prefetch hint becomes one "
+           "prefetch per line. With 0, hints are dropped.">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect",
       "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
@@ -53,9 +53,10 @@ def LowerActivationsPass : Pass<"hova-lower-activations", "::mlir::func::FuncOp"
   }];
   let options = [
     Option<"lookups", "lookups", "bool", "false",
-           "the target picks entries of a table of 16 for all lanes at once">,
+           "The target has an instruction that looks up an entry of a table of "
+           "16 for every lane (`hova.lookup`).">,
     Option<"exponentials", "exponentials", "bool", "false",
-           "the target has instructions for exponentials (`hova.exp2`)">,
+           "The target has instructions for exponentials (`hova.exp2`).">,
   ];
   let dependentDialects = ["::hova::HovaDialect", "::mlir::arith::ArithDialect",
       "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];

@@ -234,9 +234,9 @@ void printHelp(raw_ostream &os) {
     os << "  " << left_justify(verb.name, 14) << verb.summary << "\n";
   }
   os << "\n  --list-phases Show the phases of a compilation and what each "
-        "promises\n"
-        "  --version     Show the versions of hova and LLVM, and the targets\n"
-        "  --help, -h    Show this text\n\n"
+        "promises.\n"
+        "  --version     Show the versions of hova and LLVM, and the targets.\n"
+        "  --help, -h    Show this text.\n\n"
      << exitStatuses;
 }
 

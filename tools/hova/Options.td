@@ -36,84 +36,84 @@ multiclass Value<string name, list<OptionVisibility> verbs, string value,
 }
 
 def help : Flag<["--"], "help">, Visibility<everyone>,
-           HelpText<"Show this text">;
+           HelpText<"Show this text.">;
 def help_short : Flag<["-"], "h">, Visibility<everyone>, Alias<help>;
 def version : Flag<["--"], "version">, Visibility<[GlobalVerb]>,
-              HelpText<"Show the versions of hova and LLVM, and the targets">;
+              HelpText<"Show the versions of hova and LLVM, and the targets.">;
 def list_phases : Flag<["--"], "list-phases">, Visibility<[GlobalVerb]>,
-                  HelpText<"Show the phases of a compilation and what each promises">;
+                  HelpText<"Show the phases of a compilation, and what each promises of the IR behind it.">;
 
 def quiet : Flag<["--"], "quiet">, Visibility<readers>,
-            HelpText<"Print no notes; errors and warnings alone">;
+            HelpText<"Print errors and warnings only, and no notes.">;
 def quiet_short : Flag<["-"], "q">, Visibility<readers>, Alias<quiet>;
 
 // The description.
 defm set : Value<"set", readers, "NAME=VALUE",
-                 "Override a parameter of the description; repeatable">;
+                 "Override a parameter of the description. May be repeated.">;
 defm diagnostics : Value<"diagnostics", readers, "text|json",
-                         "How messages are written (default: text)">;
+                         "Write messages as text or as JSON (default: text).">;
 def werror : Flag<["--"], "werror">, Visibility<readers>,
-             HelpText<"Warnings about the description are errors">;
+             HelpText<"Treat warnings about the description as errors.">;
 defm color : Value<"color", readers, "auto|always|never",
-                   "Colour in messages (default: auto)">;
+                   "Write messages in colour. With auto, do so on a terminal (default: auto).">;
 
 // The weights.
 defm weights : Value<"weights", readers, "FILE",
-                     "A safetensors file, or the index of a sharded one">;
+                     "Read the weights from a safetensors file, or from the index of a sharded one.">;
 defm checkpoint : Value<"checkpoint", readers, "SOURCE",
-                        "Read the weights by the names of this source (default: the one that fits)">;
+                        "Read the weights by the names that this checkpoint source of the description gives them (default: the source that fits the file).">;
 defm init : Value<"init", runners, "SEED",
-                  "Without --weights: draw them by the initialisers (default: 0)">;
+                  "Draw random weights from this seed, as the initialisers of the description say. Applies without --weights (default: 0).">;
 
 // The program.
 def o : Separate<["-"], "o">, Visibility<[CompileVerb, PackVerb]>,
-        MetaVarName<"FILE">, HelpText<"The file to write; - is standard output, for text">;
+        MetaVarName<"FILE">, HelpText<"Write this file. A text may go to standard output, which is -.">;
 defm emit : Value<"emit", [CompileVerb], "KIND",
-                  "exe, lib (FILE.so and FILE.h), obj, asm, llvm or mlir (default: exe)">;
+                  "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe).">;
 defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
-                        "With --emit=mlir: the last phase to run (default: target)">;
-defm target : Value<"target", generators, "cpu", "The kind of machine (default: cpu)">;
+                        "Run no phase after this one. Applies to --emit=mlir (default: target).">;
+defm target : Value<"target", generators, "cpu", "Generate code for this kind of machine (default: cpu).">;
 defm march : Value<"march", generators, "LEVEL,...",
-                   "ISA levels: native (default), x86-64-v3, x86-64-v4, znver4, ...; the program picks one at start">;
+                   "Generate code for these ISA levels, such as native, x86-64-v3, x86-64-v4 or znver4. The program picks one of them when it starts (default: native).">;
 defm dtype : Value<"dtype", generators, "f32|bf16|f16",
-                   "Type of the inputs of matrix products, as they are stored; sums are f32 (default: f32)">;
+                   "Store the inputs of matrix products in this type. Accumulation is in f32 (default: f32).">;
 defm weights_mode : Value<"weights-mode", [CompileVerb], "embed|file",
-                          "Weights in the program, or beside it in FILE.weights (default: embed)">;
+                          "Put the weights into the program (embed), or beside it into FILE.weights (file) (default: embed).">;
 def O : Joined<["-"], "O">, Visibility<lowerers>, MetaVarName<"LEVEL">,
-        HelpText<"Code generation level, 0 to 3 (default: 2)">;
+        HelpText<"Set the optimisation level of LLVM's code generator, 0 to 3 (default: 2).">;
 def strict : Flag<["--"], "strict">, Visibility<generators>,
-             HelpText<"Leave out the passes that reassociate sums">;
+             HelpText<"Leave out the passes that reassociate, that is, add or multiply in another order than the description.">;
 defm without : Value<"without", generators, "PASS,...",
-                     "Leave out optional passes, to measure or to bisect; repeatable">;
+                     "Leave out these optional passes, in order to measure or to bisect. May be repeated.">;
 defm pass_plugin : Value<"pass-plugin", extensible, "LIB.so",
-                         "Load passes, dialects and operators of descriptions from a library; repeatable">;
+                         "Load passes, dialects and operators of descriptions from this library. May be repeated.">;
 defm pass_pipeline : Value<"pass-pipeline", generators, "POINT(PASSES)",
-                           "Run passes before or after a phase or a pass that --list-phases shows, such as 'before-fuse(my-pass)'; repeatable">;
+                           "Run passes before or after a phase or a pass that --list-phases shows, as in 'before-fuse(my-pass)'. May be repeated.">;
 
 // What else a compilation leaves behind.
 def explain : Flag<["--"], "explain">, Visibility<[CompileVerb]>,
-              HelpText<"Tell for every attention whether it was fused, and why">;
+              HelpText<"Say of every attention whether it was fused, and why.">;
 def explain_file : Joined<["--"], "explain=">, Visibility<[CompileVerb]>,
-                   MetaVarName<"FILE">, HelpText<"The same, into a file">;
+                   MetaVarName<"FILE">, HelpText<"Write into this file what --explain says.">;
 defm dump_ir : Value<"dump-ir", generators, "DIR",
-                     "Write the program after every phase: DIR/02-normalize.mlir, ...; where a pass fails, what it began with: DIR/03-fuse-failed.mlir">;
+                     "Write the IR after every phase, as DIR/02-normalize.mlir and so on. Where a pass fails, write the IR that it began with, as DIR/03-fuse-failed.mlir.">;
 defm time_trace : Value<"time-trace", generators, "FILE",
-                        "Write where the time goes, for trace viewers">;
+                        "Write how long each step of the compilation takes, in the format of trace viewers.">;
 defm max_memory : Value<"max-memory", runners, "SIZE",
-                        "End with status 71 rather than allocate more than this: 800MiB, 4GiB. Mapped files, the code of hova and its libraries (80 MiB) and the linker (20 MiB) are not counted">;
+                        "End with status 71 instead of allocating more than this, for example 800MiB or 4GiB. Mapped files, the code of hova and its libraries (80 MiB) and the linker (20 MiB) are not counted.">;
 
 // Single verbs.
 defm format : Value<"format", [CheckVerb, SummaryVerb, ExplainVerb, VerifyVerb, PackVerb], "text|json",
-                    "How the result is written (default: text)">;
+                    "Write the result as text or as JSON (default: text).">;
 defm cases : Value<"cases", [VerifyVerb], "N",
-                   "Inputs to compare on: one random, one of edge values, one of zeros, then random ones (default: 3)">;
+                   "Compare on this many inputs. The first is random, the second holds edge values, the third zeros, and all others are random (default: 3).">;
 defm case : Value<"case", [VerifyVerb], "N",
-                  "Compare on this input alone, counted from 0">;
+                  "Compare on this input only. Inputs are counted from 0.">;
 def guard : Flag<["--"], "guard">, Visibility<[VerifyVerb]>,
-            HelpText<"Run the generated code between guard pages too: an access out of bounds is an error">;
+            HelpText<"Run the generated code once more between guard pages. An access out of bounds is then an error.">;
 defm seed : Value<"seed", [VerifyVerb], "S",
-                  "Draw the inputs from this seed (default: 0)">;
+                  "Draw the inputs from this seed (default: 0).">;
 defm input : Value<"input", [EvaluateVerb], "NAME=FILE.npy",
-                   "A tensor for an input; NAME= may be left out where there is one">;
+                   "Read the tensor of an input from this file. NAME= may be left out where the model has one input.">;
 defm output_dir : Value<"output-dir", [EvaluateVerb], "DIR",
-                        "Where the results are written, as NAME.npy">;
+                        "Write the results into this directory, as NAME.npy.">;
