@@ -52,6 +52,22 @@ def AssignPhaseNamePass : Pass<"hova-assign-phase-name", "::mlir::ModuleOp"> {
     Every phase ends with this pass. After: the module's `hova.phase` is the
     phase's name, so that `hova compile` knows where to go on with a dump. An
     imported module has none. Nothing else changes.
+
+    ```mlir
+    func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
+      %y = hova.activation relu %x : tensor<1x4xf32>
+      return %y : tensor<1x4xf32>
+    }
+    ```
+    becomes, with `phase=fuse`,
+    ```mlir
+    module attributes {hova.phase = "fuse"} {
+      func.func @main(%x: tensor<1x4xf32>) -> tensor<1x4xf32> {
+        %y = hova.activation relu %x : tensor<1x4xf32>
+        return %y : tensor<1x4xf32>
+      }
+    }
+    ```
   }];
   let options = [
     Option<"phase", "phase", "std::string", "\"\"", "The name of the phase.">,

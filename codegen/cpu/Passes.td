@@ -18,7 +18,20 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
 
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
-      %r = hova.kernel "main" units<batch 1, token 4> (%x) attributes {hova.block = 256 : i64, hova.grain = 4 : i64, hova.k_block = 256 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>} {
+      %r = hova.kernel "main" units<batch 1, token 4> (%x) {
+      ^bb0(%a: tensor<1x4x8xf32>):
+        %t = hova.activation relu %a : tensor<1x4x8xf32>
+        hova.yield %t : tensor<1x4x8xf32>
+      } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+      return %r : tensor<1x4x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+      %r = hova.kernel "main" units<batch 1, token 4> (%x)
+          attributes {hova.block = 256 : i64, hova.grain = 2048 : i64, hova.k_block = 256 : i64,
+                      hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>} {
       ^bb0(%a: tensor<1x4x8xf32>):
         %t = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x4x8xf32>
         hova.yield %t : tensor<1x4x8xf32>
@@ -106,21 +119,36 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
     (codegen/cpurecipes/Recipe.td); an operation that begins a stage and has none
     is an error.
 
-    The loops of a linear layer, before `vectorize`:
     ```mlir
-    func.func @product(%x: memref<14x768xf32, strided<[784, 1]>>, %w: memref<24x768x32xf32>,
-                       %y: memref<14x768xf32, strided<[784, 1]>>, %row: index) {
+    func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+      %r = hova.kernel "main" units<batch 1, token 4> (%x)
+          attributes {hova.block = 256 : i64, hova.grain = 4 : i64, hova.k_block = 256 : i64,
+                      hova.lanes = 8 : i64, hova.tile = array<i64: 6, 64>} {
+      ^bb0(%a: tensor<1x4x8xf32>):
+        %t = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x4x8xf32>
+        hova.yield %t : tensor<1x4x8xf32>
+      } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+      return %r : tensor<1x4x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: memref<4x8xf32>, %y: memref<4x8xf32>)
+        attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64,
+                    hova.scratch_bytes = 4096 : i64, hova.values = [],
+                    hova.types = [tensor<1x4x8xf32>, tensor<1x4x8xf32>]} {
+      hova.launch @kernel_main(%x, %y) "main" {flops = 0 : i64, grain = 4 : i64, units = 4 : i64}
+          : (memref<4x8xf32>, memref<4x8xf32>)
+      return
+    }
+    func.func private @kernel_main(%x: memref<4x8xf32> {llvm.noalias}, %y: memref<4x8xf32> {llvm.noalias},
+                                   %scratch: memref<64xi8> {llvm.noalias}, %begin: index, %end: index) {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
-      %c24 = arith.constant 24 : index
-      %c32 = arith.constant 32 : index
-      %depth = arith.constant 768 : index
-      scf.for %panel = %c0 to %c24 step %c1 {
-        %column = arith.muli %panel, %c32 : index
-        %t = hova.tile_product %x[%row, %c0], %w[%panel, %c0, %c0] depth %depth
-            : memref<14x768xf32, strided<[784, 1]>>, memref<24x768x32xf32> -> vector<14x32xf32>
-        hova.tile_store %t, %y[%row, %column]
-            : vector<14x32xf32>, memref<14x768xf32, strided<[784, 1]>>
+      scf.for %row = %begin to %end step %c1 {
+        %t = hova.tile_load %x[%row, %c0] : memref<4x8xf32> -> vector<1x8xf32>
+        %r = hova.activation relu %t : vector<1x8xf32>
+        hova.tile_store %r, %y[%row, %c0] : vector<1x8xf32>, memref<4x8xf32>
       }
       return
     }
@@ -144,6 +172,68 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
     barrier, and rows that lie in the cache of another core, cost as much as two
     microseconds of work. Between two kernels of one part nobody waits. The weight
     program is gone: it is not part of the code.
+
+    ```mlir
+    func.func @main(%x: memref<4x8xf32>, %y: memref<4x8xf32>)
+        attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64,
+                    hova.scratch_bytes = 4096 : i64} {
+      hova.launch @kernel(%x, %y) "a" {flops = 0 : i64, grain = 4 : i64, units = 4 : i64}
+          : (memref<4x8xf32>, memref<4x8xf32>)
+      return
+    }
+    func.func private @kernel(%x: memref<4x8xf32>, %y: memref<4x8xf32>, %scratch: memref<64xi8>,
+                              %begin: index, %end: index) {
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    llvm.mlir.global private constant @hova_launches(dense<[1, 2, 0, 4096, 0, 1, 4, 2, 2, 3]> : tensor<10xi64>)
+        {addr_space = 0 : i32} : !llvm.array<10 x i64>
+    func.func @hova_call(%number: i64, %buffers: !llvm.ptr, %memory: !llvm.ptr, %first: i64, %last: i64) {
+      %bytes = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+      %rows = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>
+      %kernel = arith.index_cast %number : i64 to index
+      scf.index_switch %kernel
+      case 0 {
+        %p0 = llvm.load %buffers : !llvm.ptr -> !llvm.ptr
+        %s0 = llvm.insertvalue %p0, %rows[1] : !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>
+        %x = builtin.unrealized_conversion_cast %s0
+            : !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)> to memref<4x8xf32>
+        %a1 = llvm.getelementptr %buffers[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+        %p1 = llvm.load %a1 : !llvm.ptr -> !llvm.ptr
+        %s1 = llvm.insertvalue %p1, %rows[1] : !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>
+        %y = builtin.unrealized_conversion_cast %s1
+            : !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)> to memref<4x8xf32>
+        %s2 = llvm.insertvalue %memory, %bytes[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+        %scratch = builtin.unrealized_conversion_cast %s2
+            : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> to memref<64xi8>
+        %begin = arith.index_cast %first : i64 to index
+        %end = arith.index_cast %last : i64 to index
+        func.call @kernel(%x, %y, %scratch, %begin, %end)
+            : (memref<4x8xf32>, memref<4x8xf32>, memref<64xi8>, index, index) -> ()
+        scf.yield
+      }
+      default {
+      }
+      return
+    }
+    func.func @hova_run(%inputs: !llvm.ptr, %outputs: !llvm.ptr, %arena: !llvm.ptr, %image: !llvm.ptr,
+                        %thread: i64, %threads: i64, %team: !llvm.ptr) {
+      %launches = llvm.mlir.addressof @hova_launches : !llvm.ptr
+      %f = func.constant @hova_call : (i64, !llvm.ptr, !llvm.ptr, i64, i64) -> ()
+      %call = builtin.unrealized_conversion_cast %f
+          : (i64, !llvm.ptr, !llvm.ptr, i64, i64) -> () to !llvm.ptr
+      llvm.call @hova_run_launches(%inputs, %outputs, %arena, %image, %thread, %threads, %team, %launches, %call)
+          : (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+      return
+    }
+    llvm.func @hova_run_launches(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, !llvm.ptr, !llvm.ptr, !llvm.ptr)
+    func.func private @kernel(%x: memref<4x8xf32>, %y: memref<4x8xf32>, %scratch: memref<64xi8>,
+                              %begin: index, %end: index) {
+      return
+    }
+    ```
   }];
   let options = [
     Option<"suffix", "suffix", "std::string", "\"\"", "Append this to the names of the functions and of the table.">,
@@ -201,6 +291,36 @@ def LowerExponentialsPass : Pass<"hova-lower-exponentials", "::mlir::func::FuncO
     ```mlir
     func.func @exponential(%x: vector<16xf32>) -> vector<16xf32> {
       %y = hova.exp2 %x : vector<16xf32>
+      return %y : vector<16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @exponential(%x: vector<16xf32>) -> vector<16xf32> {
+      %zero = arith.constant dense<0.0> : vector<16xf32>
+      %least = arith.constant dense<-126.0> : vector<16xf32>
+      %k0 = arith.constant dense<1.0> : vector<16xf32>
+      %k1 = arith.constant dense<0.693146884> : vector<16xf32>
+      %k2 = arith.constant dense<0.240222484> : vector<16xf32>
+      %k3 = arith.constant dense<0.0555088483> : vector<16xf32>
+      %k4 = arith.constant dense<9.671330e-03> : vector<16xf32>
+      %k5 = arith.constant dense<0.00132175861> : vector<16xf32>
+      %all = arith.constant -1 : i16
+      %current = arith.constant 4 : i32
+      %nearest = arith.constant 0 : i32
+      %r = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%x, %nearest, %x, %all, %current)
+          : (vector<16xf32>, i32, vector<16xf32>, i16, i32) -> vector<16xf32>
+      %p4 = vector.fma %k5, %r, %k4 : vector<16xf32>
+      %p3 = vector.fma %p4, %r, %k3 : vector<16xf32>
+      %p2 = vector.fma %p3, %r, %k2 : vector<16xf32>
+      %p1 = vector.fma %p2, %r, %k1 : vector<16xf32>
+      %p0 = vector.fma %p1, %r, %k0 : vector<16xf32>
+      %normal = arith.cmpf uge, %x, %least : vector<16xf32>
+      %bits = vector.bitcast %normal : vector<16xi1> to vector<1xi16>
+      %mask = vector.extract %bits[0] : i16 from vector<1xi16>
+      %n = arith.subf %x, %r : vector<16xf32>
+      %y = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%p0, %n, %zero, %mask, %current)
+          : (vector<16xf32>, vector<16xf32>, vector<16xf32>, i16, i32) -> vector<16xf32>
       return %y : vector<16xf32>
     }
     ```

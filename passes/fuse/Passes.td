@@ -13,7 +13,7 @@ def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"
     not begin and end where a column group does (`column-group-width`).
 
     ```mlir
-    func.func @before(%x: tensor<1x8x64xbf16>, %w: tensor<64x192xbf16>)
+    func.func @main(%x: tensor<1x8x64xbf16>, %w: tensor<64x192xbf16>)
         -> (tensor<1x8x64xbf16>, tensor<1x8x64xbf16>, tensor<1x8x64xf32>) {
       %y = hova.linear %x, %w : tensor<1x8x64xbf16>, tensor<64x192xbf16> -> tensor<1x8x192xf32>
       %c = hova.convert %y : tensor<1x8x192xf32> -> tensor<1x8x192xbf16>
@@ -25,9 +25,11 @@ def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"
     ```
     becomes
     ```mlir
-    func.func @after(%x: tensor<1x8x64xbf16>, %w: tensor<64x192xbf16>)
+    func.func @main(%x: tensor<1x8x64xbf16>, %w: tensor<64x192xbf16>)
         -> (tensor<1x8x64xbf16>, tensor<1x8x64xbf16>, tensor<1x8x64xf32>) {
-      %y = hova.linear %x, %w : tensor<1x8x64xbf16>, tensor<64x192xbf16> -> tensor<1x8x192xf32>
+      %y = hova.linear %x, %w
+          {hova.rewrites = {"hova-decompose-columns" = {fired = true, why = "stores 128 of 192 columns in the storage type alone"}}}
+          : tensor<1x8x64xbf16>, tensor<64x192xbf16> -> tensor<1x8x192xf32>
       %a = hova.slice %y {axis = 2 : i64, offset = 0 : i64} : tensor<1x8x192xf32> -> tensor<1x8x128xf32>
       %c = hova.convert %a : tensor<1x8x128xf32> -> tensor<1x8x128xbf16>
       %b = hova.slice %y {axis = 2 : i64, offset = 128 : i64} : tensor<1x8x192xf32> -> tensor<1x8x64xf32>
@@ -57,8 +59,8 @@ def DecomposeLinearAttentionPass
     where a shape is not static.
 
     ```mlir
-    func.func @before(%q: tensor<1x8x8xf32>, %k: tensor<1x8x8xf32>,
-                      %v: tensor<1x8x8xf32>) -> tensor<1x8x8xf32> {
+    func.func @main(%q: tensor<1x8x8xf32>, %k: tensor<1x8x8xf32>,
+                    %v: tensor<1x8x8xf32>) -> tensor<1x8x8xf32> {
       %o = hova.linear_attention relu %q, %k, %v
           {heads = 2 : i64, eps = 1.0e-3 : f64}
           : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>)
@@ -68,8 +70,8 @@ def DecomposeLinearAttentionPass
     ```
     becomes, with `block-tokens=4`,
     ```mlir
-    func.func @after(%q: tensor<1x8x8xf32>, %k: tensor<1x8x8xf32>,
-                     %v: tensor<1x8x8xf32>) -> tensor<1x8x8xf32> {
+    func.func @main(%q: tensor<1x8x8xf32>, %k: tensor<1x8x8xf32>,
+                    %v: tensor<1x8x8xf32>) -> tensor<1x8x8xf32> {
       %s = hova.key_summary relu %k, %v
           {heads = 2 : i64, block = 4 : i64, eps = 1.0e-3 : f64}
           : (tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x2x2x4x5xf32>

@@ -13,7 +13,7 @@ def DecomposeCompoundPass : Pass<"hova-decompose-compound", "::mlir::func::FuncO
     linear of its unfolded patches. Leaves alone what is simple already.
 
     ```mlir
-    func.func @before(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>) -> tensor<1x4x64xf32> {
+    func.func @main(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>) -> tensor<1x4x64xf32> {
       %y = hova.patch_embedding %i, %w {patch = 16 : i64}
           : tensor<1x3x32x32xf32>, tensor<768x64xf32> -> tensor<1x4x64xf32>
       return %y : tensor<1x4x64xf32>
@@ -21,10 +21,11 @@ def DecomposeCompoundPass : Pass<"hova-decompose-compound", "::mlir::func::FuncO
     ```
     becomes
     ```mlir
-    func.func @after(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>) -> tensor<1x4x64xf32> {
-      %u = hova.unfold_patches %i {patch = 16 : i64}
+    func.func @main(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>) -> tensor<1x4x64xf32> {
+      %u = hova.unfold_patches %i
+          {hova.site = {kind = "patch embedding", path = ""}, patch = 16 : i64}
           : tensor<1x3x32x32xf32> -> tensor<1x4x768xf32>
-      %y = hova.linear %u, %w
+      %y = hova.linear %u, %w {hova.site = {kind = "patch embedding", path = ""}}
           : tensor<1x4x768xf32>, tensor<768x64xf32> -> tensor<1x4x64xf32>
       return %y : tensor<1x4x64xf32>
     }
@@ -46,7 +47,7 @@ def NormalizeStoragePass : Pass<"hova-normalize-storage", "::mlir::func::FuncOp"
 
     ```mlir
     module attributes {hova.storage = bf16} {
-      func.func @before(%x: tensor<1x4x8xf32>) -> tensor<1x4x2xf32> {
+      func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x2xf32> {
         %w = hova.weight "w" : tensor<8x2xf32>
         %y = hova.linear %x, %w : tensor<1x4x8xf32>, tensor<8x2xf32> -> tensor<1x4x2xf32>
         return %y : tensor<1x4x2xf32>
@@ -56,7 +57,7 @@ def NormalizeStoragePass : Pass<"hova-normalize-storage", "::mlir::func::FuncOp"
     becomes
     ```mlir
     module attributes {hova.storage = bf16} {
-      func.func @after(%x: tensor<1x4x8xf32>) -> tensor<1x4x2xf32> {
+      func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x2xf32> {
         %a = hova.convert %x : tensor<1x4x8xf32> -> tensor<1x4x8xbf16>
         %w = hova.weight "w" : tensor<8x2xf32>
         %b = hova.convert %w : tensor<8x2xf32> -> tensor<8x2xbf16>
@@ -79,7 +80,7 @@ def PropagateDemandedRowsPass : Pass<"hova-propagate-demanded-rows", "::mlir::fu
     for causal attention unless the last rows are demanded.
 
     ```mlir
-    func.func @before(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {
+    func.func @main(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {
       %n = hova.layer_norm %x, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
       %p = hova.pool first %n : tensor<1x9x8xf32> -> tensor<1x8xf32>
       return %p : tensor<1x8xf32>
@@ -87,9 +88,11 @@ def PropagateDemandedRowsPass : Pass<"hova-propagate-demanded-rows", "::mlir::fu
     ```
     becomes
     ```mlir
-    func.func @after(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {
+    func.func @main(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {
       %s = hova.slice %x {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
-      %n = hova.layer_norm %s, %g, %g {eps = 1.0e-6 : f64} : tensor<1x1x8xf32>, tensor<8xf32>
+      %n = hova.layer_norm %s, %g, %g
+          {eps = 1.0e-6 : f64, hova.rewrites = {"hova-propagate-demanded-rows" = {fired = true, why = "computes 1 of 9 rows, which is what is read"}}}
+          : tensor<1x1x8xf32>, tensor<8xf32>
       %p = hova.pool first %n : tensor<1x1x8xf32> -> tensor<1x8xf32>
       return %p : tensor<1x8xf32>
     }
@@ -107,7 +110,7 @@ def NormalizeLinearChainsPass : Pass<"hova-normalize-linear-chains", "::mlir::fu
     a weight or bias is transposed (tied) or depends on an input. Reassociates.
 
     ```mlir
-    func.func @before(%h: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
+    func.func @main(%h: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
       %a = hova.weight "output.weight" : tensor<8x8xf32>
       %b = hova.weight "vertical.output" : tensor<8x2xf32>
       %y = hova.linear %h, %a : tensor<1x4x8xf32>, tensor<8x8xf32> -> tensor<1x4x8xf32>
@@ -117,12 +120,14 @@ def NormalizeLinearChainsPass : Pass<"hova-normalize-linear-chains", "::mlir::fu
     ```
     becomes
     ```mlir
-    func.func @after(%h: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
+    func.func @main(%h: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
       %a = hova.weight "output.weight" : tensor<8x8xf32>
       %b = hova.weight "vertical.output" : tensor<8x2xf32>
       %y = hova.linear %h, %a : tensor<1x4x8xf32>, tensor<8x8xf32> -> tensor<1x4x8xf32>
       %c = hova.linear %a, %b : tensor<8x8xf32>, tensor<8x2xf32> -> tensor<8x2xf32>
-      %u = hova.linear %h, %c : tensor<1x4x8xf32>, tensor<8x2xf32> -> tensor<1x4x2xf32>
+      %u = hova.linear %h, %c
+          {hova.rewrites = {"hova-normalize-linear-chains" = {fired = true, why = "reads the input of the linear before it: 64 against 64 multiply-accumulates"}}}
+          : tensor<1x4x8xf32>, tensor<8x2xf32> -> tensor<1x4x2xf32>
       return %y, %u : tensor<1x4x8xf32>, tensor<1x4x2xf32>
     }
     ```
@@ -139,7 +144,7 @@ def NormalizeProjectionsPass : Pass<"hova-normalize-projections", "::mlir::func:
     another reader, and linears whose weight is not computed from weights.
 
     ```mlir
-    func.func @before(%x: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
+    func.func @main(%x: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
       %wq = hova.weight "q.weight" : tensor<8x8xf32>
       %wa = hova.weight "a.weight" : tensor<8x2xf32>
       %q = hova.linear %x, %wq : tensor<1x4x8xf32>, tensor<8x8xf32> -> tensor<1x4x8xf32>
@@ -149,11 +154,13 @@ def NormalizeProjectionsPass : Pass<"hova-normalize-projections", "::mlir::func:
     ```
     becomes
     ```mlir
-    func.func @after(%x: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
+    func.func @main(%x: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {
       %wq = hova.weight "q.weight" : tensor<8x8xf32>
       %wa = hova.weight "a.weight" : tensor<8x2xf32>
       %w = hova.concat %wq, %wa {axis = 1 : i64} : tensor<8x8xf32>, tensor<8x2xf32> -> tensor<8x10xf32>
-      %y = hova.linear %x, %w : tensor<1x4x8xf32>, tensor<8x10xf32> -> tensor<1x4x10xf32>
+      %y = hova.linear %x, %w
+          {hova.rewrites = {"hova-normalize-projections" = {fired = true, why = "2 linears read their input once, as 10 columns"}}}
+          : tensor<1x4x8xf32>, tensor<8x10xf32> -> tensor<1x4x10xf32>
       %q = hova.slice %y {axis = 2 : i64, offset = 0 : i64} : tensor<1x4x10xf32> -> tensor<1x4x8xf32>
       %a = hova.slice %y {axis = 2 : i64, offset = 8 : i64} : tensor<1x4x10xf32> -> tensor<1x4x2xf32>
       return %q, %a : tensor<1x4x8xf32>, tensor<1x4x2xf32>
@@ -171,7 +178,7 @@ def NormalizeTiedTablesPass : Pass<"hova-normalize-tied-tables", "::mlir::func::
     where something else reads the table.
 
     ```mlir
-    func.func @before(%ids: tensor<1x7xi32>) -> tensor<1x7x100xf32> {
+    func.func @main(%ids: tensor<1x7xi32>) -> tensor<1x7x100xf32> {
       %t = hova.weight "table" : tensor<100x8xf32>
       %e = hova.embedding %ids, %t : tensor<1x7xi32>, tensor<100x8xf32> -> tensor<1x7x8xf32>
       %y = hova.linear %e, %t {transposed} : tensor<1x7x8xf32>, tensor<100x8xf32> -> tensor<1x7x100xf32>
@@ -180,10 +187,12 @@ def NormalizeTiedTablesPass : Pass<"hova-normalize-tied-tables", "::mlir::func::
     ```
     becomes
     ```mlir
-    func.func @after(%ids: tensor<1x7xi32>) -> tensor<1x7x100xf32> {
+    func.func @main(%ids: tensor<1x7xi32>) -> tensor<1x7x100xf32> {
       %t = hova.weight "table" : tensor<100x8xf32>
       %u = hova.transpose %t : tensor<100x8xf32> -> tensor<8x100xf32>
-      %e = hova.embedding %ids, %u {transposed} : tensor<1x7xi32>, tensor<8x100xf32> -> tensor<1x7x8xf32>
+      %e = hova.embedding %ids, %u
+          {hova.rewrites = {"hova-normalize-tied-tables" = {fired = true, why = "takes columns of a product's weight: 3200 bytes are stored once"}}, transposed}
+          : tensor<1x7xi32>, tensor<8x100xf32> -> tensor<1x7x8xf32>
       %y = hova.linear %e, %u : tensor<1x7x8xf32>, tensor<8x100xf32> -> tensor<1x7x100xf32>
       return %y : tensor<1x7x100xf32>
     }

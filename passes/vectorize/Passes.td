@@ -13,10 +13,44 @@ def VectorizeTilesPass : Pass<"hova-vectorize-tiles", "::mlir::func::FuncOp"> {
     117 GFLOP/s on one Zen4 core.
 
     ```mlir
-    func.func @before(%m: memref<2x32xf32>, %i: index) {
-      %t = hova.tile_load %m[%i, %i] : memref<2x32xf32> -> vector<2x32xf32>
-      %s = arith.addf %t, %t : vector<2x32xf32>
-      hova.tile_store %s, %m[%i, %i] : vector<2x32xf32>, memref<2x32xf32>
+    func.func @product(%a: memref<2x8xf32>, %b: memref<1x8x16xf32>, %y: memref<2x16xf32>) {
+      %c0 = arith.constant 0 : index
+      %depth = arith.constant 8 : index
+      %t = hova.tile_product %a[%c0, %c0], %b[%c0, %c0, %c0] depth %depth
+          : memref<2x8xf32>, memref<1x8x16xf32> -> vector<2x16xf32>
+      hova.tile_store %t, %y[%c0, %c0] : vector<2x16xf32>, memref<2x16xf32>
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @product(%a: memref<2x8xf32>, %b: memref<1x8x16xf32>, %y: memref<2x16xf32>) {
+      %c1 = arith.constant 1 : index
+      %zero = arith.constant dense<0.0> : vector<16xf32>
+      %c16 = arith.constant 16 : index
+      %c8 = arith.constant 8 : index
+      %c0 = arith.constant 0 : index
+      %results = memref.reinterpret_cast %y to offset: [0], sizes: [32], strides: [1]
+          : memref<2x16xf32> to memref<32xf32>
+      %panel = memref.reinterpret_cast %b to offset: [0], sizes: [128], strides: [1]
+          : memref<1x8x16xf32> to memref<128xf32>
+      %rows = memref.reinterpret_cast %a to offset: [0], sizes: [16], strides: [1]
+          : memref<2x8xf32> to memref<16xf32>
+      %sums:2 = scf.for %k = %c0 to %c8 step %c1 iter_args(%sum0 = %zero, %sum1 = %zero)
+          -> (vector<16xf32>, vector<16xf32>) {
+        %at = arith.muli %k, %c16 : index
+        %columns = vector.load %panel[%at] : memref<128xf32>, vector<16xf32>
+        %a0 = memref.load %rows[%k] : memref<16xf32>
+        %factor0 = vector.broadcast %a0 : f32 to vector<16xf32>
+        %next0 = vector.fma %factor0, %columns, %sum0 : vector<16xf32>
+        %row1 = arith.addi %k, %c8 : index
+        %a1 = memref.load %rows[%row1] : memref<16xf32>
+        %factor1 = vector.broadcast %a1 : f32 to vector<16xf32>
+        %next1 = vector.fma %factor1, %columns, %sum1 : vector<16xf32>
+        scf.yield %next0, %next1 : vector<16xf32>, vector<16xf32>
+      }
+      vector.store %sums#0, %results[%c0] : memref<32xf32>, vector<16xf32>
+      vector.store %sums#1, %results[%c16] : memref<32xf32>, vector<16xf32>
       return
     }
     ```
@@ -45,8 +79,17 @@ def LowerActivationsPass : Pass<"hova-lower-activations", "::mlir::func::FuncOp"
     `exponentials` `hova.exp2` stays as it is.
 
     ```mlir
-    func.func @before(%x: vector<32xf32>) -> vector<32xf32> {
+    func.func @relu(%x: vector<32xf32>) -> vector<32xf32> {
       %y = hova.activation relu %x : vector<32xf32>
+      return %y : vector<32xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @relu(%x: vector<32xf32>) -> vector<32xf32> {
+      %zero = arith.constant dense<0.0> : vector<32xf32>
+      %negative = arith.cmpf ogt, %zero, %x : vector<32xf32>
+      %y = arith.select %negative, %zero, %x : vector<32xi1>, vector<32xf32>
       return %y : vector<32xf32>
     }
     ```

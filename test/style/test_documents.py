@@ -40,45 +40,6 @@ def test_ir_in_documents_parses(code):
     assert done.returncode == 0, done.stderr
 
 
-FUSIONS = Path("docs/fusions.md")
-REWRITE = re.compile(
-    r"^```mlir\n(.*?)^```\n\n`hova-opt (--[\w-]+)` makes of it\n\n```mlir\n(.*?)^```",
-    re.MULTILINE | re.DOTALL,
-)
-
-
-def printed(code, *options):
-    done = subprocess.run(
-        [BIN / "hova-opt", *options],
-        input=code,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.parametrize(
-    "before, option, after",
-    [pytest.param(*m.groups(), id=m[2]) for m in REWRITE.finditer(text(FUSIONS))],
-)
-def test_rewrites_of_the_catalogue_are_what_passes_do(before, option, after):
-    assert printed(before, option) == printed(after)
-
-
-def test_the_catalogue_has_every_optional_pass():
-    done = subprocess.run(
-        [BIN / "hova", "explain", "m.json", "--without=none"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    optional = re.findall(r"hova-[a-z-]+", done.stderr.split("those that can are")[1])
-    shown = {m[2] for m in REWRITE.finditer(text(FUSIONS))}
-    assert {f"--{name}" for name in optional} <= shown
-
-
 @pytest.mark.parametrize(
     "code",
     [
