@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs lit, CTest and pytest and ends with one line: "N passed, N failed, N skipped".
 
-`./dev test` and the target check-hova call it. The counts come from the JUnit files that the
-three runners write. A runner that fails without naming a failed test counts as one
-failure. The exit status is 1 when something failed or when nothing ran.
+`./dev test` and the target check-hova call it. As many runners run at a time as there are
+processors, because a test seldom uses more than one; pytest runs once per folder of test/.
+What a runner says is printed when it ends. The counts come from the JUnit files that the
+runners write. A runner that fails without naming a failed test counts as one failure. The
+exit status is 1 when something failed or when nothing ran.
 
 Environment: HOVA_BUILD, the build folder; HOVA_LLVM, where LLVM is installed;
 HOVA_SKIP_CHECKPOINTS, why the checkpoint tests cannot run (empty: they can).
@@ -15,7 +17,9 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -33,6 +37,10 @@ RESULTS = BUILD / "test-results"
 SMOKE = "tiny or digits or lecture_mha or cross_causal_empty_rows"
 
 PYTEST_NOTHING_COLLECTED = 5
+
+# The folders whose tests take longest, longest first: they begin first, so that no
+# processor waits for one of them at the end.
+LONG = ("e2e", "pipeline", "style", "fuzz", "tools")
 
 
 @dataclass
@@ -72,21 +80,20 @@ def run(runner, command, *, empty_status=None, quiet=False):
     A quiet one shows what it says only if it fails: CTest has a line per test.
     """
     start = time.monotonic()
-    print(f"-- {runner}", flush=True)
     done = subprocess.run(
         [str(part) for part in command],
         cwd=SOURCE,
-        stdout=subprocess.PIPE if quiet else None,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
     status = done.returncode
-    if status and quiet:
-        print(done.stdout)
+    said = done.stdout if status or not quiet else ""
+    print(f"{said}-- {runner}: {time.monotonic() - start:.0f} s\n", end="", flush=True)
     count = read_junit(RESULTS / f"{runner}.xml", runner)
     if status not in (0, empty_status) and not count.failed:
         count.failed.append(f"{runner}: exit status {status} without a failed test")
-    print(f"-- {runner}: {time.monotonic() - start:.0f} s", flush=True)
     return count
 
 
@@ -112,14 +119,13 @@ def run_ctest(only):
     return run("ctest", command, quiet=True)
 
 
-def run_pytest(runner, venv, tests, ignore=(), select="", problem=""):
-    """Runs pytest on a folder, except the folders `ignore`; skips it for a problem."""
+def run_pytest(runner, venv, tests, select="", problem=""):
+    """Runs pytest on a folder; skips it for a problem."""
     python = BUILD / venv / "bin/python"
     if not problem and not python.exists():
         problem = f"no {python.parent.parent}: ./dev test makes it"
     if problem:
-        paths = [p for p in tests.rglob("test_*.py") if not {*ignore} & {*p.parents}]
-        names = sorted(path.name for path in paths)
+        names = sorted(path.name for path in tests.rglob("test_*.py"))
         return Count(skipped=[f"{runner}: {name} ({problem})" for name in names])
     return run(
         runner,
@@ -136,7 +142,6 @@ def run_pytest(runner, venv, tests, ignore=(), select="", problem=""):
         ]
         + [
             f"--junitxml={RESULTS / runner}.xml",
-            *(f"--ignore={folder}" for folder in ignore),
             "-k",
             select,
             tests,
@@ -145,8 +150,15 @@ def run_pytest(runner, venv, tests, ignore=(), select="", problem=""):
     )
 
 
-def run_python(only):
-    return run_pytest("pytest", "venv-test", TESTS / only, ignore=(CHECKPOINTS, FULL))
+def python_runs(only):
+    """A run of pytest for each folder below test/ that has tests, or for one folder."""
+    folders = {path.parent for path in (TESTS / only).rglob("test_*.py")}
+    rooms = {folder.relative_to(TESTS).parts[0] for folder in folders}
+    rooms -= {CHECKPOINTS.name, FULL.name}
+    return [
+        partial(run_pytest, f"pytest-{room}", "venv-test", TESTS / (only or room))
+        for room in sorted(rooms, key=lambda room: ((*LONG, room).index(room), room))
+    ]
 
 
 def run_full():
@@ -172,18 +184,21 @@ def main():
     RESULTS.mkdir(exist_ok=True)
     for old in RESULTS.glob("*.xml"):
         old.unlink()
-    total = Count()
+    runs = []
     if only not in ("checkpoints", "full"):
-        total.add(run_lit(only))
-        total.add(run_ctest(only))
-        total.add(run_python(only))
+        runs += python_runs(only)
+        runs.insert(1, partial(run_lit, only))
+        runs.append(partial(run_ctest, only))
     if only not in ("", "e2e"):
-        total.add(run_smoke())
+        runs.append(run_smoke)
     if only in ("", "checkpoints"):
-        total.add(run_checkpoints())
-
+        runs.insert(2, run_checkpoints)
+    total = Count()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for count in pool.map(lambda one: one(), runs):
+            total.add(count)
     if arguments.full or only == "full":
-        total.add(run_full())
+        total.add(run_full())  # alone: it provokes races and faults
 
     for name in total.skipped:
         print(f"skipped  {name}")
