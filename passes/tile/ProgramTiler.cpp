@@ -7,6 +7,7 @@
 #include "passes/tile/Arena.h"
 #include "passes/tile/CheckKernels.h"
 #include "passes/tile/ProgramAttrs.h"
+#include "passes/tile/WeightPlaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -16,10 +17,6 @@ namespace hova {
 //===----------------------------------------------------------------------===//
 // The program
 //===----------------------------------------------------------------------===//
-
-static int64_t elementBytes(MemRefType type) {
-  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
 
 static int64_t bytesOf(MemRefType type) {
   SmallVector<int64_t> strides;
@@ -56,9 +53,6 @@ public:
 
 private:
   void placeArguments();
-  LogicalResult placeWeights();
-  LogicalResult placeWeight(StoreWeightOp store,
-                            ArrayRef<ImageWeightOp> references);
   void findParts();
   Place newBlock(RankedTensorType type);
   Place placeResult(Value result);
@@ -84,28 +78,6 @@ private:
 };
 } // namespace
 
-/// Panels of a weight; pairs along its rows where two of its elements are
-/// multiplied at once.
-static RankedTensorType packedType(RankedTensorType type, int64_t panel) {
-  int64_t rows = type.getShape()[0];
-  int64_t panels = llvm::divideCeil(type.getShape()[1], panel);
-  if (type.getElementType().isBF16()) {
-    int64_t pairs = llvm::divideCeil(rows, 2);
-    return type.clone({panels, pairs, panel, 2});
-  }
-  return type.clone({panels, rows, panel});
-}
-
-/// The buffer of panels; a pair is one element of it.
-static MemRefType panelBuffer(RankedTensorType packed) {
-  ArrayRef<int64_t> shape = packed.getShape();
-  if (shape.size() == 3) {
-    return MemRefType::get(shape, packed.getElementType());
-  }
-  return MemRefType::get(shape.drop_back(),
-                         IntegerType::get(packed.getContext(), 32));
-}
-
 void ProgramTiler::placeArguments() {
   int64_t index = 0;
   for (Value argument : main.getArguments()) {
@@ -116,56 +88,6 @@ void ProgramTiler::placeArguments() {
     auto type = cast<RankedTensorType>(result.getType());
     places[result] = {Place::Argument, bufferType(type, 0), index++};
   }
-}
-
-/// Fixes the image's layout in the order of the weight program and makes it
-/// pack what `main` reads in panels.
-LogicalResult ProgramTiler::placeWeights() {
-  llvm::StringMap<SmallVector<ImageWeightOp>> references;
-  for (auto op : main.getOps<ImageWeightOp>()) {
-    references[op.getName()].push_back(op);
-  }
-  if (auto weights = module.lookupSymbol<func::FuncOp>("weights")) {
-    for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
-      if (failed(placeWeight(store, references[store.getName()]))) {
-        return failure();
-      }
-    }
-  }
-  for (auto op : main.getOps<ImageWeightOp>()) {
-    if (!places.count(op.getResult())) {
-      return op.emitOpError("reads what the weight program does not store");
-    }
-  }
-  return success();
-}
-
-LogicalResult ProgramTiler::placeWeight(StoreWeightOp store,
-                                        ArrayRef<ImageWeightOp> references) {
-  if (references.empty()) {
-    return store.emitOpError("stores what nothing reads");
-  }
-  auto type = cast<RankedTensorType>(store.getValue().getType());
-  std::optional<int64_t> panel = ImageWeightOp(references.front()).getPanel();
-  RankedTensorType packed = panel ? packedType(type, *panel) : type;
-  MemRefType buffer = panel ? panelBuffer(packed) : bufferType(type, 0);
-  for (ImageWeightOp op : references) {
-    if (op.getType() != type || op.getPanel() != panel) {
-      return op.emitOpError("expects the type that the weight program stores "
-                            "and one layout, got ")
-             << op.getType() << " for " << type;
-    }
-    places[op.getResult()] = {Place::Image, buffer, imageBytes};
-  }
-  if (panel) {
-    OpBuilder before(store);
-    store.getValueMutable().assign(
-        PackOp::create(before, store.getLoc(), packed, store.getValue()));
-  }
-  store->setAttr(kOffsetAttr, builder.getI64IntegerAttr(imageBytes));
-  imageBytes +=
-      llvm::alignTo(buffer.getNumElements() * elementBytes(buffer), 64);
-  return success();
 }
 
 void ProgramTiler::findParts() {
@@ -410,8 +332,14 @@ LogicalResult ProgramTiler::run() {
     return failure();
   }
   placeArguments();
-  if (failed(placeWeights()) || failed(describeKernels()) ||
-      failed(emitFunctions())) {
+  WeightPlaces weights(module, main);
+  if (failed(weights.assign([&](Value value, MemRefType type, int64_t offset) {
+        places[value] = {Place::Image, type, offset};
+      }))) {
+    return failure();
+  }
+  imageBytes = weights.getBytes();
+  if (failed(describeKernels()) || failed(emitFunctions())) {
     return failure();
   }
   rewriteMain();
