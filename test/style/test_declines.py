@@ -44,7 +44,7 @@ def test_every_decline_has_a_test(owner, reason):
 
 def test_every_reason_to_stand_apart_has_a_test():
     code = text("passes/fuse/Grouping.cpp")
-    begin, end = code.index("bool Grouping::canHold("), code.index("void Grouping::notePartings(")
+    begin, end = code.index("bool Grouping::canHold("), code.index("void Grouping::placeFormed(")
     spoken = re.sub(r"llvm_unreachable\([^)]*\)", "", code[begin:end])
     pieces = [joined(piece).strip() for piece in PARTING.findall(spoken)]
     said = [piece for piece in pieces if len(piece) > 12]

@@ -98,3 +98,18 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %b = hova.layer_norm %k {eps = 1.0e-6 : f64} : tensor<1x4x8xf32> loc("behind")
   return %b : tensor<1x4x8xf32>
 }
+
+// -----
+
+// What is assembled is no kernel's work; who reads it stands apart from those
+// that write its parts.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.index_sort {{.*}}hova.verdict = {fused = true, why = "its parts are written where they stand in it"}
+// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "one", why = "'hova.layer_norm' reads 'hova.index_sort', whose rows several kernels write"}, {path = "two", why = "'hova.layer_norm' reads 'hova.index_sort', whose rows several kernels write"}], fused = true, kernels = ["norm"]}
+func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8x8xf32> {
+  %a = hova.activation relu %x : tensor<1x4x8xf32> loc("one")
+  %b = hova.activation tanh %a : tensor<1x4x8xf32> loc("two")
+  %z = hova.index_sort %a, %b : tensor<1x4x8xf32> -> tensor<1x8x8xf32> loc("sorted")
+  %n = hova.layer_norm %z {eps = 1.0e-6 : f64} : tensor<1x8x8xf32> loc("norm")
+  return %n : tensor<1x8x8xf32>
+}
