@@ -92,17 +92,23 @@ IterationSpace AttentionOp::getIterationSpace() {
   return builder.build();
 }
 
-int64_t AttentionOp::getAttentionMacs() {
+std::optional<int64_t> AttentionOp::getAttentionMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
-  return staticSize(q.take_front(2)) * staticSize({v[1]}) *
-         (staticSize({q[2]}) + staticSize({v[2]}));
+  return q[0] * q[1] * v[1] * (q[2] + v[2]);
 }
 
-std::string AttentionOp::describeFusion() {
-  int64_t weights = staticSize(shapeOf(getQuery()).take_front(2)) * getHeads() *
-                    staticSize({shapeOf(getKey())[1]});
-  return "scores, sigmoids and values share a row block; " +
-         std::to_string(weights * 4) + " bytes of weights never reach memory";
+StringRef AttentionOp::getSiteKind() { return "sigmoid attention"; }
+
+/// The weights of all queries, keys and heads, in f32.
+int64_t AttentionOp::getInnerBytes() {
+  if (!hasStaticShapes(*this)) {
+    return 0;
+  }
+  ArrayRef<int64_t> q = shapeOf(getQuery());
+  return q[0] * q[1] * int64_t(getHeads()) * shapeOf(getKey())[1] * 4;
 }
 
 /// All but the sink.

@@ -291,14 +291,14 @@ def test_attention_is_a_kernel_between_chains(hova, tmp_path):
 
 def test_verdicts_tell_what_became_of_it(hova):
     said = hova("explain", MODEL)
-    assert "encoder.0.attn: fused into kernel encoder.0.attn\n" in said
-    assert "2 of 2 attentions are fused" in said
+    assert "sigmoid attention encoder.0.attn and 1 more: fused in kernel encoder.0.attn\n" in said
     # A weight for every query and key of every head.
-    assert f"{2 * 4 * 37 * 37 * 4} bytes of weights never reach memory" in said
+    assert f"  {2 * 4 * 37 * 37 * 4} bytes of intermediates never reach memory\n" in said
+    assert "'sigattn.attention' divides 2 batch x 4 head among threads, not rows" in said
     sites = json.loads(hova("explain", MODEL, "--format=json"))["sites"]
-    assert [(site["path"], site["fused"]) for site in sites] == [
-        ("encoder.0.attn", True),
-        ("encoder.1.attn", True),
+    attention = [site for site in sites if site["kind"] == "sigmoid attention"]
+    assert [(site["path"], site["fused"], site["kernels"]) for site in attention] == [
+        (path, True, [path]) for path in ("encoder.0.attn", "encoder.1.attn")
     ]
 
 
@@ -308,13 +308,10 @@ def test_fusion_can_be_demanded(hova, tmp_path):
     demands = re.findall(r"= ([\w.]+) .*hova.require = \"fused\"", dump.read_text())
     assert demands == ["sigattn.attention"] * 2
     # A verdict that says no, as a pass might write it, is an error of the description.
-    missed = attention_ir().replace("attend", "main").replace(
-        "heads = 3", 'hova.require, hova.verdict = {fused = false, kernel = "", why = "so"}, heads = 3'
-    )
-    said = hova.opt(missed, "--hova-verify-fused", status=1)
-    assert "attention is required to be fused, but so" in said
-    said = hova.opt(attention_ir().replace("attend", "main"), "--hova-verify-fused", status=1)
-    assert "attention site carries no verdict" in said
+    verdict = 'hova.require = "fused", hova.verdict = {fused = false, why = "so"}, heads = 3'
+    missed = attention_ir().replace("attend", "main").replace("heads = 3", verdict)
+    said = hova.opt(missed, "--hova-verify-demands", status=1)
+    assert "sigmoid attention is required to be fused, but so" in said
 
 
 def test_meaning_is_kept_by_every_pass(hova, tmp_path):
