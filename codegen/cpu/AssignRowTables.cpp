@@ -86,6 +86,9 @@ static bool canReadAnywhere(Value value) {
     if (slice && slice.takesColumns()) {
       return canReadAnywhere(slice.getResult());
     }
+    if (isa<YieldOp>(user)) {
+      return true;
+    }
     auto recipe = dyn_cast<CpuRecipeOpInterface>(user);
     return recipe ? recipe.readsRowsAnywhere(use.getOperandNumber())
                   : isa<TileOpInterface>(user);
@@ -104,6 +107,18 @@ static void copyRowsFirst(KernelOp kernel, unsigned index,
   argument.replaceAllUsesExcept(copy, copy);
 }
 
+/// yield x, placed -> yield (copy of x), where the kernel reads x in its own
+/// order of rows once more. A concatenation of one value is its copy.
+static void copyRowsLast(KernelOp kernel, unsigned index) {
+  OpOperand &yielded =
+      kernel.getBody().front().getTerminator()->getOpOperand(index);
+  OpBuilder builder(yielded.getOwner());
+  Value value = yielded.get();
+  int64_t columns = shapeOf(value).size() - 1;
+  yielded.set(ConcatOp::create(builder, value.getLoc(), value.getType(), value,
+                               builder.getI64IntegerAttr(columns)));
+}
+
 namespace {
 struct AssignRowTablesPass final
     : impl::AssignRowTablesPassBase<AssignRowTablesPass> {
@@ -120,6 +135,10 @@ struct AssignRowTablesPass final
     }
     for (unsigned i = 0, e = kernel.getNumResults(); i < e; ++i) {
       results.push_back(kernel.getResultPlacement(i));
+      Operation *yield = kernel.getBody().front().getTerminator();
+      if (results[i] && !canReadAnywhere(yield->getOperand(i))) {
+        copyRowsLast(kernel, i);
+      }
     }
     kernel.setPlacements(inputs, results);
     auto argumentOf = [&](PlacementAttrInterface placement,

@@ -12,20 +12,29 @@ namespace hova {
 // Views
 //===----------------------------------------------------------------------===//
 
+static int64_t rowsOf(Value value) {
+  return staticSize(shapeOf(value).drop_back());
+}
+
 /// Whether all that read `value`, or columns of it, read the row that they
-/// compute.
+/// compute, and as many as they compute.
 static bool isReadByRow(Value value) {
-  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isColumnSlice(user) || isa<RearrangeOp>(user)) {
+    if (isColumnSlice(user)) {
       return isReadByRow(user->getResult(0));
+    }
+    if (auto rearrange = dyn_cast<RearrangeOp>(user)) {
+      return rearrange.getPlacement().isPermutation() &&
+             isReadByRow(rearrange.getResult());
     }
     auto structured = dyn_cast<StructuredOpInterface>(user);
     if (!structured) {
       return false;
     }
     IterationSpace space = structured.getIterationSpace();
-    return space.dividesRows() && space.readsSameRow(use.getOperandNumber());
+    return space.dividesRows() && space.readsSameRow(use.getOperandNumber()) &&
+           rowsOf(user->getResult(0)) == rowsOf(value);
   });
 }
 
@@ -58,9 +67,7 @@ PlacedSource Grouping::lookThroughViews(Value value) const {
 // Groups
 //===----------------------------------------------------------------------===//
 
-static int64_t rowsOf(Operation *op) {
-  return staticSize(shapeOf(op->getResult(0)).drop_back());
-}
+static int64_t rowsOf(Operation *op) { return rowsOf(op->getResult(0)); }
 
 int Grouping::groupOf(Value value) const {
   auto found = index.find(lookThroughViews(value).source.getDefiningOp());
@@ -136,9 +143,10 @@ bool Grouping::canHold(int number, Operation *op, std::string *why) const {
     return refuse(why, "another pass has formed kernel '" +
                            cast<KernelOp>(first).getName() + "'");
   }
-  // Those that make an operand at the same row have as many.
   if (group.rows != rowsOf(op)) {
-    return false;
+    return refuse(why, nameOf(op) + " computes " + Twine(rowsOf(op)) +
+                           " rows, and " + nameOf(first) + " " +
+                           Twine(group.rows));
   }
   if (group.division == Division::inner) {
     return refuse(why, whyNoRows(first));
@@ -170,7 +178,7 @@ bool Grouping::canHoldColumns(int number, Operation *op,
       return refuse(why, nameOf(op) + " reads columns of " + nameOf(product) +
                              " that may be another thread's");
     }
-    int64_t rows = staticSize(shapeOf(operand).drop_back());
+    int64_t rows = rowsOf(operand);
     if (rows != 1 && rows != group.rows) {
       return refuse(why, "a table of " + Twine(rows) + " rows that " +
                              nameOf(op) + " reads does not line up with " +

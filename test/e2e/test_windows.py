@@ -13,6 +13,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 HOVA = BUILD / "bin/hova"
@@ -82,3 +84,37 @@ def test_kept_values_are_of_products_and_sums(tmp_path):
     paths = set(re.findall(r'path = "([^"]+)"', kept))
     parts = {path.partition("_")[2] or path for path in paths}
     assert parts == {"x", "attn.query", "attn", "out"}
+
+
+ATTENTION = {"op": "multi_head_attention", "heads": 1, "window": 2, "shift": 1}
+# What reads the sum of an attention in windows of 4 x 4 tokens with its input. `y` is an
+# output beside the sum.
+READERS = {
+    "some_tokens": {"op": "slice", "axis": 1, "end": 5},
+    "patches_of_another_image": {"op": "merge_patches", "grid_height": 2},
+    "a_copy": {"op": "concat"},
+    "a_product": {"op": "linear", "width": 3},
+    "a_norm": {"op": "layer_norm"},
+    "one_vector": {"op": "pool", "kind": "mean"},
+    "attention_without_windows": {"op": "multi_head_attention", "heads": 2},
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_what_reads_windows_in_another_order(tmp_path, reader):
+    layers = [
+        {"name": "attn", "input": "x", "grid_height": 4, **ATTENTION},
+        {"name": "sum", "op": "add", "inputs": ["x", "attn"]},
+        {"name": "y", "inputs" if reader == "a_copy" else "input": "sum", **READERS[reader]},
+    ]
+    description = {
+        "hova": 1,
+        "name": "readers",
+        "inputs": {"x": {"shape": [2, 16, 6]}},
+        "layers": layers,
+        "outputs": {"y": "y", "sum": "sum"},
+    }
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(description))
+    done = subprocess.run([HOVA, "verify", path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

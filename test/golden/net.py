@@ -176,7 +176,7 @@ class Net:
             if features:
                 w = self.weight(path + ".features", features, q.shape[-1])
             masks.setdefault("kernel", "softmax" if features else "relu")
-            return self.keep(oracle.performer(q, k, v, w, scale=scale, **masks))
+            return self.keep(self.performer(q, k, v, w, scale=scale, **masks))
         if kind == "additive":
             tables = self.additive_tables(
                 path + ".additive", q.shape[1], q.shape[-1], k.shape[-1],
@@ -186,6 +186,9 @@ class Net:
         else:
             scores = oracle.softmax_scores(q, k, scale)
         return self.keep(oracle.attend(self.keep(scores), v, mix=self.mix, **masks))
+
+    def performer(self, q, k, v, w, **options):
+        return oracle.performer(q, k, v, w, **options)
 
     def mix(self, weights, v):
         return oracle.mix(self.stored(weights), v)
@@ -205,15 +208,19 @@ class Net:
     ):
         """Swin, section 3.2: attention in windows of a rolled image."""
         cut = oracle.partition(x, grid, window, shift)
-        mask = oracle.shift_mask(grid, window, shift, mask_value)
-        # One window after the other, the batch outermost.
-        bias = np.tile(mask, (x.shape[0], 1, 1))[:, None]
+        biases = []
+        if any(shift):
+            mask = oracle.shift_mask(grid, window, shift, mask_value)
+            # One window after the other, the batch outermost.
+            mask = np.tile(mask, (x.shape[0], 1, 1))[:, None]
+            biases.append(mask.astype(x.dtype))
         if relative_bias:
             rows = (2 * window[0] - 1) * (2 * window[1] - 1)
             table = self.weight(path + ".relative_bias", rows, heads)
-            bias = bias + oracle.relative_bias(table, window)
-        y = self.multi_head_attention(path, cut, heads, score_bias=bias,
-                                      **options)
+            biases.append(oracle.relative_bias(table, window))
+        if biases:
+            options["score_bias"] = sum(biases)
+        y = self.multi_head_attention(path, cut, heads, **options)
         return oracle.reverse(y, grid, window, shift)
 
     def omni_attention(

@@ -293,6 +293,20 @@ def omni_keep(length, states, causal):
 # --- windows -----------------------------------------------------------------
 
 
+def clamped(grid, window, shift, clamp=None):
+    """Sides and shifts of windows where an image is no larger than one.
+
+    Swin's, and `both`: the shorter side, unshifted. `per_axis`, as SwinV2 for
+    images that are not square: each axis by itself.
+    """
+    if clamp == "per_axis":
+        return (tuple(min(side, window) for side in grid),
+                tuple(shift if side > window else 0 for side in grid))
+    least = min(grid)
+    return ((least, least), (0, 0)) if least <= window else (
+        (window, window), (shift, shift))
+
+
 def partition(x, grid, window, shift):
     """[B, H W, C] -> [B windows, tokens, C]: roll, then cut (Swin, 3.2)."""
     (height, width), (h, w) = grid, window

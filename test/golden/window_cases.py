@@ -23,18 +23,8 @@ def attention(name, grid, window, shift=0, batch=1, model=12, heads=2,
                window=window, shift=shift or None, grid_height=grid[0],
                clamp=clamp, **options)
     case.output("y", "attn", case.net.window_attention(
-        "attn", x, heads, grid, *clamped(grid, window, shift, clamp), **options))
+        "attn", x, heads, grid, *oracle.clamped(grid, window, shift, clamp), **options))
     return case
-
-
-def clamped(grid, window, shift, clamp):
-    """Sides and shifts where an image is no larger than a window."""
-    if clamp == "per_axis":
-        return (tuple(min(side, window) for side in grid),
-                tuple(shift if side > window else 0 for side in grid))
-    least = min(grid)
-    return ((least, least), (0, 0)) if least <= window else (
-        (window, window), (shift, shift))
 
 
 def merge(name, grid, batch, model, result):

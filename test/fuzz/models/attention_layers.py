@@ -1,51 +1,140 @@
 # ===- attention_layers.py - Draws one layer of each kind of attention ---------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""As layers.py, for what reads several values: masks of all shapes, heads of odd widths."""
+"""As layers.py, for what reads several values: masks of all shapes, heads of odd widths,
+windows of images.
+"""
 
 from attributes import ACTIVATIONS, Attributes, Layer, size, with_last
 from scopes import SIZES
 
 MOST_SCORES = 20000
+KINDS = ("softmax", "additive", "performer")
+KERNELS = ("softmax", "relu", "exp")
 
 
 def divisors(number):
     return [d for d in range(1, number + 1) if number % d == 0]
 
 
-def scores(scope, attributes, reads, shape, additive, default_hidden):
-    """What both attentions have: kind, scale, masks. `shape` is [batch, h, Nq, Nk]."""
-    batch, heads, queries, keys = shape
-    attributes.put("heads", heads)
-    attributes.put(
-        "kind",
-        "additive" if additive else "softmax",
-        "softmax",
-        ("softmax", "additive"),
-    )
-    if additive:
+def draw_kind(scope):
+    return scope.rng.choice(("softmax", "softmax", "softmax", "additive", "performer"))
+
+
+def scores(scope, attributes, kind, default_hidden):
+    """What scores are made of: the kind of attention and its constants."""
+    attributes.put("kind", kind, "softmax", KINDS)
+    if kind == "performer":
+        return features(scope, attributes)
+    if kind == "additive":
         hidden = scope.rng.choice((1, 2, 5, 8, 16, default_hidden))
         attributes.put("hidden", hidden, default_hidden)
     elif scope.chance(0.3):
         attributes.number("scale", (1.0, -0.5, 0.125, 0, 2.5))
-    attributes.flag("causal", 0.3)
-    attributes.word("empty_row", ("zero", "uniform"), "zero")
+    return attributes.word("empty_row", ("zero", "uniform"), "zero")
+
+
+def features(scope, attributes):
+    """The random features of a performer."""
+    kernel = scope.rng.choice(KERNELS)
+    random = kernel != "relu" or scope.chance(0.5)
+    if random:
+        attributes.put("features", scope.rng.choice((1, 3, 8, 16, 24, 33)))
+    default = ("softmax" if random else "relu") if scope.chance(0.6) else None
+    attributes.put("kernel", kernel, default, KERNELS)
+    if scope.chance(0.3):
+        attributes.number("scale", (1.0, 0.125, 2.5))
+    if kernel != "exp" and scope.chance(0.3):
+        attributes.number("eps", (1e-6, 1e-3, 0.1))
+    if scope.chance(0.2):
+        attributes.number("stabilizer", (0, 1e-6, 0.25))
+    if scope.chance(0.2):
+        attributes.number("denominator_eps", (0, 1e-8, 0.5))
+
+
+def masks(scope, attributes, kind, reads, shape):
+    """Which keys are seen, and what is added. `shape` is [batch, h, Nq, Nk]."""
+    batch, heads, queries, keys = shape
+    if kind != "performer" or queries == keys:
+        attributes.flag("causal", 0.3)
     for role, stem, dtype in (
         ("key_valid", "valid", "bool"),
         ("mask", "mask", "bool"),
         ("score_bias", "bias", "f32"),
     ):
+        if kind == "performer" and role != "key_valid":
+            continue  # it has no scores
         if scope.chance(0.3):
             full = [n if scope.chance(0.6) else 1 for n in (batch, heads, queries)]
             wanted = (batch, keys) if role == "key_valid" else (*full, keys)
             known = scope.pick(lambda s: s == wanted, dtype)
             value = known or scope.fresh(stem, wanted, dtype)
             reads |= {role: value} if value else {}
-    if scope.chance(0.1):
-        attributes["require"] = "fused"
 
 
 def few_scores(batch, heads, queries, keys):
     return batch * heads * queries * keys <= MOST_SCORES
+
+
+def grids(tokens):
+    return [(rows, tokens // rows) for rows in divisors(tokens)]
+
+
+def put_grid(scope, attributes, tokens, grid):
+    """Says of which image the tokens are, unless that is known."""
+    if tokens.grid != grid or scope.chance(0.3):
+        attributes["grid_height"] = scope.say(grid[0])
+
+
+def draw_grid(scope, tokens):
+    known = [tokens.grid] * 3 if tokens.grid else []
+    return scope.rng.choice(known + grids(tokens.shape[1]))
+
+
+def window_area(grid, side, clamp):
+    """Tokens of a window, or None where windows do not divide the image."""
+    if clamp == "per_axis":
+        window = [min(side, length) for length in grid]
+    else:
+        window = [min(side, *grid)] * 2
+    if any(length % part for length, part in zip(grid, window, strict=True)):
+        return None
+    return window[0] * window[1]
+
+
+def windows(scope, attributes, tokens, kind):
+    """Attention in windows of an image: (their number, tokens of one), or None."""
+    grid = draw_grid(scope, tokens)
+    clamp = scope.rng.choice(("both", "both", "per_axis"))
+    sides = [s for s in range(1, max(grid) + 3) if window_area(grid, s, clamp)]
+    if not sides:
+        return None
+    side = scope.rng.choice(sides)
+    area = window_area(grid, side, clamp)
+    put_grid(scope, attributes, tokens, grid)
+    attributes.put("window", side)
+    attributes.put("clamp", clamp, "both", ("both", "per_axis"))
+    if kind != "performer":
+        attributes.put("shift", scope.rng.choice((0, side // 2, side - 1)), 0)
+        attributes.put("relative_bias", scope.chance(0.6), False)
+        if scope.chance(0.3):
+            attributes.number("mask_value", (-1.5, -100, -1e4, 0, 2))
+    return tokens.shape[1] // area, area
+
+
+def merge_patches(scope):
+    def even(value):
+        return [g for g in grids(value.shape[1]) if g[0] % 2 == g[1] % 2 == 0]
+
+    fits = [v for v in scope.fits(lambda shape: len(shape) == 3) if even(v)]
+    if not fits:
+        return None
+    x = scope.rng.choice(fits)
+    grid = x.grid if x.grid in even(x) else scope.rng.choice(even(x))
+    attributes = Attributes(scope)
+    put_grid(scope, attributes, x, grid)
+    batch, tokens, width = x.shape
+    merged = grid[0] // 2, grid[1] // 2
+    return Layer({"input": x}, attributes, (batch, tokens // 4, 4 * width), grid=merged)
 
 
 def projected(scope, query):
@@ -62,7 +151,7 @@ def projected(scope, query):
     return reads, key
 
 
-def head_widths(scope, attributes, model, additive):
+def head_widths(scope, attributes, model, kind):
     """The number of heads and the width of a query's head."""
     heads = scope.rng.choice([d for d in divisors(model) if d <= 16])
     width = model // heads
@@ -70,7 +159,7 @@ def head_widths(scope, attributes, model, additive):
         heads = scope.rng.choice((1, 2, 3, 5, 8))
         width = scope.rng.choice((1, 5, 6, 7, 8, 16))
         attributes["head_width"] = scope.say(width)
-    of_key = scope.rng.choice((width, 3, 7)) if additive else width
+    of_key = scope.rng.choice((width, 3, 7)) if kind == "additive" else width
     attributes.put("key_head_width", of_key, width)
     of_value = scope.rng.choice((width,) * 3 + (1, 6, 9))
     attributes.put("value_head_width", of_value, width)
@@ -95,21 +184,27 @@ def multi_head_attention(scope):
     if not query:
         return None
     batch, queries, model = query.shape
-    reads, key = projected(scope, query)
-    additive = scope.chance(0.3)
-    attributes = Attributes(scope)
-    heads, head_width = head_widths(scope, attributes, model, additive)
-    shape = batch, heads, queries, key.shape[1]
-    if not few_scores(*shape):
-        return None
+    kind, attributes = draw_kind(scope), Attributes(scope)
+    heads, head_width = head_widths(scope, attributes, model, kind)
+    attributes.put("heads", heads)
+    if scope.chance(0.25):
+        reads, cut = {"input": query}, windows(scope, attributes, query, kind)
+        if not cut or not few_scores(batch * cut[0], heads, cut[1], cut[1]):
+            return None
+    else:
+        reads, key = projected(scope, query)
+        shape = batch, heads, queries, key.shape[1]
+        if not few_scores(*shape):
+            return None
+        masks(scope, attributes, kind, reads, shape)
     width = model if scope.chance(0.7) else size(scope)
     attributes.put("width", width, model)
     bias = attributes.put("bias", scope.chance(0.7), True)
     attributes.put("output_bias", scope.chance(0.7), bias)
     attributes.put("horizontal", scope.chance(0.35), False)
     vertical(scope, attributes)
-    scores(scope, attributes, reads, shape, additive, head_width)
-    return Layer(reads, attributes, with_last(query.shape, width))
+    scores(scope, attributes, kind, head_width)
+    return Layer(reads, attributes, with_last(query.shape, width), grid=query.grid)
 
 
 def attention(scope):
@@ -118,11 +213,11 @@ def attention(scope):
         return None
     batch, queries, width = query.shape
     heads = scope.rng.choice([d for d in divisors(width) if d <= 16])
-    additive = scope.chance(0.3)
+    kind = draw_kind(scope)
 
     def is_key(s):
         whole = len(s) == 3 and s[0] == batch and s[2] % heads == 0
-        return whole and (additive or s[2] == width)
+        return whole and (kind == "additive" or s[2] == width)
 
     key = scope.memory(batch, (width,)) or scope.pick(is_key)
     if not few_scores(batch, heads, queries, key.shape[1]):
@@ -132,8 +227,9 @@ def attention(scope):
     )
     reads = {"query": query, "key": key, "value": value}
     attributes = Attributes(scope)
-    shape = batch, heads, queries, key.shape[1]
-    scores(scope, attributes, reads, shape, additive, width // heads)
+    attributes.put("heads", heads)
+    masks(scope, attributes, kind, reads, (batch, heads, queries, key.shape[1]))
+    scores(scope, attributes, kind, width // heads)
     return Layer(reads, attributes, (batch, queries, value.shape[2]))
 
 
@@ -187,6 +283,4 @@ def omni_attention(scope):
     attributes.word("pool", ("after_block", "after_attention"), "after_block")
     attributes.word("causal", ("none", "flattened", "block"), "none")
     attributes.put("bias", scope.chance(0.7), True)
-    if scope.chance(0.1):
-        attributes["require"] = "fused"
     return Layer({"inputs": states}, attributes, first.shape)

@@ -17,6 +17,7 @@ class Layer:
     attributes: dict
     shape: tuple
     dtype: str = "f32"
+    grid: tuple = None  # as that of a Value
 
 
 class Attributes(dict):

@@ -18,6 +18,21 @@ INITIALISERS = (
     {"kind": "ones"},
     {"kind": "constant", "value": -0.5},
 )
+# "require": "fused" has a meaning for these.
+DEMANDING = {
+    "linear",
+    "layer_norm",
+    "concat",
+    "feed_forward",
+    "patch_embedding",
+    "merge_patches",
+    "class_token",
+    "multi_head_attention",
+    "attention",
+    "head_reweight",
+    "channel_gate",
+    "omni_attention",
+}
 # An operator's weights that `init` may name.
 INITIALISED = {
     "linear": "weight",
@@ -85,6 +100,8 @@ class Builder:
             alone = isinstance(names, list) and len(names) == 1 and scope.chance(0.5)
             layer[role] = names[0] if alone else names
         layer |= made.attributes
+        if op in DEMANDING and scope.chance(0.05):
+            layer["require"] = "fused"
         if scope.chance(0.05):
             layer["trainable"] = scope.say(False)
         if op in INITIALISED and scope.chance(0.1) and "weight" not in layer:
@@ -95,6 +112,7 @@ class Builder:
         if scope.chance(0.1) and not read[0].count:
             return self._conditional(layer, read, made, same)
         value = scope.append(layer, read, made.shape, made.dtype)
+        value.grid = made.grid
         if "weight" not in layer:
             self._remember_matrix(layer, x, made.shape)
         scope.drawn.append(Drawn(layer, made.reads, (made.shape, made.dtype)))

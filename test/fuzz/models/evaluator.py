@@ -25,6 +25,7 @@ class Entity:
     elements: list = None
     outputs: dict = field(default_factory=dict)
     inside: dict = None
+    grid: tuple = None  # rows and columns of the image that tokens are of
 
 
 @dataclass
@@ -138,18 +139,20 @@ class Evaluator:
             result = self._once(layer, inner, path, carried, index)
             whole.elements.append(result)
             whole.value, whole.outputs = result.value, result.outputs
-            whole.inside = result.inside
+            whole.inside, whole.grid = result.inside, result.grid
         return whole
 
     def _carried(self, layer, entity):
         if "op" in layer:
-            return {"input": Entity(entity.value)}
+            return {"input": Entity(entity.value, grid=entity.grid)}
         inputs = self.description["blocks"][layer["block"]]["inputs"]
         if entity.outputs:
             return {
-                n: Entity(e.value) for n, e in entity.outputs.items() if n in inputs
+                n: Entity(e.value, grid=e.grid)
+                for n, e in entity.outputs.items()
+                if n in inputs
             }
-        return {inputs[0]: Entity(entity.value)}
+        return {inputs[0]: Entity(entity.value, grid=entity.grid)}
 
     def _once(self, layer, scope, path, carried, index):
         weights = self._weights_of(layer, scope, path)
@@ -157,7 +160,8 @@ class Evaluator:
         if "block" in layer:
             return self._block(layer, scope, path, weights, carried, index)
         bound = BoundLayer(self, layer, scope, weights, carried)
-        return Entity(self.net.keep(OPERATORS[layer["op"]](bound)))
+        value = self.net.keep(OPERATORS[layer["op"]](bound))
+        return Entity(value, grid=bound.grid_of_result(value))
 
     def _weights_of(self, layer, scope, path):
         own = scope.weights + path[len(scope.path) :]
@@ -201,13 +205,16 @@ class Evaluator:
             )
         self._layers(block["layers"], inner)
         if "output" in block:
-            return Entity(self._one(block["output"], inner), inside=inner.values)
-        outputs = {
-            name: Entity(self._one(reference, inner))
-            for name, reference in block["outputs"].items()
-        }
-        first = next(iter(outputs.values())).value
-        return Entity(first, outputs=outputs, inside=inner.values)
+            result = self._resolve(block["output"], inner)
+            return Entity(result.value, inside=inner.values, grid=result.grid)
+        outputs = {}
+        for name, reference in block["outputs"].items():
+            result = self._resolve(reference, inner)
+            outputs[name] = Entity(result.value, grid=result.grid)
+        first = next(iter(outputs.values()))
+        return Entity(
+            first.value, outputs=outputs, inside=inner.values, grid=first.grid
+        )
 
     def _block_input(self, references, scope):
         if isinstance(references, list) and len(references) == 1:
@@ -226,6 +233,7 @@ class BoundLayer:
     scope: Scope
     path: str
     carried: dict
+    grid: tuple = None  # of the result, where the operator makes another image
 
     @property
     def net(self):
@@ -234,14 +242,33 @@ class BoundLayer:
     def __contains__(self, key):
         return key in self.layer
 
-    def read(self, *roles):
-        """The value of the first of the roles that is given, or None."""
+    def _entity(self, *roles):
         for role in roles:
             if role in self.carried:
-                return self.carried[role].value
+                return self.carried[role]
             if role in self.layer:
-                return self.evaluator._one(self.layer[role], self.scope)
+                return self.evaluator._flat(self.layer[role], self.scope)[0]
         return None
+
+    def read(self, *roles):
+        """The value of the first of the roles that is given, or None."""
+        entity = self._entity(*roles)
+        return entity and entity.value
+
+    def grid_of_input(self):
+        """Rows and columns of the image that the input's tokens are of."""
+        tokens = self._entity("input")
+        height = self.get("grid_height")
+        if height is None:
+            return tokens.grid
+        return height, tokens.value.shape[1] // height
+
+    def grid_of_result(self, value):
+        """Tokens are of the same image through all that keeps their number."""
+        first = self._entity(*ROLES)
+        if self.grid or not first.grid or first.value.shape[:2] != value.shape[:2]:
+            return self.grid
+        return first.grid
 
     def read_list(self, role):
         found = self.evaluator._flat(self.layer[role], self.scope)

@@ -10,6 +10,7 @@ from attention_layers import (
     attention,
     channel_gate,
     head_reweight,
+    merge_patches,
     multi_head_attention,
     omni_attention,
 )
@@ -39,7 +40,7 @@ def linear(scope):
         width = size(scope)
     attributes.put("width", width)
     attributes.put("bias", scope.chance(0.7), True)
-    return Layer({"input": x}, attributes, with_last(x.shape, width))
+    return Layer({"input": x}, attributes, with_last(x.shape, width), grid=x.grid)
 
 
 def layer_norm(scope):
@@ -48,7 +49,7 @@ def layer_norm(scope):
         return None
     attributes = Attributes(scope)
     attributes.number("eps", (1e-5, 1e-6, 1e-12, 0.1), 1e-5)
-    return Layer({"input": x}, attributes, x.shape)
+    return Layer({"input": x}, attributes, x.shape, grid=x.grid)
 
 
 def activation(scope):
@@ -190,9 +191,10 @@ def patch_embedding(scope):
     patch = attributes.put("patch", scope.rng.choice(sides))
     columns = attributes.put("width", size(scope))
     attributes.put("bias", scope.chance(0.7), True)
-    shape = (batch, (height // patch) * (width // patch), columns)
+    grid = height // patch, width // patch
+    shape = (batch, grid[0] * grid[1], columns)
     return (
-        Layer({"input": image}, attributes, shape)
+        Layer({"input": image}, attributes, shape, grid=grid)
         if numbers(shape) < MOST_NUMBERS
         else None
     )
@@ -237,6 +239,7 @@ LAYERS = {
     "embedding": embedding,
     "positions": positions,
     "patch_embedding": patch_embedding,
+    "merge_patches": merge_patches,
     "class_token": class_token,
     "pool": pool,
     "padding_mask": padding_mask,

@@ -77,9 +77,17 @@ def positions(layer):
 
 
 def patch_embedding(layer):
-    patches = oracle.patches(layer.read("input"), layer.get("patch"))
+    image, size = layer.read("input"), layer.get("patch")
+    patches = oracle.patches(image, size)
+    layer.grid = image.shape[2] // size, image.shape[3] // size
     width, bias = layer.get("width"), layer.get("bias", True)
     return layer.net.linear(layer.path, patches, width, bias)
+
+
+def merge_patches(layer):
+    height, width = grid = layer.grid_of_input()
+    layer.grid = height // 2, width // 2
+    return oracle.merge_patches(layer.read("input"), grid)
 
 
 def class_token(layer):
@@ -112,27 +120,62 @@ def feed_forward(layer):
 
 
 def _score_options(layer):
+    kind = layer.word("kind", ("softmax", "additive", "performer"), "softmax")
     options = {
-        "kind": layer.word("kind", ("softmax", "additive"), "softmax"),
-        "hidden": layer.get("hidden"),
+        "kind": kind,
         "scale": layer.get("scale"),
         "causal": layer.get("causal", False),
-        "empty_row": layer.word("empty_row", ("zero", "uniform"), "zero"),
+        "key_valid": layer.read("key_valid"),
     }
-    masks = {role: layer.read(role) for role in ("key_valid", "mask", "score_bias")}
-    return options | masks
+    if kind == "performer":
+        return options | _feature_options(layer)
+    masks = {role: layer.read(role) for role in ("mask", "score_bias")}
+    empty_row = layer.word("empty_row", ("zero", "uniform"), "zero")
+    return options | masks | {"hidden": layer.get("hidden"), "empty_row": empty_row}
+
+
+def _feature_options(layer):
+    count = layer.get("features")
+    kernels = ("softmax", "relu", "exp")
+    kernel = layer.word("kernel", kernels, "softmax" if count else "relu")
+    constants = {
+        key: layer.get(key)
+        for key in ("eps", "stabilizer", "denominator_eps")
+        if key in layer
+    }
+    return {"features": count, "kernel": kernel} | constants
+
+
+def _window_options(layer):
+    """What attention in windows has beside that of all tokens."""
+    grid, side = layer.grid_of_input(), layer.get("window")
+    clamp = layer.word("clamp", ("both", "per_axis"), "both")
+    window, shift = oracle.clamped(grid, side, layer.get("shift", 0), clamp)
+    return {
+        "grid": grid,
+        "window": window,
+        "shift": shift,
+        "relative_bias": layer.get("relative_bias", False),
+        "mask_value": layer.get("mask_value", -100.0),
+    }
 
 
 def multi_head_attention(layer):
     query = layer.read("query", "input")
     width, bias = layer.get("width", query.shape[-1]), layer.get("bias", True)
     gate = layer.gate(width)
-    return layer.net.multi_head_attention(
+    if "window" in layer:
+        attend, own = layer.net.window_attention, _window_options(layer)
+    else:
+        attend = layer.net.multi_head_attention
+        own = {
+            "key": layer.read("key", "input"),
+            "value": layer.read("value", "key", "input"),
+        }
+    return attend(
         layer.path,
         query,
         layer.get("heads"),
-        key=layer.read("key", "input"),
-        value=layer.read("value", "key", "input"),
         head_width=layer.get("head_width"),
         key_head_width=layer.get("key_head_width"),
         value_head_width=layer.get("value_head_width"),
@@ -141,6 +184,7 @@ def multi_head_attention(layer):
         output_bias=layer.get("output_bias", bias),
         horizontal=layer.get("horizontal", False),
         vertical=gate and {"width": gate},
+        **own,
         **_score_options(layer),
     )
 
@@ -196,6 +240,7 @@ OPERATORS = {
     "embedding": embedding,
     "positions": positions,
     "patch_embedding": patch_embedding,
+    "merge_patches": merge_patches,
     "class_token": class_token,
     "pool": pool,
     "padding_mask": padding_mask,

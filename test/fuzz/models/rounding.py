@@ -25,6 +25,8 @@ UNIT = 2.0**-23
 MOVED = 4  # units in the last place
 # An overflow leaves garbage, other rounding does not: the relative error that tells.
 GARBAGE = 0.01
+# Powers of e up to this, and sums of many of their products with values, are float32.
+SAFE_EXPONENT = 70.0
 
 
 def to_bf16(x):
@@ -52,6 +54,11 @@ def meet(heads):
     broken = ~np.isfinite(heads).all(axis=-1, keepdims=True)
     elsewhere = broken.sum(axis=1, keepdims=True) > broken
     return np.where(elsewhere, heads.dtype.type(np.nan), heads)
+
+
+def largest_exponent(x, w):
+    """Of the features exp(w x - |x|^2/2) of each row."""
+    return (x @ w.T - (x**2).sum(axis=-1, keepdims=True) / 2).max(axis=-1, keepdims=True)
 
 
 def is_real(x):
@@ -175,6 +182,26 @@ class Plain(Exact):
 
     def mix(self, weights, v):
         return net.Net.mix(self, weights, v)
+
+    def performer(self, q, k, v, w, causal=False, key_valid=None, **options):
+        """Unknown: where a key that a query does not see is not finite, as `mix` of Exact
+        says, and where the features of kernel exp leave the range of float32.
+        """
+        result = super().performer(
+            q, k, v, w, causal=causal, key_valid=key_valid, **options
+        )
+        broken = ~(np.isfinite(k).all(axis=-1) & np.isfinite(v).all(axis=-1))
+        shape = (*q.shape[:3], k.shape[2])
+        hidden = ~oracle.kept(shape, causal, key_valid)
+        unknown = (hidden & broken[:, :, None]).any(axis=-1, keepdims=True)
+        if options["kernel"] == "exp":
+            root = math.sqrt(options.get("scale") or 1)
+            of_query, of_key = (largest_exponent(x * root, w) for x in (q, k))
+            both = of_query + of_key.max(axis=2, keepdims=True)
+            for exponents in (of_query, of_key.max(axis=2, keepdims=True), both):
+                unknown = unknown | ~(np.abs(exponents) < SAFE_EXPONENT)
+            self.overflowed = False  # that is what `unknown` says
+        return np.where(unknown, np.float32(self.unknown), result)
 
     def stored(self, x):
         return self.round(

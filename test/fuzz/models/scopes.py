@@ -35,6 +35,7 @@ class Value:
     used: bool = False
     below: int = 0  # ids: they are less than this,
     ranged: bool = False  # as the description says
+    grid: tuple = None  # tokens: rows and columns of the image that they are known to be of
 
 
 class Parameters:
@@ -191,9 +192,11 @@ class Scope:
 
     def like(self, value):
         """Any value that can be read where this one is."""
-        kind = value.shape, value.dtype, value.count, value.below
-        same = [v for v in self.values if (v.shape, v.dtype, v.count, v.below) == kind]
-        return self.rng.choice(same)
+
+        def kind(v):
+            return v.shape, v.dtype, v.count, v.below, v.grid
+
+        return self.rng.choice([v for v in self.values if kind(v) == kind(value)])
 
     def pick_for_list(self, test=lambda shape: True):
         """A value to join in a list; mostly one that a list of its shape is there for."""

@@ -20,7 +20,7 @@ from shrink import shrink
 from trial import HOVA, Trial, Verdict, bits
 
 MODELS = 100
-DESCRIPTIONS = 1500  # for words that are rare
+DESCRIPTIONS = 4000  # for words that are rare
 
 
 @pytest.mark.parametrize("seed", range(MODELS))

@@ -120,3 +120,19 @@ func.func @main(%a: tensor<1x16x8xf32>) -> tensor<4x4x8xf32> {
       : (tensor<4x4x8xf32>, tensor<4x4x8xf32>, tensor<4x4x8xf32>) -> tensor<4x4x8xf32>
   return %o : tensor<4x4x8xf32>
 }
+
+// -----
+
+// A slice computes fewer rows than the image has, so the image is put together
+// where the slice reads it.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel
+// CHECK-NOT: input_placements
+// CHECK: hova.rearrange %{{.*}}[#hova.inverse<#hova.window<1x1, shift 0x0, grid 1x2>>]
+// CHECK: hova.slice
+func.func @main(%a: tensor<2x1x8xf32>) -> tensor<1x1x8xf32> {
+  %l = hova.activation relu %a : tensor<2x1x8xf32>
+  %r = hova.rearrange %l [#hova.inverse<#hova.window<1x1, shift 0x0, grid 1x2>>] : tensor<2x1x8xf32> -> tensor<1x2x8xf32>
+  %s = hova.slice %r {axis = 1 : i64, offset = 0 : i64} : tensor<1x2x8xf32> -> tensor<1x1x8xf32>
+  return %s : tensor<1x1x8xf32>
+}
