@@ -17,10 +17,11 @@ BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 HOVA = BUILD / "bin/hova"
 
 BERT = ["depth=2", "length=19", "vocab=500", "batch=2"]
-LANGUAGE = ["depth=2", "length=113", "vocab=300", "batch=2"]
 # Narrow, with heads as wide as ever: evaluating width 768 takes three times as long as
 # compiling it. The inner product of a feed-forward layer still has several K blocks.
-VIT = ["depth=2", "batch=2", "classes=37", "width=192", "heads=3"]
+NARROW = ["width=192", "heads=3"]
+LANGUAGE = ["depth=2", "length=113", "vocab=300", "batch=2", *NARROW]
+VIT = ["depth=2", "batch=2", "classes=37", *NARROW]
 SWIN = ["depth=2", "width=24", "batch=2", "classes=37"]
 TRANSLATION = ["depth=2", "vocab=300", "src_len=13", "tgt_len=11", "batch=2"]
 BOTH = ["horizontal=true", "vertical=true"]
