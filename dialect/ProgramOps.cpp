@@ -161,6 +161,53 @@ template <typename BufferOp> static LogicalResult verifyBuffer(BufferOp op) {
 LogicalResult ArenaBufferOp::verify() { return verifyBuffer(*this); }
 LogicalResult ImageBufferOp::verify() { return verifyBuffer(*this); }
 
+int64_t ShareBufferOp::getRowBytes() {
+  auto type = cast<MemRefType>(getBuffer().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (type.getRank() != 2 ||
+      failed(type.getStridesAndOffset(strides, offset))) {
+    return -1;
+  }
+  return strides[0] * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+LogicalResult ShareBufferOp::verify() {
+  if (getRowBytes() % 64 != 0) { // C1
+    return emitOpError("expects a matrix whose rows begin at multiples of 64 "
+                       "bytes, got ")
+           << getBuffer().getType();
+  }
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  int64_t units = getUnits();
+  if (std::optional<ArrayRef<int64_t>> costs = getCosts()) { // C2
+    int64_t count = costs->size();
+    if (count == 0 || units % count != 0 ||
+        llvm::any_of(*costs, [](int64_t cost) { return cost <= 0; })) {
+      return emitOpError("expects positive costs whose number divides ")
+             << units << " units, got " << *costs;
+    }
+  }
+  if (getShareStart().value_or(0) % 64 != 0) { // C4
+    return emitOpError("expects a share_start that is a multiple of 64, got ")
+           << *getShareStart();
+  }
+  for (Value buffer : getBuffers()) {
+    if (buffer.getDefiningOp<ShareBufferOp>()) {
+      int64_t rows = cast<MemRefType>(buffer.getType()).getShape()[0];
+      if (rows != units || !buffer.hasOneUse()) { // C3
+        return emitOpError("expects a share buffer of its own with a row for "
+                           "each of ")
+               << units << " units, got " << buffer.getType();
+      }
+    }
+  }
+  return success();
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto callee = tables.lookupNearestSymbolFrom<FunctionOpInterface>(
       *this, getCalleeAttr());

@@ -9,6 +9,7 @@ include "dialect/Interfaces.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Hova_WeightOp : Hova_Op<"weight", [Pure]> {
   let summary = "reference to a named tensor of the weight file";
@@ -238,6 +239,36 @@ class Hova_BufferOp<string mnemonic, string place> : Hova_Op<mnemonic, [Pure]> {
 def Hova_ArenaBufferOp : Hova_BufferOp<"arena_buffer", "arena">;
 def Hova_ImageBufferOp : Hova_BufferOp<"image_buffer", "weight image">;
 
+def Hova_ShareBufferOp : Hova_Op<"share_buffer"> {
+  let summary = "rows that each thread keeps for its own units";
+  let description = [{
+    A buffer for a value between two stages of a kernel, one row a unit. It
+    belongs to one operand of one launch and exists once for each thread, which
+    has memory for as many rows as pass through all stages together, at most
+    (`block` of the launch). The rows stand in the order of the units, from the
+    first unit of the thread on; the type has the rows of all units, of which
+    no thread has more than its own. They lie in the arena, where nothing is
+    alive during the launch.
+
+    - C1: rows begin at multiples of 64 bytes.
+
+    ```mlir
+    func.func @buffer() {
+      %b = hova.share_buffer : memref<4x8xf32, strided<[16, 1]>>
+      return
+    }
+    ```
+  }];
+  let results = (outs Res<AnyMemRef, "memory of each thread",
+                          [MemAlloc<DefaultResource>]>:$buffer);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// From the start of a row to that of the next.
+    int64_t getRowBytes();
+  }];
+}
+
 def Hova_LaunchOp : Hova_Op<"launch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a kernel function run by all threads on its buffers";
@@ -247,8 +278,17 @@ def Hova_LaunchOp : Hova_Op<"launch", [
     of its own, and all threads meet behind it. `flops` is what the kernel
     executes, twice the multiply-accumulates; `name` its path.
 
+    Where units differ in cost, `costs` are those of the first units, and of as
+    many behind them, and so on; the parts are then such that their costs are
+    alike. `block` is how many units of a part pass through all stages together,
+    at most, if not all. Share buffers begin `share_start` bytes behind the start
+    of the arena.
+
     - C1: callee is a function whose arguments are the buffers' types, scratch
       bytes and two indices.
+    - C2: costs are positive, and their number divides the units.
+    - C3: a share buffer has a row for every unit and no second user.
+    - C4: share_start is a multiple of 64.
 
     ```mlir
     func.func private @k(memref<4x8xf32>, memref<64xi8>, index, index)
@@ -261,9 +301,13 @@ def Hova_LaunchOp : Hova_Op<"launch", [
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers,
       StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive]>:$units,
-      ConfinedAttr<I64Attr, [IntPositive]>:$grain, I64Attr:$flops);
+      ConfinedAttr<I64Attr, [IntPositive]>:$grain, I64Attr:$flops,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$block,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$share_start,
+      OptionalAttr<DenseI64ArrayAttr>:$costs);
   let assemblyFormat =
       "$callee `(` $buffers `)` $name attr-dict `:` `(` type($buffers) `)`";
+  let hasVerifier = 1;
 }
 
 #endif // HOVA_DIALECT_PROGRAMOPS

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 1
+#define HOVA_ABI_VERSION 2
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -153,6 +153,9 @@ typedef struct hova_level {
   const char *name;
   uint64_t features; ///< HOVA_CPU_* bits that the code needs
   hova_run_fn *run;
+  /// What `run` gives to `hova_run_launches`, by which a context knows how much
+  /// memory each of its threads needs. May be null: none.
+  const struct hova_launches *launches;
 } hova_level;
 
 typedef struct hova_program {
@@ -164,9 +167,8 @@ typedef struct hova_program {
   uint32_t num_outputs;
   const hova_tensor_info *inputs;
   const hova_tensor_info *outputs;
-  uint64_t arena_bytes;
-  uint64_t scratch_bytes; ///< per thread, behind the arena; a multiple of 64
-  uint64_t weight_bytes;  ///< of the image, without its header
+  uint64_t arena_bytes;  ///< of values that pass between kernels
+  uint64_t weight_bytes; ///< of the image, without its header
   /// Hexadecimal digest of the model and the layout of its weights (not of
   /// their values); an image must carry the same. Null: unchecked.
   const char *weight_id;
@@ -194,39 +196,55 @@ void hova_end_kernel(struct hova_team *team, int64_t kernel);
 
 /// What the low bits of a launch's buffer say of the rest: bytes behind the
 /// start of the arena or of the weights, both multiples of 64, or the number of
-/// an input or output, shifted by these bits.
+/// an input or output, shifted by these bits, or the bytes of a row, a multiple
+/// of 64, of a buffer that each thread has for its own units.
 enum hova_buffer_kind {
   HOVA_IN_ARENA = 0,
   HOVA_IN_WEIGHTS = 1,
   HOVA_INPUT = 2,
   HOVA_OUTPUT = 3,
-  HOVA_BUFFER_KINDS = 3, ///< the mask
-  HOVA_BUFFER_KIND_BITS = 2
+  HOVA_IN_SHARE = 4,
+  HOVA_BUFFER_KINDS = 7, ///< the mask
+  HOVA_BUFFER_KIND_BITS = 3
 };
 
 /// One call of a kernel, divided among the first `parts` threads at most.
-/// Behind it lie its buffers (see `hova_buffer_kind`), then the next launch.
+/// Behind it lie its buffers (see `hova_buffer_kind`) and its costs, then the
+/// next launch.
+///
+/// Where units differ in cost, `num_costs` numbers are what the first 1, 2, ..
+/// units cost together, and so many units behind them cost the same again. The
+/// threads then divide the cost, otherwise the number of units.
+///
+/// The buffers of the threads' shares lie `share_start` bytes behind the start
+/// of the arena, where nothing is alive during the launch: buffer by buffer,
+/// and in it thread by thread, a row for every unit of the share or for `block`
+/// of them, whichever is less. The call is given the address that the row of
+/// unit 0 would have.
 typedef struct hova_launch {
   uint64_t kernel; ///< number that the program's code knows it by
   uint64_t parts;
   uint64_t units; ///< what is divided
   uint64_t num_buffers;
+  uint64_t scratch_bytes; ///< of each thread
+  uint64_t block;
+  uint64_t share_start; ///< a multiple of 64
+  uint64_t num_costs;   ///< a divisor of `units`; 0: all alike
 } hova_launch;
 
 /// A run as data. The launches lie behind it.
 typedef struct hova_launches {
   uint64_t count;
-  uint64_t most_buffers;  ///< of any launch
-  uint64_t scratch_start; ///< bytes behind the start of the arena
-  uint64_t scratch_bytes; ///< per thread
+  uint64_t most_buffers; ///< of any launch
 } hova_launches;
 
 /// Calls kernel `kernel` on units [begin, end).
 typedef void hova_call_fn(uint64_t kernel, void *const *buffers, char *scratch,
                           uint64_t begin, uint64_t end);
 
-/// Does what `hova_run_fn` tells, launch by launch. Between two launches of one
-/// part nobody meets: the first thread has both.
+/// Does what `hova_run_fn` tells, launch by launch: those of the context's
+/// level. Between two launches of one part nobody meets: the first thread has
+/// both.
 void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
                        const char *weights, int64_t thread, int64_t threads,
                        struct hova_team *team, const hova_launches *launches,
@@ -321,6 +339,13 @@ typedef struct hova_image_header {
 
 typedef struct hova_context hova_context;
 
+/// Bytes that the threads of a context of `threads` need together besides
+/// `arena_bytes` of their program: scratch, and the values between stages of
+/// their shares, as far as no part of the arena is free for them. It grows with
+/// the shares that there are, not with the threads beyond.
+uint64_t hova_scratch_bytes(const hova_program *program,
+                            const hova_level *level, int32_t threads);
+
 /// What `hova_create` may be told; zero everywhere (or a null pointer) is the
 /// default.
 typedef struct hova_options {
@@ -369,6 +394,9 @@ const hova_program *hova_program_of(const hova_context *context);
 const hova_level *hova_level_of(const hova_context *context);
 int32_t hova_threads_of(const hova_context *context);
 const char *hova_arena_of(const hova_context *context);
+
+/// Bytes of the arena and, behind it, of what the threads need.
+uint64_t hova_memory_of(const hova_context *context);
 
 /// Called by the first thread after each kernel while all others wait.
 typedef void hova_hook_fn(void *user, int64_t kernel);

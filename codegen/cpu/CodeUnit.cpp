@@ -25,6 +25,10 @@ std::string runName(size_t level, StringRef prefix) {
   return unitName("hova_run", level, prefix);
 }
 
+std::string launchesName(size_t level, StringRef prefix) {
+  return unitName("hova_launches", level, prefix);
+}
+
 //===----------------------------------------------------------------------===//
 // Splitting
 //===----------------------------------------------------------------------===//
@@ -75,6 +79,16 @@ void splitCode(ModuleOp lowered, size_t level,
 // Generation
 //===----------------------------------------------------------------------===//
 
+/// The name of a function or constant, which of hova's own ends with that of
+/// the level. Kernels are not numbered by level.
+static std::string finalName(StringRef name, const CodeUnit &unit,
+                             StringRef prefix) {
+  if (name.starts_with("hova_")) {
+    name.consume_back("_" + std::to_string(unit.level));
+  }
+  return unitName(name, unit.level, prefix);
+}
+
 /// Sets what generated functions need beyond their code.
 static void finishFunction(llvm::Function &function, const IsaLevel &level) {
   function.setVisibility(llvm::GlobalValue::HiddenVisibility);
@@ -104,7 +118,7 @@ public:
   llvm::Expected<std::string> generate();
 
 private:
-  void finishFunctions();
+  void finishSymbols();
   llvm::Error emit(llvm::raw_pwrite_stream &os);
 
   CodeUnit &unit;
@@ -116,19 +130,20 @@ private:
 };
 } // namespace
 
-void UnitGenerator::finishFunctions() {
-  std::string suffix = "_" + std::to_string(unit.level);
+void UnitGenerator::finishSymbols() {
+  for (llvm::GlobalVariable &constant : module->globals()) {
+    if (!constant.hasLocalLinkage()) {
+      constant.setVisibility(llvm::GlobalValue::HiddenVisibility);
+      constant.setName(finalName(constant.getName(), unit, options.prefix));
+    }
+  }
   for (llvm::Function &function : *module) {
     StringRef name = function.getName();
     if (function.isIntrinsic() || name == kRunLaunches) {
       continue;
     }
     finishFunction(function, level);
-    // Kernels are not numbered by level.
-    if (name.starts_with("hova_")) {
-      name.consume_back(suffix);
-    }
-    function.setName(unitName(name, unit.level, options.prefix));
+    function.setName(finalName(name, unit, options.prefix));
   }
 }
 
@@ -168,7 +183,7 @@ llvm::Expected<std::string> UnitGenerator::generate() {
   if (!module) {
     return llvm::createStringError("the code cannot be translated to LLVM");
   }
-  finishFunctions();
+  finishSymbols();
   if (unit.describes) {
     describe(*module);
   }

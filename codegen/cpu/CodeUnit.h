@@ -33,6 +33,9 @@ struct CodeUnit {
 /// What the function of a run is called in all units.
 std::string runName(size_t level, llvm::StringRef prefix);
 
+/// The same of the launches that it walks.
+std::string launchesName(size_t level, llvm::StringRef prefix);
+
 /// Adds a unit for every function of `lowered`, with declarations of what it
 /// calls and the constants that it reads.
 void splitCode(mlir::ModuleOp lowered, size_t level,

@@ -62,7 +62,6 @@ private:
                                          StringRef stop);
   llvm::Expected<LogicalResult> keepAssigned(CompiledModule &keep);
   llvm::Expected<LogicalResult> lowerLevel(size_t level);
-  void reserveScratch(ModuleOp other);
   void describe(llvm::Module &module);
   llvm::Error write(ArrayRef<StringRef> code);
   llvm::Error link(ArrayRef<StringRef> objects);
@@ -119,19 +118,6 @@ llvm::Expected<LogicalResult> Compiler::tile(CompiledModule *keep) {
   return result;
 }
 
-/// One context serves every level: it has the scratch of the one that needs
-/// most, whichever the program picks.
-void Compiler::reserveScratch(ModuleOp other) {
-  auto bytesOf = [](Operation *main) {
-    return main->getAttrOfType<IntegerAttr>(kScratchBytesAttr);
-  };
-  Operation *main = tiled->lookupSymbol("main");
-  IntegerAttr most = bytesOf(other.lookupSymbol("main"));
-  if (most.getInt() > bytesOf(main).getInt()) {
-    main->setAttr(kScratchBytesAttr, most);
-  }
-}
-
 llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
   OwningOpRef<ModuleOp> module;
   if (level == 0) {
@@ -142,7 +128,6 @@ llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
     if (!result || failed(*result)) {
       return result;
     }
-    reserveScratch(*module);
   }
   llvm::Expected<LogicalResult> result = runUntil(*module, level, "target");
   if (!result || failed(*result)) {

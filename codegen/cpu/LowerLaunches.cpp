@@ -71,6 +71,9 @@ private:
   //===--------------------------------------------------------------------===//
 
   uint64_t describeBuffer(Value buffer) {
+    if (auto share = buffer.getDefiningOp<ShareBufferOp>()) {
+      return share.getRowBytes() | HOVA_IN_SHARE;
+    }
     if (auto arena = buffer.getDefiningOp<ArenaBufferOp>()) {
       assert(arena.getOffset() % 64 == 0 && "low bits tell the kind");
       return arena.getOffset() | HOVA_IN_ARENA;
@@ -92,33 +95,48 @@ private:
                : 1;
   }
 
+  /// Bytes of scratch that the launch's kernel has an argument for.
+  uint64_t scratchOf(LaunchOp op) {
+    auto kernel = module.lookupSymbol<func::FuncOp>(op.getCallee());
+    return cast<MemRefType>(kernel.getArgumentTypes().drop_back(2).back())
+        .getNumElements();
+  }
+
+  void describeLaunch(LaunchOp op, SmallVectorImpl<uint64_t> &words) {
+    auto kernel =
+        kernels.try_emplace(op.getCalleeAttr().getAttr(), kernels.size());
+    ArrayRef<int64_t> costs = op.getCosts().value_or(ArrayRef<int64_t>());
+    words.append({kernel.first->second,
+                  static_cast<uint64_t>(partsOfLaunch(op)), op.getUnits(),
+                  op.getBuffers().size(), scratchOf(op),
+                  op.getBlock().value_or(op.getUnits()),
+                  op.getShareStart().value_or(0), costs.size()});
+    for (Value buffer : op.getBuffers()) {
+      words.push_back(describeBuffer(buffer));
+    }
+    uint64_t sum = 0;
+    for (int64_t cost : costs) {
+      words.push_back(sum += cost);
+    }
+  }
+
   LLVM::GlobalOp buildLaunches() {
     uint64_t count = 0, most = 0;
     SmallVector<uint64_t> launches;
     for (LaunchOp op : main.getOps<LaunchOp>()) {
-      uint64_t buffers = op.getBuffers().size();
-      auto kernel =
-          kernels.try_emplace(op.getCalleeAttr().getAttr(), kernels.size());
-      launches.append({kernel.first->second,
-                       static_cast<uint64_t>(partsOfLaunch(op)),
-                       static_cast<uint64_t>(op.getUnits()), buffers});
-      for (Value buffer : op.getBuffers()) {
-        launches.push_back(describeBuffer(buffer));
-      }
+      describeLaunch(op, launches);
       ++count;
-      most = std::max(most, buffers);
+      most = std::max<uint64_t>(most, op.getBuffers().size());
     }
-    // Scratch lies behind the arena, one piece per thread.
-    SmallVector<uint64_t> words = {
-        count, most, static_cast<uint64_t>(attribute(kArenaBytesAttr)),
-        static_cast<uint64_t>(attribute(kScratchBytesAttr))};
+    SmallVector<uint64_t> words = {count, most};
     words.append(launches);
     int64_t size = words.size();
     auto data = DenseElementsAttr::get(RankedTensorType::get({size}, i64),
                                        ArrayRef<uint64_t>(words));
+    // The description of the program names them too.
     return LLVM::GlobalOp::create(
         builder, loc, LLVM::LLVMArrayType::get(i64, size), /*isConstant=*/true,
-        LLVM::Linkage::Private, ("hova_launches" + suffix).str(), data);
+        LLVM::Linkage::External, ("hova_launches" + suffix).str(), data);
   }
 
   //===--------------------------------------------------------------------===//

@@ -113,7 +113,8 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
     `stage` on its operations, `panel` on image weights). After: every kernel is
     a function over buffers, its scratch and a range of units; `main` launches
     them on places in the arena and in the weight image, whose offsets are
-    fixed, and the weight program packs what has panels. Kernels that differ
+    fixed, and on buffers that each thread has for its share of the units; the
+    weight program packs what has panels. Kernels that differ
     in their buffers alone share one function. Obeys the schedule and decides
     nothing. The loops are written by the recipes of the operations
     (codegen/cpurecipes/Recipe.td); an operation that begins a stage and has none

@@ -87,6 +87,14 @@ public:
     return function;
   }
 
+  /// A constant of this module or, hidden, of another one.
+  llvm::Constant *constant(StringRef name) {
+    auto constant = cast<llvm::GlobalVariable>(
+        module.getOrInsertGlobal(name, llvm::Type::getInt64Ty(context)));
+    constant->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return constant;
+  }
+
 private:
   llvm::Constant *global(llvm::Constant *value) {
     auto variable = new llvm::GlobalVariable(
@@ -176,7 +184,8 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
   for (auto [index, level] : llvm::enumerate(options.levels)) {
     codes.push_back(
         build.record({build.text(level.name), build.i64(level.requirements),
-                      build.function(runName(index, options.prefix))}));
+                      build.function(runName(index, options.prefix)),
+                      build.constant(launchesName(index, options.prefix))}));
   }
   auto model = tiled->getAttrOfType<StringAttr>("hova.model");
   llvm::Constant *program = build.record(
@@ -189,7 +198,6 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
        build.array(inputs),
        build.array(outputs),
        build.i64(integer(kArenaBytesAttr)),
-       build.i64(integer(kScratchBytesAttr)),
        build.i64(integer(kImageBytesAttr)),
        build.text(facts.weightId),
        options.packArguments.empty() ? build.null()

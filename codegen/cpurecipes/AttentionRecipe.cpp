@@ -282,16 +282,7 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
 }
 
 static int64_t scratchBytes(AttentionOp op, const Schedule &schedule) {
-  // The levels of a program share the scratch of the best one, which alone may
-  // multiply pairs.
-  int64_t most = 0;
-  for (bool pairs : {false, schedule.pairs}) {
-    Schedule own = schedule;
-    own.pairs = pairs;
-    AttentionLayout layout(op, own);
-    most = std::max(most, AttentionScratch(layout).bytes());
-  }
-  return most;
+  return AttentionScratch(AttentionLayout(op, schedule)).bytes();
 }
 
 static void emit(KernelEmitter &emitter, AttentionOp op) {
@@ -306,20 +297,21 @@ public:
   VisitedKeys(AttentionOp op, const AttentionLayout &layout, int64_t tileRows)
       : layout(layout), tileRows(tileRows), group(op.getCausal().value_or(1)) {}
 
-  /// Pairs of a query and a key in the blocks that `shares` even shares of the
-  /// queries are cut into.
-  int64_t countPairs(int64_t shares) const {
-    int64_t pairs = 0;
-    for (int64_t share = 0; share < shares; ++share) {
-      int64_t from = share * layout.queries / shares;
-      int64_t to = (share + 1) * layout.queries / shares;
-      int64_t rows = to - from, row = from;
-      int64_t blocks = llvm::divideCeil(rows, tileRows);
-      for (int64_t block = 0; block < blocks; ++block) {
-        int64_t height = rows / blocks + (block < rows % blocks);
-        row += height;
-        pairs += height * keysOf(row - 1);
-      }
+  /// The queries of one of `shares` even shares.
+  int64_t countQueries(int64_t share, int64_t shares) const {
+    return (share + 1) * layout.queries / shares -
+           share * layout.queries / shares;
+  }
+
+  /// Pairs of a query and a key in the blocks that it is cut into.
+  int64_t countPairs(int64_t share, int64_t shares) const {
+    int64_t rows = countQueries(share, shares);
+    int64_t row = share * layout.queries / shares, pairs = 0;
+    int64_t blocks = llvm::divideCeil(rows, tileRows);
+    for (int64_t block = 0; block < blocks; ++block) {
+      int64_t height = rows / blocks + (block < rows % blocks);
+      row += height;
+      pairs += height * keysOf(row - 1);
     }
     return pairs;
   }
@@ -347,8 +339,29 @@ struct AttentionRecipe
     AttentionLayout layout(own, schedule);
     int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
     VisitedKeys keys(own, layout, schedule.tileRows);
-    return shapeOf(own.getQuery())[0] * layout.heads * keys.countPairs(shares) *
+    int64_t pairs = 0;
+    for (int64_t share = 0; share < shares; ++share) {
+      pairs += keys.countPairs(share, shares);
+    }
+    return shapeOf(own.getQuery())[0] * layout.heads * pairs *
            (layout.keyWidth + layout.valueWidth);
+  }
+  /// What a query costs besides its keys is little: as much as a panel.
+  SmallVector<int64_t> getUnitCosts(Operation *op,
+                                    const Schedule &schedule) const {
+    auto own = cast<AttentionOp>(op);
+    AttentionLayout layout(own, schedule);
+    int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
+    if (!layout.skipsPanels || shares == 1) {
+      return {};
+    }
+    VisitedKeys keys(own, layout, schedule.tileRows);
+    SmallVector<int64_t> costs;
+    for (int64_t share = 0; share < shares; ++share) {
+      costs.push_back(keys.countPairs(share, shares) +
+                      keys.countQueries(share, shares) * layout.panel);
+    }
+    return costs;
   }
 };
 } // namespace

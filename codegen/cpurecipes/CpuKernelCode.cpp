@@ -144,6 +144,12 @@ int64_t CpuKernelCode::getExecutedMacs(KernelOp kernel,
   return macs;
 }
 
+SmallVector<int64_t>
+CpuKernelCode::getUnitCosts(KernelOp kernel, const Schedule &schedule) const {
+  auto recipe = dyn_cast_or_null<CpuRecipeOpInterface>(firstOf(kernel));
+  return recipe ? recipe.getUnitCosts(schedule) : SmallVector<int64_t>();
+}
+
 int64_t CpuKernelCode::getRowStride(RankedTensorType type) const {
   bool narrow = type.getElementTypeBitWidth() == 16;
   int64_t stride =

@@ -34,6 +34,11 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
           return cost ? *::hova::macsOf(cost) : 0;
         }]>,
     InterfaceMethod<[{
+      Where units differ in cost: what the first units of the kernel cost, to
+      any scale, and as many behind them, and so on. Empty where they are alike.
+    }], "::llvm::SmallVector<int64_t>", "getUnitCosts",
+      (ins "const ::hova::Schedule &":$schedule), "", "return {};">,
+    InterfaceMethod<[{
       Whether the loops read operand `index`, a weight, in panels of columns.
     }], "bool", "readsPanels", (ins "unsigned":$index), "", "return false;">,
     InterfaceMethod<[{

@@ -105,10 +105,9 @@ struct Buffer {
 
 /// What is read without having been written is NaN, not what an earlier kernel
 /// or run, or the system, has left there. The arena is the context's to write.
-static void poison(const hova_program &program, hova_context *context) {
-  uint64_t bytes =
-      program.arena_bytes + program.scratch_bytes * hova_threads_of(context);
-  std::memset(const_cast<char *>(hova_arena_of(context)), 0xff, bytes);
+static void poison(hova_context *context) {
+  std::memset(const_cast<char *>(hova_arena_of(context)), 0xff,
+              hova_memory_of(context));
 }
 
 /// The values of one run, taken between kernels.
@@ -224,7 +223,7 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
                                      : std::errc::invalid_argument,
         "the compiled program does not start: %s", text);
   }
-  poison(*program, context);
+  poison(context);
   Capture state{program, hova_arena_of(context), hooks.values};
   if (hooks.values) {
     hova_set_hook(context, capture, &state);

@@ -8,6 +8,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
+#include <list>
 #include <map>
 #include <mutex>
 
@@ -58,6 +59,12 @@ public:
       auto found = weights.find(image.getOffset());
       return "weight '" + (found == weights.end() ? "" : found->second) + "'";
     }
+    if (buffer.getDefiningOp<ShareBufferOp>()) {
+      auto name = buffer.getLoc()->findInstanceOf<NameLoc>();
+      return name
+                 ? ("the share's value '" + name.getName().strref() + "'").str()
+                 : "a value of the share";
+    }
     auto arena = buffer.getDefiningOp<ArenaBufferOp>();
     if (!arena) {
       return "";
@@ -72,8 +79,7 @@ public:
         path = entry.getAs<StringAttr>("path").getValue();
       }
     }
-    return path.empty() ? "a value inside of the kernel"
-                        : "value '" + path + "'";
+    return "value '" + path + "'";
   }
 
 private:
@@ -90,9 +96,10 @@ std::vector<GuardedLaunch> hova::planGuards(ModuleOp tiled) {
     GuardedLaunch &launch = launches.emplace_back();
     for (Value buffer : op.getBuffers()) {
       auto type = cast<MemRefType>(buffer.getType());
+      auto share = buffer.getDefiningOp<ShareBufferOp>();
       launch.buffers.push_back(
           {names.nameOf(buffer, static_cast<int64_t>(launches.size()) - 1),
-           bytesOf(type), elementBytesOf(type)});
+           share ? share.getRowBytes() : bytesOf(type), elementBytesOf(type)});
       Operation *place = buffer.getDefiningOp();
       auto whole = place ? place->getAttrOfType<DenseI64ArrayAttr>(kWholeAttr)
                          : DenseI64ArrayAttr();
@@ -142,12 +149,14 @@ private:
     std::string name;
     const GuardedMemory *memory;
   };
+  /// Blocks of one call alone, which stay where they are.
+  using CallMemory = std::list<GuardedMemory>;
 
   void run(uint64_t number, const hova_launch &launch, void *const *addresses,
            uint64_t begin, uint64_t end, hova_call_fn *call);
   GuardedMemory *place(uint64_t buffer, const GuardedLaunch::Buffer &planned,
                        const void *address);
-  GuardedMemory *create(int64_t bytes, int64_t alignment);
+  GuardedMemory *placeForCall(int64_t bytes, CallMemory &memory);
   std::string nameOf(uint64_t buffer,
                      const GuardedLaunch::Buffer &planned) const;
   void reportFault(uint64_t number, const MemoryFault &fault,
@@ -191,6 +200,15 @@ GuardedMemory *Guard::place(uint64_t buffer,
               .first->second;
 }
 
+GuardedMemory *Guard::placeForCall(int64_t bytes, CallMemory &memory) {
+  auto created = GuardedMemory::create(bytes, kAlignment, flush);
+  if (!created) {
+    problem = llvm::toString(created.takeError());
+    return nullptr;
+  }
+  return &memory.emplace_back(std::move(*created));
+}
+
 std::string Guard::nameOf(uint64_t buffer,
                           const GuardedLaunch::Buffer &planned) const {
   uint64_t number = buffer >> HOVA_BUFFER_KIND_BITS;
@@ -211,24 +229,30 @@ void Guard::run(uint64_t number, const hova_launch &launch,
   auto *buffers = reinterpret_cast<const uint64_t *>(&launch + 1);
   SmallVector<void *> guarded;
   SmallVector<Touched> touched;
+  // Nothing in scratch or in a share outlives a call.
+  CallMemory ofCall;
+  uint64_t rows = std::min(launch.block, end - begin);
   for (uint64_t i = 0; i < launch.num_buffers; ++i) {
+    const GuardedLaunch::Buffer &planned = plan.buffers[i];
+    bool isShare = (buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_SHARE;
     // Parts of a value are where the whole is: the low bits tell the kind.
-    int64_t within = plan.buffers[i].within;
     GuardedMemory *memory =
-        place(buffers[i] - within, plan.buffers[i], addresses[i]);
+        isShare ? placeForCall(rows * planned.bytes, ofCall)
+                : place(buffers[i] - planned.within, planned, addresses[i]);
     if (!memory) {
       return;
     }
-    guarded.push_back(memory->data() + within);
-    touched.push_back({nameOf(buffers[i], plan.buffers[i]), memory});
+    // Of a share, where the row of unit 0 would be.
+    int64_t first = isShare ? static_cast<int64_t>(begin) * planned.bytes : 0;
+    guarded.push_back(reinterpret_cast<void *>(
+        reinterpret_cast<uintptr_t>(memory->data()) + planned.within - first));
+    touched.push_back({nameOf(buffers[i], planned), memory});
   }
-  // Nothing in scratch outlives a call.
-  auto scratch = GuardedMemory::create(plan.scratchBytes, kAlignment, flush);
+  GuardedMemory *scratch = placeForCall(plan.scratchBytes, ofCall);
   if (!scratch) {
-    problem = llvm::toString(scratch.takeError());
     return;
   }
-  touched.push_back({"scratch", &*scratch});
+  touched.push_back({"scratch", scratch});
   std::optional<MemoryFault> fault = catchFault([&] {
     call(launch.kernel, guarded.data(), scratch->data(), begin, end);
   });

@@ -46,3 +46,24 @@ int64_t hova::placeBlocks(llvm::MutableArrayRef<ArenaBlock> blocks) {
   }
   return total;
 }
+
+int64_t hova::findFree(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel,
+                       int64_t bytes) {
+  llvm::SmallVector<const ArenaBlock *> alive;
+  for (const ArenaBlock &block : blocks) {
+    if (block.firstUse <= kernel && kernel <= block.lastUse) {
+      alive.push_back(&block);
+    }
+  }
+  llvm::sort(alive, [](const ArenaBlock *a, const ArenaBlock *b) {
+    return a->offset < b->offset;
+  });
+  int64_t offset = 0;
+  for (const ArenaBlock *block : alive) {
+    if (offset + bytes <= block->offset) {
+      break;
+    }
+    offset = llvm::alignTo(block->offset + block->bytes, kAlignment);
+  }
+  return offset;
+}

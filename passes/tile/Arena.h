@@ -23,6 +23,11 @@ struct ArenaBlock {
 /// Returns the size of the arena.
 int64_t placeBlocks(llvm::MutableArrayRef<ArenaBlock> blocks);
 
+/// The lowest place, a multiple of 64, where `bytes` bytes are free during a
+/// kernel; behind all blocks that are alive then, every number is.
+int64_t findFree(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel,
+                 int64_t bytes);
+
 } // namespace hova
 
 #endif // HOVA_PASSES_TILE_ARENA_H

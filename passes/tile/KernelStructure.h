@@ -20,6 +20,7 @@ struct KernelBuffers {
       values; ///< of the region; yielded ones for results
   llvm::SmallVector<mlir::MemRefType> types;
   int64_t units = 0, flops = 0, scratchBytes = 64;
+  bool keepsRows = false; ///< whether values pass from one stage to a later one
 };
 
 /// Stage of an operation of a kernel, -1 for column slices and attention.

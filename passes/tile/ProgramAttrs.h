@@ -8,10 +8,9 @@
 
 namespace hova {
 
-/// Bytes of the arena, of the weight image, and of each thread's scratch.
+/// Bytes of the arena and of the weight image.
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "hova.arena_bytes";
 inline constexpr llvm::StringLiteral kImageBytesAttr = "hova.image_bytes";
-inline constexpr llvm::StringLiteral kScratchBytesAttr = "hova.scratch_bytes";
 /// The number of inputs; the buffers behind them are outputs.
 inline constexpr llvm::StringLiteral kInputsAttr = "hova.inputs";
 /// Types of inputs and outputs before they became buffers.

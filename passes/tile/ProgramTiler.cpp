@@ -31,7 +31,7 @@ static int64_t bytesOf(MemRefType type) {
 namespace {
 /// Where a value of `main` lives.
 struct Place {
-  enum Kind { Argument, Image, Arena } kind = Arena;
+  enum Kind { Argument, Image, Arena, Share } kind = Arena;
   MemRefType type;
   int64_t index = 0;   ///< argument number, image offset, or arena block
   int64_t bytes = 0;   ///< from the start of the arena block
@@ -59,6 +59,7 @@ private:
   LogicalResult describeKernels();
   void describeKernel(KernelBuffers &buffers);
   LogicalResult emitFunctions();
+  void createLaunch(int64_t number, ValueRange operands);
   void rewriteMain();
   ArrayAttr describeValues();
   StringRef nameFunction(const KernelBuffers &buffers);
@@ -71,7 +72,7 @@ private:
   DenseMap<Value, Place> places;
   DenseMap<Value, Part> parts;
   SmallVector<ArenaBlock> blocks;
-  SmallVector<KernelBuffers> kernels;
+  SmallVector<KernelBuffers, 0> kernels;
   SmallVector<std::string> callees;
   llvm::StringMap<int> names;
   int64_t imageBytes = 0;
@@ -158,9 +159,11 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
     for (Value value : op.getResults()) {
       if (stageOf(&op) >= 0 && !places.count(value) &&
           crossesStages(value, stageOf(&op))) {
-        Place place = newBlock(cast<RankedTensorType>(value.getType()));
-        places[value] = place;
+        auto type = cast<RankedTensorType>(value.getType());
+        places[value] = {Place::Share,
+                         bufferType(type, code.getRowStride(type))};
         use(value, value);
+        buffers.keepsRows = true;
       }
     }
   }
@@ -250,8 +253,31 @@ ArrayAttr ProgramTiler::describeValues() {
   return builder.getArrayAttr(values);
 }
 
+void ProgramTiler::createLaunch(int64_t number, ValueRange operands) {
+  KernelBuffers &buffers = kernels[number];
+  KernelOp kernel = buffers.kernel;
+  const Schedule &schedule = buffers.schedule;
+  IntegerAttr block, shareStart;
+  if (buffers.keepsRows) {
+    block = builder.getI64IntegerAttr(schedule.block);
+    // However many threads there are, they have no more than all rows.
+    int64_t bytes = 0;
+    for (Value value : buffers.values) {
+      const Place &place = places[value];
+      bytes += place.kind == Place::Share ? bytesOf(place.type) : 0;
+    }
+    shareStart = builder.getI64IntegerAttr(findFree(blocks, number, bytes));
+  }
+  SmallVector<int64_t> costs = code.getUnitCosts(kernel, schedule);
+  LaunchOp::create(builder, kernel.getLoc(), callees[number], operands,
+                   kernel.getName(), buffers.units, schedule.grain,
+                   buffers.flops, block, shareStart,
+                   costs.empty() ? DenseI64ArrayAttr()
+                                 : builder.getDenseI64ArrayAttr(costs));
+}
+
 void ProgramTiler::rewriteMain() {
-  int64_t arenaBytes = placeBlocks(blocks), scratchBytes = 64;
+  int64_t arenaBytes = placeBlocks(blocks);
   SmallVector<Type> arguments;
   SmallVector<Value> values;
   SmallVector<Attribute> types;
@@ -285,6 +311,9 @@ void ProgramTiler::rewriteMain() {
       return entry->getArgument(place.index);
     }
     Location origin = originOf(value);
+    if (place.kind == Place::Share) {
+      return ShareBufferOp::create(builder, origin, place.type);
+    }
     if (place.kind == Place::Image) {
       Value &buffer = image[{place.index, place.type, origin}];
       return buffer ? buffer
@@ -304,15 +333,12 @@ void ProgramTiler::rewriteMain() {
     }
     return buffer;
   };
-  for (auto [buffers, callee] : llvm::zip(kernels, callees)) {
+  for (int64_t i = 0, e = kernels.size(); i < e; ++i) {
     SmallVector<Value> operands;
-    for (Value value : buffers.values) {
+    for (Value value : kernels[i].values) {
       operands.push_back(bufferOf(value));
     }
-    LaunchOp::create(builder, buffers.kernel.getLoc(), callee, operands,
-                     buffers.kernel.getName(), buffers.units,
-                     buffers.schedule.grain, buffers.flops);
-    scratchBytes = std::max<int64_t>(scratchBytes, buffers.scratchBytes);
+    createLaunch(i, operands);
   }
   func::ReturnOp::create(builder, main.getLoc());
   auto set = [&](StringRef name, int64_t value) {
@@ -320,7 +346,6 @@ void ProgramTiler::rewriteMain() {
   };
   set(kArenaBytesAttr, arenaBytes);
   set(kImageBytesAttr, imageBytes);
-  set(kScratchBytesAttr, llvm::alignTo(scratchBytes, 4096));
   set(kInputsAttr, main.getNumArguments());
   tiled->setAttr(kTypesAttr, builder.getArrayAttr(types));
   tiled->setAttr(kValuesAttr, describeValues());

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `tile` does for every target: each value gets a buffer (input, output,
-// arena or weight image), each kernel structure one function, and `main`
-// becomes a list of launches. What stands in a function is the target's.
+// arena, weight image or share of a thread), each kernel structure one
+// function, and `main` becomes a list of launches. What stands in a function is
+// the target's.
 
 #ifndef HOVA_PASSES_TILE_PROGRAMTILER_H
 #define HOVA_PASSES_TILE_PROGRAMTILER_H
@@ -25,7 +26,11 @@ public:
   /// among them.
   virtual int64_t getExecutedMacs(KernelOp kernel,
                                   const Schedule &schedule) const = 0;
-  /// Elements between the rows of a value in the arena.
+  /// What the first units of the kernel cost, and as many behind them, and so
+  /// on; empty where they are alike.
+  virtual llvm::SmallVector<int64_t>
+  getUnitCosts(KernelOp kernel, const Schedule &schedule) const = 0;
+  /// Elements between the rows of a value in the arena or of a share.
   virtual int64_t getRowStride(mlir::RankedTensorType type) const = 0;
   /// The function of a kernel, whose arguments are the buffers, scratch, the
   /// first unit and the end of the units. Errors are on the operation that has

@@ -47,7 +47,7 @@ struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
         result = checkPlace(&op, arena.getOffset(), kArenaBytesAttr, main);
       } else if (auto image = dyn_cast<ImageBufferOp>(op)) {
         result = checkPlace(&op, image.getOffset(), kImageBytesAttr, main);
-      } else if (!isa<LaunchOp>(op)) {
+      } else if (!isa<LaunchOp, ShareBufferOp>(op)) {
         result = op.emitError("tiled program still holds '")
                  << op.getName() << "'";
       }

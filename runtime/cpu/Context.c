@@ -3,6 +3,7 @@
 
 #include "runtime/cpu/Arguments.h"
 #include "runtime/cpu/Image.h"
+#include "runtime/cpu/Scratch.h"
 #include "runtime/cpu/Team.h"
 
 #include <errno.h>
@@ -27,7 +28,9 @@ struct hova_context {
   hova_error error;
   void *arena_memory; ///< what to unmap; job.arena lies in it
   uint64_t arena_memory_bytes;
-  void *data[]; ///< addresses of inputs, then of outputs
+  uint64_t memory_bytes; ///< of the arena and the scratch
+  uint64_t *scratch;     ///< what job.scratch points to
+  void *data[];          ///< addresses of inputs, then of outputs
 };
 
 //===----------------------------------------------------------------------===//
@@ -132,17 +135,20 @@ static hova_status open_weights(hova_context *context,
 
 /// Zero pages, aligned for huge ones: the arena and each thread's scratch.
 static hova_status allocate_arena(hova_context *context) {
-  uint64_t bytes, scratch, reserved;
-  void *memory = MAP_FAILED;
-  bool fits = hova_multiply(context->program->scratch_bytes,
-                            (uint64_t)context->threads, &scratch) &&
-              hova_add(context->program->arena_bytes, scratch, &bytes);
-  if (!fits) {
-    bytes = UINT64_MAX;
+  uint64_t arena = context->program->arena_bytes, bytes, reserved;
+  uint64_t threads = (uint64_t)context->threads;
+  context->scratch = calloc(threads, sizeof(uint64_t));
+  if (!context->scratch) {
+    return hova_fail(&context->error, HOVA_OUT_OF_MEMORY,
+                     "out of memory for %d threads", context->threads);
   }
+  context->job.scratch = context->scratch;
+  bool fits = hova_place_scratch(context->level->launches, threads, arena,
+                                 context->scratch, &bytes);
   if (bytes == 0) {
     return HOVA_OK;
   }
+  void *memory = MAP_FAILED;
   if (fits && hova_add(bytes, 2 * HUGE_PAGE, &reserved)) {
     reserved &= ~(HUGE_PAGE - 1);
     memory = mmap(NULL, (size_t)reserved, PROT_READ | PROT_WRITE,
@@ -150,12 +156,12 @@ static hova_status allocate_arena(hova_context *context) {
   }
   if (memory == MAP_FAILED) {
     return hova_fail(&context->error, HOVA_OUT_OF_MEMORY,
-                     "out of memory: the arena takes %llu bytes, and each of "
-                     "%d threads %llu more",
-                     (unsigned long long)context->program->arena_bytes,
-                     context->threads,
-                     (unsigned long long)context->program->scratch_bytes);
+                     "out of memory: the arena takes %llu bytes, and %d "
+                     "threads together %llu more",
+                     (unsigned long long)arena, context->threads,
+                     (unsigned long long)(bytes - arena));
   }
+  context->memory_bytes = bytes;
   context->arena_memory = memory;
   context->arena_memory_bytes = reserved;
   uintptr_t start = ((uintptr_t)memory + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
@@ -249,6 +255,7 @@ void hova_destroy(hova_context *context) {
   if (context->arena_memory) {
     munmap(context->arena_memory, (size_t)context->arena_memory_bytes);
   }
+  free(context->scratch);
   free(context);
 }
 
@@ -301,6 +308,10 @@ const char *hova_arena_of(const hova_context *context) {
   return context->job.arena;
 }
 
+uint64_t hova_memory_of(const hova_context *context) {
+  return context->memory_bytes;
+}
+
 void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user) {
   context->job.hook = hook;
   context->job.user = user;
@@ -329,7 +340,6 @@ static void flush(const char *memory, uint64_t bytes) {
 void hova_flush_caches(const hova_context *context) {
   const hova_program *program = context->program;
   flush(context->job.weights, program->weight_bytes);
-  flush(context->job.arena, program->arena_bytes + (uint64_t)context->threads *
-                                                       program->scratch_bytes);
+  flush(context->job.arena, context->memory_bytes);
   _mm_mfence();
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/cpu/Scratch.h"
 #include "runtime/cpu/Team.h"
 
 typedef struct walker {
@@ -14,7 +15,7 @@ typedef struct walker {
   const char *weights;
 } walker;
 
-/// Where a buffer lies.
+/// Where a buffer lies that all threads see.
 static void *address_of(const walker *walker, uint64_t buffer) {
   uint64_t place = buffer & ~(uint64_t)HOVA_BUFFER_KINDS;
   switch (buffer & HOVA_BUFFER_KINDS) {
@@ -36,37 +37,91 @@ static uint64_t units_before(uint64_t thread, uint64_t units, uint64_t parts) {
   return thread * (units / parts) + (thread < longer ? thread : longer);
 }
 
+/// What the first `units` units cost.
+static uint64_t cost_before(const hova_launch *launch, const uint64_t *costs,
+                            uint64_t units) {
+  uint64_t count = launch->num_costs, rest = units % count;
+  return units / count * costs[count - 1] + (rest ? costs[rest - 1] : 0);
+}
+
+/// The number of units whose cost is nearest to that of the parts before
+/// `thread`.
+static uint64_t units_of_cost(const hova_launch *launch, const uint64_t *costs,
+                              uint64_t thread, uint64_t parts) {
+  uint64_t wanted = cost_before(launch, costs, launch->units) * thread / parts;
+  uint64_t low = 0, high = launch->units;
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (cost_before(launch, costs, middle) < wanted) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  bool nearer = low > 0 && wanted - cost_before(launch, costs, low - 1) <
+                               cost_before(launch, costs, low) - wanted;
+  return nearer ? low - 1 : low;
+}
+
+/// Where the share of `thread` begins, and that of the thread before ends.
+static uint64_t share_start(const hova_launch *launch, uint64_t thread,
+                            uint64_t parts) {
+  const uint64_t *behind = (const uint64_t *)(launch + 1);
+  return launch->num_costs ? units_of_cost(launch, behind + launch->num_buffers,
+                                           thread, parts)
+                           : units_before(thread, launch->units, parts);
+}
+
+/// The addresses that a kernel is given for the share of `thread`, which begins
+/// with unit `begin`.
+static void find_buffers(const walker *walker, const hova_launch *launch,
+                         uint64_t thread, uint64_t parts, uint64_t begin,
+                         void **addresses) {
+  const uint64_t *buffers = (const uint64_t *)(launch + 1);
+  // Not an address: the thread need not have the row of unit 0.
+  uintptr_t place = (uintptr_t)walker->arena + launch->share_start;
+  uint64_t before = 0, rows = 0;
+  for (uint64_t i = 0; i < launch->num_buffers; ++i) {
+    if ((buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_SHARE) {
+      uint64_t row = buffers[i] & ~(uint64_t)HOVA_BUFFER_KINDS;
+      if (rows == 0) {
+        before = hova_rows_before(launch, thread, parts);
+        rows = hova_rows_before(launch, parts, parts);
+      }
+      addresses[i] = (void *)(place + before * row - begin * row);
+      place += rows * row;
+    } else {
+      addresses[i] = address_of(walker, buffers[i]);
+    }
+  }
+}
+
 void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
                        const char *weights, int64_t thread, int64_t threads,
                        struct hova_team *team, const hova_launches *launches,
                        hova_call_fn *call) {
   const walker walker = {inputs, outputs, arena, weights};
-  char *scratch = arena + launches->scratch_start +
-                  (uint64_t)thread * launches->scratch_bytes;
   const hova_launch *launch = (const hova_launch *)(launches + 1);
   const hova_job *job = hova_team_job(team);
+  char *scratch = arena + job->scratch[thread];
   int64_t only = job->only;
   void *addresses[launches->most_buffers];
   for (uint64_t number = 0; number < launches->count; ++number) {
-    const uint64_t *buffers = (const uint64_t *)(launch + 1);
-    const hova_launch *next =
-        (const hova_launch *)(buffers + launch->num_buffers);
+    const hova_launch *next = hova_next_launch(launch);
     if (only >= 0 && number != (uint64_t)only) {
       launch = next;
       continue;
     }
-    uint64_t self = (uint64_t)thread, parts = launch->parts;
-    parts = parts < (uint64_t)threads ? parts : (uint64_t)threads;
-    if (self < parts) {
-      for (uint64_t i = 0; i < launch->num_buffers; ++i) {
-        addresses[i] = address_of(&walker, buffers[i]);
-      }
-      // A division takes longer than the rest.
-      uint64_t begin = 0, end = launch->units;
-      if (parts > 1) {
-        begin = units_before(self, launch->units, parts);
-        end = units_before(self + 1, launch->units, parts);
-      }
+    uint64_t self = (uint64_t)thread;
+    uint64_t parts = hova_parts_of(launch, (uint64_t)threads);
+    // A division takes longer than the rest.
+    uint64_t begin = 0, end = self < parts ? launch->units : 0;
+    if (parts > 1 && self < parts) {
+      begin = share_start(launch, self, parts);
+      end = share_start(launch, self + 1, parts);
+    }
+    if (begin < end) {
+      find_buffers(&walker, launch, self, parts, begin, addresses);
       if (job->intercept) {
         job->intercept(job->interceptor, number, launch, addresses, begin, end,
                        call);

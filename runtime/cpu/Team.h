@@ -33,6 +33,7 @@ typedef struct hova_job {
   void *const *inputs;
   void *const *outputs;
   char *arena;
+  const uint64_t *scratch; ///< of each thread: bytes from the arena's start
   const char *weights;
   hova_hook_fn *hook; ///< null: none
   void *user;

@@ -42,6 +42,35 @@ static void print_levels(const hova_program *program) {
   printf("\n");
 }
 
+/// The level that runs here, or the first.
+static const hova_level *level_of(const hova_program *program) {
+  uint64_t features = hova_cpu_features();
+  for (uint32_t i = 0; i < program->num_levels; ++i) {
+    if ((program->levels[i].features & ~features) == 0) {
+      return &program->levels[i];
+    }
+  }
+  return program->levels;
+}
+
+static unsigned long long scratch_of(const hova_program *program,
+                                     int32_t threads) {
+  return program->num_levels
+             ? hova_scratch_bytes(program, level_of(program), threads)
+             : 0;
+}
+
+/// Threads together need less than so many times what one does.
+static void print_scratch(const hova_program *program) {
+  static const int32_t threads[] = {1, 2, 8, 64};
+  printf("%-10s", "scratch");
+  for (size_t i = 0; i < sizeof threads / sizeof *threads; ++i) {
+    printf("%s %llu%s %d%s", i ? "," : "", scratch_of(program, threads[i]),
+           i ? " of" : " bytes of", threads[i], i ? "" : " thread");
+  }
+  printf("\n");
+}
+
 static void print_dtype(const hova_program *program) {
   printf("%-10s %s%s\n", "dtype", program->dtype,
          strcmp(program->dtype, "f32") == 0 ? "" : ", sums in f32");
@@ -65,8 +94,7 @@ void hova_print_description(const hova_program *program,
          (unsigned long long)program->flops_executed);
   printf("%-10s %llu bytes\n", "arena",
          (unsigned long long)program->arena_bytes);
-  printf("%-10s %llu bytes for each thread\n", "scratch",
-         (unsigned long long)program->scratch_bytes);
+  print_scratch(program);
   printf("%-10s %llu bytes%s\n", "weights",
          (unsigned long long)program->weight_bytes,
          program->weight_bytes == 0 ? ""
@@ -154,8 +182,7 @@ static hova_status write_sizes(hova_output *output, const hova_program *program,
       "\"weight_bytes\": %llu,\n  \"weights_embedded\": %s\n}\n",
       program->num_kernels, (unsigned long long)program->flops,
       (unsigned long long)program->flops_executed,
-      (unsigned long long)program->arena_bytes,
-      (unsigned long long)program->scratch_bytes,
+      (unsigned long long)program->arena_bytes, scratch_of(program, 1),
       (unsigned long long)program->weight_bytes,
       embedded_bytes ? "true" : "false");
 }

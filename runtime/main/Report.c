@@ -96,14 +96,15 @@ hova_status hova_write_latencies(const hova_context *context,
         ", \"target\": \"cpu\", \"level\": \"%s\", \"threads\": %d, "
         "\"repetitions\": %llu, \"latency_ms\": {\"min\": %.6f, \"median\": "
         "%.6f, \"p90\": %.6f, \"max\": %.6f}, \"flops\": %llu, "
-        "\"flops_executed\": %llu, \"arena_bytes\": %llu, \"weight_bytes\": "
-        "%llu",
+        "\"flops_executed\": %llu, \"arena_bytes\": %llu, \"scratch_bytes\": "
+        "%llu, \"weight_bytes\": %llu",
         hova_level_of(context)->name, hova_threads_of(context),
         (unsigned long long)measured.count, measured.sorted[0],
         median(measured), percentile(measured, 90),
         measured.sorted[measured.count - 1], (unsigned long long)work.flops,
         (unsigned long long)work.flops_executed,
         (unsigned long long)program->arena_bytes,
+        (unsigned long long)(hova_memory_of(context) - program->arena_bytes),
         (unsigned long long)program->weight_bytes);
   }
   if (status == HOVA_OK) {

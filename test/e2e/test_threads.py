@@ -6,6 +6,7 @@ One layer in full width and length, so that kernels are divided; the other tests
 are below the work that pays a barrier.
 """
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -75,6 +76,24 @@ def compare_threads(model, settings, dtype, folder):
 )
 def test_bits_are_those_of_one_thread(name, settings, dtype, tmp_path):
     compare_threads(SOURCE / f"examples/{name}.json", settings, dtype, tmp_path)
+
+
+def test_values_between_stages_take_a_block_of_rows_a_thread(tmp_path):
+    sizes = []
+    for batch in (4, 8):  # 512 and 1024 rows, in blocks of 256
+        program = tmp_path / "program"
+        options = ["--set", "depth=1", "--set", "vocab=500", "--set", f"batch={batch}", "--quiet"]
+        model = SOURCE / "examples/models/minilm_l6.json"
+        subprocess.run([HOVA, "compile", model, *options, "-o", program], check=True)
+        command = [program, "--describe", "--format=json"]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        sizes.append(json.loads(text))
+    few, many = sizes
+    assert many["arena_bytes"] == 2 * few["arena_bytes"]
+    # One thread has as many rows of both, and more of the larger arena is free for them.
+    assert 0 < many["scratch_bytes"] <= few["scratch_bytes"]
+    # A row has no hidden values of the feed-forward layer: 1536 of them.
+    assert few["arena_bytes"] < 512 * 4 * (3 * 384 + 1536)
 
 
 @pytest.mark.parametrize("kernel", ["softmax", "relu", "exp"])

@@ -2,18 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernel 0 doubles units from buffer 0 to buffer 1; kernel 1 adds buffer 1
-// to buffer 0 into buffer 2. Both note their share in scratch.
+// to buffer 0 into buffer 2. Both note their share in scratch. Kernel 2 takes
+// units in blocks from buffer 0, doubled through rows of its share in buffer 2,
+// to buffer 1; the rows of all blocks are those of the first.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/hova_runtime.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <vector>
 
 namespace {
 
-constexpr uint64_t kUnits = 11, kArena = 128, kScratch = 64;
+constexpr uint64_t kUnits = 11, kArena = 128, kLine = 64;
+constexpr uint64_t kRow = 1024, kBlock = 4;
 
 struct Share {
   uint64_t calls, units;
@@ -22,9 +26,17 @@ struct Share {
 void call(uint64_t kernel, void *const *buffers, char *scratch, uint64_t begin,
           uint64_t end) {
   auto buffer = [&](int i) { return static_cast<float *>(buffers[i]); };
+  auto row = [&](uint64_t unit) {
+    uintptr_t rows = reinterpret_cast<uintptr_t>(buffers[2]);
+    uint64_t own = begin + (unit - begin) % kBlock;
+    return reinterpret_cast<float *>(rows + own * kRow);
+  };
   for (uint64_t i = begin; i < end; ++i) {
     if (kernel == 0) {
       buffer(1)[i] = 2 * buffer(0)[i];
+    } else if (kernel == 2) {
+      std::fill_n(row(i), kRow / sizeof(float), 2 * buffer(0)[i]);
+      buffer(1)[i] = row(i)[kRow / sizeof(float) - 1];
     } else {
       buffer(2)[i] = buffer(0)[i] + buffer(1)[i];
     }
@@ -34,25 +46,61 @@ void call(uint64_t kernel, void *const *buffers, char *scratch, uint64_t begin,
   share->units += end - begin;
 }
 
+constexpr uint64_t numbered(uint64_t number, uint64_t kind) {
+  return number << HOVA_BUFFER_KIND_BITS | kind;
+}
+
 /// input -> arena at 64, twice that + weights -> output, alone and divided.
 const uint64_t launches[] = {
-    // count, most buffers, scratch start, scratch bytes
-    4, 3, kArena, kScratch,
-    // kernel, parts, units, number of buffers, buffers
-    0, 2, kUnits, 2, 0 << 2 | HOVA_INPUT, 64 | HOVA_IN_ARENA, 1, 1, kUnits, 3,
-    64 | HOVA_IN_ARENA, 64 | HOVA_IN_WEIGHTS, 0 << 2 | HOVA_OUTPUT, 0, 1,
-    kUnits, 2, 0 << 2 | HOVA_OUTPUT, 64 | HOVA_IN_ARENA, 1, 8, kUnits, 3,
-    64 | HOVA_IN_ARENA, 1 << 2 | HOVA_INPUT, 1 << 2 | HOVA_OUTPUT};
+    // count, most buffers
+    4, 3,
+    // kernel, parts, units, number of buffers, bytes of scratch, block, start
+    // of
+    // shares, number of costs, buffers
+    0, 2, kUnits, 2, sizeof(Share), kUnits, 0, 0, HOVA_INPUT,
+    64 | HOVA_IN_ARENA,
+    //
+    1, 1, kUnits, 3, sizeof(Share), kUnits, 0, 0, 64 | HOVA_IN_ARENA,
+    64 | HOVA_IN_WEIGHTS, HOVA_OUTPUT,
+    //
+    0, 1, kUnits, 2, sizeof(Share), kUnits, 0, 0, HOVA_OUTPUT,
+    64 | HOVA_IN_ARENA,
+    //
+    1, 8, kUnits, 3, sizeof(Share), kUnits, 0, 0, 64 | HOVA_IN_ARENA,
+    numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT)};
 
+/// input -> output by rows of shares.
+const uint64_t shares[] = {2, 3,
+                           //
+                           2, 3, kUnits, 3, sizeof(Share), kBlock, 64, 0,
+                           HOVA_INPUT, HOVA_OUTPUT, kRow | HOVA_IN_SHARE,
+                           //
+                           2, 3, kUnits, 3, sizeof(Share), kBlock, kArena, 0,
+                           numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT),
+                           kRow | HOVA_IN_SHARE};
+
+/// Like `launches`' first, by costs 9, 1 and 1, which repeat.
+constexpr uint64_t kCostly = 9;
+const uint64_t costs[] = {
+    1, 2,          0,           kCostly, kCostly, 2, sizeof(Share), kCostly, 0,
+    3, HOVA_INPUT, HOVA_OUTPUT, 9,       10,      11};
+
+template <const uint64_t *data>
 void run(void *const *inputs, void *const *outputs, char *arena,
          const char *weights, int64_t thread, int64_t threads,
          struct hova_team *team) {
   hova_run_launches(inputs, outputs, arena, weights, thread, threads, team,
-                    reinterpret_cast<const hova_launches *>(launches), call);
+                    reinterpret_cast<const hova_launches *>(data), call);
 }
 
+template <const uint64_t *data>
+const hova_level levelOf = {"any", 0, ::run<data>,
+                            reinterpret_cast<const hova_launches *>(data)};
+
 struct Program {
-  explicit Program(int32_t threads) {
+  explicit Program(int32_t threads,
+                   const hova_level &chosen = levelOf<launches>)
+      : level(chosen) {
     int64_t units = kUnits;
     for (hova_tensor_info &info : infos) {
       info = {"t", HOVA_F32, 1, &dims, 0, 0};
@@ -66,7 +114,6 @@ struct Program {
     program.inputs = infos;
     program.outputs = infos + 2;
     program.arena_bytes = kArena;
-    program.scratch_bytes = kScratch;
     program.weight_bytes = sizeof image.weights;
     program.num_kernels = 4;
     image.header = {{'H', 'O', 'V', 'A', 'I', 'M', 'G', '1'},
@@ -106,9 +153,10 @@ struct Program {
     return out;
   }
 
+  /// Of launches that need no more than a line of each thread.
   Share share(int64_t thread) {
     return *reinterpret_cast<const Share *>(hova_arena_of(context) + kArena +
-                                            thread * kScratch);
+                                            thread * kLine);
   }
 
   struct {
@@ -118,7 +166,7 @@ struct Program {
   } image = {};
   int64_t dims = 0;
   hova_tensor_info infos[4] = {};
-  hova_level level = {"any", 0, ::run};
+  hova_level level;
   hova_program program = {};
   hova_context *context = nullptr;
 };
@@ -145,6 +193,118 @@ TEST(Launches, divide_into_their_parts_at_most_the_longer_shares_first) {
   EXPECT_EQ(program.share(1).units, 5u + 4);
   EXPECT_EQ(program.share(2).calls, 1u);
   EXPECT_EQ(program.share(2).units, 3u);
+}
+
+TEST(Launches, give_each_share_rows_of_its_own) {
+  for (int32_t threads : {1, 2, 3, 13}) {
+    Program program(threads, levelOf<shares>);
+    std::vector<float> out = program.run();
+    for (uint64_t i = 0; i < kUnits; ++i) {
+      EXPECT_EQ(out[i], 2 * static_cast<float>(i)) << threads << " threads";
+      EXPECT_EQ(out[kUnits + i], 2000.0f) << threads << " threads";
+    }
+  }
+}
+
+/// What a level with these launches takes besides an arena of kArena bytes.
+uint64_t scratchOf(const uint64_t *data, int32_t threads) {
+  hova_program program = {};
+  program.arena_bytes = kArena;
+  hova_level level = {"any", 0, nullptr,
+                      reinterpret_cast<const hova_launches *>(data)};
+  return hova_scratch_bytes(&program, &level, threads);
+}
+
+TEST(Launches, take_memory_for_the_shares_that_there_are) {
+  // Scratch and four rows of each share.
+  constexpr uint64_t own = kLine + kBlock * kRow;
+  EXPECT_EQ(scratchOf(shares, 1), own);
+  EXPECT_EQ(scratchOf(shares, 2), 2 * own);
+  // The shares are of 4, 4 and 3 units.
+  EXPECT_EQ(scratchOf(shares, 3), 3 * own - kRow);
+  // Who has no part needs nothing.
+  EXPECT_EQ(scratchOf(shares, 64), 3 * own - kRow);
+  EXPECT_EQ(scratchOf(launches, 1), kLine);
+  EXPECT_EQ(scratchOf(launches, 64), 8 * kLine);
+  Program program(3, levelOf<shares>);
+  EXPECT_EQ(hova_memory_of(program.context), kArena + 3 * own - kRow);
+}
+
+TEST(Launches, take_none_where_the_run_tells_of_none) {
+  hova_program program = {};
+  hova_level level = {"any", 0, nullptr, nullptr};
+  EXPECT_EQ(hova_scratch_bytes(&program, &level, 64), 0u);
+}
+
+TEST(Launches, take_no_rows_beyond_those_of_shares) {
+  // A row for each unit of a share, behind the arena, and 4 bytes of scratch.
+  const uint64_t data[] = {
+      1, 1, 0, 7, 7, 1, 4, 100, kArena, 0, kRow | HOVA_IN_SHARE};
+  EXPECT_EQ(scratchOf(data, 1), 7 * kRow + kLine);
+  EXPECT_EQ(scratchOf(data, 2), 7 * kRow + 2 * kLine);
+  EXPECT_EQ(scratchOf(data, 64), 7 * kRow + 7 * kLine);
+}
+
+TEST(Launches, take_the_place_of_values_that_are_not_alive) {
+  // Two rows of a line, of which the second is behind the arena.
+  const uint64_t data[] = {
+      1, 1, 0, 2, 2, 1, 4, 2, kArena / 2, 0, 64 | HOVA_IN_SHARE};
+  EXPECT_EQ(scratchOf(data, 1), kLine + kLine);
+  const uint64_t inside[] = {
+      1, 1, 0, 1, 1, 1, 4, 1, kArena / 2, 0, 64 | HOVA_IN_SHARE};
+  EXPECT_EQ(scratchOf(inside, 1), kLine);
+}
+
+TEST(Launches, say_when_the_rows_of_shares_are_beyond_memory) {
+  const uint64_t row = UINT64_C(1) << 62;
+  const uint64_t data[] = {
+      1, 1, 0, 1, 64, 1, 64, 64, 0, 0, row | HOVA_IN_SHARE};
+  EXPECT_EQ(scratchOf(data, 1), UINT64_MAX - kArena);
+  hova_level level = {"any", 0, run<launches>,
+                      reinterpret_cast<const hova_launches *>(data)};
+  hova_program program = {};
+  program.abi = HOVA_ABI_VERSION;
+  program.num_levels = 1;
+  program.name = "large";
+  program.levels = &level;
+  hova_context *context = nullptr;
+  EXPECT_EQ(hova_create(&program, nullptr, &context), HOVA_OUT_OF_MEMORY);
+}
+
+/// The units of each share.
+std::vector<uint64_t> divideCosts(int32_t threads) {
+  std::vector<uint64_t> units;
+  Program program(threads, levelOf<costs>);
+  program.run();
+  for (int32_t thread = 0; thread < threads; ++thread) {
+    units.push_back(program.share(thread).units);
+  }
+  return units;
+}
+
+TEST(Launches, divide_the_cost_where_units_differ) {
+  using Units = std::vector<uint64_t>;
+  // 9 1 1 9 1 1 9 1 1 cost 33: the half is nearest behind the fourth...
+  EXPECT_EQ(divideCosts(1), Units({9}));
+  EXPECT_EQ(divideCosts(2), Units({4, 5}));
+  // ...and thirds are those that repeat.
+  EXPECT_EQ(divideCosts(3), Units({3, 3, 3}));
+}
+
+TEST(Launches, reach_every_unit_once_where_costs_leave_shares_empty) {
+  for (int32_t threads : {1, 2, 3, 5, 7, 9, 13}) {
+    Program program(threads, levelOf<costs>);
+    std::vector<float> out = program.run();
+    for (uint64_t i = 0; i < kCostly; ++i) {
+      EXPECT_EQ(out[i], 2 * static_cast<float>(i)) << threads << " threads";
+    }
+    uint64_t units = 0;
+    for (int32_t thread = 0; thread < std::min(threads, 9); ++thread) {
+      units += program.share(thread).units;
+      EXPECT_LE(program.share(thread).calls, 1u);
+    }
+    EXPECT_EQ(units, kCostly);
+  }
 }
 
 TEST(Launches, tell_hooks_and_times_the_end_of_each) {

@@ -244,6 +244,7 @@ def test_benchmark_writes_what_the_contract_says(tmp_path):
         "flops": 128,
         "flops_executed": 64,
         "arena_bytes": 128,
+        "scratch_bytes": 0,
         "weight_bytes": 64,
     }
     assert 0 < latency["min"] <= latency["median"] <= latency["p90"] <= latency["max"]

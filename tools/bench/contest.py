@@ -138,6 +138,7 @@ class Program(Contestant):
             row["program_bytes"] - self.measured["weight_bytes"]
         )
         row["arena_bytes"] = self.measured["arena_bytes"]
+        row["scratch_bytes"] = self.measured["scratch_bytes"]
         row["level"] = self.measured["level"]
         return row
 

@@ -2,12 +2,12 @@
 // RUN: hova-opt %s --split-input-file --hova-lower-launches=suffix=_0 | FileCheck %s --check-prefix=SUFFIX
 // RUN: hova-opt %s --split-input-file --hova-lower-launches --hova-lower-launches | FileCheck %s
 
-// Two launches of three buffers at most, scratch behind 640 bytes of arena, 4096
-// bytes for each thread. Then kernel, parts, units, number of buffers and buffers:
-// inputs 0 and 1 (2, 6), arena and weights at 64 (64, 65), output 0 (3).
-// CHECK: llvm.mlir.global private constant @hova_launches(dense<[2, 3, 640, 4096,
-// CHECK-SAME: 0, 4, 9, 3, 2, 6, 64,
-// CHECK-SAME: 1, 1, 9, 3, 64, 65, 3]> : tensor<18xi64>)
+// Two launches of three buffers at most. Then kernel, parts, units, number of
+// buffers, bytes of scratch, block, start of shares, number of costs and buffers: inputs 0 and 1
+// (2, 10), arena and weights at 64 (64, 65), output 0 (3).
+// CHECK: llvm.mlir.global external constant @hova_launches(dense<[2, 3,
+// CHECK-SAME: 0, 4, 9, 3, 64, 9, 0, 0, 2, 10, 64,
+// CHECK-SAME: 1, 1, 9, 3, 128, 9, 0, 0, 64, 65, 3]> : tensor<24xi64>)
 
 // CHECK-LABEL: func.func @hova_call(
 // CHECK-SAME: %[[KERNEL:.*]]: i64, %[[BUFFERS:.*]]: !llvm.ptr, %[[SCRATCH:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64)
@@ -42,7 +42,7 @@
 // SUFFIX: func.func @hova_run_0(
 // SUFFIX: llvm.mlir.addressof @hova_launches_0
 // SUFFIX: constant @hova_call_0
-func.func @main(%x: memref<9x8xf32>, %m: memref<2x3xi8>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64, hova.inputs = 2 : i64, hova.scratch_bytes = 4096 : i64} {
+func.func @main(%x: memref<9x8xf32>, %m: memref<2x3xi8>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64, hova.inputs = 2 : i64} {
   %p = hova.arena_buffer {offset = 64 : i64} : memref<9x8xf32, strided<[16, 1]>>
   hova.launch @kernel_a(%x, %m, %p) "a" {flops = 1000000 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<2x3xi8>, memref<9x8xf32, strided<[16, 1]>>)
   %w = hova.image_buffer {offset = 64 : i64} : memref<1x8xf32>
@@ -62,12 +62,12 @@ func.func private @kernel_b(%x: memref<9x8xf32, strided<[16, 1]>>, %w: memref<1x
 // -----
 
 // Launches of one kernel are one case: code does not grow with their number.
-// CHECK: @hova_launches(dense<[3, 1, 0, 4096, 0, 4, 9, 1, 3, 1, 1, 9, 1, 7, 0, 4, 9, 1, 7]> : tensor<19xi64>)
+// CHECK: @hova_launches(dense<[3, 1, 0, 4, 9, 1, 64, 9, 0, 0, 3, 1, 1, 9, 1, 64, 9, 0, 0, 11, 0, 4, 9, 1, 64, 9, 0, 0, 11]> : tensor<29xi64>)
 // CHECK-LABEL: func.func @hova_call(
 // CHECK-COUNT-2: func.call
 // CHECK-NOT: func.call
 // CHECK-LABEL: func.func @hova_run(
-func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64, hova.scratch_bytes = 4096 : i64} {
+func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64} {
   hova.launch @kernel_a(%x) "a" {flops = 1000000 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
   hova.launch @kernel_b(%y) "b" {flops = 1000000 : i64, grain = 9 : i64, units = 9 : i64} : (memref<9x8xf32>)
   hova.launch @kernel_a(%y) "c" {flops = 1000000 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
@@ -83,12 +83,26 @@ func.func private @kernel_b(%y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin
 // -----
 
 // A kernel has as many parts as its grain allows, however many those are.
-// CHECK: @hova_launches(dense<[1, 1, 0, 4096, 0, 90, 90, 1, 3]>
-func.func @main(%y: memref<90x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64, hova.scratch_bytes = 4096 : i64} {
+// CHECK: @hova_launches(dense<[1, 1, 0, 90, 90, 1, 64, 90, 0, 0, 3]>
+func.func @main(%y: memref<90x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64} {
   hova.launch @kernel_a(%y) "a" {flops = 1000000 : i64, grain = 1 : i64, units = 90 : i64} : (memref<90x8xf32>)
   return
 }
 func.func private @kernel_a(%y: memref<90x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {
+  return
+}
+
+// -----
+
+// A buffer of a thread's share is told by the bytes of its row (64 | 4), and how
+// many rows of it a block has; costs as sums of the first 1, 2 and 3.
+// CHECK: @hova_launches(dense<[1, 2, 0, 9, 9, 2, 64, 4, 128, 3, 3, 68, 10, 12, 13]>
+func.func @main(%y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64} {
+  %h = hova.share_buffer : memref<9x8xf32, strided<[16, 1]>>
+  hova.launch @kernel_a(%y, %h) "a" {flops = 1000000 : i64, grain = 1 : i64, units = 9 : i64, block = 4 : i64, share_start = 128 : i64, costs = array<i64: 10, 2, 1>} : (memref<9x8xf32>, memref<9x8xf32, strided<[16, 1]>>)
+  return
+}
+func.func private @kernel_a(%y: memref<9x8xf32>, %h: memref<9x8xf32, strided<[16, 1]>>, %scratch: memref<64xi8>, %begin: index, %end: index) {
   return
 }
 

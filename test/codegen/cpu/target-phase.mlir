@@ -11,7 +11,7 @@
 // CALLS-NOT: llvm.call
 
 
-// CHECK: llvm.mlir.global private constant @hova_launches_0(
+// CHECK: llvm.mlir.global external constant @hova_launches_0(
 // CHECK: llvm.func @hova_call_0(
 // CHECK: llvm.switch
 // CHECK: llvm.func @hova_run_0(

@@ -1,10 +1,15 @@
 // Values between the stages of a kernel whose rows are taken in blocks.
 
-// RUN: hova-opt %s --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
 // The hidden value is of one block: row `from` of a block lies where the first
-// row of the thread does. The kernel's inputs and results keep their places.
+// row of the thread does. The kernel's inputs and results keep their places. Each
+// thread has memory for as many rows as a block, not the arena for all.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: hova.arena_bytes = 0 : i64
+// CHECK: %[[SHARE:.*]] = hova.share_buffer : memref<20x16xf32>
+// CHECK: hova.launch @kernel_takes_rows_in_blocks(%{{.*}}, %{{.*}}, %{{.*}}, %[[SHARE]]) "takes_rows_in_blocks" {block = 8 : i64, flops = {{[0-9]+}} : i64, grain = 8 : i64, share_start = 0 : i64, units
 // CHECK-LABEL: func.func private @kernel_takes_rows_in_blocks(
 // CHECK-SAME: %[[X:.*]]: memref<20x16xf32> {llvm.noalias}, %[[W:.*]]: memref<1x16x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<20x16xf32> {llvm.noalias}, %[[HIDDEN:.*]]: memref<20x16xf32> {llvm.noalias}, %{{.*}}: memref<64xi8> {llvm.noalias}, %[[BEGIN:.*]]: index, %{{.*}}: index)
 // CHECK: scf.for
@@ -25,6 +30,45 @@ func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
     hova.yield %r : tensor<1x20x16xf32>
   } : (tensor<1x20x16xf32>, tensor<16x16xf32>) -> tensor<1x20x16xf32>
   return %out : tensor<1x20x16xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<16x16xf32>
+  hova.store_weight "w", %w : tensor<16x16xf32>
+  return
+}
+
+// -----
+
+// Rows of shares lie where nothing is alive during their launch: behind two values
+// of 1280 bytes, then in the place of the first of them.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: hova.arena_bytes = 2560 : i64
+// CHECK: hova.launch @kernel_before(%{{.*}}) "before" {flops
+// CHECK-SAME: grain = 8 : i64, units = 20 : i64}
+// CHECK: %[[FIRST:.*]] = hova.share_buffer : memref<20x16xf32>
+// CHECK: hova.launch @[[CALLEE:.*]](%{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST]]) "first" {{.*}}share_start = 2560 : i64
+// CHECK: %[[SECOND:.*]] = hova.share_buffer : memref<20x16xf32>
+// CHECK: hova.launch @[[CALLEE]](%{{.*}}, %{{.*}}, %{{.*}}, %[[SECOND]]) "second" {{.*}}share_start = 0 : i64
+func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
+  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
+  %p = hova.kernel "before" units<batch 1, token 20> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
+  ^bb0(%x_: tensor<1x20x16xf32>):
+    %r = hova.activation relu %x_ {hova.stage = 0 : i64} : tensor<1x20x16xf32>
+    hova.yield %r : tensor<1x20x16xf32>
+  } : (tensor<1x20x16xf32>) -> tensor<1x20x16xf32>
+  %q = hova.kernel "first" units<batch 1, token 20> (%p, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
+  ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
+    %n = hova.layer_norm %x_ {hova.stage = 0 : i64, eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
+    %r = hova.linear %n, %w_ {hova.stage = 1 : i64} : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
+    hova.yield %r : tensor<1x20x16xf32>
+  } : (tensor<1x20x16xf32>, tensor<16x16xf32>) -> tensor<1x20x16xf32>
+  %s = hova.kernel "second" units<batch 1, token 20> (%q, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
+  ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
+    %n = hova.layer_norm %x_ {hova.stage = 0 : i64, eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
+    %r = hova.linear %n, %w_ {hova.stage = 1 : i64} : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
+    hova.yield %r : tensor<1x20x16xf32>
+  } : (tensor<1x20x16xf32>, tensor<16x16xf32>) -> tensor<1x20x16xf32>
+  return %s : tensor<1x20x16xf32>
 }
 func.func private @weights() {
   %w = hova.weight "w" : tensor<16x16xf32>

@@ -138,10 +138,10 @@ func.func private @weights() {
 
 // -----
 
-// What crosses stages has a place in the arena; a slice of its columns is a view.
+// What crosses stages is the thread's own; a slice of its columns is a view.
 // CHECK-LABEL: func.func @main(
-// CHECK-SAME: hova.arena_bytes = 1152 : i64
-// CHECK: %[[KEPT:.*]] = hova.arena_buffer {offset = 0 : i64} : memref<9x24xf32, strided<[32, 1]>>
+// CHECK-SAME: hova.arena_bytes = 0 : i64
+// CHECK: %[[KEPT:.*]] = hova.share_buffer : memref<9x24xf32, strided<[32, 1]>>
 // CHECK: hova.launch @kernel_reads_columns_of_an_earlier_stage(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[KEPT]])
 // CHECK-LABEL: func.func private @kernel_reads_columns_of_an_earlier_stage(
 // CHECK-SAME: %[[P:[^ ]*]]: memref<9x24xf32, strided<[32, 1]>> {llvm.noalias}, %{{[^ ]*}}: memref<64xi8>

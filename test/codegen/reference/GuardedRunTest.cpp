@@ -50,7 +50,11 @@ std::string faultOf(int mistake, Flush flush) {
     return llvm::toString(program.takeError());
   }
   std::vector<GuardedLaunch> launches = {
-      {{{"", 20, 4}, {"weight 'w'", 20, 4}, {"value 'sum'", 32, 4}}, 20},
+      {{{"", 20, 4},
+        {"weight 'w'", 20, 4},
+        {"value 'sum'", 32, 4},
+        {"the share's value 'h'", 64, 4}},
+       20},
       {{{"value 'sum'", 32, 4}, {"weight 'w'", 20, 4}, {"", 20, 4}}, 20}};
   HostTensor x(HostTensor::Element::F32, {5});
   auto result = runGuarded(*program, launches, {x}, 2, flush);
@@ -59,8 +63,9 @@ std::string faultOf(int mistake, Flush flush) {
   }
   if (result->fault.empty()) {
     for (int i = 0; i < 5; ++i) {
-      EXPECT_TRUE(mistake == 6 && i == 0 ? std::isnan(result->outputs[0].at(i))
-                                         : result->outputs[0].at(i) == 2);
+      EXPECT_TRUE((mistake == 6 || mistake == 8) && i == 0
+                      ? std::isnan(result->outputs[0].at(i))
+                      : result->outputs[0].at(i) == 2);
     }
   }
   return result->fault;
@@ -103,8 +108,16 @@ TEST(GuardedRun, finds_a_write_to_a_weight) {
             "which is read-only");
 }
 
+TEST(GuardedRun, finds_a_write_behind_the_rows_of_a_share) {
+  const char *message = "kernel layer.0.sum (function k0) writes 1 bytes "
+                        "behind the end of the share's value 'h', which has 64";
+  EXPECT_EQ(faultOf(7, Flush::Back), message);
+  EXPECT_EQ(faultOf(7, Flush::Front), message);
+}
+
 TEST(GuardedRun, makes_what_nothing_wrote_a_nan) {
   EXPECT_EQ(faultOf(6, Flush::Back), "");
+  EXPECT_EQ(faultOf(8, Flush::Back), "");
 }
 
 } // namespace

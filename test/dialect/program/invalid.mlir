@@ -79,6 +79,69 @@ func.func @kernel_c2_results_are_yielded(%x: tensor<4x8xf32>) {
 
 // -----
 
+func.func @share_buffer_c1_rows_are_aligned() {
+  // expected-error@+1 {{'hova.share_buffer' op expects a matrix whose rows begin at multiples of 64 bytes, got 'memref<4x8xf32>'}}
+  %r = hova.share_buffer : memref<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @share_buffer_c1_is_a_matrix() {
+  // expected-error@+1 {{'hova.share_buffer' op expects a matrix whose rows begin at multiples of 64 bytes, got 'memref<64xf32>'}}
+  %r = hova.share_buffer : memref<64xf32>
+  return
+}
+
+// -----
+
+func.func private @callee(memref<4x16xf32>, memref<64xi8>, index, index)
+func.func @launch_c2_costs_divide_units(%x: memref<4x16xf32>) {
+  // expected-error@+1 {{'hova.launch' op expects positive costs whose number divides 4 units, got 1, 2, 3}}
+  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64, costs = array<i64: 1, 2, 3>} : (memref<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func private @callee(memref<4x16xf32>, memref<64xi8>, index, index)
+func.func @launch_c2_costs_are_positive(%x: memref<4x16xf32>) {
+  // expected-error@+1 {{'hova.launch' op expects positive costs whose number divides 4 units, got 1, 0}}
+  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64, costs = array<i64: 1, 0>} : (memref<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func private @callee(memref<4x16xf32>, memref<64xi8>, index, index)
+func.func @launch_c3_shares_have_a_row_for_each_unit() {
+  %h = hova.share_buffer : memref<4x16xf32>
+  // expected-error@+1 {{'hova.launch' op expects a share buffer of its own with a row for each of 5 units, got 'memref<4x16xf32>'}}
+  hova.launch @callee(%h) "act" {units = 5 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func private @callee(memref<4x16xf32>, memref<4x16xf32>, memref<64xi8>, index, index)
+func.func @launch_c3_shares_are_its_own() {
+  %h = hova.share_buffer : memref<4x16xf32>
+  // expected-error@+1 {{'hova.launch' op expects a share buffer of its own with a row for each of 4 units, got 'memref<4x16xf32>'}}
+  hova.launch @callee(%h, %h) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x16xf32>, memref<4x16xf32>)
+  return
+}
+
+// -----
+
+func.func private @callee(memref<4x16xf32>, memref<64xi8>, index, index)
+func.func @launch_c4_shares_are_aligned(%x: memref<4x16xf32>) {
+  // expected-error@+1 {{'hova.launch' op expects a share_start that is a multiple of 64, got 32}}
+  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64, share_start = 32 : i64} : (memref<4x16xf32>)
+  return
+}
+
+// -----
+
 func.func @launch_c1_callee_exists(%x: memref<4x8xf32>) {
   // expected-error@+1 {{'hova.launch' op expects a function named nowhere}}
   hova.launch @nowhere(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x8xf32>)

@@ -11,6 +11,8 @@
 //   4  the first kernel writes behind its scratch, in the same cache line
 //   5  the second kernel writes to its weight
 //   6  the second kernel reads an element of the arena that nothing wrote
+//   7  the first kernel writes behind the rows of its share
+//   8  the first kernel reads an element of its share that nothing wrote
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +23,8 @@ enum { COUNT = 5, SCRATCH_BYTES = 20 };
 /// Whose values the compiler must not know.
 static volatile float sink;
 
-static void add(const float *x, const float *w, float *sum, char *scratch) {
+static void add(const float *x, const float *w, float *sum, float *rows,
+                char *scratch) {
   float *copy = (float *)scratch;
   for (int i = 0; i < COUNT; ++i) {
     copy[i] = x[i] + w[i];
@@ -32,6 +35,12 @@ static void add(const float *x, const float *w, float *sum, char *scratch) {
   }
   if (MISTAKE == 3) {
     *(volatile float *)(sum - 16) = 0;
+  }
+  if (MISTAKE == 7) {
+    *(volatile float *)(rows + 16) = 0;
+  }
+  if (MISTAKE == 8) {
+    sum[0] += rows[1];
   }
   if (MISTAKE == 4) {
     *(volatile float *)(copy + COUNT) = 0;
@@ -57,7 +66,7 @@ static void call(uint64_t kernel, void *const *buffers, char *scratch,
                  uint64_t begin, uint64_t end) {
   (void)begin, (void)end;
   if (kernel == 0) {
-    add(buffers[0], buffers[1], buffers[2], scratch);
+    add(buffers[0], buffers[1], buffers[2], buffers[3], scratch);
   } else {
     twice(buffers[0], buffers[1], buffers[2]);
   }
@@ -68,14 +77,14 @@ static void call(uint64_t kernel, void *const *buffers, char *scratch,
 static const struct {
   hova_launches head;
   hova_launch add;
-  uint64_t add_buffers[3];
+  uint64_t add_buffers[4];
   hova_launch twice;
   uint64_t twice_buffers[3];
 } launches = {
-    {2, 3, 128, 64},
-    {0, 1, 1, 3},
-    {HOVA_INPUT, HOVA_IN_WEIGHTS, 64 | HOVA_IN_ARENA},
-    {1, 1, 1, 3},
+    {2, 4},
+    {0, 1, 1, 4, SCRATCH_BYTES, 1, 128, 0},
+    {HOVA_INPUT, HOVA_IN_WEIGHTS, 64 | HOVA_IN_ARENA, 64 | HOVA_IN_SHARE},
+    {1, 1, 1, 3, 0, 1, 0, 0},
     {64 | HOVA_IN_ARENA, HOVA_IN_WEIGHTS, HOVA_OUTPUT},
 };
 
@@ -90,7 +99,7 @@ static void run(void *const *inputs, void *const *outputs, char *arena,
 }
 
 static const int64_t dims[] = {COUNT};
-static const hova_level levels[] = {{"baseline", 0, run}};
+static const hova_level levels[] = {{"baseline", 0, run, &launches.head}};
 static const hova_tensor_info inputs[] = {{"x", HOVA_F32, 1, dims, 0, 0}};
 static const hova_tensor_info outputs[] = {{"y", HOVA_F32, 1, dims, 0, 0}};
 static const hova_kernel_info kernels[] = {{"layer.0.sum", "k0", 0, 0},
@@ -105,7 +114,6 @@ static const hova_program program = {
     .inputs = inputs,
     .outputs = outputs,
     .arena_bytes = 128,
-    .scratch_bytes = 64,
     .num_kernels = 2,
     .kernels = kernels,
     .compiler = "by hand",

@@ -143,7 +143,7 @@ def stand_in(name):
 
 def program(name, inputs, outputs, kernels):
     """The module: `main` with its launches, then the kernels (emitter, units, flops)."""
-    offset, arena, launches, scratch = 0, {}, [], 0
+    offset, arena, launches = 0, {}, []
     for e, units, flops in kernels:
         for value, kind in e.buffers.items():
             if value not in inputs | outputs | arena:
@@ -152,7 +152,6 @@ def program(name, inputs, outputs, kernels):
                     f"{value} = hova.arena_buffer {{offset = {offset} : i64}} : {kind}"
                 )
                 offset += -(-int(rows) * int(columns) // 16) * 64
-        scratch = max(scratch, e.scratch, 64)
         launches.append(
             f'hova.launch @{e.name}({", ".join(e.buffers)}) "{e.name}" {{flops = {flops} '
             f": i64, grain = 1 : i64, units = {units} : i64}} "
@@ -167,7 +166,7 @@ def program(name, inputs, outputs, kernels):
         f'module attributes {{hova.model = "{name}", hova.phase = "tile"}} {{',
         f"func.func @main({arguments}) attributes {{hova.arena_bytes = {max(offset, 64)} : i64, "
         f"hova.image_bytes = 0 : i64, hova.inputs = {len(inputs)} : i64, "
-        f"hova.scratch_bytes = {scratch} : i64, hova.types = [{types}], hova.values = []}} {{",
+        f"hova.types = [{types}], hova.values = []}} {{",
         *("  " + text for text in [*arena.values(), *launches, "return"]),
         "}",
         *(e.text() for e, _, _ in kernels),

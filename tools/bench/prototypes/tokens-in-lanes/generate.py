@@ -470,7 +470,7 @@ def module() -> str:
     main = (
         'module attributes {hova.model = "block", hova.phase = "tile"} {\n'
         "func.func @main() attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 "
-        ": i64, hova.inputs = 0 : i64, hova.scratch_bytes = 0 : i64, hova.types = [], "
+        ": i64, hova.inputs = 0 : i64, hova.types = [], "
         "hova.values = []} {\nreturn\n}\nfunc.func private @weights() {\nreturn\n}"
     )
     return "\n".join([main, *functions, "}", resources()])

@@ -1,0 +1,55 @@
+// What units cost, where threads divide queries that do not see the same keys.
+
+// RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// Two blocks of two queries, which read all three panels of 40 keys: 2 * 40. A
+// query costs as much as a panel of 16 besides.
+// CHECK-LABEL: func.func @main(
+// CHECK: hova.launch @kernel_equal_panels({{.*}}costs = array<i64: 112, 112>,
+func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x40x16xf32>) -> tensor<1x4x16xf32> {
+  %out = hova.kernel "equal_panels" units<batch 1, head 2, query_block 2> (%q, %k) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x40x16xf32>):
+    %r = hova.attention softmax %q_, %k_, %k_ {hova.stage = 0 : i64, causal = 1 : i64, heads = 2 : i64} : (tensor<1x4x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x4x16xf32>
+    hova.yield %r : tensor<1x4x16xf32>
+  } : (tensor<1x4x16xf32>, tensor<1x40x16xf32>) -> tensor<1x4x16xf32>
+  return %out : tensor<1x4x16xf32>
+}
+
+// -----
+
+// Queries of the second block see the keys of the first one too. Row blocks of four
+// and three read whole panels of 16, but no key behind the last: of 25 in the first
+// block 16 read 16 keys and 9 read 32, and each costs 16 more.
+// CHECK-LABEL: func.func @main(
+// CHECK: hova.launch @kernel_grows({{.*}}costs = array<i64: 944, 1542>,
+func.func @main(%q: tensor<1x50x16xf32>) -> tensor<1x50x16xf32> {
+  %out = hova.kernel "grows" units<batch 1, head 1, query_block 2> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x50x16xf32>):
+    %r = hova.attention softmax %q_, %q_, %q_ {hova.stage = 0 : i64, causal = 1 : i64, heads = 1 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+    hova.yield %r : tensor<1x50x16xf32>
+  } : (tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+  return %out : tensor<1x50x16xf32>
+}
+
+// -----
+
+// Whole heads are alike, and so are blocks without a causal mask.
+// CHECK-LABEL: func.func @main(
+// CHECK: hova.launch @kernel_heads(
+// CHECK-NOT: costs
+// CHECK: hova.launch @kernel_all_keys(
+// CHECK-NOT: costs
+func.func @main(%q: tensor<1x50x16xf32>) -> (tensor<1x50x16xf32>, tensor<1x50x16xf32>) {
+  %heads = hova.kernel "heads" units<batch 1, head 2> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x50x16xf32>):
+    %r = hova.attention softmax %q_, %q_, %q_ {hova.stage = 0 : i64, causal = 1 : i64, heads = 2 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+    hova.yield %r : tensor<1x50x16xf32>
+  } : (tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+  %all = hova.kernel "all_keys" units<batch 1, head 1, query_block 2> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x50x16xf32>):
+    %r = hova.attention softmax %q_, %q_, %q_ {hova.stage = 0 : i64, heads = 1 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+    hova.yield %r : tensor<1x50x16xf32>
+  } : (tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+  return %heads, %all : tensor<1x50x16xf32>, tensor<1x50x16xf32>
+}
