@@ -34,6 +34,7 @@ void buildNormalize(PhaseBuilder &phase, const Target &) {
 }
 
 void buildFuse(PhaseBuilder &phase, const Target &target) {
+  target.addKernelForms(phase);
   buildFusePhase(phase, target.getFusionPolicy());
 }
 

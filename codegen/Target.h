@@ -21,6 +21,10 @@ public:
   /// What pays where operations are grouped into kernels.
   virtual FusionPolicy getFusionPolicy() const = 0;
 
+  /// Adds passes to the phase `fuse` that form kernels of a kind of their own,
+  /// before rows are fused.
+  virtual void addKernelForms(PhaseBuilder &) const {}
+
   // The builders of the phases that depend on the machine. Each ends with the
   // pass that checks the phase's promise.
   virtual void buildAssignPhase(PhaseBuilder &phase) const = 0;

@@ -14,6 +14,7 @@ static constexpr OptionalPass optionalPasses[] = {
     {"hova-propagate-demanded-rows", /*reassociates=*/false},
     {"hova-normalize-projections", /*reassociates=*/false},
     {"hova-normalize-tied-tables", /*reassociates=*/false},
+    {"hova-form-sequence-kernels", /*reassociates=*/false},
     // Without it every operation is a kernel of its own.
     {"hova-fuse-kernels", /*reassociates=*/false},
 };

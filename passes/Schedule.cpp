@@ -7,6 +7,11 @@ using namespace mlir;
 
 namespace hova {
 
+/// Whether loops take rows or panels in blocks.
+static bool hasBlocks(Division division) {
+  return division == Division::rows || division == Division::panels;
+}
+
 FailureOr<Schedule> Schedule::of(KernelOp kernel) {
   auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
   if (!kernel.getUnits() || !tile || tile.size() != 2) {
@@ -19,7 +24,7 @@ FailureOr<Schedule> Schedule::of(KernelOp kernel) {
   schedule.pairs = kernel->hasAttr(kPairsAttr);
   SmallVector<std::pair<StringRef, int64_t *>> sizes = {
       {kLanesAttr, &schedule.lanes}, {kGrainAttr, &schedule.grain}};
-  if (schedule.division != Division::inner) {
+  if (hasBlocks(schedule.division)) {
     sizes.push_back({kKBlockAttr, &schedule.kBlock});
     sizes.push_back({kBlockAttr, &schedule.block});
   }
@@ -48,7 +53,7 @@ void Schedule::write(KernelOp kernel) const {
   Builder builder(kernel.getContext());
   kernel->setAttr(kTileAttr,
                   builder.getDenseI64ArrayAttr({tileRows, tileColumns}));
-  if (division != Division::inner) {
+  if (hasBlocks(division)) {
     kernel->setAttr(kKBlockAttr, builder.getI64IntegerAttr(kBlock));
     kernel->setAttr(kBlockAttr, builder.getI64IntegerAttr(block));
   }

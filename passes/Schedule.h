@@ -9,6 +9,8 @@
 //   hova.lanes            The vector length of row operations.
 //   hova.grain            The number of units that a thread takes at least.
 //   hova.pairs            A unit attribute. Attention in bf16 multiplies pairs.
+// On each operation of a kernel whose units are groups of sequences:
+//   hova.stage            As below.
 // On a kernel whose units are rows or weight panels, also:
 //   hova.k_block          The K block: steps of K that one pass over the rows
 //                         takes at most.

@@ -44,6 +44,11 @@ UnitsAttr panelUnits(MLIRContext *context, int64_t panels) {
   return UnitsAttr::get(context, StringAttr::get(context, kPanelDim), panels);
 }
 
+UnitsAttr sequenceUnits(MLIRContext *context, int64_t groups) {
+  return UnitsAttr::get(context, StringAttr::get(context, kSequenceDim),
+                        groups);
+}
+
 Division divisionOf(Operation *op) {
   auto structured = dyn_cast<StructuredOpInterface>(op);
   return structured && !structured.getIterationSpace().dividesRows()
@@ -55,6 +60,9 @@ Division divisionOf(KernelOp kernel) {
   std::optional<UnitsAttr> units = kernel.getUnits();
   if (units && units->sizeOf(kPanelDim)) {
     return Division::panels;
+  }
+  if (units && units->sizeOf(kSequenceDim)) {
+    return Division::sequences;
   }
   Operation *first = firstOf(kernel);
   return first ? divisionOf(first) : Division::rows;

@@ -14,13 +14,17 @@ namespace hova {
 
 /// The kinds of unit spaces.
 enum class Division {
-  rows,   ///< rows of the kernel's results: all axes but the last
-  panels, ///< weight panels: groups of columns of the kernel's one product
-  inner,  ///< dims inside of rows, as the heads of an attention
+  rows,      ///< rows of the kernel's results: all axes but the last
+  panels,    ///< weight panels: groups of columns of the kernel's one product
+  inner,     ///< dims inside of rows, as the heads of an attention
+  sequences, ///< groups of batch entries: all tokens of each
 };
 
 /// The name of the one dim where panels are divided.
 inline constexpr llvm::StringLiteral kPanelDim = "panel";
+
+/// The name of the one dim where groups of sequences are divided.
+inline constexpr llvm::StringLiteral kSequenceDim = "sequence_group";
 
 /// What the name of a dim ends with that counts blocks of another.
 inline constexpr llvm::StringLiteral kBlockSuffix = "_block";
@@ -35,6 +39,9 @@ int64_t blocksOf(UnitsAttr units);
 
 /// `panels` units.
 UnitsAttr panelUnits(mlir::MLIRContext *context, int64_t panels);
+
+/// `groups` units, each all tokens of as many batch entries.
+UnitsAttr sequenceUnits(mlir::MLIRContext *context, int64_t groups);
 
 /// The kind of units that `op` has by itself: rows or inner.
 Division divisionOf(mlir::Operation *op);

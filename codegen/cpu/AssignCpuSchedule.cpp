@@ -79,6 +79,7 @@ public:
 
   void assign(KernelOp kernel) {
     dividesColumns = divisionOf(kernel) == Division::panels;
+    dividesSequences = divisionOf(kernel) == Division::sequences;
     for (Operation &op : kernel.getBody().front().without_terminator()) {
       if (isKernelView(&op) && isReadAsView(&op) && !isColumnGroup(&op)) {
         continue;
@@ -91,8 +92,9 @@ public:
   }
 
 private:
+  /// Where tokens lie in lanes there are no panels, and all columns are views.
   bool isColumnGroup(Operation *op) const {
-    return hova::isColumnGroup(op, facts.panelColumns);
+    return !dividesSequences && hova::isColumnGroup(op, facts.panelColumns);
   }
 
   static bool isReadAsView(Operation *op) {
@@ -138,7 +140,8 @@ private:
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
     auto recipe = dyn_cast<CpuRecipeOpInterface>(anchor);
     if ((recipe && !recipe.takesJoins()) || !columns.find(op) ||
-        shapeOf(anchor->getResult(0)).drop_back() != shape.drop_back()) {
+        shapeOf(anchor->getResult(0)).drop_back() != shape.drop_back() ||
+        (dividesSequences && shapeOf(anchor->getResult(0)) != shape)) {
       return false;
     }
     bool rowTiles = !recipe || recipe.hasRowTiles();
@@ -163,7 +166,7 @@ private:
     StageColumns columns;
   };
   const CpuFacts &facts;
-  bool dividesColumns = false;
+  bool dividesColumns = false, dividesSequences = false;
   DenseMap<Operation *, int64_t> stages;
   SmallVector<Stage> anchors;
 };
@@ -175,6 +178,10 @@ private:
 
 /// Whether an operation reads this operand panel by panel.
 static bool readsPanels(OpOperand &use) {
+  auto kernel = use.getOwner()->getParentOfType<KernelOp>();
+  if (divisionOf(kernel) == Division::sequences) {
+    return false;
+  }
   auto recipe = dyn_cast<CpuRecipeOpInterface>(use.getOwner());
   return recipe && recipe.readsPanels(use.getOperandNumber());
 }
@@ -271,6 +278,9 @@ struct AssignCpuSchedulePass final
   /// written without units has those of its first operation.
   static void assignUnits(KernelOp kernel, const CpuFacts &facts) {
     Operation *first = firstOf(kernel);
+    if (divisionOf(kernel) == Division::sequences) {
+      return;
+    }
     if (divisionOf(kernel) == Division::panels) {
       int64_t columns = shapeOf(first->getResult(0)).back();
       kernel.setUnitsAttr(panelUnits(
@@ -289,6 +299,21 @@ struct AssignCpuSchedulePass final
     return WalkResult::advance();
   }
 
+  static void assignSequences(KernelOp kernel, Schedule schedule,
+                              const CpuFacts &facts) {
+    schedule.tileRows = facts.sequenceTile.rows;
+    schedule.tileColumns = facts.sequenceTile.columns;
+    schedule.lanes = schedule.tileColumns;
+    Stages(facts).assign(kernel);
+    int64_t macs = 0, units = kernel.getUnits()->count();
+    for (auto op : kernel.getBody().front().getOps<CostOpInterface>()) {
+      macs += *macsOf(op);
+    }
+    schedule.grain = llvm::divideCeil(facts.leastShareMacs,
+                                      std::max<int64_t>(macs / units, 1));
+    schedule.write(kernel);
+  }
+
   void assignKernel(KernelOp kernel, const CpuFacts &facts) {
     Operation *first = firstOf(kernel);
     if (!first) {
@@ -299,6 +324,9 @@ struct AssignCpuSchedulePass final
     schedule.division = divisionOf(kernel);
     bool isInner = schedule.division == Division::inner;
     assignUnits(kernel, facts);
+    if (schedule.division == Division::sequences) {
+      return assignSequences(kernel, schedule, facts);
+    }
     RegisterTile tile = isInner ? facts.attentionTile : facts.productTile;
     schedule.tileRows = tile.rows;
     schedule.tileColumns = tile.columns;

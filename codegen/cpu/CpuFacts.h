@@ -25,6 +25,7 @@ struct CpuFacts {
         productTile{6, avx512 ? int64_t(64) : int64_t(16)},
         attentionTile{avx512 ? int64_t(14) : int64_t(6),
                       avx512 ? int64_t(32) : int64_t(16)},
+        sequenceTile{6, avx512 ? int64_t(64) : int64_t(16)},
         kBlock(oneFma ? 4096 : 256) {}
 
   // Vectors and register tiles.
@@ -37,6 +38,22 @@ struct CpuFacts {
   /// heights divide any number of rows evenly.
   RegisterTile productTile;
   RegisterTile attentionTile;
+
+  // Short sequences, whose tokens lie in lanes.
+
+  /// Tokens of a sequence: one register of AVX-512.
+  static constexpr int64_t sequenceTokens = 16;
+  /// Channels and tokens of a register tile; tokens are those of whole
+  /// sequences.
+  RegisterTile sequenceTile;
+  /// Sequences that a thread passes through a kernel together at most. All
+  /// levels agree on them.
+  static constexpr int64_t groupSequences = 4;
+  /// Channels of any value of such a kernel, at most: with all of a tile's
+  /// values it stays in the first-level cache, and weights in the second.
+  static constexpr int64_t mostSequenceChannels = 128;
+  /// Fewer sequences leave threads without work.
+  static constexpr int64_t leastSequences = 8;
 
   // Weights.
 

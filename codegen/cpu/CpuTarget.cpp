@@ -23,6 +23,13 @@ FusionPolicy CpuTarget::getFusionPolicy() const {
           facts.fewHeads, facts.leastQueries,    facts.blockTokens};
 }
 
+void CpuTarget::addKernelForms(PhaseBuilder &phase) const {
+  // Where every operation is to be a kernel of its own, none is formed.
+  if (phase.runs("hova-fuse-kernels")) {
+    phase.addOptional(createFormSequenceKernelsPass());
+  }
+}
+
 void CpuTarget::buildAssignPhase(PhaseBuilder &phase) const {
   // Copies of rows are stages too.
   phase.add(createAssignRowTablesPass());

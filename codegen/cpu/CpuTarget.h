@@ -17,6 +17,7 @@ public:
   explicit CpuTarget(IsaLevel level, unsigned number = 0);
 
   FusionPolicy getFusionPolicy() const override;
+  void addKernelForms(PhaseBuilder &phase) const override;
   void buildAssignPhase(PhaseBuilder &phase) const override;
   void buildTilePhase(PhaseBuilder &phase) const override;
   void buildVectorizePhase(PhaseBuilder &phase) const override;

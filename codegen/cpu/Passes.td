@@ -52,6 +52,41 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
+def FormSequenceKernelsPass : Pass<"hova-form-sequence-kernels", "::mlir::ModuleOp"> {
+  let summary = "Form kernels of short sequences";
+  let description = [{
+    Before: a normalised program. After: operations on at least 8 sequences of 16
+    tokens and at most 128 channels, in f32, that depend on each other stand in
+    one kernel, if there is an attention among them. Its units are groups of up
+    to four sequences. Products, norms, element-wise operations and attentions
+    without masks and biases take part. Everything else has changed its place at
+    the most.
+
+    ```mlir
+    func.func @main(%q: tensor<8x16x4xf32>) -> tensor<8x16x4xf32> {
+      %a = hova.attention softmax %q, %q, %q {heads = 2 : i64, scale = 0.5 : f64}
+          : (tensor<8x16x4xf32>, tensor<8x16x4xf32>, tensor<8x16x4xf32>) -> tensor<8x16x4xf32>
+      %s = hova.add %q, %a : tensor<8x16x4xf32>, tensor<8x16x4xf32>
+      return %s : tensor<8x16x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%q: tensor<8x16x4xf32>) -> tensor<8x16x4xf32> {
+      %r = hova.kernel "main" units<sequence_group 2> (%q) {
+      ^bb0(%x: tensor<8x16x4xf32>):
+        %a = hova.attention softmax %x, %x, %x {heads = 2 : i64, scale = 0.5 : f64}
+            : (tensor<8x16x4xf32>, tensor<8x16x4xf32>, tensor<8x16x4xf32>) -> tensor<8x16x4xf32>
+        %s = hova.add %x, %a : tensor<8x16x4xf32>, tensor<8x16x4xf32>
+        hova.yield %s : tensor<8x16x4xf32>
+      } : (tensor<8x16x4xf32>) -> tensor<8x16x4xf32>
+      return %r : tensor<8x16x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def AssignRowTablesPass : Pass<"hova-assign-row-tables", "::mlir::ModuleOp"> {
   let summary = "Give every placed value a table of its rows";
   let description = [{
@@ -136,7 +171,7 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
     ```mlir
     func.func @main(%x: memref<4x8xf32>, %y: memref<4x8xf32>)
         attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64,
-                    hova.scratch_bytes = 4096 : i64, hova.values = [],
+                    hova.values = [],
                     hova.types = [tensor<1x4x8xf32>, tensor<1x4x8xf32>]} {
       hova.launch @kernel_main(%x, %y) "main" {flops = 0 : i64, grain = 4 : i64, units = 4 : i64}
           : (memref<4x8xf32>, memref<4x8xf32>)
@@ -176,8 +211,7 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
 
     ```mlir
     func.func @main(%x: memref<4x8xf32>, %y: memref<4x8xf32>)
-        attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64,
-                    hova.scratch_bytes = 4096 : i64} {
+        attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64} {
       hova.launch @kernel(%x, %y) "a" {flops = 0 : i64, grain = 4 : i64, units = 4 : i64}
           : (memref<4x8xf32>, memref<4x8xf32>)
       return
@@ -189,8 +223,8 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    llvm.mlir.global private constant @hova_launches(dense<[1, 2, 0, 4096, 0, 1, 4, 2, 2, 3]> : tensor<10xi64>)
-        {addr_space = 0 : i32} : !llvm.array<10 x i64>
+    llvm.mlir.global external constant @hova_launches(dense<[1, 2, 0, 1, 4, 2, 64, 4, 0, 0, 2, 3]> : tensor<12xi64>)
+        {addr_space = 0 : i32} : !llvm.array<12 x i64>
     func.func @hova_call(%number: i64, %buffers: !llvm.ptr, %memory: !llvm.ptr, %first: i64, %last: i64) {
       %bytes = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
       %rows = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>

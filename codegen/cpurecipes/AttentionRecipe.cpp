@@ -14,6 +14,7 @@
 //                      O = (S V) / sum S
 
 #include "codegen/cpurecipes/AttentionEmitter.h"
+#include "codegen/cpurecipes/AttentionTokenLanes.h"
 #include "codegen/cpurecipes/Recipe.h"
 #include "codegen/cpurecipes/RowBlocks.h"
 #include "dialect/DenseOps.h"
@@ -333,6 +334,13 @@ private:
 
 struct AttentionRecipe
     : CpuRecipe<AttentionRecipe, AttentionOp, emit, scratchBytes> {
+  bool takesJoins(Operation *) const { return false; }
+  bool keepsTokensInLanes(Operation *op) const {
+    return hova::keepsTokensInLanes(cast<AttentionOp>(op));
+  }
+  void emitTokenLanes(Operation *op, TokenLanes &lanes) const {
+    hova::emitTokenLanes(lanes, cast<AttentionOp>(op));
+  }
   /// Behind a causal mask's last panel nothing is multiplied.
   int64_t getExecutedMacs(Operation *op, const Schedule &schedule) const {
     auto own = cast<AttentionOp>(op);

@@ -7,6 +7,7 @@
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpurecipes/KernelEmitter.h"
 #include "codegen/cpurecipes/Recipe.h"
+#include "codegen/cpurecipes/TokenLanes.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -120,8 +121,15 @@ static Value moveRows(OpBuilder &builder, Location loc, Value matrix,
       getAsIndexOpFoldResult(type.getContext(), strides));
 }
 
+bool CpuKernelCode::keepsValuesInScratch(const Schedule &schedule) const {
+  return schedule.division == Division::sequences;
+}
+
 int64_t CpuKernelCode::getScratchBytes(KernelOp kernel,
                                        const Schedule &schedule) const {
+  if (schedule.division == Division::sequences) {
+    return TokenLanesLayout(kernel, schedule).bytes;
+  }
   int64_t most = 0;
   for (Operation &op : kernel.getBody().front()) {
     if (auto recipe = dyn_cast<CpuRecipeOpInterface>(op)) {
@@ -217,6 +225,11 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
       emitter.setBuffer(buffers.values[i], buffer);
     }
     setRowTables(emitter, kernel, *entry);
+    if (buffers.schedule.division == Division::sequences) {
+      TokenLanesLayout layout(kernel, buffers.schedule);
+      TokenLanes(emitter, kernel, layout).emit();
+      return LogicalResult::success();
+    }
     return emitBody(emitter, kernel);
   };
   if (failed(forEachUnitBlock(builder, loc, buffers,

@@ -21,11 +21,14 @@
 #include "codegen/cpurecipes/ProductPanels.h"
 #include "codegen/cpurecipes/Recipe.h"
 #include "codegen/cpurecipes/RowBlocks.h"
+#include "codegen/cpurecipes/TokenLanes.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TileOps.h"
 #include "passes/tile/KernelStructure.h"
 #include "llvm/Support/MathExtras.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 
@@ -314,8 +317,41 @@ static LogicalResult emit(KernelEmitter &emitter, LinearOp op) {
   return success();
 }
 
+/// A tile has channels of the result as rows: the weight, read transposed, is
+/// the left operand, and the tokens are the panel.
+static void emitLanes(TokenLanes &lanes, LinearOp op) {
+  KernelEmitter &e = lanes.e;
+  Type f32 = e.builder.getF32Type();
+  int64_t depth = shapeOf(op.getX()).back();
+  int64_t columns = shapeOf(op.getResult()).back();
+  bool isTransposed = op.getTransposed();
+  SmallVector<int64_t> strides = {isTransposed ? depth : 1,
+                                  isTransposed ? 1 : columns};
+  auto type = MemRefType::get(
+      {columns, depth}, f32,
+      StridedLayoutAttr::get(e.builder.getContext(), 0, strides));
+  Value weight = memref::ReinterpretCastOp::create(
+      e.builder, e.loc, type, e.buffer(op.getWeight()), 0,
+      ArrayRef<int64_t>{columns, depth}, strides);
+  Value zero = e.index(0), x = lanes.matrix(op.getX());
+  lanes.forEachTile(columns, [&](Value channel, int64_t rows) {
+    Value tile = TileProductOp::create(
+        e.builder, e.loc, VectorType::get({rows, lanes.lanes}, f32), weight,
+        channel, zero, x, ValueRange{zero, zero}, e.index(depth));
+    if (op.getBias()) {
+      tile = arith::AddFOp::create(e.builder, e.loc, tile,
+                                   lanes.load(op.getBias(), channel, rows));
+    }
+    lanes.finishAndStore(channel, rows, tile);
+  });
+}
+
 namespace {
 struct LinearRecipe : CpuRecipe<LinearRecipe, LinearOp, emit, scratchBytes> {
+  bool keepsTokensInLanes(Operation *) const { return true; }
+  void emitTokenLanes(Operation *op, TokenLanes &lanes) const {
+    emitLanes(lanes, cast<LinearOp>(op));
+  }
   bool readsPanels(Operation *, unsigned index) const { return index == 1; }
   bool hasRowTiles(Operation *) const { return false; }
 };

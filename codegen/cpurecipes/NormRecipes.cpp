@@ -7,6 +7,7 @@
 
 #include "codegen/cpurecipes/KernelEmitter.h"
 #include "codegen/cpurecipes/Recipe.h"
+#include "codegen/cpurecipes/TokenLanes.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
@@ -112,6 +113,53 @@ static void emit(KernelEmitter &emitter, LayerNormOp op) {
   });
 }
 
+/// Down the channels of every token, all tokens of a tile at once.
+static void emitLanes(TokenLanes &lanes, LayerNormOp op) {
+  KernelEmitter &e = lanes.e;
+  OpBuilder &b = e.builder;
+  Location loc = e.loc;
+  int64_t width = shapeOf(op.getX()).back();
+  VectorType type = e.vectorType(lanes.lanes);
+  Value x = lanes.matrix(op.getX()), reciprocal = e.splat(1.0 / width, type);
+  auto sumUp = [&](llvm::function_ref<Value(Value, Value)> addTerm) {
+    return e.forLoop("channels", e.index(0), e.index(width), 1,
+                     e.splat(0, type), [&](Value channel, ValueRange carried) {
+                       Value own = e.loadRow(x, channel, e.index(0),
+                                             lanes.lanes, lanes.lanes);
+                       return SmallVector<Value>{addTerm(carried[0], own)};
+                     })[0];
+  };
+  Value sum = sumUp([&](Value sum, Value own) -> Value {
+    return arith::AddFOp::create(b, loc, sum, own);
+  });
+  Value mean = arith::MulFOp::create(b, loc, sum, reciprocal);
+  Value squares = sumUp([&](Value sum, Value own) -> Value {
+    Value deviation = arith::SubFOp::create(b, loc, own, mean);
+    return math::FmaOp::create(b, loc, deviation, deviation, sum);
+  });
+  Value variance = arith::MulFOp::create(b, loc, squares, reciprocal);
+  Value deviation = math::SqrtOp::create(
+      b, loc,
+      arith::AddFOp::create(b, loc, variance,
+                            e.splat(op.getEps().convertToDouble(), type)));
+  Value factor = arith::DivFOp::create(b, loc, e.splat(1, type), deviation);
+  lanes.forEachTile(width, [&](Value channel, int64_t rows) {
+    auto tileType = VectorType::get({rows, lanes.lanes}, b.getF32Type());
+    auto toTile = [&](Value row) -> Value {
+      return vector::BroadcastOp::create(b, loc, tileType, row);
+    };
+    Value centred = arith::SubFOp::create(
+        b, loc, lanes.load(op.getX(), channel, rows), toTile(mean));
+    Value tile = arith::MulFOp::create(b, loc, centred, toTile(factor));
+    if (op.getGain()) {
+      tile = math::FmaOp::create(b, loc, tile,
+                                 lanes.load(op.getGain(), channel, rows),
+                                 lanes.load(op.getBias(), channel, rows));
+    }
+    lanes.finishAndStore(channel, rows, tile);
+  });
+}
+
 /// Softmax over the logits of a row, one vector, then head by head.
 static void emit(KernelEmitter &emitter, ScaleHeadsOp op) {
   OpBuilder &builder = emitter.builder;
@@ -167,6 +215,10 @@ struct LayerNormRecipe
                 static_cast<void (*)(KernelEmitter &, LayerNormOp)>(emit)> {
   bool readsRowsAnywhere(Operation *, unsigned index) const {
     return index == 0;
+  }
+  bool keepsTokensInLanes(Operation *) const { return true; }
+  void emitTokenLanes(Operation *op, TokenLanes &lanes) const {
+    emitLanes(lanes, cast<LayerNormOp>(op));
   }
 };
 } // namespace

@@ -27,6 +27,7 @@
 
 namespace hova {
 class KernelEmitter;
+class TokenLanes;
 } // namespace hova
 
 #include "codegen/cpurecipes/Recipe.h.inc"

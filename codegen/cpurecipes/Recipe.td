@@ -51,6 +51,15 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
       tiles to `KernelEmitter::finishAndStoreTile`.
     }], "bool", "takesJoins", (ins), "", "return true;">,
     InterfaceMethod<[{
+      Whether the operation has a form for short sequences whose tokens lie in
+      the lanes of vectors (TokenLanes.h).
+    }], "bool", "keepsTokensInLanes", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      Writes the loops of that form over the sequences of one tile. What is
+      computed goes to `TokenLanes::finishAndStore`.
+    }], "void", "emitTokenLanes", (ins "::hova::TokenLanes &":$lanes), "",
+        [{ llvm_unreachable("the operation has no such form"); }]>,
+    InterfaceMethod<[{
       Whether the tiles are single rows, which line up with a table that repeats
       every few rows.
     }], "bool", "hasRowTiles", (ins), "", "return true;">,

@@ -79,6 +79,14 @@ static LogicalResult checkUnits(KernelOp kernel) {
     return success(); // which other checks reject
   }
   int64_t units = kernel.getUnits()->count();
+  if (divisionOf(kernel) == Division::sequences) {
+    int64_t sequences = shapeOf(first->getResult(0)).front();
+    if (sequences % units != 0) {
+      return kernel.emitOpError("expects groups of ")
+             << sequences << " sequences that are alike, got " << units;
+    }
+    return success();
+  }
   if (divisionOf(kernel) != Division::panels) {
     UnitsAttr own = unitsOf(first);
     // Blocks that an operation has by itself are among its own units.
@@ -108,8 +116,8 @@ static LogicalResult checkUnits(KernelOp kernel) {
   return success();
 }
 
-/// What divides inner dims stands alone; operations of other kernels share
-/// their rows.
+/// What divides inner dims stands alone, unless threads divide whole sequences;
+/// operations of other kernels share their rows.
 static LogicalResult checkBody(KernelOp kernel) {
   Block &body = kernel.getBody().front();
   Division division = divisionOf(kernel);
@@ -123,7 +131,8 @@ static LogicalResult checkBody(KernelOp kernel) {
     }
     int64_t own = staticSize(shapeOf(op.getResult(0)).drop_back());
     bool isAlone =
-        division == Division::inner || divisionOf(&op) == Division::inner;
+        division != Division::sequences &&
+        (division == Division::inner || divisionOf(&op) == Division::inner);
     if (rows != 0 && (isAlone || own != rows)) {
       return op.emitOpError("shares a kernel with operations of other units");
     }

@@ -10,6 +10,7 @@
 #include "passes/tile/WeightPlaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -158,6 +159,7 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     for (Value value : op.getResults()) {
       if (stageOf(&op) >= 0 && !places.count(value) &&
+          !code.keepsValuesInScratch(buffers.schedule) &&
           crossesStages(value, stageOf(&op))) {
         auto type = cast<RankedTensorType>(value.getType());
         places[value] = {Place::Share,
@@ -257,18 +259,23 @@ void ProgramTiler::createLaunch(int64_t number, ValueRange operands) {
   KernelBuffers &buffers = kernels[number];
   KernelOp kernel = buffers.kernel;
   const Schedule &schedule = buffers.schedule;
+  SmallVector<int64_t> costs = code.getUnitCosts(kernel, schedule);
   IntegerAttr block, shareStart;
   if (buffers.keepsRows) {
     block = builder.getI64IntegerAttr(schedule.block);
-    // However many threads there are, they have no more than all rows.
-    int64_t bytes = 0;
+    // However many threads there are, they have no more than all rows. Shares
+    // of equal cost may have a whole block each, for which no gap between
+    // values is enough.
+    int64_t most = std::numeric_limits<int64_t>::max() / 2;
+    int64_t bytes = costs.empty() ? 0 : most;
     for (Value value : buffers.values) {
       const Place &place = places[value];
-      bytes += place.kind == Place::Share ? bytesOf(place.type) : 0;
+      if (place.kind == Place::Share) {
+        bytes = std::min(bytes + bytesOf(place.type), most);
+      }
     }
     shareStart = builder.getI64IntegerAttr(findFree(blocks, number, bytes));
   }
-  SmallVector<int64_t> costs = code.getUnitCosts(kernel, schedule);
   LaunchOp::create(builder, kernel.getLoc(), callees[number], operands,
                    kernel.getName(), buffers.units, schedule.grain,
                    buffers.flops, block, shareStart,

@@ -72,6 +72,7 @@ private:
                                Value row, Value column, Value table);
   void rewriteRowSum(TileRowSumOp op);
   LogicalResult rewriteBroadcast(vector::BroadcastOp op);
+  LogicalResult rewriteExtract(vector::ExtractOp op);
   LogicalResult rewriteConstant(arith::ConstantOp op);
   void rewriteElementwise(Operation *op);
 
@@ -151,6 +152,7 @@ LogicalResult TileVectorizer::rewrite(Operation *op) {
       .Case([&](vector::BroadcastOp broadcast) {
         return rewriteBroadcast(broadcast);
       })
+      .Case([&](vector::ExtractOp extract) { return rewriteExtract(extract); })
       .Case(
           [&](arith::ConstantOp constant) { return rewriteConstant(constant); })
       .Default([&](Operation *other) -> LogicalResult {
@@ -282,6 +284,16 @@ LogicalResult TileVectorizer::rewriteBroadcast(vector::BroadcastOp op) {
     own.assign(rowCount(op.getResult()), Value(own.front()));
   }
   rows[op.getResult()] = std::move(own);
+  return success();
+}
+
+/// A row of a tile is a vector as it stands.
+LogicalResult TileVectorizer::rewriteExtract(vector::ExtractOp op) {
+  ArrayRef<int64_t> position = op.getStaticPosition();
+  if (op.hasDynamicPosition() || position.size() != 1) {
+    return op.emitOpError("expects one row of a tile");
+  }
+  op.getResult().replaceAllUsesWith(rows.at(op.getSource())[position.front()]);
   return success();
 }
 

@@ -97,6 +97,22 @@ def vision():
     return m
 
 
+def words():
+    """Pre-LN block on the words of patches: 16 tokens, heads of 6 channels."""
+    m = Model("tiny_words")
+    m.value["words"] = m.values("words", 9, 16, 18)
+    x = "words"
+    for i in range(2):
+        m.norm(f"norm1_{i}", x)
+        m.attention(f"attn_{i}", f"norm1_{i}", 3, bias=False, output_bias=True)
+        m.add(f"mid_{i}", x, f"attn_{i}")
+        m.norm(f"norm2_{i}", f"mid_{i}")
+        m.ffn(f"ffn_{i}", f"norm2_{i}", 40, "gelu_erf")
+        x = m.add(f"out_{i}", f"mid_{i}", f"ffn_{i}")
+    m.output("y", x, m.value[x])
+    return m
+
+
 def translation():
     """Post-LN encoder and decoder with padding, causal and cross attention."""
     m = Model("tiny_translation")
@@ -216,6 +232,7 @@ def omni_language():
 
 def cases():
     yield vision()
+    yield words()
     yield translation()
     yield bert()
     yield omni_language()

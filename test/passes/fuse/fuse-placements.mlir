@@ -129,7 +129,7 @@ func.func @main(%a: tensor<1x16x8xf32>) -> tensor<4x4x8xf32> {
 // CHECK: hova.kernel
 // CHECK-NOT: input_placements
 // CHECK: hova.rearrange %{{.*}}[#hova.inverse<#hova.window<1x1, shift 0x0, grid 1x2>>]
-// CHECK: hova.slice
+// CHECK: hova.slice {{.*}}"0" = "'hova.slice' computes 1 rows, and 'hova.rearrange' 2"
 func.func @main(%a: tensor<2x1x8xf32>) -> tensor<1x1x8xf32> {
   %l = hova.activation relu %a : tensor<2x1x8xf32>
   %r = hova.rearrange %l [#hova.inverse<#hova.window<1x1, shift 0x0, grid 1x2>>] : tensor<2x1x8xf32> -> tensor<1x2x8xf32>

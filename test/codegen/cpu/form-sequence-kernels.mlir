@@ -1,0 +1,99 @@
+// RUN: hova-opt %s --split-input-file --hova-form-sequence-kernels | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-form-sequence-kernels --hova-form-sequence-kernels | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-form-sequence-kernels --check-meaning -o /dev/null
+// SPDX-License-Identifier: Apache-2.0
+
+// All that depends on each other, from the norm to the sum.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[R:.*]] = hova.kernel "main" units<sequence_group 3>(%{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<12x16x8xf32>, %[[G:.*]]: tensor<8xf32>, %[[W:.*]]: tensor<8x8xf32>):
+// CHECK-NEXT: hova.layer_norm %[[X]], %[[G]], %[[G]]
+// CHECK-NEXT: hova.attention
+// CHECK-NEXT: hova.linear
+// CHECK-NEXT: hova.add %[[X]]
+// CHECK-NEXT: hova.yield
+// CHECK: return %[[R]]
+func.func @main(%x: tensor<12x16x8xf32>) -> tensor<12x16x8xf32> {
+  %g = hova.image_weight "g" : tensor<8xf32>
+  %w = hova.image_weight "w" : tensor<8x8xf32>
+  %n = hova.layer_norm %x, %g, %g {eps = 1.0e-6 : f64} : tensor<12x16x8xf32>, tensor<8xf32>
+  %a = hova.attention softmax %n, %n, %n {heads = 2 : i64} : (tensor<12x16x8xf32>, tensor<12x16x8xf32>, tensor<12x16x8xf32>) -> tensor<12x16x8xf32>
+  %l = hova.linear %a, %w : tensor<12x16x8xf32>, tensor<8x8xf32> -> tensor<12x16x8xf32>
+  %s = hova.add %x, %l : tensor<12x16x8xf32>, tensor<12x16x8xf32>
+  return %s : tensor<12x16x8xf32>
+}
+func.func private @weights() {
+  %g = hova.weight "g" : tensor<8xf32>
+  hova.store_weight "g", %g : tensor<8xf32>
+  %w = hova.weight "w" : tensor<8x8xf32>
+  hova.store_weight "w", %w : tensor<8x8xf32>
+  return
+}
+
+// -----
+
+// The pool reads a value inside of the kernel, and the sum behind the pool does not
+// come back into it. A slice that both sides read exists for each.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[K:.*]]:2 = hova.kernel "main" units<sequence_group 9>
+// CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<9x16x12xf32>):
+// CHECK-NEXT: %[[E:.*]] = hova.activation relu %[[X]]
+// CHECK-NEXT: %[[C:.*]] = hova.slice %[[E]] {axis = 2 : i64, offset = 4 : i64}
+// CHECK-NEXT: %[[A:.*]] = hova.attention softmax %[[C]], %[[C]], %[[C]]
+// CHECK-NEXT: hova.yield %[[E]], %[[A]]
+// CHECK: %[[O:.*]] = hova.slice %[[K]]#0 {axis = 2 : i64, offset = 4 : i64}
+// CHECK-NEXT: %[[P:.*]] = hova.pool mean %[[O]]
+// CHECK: return %[[P]], %[[K]]#1
+func.func @main(%x: tensor<9x16x12xf32>) -> (tensor<9x8xf32>, tensor<9x16x8xf32>) {
+  %e = hova.activation relu %x : tensor<9x16x12xf32>
+  %c = hova.slice %e {axis = 2 : i64, offset = 4 : i64} : tensor<9x16x12xf32> -> tensor<9x16x8xf32>
+  %p = hova.pool mean %c : tensor<9x16x8xf32> -> tensor<9x8xf32>
+  %a = hova.attention softmax %c, %c, %c {heads = 2 : i64} : (tensor<9x16x8xf32>, tensor<9x16x8xf32>, tensor<9x16x8xf32>) -> tensor<9x16x8xf32>
+  return %p, %a : tensor<9x8xf32>, tensor<9x16x8xf32>
+}
+
+// -----
+
+// A norm of what was computed from all tokens of a sequence and left the kernel
+// stands behind it: no kernel waits for itself.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel
+// CHECK: hova.attention
+// CHECK: hova.concat
+// CHECK-NEXT: hova.slice
+// CHECK-NEXT: hova.add
+// CHECK-NEXT: return
+func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
+  %a = hova.attention softmax %x, %x, %x {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+  %c = hova.concat %a, %a {axis = 1 : i64} : tensor<8x16x8xf32>, tensor<8x16x8xf32> -> tensor<8x32x8xf32>
+  %b = hova.slice %c {axis = 1 : i64, offset = 16 : i64} : tensor<8x32x8xf32> -> tensor<8x16x8xf32>
+  %s = hova.add %a, %b : tensor<8x16x8xf32>, tensor<8x16x8xf32>
+  return %s : tensor<8x16x8xf32>
+}
+
+// -----
+
+// Few sequences, other numbers of tokens, wide values, masks, and no attention.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: hova.kernel
+func.func @main(%few: tensor<7x16x8xf32>, %tokens: tensor<8x15x8xf32>, %wide: tensor<8x16x136xf32>, %x: tensor<8x16x8xf32>, %v: tensor<8x16xi1>)
+    -> (tensor<7x16x8xf32>, tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) {
+  %0 = hova.attention softmax %few, %few, %few {heads = 2 : i64} : (tensor<7x16x8xf32>, tensor<7x16x8xf32>, tensor<7x16x8xf32>) -> tensor<7x16x8xf32>
+  %1 = hova.attention softmax %tokens, %tokens, %tokens {heads = 2 : i64} : (tensor<8x15x8xf32>, tensor<8x15x8xf32>, tensor<8x15x8xf32>) -> tensor<8x15x8xf32>
+  %2 = hova.attention softmax %wide, %wide, %wide {heads = 2 : i64} : (tensor<8x16x136xf32>, tensor<8x16x136xf32>, tensor<8x16x136xf32>) -> tensor<8x16x136xf32>
+  %3 = hova.attention softmax %x, %x, %x key_valid(%v) {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16xi1>) -> tensor<8x16x8xf32>
+  %4 = hova.activation relu %x : tensor<8x16x8xf32>
+  return %0, %1, %2, %3, %4 : tensor<7x16x8xf32>, tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>
+}
+
+// -----
+
+// Windows are rows that are read and written where they stand in the image.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: hova.kernel
+func.func @main(%x: tensor<2x64x8xf32>) -> tensor<2x64x8xf32> {
+  %r = hova.rearrange %x [#hova.window<4x4, shift 0x0, grid 8x8>] : tensor<2x64x8xf32> -> tensor<8x16x8xf32>
+  %a = hova.attention softmax %r, %r, %r {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+  %b = hova.rearrange %a [#hova.inverse<#hova.window<4x4, shift 0x0, grid 8x8>>] : tensor<8x16x8xf32> -> tensor<2x64x8xf32>
+  return %b : tensor<2x64x8xf32>
+}
