@@ -67,6 +67,10 @@ LogicalResult TileProductOp::verify() {
     return emitOpError("expects pairs to meet a lhs of 16 bits, got ")
            << getLhs().getType();
   }
+  if (getInit() && getInit().getType() != getTile().getType()) { // C5
+    return emitOpError("expects init to be a ")
+           << getTile().getType() << ", got " << getInit().getType();
+  }
   MemRefType lhs = getLhs().getType();
   if (rhs.getElementType().isInteger(32)) {
     return verifyMatrix(*this, lhs);

@@ -106,10 +106,12 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
 
     The operand `rhs_indices` is the position of k = 0, j = 0 in rhs. The last two
     dimensions of rhs are k and the column. With `columns`, lanes `j >= columns`
-    of rhs are not read, and those lanes of the tile are 0.
+    of rhs are not read, and those lanes of the tile are 0, or those of `init`.
 
     Accumulation is in f32. The terms are added in order of k, one fused
-    multiply-add each. Elements of 16 bits are widened first.
+    multiply-add each, to zero or to the tile `init`: a bias, a residual, or what
+    another part of the inner dimension summed up. Elements of 16 bits are
+    widened first.
 
     Pairs: a rhs of i32 is packed with an interleave factor of 2. Each of its
     elements holds two neighbours along k in the type of lhs, the even k in the
@@ -131,6 +133,7 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
       two dimensions, and one index each.
     - C3: `prefetch` has an offset, a step, and `most` of at least 1.
     - C4: where rhs holds pairs, the elements of lhs have 16 bits.
+    - C5: init has the type of the tile.
 
     ```mlir
     func.func @product(%a: memref<197x768xf32, strided<[784, 1]>>,
@@ -152,6 +155,7 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
                        Arg<Hova_Buffer, "", [MemRead]>:$rhs,
                        Variadic<Index>:$rhs_indices, Index:$depth,
                        Optional<Index>:$prefetch_offset, Optional<Index>:$prefetch_step,
+                       Optional<Hova_Tile>:$init,
                        OptionalAttr<I64Attr>:$prefetch_most,
                        OptionalAttr<I64Attr>:$columns);
   let results = (outs Hova_Tile:$tile);
@@ -159,15 +163,17 @@ def Hova_TileProductOp : Hova_Op<"tile_product",
     OpBuilder<(ins "mlir::Type":$tile, "mlir::Value":$lhs, "mlir::Value":$row,
                    "mlir::Value":$column, "mlir::Value":$rhs,
                    "mlir::ValueRange":$rhs_indices, "mlir::Value":$depth,
-                   CArg<"mlir::IntegerAttr", "{}">:$columns), [{
+                   CArg<"mlir::IntegerAttr", "{}">:$columns,
+                   CArg<"mlir::Value", "{}">:$init), [{
       build($_builder, $_state, tile, lhs, row, column, rhs, rhs_indices, depth,
-            /*prefetch_offset=*/{}, /*prefetch_step=*/{}, /*prefetch_most=*/{},
-            columns);
+            /*prefetch_offset=*/{}, /*prefetch_step=*/{}, init,
+            /*prefetch_most=*/{}, columns);
     }]>
   ];
   let assemblyFormat = [{
     $lhs `[` $row `,` $column `]` `,` $rhs `[` $rhs_indices `]` `depth` $depth
     (`prefetch` `(` $prefetch_offset^ `by` $prefetch_step `,` $prefetch_most `)`)?
+    (`init` `(` $init^ `:` type($init) `)`)?
     attr-dict `:` type($lhs) `,` type($rhs) `->` type($tile)
   }];
   let hasVerifier = 1;

@@ -245,6 +245,10 @@ struct LowerLaunchesPass final
     if (!main || !main->hasAttr(kArenaBytesAttr)) {
       return;
     }
+    if (!main->hasAttrOfType<IntegerAttr>(kInputsAttr)) {
+      main.emitError("expects '") << kInputsAttr << "', the number of inputs";
+      return signalPassFailure();
+    }
     RunBuilder(getOperation(), main, suffix, leastWork).build();
     main.erase();
     if (auto weights = getOperation().lookupSymbol<func::FuncOp>("weights")) {

@@ -296,7 +296,7 @@ Value LinearLoops::multiply(const ProductTile &tile, Value step, int64_t size) {
   return TileProductOp::create(
       b, loc, tile.type, x, tile.row, e.add(tile.from, step), weight,
       ValueRange{tile.panel, e.add(tile.panelRow, row), tile.inPanel},
-      e.index(size), prefetchOffset, tile.prefetchStep,
+      e.index(size), prefetchOffset, tile.prefetchStep, /*init=*/Value(),
       b.getI64IntegerAttr(tile.prefetchMost), IntegerAttr());
 }
 
@@ -335,13 +335,12 @@ static void emitLanes(TokenLanes &lanes, LinearOp op) {
       ArrayRef<int64_t>{columns, depth}, strides);
   Value zero = e.index(0), x = lanes.matrix(op.getX());
   lanes.forEachTile(columns, [&](Value channel, int64_t rows) {
+    Value bias =
+        op.getBias() ? lanes.load(op.getBias(), channel, rows) : Value();
     Value tile = TileProductOp::create(
         e.builder, e.loc, VectorType::get({rows, lanes.lanes}, f32), weight,
-        channel, zero, x, ValueRange{zero, zero}, e.index(depth));
-    if (op.getBias()) {
-      tile = arith::AddFOp::create(e.builder, e.loc, tile,
-                                   lanes.load(op.getBias(), channel, rows));
-    }
+        channel, zero, x, ValueRange{zero, zero}, e.index(depth), IntegerAttr(),
+        bias);
     lanes.finishAndStore(channel, rows, tile);
   });
 }

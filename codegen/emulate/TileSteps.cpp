@@ -148,7 +148,11 @@ static LogicalResult runTileProduct(Emulation &emulation, const Step &step) {
   std::vector<Lane> &tile = emulation.out(step);
   Lane zero;
   zero.number = 0;
-  tile.assign(tile.size(), zero);
+  if (op.getInit()) {
+    tile = emulation.in(step, operandOf(op.getODSOperands(8)));
+  } else {
+    tile.assign(tile.size(), zero);
+  }
   for (int64_t k = 0; k < depth; ++k) {
     if (!rightRows.read(k, step, row)) {
       return failure();

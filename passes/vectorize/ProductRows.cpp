@@ -3,6 +3,8 @@
 //
 //   for k: b = rhs[k, ..] ; sum[i] = fma(lhs[i, k], b, sum[i]) for every row i
 //
+// from zero or from rows that are given.
+//
 // Or with pairs along k, as matrices of bf16 are packed:
 //
 //   for i: b = rhs[i, ..] ; sum[j] = pair_dot(lhs[j, 2i .. 2i+1], b, sum[j])
@@ -33,7 +35,8 @@ namespace {
 class ProductRows {
 public:
   ProductRows(const FlatBuilder &flat, TileProductOp op, const FlatBuffer &lhs,
-              const FlatBuffer &rhs, const ProductLoop &form)
+              const FlatBuffer &rhs, ArrayRef<Value> init,
+              const ProductLoop &form)
       : flat(flat), b(flat.builder), loc(flat.loc), op(op), lhs(lhs), rhs(rhs),
         form(form),
         lanes(flat.lanesOf(rowType(op.getTile().getType()), op.getColumns())),
@@ -42,6 +45,10 @@ public:
         rhsBase(flat.pin(flat.at(rhs, op.getRhsIndices()))) {
     if (op.getPrefetchOffset() && form.lineElements) {
       prefetchBase = flat.pin(flat.plus(op.getPrefetchOffset(), rhs.offset));
+    }
+    if (!init.empty()) {
+      sums.assign(init.begin(), init.end());
+      return;
     }
     sums.assign(cast<VectorType>(op.getTile().getType()).getShape()[0],
                 arith::ConstantOp::create(b, loc, b.getZeroAttr(lanes.type)));
@@ -184,8 +191,9 @@ SmallVector<Value> ProductRows::emit() {
 
 SmallVector<Value> emitProductRows(const FlatBuilder &flat, TileProductOp op,
                                    const FlatBuffer &lhs, const FlatBuffer &rhs,
+                                   ArrayRef<Value> init,
                                    const ProductLoop &form) {
-  return ProductRows(flat, op, lhs, rhs, form).emit();
+  return ProductRows(flat, op, lhs, rhs, init, form).emit();
 }
 
 } // namespace hova

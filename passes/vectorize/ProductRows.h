@@ -21,12 +21,12 @@ struct ProductLoop {
   int64_t lineElements = 0;
 };
 
-/// The loop of a product over k, with one vector per row of its tile.
-llvm::SmallVector<mlir::Value> emitProductRows(const FlatBuilder &flat,
-                                               TileProductOp op,
-                                               const FlatBuffer &lhs,
-                                               const FlatBuffer &rhs,
-                                               const ProductLoop &form);
+/// The loop of a product over k, with one vector per row of its tile. `init`
+/// has the rows that it begins with, or is empty.
+llvm::SmallVector<mlir::Value>
+emitProductRows(const FlatBuilder &flat, TileProductOp op,
+                const FlatBuffer &lhs, const FlatBuffer &rhs,
+                llvm::ArrayRef<mlir::Value> init, const ProductLoop &form);
 
 } // namespace hova
 

@@ -245,8 +245,12 @@ LogicalResult TileVectorizer::rewriteProduct(TileProductOp op) {
   if (failed(lhs) || failed(rhs)) {
     return failure();
   }
-  rows[op.getTile()] =
-      emitProductRows(FlatBuilder(builder, loc), op, *lhs, *rhs, products);
+  SmallVector<Value> init;
+  if (op.getInit()) {
+    init = rows.at(op.getInit());
+  }
+  rows[op.getTile()] = emitProductRows(FlatBuilder(builder, loc), op, *lhs,
+                                       *rhs, init, products);
   return success();
 }
 

@@ -34,7 +34,7 @@ CASES = {
     "models/lecture_mha": [[], ["kind=additive"]],
     "models/lm": [LANGUAGE, [*LANGUAGE, "attention=performer"]],
     "models/minilm_l6": [BERT],
-    "models/swin_t": [SWIN, SWIN + BOTH],
+    "models/swin_t": [SWIN, [*SWIN, "image=128", "window=4", *BOTH]],
     "models/transformer_base": [TRANSLATION],
     "models/vanilla_hv": [TRANSLATION, TRANSLATION + BOTH],
     "models/vit_b16": [VIT, VIT + BOTH],

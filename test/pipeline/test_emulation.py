@@ -20,7 +20,7 @@ BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 # and have few of them. test/full has them whole.
 NARROW = {
     "bert_base": ["width=192", "heads=3"],
-    "lm": ["width=96", "heads=3"],
+    "lm": ["width=96", "heads=3", "length=70"],
     "minilm_l6": ["width=96", "heads=3"],
     "swin_t": ["width=8", "heads=1", "window=4", "image=128"],
     "transformer_base": ["width=128", "heads=2"],

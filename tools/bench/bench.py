@@ -40,6 +40,8 @@ SUITE = [
         ("minilm_l6", []),
         ("vanilla_hv", []),
         ("vanilla_hv", ["horizontal=true", "vertical=true"]),
+        ("swin_t", []),
+        ("swin_t", ["horizontal=true", "vertical=true"]),
     )
 ]
 ODD = [
@@ -48,6 +50,8 @@ ODD = [
         *([f"tokens={tokens}"] for tokens in (1, 7, 50, 333)),
         *([f"width={width}", "heads=4"] for width in (40, 100)),
         *(["width=336", f"heads={heads}"] for heads in (1, 3, 28)),
+        # The inner block of Transformer in Transformer: the words of 196 patches.
+        ["batch=196", "tokens=16", "width=24", "heads=4", "depth=1"],
     )
 ]
 QUICK = [("minilm_l6", ["batch=1"]), ("vanilla_hv", ["batch=1"])]

@@ -41,6 +41,14 @@ func.func @tile_product_c1_pairs_of_lhs_are_adjacent(%a: memref<9x40xbf16, strid
 
 // -----
 
+func.func @tile_product_c5_init_has_the_type_of_the_tile(%a: memref<9x40xf32>, %b: memref<3x40x32xf32>, %t: vector<2x32xf32>, %i: index) {
+  // expected-error@+1 {{'hova.tile_product' op expects init to be a 'vector<4x32xf32>', got 'vector<2x32xf32>'}}
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i, %i] depth %i init(%t : vector<2x32xf32>) : memref<9x40xf32>, memref<3x40x32xf32> -> vector<4x32xf32>
+  return
+}
+
+// -----
+
 func.func @tile_product_c2_one_index_per_dimension(%a: memref<9x40xf32, strided<[48, 1]>>, %b: memref<3x40x32xf32>, %i: index) {
   // expected-error@+1 {{'hova.tile_product' op expects one index per dimension of rhs with unit column stride, got 2 for}}
   %r = hova.tile_product %a[%i, %i], %b[%i, %i] depth %i : memref<9x40xf32, strided<[48, 1]>>, memref<3x40x32xf32> -> vector<4x32xf32>

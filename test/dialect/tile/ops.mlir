@@ -22,6 +22,13 @@ func.func @multiplies_with_a_panel(%a: memref<9x40xf32, strided<[48, 1]>>, %b: m
   return %r : vector<4x32xf32>
 }
 
+// CHECK-LABEL: @product_begins_with_a_tile
+// CHECK: hova.tile_product {{.*}} depth %{{[a-z0-9_]+}} init(%{{[a-z0-9_]+}} : vector<4x32xf32>) : memref<9x40xf32>, memref<40x32xf32> -> vector<4x32xf32>
+func.func @product_begins_with_a_tile(%a: memref<9x40xf32>, %b: memref<40x32xf32>, %t: vector<4x32xf32>, %i: index) {
+  %r = hova.tile_product %a[%i, %i], %b[%i, %i] depth %i init(%t : vector<4x32xf32>) : memref<9x40xf32>, memref<40x32xf32> -> vector<4x32xf32>
+  return
+}
+
 // CHECK-LABEL: @prefetches
 // CHECK: hova.tile_product {{.*}} depth %{{[a-z0-9_]+}} prefetch(%{{[a-z0-9_]+}} by %{{[a-z0-9_]+}}, 8) : memref<9x40xf32>, memref<3x40x32xf32> -> vector<4x32xf32>
 func.func @prefetches(%a: memref<9x40xf32>, %b: memref<3x40x32xf32>, %i: index) -> vector<4x32xf32> {

@@ -22,3 +22,31 @@ func.func @reads_columns(%x: memref<9x40xf32, strided<[1, 48]>>, %w: memref<40x1
   hova.tile_store %t, %y[%row, %c0] : vector<2x16xf32>, memref<9x48xf32>
   return
 }
+
+// Sums begin with the rows of another tile.
+// CHECK-LABEL: @begins_with_a_tile
+// CHECK: %[[B0:.*]] = vector.load %{{.*}} : memref<{{.*}}>, vector<16xf32>
+// CHECK: %[[B1:.*]] = vector.load %{{.*}} : memref<{{.*}}>, vector<16xf32>
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[B0]], %{{.*}} = %[[B1]])
+func.func @begins_with_a_tile(%x: memref<9x40xf32>, %w: memref<40x16xf32>, %z: memref<9x16xf32>, %y: memref<9x16xf32>, %row: index) {
+  %c0 = arith.constant 0 : index
+  %depth = arith.constant 40 : index
+  %z0 = hova.tile_load %z[%row, %c0] : memref<9x16xf32> -> vector<2x16xf32>
+  %t = hova.tile_product %x[%row, %c0], %w[%c0, %c0] depth %depth init(%z0 : vector<2x16xf32>)
+      : memref<9x40xf32>, memref<40x16xf32> -> vector<2x16xf32>
+  hova.tile_store %t, %y[%row, %c0] : vector<2x16xf32>, memref<9x16xf32>
+  return
+}
+
+// CHECK-LABEL: @takes_rows_of_a_tile
+// CHECK: %[[R0:.*]] = vector.load
+// CHECK: %[[R1:.*]] = vector.load
+// CHECK: arith.maximumf %[[R0]], %[[R1]] : vector<16xf32>
+func.func @takes_rows_of_a_tile(%z: memref<9x16xf32>, %row: index) -> vector<16xf32> {
+  %c0 = arith.constant 0 : index
+  %t = hova.tile_load %z[%row, %c0] : memref<9x16xf32> -> vector<2x16xf32>
+  %a = vector.extract %t[0] : vector<16xf32> from vector<2x16xf32>
+  %b = vector.extract %t[1] : vector<16xf32> from vector<2x16xf32>
+  %m = arith.maximumf %a, %b : vector<16xf32>
+  return %m : vector<16xf32>
+}

@@ -7,11 +7,12 @@ of the description and the inputs. It reads the weights by the names that hova g
 them, and returns the outputs in the order of the description.
 """
 
-from . import bert, encoder, linear_attention, translation, vit
+from . import bert, encoder, linear_attention, swin, translation, vit
 
 FAMILIES = {
     "vit_b16": vit,
     "vit_b32": vit,
+    "swin_t": swin,
     "bert_base": bert,
     "minilm_l6": bert,
     "vanilla_hv": translation,

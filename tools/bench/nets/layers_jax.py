@@ -55,6 +55,10 @@ class Layers:
             score = jnp.where(seen, score, -jnp.inf)
         return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(score, -1), v)
 
+    def biased_attention(self, q, k, v, bias):
+        score = jnp.einsum("...qd,...kd->...qk", q, k) * q.shape[-1] ** -0.5 + bias
+        return jnp.einsum("...qk,...kd->...qd", jax.nn.softmax(score, -1), v)
+
     def thirds(self, x):
         return jnp.split(x, 3, axis=-1)
 
@@ -63,6 +67,12 @@ class Layers:
 
     def constant(self, array):
         return jnp.asarray(array)
+
+    def roll(self, x, shifts, axes):
+        return jnp.roll(x, shifts, axes)
+
+    def concat(self, parts):
+        return jnp.concatenate(parts, axis=-1)
 
     def gelu(self, x):
         return jax.nn.gelu(x, approximate=False)

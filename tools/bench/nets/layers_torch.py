@@ -69,6 +69,9 @@ class Net(nn.Module):
             mask = mask & torch.ones(shape, dtype=torch.bool).tril()
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
+    def biased_attention(self, q, k, v, bias):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+
     def thirds(self, x):
         return x.chunk(3, dim=-1)
 
@@ -77,6 +80,12 @@ class Net(nn.Module):
 
     def constant(self, array):
         return torch.from_numpy(array)
+
+    def roll(self, x, shifts, axes):
+        return torch.roll(x, shifts, axes)
+
+    def concat(self, parts):
+        return torch.cat(parts, dim=-1)
 
     gelu = staticmethod(F.gelu)
     relu = staticmethod(F.relu)
