@@ -71,6 +71,9 @@ class Layers:
     def roll(self, x, shifts, axes):
         return jnp.roll(x, shifts, axes)
 
+    def repeat(self, x, times):
+        return jnp.concatenate([x] * times)
+
     def concat(self, parts):
         return jnp.concatenate(parts, axis=-1)
 

@@ -84,6 +84,9 @@ class Net(nn.Module):
     def roll(self, x, shifts, axes):
         return torch.roll(x, shifts, axes)
 
+    def repeat(self, x, times):
+        return x.repeat(times, *[1] * (x.dim() - 1)) if times > 1 else x
+
     def concat(self, parts):
         return torch.cat(parts, dim=-1)
 

@@ -66,15 +66,10 @@ def window_attention(f, path, x, heads, side, shift):
     count, area = windows.shape[1:3]
     tokens = windows.reshape(batch * count, area, channels)
     parts = f.thirds(f.linear(tokens, f"{path}.qkv"))
-    q, k, v = (
-        split_heads(y, heads).reshape(batch, count, heads, area, channels // heads)
-        for y in parts
-    )
     bias = f.weight(f"{path}.relative_bias")[None]
     if shift:
-        bias = bias + f.constant(mask(height, width, side, shift))
-    h = f.biased_attention(q, k, v, bias)
-    h = h.reshape(batch * count, heads, area, channels // heads)
+        bias = f.repeat(bias + f.constant(mask(height, width, side, shift)), batch)
+    h = f.biased_attention(*(split_heads(y, heads) for y in parts), bias)
     if f.has(f"{path}.horizontal.score"):
         h = horizontal(f, f"{path}.horizontal", h, tokens)
     y = f.linear(merge_heads(h), f"{path}.output")
