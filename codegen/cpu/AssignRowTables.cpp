@@ -5,7 +5,8 @@
 // number of four bytes for each row, made with the weights and kept in their
 // image (12 KB for 3136 rows), so that shifts and the borders of a grid are
 // data and cost no instruction. Loops that must find the rows of an operand one
-// after the other, as those of a product, get a first stage that copies them.
+// after the other, as those of a product, get a first stage that copies them;
+// a result that is read so in its own kernel gets a last one.
 // Kernels without placements stay as they are.
 
 #include "codegen/cpu/Passes.h"

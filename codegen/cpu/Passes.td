@@ -96,7 +96,8 @@ def AssignRowTablesPass : Pass<"hova-assign-row-tables", "::mlir::ModuleOp"> {
     `hova.result_rows`: the number of the table's argument for each, -1 where
     there is none), and so has every `hova.rearrange` of a kernel. An input
     whose reader needs its rows one after the other, as a product does, is read
-    as it is, and a `hova.rearrange` in front of the readers copies its rows.
+    as it is, and a `hova.rearrange` in front of the readers copies its rows. A
+    result that the kernel itself reads so leaves by a copy.
     Kernels without placements stay as they are.
 
     ```mlir

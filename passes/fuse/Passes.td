@@ -197,6 +197,16 @@ def AssignVerdictsPass : Pass<"hova-assign-verdicts", "::mlir::ModuleOp"> {
   }];
 }
 
+def ReportVerdictsPass : Pass<"hova-report-verdicts", "::mlir::ModuleOp"> {
+  let summary = "Say verdicts as remarks";
+  let description = [{
+    Emits a remark for every site with a verdict (`hova.verdict`) and for every
+    decision of a pass (`hova.rewrites`), at the place of the operation in the
+    description: what `hova explain` prints. For dumps and plugins; no phase
+    runs it, and it changes nothing.
+  }];
+}
+
 def VerifyDemandsPass : Pass<"hova-verify-demands", "::mlir::ModuleOp"> {
   let summary = "Check that demanded fusions took place";
   let description = [{
