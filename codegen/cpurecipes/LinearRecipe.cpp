@@ -335,12 +335,13 @@ static void emitLanes(TokenLanes &lanes, LinearOp op) {
       ArrayRef<int64_t>{columns, depth}, strides);
   Value zero = e.index(0), x = lanes.matrix(op.getX());
   lanes.forEachTile(columns, [&](Value channel, int64_t rows) {
-    Value bias =
-        op.getBias() ? lanes.load(op.getBias(), channel, rows) : Value();
     Value tile = TileProductOp::create(
         e.builder, e.loc, VectorType::get({rows, lanes.lanes}, f32), weight,
-        channel, zero, x, ValueRange{zero, zero}, e.index(depth), IntegerAttr(),
-        bias);
+        channel, zero, x, ValueRange{zero, zero}, e.index(depth));
+    if (op.getBias()) {
+      tile = arith::AddFOp::create(e.builder, e.loc, tile,
+                                   lanes.load(op.getBias(), channel, rows));
+    }
     lanes.finishAndStore(channel, rows, tile);
   });
 }

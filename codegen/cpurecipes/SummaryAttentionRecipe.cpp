@@ -259,10 +259,9 @@ void SummaryAttentionEmitter::emitResults(Value row, int64_t height,
                                         state, ValueRange{zero, column},
                                         e.index(layout.depth), columns);
         if (limit) {
-          Value own = make<TileProductOp>(
+          sum = make<TileProductOp>(
               type, scores, zero, zero, e.buffer(op.getValue()),
-              ValueRange{queryRow, from}, limit, columns);
-          sum = make<arith::AddFOp>(sum, own);
+              ValueRange{queryRow, from}, limit, columns, /*init=*/sum);
         }
         Value factor =
             make<TileLoadOp>(VectorType::get({height, 1}, b.getF32Type()),
