@@ -100,12 +100,15 @@ struct Region {
   llvm::SetVector<Operation *> ops;
   /// What depends on the region without being part of it.
   DenseSet<Operation *> behind;
+  /// Another region depends on it, and must not be what it depends on.
+  bool isClosed = false;
 
   bool add(Operation *op, int64_t count) {
     bool isBehind = llvm::any_of(op->getOperands(), [&](Value operand) {
       return behind.contains(operand.getDefiningOp());
     });
-    if (!isBehind && count && (ops.empty() || count == sequences)) {
+    if (!isBehind && !isClosed && count &&
+        (ops.empty() || count == sequences)) {
       sequences = count;
       return ops.insert(op);
     }
@@ -170,6 +173,9 @@ static SmallVector<Region> findRegions(Block &block) {
     }
     if (count && !isPlaced) {
       regions.emplace_back().add(&op, count);
+    }
+    for (Region &region : regions) {
+      region.isClosed |= count && region.behind.contains(&op);
     }
   }
   return regions;

@@ -97,3 +97,25 @@ func.func @main(%x: tensor<2x64x8xf32>) -> tensor<2x64x8xf32> {
   %b = hova.rearrange %a [#hova.inverse<#hova.window<4x4, shift 0x0, grid 8x8>>] : tensor<8x16x8xf32> -> tensor<2x64x8xf32>
   return %b : tensor<2x64x8xf32>
 }
+
+// -----
+
+// Two numbers of sequences: the kernel of 8 reads what the kernel of 16 makes, so
+// that the latter takes nothing that reads the former.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel "main" units<sequence_group 4>
+// CHECK-NOT: hova.add
+// CHECK: hova.kernel "main" units<sequence_group 2>
+// CHECK: hova.add
+// CHECK: hova.concat
+// CHECK-NEXT: hova.add
+// CHECK-NEXT: return
+func.func @main(%x: tensor<8x16x8xf32>, %y: tensor<16x16x8xf32>, %z: tensor<8x16x8xf32>) -> (tensor<8x16x8xf32>, tensor<16x16x8xf32>) {
+  %a = hova.attention softmax %x, %x, %x {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+  %b = hova.attention softmax %y, %y, %y {heads = 2 : i64} : (tensor<16x16x8xf32>, tensor<16x16x8xf32>, tensor<16x16x8xf32>) -> tensor<16x16x8xf32>
+  %h = hova.slice %b {axis = 0 : i64, offset = 8 : i64} : tensor<16x16x8xf32> -> tensor<8x16x8xf32>
+  %c = hova.add %h, %z : tensor<8x16x8xf32>, tensor<8x16x8xf32>
+  %w = hova.concat %a, %x {axis = 0 : i64} : tensor<8x16x8xf32>, tensor<8x16x8xf32> -> tensor<16x16x8xf32>
+  %d = hova.add %b, %w : tensor<16x16x8xf32>, tensor<16x16x8xf32>
+  return %c, %d : tensor<8x16x8xf32>, tensor<16x16x8xf32>
+}
