@@ -9,8 +9,6 @@
 //   hova.lanes            The vector length of row operations.
 //   hova.grain            The number of units that a thread takes at least.
 //   hova.pairs            A unit attribute. Attention in bf16 multiplies pairs.
-// On each operation of a kernel whose units are groups of sequences:
-//   hova.stage            As below.
 // On a kernel whose units are rows or weight panels, also:
 //   hova.k_block          The K block: steps of K that one pass over the rows
 //                         takes at most.
@@ -18,7 +16,8 @@
 //                         Without it a sum is not split.
 //   hova.block            The row group: rows that pass through all stages
 //                         together at most.
-// On each operation of such a kernel:
+// On each operation of such a kernel, or of one whose units are groups of
+// sequences:
 //   hova.stage            The number of its stage. Operations of one stage
 //                         share one nest of loops. The first of them is the
 //                         anchor, which owns the loops. The others are

@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Units.h"
+#include "passes/fuse/KernelBuilder.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -200,17 +201,6 @@ static bool isReadOutside(const Region &region, Operation *op) {
   });
 }
 
-/// The operation that the kernel is named for: the one with most work.
-static Operation *anchorOf(const Region &region) {
-  auto work = [](Operation *op) -> int64_t {
-    auto cost = dyn_cast<CostOpInterface>(op);
-    return cost ? *macsOf(cost) : 0;
-  };
-  return *llvm::max_element(region.ops, [&](Operation *a, Operation *b) {
-    return work(a) < work(b);
-  });
-}
-
 static void formKernel(const Region &region) {
   llvm::SetVector<Value> inputs;
   SmallVector<Value> results;
@@ -224,7 +214,7 @@ static void formKernel(const Region &region) {
       results.push_back(op->getResult(0));
     }
   }
-  Operation *anchor = anchorOf(region);
+  Operation *anchor = anchorOf(region.ops.getArrayRef());
   OpBuilder builder(region.ops.back());
   StringRef path = pathOf(anchor->getLoc());
   auto kernel = KernelOp::create(

@@ -10,14 +10,13 @@
 using namespace mlir;
 
 namespace hova {
-/// The operation that a kernel is named for: the one with most work.
-static Operation *anchorOf(const Group &group) {
+Operation *anchorOf(ArrayRef<Operation *> ops) {
   auto work = [](Operation *op) -> int64_t {
     auto cost = dyn_cast<CostOpInterface>(op);
     return cost ? *macsOf(cost) : 0;
   };
   return *llvm::max_element(
-      group.ops, [&](Operation *a, Operation *b) { return work(a) < work(b); });
+      ops, [&](Operation *a, Operation *b) { return work(a) < work(b); });
 }
 
 namespace {
@@ -124,7 +123,7 @@ void KernelBuilder::addOperation(Operation *op) {
 
 KernelOp KernelBuilder::createKernel() {
   const Group &group = grouping.getGroups()[index];
-  Operation *anchor = anchorOf(group);
+  Operation *anchor = anchorOf(group.ops);
   SmallVector<Type> types;
   for (Operation *op : group.ops) {
     for (Value result : op->getResults()) {

@@ -8,6 +8,9 @@
 
 namespace hova {
 
+/// The operation that a kernel of `ops` is named for: the one with most work.
+mlir::Operation *anchorOf(llvm::ArrayRef<mlir::Operation *> ops);
+
 /// Builds the kernel of group `number` at the end of the block and makes all
 /// others read its results instead of the group's values. The group's
 /// operations stay: they lead the views of later groups to their sources.

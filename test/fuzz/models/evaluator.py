@@ -247,12 +247,13 @@ class BoundLayer:
             if role in self.carried:
                 return self.carried[role]
             if role in self.layer:
-                return self.evaluator._flat(self.layer[role], self.scope)[0]
+                return self.evaluator._resolve(self.layer[role], self.scope)
         return None
 
     def read(self, *roles):
         """The value of the first of the roles that is given, or None."""
         entity = self._entity(*roles)
+        assert not (entity and entity.is_list), roles
         return entity and entity.value
 
     def grid_of_input(self):
@@ -265,7 +266,10 @@ class BoundLayer:
 
     def grid_of_result(self, value):
         """Tokens are of the same image through all that keeps their number."""
-        first = self._entity(*ROLES)
+        role = next(role for role in ROLES if role in {**self.carried, **self.layer})
+        first = self.carried.get(role)
+        if first is None:
+            first = self.evaluator._flat(self.layer[role], self.scope)[0]
         if self.grid or not first.grid or first.value.shape[:2] != value.shape[:2]:
             return self.grid
         return first.grid
