@@ -21,6 +21,17 @@ using namespace mlir;
 #define GET_ATTRDEF_CLASSES
 #include "dialect/HovaAttrs.cpp.inc"
 
+LogicalResult
+hova::LayoutAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                         LayoutKind kind, int64_t size) {
+  if (size <= 0) {
+    return emitError() << "expects a positive number of elements between rows, "
+                          "got "
+                       << size;
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // UnitsAttr
 //===----------------------------------------------------------------------===//

@@ -80,9 +80,29 @@ def Hova_NormPlacementEnum : Hova_Enum<"NormPlacement",
     ["pre_ln", "res_post"]>;
 def Hova_NormPlacement : EnumAttr<Hova_Dialect, Hova_NormPlacementEnum, "norm_placement">;
 
+def Hova_LayoutKindEnum : Hova_Enum<"LayoutKind",
+    "how the numbers of a value lie in memory: rows of tokens, or tokens in the lanes of vectors",
+    ["rows", "token_lanes"]>;
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
+
+def Hova_LayoutAttr : AttrDef<Hova_Dialect, "Layout"> {
+  let mnemonic = "layout";
+  let summary = "how the numbers of a value lie in memory";
+  let description = [{
+    `#hova.layout<rows 784>`: a row for each token, whose channels stand side by
+    side, and 784 elements from the start of a row to that of the next.
+    `#hova.layout<token_lanes 64>`: a row for each channel of 64 tokens, those
+    of some whole sequences, which stand side by side.
+  }];
+  let parameters = (ins EnumParameter<Hova_LayoutKindEnum>:$kind,
+                        "int64_t":$size);
+  let assemblyFormat = "`<` $kind $size `>`";
+  let genVerifyDecl = 1;
+}
+def Hova_LayoutArray : TypedArrayAttrBase<Hova_LayoutAttr, "layouts">;
 
 def Hova_UnitsAttr : AttrDef<Hova_Dialect, "Units"> {
   let mnemonic = "units";

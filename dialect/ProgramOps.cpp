@@ -105,6 +105,43 @@ BlockArgument KernelOp::addInput(Value input) {
   return getBody().front().addArgument(input.getType(), input.getLoc());
 }
 
+Value KernelOp::getComputed(unsigned index) {
+  Value value = getBody().front().getTerminator()->getOperand(index);
+  auto stage = value.getDefiningOp<StageOp>();
+  return stage ? stage.getComputed(cast<OpResult>(value).getResultNumber())
+               : value;
+}
+
+SmallVector<Operation *> StageOp::getComputeOps() {
+  return llvm::to_vector(
+      llvm::make_pointer_range(getBody().front().without_terminator()));
+}
+
+LogicalResult StageOp::verify() {
+  Block &body = getBody().front();
+  if (body.without_terminator().empty()) { // C1
+    return emitOpError("expects an operation that owns the loops");
+  }
+  OperandRange yielded = body.getTerminator()->getOperands();
+  if (yielded.getTypes() != getResultTypes() ||
+      llvm::any_of(yielded, [&](Value value) {
+        return value.getParentBlock() != &body;
+      })) { // C2
+    return emitOpError("expects results of the types of what it computes");
+  }
+  if (getLayouts().size() != getNumResults() ||
+      llvm::any_of(getResults(), [&](OpResult result) {
+        LayoutAttr layout = getLayout(result.getResultNumber());
+        ArrayRef<int64_t> shape = shapeOf(result);
+        return layout.getKind() == LayoutKind::rows && !shape.empty() &&
+               layout.getSize() < shape.back();
+      })) { // C3
+    return emitOpError("expects a layout for each result, whose rows do not "
+                       "overlap");
+  }
+  return success();
+}
+
 /// Whether `value` is of the type that a placement makes of `type`.
 static bool isPlaced(Value value, PlacementAttrInterface placement, Type type) {
   auto source = cast<RankedTensorType>(type);

@@ -156,8 +156,9 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
     another between them. `name` is the path of the anchor, `units` what the
     threads divide: named dims that every operation of the region has in
     parallel, such as the rows of all results, the heads of an attention, or the
-    weight panels of one product. After `assign` every operation of the region
-    carries its `stage`.
+    weight panels of one product. After `assign` the region is a list of stages
+    (`hova.stage`), and of slices of columns, which are addresses in what they
+    slice.
 
     The region has one order of rows. An input or result whose rows are in
     another order has a placement (`input_placements`, `result_placements`; `unit`
@@ -196,6 +197,8 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
         ::llvm::ArrayRef<::hova::PlacementAttrInterface> results);
     /// Another input, in the order of the region; returns its argument.
     ::mlir::BlockArgument addInput(::mlir::Value input);
+    /// What is computed for a result: inside of a stage, the value there.
+    ::mlir::Value getComputed(unsigned index);
   }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -205,10 +208,65 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
   let hasVerifier = 1;
 }
 
+def Hova_StageOp : Hova_Op<"stage", [HasParent<"KernelOp">,
+    RecursiveMemoryEffects, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "operations of a kernel that share one nest of loops";
+  let description = [{
+    The first operation of the region is the anchor, which owns the loops. The
+    others work on its tiles: they are element-wise, or groups of its columns.
+    Stages run one after the other on some units of a thread at a time.
+
+    The home of a value follows from where it is. A value inside of a stage is in
+    registers. A result of a stage that another stage reads is in memory of the
+    thread, a result of the kernel in the arena or an output. `layouts` says for
+    each result how its numbers lie there; a value that has two of them is two
+    results.
+
+    - C1: there is an anchor.
+    - C2: the results have the types of the yielded values, which are computed
+      in the stage.
+    - C3: there is a layout for each result, and rows do not overlap.
+
+    ```mlir
+    func.func @k(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %y = hova.kernel "act" units<row 4> (%x) {
+      ^bb0(%a: tensor<4x8xf32>):
+        %s = hova.stage [#hova.layout<rows 16>] {
+          %r = hova.activation relu %a : tensor<4x8xf32>
+          hova.yield %r : tensor<4x8xf32>
+        } : tensor<4x8xf32>
+        hova.yield %s : tensor<4x8xf32>
+      } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      return %y : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_LayoutArray:$layouts);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $layouts attr-dict-with-keyword $body `:` type($results)
+  }];
+  let extraClassDeclaration = [{
+    /// The operation that owns the loops.
+    ::mlir::Operation *getAnchor() { return &getBody().front().front(); }
+    /// The anchor and what works on its tiles.
+    ::llvm::SmallVector<::mlir::Operation *> getComputeOps();
+    /// The value in the stage that a result is.
+    ::mlir::Value getComputed(unsigned index) {
+      return getBody().front().getTerminator()->getOperand(index);
+    }
+    ::hova::LayoutAttr getLayout(unsigned index) {
+      return ::llvm::cast<::hova::LayoutAttr>(getLayouts()[index]);
+    }
+  }];
+  let hasVerifier = 1;
+}
+
 def Hova_YieldOp : Hova_Op<"yield", [Pure, Terminator, ReturnLike,
-                                     HasParent<"KernelOp">]> {
-  let summary = "results of a kernel";
-  let description = "Ends the region of `hova.kernel`.";
+                                     ParentOneOf<["KernelOp", "StageOp"]>]> {
+  let summary = "results of a kernel or of a stage";
+  let description = "Ends the region of `hova.kernel` and of `hova.stage`.";
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins),

@@ -16,14 +16,11 @@
 //                         Without it a sum is not split.
 //   hova.block            The row group: rows that pass through all stages
 //                         together at most.
-// On each operation of such a kernel, or of one whose units are groups of
-// sequences:
-//   hova.stage            The number of its stage. Operations of one stage
-//                         share one nest of loops. The first of them is the
-//                         anchor, which owns the loops. The others are
-//                         element-wise on its tiles.
 // On an image weight that a product reads:
 //   panel                 The columns of a weight panel.
+//
+// The stages are regions (`hova.stage`), in their order. Each result of one has
+// a layout; where it lives follows from who reads it.
 //
 // For example:
 //
@@ -32,8 +29,11 @@
 //                   hova.grain = 48 : i64, hova.k_block = 256 : i64,
 //                   hova.block = 256 : i64} {
 //   ^bb0(%a: tensor<1x197x768xf32>, %b: tensor<768x768xf32>):
-//     %p = hova.linear %a, %b {hova.stage = 0 : i64} : ...
-//     %s = hova.add %p, %a {hova.stage = 0 : i64} : ...
+//     %r = hova.stage [#hova.layout<rows 784>] {
+//       %p = hova.linear %a, %b : ...
+//       %s = hova.add %p, %a : ...
+//       hova.yield %s : tensor<1x197x768xf32>
+//     } : tensor<1x197x768xf32>
 
 #ifndef HOVA_PASSES_SCHEDULE_H
 #define HOVA_PASSES_SCHEDULE_H
@@ -53,7 +53,6 @@ inline constexpr llvm::StringLiteral kBlockAttr = "hova.block";
 inline constexpr llvm::StringLiteral kLanesAttr = "hova.lanes";
 inline constexpr llvm::StringLiteral kGrainAttr = "hova.grain";
 inline constexpr llvm::StringLiteral kPairsAttr = "hova.pairs";
-inline constexpr llvm::StringLiteral kStageAttr = "hova.stage";
 /// One number per input, and one per result, of a kernel: which of the kernel's
 /// arguments is the row table of that value. The number is -1 where rows stand
 /// in the kernel's own order. The list of inputs may end early; the inputs that
@@ -64,8 +63,8 @@ inline constexpr llvm::StringLiteral kResultRowsAttr = "hova.result_rows";
 /// Whether `op` is a view: a slice of columns inside a kernel that belongs to
 /// no stage. It takes no time, because it is an address in its operand.
 inline bool isKernelView(mlir::Operation *op) {
-  auto slice = llvm::dyn_cast_or_null<SliceOp>(op);
-  return slice && !op->hasAttr(kStageAttr);
+  return llvm::isa_and_nonnull<SliceOp>(op) &&
+         !llvm::isa<StageOp>(op->getParentOp());
 }
 
 /// The schedule of one kernel in memory. Each field has the attribute of its

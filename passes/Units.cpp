@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/Units.h"
-#include "passes/Schedule.h"
+#include "passes/Columns.h"
 
 using namespace mlir;
 
@@ -71,8 +71,10 @@ Division divisionOf(KernelOp kernel) {
 Operation *firstOf(KernelOp kernel) {
   auto ops = kernel.getBody().front().without_terminator();
   for (Operation &op : ops) {
-    auto slice = dyn_cast<SliceOp>(op);
-    if (!slice || !slice.takesColumns() || !isKernelView(slice)) {
+    if (auto stage = dyn_cast<StageOp>(op)) {
+      return stage.getAnchor();
+    }
+    if (!isColumnSlice(&op)) {
       return &op;
     }
   }

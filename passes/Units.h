@@ -49,8 +49,8 @@ Division divisionOf(mlir::Operation *op);
 /// The kind of units that the threads of a kernel divide.
 Division divisionOf(KernelOp kernel);
 
-/// The operation that a kernel begins with: its first that is not an address.
-/// Null where it has none.
+/// The operation that a kernel begins with: its first that is not an address,
+/// the anchor of its first stage after `assign`. Null where it has none.
 mlir::Operation *firstOf(KernelOp kernel);
 
 } // namespace hova

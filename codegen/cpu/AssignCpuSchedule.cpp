@@ -1,4 +1,4 @@
-//===- AssignCpuSchedule.cpp - Tiles, stages and layouts for a CPU --------===//
+//===- AssignCpuSchedule.cpp - Tiles, grains and panels for a CPU ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one place that chooses, by the facts of CpuFacts.h. Rows are divided
@@ -7,6 +7,7 @@
 
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/Stages.h"
 #include "codegen/cpurecipes/Recipe.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
@@ -41,136 +42,20 @@ static int64_t choosePanels(Operation *op, const CpuFacts &facts) {
   return llvm::divideCeil(facts.leastShareMacs, macs);
 }
 
-/// Units that a thread takes at least, of a kernel whose stages are known.
+/// Units that a thread takes at least.
 static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
-  Block &body = kernel.getBody().front();
+  Operation *first = firstOf(kernel);
   if (divisionOf(kernel) == Division::panels) {
-    return choosePanels(firstOf(kernel), facts);
+    return choosePanels(first, facts);
   }
-  ArrayRef<int64_t> shape;
-  for (Operation &op : body.without_terminator()) {
-    if (!isKernelView(&op)) {
-      shape = shapeOf(op.getResult(0));
-      break;
-    }
-  }
-  bool hasProduct =
-      llvm::any_of(body.getOps<CostOpInterface>(),
-                   [](CostOpInterface op) { return *op.getLinearMacs() > 0; });
+  ArrayRef<int64_t> shape = shapeOf(first->getResult(0));
+  bool hasProduct = false;
+  kernel.walk(
+      [&](CostOpInterface op) { hasProduct |= *op.getLinearMacs() > 0; });
   return hasProduct ? chooseRows(staticSize(shape.drop_back()), facts)
                     : llvm::divideCeil(facts.leastShareElements,
                                        shape.empty() ? 1 : shape.back());
 }
-
-//===----------------------------------------------------------------------===//
-// Stages
-//===----------------------------------------------------------------------===//
-
-static void setStage(Operation *op, int64_t stage) {
-  auto type = IntegerType::get(op->getContext(), 64);
-  op->setAttr(kStageAttr, IntegerAttr::get(type, stage));
-}
-
-namespace {
-/// Divides the operations of a row kernel into stages.
-class Stages {
-public:
-  explicit Stages(const CpuFacts &facts) : facts(facts) {}
-
-  void assign(KernelOp kernel) {
-    dividesColumns = divisionOf(kernel) == Division::panels;
-    dividesSequences = divisionOf(kernel) == Division::sequences;
-    for (Operation &op : kernel.getBody().front().without_terminator()) {
-      if (isKernelView(&op) && isReadAsView(&op) && !isColumnGroup(&op)) {
-        continue;
-      }
-      int64_t stage = chooseStage(&op);
-      stages[&op] = stage;
-      anchors[stage].columns.add(&op);
-      setStage(&op, stage);
-    }
-  }
-
-private:
-  /// Where tokens lie in lanes there are no panels, and all columns are views.
-  bool isColumnGroup(Operation *op) const {
-    return !dividesSequences && hova::isColumnGroup(op, facts.panelColumns);
-  }
-
-  static bool isReadAsView(Operation *op) {
-    return cast<SliceOp>(op).takesColumns() &&
-           llvm::none_of(op->getUsers(), llvm::IsaPred<YieldOp>);
-  }
-
-  /// Stage that computes `value`, -1 for kernel inputs.
-  int64_t stageOf(Value value) const {
-    Operation *op = value.getDefiningOp();
-    while (op && !stages.count(op)) {
-      op = op->getOperand(0).getDefiningOp();
-    }
-    return op ? stages.lookup(op) : -1;
-  }
-
-  /// Element-wise operations join the stage that makes one of their operands
-  /// if the others are there before: their tile is then still in registers.
-  int64_t chooseStage(Operation *op) {
-    if (isColumnGroup(op)) {
-      return stageOf(op->getOperand(0));
-    }
-    // Where threads divide columns there is one stage: also what reads nothing
-    // of the product is computed with its tiles.
-    if (dividesColumns && !anchors.empty()) {
-      return 0;
-    }
-    if (isa<TileOpInterface>(op)) {
-      int64_t joined = -1;
-      for (Value operand : op->getOperands()) {
-        joined = std::max(joined, stageOf(operand));
-      }
-      if (joined >= 0 && canJoin(op, joined)) {
-        return joined;
-      }
-    }
-    anchors.push_back({op, {}});
-    return anchors.size() - 1;
-  }
-
-  bool canJoin(Operation *op, int64_t stage) const {
-    const auto &[anchor, columns] = anchors[stage];
-    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    auto recipe = dyn_cast<CpuRecipeOpInterface>(anchor);
-    if ((recipe && !recipe.takesJoins()) || !columns.find(op) ||
-        shapeOf(anchor->getResult(0)).drop_back() != shape.drop_back() ||
-        (dividesSequences && shapeOf(anchor->getResult(0)) != shape)) {
-      return false;
-    }
-    bool rowTiles = !recipe || recipe.hasRowTiles();
-    for (Value operand : op->getOperands()) {
-      Operation *definition = operand.getDefiningOp();
-      bool isTile = definition && stages.count(definition) &&
-                    stages.lookup(definition) == stage;
-      if (!isTile && stageOf(operand) >= stage) {
-        return false; // a slice of the stage's own result is not stored yet
-      }
-      // A table that repeats every few rows lines up with single rows only.
-      int64_t rows = staticSize(shapeOf(operand).drop_back());
-      if (!rowTiles && rows != 1 && rows != staticSize(shape.drop_back())) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  struct Stage {
-    Operation *anchor;
-    StageColumns columns;
-  };
-  const CpuFacts &facts;
-  bool dividesColumns = false, dividesSequences = false;
-  DenseMap<Operation *, int64_t> stages;
-  SmallVector<Stage> anchors;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Weights
@@ -304,13 +189,13 @@ struct AssignCpuSchedulePass final
     schedule.tileRows = facts.sequenceTile.rows;
     schedule.tileColumns = facts.sequenceTile.columns;
     schedule.lanes = schedule.tileColumns;
-    Stages(facts).assign(kernel);
     int64_t macs = 0, units = kernel.getUnits()->count();
     for (auto op : kernel.getBody().front().getOps<CostOpInterface>()) {
       macs += *macsOf(op);
     }
     schedule.grain = llvm::divideCeil(facts.leastShareMacs,
                                       std::max<int64_t>(macs / units, 1));
+    formStages(kernel, facts);
     schedule.write(kernel);
   }
 
@@ -333,7 +218,7 @@ struct AssignCpuSchedulePass final
     if (isInner) {
       auto attention = dyn_cast<AttentionOp>(first);
       schedule.pairs = bf16 && attention && multipliesPairs(attention);
-      setStage(first, 0);
+      formStages(kernel, facts);
       return schedule.write(kernel);
     }
     schedule.kBlock = facts.kBlock;
@@ -341,7 +226,7 @@ struct AssignCpuSchedulePass final
     if (sumsMoreThan(facts.reductionSplit, kernel)) {
       schedule.reductionSplit = facts.reductionSplit;
     }
-    Stages(facts).assign(kernel);
+    formStages(kernel, facts);
     schedule.grain = chooseGrain(kernel, facts);
     schedule.write(kernel);
   }

@@ -33,8 +33,11 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
           attributes {hova.block = 256 : i64, hova.grain = 2048 : i64, hova.k_block = 256 : i64,
                       hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>} {
       ^bb0(%a: tensor<1x4x8xf32>):
-        %t = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x4x8xf32>
-        hova.yield %t : tensor<1x4x8xf32>
+        %s = hova.stage [#hova.layout<rows 8>] {
+          %t = hova.activation relu %a : tensor<1x4x8xf32>
+          hova.yield %t : tensor<1x4x8xf32>
+        } : tensor<1x4x8xf32>
+        hova.yield %s : tensor<1x4x8xf32>
       } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
       return %r : tensor<1x4x8xf32>
     }
@@ -137,8 +140,8 @@ def AssignRowTablesPass : Pass<"hova-assign-row-tables", "::mlir::ModuleOp"> {
 def VerifyAssignedPass : Pass<"hova-verify-assigned", "::mlir::ModuleOp"> {
   let summary = "Check the promise of assign";
   let description = [{
-    Every kernel has a complete schedule, and every operation of a row kernel
-    but column slices has a stage whose operands come from no later one.
+    Every kernel has a complete schedule, and its region is a list of stages and
+    of slices of columns.
   }];
 }
 
@@ -146,7 +149,7 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn kernels into functions with loops for a CPU";
   let description = [{
     Before: kernels with a schedule (`hova.tile`, `hova.lanes` on the kernel,
-    `stage` on its operations, `panel` on image weights). After: every kernel is
+    `hova.stage` in its region, `panel` on image weights). After: every kernel is
     a function over buffers, its scratch and a range of units; `main` launches
     them on places in the arena and in the weight image, whose offsets are
     fixed, and on buffers that each thread has for its share of the units; the
@@ -162,8 +165,11 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
           attributes {hova.block = 256 : i64, hova.grain = 4 : i64, hova.k_block = 256 : i64,
                       hova.lanes = 8 : i64, hova.tile = array<i64: 6, 64>} {
       ^bb0(%a: tensor<1x4x8xf32>):
-        %t = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x4x8xf32>
-        hova.yield %t : tensor<1x4x8xf32>
+        %s = hova.stage [#hova.layout<rows 8>] {
+          %t = hova.activation relu %a : tensor<1x4x8xf32>
+          hova.yield %t : tensor<1x4x8xf32>
+        } : tensor<1x4x8xf32>
+        hova.yield %s : tensor<1x4x8xf32>
       } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
       return %r : tensor<1x4x8xf32>
     }

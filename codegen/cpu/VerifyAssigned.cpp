@@ -10,28 +10,11 @@ namespace hova {
 #define GEN_PASS_DEF_VERIFYASSIGNEDPASS
 #include "codegen/cpu/Passes.h.inc"
 
-/// The stage of an operation; that of its source for a column slice.
-static int64_t stageOf(Operation *op) {
-  while (op && isKernelView(op)) {
-    op = op->getOperand(0).getDefiningOp();
-  }
-  auto stage = op ? op->getAttrOfType<IntegerAttr>(kStageAttr) : IntegerAttr();
-  return stage ? stage.getInt() : -1;
-}
-
+/// Everything in a kernel is a stage, or an address in a value.
 static LogicalResult checkStages(KernelOp kernel) {
   for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (isKernelView(&op)) {
-      continue;
-    }
-    int64_t stage = stageOf(&op);
-    if (stage < 0) {
+    if (!isa<StageOp>(op) && !isKernelView(&op)) {
       return op.emitError("operation of a kernel has no stage");
-    }
-    for (Value operand : op.getOperands()) {
-      if (stageOf(operand.getDefiningOp()) > stage) {
-        return op.emitError("operand is computed in a later stage");
-      }
     }
   }
   return success();

@@ -4,7 +4,6 @@
 // Stages in their order, each handed to the recipe of its anchor.
 
 #include "codegen/cpurecipes/CpuKernelCode.h"
-#include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpurecipes/KernelEmitter.h"
 #include "codegen/cpurecipes/Recipe.h"
 #include "codegen/cpurecipes/TokenLanes.h"
@@ -12,7 +11,6 @@
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include <map>
 
 using namespace mlir;
 
@@ -51,19 +49,11 @@ static Location placeOf(int64_t stage, Operation *anchor) {
 }
 
 static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel) {
-  // Stages in their order; operations of a stage in program order.
-  std::map<int64_t, SmallVector<Operation *>> stages;
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (stageOf(&op) >= 0) {
-      stages[stageOf(&op)].push_back(&op);
-    } else if (!isKernelView(&op)) {
-      return op.emitOpError("belongs to no stage: run assign first");
-    }
-  }
-  for (auto &[number, ops] : stages) {
-    emitter.loc = placeOf(number, ops.front());
-    emitter.beginStage(ops);
-    if (failed(emitStage(emitter, ops.front()))) {
+  for (auto [number, stage] :
+       llvm::enumerate(kernel.getBody().getOps<StageOp>())) {
+    emitter.loc = placeOf(number, stage.getAnchor());
+    emitter.beginStage(stage);
+    if (failed(emitStage(emitter, stage.getAnchor()))) {
       return failure();
     }
   }
@@ -121,34 +111,28 @@ static Value moveRows(OpBuilder &builder, Location loc, Value matrix,
       getAsIndexOpFoldResult(type.getContext(), strides));
 }
 
-bool CpuKernelCode::keepsValuesInScratch(const Schedule &schedule) const {
-  return schedule.division == Division::sequences;
-}
-
 int64_t CpuKernelCode::getScratchBytes(KernelOp kernel,
                                        const Schedule &schedule) const {
   if (schedule.division == Division::sequences) {
     return TokenLanesLayout(kernel, schedule).bytes;
   }
   int64_t most = 0;
-  for (Operation &op : kernel.getBody().front()) {
-    if (auto recipe = dyn_cast<CpuRecipeOpInterface>(op)) {
-      most = std::max(most, recipe.getScratchBytes(schedule));
-    }
-  }
+  kernel.walk([&](CpuRecipeOpInterface recipe) {
+    most = std::max(most, recipe.getScratchBytes(schedule));
+  });
   return most;
 }
 
 int64_t CpuKernelCode::getExecutedMacs(KernelOp kernel,
                                        const Schedule &schedule) const {
   int64_t macs = 0;
-  for (Operation &op : kernel.getBody().front()) {
+  kernel.walk([&](Operation *op) {
     if (auto recipe = dyn_cast<CpuRecipeOpInterface>(op)) {
       macs += recipe.getExecutedMacs(schedule);
     } else if (auto cost = dyn_cast<CostOpInterface>(op)) {
       macs += *macsOf(cost);
     }
-  }
+  });
   return macs;
 }
 
@@ -156,15 +140,6 @@ SmallVector<int64_t>
 CpuKernelCode::getUnitCosts(KernelOp kernel, const Schedule &schedule) const {
   auto recipe = dyn_cast_or_null<CpuRecipeOpInterface>(firstOf(kernel));
   return recipe ? recipe.getUnitCosts(schedule) : SmallVector<int64_t>();
-}
-
-int64_t CpuKernelCode::getRowStride(RankedTensorType type) const {
-  bool narrow = type.getElementTypeBitWidth() == 16;
-  int64_t stride =
-      paddedStride(type.getRank() ? type.getShape().back() : 1, narrow ? 2 : 4);
-  return type.getElementType().isInteger(1)
-             ? llvm::alignTo(stride, CpuFacts::lineBytes)
-             : stride;
 }
 
 /// Tells where the rows of inputs and results are.

@@ -17,8 +17,6 @@ public:
                           const Schedule &schedule) const override;
   llvm::SmallVector<int64_t>
   getUnitCosts(KernelOp kernel, const Schedule &schedule) const override;
-  bool keepsValuesInScratch(const Schedule &schedule) const override;
-  int64_t getRowStride(mlir::RankedTensorType type) const override;
   mlir::FailureOr<mlir::func::FuncOp>
   emitFunction(mlir::OpBuilder &builder, llvm::StringRef name,
                const KernelBuffers &buffers) const override;

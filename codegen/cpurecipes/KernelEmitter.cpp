@@ -78,13 +78,20 @@ Value KernelEmitter::rowOf(Value tensor, Value row) {
 // Stages
 //===----------------------------------------------------------------------===//
 
-void KernelEmitter::beginStage(ArrayRef<Operation *> ops) {
-  stage.assign(ops.begin(), ops.end());
+void KernelEmitter::beginStage(StageOp op) {
+  stage = op.getComputeOps();
   columns = {};
-  for (Operation *op : ops) {
+  for (Operation *op : stage) {
     columns.add(op);
   }
-  columnGroup = columns.of(ops.front());
+  columnGroup = columns.of(stage.front());
+  for (OpResult result : op.getResults()) {
+    Value computed = op.getComputed(result.getResultNumber());
+    setBuffer(computed, buffer(result));
+    if (Value table = rowTable(result)) {
+      setRowTable(computed, table);
+    }
+  }
 }
 
 void KernelEmitter::finishAndStoreTile(const TilePlace &anchorPlace,

@@ -74,8 +74,8 @@ public:
   /// The row of `tensor`'s buffer that holds row `row` of it.
   mlir::Value rowOf(mlir::Value tensor, mlir::Value row);
 
-  /// Begins a stage of these operations; the first is the anchor.
-  void beginStage(llvm::ArrayRef<mlir::Operation *> ops);
+  /// Begins a stage. What it computes for its results goes to their buffers.
+  void beginStage(StageOp op);
 
   /// The anchor's columns, divided where those of an operation begin or end.
   llvm::SmallVector<ColumnRange> columnGroups() const {

@@ -9,8 +9,7 @@
 #include "dialect/Shapes.h"
 #include "dialect/TileOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "passes/tile/KernelStructure.h"
-#include <map>
+#include <limits>
 
 using namespace mlir;
 
@@ -35,62 +34,71 @@ static std::pair<Value, int64_t> sourceOf(Value value) {
 
 static bool isOfTokens(Value value) { return shapeOf(value).size() == 3; }
 
-/// Calls `use` for the stage of everything that reads `value` or a slice of it.
-static void forEachReader(Value value, llvm::function_ref<void(int64_t)> use) {
-  for (Operation *user : value.getUsers()) {
-    if (isKernelView(user)) {
-      forEachReader(user->getResult(0), use);
-    } else if (!isa<YieldOp>(user)) {
-      use(stageOf(user));
-    }
-  }
-}
-
-static bool isYielded(Value value) {
-  return llvm::any_of(value.getUsers(), llvm::IsaPred<YieldOp>);
-}
-
 TokenLanesLayout::TokenLanesLayout(KernelOp kernel, const Schedule &schedule) {
-  Block &body = kernel.getBody().front();
-  Operation *first = firstOf(kernel);
-  int64_t sequences = shapeOf(first->getResult(0)).front();
+  int64_t sequences = shapeOf(firstOf(kernel)->getResult(0)).front();
   unitTokens = sequences / kernel.getUnits()->count() * kTokens;
   lanes = std::min(unitTokens, schedule.tileColumns);
-  for (Value argument : body.getArguments()) {
-    int64_t from = std::numeric_limits<int64_t>::max(), to = -1;
-    forEachReader(argument, [&](int64_t stage) {
-      from = std::min(from, stage);
-      to = std::max(to, stage);
-    });
-    if (isOfTokens(argument) && to >= 0) {
-      addValue(argument, from, to);
+  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+    numbers.try_emplace(stage, numbers.size());
+  }
+  for (Value argument : kernel.getBody().getArguments()) {
+    if (isOfTokens(argument)) {
+      addValue(argument, std::nullopt);
     }
   }
-  for (Operation &op : body.without_terminator()) {
-    int64_t own = stageOf(&op), to = own;
-    if (own < 0) {
-      continue;
-    }
-    Value result = op.getResult(0);
-    forEachReader(result, [&](int64_t stage) { to = std::max(to, stage); });
-    if (to > own || isYielded(result)) {
-      addValue(result, own, to);
-    }
+  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+    addResults(stage);
   }
   ownOffset = placeBlocks(blocks);
   bytes = ownOffset + kTokens * kTokens * 4;
 }
 
-void TokenLanesLayout::addValue(Value value, int64_t firstStage,
-                                int64_t lastStage) {
-  numbers[value] = blocks.size();
-  blocks.push_back(
-      {shapeOf(value).back() * lanes * 4, firstStage, lastStage, 0});
+void TokenLanesLayout::addReaders(Value value, ArenaBlock &block) const {
+  for (Operation *user : value.getUsers()) {
+    if (isKernelView(user)) {
+      addReaders(user->getResult(0), block);
+    } else if (auto found = numbers.find(user->getParentOp());
+               found != numbers.end()) {
+      block.firstUse = std::min(block.firstUse, found->second);
+      block.lastUse = std::max(block.lastUse, found->second);
+    }
+  }
+}
+
+void TokenLanesLayout::addValue(Value value, std::optional<int64_t> stage) {
+  int64_t bytes = shapeOf(value).back() * lanes * 4;
+  ArenaBlock block = {bytes, std::numeric_limits<int64_t>::max(), -1, 0};
+  if (stage) {
+    block.firstUse = block.lastUse = *stage;
+  }
+  addReaders(value, block);
+  if (block.lastUse >= 0) {
+    blockOf[value] = blocks.size();
+    blocks.push_back(block);
+  }
+}
+
+/// What a stage hands on to others, and what it computes for results of the
+/// kernel, which leave from such a matrix too.
+void TokenLanesLayout::addResults(StageOp stage) {
+  for (LayoutKind kind : {LayoutKind::token_lanes, LayoutKind::rows}) {
+    for (OpResult result : stage.getResults()) {
+      Value computed = stage.getComputed(result.getResultNumber());
+      if (stage.getLayout(result.getResultNumber()).getKind() != kind ||
+          blockOf.contains(computed)) {
+        continue;
+      }
+      bool isRead = kind == LayoutKind::token_lanes;
+      Value value = isRead ? Value(result) : computed;
+      addValue(value, numbers.lookup(stage));
+      blockOf[computed] = blockOf.lookup(value);
+    }
+  }
 }
 
 std::optional<int64_t> TokenLanesLayout::offsetOf(Value value) const {
-  auto found = numbers.find(value);
-  return found == numbers.end()
+  auto found = blockOf.find(value);
+  return found == blockOf.end()
              ? std::nullopt
              : std::optional<int64_t>(blocks[found->second].offset);
 }
@@ -191,9 +199,9 @@ void TokenLanes::loadTokens(Value tensor, Value row) {
                });
 }
 
-void TokenLanes::storeTokens(Value tensor, Value row) {
-  Value source = matrix(tensor), target = e.buffer(tensor);
-  forEachBlock(e, lanes, shapeOf(tensor).back(),
+void TokenLanes::storeTokens(Value computed, Value target, Value row) {
+  Value source = matrix(computed);
+  forEachBlock(e, lanes, shapeOf(computed).back(),
                [&](Value token, int64_t channel, int64_t valid) {
                  SmallVector<Value> rows;
                  for (int64_t i = 0; i < valid; ++i) {
@@ -215,9 +223,9 @@ void TokenLanes::storeTokens(Value tensor, Value row) {
 
 void TokenLanes::finishAndStore(Value channel, int64_t rows, Value tile) {
   DenseMap<Value, Value> tiles;
-  for (Operation *op : stage) {
+  for (Operation *op : stage.getComputeOps()) {
     Value result = op->getResult(0);
-    if (op == stage.front() && tile) {
+    if (op == stage.getAnchor() && tile) {
       tiles[result] = tile;
     } else {
       SmallVector<Value> operands;
@@ -242,7 +250,7 @@ void TokenLanes::emitElementwise(Operation *op) {
 }
 
 void TokenLanes::emitStage(Value row) {
-  for (Operation *op : stage) {
+  for (Operation *op : stage.getComputeOps()) {
     for (Value operand : op->getOperands()) {
       Value source = sourceOf(operand).first;
       if (isa<BlockArgument>(source) && isOfTokens(source) &&
@@ -251,31 +259,26 @@ void TokenLanes::emitStage(Value row) {
       }
     }
   }
-  Operation *anchor = stage.front();
+  Operation *anchor = stage.getAnchor();
   e.loc = anchor->getLoc();
   if (auto recipe = dyn_cast<CpuRecipeOpInterface>(anchor)) {
     recipe.emitTokenLanes(*this);
   } else {
     emitElementwise(anchor);
   }
-  for (Operation *op : stage) {
-    if (isYielded(op->getResult(0))) {
-      storeTokens(op->getResult(0), row);
+  for (OpResult result : stage.getResults()) {
+    unsigned number = result.getResultNumber();
+    if (stage.getLayout(number).getKind() == LayoutKind::rows) {
+      storeTokens(stage.getComputed(number), e.buffer(result), row);
     }
   }
 }
 
 void TokenLanes::emit() {
-  std::map<int64_t, SmallVector<Operation *>> stages;
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (!isKernelView(&op)) {
-      stages[stageOf(&op)].push_back(&op);
-    }
-  }
   e.forLoop("tokens", e.mul(e.begin, layout.unitTokens),
             e.mul(e.end, layout.unitTokens), lanes, [&](Value row) {
-              for (auto &[number, ops] : stages) {
-                stage = ops;
+              for (StageOp next : kernel.getBody().getOps<StageOp>()) {
+                stage = next;
                 emitStage(row);
               }
             });

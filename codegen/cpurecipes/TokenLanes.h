@@ -42,10 +42,15 @@ public:
   std::optional<int64_t> offsetOf(mlir::Value value) const;
 
 private:
-  void addValue(mlir::Value value, int64_t firstStage, int64_t lastStage);
+  /// Gives a value a block from the stage that computes it, or else the first
+  /// that reads it, to the last that reads it.
+  void addValue(mlir::Value value, std::optional<int64_t> stage);
+  void addReaders(mlir::Value value, ArenaBlock &block) const;
+  void addResults(StageOp stage);
 
+  llvm::DenseMap<mlir::Operation *, int64_t> numbers; ///< of the stages
   llvm::SmallVector<ArenaBlock> blocks;
-  llvm::DenseMap<mlir::Value, int64_t> numbers; ///< of its block
+  llvm::DenseMap<mlir::Value, int64_t> blockOf; ///< its index
 };
 
 /// The loops of one kernel while they are written.
@@ -90,13 +95,13 @@ private:
   mlir::Value view(mlir::Value tensor, llvm::ArrayRef<int64_t> sizes,
                    llvm::ArrayRef<int64_t> strides);
   void loadTokens(mlir::Value tensor, mlir::Value row);
-  void storeTokens(mlir::Value tensor, mlir::Value row);
+  void storeTokens(mlir::Value computed, mlir::Value target, mlir::Value row);
   void emitStage(mlir::Value row);
   void emitElementwise(mlir::Operation *op);
 
   KernelOp kernel;
   const TokenLanesLayout &layout;
-  llvm::SmallVector<mlir::Operation *> stage;
+  StageOp stage;
   llvm::DenseSet<mlir::Value> loaded;
 };
 

@@ -52,8 +52,7 @@ hova::contractionMagnitudes(ReferenceOpInterface op,
 }
 
 StringRef hova::resultPath(KernelOp kernel, unsigned index) {
-  Value yielded = kernel.getBody().front().getTerminator()->getOperand(index);
-  Operation *producer = yielded.getDefiningOp();
+  Operation *producer = kernel.getComputed(index).getDefiningOp();
   StringRef path = producer ? pathOf(producer->getLoc()) : StringRef();
   return path.empty() ? kernel.getName() : path;
 }
@@ -236,15 +235,31 @@ LogicalResult Evaluator::runInto(Values &values, Operation *op,
 
 FailureOr<SmallVector<HostTensor>>
 Evaluator::runBlock(Block &block, ArrayRef<HostTensor> arguments) {
-  Values values;
-  DenseMap<Value, int64_t> remaining;
+  Frame frame;
   for (auto [argument, value] :
        llvm::zip_equal(block.getArguments(), arguments)) {
-    values[argument] = value;
+    frame.values[argument] = value;
   }
+  return runOperations(block, frame);
+}
+
+FailureOr<SmallVector<HostTensor>> Evaluator::runOperations(Block &block,
+                                                            Frame &frame) {
+  auto &[values, remaining] = frame;
   for (Operation &op : block) {
     // They stand together at the top; all at once may not fit into memory.
     if (isa<WeightOp>(op)) {
+      continue;
+    }
+    if (auto stage = dyn_cast<StageOp>(op)) {
+      FailureOr<Results> results =
+          runOperations(stage.getBody().front(), frame);
+      if (failed(results)) {
+        return failure();
+      }
+      for (auto [result, value] : llvm::zip(stage.getResults(), *results)) {
+        values[result] = value;
+      }
       continue;
     }
     Results operands;

@@ -74,10 +74,19 @@ public:
 
 private:
   using Values = llvm::DenseMap<mlir::Value, HostTensor>;
+  /// The values of a function or kernel while it runs, and how often each will
+  /// still be read.
+  struct Frame {
+    Values values;
+    llvm::DenseMap<mlir::Value, int64_t> remaining;
+  };
   using Results = llvm::SmallVector<HostTensor>;
 
   mlir::FailureOr<Results> runBlock(mlir::Block &block,
                                     llvm::ArrayRef<HostTensor> arguments);
+  /// Runs a block without arguments, or whose arguments are in the frame; what
+  /// its terminator hands on.
+  mlir::FailureOr<Results> runOperations(mlir::Block &block, Frame &frame);
   /// Rows of inputs and results are where their placements say.
   mlir::FailureOr<Results> runKernel(KernelOp kernel,
                                      llvm::ArrayRef<HostTensor> inputs);

@@ -28,34 +28,49 @@ static LogicalResult checkShape(Operation *op, Value value) {
 /// its column groups and what is element-wise on its tiles.
 static LogicalResult checkColumns(KernelOp kernel) {
   bool isFirst = true;
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    if (isKernelView(&op)) {
-      continue;
-    }
-    if (stageOf(&op) != 0 ||
-        !(isFirst ? isa<LinearOp>(op) : isa<TileOpInterface, SliceOp>(op))) {
-      return op.emitOpError("is not part of the one product of a kernel that "
-                            "divides panels");
+  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+    for (Operation *op : stage.getComputeOps()) {
+      bool isRest = op != stage.getAnchor();
+      if (isRest ? !isa<TileOpInterface, SliceOp>(op)
+                 : !isFirst || !isa<LinearOp>(op)) {
+        return op->emitOpError("is not part of the one product of a kernel "
+                               "that divides panels");
+      }
     }
     isFirst = false;
   }
   return success();
 }
 
+/// Results of a kernel have rows, and what passes between its stages the layout
+/// of its units.
+static LogicalResult checkLayouts(StageOp stage, Division division) {
+  for (OpResult result : stage.getResults()) {
+    LayoutKind kind = stage.getLayout(result.getResultNumber()).getKind();
+    for (Operation *user : result.getUsers()) {
+      bool inLanes = division == Division::sequences && !isa<YieldOp>(user);
+      LayoutKind wanted = inLanes ? LayoutKind::token_lanes : LayoutKind::rows;
+      if (kind != wanted) {
+        return stage.emitOpError("expects the layout '")
+               << stringifyLayoutKind(wanted) << "' of result "
+               << result.getResultNumber() << ", got '"
+               << stringifyLayoutKind(kind) << "'";
+      }
+    }
+  }
+  return success();
+}
+
 /// An operation's tiles are its stage's, so its columns must be of the
 /// anchor's.
-static LogicalResult checkStages(KernelOp kernel) {
-  DenseMap<int64_t, StageColumns> columns;
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    int64_t stage = stageOf(&op);
-    if (stage < 0) {
-      continue;
+static LogicalResult checkStage(StageOp stage) {
+  StageColumns columns;
+  for (Operation *op : stage.getComputeOps()) {
+    if (!columns.find(op)) {
+      return op->emitOpError("does not compute columns of its stage's first "
+                             "operation");
     }
-    if (!columns[stage].find(&op)) {
-      return op.emitOpError("does not compute columns of its stage's first "
-                            "operation");
-    }
-    columns[stage].add(&op);
+    columns.add(op);
   }
   return success();
 }
@@ -119,27 +134,41 @@ static LogicalResult checkUnits(KernelOp kernel) {
 /// What divides inner dims stands alone, unless threads divide whole sequences;
 /// operations of other kernels share their rows.
 static LogicalResult checkBody(KernelOp kernel) {
-  Block &body = kernel.getBody().front();
   Division division = divisionOf(kernel);
   int64_t rows = 0;
-  for (Operation &op : body.without_terminator()) {
-    if (failed(checkShape(&op, op.getResult(0)))) {
-      return failure();
+  for (Operation &member : kernel.getBody().front().without_terminator()) {
+    auto stage = dyn_cast<StageOp>(member);
+    if (!stage && !isKernelView(&member)) {
+      return member.emitOpError("belongs to no stage: run assign first");
     }
-    if (isKernelView(&op)) {
+    if (!stage) {
+      if (failed(checkShape(&member, member.getResult(0)))) {
+        return failure();
+      }
       continue;
     }
-    int64_t own = staticSize(shapeOf(op.getResult(0)).drop_back());
-    bool isAlone =
-        division != Division::sequences &&
-        (division == Division::inner || divisionOf(&op) == Division::inner);
-    if (rows != 0 && (isAlone || own != rows)) {
-      return op.emitOpError("shares a kernel with operations of other units");
+    for (Operation *op : stage.getComputeOps()) {
+      if (failed(checkShape(op, op->getResult(0)))) {
+        return failure();
+      }
+      int64_t own = staticSize(shapeOf(op->getResult(0)).drop_back());
+      bool isAlone =
+          division != Division::sequences &&
+          (division == Division::inner || divisionOf(op) == Division::inner);
+      if (rows != 0 && (isAlone || own != rows)) {
+        return op->emitOpError(
+            "shares a kernel with operations of other units");
+      }
+      rows = own;
     }
-    rows = own;
   }
-  if (failed(checkUnits(kernel)) || failed(checkStages(kernel))) {
+  if (failed(checkUnits(kernel))) {
     return failure();
+  }
+  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+    if (failed(checkStage(stage)) || failed(checkLayouts(stage, division))) {
+      return failure();
+    }
   }
   return division == Division::panels ? checkColumns(kernel) : success();
 }
@@ -153,6 +182,39 @@ static LogicalResult checkResults(Operation *terminator, Operation *blame) {
         !seen.insert(value).second) {
       return blame->emitOpError("expects results that it computes, each once");
     }
+  }
+  return success();
+}
+
+/// The layout of what a kernel computes. Its stages are checked.
+static LayoutAttr layoutOfResult(OpResult result) {
+  auto kernel = cast<KernelOp>(result.getOwner());
+  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+  return layoutOf(yield.getValues()[result.getResultNumber()]);
+}
+
+/// An output is dense, and so are the parts of one; parts of another value have
+/// one layout.
+static LogicalResult checkPlaces(Value whole, Operation *terminator) {
+  SmallVector<Value> values = {whole};
+  if (auto assembly = whole.getDefiningOp<AssembleOpInterface>()) {
+    values = assembly->getOperands();
+  }
+  bool isOutput = llvm::is_contained(whole.getUsers(), terminator);
+  std::optional<int64_t> stride;
+  if (isOutput) {
+    stride = shapeOf(whole).back();
+  }
+  for (Value value : values) {
+    auto result = cast<OpResult>(value);
+    int64_t own = layoutOfResult(result).getSize();
+    if (stride.value_or(own) != own) {
+      return result.getOwner()->emitOpError("expects rows of ")
+             << *stride << " elements for result " << result.getResultNumber()
+             << (isOutput ? ", which is an output" : ", which is a part")
+             << ", got " << own;
+    }
+    stride = own;
   }
   return success();
 }
@@ -180,6 +242,17 @@ LogicalResult checkKernels(func::FuncOp main) {
                    failed(checkResults(kernel.getBody().front().getTerminator(),
                                        kernel)))) {
       return failure();
+    }
+  }
+  for (Operation &op : block.without_terminator()) {
+    for (Value value : op.getResults()) {
+      bool isComputed = !isa<ImageWeightOp>(op);
+      bool isPart =
+          llvm::any_of(value.getUsers(), llvm::IsaPred<AssembleOpInterface>);
+      if (isComputed && !isPart &&
+          failed(checkPlaces(value, block.getTerminator()))) {
+        return failure();
+      }
     }
   }
   for (BlockArgument argument : main.getArguments()) {

@@ -11,16 +11,10 @@ using namespace mlir;
 
 namespace hova {
 
-int64_t stageOf(Operation *op) {
-  auto stage = op->getAttrOfType<IntegerAttr>(kStageAttr);
-  return stage ? stage.getInt() : -1;
-}
-
-bool crossesStages(Value value, int64_t stage) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
-    return isKernelView(user) ? crossesStages(user->getResult(0), stage)
-                              : !isa<YieldOp>(user) && stageOf(user) != stage;
-  });
+LayoutAttr layoutOf(Value value) {
+  auto stage = value.getDefiningOp<StageOp>();
+  assert(stage && "a stage computes what a kernel yields");
+  return stage.getLayout(cast<OpResult>(value).getResultNumber());
 }
 
 std::optional<int64_t> panelOf(LinearOp product) {
@@ -35,10 +29,15 @@ std::optional<int64_t> panelOf(LinearOp product) {
 }
 
 Location originOf(Value value) {
+  unsigned number = 0;
+  if (auto result = dyn_cast<OpResult>(value)) {
+    number = result.getResultNumber();
+  }
   if (auto kernel = value.getDefiningOp<KernelOp>()) {
-    auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
-    unsigned number = cast<OpResult>(value).getResultNumber();
-    return yield.getValues()[number].getLoc();
+    return kernel.getComputed(number).getLoc();
+  }
+  if (auto stage = value.getDefiningOp<StageOp>()) {
+    return stage.getComputed(number).getLoc();
   }
   auto argument = dyn_cast<BlockArgument>(value);
   auto kernel = argument
@@ -95,6 +94,27 @@ static void printAttributes(raw_ostream &os, Operation *op) {
   }
 }
 
+static void printOperations(raw_ostream &os, Block &block,
+                            DenseMap<Value, int> &number,
+                            const KernelBuffers &buffers) {
+  for (Operation &op : block) {
+    os << '\n' << op.getName();
+    for (Value operand : op.getOperands()) {
+      os << ' ' << number[operand];
+    }
+    printAttributes(os, &op);
+    if (auto stage = dyn_cast<StageOp>(op)) {
+      printOperations(os, stage.getBody().front(), number, buffers);
+    }
+    for (Value result : op.getResults()) {
+      int next = number.size();
+      number[result] = next;
+      os << ' ' << result.getType() << ' '
+         << llvm::is_contained(buffers.values, result);
+    }
+  }
+}
+
 std::string structureOf(const KernelBuffers &buffers) {
   std::string key;
   llvm::raw_string_ostream os(key);
@@ -108,19 +128,7 @@ std::string structureOf(const KernelBuffers &buffers) {
     int next = number.size();
     number[argument] = next;
   }
-  for (Operation &op : kernel.getBody().front()) {
-    os << '\n' << op.getName();
-    for (Value operand : op.getOperands()) {
-      os << ' ' << number[operand];
-    }
-    printAttributes(os, &op);
-    for (Value result : op.getResults()) {
-      int next = number.size();
-      number[result] = next;
-      os << ' ' << result.getType() << ' '
-         << llvm::is_contained(buffers.values, result);
-    }
-  }
+  printOperations(os, kernel.getBody().front(), number, buffers);
   return key;
 }
 

@@ -23,11 +23,8 @@ struct KernelBuffers {
   bool keepsRows = false; ///< whether values pass from one stage to a later one
 };
 
-/// Stage of an operation of a kernel, -1 for column slices and attention.
-int64_t stageOf(mlir::Operation *op);
-
-/// Whether a later stage reads `value`, directly or through column slices.
-bool crossesStages(mlir::Value value, int64_t stage);
+/// The layout of a value that a stage of a kernel hands on.
+LayoutAttr layoutOf(mlir::Value value);
 
 /// Type of the buffer that holds `tensor`: a matrix of all but the last axis by
 /// the last, with `rowStride` elements between rows (0: dense).

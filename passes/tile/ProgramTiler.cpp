@@ -55,8 +55,8 @@ public:
 private:
   void placeArguments();
   void findParts();
-  Place newBlock(RankedTensorType type);
-  Place placeResult(Value result);
+  Place newBlock(RankedTensorType type, LayoutAttr layout);
+  Place placeResult(Value result, LayoutAttr layout);
   LogicalResult describeKernels();
   void describeKernel(KernelBuffers &buffers);
   LogicalResult emitFunctions();
@@ -103,24 +103,24 @@ void ProgramTiler::findParts() {
 }
 
 /// A block that is alive in the kernel that is described.
-Place ProgramTiler::newBlock(RankedTensorType type) {
+Place ProgramTiler::newBlock(RankedTensorType type, LayoutAttr layout) {
   int64_t index = kernels.size();
-  MemRefType buffer = bufferType(type, code.getRowStride(type));
+  MemRefType buffer = bufferType(type, layout.getSize());
   blocks.push_back({bytesOf(buffer), index, index, 0});
   return Place{Place::Arena, buffer, static_cast<int64_t>(blocks.size()) - 1};
 }
 
 /// The place of what a kernel computes: its own, or rows of a value that it is
-/// a part of.
-Place ProgramTiler::placeResult(Value result) {
+/// a part of, which has the same layout.
+Place ProgramTiler::placeResult(Value result, LayoutAttr layout) {
   auto type = cast<RankedTensorType>(result.getType());
   auto part = parts.find(result);
   if (part == parts.end()) {
-    return newBlock(type);
+    return newBlock(type, layout);
   }
   auto [whole, rows] = part->second;
   if (!places.count(whole)) {
-    places[whole] = newBlock(cast<RankedTensorType>(whole.getType()));
+    places[whole] = newBlock(cast<RankedTensorType>(whole.getType()), layout);
   }
   Place place = places[whole];
   int64_t stride = place.type.getStridesAndOffset().first.front();
@@ -151,19 +151,18 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
   for (auto [value, result] :
        llvm::zip(yield.getValues(), kernel.getResults())) {
     if (!places.count(result)) {
-      Place place = placeResult(result); // which may make the map grow
+      // A call that may make the map grow.
+      Place place = placeResult(result, layoutOf(value));
       places[result] = place;
     }
     use(value, result);
   }
-  for (Operation &op : kernel.getBody().front().without_terminator()) {
-    for (Value value : op.getResults()) {
-      if (stageOf(&op) >= 0 && !places.count(value) &&
-          !code.keepsValuesInScratch(buffers.schedule) &&
-          crossesStages(value, stageOf(&op))) {
+  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+    for (Value value : stage.getResults()) {
+      LayoutAttr layout = layoutOf(value);
+      if (layout.getKind() == LayoutKind::rows && !places.count(value)) {
         auto type = cast<RankedTensorType>(value.getType());
-        places[value] = {Place::Share,
-                         bufferType(type, code.getRowStride(type))};
+        places[value] = {Place::Share, bufferType(type, layout.getSize())};
         use(value, value);
         buffers.keepsRows = true;
       }

@@ -30,14 +30,10 @@ public:
   /// on; empty where they are alike.
   virtual llvm::SmallVector<int64_t>
   getUnitCosts(KernelOp kernel, const Schedule &schedule) const = 0;
-  /// Whether the function of a kernel keeps what passes between its stages in
-  /// its scratch.
-  virtual bool keepsValuesInScratch(const Schedule &schedule) const = 0;
-  /// Elements between the rows of a value in the arena or of a share.
-  virtual int64_t getRowStride(mlir::RankedTensorType type) const = 0;
   /// The function of a kernel, whose arguments are the buffers, scratch, the
-  /// first unit and the end of the units. Errors are on the operation that has
-  /// no code.
+  /// first unit and the end of the units. What passes between its stages in
+  /// another layout than rows is in its scratch. Errors are on the operation
+  /// that has no code.
   virtual mlir::FailureOr<mlir::func::FuncOp>
   emitFunction(mlir::OpBuilder &builder, llvm::StringRef name,
                const KernelBuffers &buffers) const = 0;

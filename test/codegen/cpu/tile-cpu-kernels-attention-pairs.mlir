@@ -40,8 +40,11 @@
 func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> {
   %out = hova.kernel "multiplies_odd_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64, hova.pairs} {
   ^bb0(%q_: tensor<1x3x14xbf16>, %k_: tensor<1x49x14xbf16>, %v_: tensor<1x49x14xbf16>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x14xbf16>, tensor<1x49x14xbf16>, tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16>
-    hova.yield %r : tensor<1x3x14xbf16>
+    %r_out = hova.stage [#hova.layout<rows 14>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x14xbf16>, tensor<1x49x14xbf16>, tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16>
+      hova.yield %r : tensor<1x3x14xbf16>
+    } : tensor<1x3x14xbf16>
+    hova.yield %r_out : tensor<1x3x14xbf16>
   } : (tensor<1x3x14xbf16>, tensor<1x49x14xbf16>, tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16>
   return %out : tensor<1x3x14xbf16>
 }
@@ -57,8 +60,11 @@ func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x
 func.func @main(%q: tensor<1x6x32xbf16>, %k: tensor<1x49x32xbf16>, %v: tensor<1x49x32xbf16>) -> tensor<1x6x32xbf16> {
   %out = hova.kernel "multiplies_pairs_up_to_the_causal_limit" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64, hova.pairs} {
   ^bb0(%q_: tensor<1x6x32xbf16>, %k_: tensor<1x49x32xbf16>, %v_: tensor<1x49x32xbf16>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, causal = 1 : i64} : (tensor<1x6x32xbf16>, tensor<1x49x32xbf16>, tensor<1x49x32xbf16>) -> tensor<1x6x32xbf16>
-    hova.yield %r : tensor<1x6x32xbf16>
+    %r_out = hova.stage [#hova.layout<rows 32>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<1x6x32xbf16>, tensor<1x49x32xbf16>, tensor<1x49x32xbf16>) -> tensor<1x6x32xbf16>
+      hova.yield %r : tensor<1x6x32xbf16>
+    } : tensor<1x6x32xbf16>
+    hova.yield %r_out : tensor<1x6x32xbf16>
   } : (tensor<1x6x32xbf16>, tensor<1x49x32xbf16>, tensor<1x49x32xbf16>) -> tensor<1x6x32xbf16>
   return %out : tensor<1x6x32xbf16>
 }
@@ -74,8 +80,11 @@ func.func @main(%q: tensor<1x6x32xbf16>, %k: tensor<1x49x32xbf16>, %v: tensor<1x
 func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> {
   %out = hova.kernel "widens_without_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x3x14xbf16>, %k_: tensor<1x49x14xbf16>, %v_: tensor<1x49x14xbf16>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x14xbf16>, tensor<1x49x14xbf16>, tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16>
-    hova.yield %r : tensor<1x3x14xbf16>
+    %r_out = hova.stage [#hova.layout<rows 14>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x14xbf16>, tensor<1x49x14xbf16>, tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16>
+      hova.yield %r : tensor<1x3x14xbf16>
+    } : tensor<1x3x14xbf16>
+    hova.yield %r_out : tensor<1x3x14xbf16>
   } : (tensor<1x3x14xbf16>, tensor<1x49x14xbf16>, tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16>
   return %out : tensor<1x3x14xbf16>
 }

@@ -23,8 +23,11 @@
 func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73x16xf32>) -> tensor<1x3x16xf32> {
   %out = hova.kernel "gives_nine_keys_sixteen_lanes" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x73x16xf32>, %v_: tensor<1x73x16xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
-    hova.yield %r : tensor<1x3x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
+      hova.yield %r : tensor<1x3x16xf32>
+    } : tensor<1x3x16xf32>
+    hova.yield %r_out : tensor<1x3x16xf32>
   } : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
   return %out : tensor<1x3x16xf32>
 }
@@ -38,8 +41,11 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73
 func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x49x16xf32>, %v: tensor<1x49x16xf32>) -> tensor<1x3x16xf32> {
   %out = hova.kernel "gives_seventeen_keys_a_panel" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x49x16xf32>, %v_: tensor<1x49x16xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x49x16xf32>, tensor<1x49x16xf32>) -> tensor<1x3x16xf32>
-    hova.yield %r : tensor<1x3x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x49x16xf32>, tensor<1x49x16xf32>) -> tensor<1x3x16xf32>
+      hova.yield %r : tensor<1x3x16xf32>
+    } : tensor<1x3x16xf32>
+    hova.yield %r_out : tensor<1x3x16xf32>
   } : (tensor<1x3x16xf32>, tensor<1x49x16xf32>, tensor<1x49x16xf32>) -> tensor<1x3x16xf32>
   return %out : tensor<1x3x16xf32>
 }
@@ -54,8 +60,11 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x49x16xf32>, %v: tensor<1x49
 func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73x16xf32>) -> tensor<1x3x16xf32> {
   %out = hova.kernel "keeps_whole_panels_with_a_causal_mask" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x73x16xf32>, %v_: tensor<1x73x16xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, causal = 1 : i64} : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
-    hova.yield %r : tensor<1x3x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
+      hova.yield %r : tensor<1x3x16xf32>
+    } : tensor<1x3x16xf32>
+    hova.yield %r_out : tensor<1x3x16xf32>
   } : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
   return %out : tensor<1x3x16xf32>
 }
@@ -70,8 +79,11 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73
 func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x288x16xf32>, %v: tensor<1x288x16xf32>) -> tensor<1x3x16xf32> {
   %out = hova.kernel "carries_maxima_over_many_panels" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x288x16xf32>, %v_: tensor<1x288x16xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x288x16xf32>, tensor<1x288x16xf32>) -> tensor<1x3x16xf32>
-    hova.yield %r : tensor<1x3x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x288x16xf32>, tensor<1x288x16xf32>) -> tensor<1x3x16xf32>
+      hova.yield %r : tensor<1x3x16xf32>
+    } : tensor<1x3x16xf32>
+    hova.yield %r_out : tensor<1x3x16xf32>
   } : (tensor<1x3x16xf32>, tensor<1x288x16xf32>, tensor<1x288x16xf32>) -> tensor<1x3x16xf32>
   return %out : tensor<1x3x16xf32>
 }

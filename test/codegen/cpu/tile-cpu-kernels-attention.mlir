@@ -35,8 +35,11 @@
 func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32x32xf32>) -> tensor<2x4x32xf32> {
   %out = hova.kernel "attends_in_whole_panels" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x4x32xf32>, %k_: tensor<2x32x32xf32>, %v_: tensor<2x32x32xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<2x4x32xf32>, tensor<2x32x32xf32>, tensor<2x32x32xf32>) -> tensor<2x4x32xf32>
-    hova.yield %r : tensor<2x4x32xf32>
+    %r_out = hova.stage [#hova.layout<rows 32>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<2x4x32xf32>, tensor<2x32x32xf32>, tensor<2x32x32xf32>) -> tensor<2x4x32xf32>
+      hova.yield %r : tensor<2x4x32xf32>
+    } : tensor<2x4x32xf32>
+    hova.yield %r_out : tensor<2x4x32xf32>
   } : (tensor<2x4x32xf32>, tensor<2x32x32xf32>, tensor<2x32x32xf32>) -> tensor<2x4x32xf32>
   return %out : tensor<2x4x32xf32>
 }
@@ -60,8 +63,11 @@ func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32
 func.func @main(%q: tensor<2x5x12xf32>, %k: tensor<2x20x12xf32>, %v: tensor<2x20x40xf32>) -> tensor<2x5x40xf32> {
   %out = hova.kernel "attends_with_tails_of_keys_and_columns" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x5x12xf32>, %k_: tensor<2x20x12xf32>, %v_: tensor<2x20x40xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.25 : f64} : (tensor<2x5x12xf32>, tensor<2x20x12xf32>, tensor<2x20x40xf32>) -> tensor<2x5x40xf32>
-    hova.yield %r : tensor<2x5x40xf32>
+    %r_out = hova.stage [#hova.layout<rows 40>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<2x5x12xf32>, tensor<2x20x12xf32>, tensor<2x20x40xf32>) -> tensor<2x5x40xf32>
+      hova.yield %r : tensor<2x5x40xf32>
+    } : tensor<2x5x40xf32>
+    hova.yield %r_out : tensor<2x5x40xf32>
   } : (tensor<2x5x12xf32>, tensor<2x20x12xf32>, tensor<2x20x40xf32>) -> tensor<2x5x40xf32>
   return %out : tensor<2x5x40xf32>
 }
@@ -87,8 +93,11 @@ func.func @main(%q: tensor<2x5x12xf32>, %k: tensor<2x20x12xf32>, %v: tensor<2x20
 func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x40x8xf32>, %v: tensor<2x40x8xf32>) -> tensor<2x6x8xf32> {
   %out = hova.kernel "limits_panels_to_what_is_not_in_the_future" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x40x8xf32>, %v_: tensor<2x40x8xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, causal = 1 : i64} : (tensor<2x6x8xf32>, tensor<2x40x8xf32>, tensor<2x40x8xf32>) -> tensor<2x6x8xf32>
-    hova.yield %r : tensor<2x6x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<2x6x8xf32>, tensor<2x40x8xf32>, tensor<2x40x8xf32>) -> tensor<2x6x8xf32>
+      hova.yield %r : tensor<2x6x8xf32>
+    } : tensor<2x6x8xf32>
+    hova.yield %r_out : tensor<2x6x8xf32>
   } : (tensor<2x6x8xf32>, tensor<2x40x8xf32>, tensor<2x40x8xf32>) -> tensor<2x6x8xf32>
   return %out : tensor<2x6x8xf32>
 }
@@ -108,8 +117,11 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x40x8xf32>, %v: tensor<2x40x8
 func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf32>) -> tensor<2x6x8xf32> {
   %out = hova.kernel "hides_all_keys_from_queries_before_the_first" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x3x8xf32>, %v_: tensor<2x3x8xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, causal = 1 : i64} : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32>
-    hova.yield %r : tensor<2x6x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32>
+      hova.yield %r : tensor<2x6x8xf32>
+    } : tensor<2x6x8xf32>
+    hova.yield %r_out : tensor<2x6x8xf32>
   } : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32>
   return %out : tensor<2x6x8xf32>
 }
@@ -129,8 +141,11 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf
 func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>) -> tensor<2x6x8xf32> {
   %out = hova.kernel "lets_groups_see_all_of_themselves" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x6x8xf32>, %v_: tensor<2x6x8xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, causal = 3 : i64} : (tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
-    hova.yield %r : tensor<2x6x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 3 : i64} : (tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+      hova.yield %r : tensor<2x6x8xf32>
+    } : tensor<2x6x8xf32>
+    hova.yield %r_out : tensor<2x6x8xf32>
   } : (tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
   return %out : tensor<2x6x8xf32>
 }
@@ -167,8 +182,11 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf
 func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x20xi1>) -> tensor<2x2x8xf32> {
   %out = hova.kernel "masks_invalid_keys" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
-    %r = hova.attention softmax %q_, %k_, %v_ key_valid(%m_) {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<2x2x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x2x8xf32>
-    hova.yield %r : tensor<2x2x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ key_valid(%m_) {heads = 2 : i64} : (tensor<2x2x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x2x8xf32>
+      hova.yield %r : tensor<2x2x8xf32>
+    } : tensor<2x2x8xf32>
+    hova.yield %r_out : tensor<2x2x8xf32>
   } : (tensor<2x2x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x2x8xf32>
   return %out : tensor<2x2x8xf32>
 }
@@ -188,8 +206,11 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x16x8xf32>, %v: tensor<2x16x8xf32>, %s: tensor<1x1x2x16xf32>, %m: tensor<2x16xi1>) -> tensor<2x2x8xf32> {
   %out = hova.kernel "limits_scores_behind_a_bias" units<batch 2, head 2> (%q, %k, %v, %s, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x16x8xf32>, %v_: tensor<2x16x8xf32>, %s_: tensor<1x1x2x16xf32>, %m_: tensor<2x16xi1>):
-    %r = hova.attention softmax %q_, %k_, %v_ score_bias(%s_) key_valid(%m_) {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<2x2x8xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>, tensor<1x1x2x16xf32>, tensor<2x16xi1>) -> tensor<2x2x8xf32>
-    hova.yield %r : tensor<2x2x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ score_bias(%s_) key_valid(%m_) {heads = 2 : i64} : (tensor<2x2x8xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>, tensor<1x1x2x16xf32>, tensor<2x16xi1>) -> tensor<2x2x8xf32>
+      hova.yield %r : tensor<2x2x8xf32>
+    } : tensor<2x2x8xf32>
+    hova.yield %r_out : tensor<2x2x8xf32>
   } : (tensor<2x2x8xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>, tensor<1x1x2x16xf32>, tensor<2x16xi1>) -> tensor<2x2x8xf32>
   return %out : tensor<2x2x8xf32>
 }
@@ -207,8 +228,11 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x16x8xf32>, %v: tensor<2x16x8
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x2x3x20xi1>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "broadcasts_a_mask_full" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x2x3x20xi1>):
-    %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x2x3x20xi1>) -> tensor<2x3x8xf32>
-    hova.yield %r : tensor<2x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x2x3x20xi1>) -> tensor<2x3x8xf32>
+      hova.yield %r : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    hova.yield %r_out : tensor<2x3x8xf32>
   } : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x2x3x20xi1>) -> tensor<2x3x8xf32>
   return %out : tensor<2x3x8xf32>
 }
@@ -223,8 +247,11 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<1x1x1x20xi1>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "broadcasts_a_mask_shared" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x1x1x20xi1>):
-    %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x1x1x20xi1>) -> tensor<2x3x8xf32>
-    hova.yield %r : tensor<2x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x1x1x20xi1>) -> tensor<2x3x8xf32>
+      hova.yield %r : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    hova.yield %r_out : tensor<2x3x8xf32>
   } : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x1x1x20xi1>) -> tensor<2x3x8xf32>
   return %out : tensor<2x3x8xf32>
 }
@@ -239,8 +266,11 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<1x2x1x20xi1>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "broadcasts_a_mask_by_head" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x2x1x20xi1>):
-    %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x1x20xi1>) -> tensor<2x3x8xf32>
-    hova.yield %r : tensor<2x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x1x20xi1>) -> tensor<2x3x8xf32>
+      hova.yield %r : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    hova.yield %r_out : tensor<2x3x8xf32>
   } : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x1x20xi1>) -> tensor<2x3x8xf32>
   return %out : tensor<2x3x8xf32>
 }
@@ -257,8 +287,11 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x1x3x20xi1>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "broadcasts_a_mask_by_batch_and_query" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x1x3x20xi1>):
-    %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x1x3x20xi1>) -> tensor<2x3x8xf32>
-    hova.yield %r : tensor<2x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x1x3x20xi1>) -> tensor<2x3x8xf32>
+      hova.yield %r : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    hova.yield %r_out : tensor<2x3x8xf32>
   } : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x1x3x20xi1>) -> tensor<2x3x8xf32>
   return %out : tensor<2x3x8xf32>
 }
@@ -276,8 +309,11 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<1x2x3x20xf32>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "adds_a_bias_before_the_softmax" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x2x3x20xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ score_bias(%m_) {hova.stage = 0 : i64, heads = 2 : i64, scale = 0.5 : f64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x3x20xf32>) -> tensor<2x3x8xf32>
-    hova.yield %r : tensor<2x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ score_bias(%m_) {heads = 2 : i64, scale = 0.5 : f64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x3x20xf32>) -> tensor<2x3x8xf32>
+      hova.yield %r : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    hova.yield %r_out : tensor<2x3x8xf32>
   } : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x3x20xf32>) -> tensor<2x3x8xf32>
   return %out : tensor<2x3x8xf32>
 }
@@ -292,8 +328,11 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x32x8xf32>, %v: tensor<2x32x8xf32>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "scales_early_where_the_scale_is_not_positive" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x32x8xf32>, %v_: tensor<2x32x8xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, scale = -0.5 : f64} : (tensor<2x3x8xf32>, tensor<2x32x8xf32>, tensor<2x32x8xf32>) -> tensor<2x3x8xf32>
-    hova.yield %r : tensor<2x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = -0.5 : f64} : (tensor<2x3x8xf32>, tensor<2x32x8xf32>, tensor<2x32x8xf32>) -> tensor<2x3x8xf32>
+      hova.yield %r : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    hova.yield %r_out : tensor<2x3x8xf32>
   } : (tensor<2x3x8xf32>, tensor<2x32x8xf32>, tensor<2x32x8xf32>) -> tensor<2x3x8xf32>
   return %out : tensor<2x3x8xf32>
 }
@@ -311,44 +350,11 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x32x8xf32>, %v: tensor<2x32x8
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x20xi1>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "averages_all_values_in_empty_rows" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
-    %r = hova.attention softmax %q_, %k_, %v_ key_valid(%m_) {hova.stage = 0 : i64, heads = 2 : i64, empty_row = #hova<empty_row uniform>} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x3x8xf32>
-    hova.yield %r : tensor<2x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %q_, %k_, %v_ key_valid(%m_) {heads = 2 : i64, empty_row = #hova<empty_row uniform>} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x3x8xf32>
+      hova.yield %r : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    hova.yield %r_out : tensor<2x3x8xf32>
   } : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x3x8xf32>
-  return %out : tensor<2x3x8xf32>
-}
-
-// -----
-
-// An empty row reads every value, so no panel is left out.
-// CHECK-LABEL: func.func private @kernel_averages_values_in_the_future_of_empty_rows(
-// CHECK-NOT: arith.minui %{{.*}}, %c1 : index
-// CHECK: hova.tile_product {{.*}} depth %c3
-func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf32>) -> tensor<2x6x8xf32> {
-  %out = hova.kernel "averages_values_in_the_future_of_empty_rows" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
-  ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x3x8xf32>, %v_: tensor<2x3x8xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, causal = 1 : i64, empty_row = #hova<empty_row uniform>} : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32>
-    hova.yield %r : tensor<2x6x8xf32>
-  } : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32>
-  return %out : tensor<2x6x8xf32>
-}
-
-// -----
-
-// CHECK-LABEL: func.func private @kernel_scores_additively(
-// CHECK-SAME: %[[Q:.*]]: memref<6x8xf32> {llvm.noalias}, %{{.*}}: memref<40x8xf32> {llvm.noalias}, %{{.*}}: memref<40x8xf32> {llvm.noalias}, %[[W:.*]]: memref<1x8xf32>
-// CHECK: %[[KEYS:.*]] = vector.load %{{.*}}[%[[PANEL:.*]], %[[CHANNEL:.*]], %c0]
-// CHECK: %[[QUERY:.*]] = memref.load %[[Q]][%{{.*}}, %[[COLUMN:.*]]]
-// CHECK: %[[QUERIES:.*]] = vector.broadcast %[[QUERY]]
-// CHECK: %[[SUM:.*]] = arith.addf %[[QUERIES]], %[[KEYS]]
-// CHECK: %[[SCORE:.*]] = hova.activation tanh %[[SUM]]
-// CHECK: %[[WEIGHT:.*]] = memref.load %[[W]][%c0, %[[COLUMN]]]
-// CHECK: %[[WEIGHTS:.*]] = vector.broadcast %[[WEIGHT]]
-// CHECK: math.fma %[[WEIGHTS]], %[[SCORE]]
-func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<8xf32>) -> tensor<2x3x8xf32> {
-  %out = hova.kernel "scores_additively" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
-  ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<8xf32>):
-    %r = hova.attention additive %q_, %k_, %v_ score_vector(%m_) {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<8xf32>) -> tensor<2x3x8xf32>
-    hova.yield %r : tensor<2x3x8xf32>
-  } : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<8xf32>) -> tensor<2x3x8xf32>
   return %out : tensor<2x3x8xf32>
 }

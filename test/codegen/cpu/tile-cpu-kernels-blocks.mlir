@@ -25,9 +25,15 @@ func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
   %out = hova.kernel "takes_rows_in_blocks" units<batch 1, token 20> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
   ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
-    %n = hova.layer_norm %x_ {hova.stage = 0 : i64, eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
-    %r = hova.linear %n, %w_ {hova.stage = 1 : i64} : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
-    hova.yield %r : tensor<1x20x16xf32>
+    %n_out = hova.stage [#hova.layout<rows 16>] {
+      %n = hova.layer_norm %x_ {eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
+      hova.yield %n : tensor<1x20x16xf32>
+    } : tensor<1x20x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.linear %n_out, %w_ : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
+      hova.yield %r : tensor<1x20x16xf32>
+    } : tensor<1x20x16xf32>
+    hova.yield %r_out : tensor<1x20x16xf32>
   } : (tensor<1x20x16xf32>, tensor<16x16xf32>) -> tensor<1x20x16xf32>
   return %out : tensor<1x20x16xf32>
 }
@@ -53,20 +59,35 @@ func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
   %p = hova.kernel "before" units<batch 1, token 20> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
   ^bb0(%x_: tensor<1x20x16xf32>):
-    %r = hova.activation relu %x_ {hova.stage = 0 : i64} : tensor<1x20x16xf32>
-    hova.yield %r : tensor<1x20x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %x_ : tensor<1x20x16xf32>
+      hova.yield %r : tensor<1x20x16xf32>
+    } : tensor<1x20x16xf32>
+    hova.yield %r_out : tensor<1x20x16xf32>
   } : (tensor<1x20x16xf32>) -> tensor<1x20x16xf32>
   %q = hova.kernel "first" units<batch 1, token 20> (%p, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
   ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
-    %n = hova.layer_norm %x_ {hova.stage = 0 : i64, eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
-    %r = hova.linear %n, %w_ {hova.stage = 1 : i64} : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
-    hova.yield %r : tensor<1x20x16xf32>
+    %n_out = hova.stage [#hova.layout<rows 16>] {
+      %n = hova.layer_norm %x_ {eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
+      hova.yield %n : tensor<1x20x16xf32>
+    } : tensor<1x20x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.linear %n_out, %w_ : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
+      hova.yield %r : tensor<1x20x16xf32>
+    } : tensor<1x20x16xf32>
+    hova.yield %r_out : tensor<1x20x16xf32>
   } : (tensor<1x20x16xf32>, tensor<16x16xf32>) -> tensor<1x20x16xf32>
   %s = hova.kernel "second" units<batch 1, token 20> (%q, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
   ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
-    %n = hova.layer_norm %x_ {hova.stage = 0 : i64, eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
-    %r = hova.linear %n, %w_ {hova.stage = 1 : i64} : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
-    hova.yield %r : tensor<1x20x16xf32>
+    %n_out = hova.stage [#hova.layout<rows 16>] {
+      %n = hova.layer_norm %x_ {eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
+      hova.yield %n : tensor<1x20x16xf32>
+    } : tensor<1x20x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.linear %n_out, %w_ : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
+      hova.yield %r : tensor<1x20x16xf32>
+    } : tensor<1x20x16xf32>
+    hova.yield %r_out : tensor<1x20x16xf32>
   } : (tensor<1x20x16xf32>, tensor<16x16xf32>) -> tensor<1x20x16xf32>
   return %s : tensor<1x20x16xf32>
 }

@@ -31,12 +31,15 @@ func.func @main(%x: tensor<1x4x64xbf16>, %v: tensor<1x4x104xf32>) -> (tensor<1x4
   %w = hova.image_weight "w" {panel = 64 : i64} : tensor<64x168xbf16>
   %out:2 = hova.kernel "stores_column_groups" units<panel 3> (%x, %w, %v) attributes {hova.tile = array<i64: 4, 64>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%x_: tensor<1x4x64xbf16>, %w_: tensor<64x168xbf16>, %v_: tensor<1x4x104xf32>):
-    %y = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x4x64xbf16>, tensor<64x168xbf16> -> tensor<1x4x168xf32>
-    %o = hova.slice %y {axis = 2 : i64, hova.stage = 0 : i64, offset = 0 : i64} : tensor<1x4x168xf32> -> tensor<1x4x64xf32>
-    %u = hova.slice %y {axis = 2 : i64, hova.stage = 0 : i64, offset = 64 : i64} : tensor<1x4x168xf32> -> tensor<1x4x104xf32>
-    %s = hova.add %u, %v_ {hova.stage = 0 : i64} : tensor<1x4x104xf32>, tensor<1x4x104xf32>
-    %c = hova.convert %s {hova.stage = 0 : i64} : tensor<1x4x104xf32> -> tensor<1x4x104xbf16>
-    hova.yield %o, %c : tensor<1x4x64xf32>, tensor<1x4x104xbf16>
+    %o_out, %c_out = hova.stage [#hova.layout<rows 64>, #hova.layout<rows 104>] {
+      %y = hova.linear %x_, %w_ : tensor<1x4x64xbf16>, tensor<64x168xbf16> -> tensor<1x4x168xf32>
+      %o = hova.slice %y {axis = 2 : i64, offset = 0 : i64} : tensor<1x4x168xf32> -> tensor<1x4x64xf32>
+      %u = hova.slice %y {axis = 2 : i64, offset = 64 : i64} : tensor<1x4x168xf32> -> tensor<1x4x104xf32>
+      %s = hova.add %u, %v_ : tensor<1x4x104xf32>, tensor<1x4x104xf32>
+      %c = hova.convert %s : tensor<1x4x104xf32> -> tensor<1x4x104xbf16>
+      hova.yield %o, %c : tensor<1x4x64xf32>, tensor<1x4x104xbf16>
+    } : tensor<1x4x64xf32>, tensor<1x4x104xbf16>
+    hova.yield %o_out, %c_out : tensor<1x4x64xf32>, tensor<1x4x104xbf16>
   } : (tensor<1x4x64xbf16>, tensor<64x168xbf16>, tensor<1x4x104xf32>) -> (tensor<1x4x64xf32>, tensor<1x4x104xbf16>)
   return %out#0, %out#1 : tensor<1x4x64xf32>, tensor<1x4x104xbf16>
 }

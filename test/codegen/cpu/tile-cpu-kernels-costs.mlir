@@ -10,8 +10,11 @@
 func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x40x16xf32>) -> tensor<1x4x16xf32> {
   %out = hova.kernel "equal_panels" units<batch 1, head 2, query_block 2> (%q, %k) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x40x16xf32>):
-    %r = hova.attention softmax %q_, %k_, %k_ {hova.stage = 0 : i64, causal = 1 : i64, heads = 2 : i64} : (tensor<1x4x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x4x16xf32>
-    hova.yield %r : tensor<1x4x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %k_, %k_ {causal = 1 : i64, heads = 2 : i64} : (tensor<1x4x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x4x16xf32>
+      hova.yield %r : tensor<1x4x16xf32>
+    } : tensor<1x4x16xf32>
+    hova.yield %r_out : tensor<1x4x16xf32>
   } : (tensor<1x4x16xf32>, tensor<1x40x16xf32>) -> tensor<1x4x16xf32>
   return %out : tensor<1x4x16xf32>
 }
@@ -26,8 +29,11 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x40x16xf32>) -> tensor<1x4x1
 func.func @main(%q: tensor<1x50x16xf32>) -> tensor<1x50x16xf32> {
   %out = hova.kernel "grows" units<batch 1, head 1, query_block 2> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x50x16xf32>):
-    %r = hova.attention softmax %q_, %q_, %q_ {hova.stage = 0 : i64, causal = 1 : i64, heads = 1 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
-    hova.yield %r : tensor<1x50x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %q_, %q_ {causal = 1 : i64, heads = 1 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+      hova.yield %r : tensor<1x50x16xf32>
+    } : tensor<1x50x16xf32>
+    hova.yield %r_out : tensor<1x50x16xf32>
   } : (tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
   return %out : tensor<1x50x16xf32>
 }
@@ -43,13 +49,19 @@ func.func @main(%q: tensor<1x50x16xf32>) -> tensor<1x50x16xf32> {
 func.func @main(%q: tensor<1x50x16xf32>) -> (tensor<1x50x16xf32>, tensor<1x50x16xf32>) {
   %heads = hova.kernel "heads" units<batch 1, head 2> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x50x16xf32>):
-    %r = hova.attention softmax %q_, %q_, %q_ {hova.stage = 0 : i64, causal = 1 : i64, heads = 2 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
-    hova.yield %r : tensor<1x50x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %q_, %q_ {causal = 1 : i64, heads = 2 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+      hova.yield %r : tensor<1x50x16xf32>
+    } : tensor<1x50x16xf32>
+    hova.yield %r_out : tensor<1x50x16xf32>
   } : (tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
   %all = hova.kernel "all_keys" units<batch 1, head 1, query_block 2> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x50x16xf32>):
-    %r = hova.attention softmax %q_, %q_, %q_ {hova.stage = 0 : i64, heads = 1 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
-    hova.yield %r : tensor<1x50x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %q_, %q_ {heads = 1 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+      hova.yield %r : tensor<1x50x16xf32>
+    } : tensor<1x50x16xf32>
+    hova.yield %r_out : tensor<1x50x16xf32>
   } : (tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
   return %heads, %all : tensor<1x50x16xf32>, tensor<1x50x16xf32>
 }

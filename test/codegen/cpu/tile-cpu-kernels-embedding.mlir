@@ -33,8 +33,11 @@ func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" {panel = 64 : i64} : tensor<40x100xf16>
   %out = hova.kernel "takes_columns_of_panels" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<40x100xf16>):
-    %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64, transposed} : tensor<2x3xi32>, tensor<40x100xf16> -> tensor<2x3x40xf32>
-    hova.yield %r : tensor<2x3x40xf32>
+    %r_out = hova.stage [#hova.layout<rows 40>] {
+      %r = hova.embedding %x_, %t_ {transposed} : tensor<2x3xi32>, tensor<40x100xf16> -> tensor<2x3x40xf32>
+      hova.yield %r : tensor<2x3x40xf32>
+    } : tensor<2x3x40xf32>
+    hova.yield %r_out : tensor<2x3x40xf32>
   } : (tensor<2x3xi32>, tensor<40x100xf16>) -> tensor<2x3x40xf32>
   return %out : tensor<2x3x40xf32>
 }
@@ -66,8 +69,11 @@ func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x41xf32> {
   %t = hova.image_weight "t" {panel = 64 : i64} : tensor<41x100xbf16>
   %out = hova.kernel "takes_columns_of_pairs" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<41x100xbf16>):
-    %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64, transposed} : tensor<2x3xi32>, tensor<41x100xbf16> -> tensor<2x3x41xf32>
-    hova.yield %r : tensor<2x3x41xf32>
+    %r_out = hova.stage [#hova.layout<rows 41>] {
+      %r = hova.embedding %x_, %t_ {transposed} : tensor<2x3xi32>, tensor<41x100xbf16> -> tensor<2x3x41xf32>
+      hova.yield %r : tensor<2x3x41xf32>
+    } : tensor<2x3x41xf32>
+    hova.yield %r_out : tensor<2x3x41xf32>
   } : (tensor<2x3xi32>, tensor<41x100xbf16>) -> tensor<2x3x41xf32>
   return %out : tensor<2x3x41xf32>
 }
@@ -89,8 +95,11 @@ func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" : tensor<40x100xf32>
   %out = hova.kernel "takes_columns_of_rows" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<40x100xf32>):
-    %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64, transposed} : tensor<2x3xi32>, tensor<40x100xf32> -> tensor<2x3x40xf32>
-    hova.yield %r : tensor<2x3x40xf32>
+    %r_out = hova.stage [#hova.layout<rows 40>] {
+      %r = hova.embedding %x_, %t_ {transposed} : tensor<2x3xi32>, tensor<40x100xf32> -> tensor<2x3x40xf32>
+      hova.yield %r : tensor<2x3x40xf32>
+    } : tensor<2x3x40xf32>
+    hova.yield %r_out : tensor<2x3x40xf32>
   } : (tensor<2x3xi32>, tensor<40x100xf32>) -> tensor<2x3x40xf32>
   return %out : tensor<2x3x40xf32>
 }

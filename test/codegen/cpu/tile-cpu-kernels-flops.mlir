@@ -9,8 +9,11 @@
 func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x40x16xf32>) -> tensor<1x8x16xf32> {
   %out = hova.kernel "reads_all_keys" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x8x16xf32>, %k_: tensor<1x40x16xf32>, %v_: tensor<1x40x16xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<1x8x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x8x16xf32>
-    hova.yield %r : tensor<1x8x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64} : (tensor<1x8x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x8x16xf32>
+      hova.yield %r : tensor<1x8x16xf32>
+    } : tensor<1x8x16xf32>
+    hova.yield %r_out : tensor<1x8x16xf32>
   } : (tensor<1x8x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x8x16xf32>
   return %out : tensor<1x8x16xf32>
 }
@@ -24,8 +27,11 @@ func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x40
 func.func @main(%q: tensor<1x40x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x40x16xf32>) -> tensor<1x40x16xf32> {
   %out = hova.kernel "skips_panels" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x40x16xf32>, %k_: tensor<1x40x16xf32>, %v_: tensor<1x40x16xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, causal = 1 : i64} : (tensor<1x40x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x40x16xf32>
-    hova.yield %r : tensor<1x40x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<1x40x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x40x16xf32>
+      hova.yield %r : tensor<1x40x16xf32>
+    } : tensor<1x40x16xf32>
+    hova.yield %r_out : tensor<1x40x16xf32>
   } : (tensor<1x40x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x40x16xf32>
   return %out : tensor<1x40x16xf32>
 }
@@ -39,8 +45,11 @@ func.func @main(%q: tensor<1x40x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x4
 func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x4x16xf32>, %v: tensor<1x4x16xf32>) -> tensor<1x8x16xf32> {
   %out = hova.kernel "has_empty_rows" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x8x16xf32>, %k_: tensor<1x4x16xf32>, %v_: tensor<1x4x16xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, causal = 1 : i64} : (tensor<1x8x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x8x16xf32>
-    hova.yield %r : tensor<1x8x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<1x8x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x8x16xf32>
+      hova.yield %r : tensor<1x8x16xf32>
+    } : tensor<1x8x16xf32>
+    hova.yield %r_out : tensor<1x8x16xf32>
   } : (tensor<1x8x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x8x16xf32>
   return %out : tensor<1x8x16xf32>
 }
@@ -51,8 +60,11 @@ func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x4x16xf32>, %v: tensor<1x4x1
 func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x4x16xf32>, %v: tensor<1x4x16xf32>) -> tensor<1x8x16xf32> {
   %out = hova.kernel "has_uniform_rows" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x8x16xf32>, %k_: tensor<1x4x16xf32>, %v_: tensor<1x4x16xf32>):
-    %r = hova.attention softmax %q_, %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, causal = 1 : i64, empty_row = #hova<empty_row uniform>} : (tensor<1x8x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x8x16xf32>
-    hova.yield %r : tensor<1x8x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64, empty_row = #hova<empty_row uniform>} : (tensor<1x8x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x8x16xf32>
+      hova.yield %r : tensor<1x8x16xf32>
+    } : tensor<1x8x16xf32>
+    hova.yield %r_out : tensor<1x8x16xf32>
   } : (tensor<1x8x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x8x16xf32>
   return %out : tensor<1x8x16xf32>
 }

@@ -7,8 +7,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
   %y = hova.kernel "act" (%x) {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -20,8 +23,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
   %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -33,8 +39,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
   %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -46,8 +55,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
   %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 0 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -59,8 +71,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
   %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 0, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
+    %p_out = hova.stage [#hova.layout<rows 8>] {
+      %p = hova.linear %a, %m : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+      hova.yield %p : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %p_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -77,8 +92,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
   %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 0 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
+    %p_out = hova.stage [#hova.layout<rows 8>] {
+      %p = hova.linear %a, %m : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+      hova.yield %p : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %p_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -94,10 +112,13 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %y = hova.kernel "k" units<batch 1, head 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %p = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    // expected-error@+1 {{'hova.attention' op shares a kernel with operations of other units}}
-    %r = hova.attention softmax %p, %p, %p {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %p = hova.activation relu %a : tensor<1x9x8xf32>
+      // expected-error@+1 {{'hova.attention' op shares a kernel with operations of other units}}
+      %r = hova.attention softmax %p, %p, %p {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -108,10 +129,16 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
   %y = hova.kernel "k" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<2x3x8xf32>):
-    %p = hova.activation relu %a {hova.stage = 0 : i64} : tensor<2x3x8xf32>
-    // expected-error@+1 {{'hova.pool' op shares a kernel with operations of other units}}
-    %r = hova.pool first %p {hova.stage = 1 : i64} : tensor<2x3x8xf32> -> tensor<2x8xf32>
-    hova.yield %r : tensor<2x8xf32>
+    %p_out = hova.stage [#hova.layout<rows 16>] {
+      %p = hova.activation relu %a : tensor<2x3x8xf32>
+      hova.yield %p : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      // expected-error@+1 {{'hova.pool' op shares a kernel with operations of other units}}
+      %r = hova.pool first %p_out : tensor<2x3x8xf32> -> tensor<2x8xf32>
+      hova.yield %r : tensor<2x8xf32>
+    } : tensor<2x8xf32>
+    hova.yield %r_out : tensor<2x8xf32>
   } : (tensor<2x3x8xf32>) -> tensor<2x8xf32>
   return %y : tensor<2x8xf32>
 }
@@ -135,9 +162,12 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x3x32x32xf32>, %v: tensor<768x64xf32>) -> tensor<1x4x64xf32> {
   %y = hova.kernel "p" units<batch 1, token 4> (%x, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x3x32x32xf32>, %b: tensor<768x64xf32>):
-    // expected-error@+1 {{'hova.patch_embedding' op has no recipe for a CPU}}
-    %r = hova.patch_embedding %a, %b {patch = 16 : i64, hova.stage = 0 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32> -> tensor<1x4x64xf32>
-    hova.yield %r : tensor<1x4x64xf32>
+    %r_out = hova.stage [#hova.layout<rows 64>] {
+      // expected-error@+1 {{'hova.patch_embedding' op has no recipe for a CPU}}
+      %r = hova.patch_embedding %a, %b {patch = 16 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32> -> tensor<1x4x64xf32>
+      hova.yield %r : tensor<1x4x64xf32>
+    } : tensor<1x4x64xf32>
+    hova.yield %r_out : tensor<1x4x64xf32>
   } : (tensor<1x3x32x32xf32>, tensor<768x64xf32>) -> tensor<1x4x64xf32>
   return %y : tensor<1x4x64xf32>
 }
@@ -165,8 +195,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
   %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y, %y : tensor<1x9x8xf32>, tensor<1x9x8xf32>
 }
@@ -188,9 +221,12 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %y = hova.kernel "act" units<row 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<?x8xf32>):
-    // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<?x8xf32>'}}
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<?x8xf32>
-    hova.yield %r : tensor<?x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<?x8xf32>'}}
+      %r = hova.activation relu %a : tensor<?x8xf32>
+      hova.yield %r : tensor<?x8xf32>
+    } : tensor<?x8xf32>
+    hova.yield %r_out : tensor<?x8xf32>
   } : (tensor<?x8xf32>) -> tensor<?x8xf32>
   return %y : tensor<?x8xf32>
 }
@@ -200,9 +236,12 @@ func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 func.func @main(%x: tensor<f32>) -> tensor<f32> {
   %y = hova.kernel "act" units<> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<f32>):
-    // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<f32>'}}
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<f32>
-    hova.yield %r : tensor<f32>
+    %r_out = hova.stage [#hova.layout<rows 1>] {
+      // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<f32>'}}
+      %r = hova.activation relu %a : tensor<f32>
+      hova.yield %r : tensor<f32>
+    } : tensor<f32>
+    hova.yield %r_out : tensor<f32>
   } : (tensor<f32>) -> tensor<f32>
   return %y : tensor<f32>
 }
@@ -212,124 +251,14 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 func.func @main(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
   %y = hova.kernel "act" units<row 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<0x8xf32>):
-    // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<0x8xf32>'}}
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<0x8xf32>
-    hova.yield %r : tensor<0x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<0x8xf32>'}}
+      %r = hova.activation relu %a : tensor<0x8xf32>
+      hova.yield %r : tensor<0x8xf32>
+    } : tensor<0x8xf32>
+    hova.yield %r_out : tensor<0x8xf32>
   } : (tensor<0x8xf32>) -> tensor<0x8xf32>
   return %y : tensor<0x8xf32>
-}
-
-// -----
-
-// A weight in rows where panels are read.
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %w = hova.image_weight "w" : tensor<8x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    // expected-error@+1 {{'hova.linear' op needs a weight that is known before the program runs}}
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-func.func private @weights() {
-  %w = hova.weight "w" : tensor<8x8xf32>
-  hova.store_weight "w", %w : tensor<8x8xf32>
-  return
-}
-
-// -----
-
-// A weight that nothing stores, or nothing reads.
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.image_weight' op reads what the weight program does not store}}
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-func.func private @weights() {
-  %w = hova.weight "w" : tensor<8x8xf32>
-  return
-}
-
-// -----
-
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.image_weight' op reads what the weight program does not store}}
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-
-// -----
-
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-func.func private @weights() {
-  %w = hova.weight "w" : tensor<8x8xf32>
-  // expected-error@+1 {{'hova.store_weight' op stores what nothing reads}}
-  hova.store_weight "v", %w : tensor<8x8xf32>
-  hova.store_weight "w", %w : tensor<8x8xf32>
-  return
-}
-
-// -----
-
-// A weight of another type than the stored one.
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.image_weight' op expects the type that the weight program stores and one layout, got 'tensor<8x8xf32>' for 'tensor<8x4xf32>'}}
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-func.func private @weights() {
-  %w = hova.weight "w" : tensor<8x4xf32>
-  hova.store_weight "w", %w : tensor<8x4xf32>
-  return
-}
-
-// -----
-
-// One name in two layouts.
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  // expected-error@+1 {{'hova.image_weight' op expects the type that the weight program stores and one layout, got 'tensor<8x8xf32>' for 'tensor<8x8xf32>'}}
-  %v = hova.image_weight "w" : tensor<8x8xf32>
-  %z = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%z, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-func.func private @weights() {
-  %w = hova.weight "w" : tensor<8x8xf32>
-  hova.store_weight "w", %w : tensor<8x8xf32>
-  return
 }
 
 // -----
@@ -337,9 +266,12 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %y = hova.kernel "act" units<panel 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    // expected-error@+1 {{is not part of the one product of a kernel that divides panels}}
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      // expected-error@+1 {{is not part of the one product of a kernel that divides panels}}
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -350,10 +282,13 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>, %y: tensor<1x9x4xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x4xf32>) {
   %out:2 = hova.kernel "two_widths" units<batch 1, token 9> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<1x9x4xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    // expected-error@+1 {{'hova.activation' op does not compute columns of its stage's first operation}}
-    %s = hova.activation relu %b {hova.stage = 0 : i64} : tensor<1x9x4xf32>
-    hova.yield %r, %s : tensor<1x9x8xf32>, tensor<1x9x4xf32>
+    %r_out, %s_out = hova.stage [#hova.layout<rows 8>, #hova.layout<rows 4>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      // expected-error@+1 {{'hova.activation' op does not compute columns of its stage's first operation}}
+      %s = hova.activation relu %b : tensor<1x9x4xf32>
+      hova.yield %r, %s : tensor<1x9x8xf32>, tensor<1x9x4xf32>
+    } : tensor<1x9x8xf32>, tensor<1x9x4xf32>
+    hova.yield %r_out, %s_out : tensor<1x9x8xf32>, tensor<1x9x4xf32>
   } : (tensor<1x9x8xf32>, tensor<1x9x4xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x4xf32>)
   return %out#0, %out#1 : tensor<1x9x8xf32>, tensor<1x9x4xf32>
 }

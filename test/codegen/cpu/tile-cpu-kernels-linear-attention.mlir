@@ -27,8 +27,11 @@
 func.func @main(%k: tensor<1x7x8xf32>, %v: tensor<1x7x6xf32>) -> tensor<1x2x2x4x4xf32> {
   %out = hova.kernel "sums" units<batch 1, head 2, token_block 2> (%k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%k_: tensor<1x7x8xf32>, %v_: tensor<1x7x6xf32>):
-    %r = hova.key_summary relu %k_, %v_ {hova.stage = 0 : i64, heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x7x8xf32>, tensor<1x7x6xf32>) -> tensor<1x2x2x4x4xf32>
-    hova.yield %r : tensor<1x2x2x4x4xf32>
+    %r_out = hova.stage [#hova.layout<rows 4>] {
+      %r = hova.key_summary relu %k_, %v_ {heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x7x8xf32>, tensor<1x7x6xf32>) -> tensor<1x2x2x4x4xf32>
+      hova.yield %r : tensor<1x2x2x4x4xf32>
+    } : tensor<1x2x2x4x4xf32>
+    hova.yield %r_out : tensor<1x2x2x4x4xf32>
   } : (tensor<1x7x8xf32>, tensor<1x7x6xf32>) -> tensor<1x2x2x4x4xf32>
   return %out : tensor<1x2x2x4x4xf32>
 }
@@ -54,8 +57,11 @@ func.func @main(%k: tensor<1x7x8xf32>, %v: tensor<1x7x6xf32>) -> tensor<1x2x2x4x
 func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x3x4x4xf32>) -> tensor<1x8x6xf32> {
   %out = hova.kernel "merges" units<batch 1, head 2, query_block 2> (%q, %s) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x8x8xf32>, %s_: tensor<1x2x3x4x4xf32>):
-    %r = hova.summary_attention relu %q_, %s_ {hova.stage = 0 : i64, heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x8x8xf32>, tensor<1x2x3x4x4xf32>) -> tensor<1x8x6xf32>
-    hova.yield %r : tensor<1x8x6xf32>
+    %r_out = hova.stage [#hova.layout<rows 6>] {
+      %r = hova.summary_attention relu %q_, %s_ {heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x8x8xf32>, tensor<1x2x3x4x4xf32>) -> tensor<1x8x6xf32>
+      hova.yield %r : tensor<1x8x6xf32>
+    } : tensor<1x8x6xf32>
+    hova.yield %r_out : tensor<1x8x6xf32>
   } : (tensor<1x8x8xf32>, tensor<1x2x3x4x4xf32>) -> tensor<1x8x6xf32>
   return %out : tensor<1x8x6xf32>
 }
@@ -78,8 +84,11 @@ func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x3x4x4xf32>) -> tensor<1x8x
 func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x2x4x4xf32>, %k: tensor<1x8x8xf32>, %v: tensor<1x8x6xf32>) -> tensor<1x8x6xf32> {
   %out = hova.kernel "sees_the_past" units<batch 1, head 2, query_block 2> (%q, %s, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%q_: tensor<1x8x8xf32>, %s_: tensor<1x2x2x4x4xf32>, %k_: tensor<1x8x8xf32>, %v_: tensor<1x8x6xf32>):
-    %r = hova.summary_attention relu %q_, %s_ key(%k_) value(%v_) {hova.stage = 0 : i64, heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x8x8xf32>, tensor<1x2x2x4x4xf32>, tensor<1x8x8xf32>, tensor<1x8x6xf32>) -> tensor<1x8x6xf32>
-    hova.yield %r : tensor<1x8x6xf32>
+    %r_out = hova.stage [#hova.layout<rows 6>] {
+      %r = hova.summary_attention relu %q_, %s_ key(%k_) value(%v_) {heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x8x8xf32>, tensor<1x2x2x4x4xf32>, tensor<1x8x8xf32>, tensor<1x8x6xf32>) -> tensor<1x8x6xf32>
+      hova.yield %r : tensor<1x8x6xf32>
+    } : tensor<1x8x6xf32>
+    hova.yield %r_out : tensor<1x8x6xf32>
   } : (tensor<1x8x8xf32>, tensor<1x2x2x4x4xf32>, tensor<1x8x8xf32>, tensor<1x8x6xf32>) -> tensor<1x8x6xf32>
   return %out : tensor<1x8x6xf32>
 }

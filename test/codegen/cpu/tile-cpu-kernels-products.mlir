@@ -26,8 +26,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %b = hova.image_weight "b" : tensor<40xf32>
   %out = hova.kernel "multiplies_by_panels" units<batch 1, token 9> (%x, %w, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>, %b_: tensor<40xf32>):
-    %r = hova.linear %x_, %w_ bias(%b_) {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x40xf32>, tensor<40xf32> -> tensor<1x9x40xf32>
-    hova.yield %r : tensor<1x9x40xf32>
+    %r_out = hova.stage [#hova.layout<rows 40>] {
+      %r = hova.linear %x_, %w_ bias(%b_) : tensor<1x9x8xf32>, tensor<8x40xf32>, tensor<40xf32> -> tensor<1x9x40xf32>
+      hova.yield %r : tensor<1x9x40xf32>
+    } : tensor<1x9x40xf32>
+    hova.yield %r_out : tensor<1x9x40xf32>
   } : (tensor<1x9x8xf32>, tensor<8x40xf32>, tensor<40xf32>) -> tensor<1x9x40xf32>
   return %out : tensor<1x9x40xf32>
 }
@@ -50,8 +53,11 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x16xf32>
   %out = hova.kernel "multiplies_by_one_whole_panel" units<batch 1, token 4> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x4x8xf32>, %w_: tensor<8x16xf32>):
-    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x4x8xf32>, tensor<8x16xf32> -> tensor<1x4x16xf32>
-    hova.yield %r : tensor<1x4x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.linear %x_, %w_ : tensor<1x4x8xf32>, tensor<8x16xf32> -> tensor<1x4x16xf32>
+      hova.yield %r : tensor<1x4x16xf32>
+    } : tensor<1x4x16xf32>
+    hova.yield %r_out : tensor<1x4x16xf32>
   } : (tensor<1x4x8xf32>, tensor<8x16xf32>) -> tensor<1x4x16xf32>
   return %out : tensor<1x4x16xf32>
 }
@@ -77,8 +83,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x16xf32>
   %out = hova.kernel "has_a_body_for_each_height" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 2 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x16xf32>):
-    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x16xf32> -> tensor<1x9x16xf32>
-    hova.yield %r : tensor<1x9x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x16xf32> -> tensor<1x9x16xf32>
+      hova.yield %r : tensor<1x9x16xf32>
+    } : tensor<1x9x16xf32>
+    hova.yield %r_out : tensor<1x9x16xf32>
   } : (tensor<1x9x8xf32>, tensor<8x16xf32>) -> tensor<1x9x16xf32>
   return %out : tensor<1x9x16xf32>
 }
@@ -98,8 +107,11 @@ func.func @main(%x: tensor<1x8xf32>) -> tensor<1x10xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x10xf32>
   %out = hova.kernel "multiplies_a_single_row" units<row 1> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%x_: tensor<1x8xf32>, %w_: tensor<8x10xf32>):
-    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x8xf32>, tensor<8x10xf32> -> tensor<1x10xf32>
-    hova.yield %r : tensor<1x10xf32>
+    %r_out = hova.stage [#hova.layout<rows 10>] {
+      %r = hova.linear %x_, %w_ : tensor<1x8xf32>, tensor<8x10xf32> -> tensor<1x10xf32>
+      hova.yield %r : tensor<1x10xf32>
+    } : tensor<1x10xf32>
+    hova.yield %r_out : tensor<1x10xf32>
   } : (tensor<1x8xf32>, tensor<8x10xf32>) -> tensor<1x10xf32>
   return %out : tensor<1x10xf32>
 }
@@ -123,10 +135,13 @@ func.func @main(%x: tensor<1x9x8xf32>, %y: tensor<1x9x16xf32>) -> tensor<1x9x16x
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x16xf32>
   %out = hova.kernel "applies_what_follows_to_the_tile" units<batch 1, token 9> (%x, %y, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>, %y_: tensor<1x9x16xf32>, %w_: tensor<8x16xf32>):
-    %p = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x16xf32> -> tensor<1x9x16xf32>
-    %q = hova.activation gelu_erf %p {hova.stage = 0 : i64} : tensor<1x9x16xf32>
-    %r = hova.add %q, %y_ {hova.stage = 0 : i64} : tensor<1x9x16xf32>, tensor<1x9x16xf32>
-    hova.yield %r : tensor<1x9x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %p = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x16xf32> -> tensor<1x9x16xf32>
+      %q = hova.activation gelu_erf %p : tensor<1x9x16xf32>
+      %r = hova.add %q, %y_ : tensor<1x9x16xf32>, tensor<1x9x16xf32>
+      hova.yield %r : tensor<1x9x16xf32>
+    } : tensor<1x9x16xf32>
+    hova.yield %r_out : tensor<1x9x16xf32>
   } : (tensor<1x9x8xf32>, tensor<1x9x16xf32>, tensor<8x16xf32>) -> tensor<1x9x16xf32>
   return %out : tensor<1x9x16xf32>
 }
@@ -154,10 +169,16 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
   %v = hova.image_weight "v" {panel = 16 : i64} : tensor<8x16xf32>
   %out = hova.kernel "reads_columns_of_an_earlier_stage" units<batch 1, token 9> (%x, %w, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x24xf32>, %n: tensor<8x16xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x24xf32> -> tensor<1x9x24xf32>
-    %q = hova.slice %p {axis = 2 : i64, offset = 16 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
-    %r = hova.linear %q, %n {hova.stage = 1 : i64} : tensor<1x9x8xf32>, tensor<8x16xf32> -> tensor<1x9x16xf32>
-    hova.yield %r : tensor<1x9x16xf32>
+    %p_out = hova.stage [#hova.layout<rows 32>] {
+      %p = hova.linear %a, %m : tensor<1x9x8xf32>, tensor<8x24xf32> -> tensor<1x9x24xf32>
+      hova.yield %p : tensor<1x9x24xf32>
+    } : tensor<1x9x24xf32>
+    %q = hova.slice %p_out {axis = 2 : i64, offset = 16 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.linear %q, %n : tensor<1x9x8xf32>, tensor<8x16xf32> -> tensor<1x9x16xf32>
+      hova.yield %r : tensor<1x9x16xf32>
+    } : tensor<1x9x16xf32>
+    hova.yield %r_out : tensor<1x9x16xf32>
   } : (tensor<1x9x8xf32>, tensor<8x24xf32>, tensor<8x16xf32>) -> tensor<1x9x16xf32>
   return %out : tensor<1x9x16xf32>
 }
@@ -191,8 +212,11 @@ func.func @main(%h: tensor<1x9x8xf32>, %t: tensor<1x9x20xf32>) -> tensor<1x9x2xf
   %s = hova.image_weight "s" : tensor<20xf32>
   %out = hova.kernel "sums_logits_over_panels" units<batch 1, token 9> (%h, %t, %a, %s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%h_: tensor<1x9x8xf32>, %t_: tensor<1x9x20xf32>, %a_: tensor<4x20xf32>, %s_: tensor<20xf32>):
-    %r = hova.head_logits %h_, %t_, %a_, %s_ {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x20xf32>, tensor<4x20xf32>, tensor<20xf32>) -> tensor<1x9x2xf32>
-    hova.yield %r : tensor<1x9x2xf32>
+    %r_out = hova.stage [#hova.layout<rows 2>] {
+      %r = hova.head_logits %h_, %t_, %a_, %s_ {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x20xf32>, tensor<4x20xf32>, tensor<20xf32>) -> tensor<1x9x2xf32>
+      hova.yield %r : tensor<1x9x2xf32>
+    } : tensor<1x9x2xf32>
+    hova.yield %r_out : tensor<1x9x2xf32>
   } : (tensor<1x9x8xf32>, tensor<1x9x20xf32>, tensor<4x20xf32>, tensor<20xf32>) -> tensor<1x9x2xf32>
   return %out : tensor<1x9x2xf32>
 }
@@ -201,92 +225,6 @@ func.func private @weights() {
   hova.store_weight "a", %a : tensor<4x20xf32>
   %s = hova.weight "s" : tensor<20xf32>
   hova.store_weight "s", %s : tensor<20xf32>
-  return
-}
-
-// -----
-
-// Forty steps of k are three chunks of 16, 16 and 8. The sums of the first two wait
-// in scratch; the last hands them on. Every K block prefetches the one behind it.
-// CHECK-LABEL: func.func private @kernel_divides_the_inner_dimension(
-// CHECK-SAME: %[[X:.*]]: memref<9x40xf32, strided<[48, 1]>> {llvm.noalias}, %[[W:.*]]: memref<2x40x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<9x32xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<576xi8>
-// CHECK: %[[SUMS:.*]] = memref.view %[[SCRATCH]][%c0][] : memref<576xi8> to memref<9x16xf32>
-// CHECK: scf.for %[[PANEL:.*]] = %c0 to %c2 step %c1
-// CHECK: scf.for %[[ROW:.*]] =
-// CHECK: vector.store %cst, %[[SUMS]][%[[ROW]], %c0]
-// CHECK: scf.for %[[FROM:.*]] = %c0 to %c32 step %c16
-// CHECK: %[[NEXT:.*]] = hova.tile_product %[[X]][%{{.*}}, %[[FROM]]], %[[W]][%[[PANEL]], %[[FROM]], %c0] depth %c16 prefetch(%{{.*}} by %{{.*}}, 6)
-// CHECK: %[[PARTIAL:.*]] = hova.tile_load %[[SUMS]]
-// CHECK: %[[SUM:.*]] = arith.addf %[[NEXT]], %[[PARTIAL]]
-// CHECK: hova.tile_store %[[SUM]], %[[SUMS]]
-// CHECK: %[[LAST:.*]] = hova.tile_product %[[X]][%{{.*}}, %c32], %[[W]][%[[PANEL]], %c32, %c0] depth %c8
-// CHECK: %[[PARTIAL:.*]] = hova.tile_load %[[SUMS]]
-// CHECK: %[[ALL:.*]] = arith.addf %[[LAST]], %[[PARTIAL]]
-// CHECK: hova.tile_store %[[ALL]], %[[Y]]
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
-  %e = hova.image_weight "e" {panel = 16 : i64} : tensor<8x40xf32>
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<40x32xf32>
-  %wide = hova.kernel "widens" units<batch 1, token 9> (%x, %e) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
-    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
-    hova.yield %r : tensor<1x9x40xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x40xf32>) -> tensor<1x9x40xf32>
-  %out = hova.kernel "divides_the_inner_dimension" units<batch 1, token 9> (%wide, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%x_: tensor<1x9x40xf32>, %w_: tensor<40x32xf32>):
-    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x40xf32>, tensor<40x32xf32> -> tensor<1x9x32xf32>
-    hova.yield %r : tensor<1x9x32xf32>
-  } : (tensor<1x9x40xf32>, tensor<40x32xf32>) -> tensor<1x9x32xf32>
-  return %out : tensor<1x9x32xf32>
-}
-func.func private @weights() {
-  %e = hova.weight "e" : tensor<8x40xf32>
-  hova.store_weight "e", %e : tensor<8x40xf32>
-  %w = hova.weight "w" : tensor<40x32xf32>
-  hova.store_weight "w", %w : tensor<40x32xf32>
-  return
-}
-
-// -----
-
-// Fifty-six steps in one chunk, at most 16 summed in a row: four sums for every
-// tile. What they add up to waits in scratch.
-// CHECK-LABEL: func.func private @kernel_adds_up_sums(
-// CHECK-SAME: %[[X:.*]]: memref<9x56xf32, strided<[64, 1]>> {llvm.noalias}, %[[W:.*]]: memref<2x56x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<9x32xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<256xi8>
-// CHECK: %[[SUMS:.*]] = memref.view %[[SCRATCH]][%c0][] : memref<256xi8> to memref<4x16xf32>
-// CHECK: scf.for %[[PANEL:.*]] = %c0 to %c2 step %c1
-// CHECK: %[[FIRST:.*]] = hova.tile_product %[[X]][%{{.*}}, %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c16 prefetch(%[[PREFETCH:.*]] by %[[STEP:.*]], 6)
-// CHECK: hova.tile_store %[[FIRST]], %[[SUMS]][%c0, %c0]
-// CHECK: scf.for %[[FROM:.*]] = %c16 to %c48 step %c16
-// CHECK: %[[FAR:.*]] = arith.muli %[[FROM]], %[[STEP]]
-// CHECK: %[[THEN:.*]] = arith.addi %[[PREFETCH]], %[[FAR]]
-// CHECK: %[[NEXT:.*]] = hova.tile_product %[[X]][%{{.*}}, %[[FROM]]], %[[W]][%[[PANEL]], %[[FROM]], %c0] depth %c16 prefetch(%[[THEN]] by %[[STEP]], 6)
-// CHECK: %[[BEFORE:.*]] = hova.tile_load %[[SUMS]][%c0, %c0]
-// CHECK: %[[SUM:.*]] = arith.addf %[[NEXT]], %[[BEFORE]]
-// CHECK: hova.tile_store %[[SUM]], %[[SUMS]][%c0, %c0]
-// CHECK: %[[LAST:.*]] = hova.tile_product %[[X]][%{{.*}}, %c48], %[[W]][%[[PANEL]], %c48, %c0] depth %c8
-// CHECK: %[[BEFORE:.*]] = hova.tile_load %[[SUMS]][%c0, %c0]
-// CHECK: %[[ALL:.*]] = arith.addf %[[LAST]], %[[BEFORE]]
-// CHECK: hova.tile_store %[[ALL]], %[[Y]]
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
-  %e = hova.image_weight "e" {panel = 16 : i64} : tensor<8x56xf32>
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<56x32xf32>
-  %wide = hova.kernel "widens" units<batch 1, token 9> (%x, %e) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x56xf32>):
-    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x56xf32> -> tensor<1x9x56xf32>
-    hova.yield %r : tensor<1x9x56xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x56xf32>) -> tensor<1x9x56xf32>
-  %out = hova.kernel "adds_up_sums" units<batch 1, token 9> (%wide, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.reduction_split = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%x_: tensor<1x9x56xf32>, %w_: tensor<56x32xf32>):
-    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x56xf32>, tensor<56x32xf32> -> tensor<1x9x32xf32>
-    hova.yield %r : tensor<1x9x32xf32>
-  } : (tensor<1x9x56xf32>, tensor<56x32xf32>) -> tensor<1x9x32xf32>
-  return %out : tensor<1x9x32xf32>
-}
-func.func private @weights() {
-  %e = hova.weight "e" : tensor<8x56xf32>
-  hova.store_weight "e", %e : tensor<8x56xf32>
-  %w = hova.weight "w" : tensor<56x32xf32>
-  hova.store_weight "w", %w : tensor<56x32xf32>
   return
 }
 
@@ -306,9 +244,15 @@ func.func @main(%x: tensor<1x9x16xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
   %out = hova.kernel "passes_blocks_through_all_stages" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 5, 16>, hova.k_block = 16 : i64, hova.block = 5 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x9x16xf32>, %w_: tensor<16x16xf32>):
-    %p = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x16xf32>, tensor<16x16xf32> -> tensor<1x9x16xf32>
-    %r = hova.linear %p, %w_ {hova.stage = 1 : i64} : tensor<1x9x16xf32>, tensor<16x16xf32> -> tensor<1x9x16xf32>
-    hova.yield %r : tensor<1x9x16xf32>
+    %p_out = hova.stage [#hova.layout<rows 16>] {
+      %p = hova.linear %x_, %w_ : tensor<1x9x16xf32>, tensor<16x16xf32> -> tensor<1x9x16xf32>
+      hova.yield %p : tensor<1x9x16xf32>
+    } : tensor<1x9x16xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.linear %p_out, %w_ : tensor<1x9x16xf32>, tensor<16x16xf32> -> tensor<1x9x16xf32>
+      hova.yield %r : tensor<1x9x16xf32>
+    } : tensor<1x9x16xf32>
+    hova.yield %r_out : tensor<1x9x16xf32>
   } : (tensor<1x9x16xf32>, tensor<16x16xf32>) -> tensor<1x9x16xf32>
   return %out : tensor<1x9x16xf32>
 }
@@ -332,8 +276,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {panel = 64 : i64} : tensor<8x40xf32>
   %out = hova.kernel "takes_a_panel_in_parts" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
-    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
-    hova.yield %r : tensor<1x9x40xf32>
+    %r_out = hova.stage [#hova.layout<rows 40>] {
+      %r = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
+      hova.yield %r : tensor<1x9x40xf32>
+    } : tensor<1x9x40xf32>
+    hova.yield %r_out : tensor<1x9x40xf32>
   } : (tensor<1x9x8xf32>, tensor<8x40xf32>) -> tensor<1x9x40xf32>
   return %out : tensor<1x9x40xf32>
 }
@@ -361,8 +308,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x40xf32>
   %out = hova.kernel "divides_columns" units<panel 3> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
-    %r = hova.linear %x_, %w_ {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
-    hova.yield %r : tensor<1x9x40xf32>
+    %r_out = hova.stage [#hova.layout<rows 40>] {
+      %r = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
+      hova.yield %r : tensor<1x9x40xf32>
+    } : tensor<1x9x40xf32>
+    hova.yield %r_out : tensor<1x9x40xf32>
   } : (tensor<1x9x8xf32>, tensor<8x40xf32>) -> tensor<1x9x40xf32>
   return %out : tensor<1x9x40xf32>
 }

@@ -29,8 +29,11 @@ func.func @main(%x: tensor<2x3x64xf32>) -> tensor<2x3x64xf32> {
   %b = hova.image_weight "b" : tensor<64xf32>
   %out = hova.kernel "normalizes_rows_of_whole_vectors" units<batch 2, token 3> (%x, %g, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x64xf32>, %g_: tensor<64xf32>, %b_: tensor<64xf32>):
-    %r = hova.layer_norm %x_, %g_, %b_ {hova.stage = 0 : i64, eps = 1.0e-6 : f64} : tensor<2x3x64xf32>, tensor<64xf32>
-    hova.yield %r : tensor<2x3x64xf32>
+    %r_out = hova.stage [#hova.layout<rows 64>] {
+      %r = hova.layer_norm %x_, %g_, %b_ {eps = 1.0e-6 : f64} : tensor<2x3x64xf32>, tensor<64xf32>
+      hova.yield %r : tensor<2x3x64xf32>
+    } : tensor<2x3x64xf32>
+    hova.yield %r_out : tensor<2x3x64xf32>
   } : (tensor<2x3x64xf32>, tensor<64xf32>, tensor<64xf32>) -> tensor<2x3x64xf32>
   return %out : tensor<2x3x64xf32>
 }
@@ -56,8 +59,11 @@ func.func @main(%x: tensor<2x3x40xf32>) -> tensor<2x3x40xf32> {
   %b = hova.image_weight "b" : tensor<40xf32>
   %out = hova.kernel "normalizes_rows_with_a_tail" units<batch 2, token 3> (%x, %g, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x40xf32>, %g_: tensor<40xf32>, %b_: tensor<40xf32>):
-    %r = hova.layer_norm %x_, %g_, %b_ {hova.stage = 0 : i64, eps = 1.0e-6 : f64} : tensor<2x3x40xf32>, tensor<40xf32>
-    hova.yield %r : tensor<2x3x40xf32>
+    %r_out = hova.stage [#hova.layout<rows 40>] {
+      %r = hova.layer_norm %x_, %g_, %b_ {eps = 1.0e-6 : f64} : tensor<2x3x40xf32>, tensor<40xf32>
+      hova.yield %r : tensor<2x3x40xf32>
+    } : tensor<2x3x40xf32>
+    hova.yield %r_out : tensor<2x3x40xf32>
   } : (tensor<2x3x40xf32>, tensor<40xf32>, tensor<40xf32>) -> tensor<2x3x40xf32>
   return %out : tensor<2x3x40xf32>
 }
@@ -86,8 +92,11 @@ func.func @main(%x: tensor<2x3x6xf32>) -> tensor<2x3x6xf32> {
   %b = hova.image_weight "b" : tensor<6xf32>
   %out = hova.kernel "normalizes_rows_shorter_than_a_vector" units<batch 2, token 3> (%x, %g, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x6xf32>, %g_: tensor<6xf32>, %b_: tensor<6xf32>):
-    %r = hova.layer_norm %x_, %g_, %b_ {hova.stage = 0 : i64, eps = 1.0e-6 : f64} : tensor<2x3x6xf32>, tensor<6xf32>
-    hova.yield %r : tensor<2x3x6xf32>
+    %r_out = hova.stage [#hova.layout<rows 6>] {
+      %r = hova.layer_norm %x_, %g_, %b_ {eps = 1.0e-6 : f64} : tensor<2x3x6xf32>, tensor<6xf32>
+      hova.yield %r : tensor<2x3x6xf32>
+    } : tensor<2x3x6xf32>
+    hova.yield %r_out : tensor<2x3x6xf32>
   } : (tensor<2x3x6xf32>, tensor<6xf32>, tensor<6xf32>) -> tensor<2x3x6xf32>
   return %out : tensor<2x3x6xf32>
 }
@@ -120,8 +129,11 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x5x15xf32>, %l: tensor<1x5x3xf32>) -> tensor<1x5x15xf32> {
   %out = hova.kernel "scales_heads_by_their_softmax" units<batch 1, token 5> (%x, %l) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x5x15xf32>, %l_: tensor<1x5x3xf32>):
-    %r = hova.scale_heads %x_, %l_ {hova.stage = 0 : i64} : tensor<1x5x15xf32>, tensor<1x5x3xf32>
-    hova.yield %r : tensor<1x5x15xf32>
+    %r_out = hova.stage [#hova.layout<rows 15>] {
+      %r = hova.scale_heads %x_, %l_ : tensor<1x5x15xf32>, tensor<1x5x3xf32>
+      hova.yield %r : tensor<1x5x15xf32>
+    } : tensor<1x5x15xf32>
+    hova.yield %r_out : tensor<1x5x15xf32>
   } : (tensor<1x5x15xf32>, tensor<1x5x3xf32>) -> tensor<1x5x15xf32>
   return %out : tensor<1x5x15xf32>
 }
@@ -136,8 +148,11 @@ func.func @main(%x: tensor<1x5x15xf32>, %l: tensor<1x5x3xf32>) -> tensor<1x5x15x
 func.func @main(%x: tensor<1x5x8xf32>, %l: tensor<1x5x4xf32>) -> tensor<1x5x8xf32> {
   %out = hova.kernel "scales_as_many_heads_as_lanes" units<batch 1, token 5> (%x, %l) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x5x8xf32>, %l_: tensor<1x5x4xf32>):
-    %r = hova.scale_heads %x_, %l_ {hova.stage = 0 : i64} : tensor<1x5x8xf32>, tensor<1x5x4xf32>
-    hova.yield %r : tensor<1x5x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.scale_heads %x_, %l_ : tensor<1x5x8xf32>, tensor<1x5x4xf32>
+      hova.yield %r : tensor<1x5x8xf32>
+    } : tensor<1x5x8xf32>
+    hova.yield %r_out : tensor<1x5x8xf32>
   } : (tensor<1x5x8xf32>, tensor<1x5x4xf32>) -> tensor<1x5x8xf32>
   return %out : tensor<1x5x8xf32>
 }
@@ -157,10 +172,13 @@ func.func @main(%x: tensor<1x5x8xf32>, %l: tensor<1x5x4xf32>) -> tensor<1x5x8xf3
 func.func @main(%x: tensor<2x3x40xf32>, %y: tensor<2x3x40xf32>) -> tensor<2x3x40xf32> {
   %out = hova.kernel "computes_element_wise_chains_in_registers" units<batch 2, token 3> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x40xf32>, %y_: tensor<2x3x40xf32>):
-    %s = hova.add %x_, %y_ {hova.stage = 0 : i64} : tensor<2x3x40xf32>, tensor<2x3x40xf32>
-    %t = hova.scale %s {hova.stage = 0 : i64, factor = 2.0 : f64} : tensor<2x3x40xf32>
-    %r = hova.multiply %t, %y_ {hova.stage = 0 : i64} : tensor<2x3x40xf32>, tensor<2x3x40xf32>
-    hova.yield %r : tensor<2x3x40xf32>
+    %r_out = hova.stage [#hova.layout<rows 40>] {
+      %s = hova.add %x_, %y_ : tensor<2x3x40xf32>, tensor<2x3x40xf32>
+      %t = hova.scale %s {factor = 2.0 : f64} : tensor<2x3x40xf32>
+      %r = hova.multiply %t, %y_ : tensor<2x3x40xf32>, tensor<2x3x40xf32>
+      hova.yield %r : tensor<2x3x40xf32>
+    } : tensor<2x3x40xf32>
+    hova.yield %r_out : tensor<2x3x40xf32>
   } : (tensor<2x3x40xf32>, tensor<2x3x40xf32>) -> tensor<2x3x40xf32>
   return %out : tensor<2x3x40xf32>
 }
@@ -178,9 +196,12 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
   %v = hova.image_weight "v" : tensor<8xf32>
   %out = hova.kernel "repeats_the_rows_of_a_table" units<batch 2, token 3> (%x, %p, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %p_: tensor<3x8xf32>, %v_: tensor<8xf32>):
-    %s = hova.add %x_, %p_ {hova.stage = 0 : i64} : tensor<2x3x8xf32>, tensor<3x8xf32>
-    %r = hova.add %s, %v_ {hova.stage = 0 : i64} : tensor<2x3x8xf32>, tensor<8xf32>
-    hova.yield %r : tensor<2x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %s = hova.add %x_, %p_ : tensor<2x3x8xf32>, tensor<3x8xf32>
+      %r = hova.add %s, %v_ : tensor<2x3x8xf32>, tensor<8xf32>
+      hova.yield %r : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    hova.yield %r_out : tensor<2x3x8xf32>
   } : (tensor<2x3x8xf32>, tensor<3x8xf32>, tensor<8xf32>) -> tensor<2x3x8xf32>
   return %out : tensor<2x3x8xf32>
 }

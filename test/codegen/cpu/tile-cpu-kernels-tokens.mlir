@@ -18,8 +18,11 @@ func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" : tensor<100x40xf32>
   %out = hova.kernel "gathers_rows_of_a_table" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<100x40xf32>):
-    %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64} : tensor<2x3xi32>, tensor<100x40xf32> -> tensor<2x3x40xf32>
-    hova.yield %r : tensor<2x3x40xf32>
+    %r_out = hova.stage [#hova.layout<rows 40>] {
+      %r = hova.embedding %x_, %t_ : tensor<2x3xi32>, tensor<100x40xf32> -> tensor<2x3x40xf32>
+      hova.yield %r : tensor<2x3x40xf32>
+    } : tensor<2x3x40xf32>
+    hova.yield %r_out : tensor<2x3x40xf32>
   } : (tensor<2x3xi32>, tensor<100x40xf32>) -> tensor<2x3x40xf32>
   return %out : tensor<2x3x40xf32>
 }
@@ -49,8 +52,11 @@ func.func @main(%x: tensor<1x8xi32>) -> tensor<1x8x40xf32> {
   %t = hova.image_weight "t" : tensor<5000x40xbf16>
   %out = hova.kernel "prefetches_rows" units<batch 1, token 8> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x8xi32>, %t_: tensor<5000x40xbf16>):
-    %r = hova.embedding %x_, %t_ {hova.stage = 0 : i64} : tensor<1x8xi32>, tensor<5000x40xbf16> -> tensor<1x8x40xf32>
-    hova.yield %r : tensor<1x8x40xf32>
+    %r_out = hova.stage [#hova.layout<rows 40>] {
+      %r = hova.embedding %x_, %t_ : tensor<1x8xi32>, tensor<5000x40xbf16> -> tensor<1x8x40xf32>
+      hova.yield %r : tensor<1x8x40xf32>
+    } : tensor<1x8x40xf32>
+    hova.yield %r_out : tensor<1x8x40xf32>
   } : (tensor<1x8xi32>, tensor<5000x40xbf16>) -> tensor<1x8x40xf32>
   return %out : tensor<1x8x40xf32>
 }
@@ -72,8 +78,11 @@ func.func private @weights() {
 func.func @main(%x: tensor<2x3xi64>) -> tensor<2x3xi1> {
   %out = hova.kernel "writes_which_tokens_are_not_padding" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3xi64>):
-    %r = hova.padding_mask %x_ {hova.stage = 0 : i64, pad = 7 : i64} : tensor<2x3xi64> -> tensor<2x3xi1>
-    hova.yield %r : tensor<2x3xi1>
+    %r_out = hova.stage [#hova.layout<rows 3>] {
+      %r = hova.padding_mask %x_ {pad = 7 : i64} : tensor<2x3xi64> -> tensor<2x3xi1>
+      hova.yield %r : tensor<2x3xi1>
+    } : tensor<2x3xi1>
+    hova.yield %r_out : tensor<2x3xi1>
   } : (tensor<2x3xi64>) -> tensor<2x3xi1>
   return %out : tensor<2x3xi1>
 }
@@ -96,8 +105,11 @@ func.func @main(%x: tensor<2x3xi64>) -> tensor<2x3xi1> {
 func.func @main(%x: tensor<2x3x8x12xf32>) -> tensor<2x6x48xf32> {
   %out = hova.kernel "reads_patches_in_place" units<batch 2, token 6> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8x12xf32>):
-    %r = hova.unfold_patches %x_ {hova.stage = 0 : i64, patch = 4 : i64} : tensor<2x3x8x12xf32> -> tensor<2x6x48xf32>
-    hova.yield %r : tensor<2x6x48xf32>
+    %r_out = hova.stage [#hova.layout<rows 48>] {
+      %r = hova.unfold_patches %x_ {patch = 4 : i64} : tensor<2x3x8x12xf32> -> tensor<2x6x48xf32>
+      hova.yield %r : tensor<2x6x48xf32>
+    } : tensor<2x6x48xf32>
+    hova.yield %r_out : tensor<2x6x48xf32>
   } : (tensor<2x3x8x12xf32>) -> tensor<2x6x48xf32>
   return %out : tensor<2x6x48xf32>
 }
@@ -120,8 +132,11 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %t = hova.image_weight "t" : tensor<8xf32>
   %out = hova.kernel "puts_the_class_token_first" units<batch 2, token 4> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %t_: tensor<8xf32>):
-    %r = hova.class_token %x_, %t_ {hova.stage = 0 : i64} : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
-    hova.yield %r : tensor<2x4x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.class_token %x_, %t_ : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
+      hova.yield %r : tensor<2x4x8xf32>
+    } : tensor<2x4x8xf32>
+    hova.yield %r_out : tensor<2x4x8xf32>
   } : (tensor<2x3x8xf32>, tensor<8xf32>) -> tensor<2x4x8xf32>
   return %out : tensor<2x4x8xf32>
 }
@@ -150,9 +165,12 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %p = hova.image_weight "p" : tensor<4x8xf32>
   %out = hova.kernel "adds_positions_behind_the_class_token" units<batch 2, token 4> (%x, %t, %p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %t_: tensor<8xf32>, %p_: tensor<4x8xf32>):
-    %s = hova.class_token %x_, %t_ {hova.stage = 0 : i64} : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
-    %r = hova.add %s, %p_ {hova.stage = 0 : i64} : tensor<2x4x8xf32>, tensor<4x8xf32>
-    hova.yield %r : tensor<2x4x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %s = hova.class_token %x_, %t_ : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
+      %r = hova.add %s, %p_ : tensor<2x4x8xf32>, tensor<4x8xf32>
+      hova.yield %r : tensor<2x4x8xf32>
+    } : tensor<2x4x8xf32>
+    hova.yield %r_out : tensor<2x4x8xf32>
   } : (tensor<2x3x8xf32>, tensor<8xf32>, tensor<4x8xf32>) -> tensor<2x4x8xf32>
   return %out : tensor<2x4x8xf32>
 }
@@ -175,8 +193,11 @@ func.func private @weights() {
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
   %out = hova.kernel "pools_the_first_row" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>):
-    %r = hova.pool first %x_ {hova.stage = 0 : i64} : tensor<2x3x8xf32> -> tensor<2x8xf32>
-    hova.yield %r : tensor<2x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.pool first %x_ : tensor<2x3x8xf32> -> tensor<2x8xf32>
+      hova.yield %r : tensor<2x8xf32>
+    } : tensor<2x8xf32>
+    hova.yield %r_out : tensor<2x8xf32>
   } : (tensor<2x3x8xf32>) -> tensor<2x8xf32>
   return %out : tensor<2x8xf32>
 }
@@ -192,8 +213,11 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
   %out = hova.kernel "pools_the_mean_of_rows" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>):
-    %r = hova.pool mean %x_ {hova.stage = 0 : i64} : tensor<2x3x8xf32> -> tensor<2x8xf32>
-    hova.yield %r : tensor<2x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.pool mean %x_ : tensor<2x3x8xf32> -> tensor<2x8xf32>
+      hova.yield %r : tensor<2x8xf32>
+    } : tensor<2x8xf32>
+    hova.yield %r_out : tensor<2x8xf32>
   } : (tensor<2x3x8xf32>) -> tensor<2x8xf32>
   return %out : tensor<2x8xf32>
 }
@@ -209,8 +233,11 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x3x8xf32> {
   %out = hova.kernel "pools_layers_by_their_maximum" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x9x8xf32>):
-    %r = hova.layer_pool %x_ {hova.stage = 0 : i64, layers = 3 : i64} : tensor<1x9x8xf32> -> tensor<1x3x8xf32>
-    hova.yield %r : tensor<1x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.layer_pool %x_ {layers = 3 : i64} : tensor<1x9x8xf32> -> tensor<1x3x8xf32>
+      hova.yield %r : tensor<1x3x8xf32>
+    } : tensor<1x3x8xf32>
+    hova.yield %r_out : tensor<1x3x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x3x8xf32>
   return %out : tensor<1x3x8xf32>
 }
@@ -228,8 +255,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x3x8xf32> {
 func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x6x8xf32> {
   %out = hova.kernel "interleaves_states_token_by_token" units<batch 1, token 6> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x3x8xf32>, %y_: tensor<1x3x8xf32>):
-    %r = hova.index_sort %x_, %y_ {hova.stage = 0 : i64} : tensor<1x3x8xf32> -> tensor<1x6x8xf32>
-    hova.yield %r : tensor<1x6x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.index_sort %x_, %y_ : tensor<1x3x8xf32> -> tensor<1x6x8xf32>
+      hova.yield %r : tensor<1x6x8xf32>
+    } : tensor<1x6x8xf32>
+    hova.yield %r_out : tensor<1x6x8xf32>
   } : (tensor<1x3x8xf32>, tensor<1x3x8xf32>) -> tensor<1x6x8xf32>
   return %out : tensor<1x6x8xf32>
 }
@@ -245,8 +275,11 @@ func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x6x8xf3
 func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x5xf32>) -> tensor<1x3x13xf32> {
   %out = hova.kernel "joins_columns" units<batch 1, token 3> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x3x8xf32>, %y_: tensor<1x3x5xf32>):
-    %r = hova.concat %x_, %y_ {hova.stage = 0 : i64, axis = 2 : i64} : tensor<1x3x8xf32>, tensor<1x3x5xf32> -> tensor<1x3x13xf32>
-    hova.yield %r : tensor<1x3x13xf32>
+    %r_out = hova.stage [#hova.layout<rows 13>] {
+      %r = hova.concat %x_, %y_ {axis = 2 : i64} : tensor<1x3x8xf32>, tensor<1x3x5xf32> -> tensor<1x3x13xf32>
+      hova.yield %r : tensor<1x3x13xf32>
+    } : tensor<1x3x13xf32>
+    hova.yield %r_out : tensor<1x3x13xf32>
   } : (tensor<1x3x8xf32>, tensor<1x3x5xf32>) -> tensor<1x3x13xf32>
   return %out : tensor<1x3x13xf32>
 }
@@ -269,8 +302,11 @@ func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x5xf32>) -> tensor<1x3x13xf
 func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x5x8xf32> {
   %out = hova.kernel "joins_rows" units<batch 2, token 5> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %y_: tensor<2x2x8xf32>):
-    %r = hova.concat %x_, %y_ {hova.stage = 0 : i64, axis = 1 : i64} : tensor<2x3x8xf32>, tensor<2x2x8xf32> -> tensor<2x5x8xf32>
-    hova.yield %r : tensor<2x5x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.concat %x_, %y_ {axis = 1 : i64} : tensor<2x3x8xf32>, tensor<2x2x8xf32> -> tensor<2x5x8xf32>
+      hova.yield %r : tensor<2x5x8xf32>
+    } : tensor<2x5x8xf32>
+    hova.yield %r_out : tensor<2x5x8xf32>
   } : (tensor<2x3x8xf32>, tensor<2x2x8xf32>) -> tensor<2x5x8xf32>
   return %out : tensor<2x5x8xf32>
 }
@@ -284,8 +320,11 @@ func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x5x8xf3
 func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<3x3x8xf32> {
   %out = hova.kernel "joins_along_the_batch" units<batch 3, token 3> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>, %y_: tensor<1x3x8xf32>):
-    %r = hova.concat %x_, %y_ {hova.stage = 0 : i64, axis = 0 : i64} : tensor<2x3x8xf32>, tensor<1x3x8xf32> -> tensor<3x3x8xf32>
-    hova.yield %r : tensor<3x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.concat %x_, %y_ {axis = 0 : i64} : tensor<2x3x8xf32>, tensor<1x3x8xf32> -> tensor<3x3x8xf32>
+      hova.yield %r : tensor<3x3x8xf32>
+    } : tensor<3x3x8xf32>
+    hova.yield %r_out : tensor<3x3x8xf32>
   } : (tensor<2x3x8xf32>, tensor<1x3x8xf32>) -> tensor<3x3x8xf32>
   return %out : tensor<3x3x8xf32>
 }
@@ -298,8 +337,11 @@ func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<3x3x8xf3
 func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x5xf32> {
   %out = hova.kernel "cuts_columns" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<1x3x8xf32>):
-    %r = hova.slice %x_ {hova.stage = 0 : i64, axis = 2 : i64, offset = 2 : i64} : tensor<1x3x8xf32> -> tensor<1x3x5xf32>
-    hova.yield %r : tensor<1x3x5xf32>
+    %r_out = hova.stage [#hova.layout<rows 5>] {
+      %r = hova.slice %x_ {axis = 2 : i64, offset = 2 : i64} : tensor<1x3x8xf32> -> tensor<1x3x5xf32>
+      hova.yield %r : tensor<1x3x5xf32>
+    } : tensor<1x3x5xf32>
+    hova.yield %r_out : tensor<1x3x5xf32>
   } : (tensor<1x3x8xf32>) -> tensor<1x3x5xf32>
   return %out : tensor<1x3x5xf32>
 }
@@ -316,8 +358,11 @@ func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x5xf32> {
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x2x8xf32> {
   %out = hova.kernel "cuts_rows" units<batch 2, token 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%x_: tensor<2x3x8xf32>):
-    %r = hova.slice %x_ {hova.stage = 0 : i64, axis = 1 : i64, offset = 1 : i64} : tensor<2x3x8xf32> -> tensor<2x2x8xf32>
-    hova.yield %r : tensor<2x2x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.slice %x_ {axis = 1 : i64, offset = 1 : i64} : tensor<2x3x8xf32> -> tensor<2x2x8xf32>
+      hova.yield %r : tensor<2x2x8xf32>
+    } : tensor<2x2x8xf32>
+    hova.yield %r_out : tensor<2x2x8xf32>
   } : (tensor<2x3x8xf32>) -> tensor<2x2x8xf32>
   return %out : tensor<2x2x8xf32>
 }

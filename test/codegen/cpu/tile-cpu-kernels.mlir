@@ -14,23 +14,35 @@
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %p = hova.kernel "encoder.0.act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %q = hova.kernel "encoder.1.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %s = hova.kernel "encoder.2.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation tanh %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation tanh %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %t = hova.kernel "encoder.3.act" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 3 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %t : tensor<1x9x8xf32>
 }
@@ -46,23 +58,35 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %q = hova.kernel "block.0.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %s = hova.kernel "block.1.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %t = hova.kernel "b" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %t : tensor<1x9x8xf32>
 }
@@ -79,18 +103,27 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
   %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %s, %p : tensor<1x9x8xf32>, tensor<1x9x8xf32>
 }
@@ -105,23 +138,35 @@ func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %t = hova.kernel "d" units<batch 1, token 9> (%p, %s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<1x9x8xf32>):
-    %r = hova.add %a, %b {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.add %a, %b : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %t : tensor<1x9x8xf32>
 }
@@ -137,23 +182,35 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %t = hova.kernel "d" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %t : tensor<1x9x8xf32>
 }
@@ -166,13 +223,19 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32> {
   %p = hova.kernel "a" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x3x1024xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x3x1024xf32>
-    hova.yield %r : tensor<1x3x1024xf32>
+    %r_out = hova.stage [#hova.layout<rows 1040>] {
+      %r = hova.activation relu %a : tensor<1x3x1024xf32>
+      hova.yield %r : tensor<1x3x1024xf32>
+    } : tensor<1x3x1024xf32>
+    hova.yield %r_out : tensor<1x3x1024xf32>
   } : (tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32>
   %q = hova.kernel "b" units<batch 1, token 3> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x3x1024xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x3x1024xf32>
-    hova.yield %r : tensor<1x3x1024xf32>
+    %r_out = hova.stage [#hova.layout<rows 1024>] {
+      %r = hova.activation relu %a : tensor<1x3x1024xf32>
+      hova.yield %r : tensor<1x3x1024xf32>
+    } : tensor<1x3x1024xf32>
+    hova.yield %r_out : tensor<1x3x1024xf32>
   } : (tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32>
   return %q : tensor<1x3x1024xf32>
 }
@@ -187,87 +250,21 @@ func.func @main(%x: tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32> {
 func.func @main(%x: tensor<2x3xi32>, %q: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
   %m = hova.kernel "valid" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<2x3xi32>):
-    %r = hova.padding_mask %a {hova.stage = 0 : i64, pad = 0 : i64} : tensor<2x3xi32> -> tensor<2x3xi1>
-    hova.yield %r : tensor<2x3xi1>
+    %r_out = hova.stage [#hova.layout<rows 64>] {
+      %r = hova.padding_mask %a {pad = 0 : i64} : tensor<2x3xi32> -> tensor<2x3xi1>
+      hova.yield %r : tensor<2x3xi1>
+    } : tensor<2x3xi1>
+    hova.yield %r_out : tensor<2x3xi1>
   } : (tensor<2x3xi32>) -> tensor<2x3xi1>
   %o = hova.kernel "attn" units<batch 2, head 2> (%q, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
   ^bb0(%a: tensor<2x3x8xf32>, %b: tensor<2x3xi1>):
-    %r = hova.attention softmax %a, %a, %a key_valid(%b) {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3xi1>) -> tensor<2x3x8xf32>
-    hova.yield %r : tensor<2x3x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %a, %a, %a key_valid(%b) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3xi1>) -> tensor<2x3x8xf32>
+      hova.yield %r : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    hova.yield %r_out : tensor<2x3x8xf32>
   } : (tensor<2x3x8xf32>, tensor<2x3xi1>) -> tensor<2x3x8xf32>
   return %o : tensor<2x3x8xf32>
-}
-
-// -----
-
-// Weights lie in the order of the weight program, each at a 64-byte line; what is
-// read in panels is packed there.
-// CHECK-LABEL: func.func @main(
-// CHECK-SAME: hova.image_bytes = 832 : i64
-// CHECK: %[[PANELS:.*]] = hova.image_buffer {offset = 0 : i64} : memref<1x8x16xf32>
-// CHECK: %[[BIAS:.*]] = hova.image_buffer {offset = 768 : i64} : memref<1x8xf32>
-// CHECK: hova.launch @kernel_layer(%{{.*}}, %[[PANELS]], %[[BIAS]], %{{.*}})
-// CHECK: %[[TABLE:.*]] = hova.image_buffer {offset = 512 : i64} : memref<8x8xf32>
-// CHECK: hova.launch @kernel_table(%{{.*}}, %[[TABLE]], %{{.*}})
-// CHECK-LABEL: func.func private @weights()
-// CHECK: %[[W:.*]] = hova.weight "w"
-// CHECK: %[[P:.*]] = hova.pack %[[W]] : tensor<8x8xf32> -> tensor<1x8x16xf32>
-// CHECK: hova.store_weight "w", %[[P]] {hova.offset = 0 : i64}
-// CHECK: %[[U:.*]] = hova.weight "u"
-// CHECK-NEXT: hova.store_weight "u", %[[U]] {hova.offset = 512 : i64}
-// CHECK: hova.store_weight "b", %{{.*}} {hova.offset = 768 : i64}
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x8xf32> {
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %u = hova.image_weight "u" : tensor<8x8xf32>
-  %b = hova.image_weight "b" : tensor<8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>, %v: tensor<8xf32>):
-    %p = hova.linear %a, %m bias(%v) {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32>, tensor<8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<1x9x8xf32>
-  %z = hova.kernel "table" units<row 1> (%y, %u) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.slice %m {hova.stage = 0 : i64, axis = 0 : i64, offset = 0 : i64} : tensor<8x8xf32> -> tensor<1x8xf32>
-    hova.yield %p : tensor<1x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
-  return %z : tensor<1x8xf32>
-}
-func.func private @weights() {
-  %w = hova.weight "w" : tensor<8x8xf32>
-  hova.store_weight "w", %w : tensor<8x8xf32>
-  %u = hova.weight "u" : tensor<8x8xf32>
-  hova.store_weight "u", %u : tensor<8x8xf32>
-  %b = hova.weight "b" : tensor<8xf32>
-  hova.store_weight "b", %b : tensor<8xf32>
-  return
-}
-
-// -----
-
-// Two references to one weight are one place.
-// CHECK-LABEL: func.func @main(
-// CHECK: %[[W:.*]] = hova.image_buffer {offset = 0 : i64} : memref<1x8x16xf32>
-// CHECK: hova.launch @kernel_layer(%{{.*}}, %[[W]], %{{.*}})
-// CHECK: hova.launch @kernel_layer_1(%{{.*}}, %[[W]], %{{.*}})
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %v = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %z = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%z, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p = hova.linear %a, %m {hova.stage = 0 : i64} : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-    hova.yield %p : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-func.func private @weights() {
-  %w = hova.weight "w" : tensor<8x8xf32>
-  hova.store_weight "w", %w : tensor<8x8xf32>
-  return
 }
 
 // -----
@@ -290,33 +287,51 @@ func.func @without_main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %o = hova.kernel "entry" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %p = hova.kernel "layer.0.act" units<batch 1, token 9> (%o) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %q = hova.kernel "layer.1.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.reduction_split = 384 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %s = hova.kernel "layer.2.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 128 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %t = hova.kernel "layer.3.act" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   %u = hova.kernel "exit" units<batch 1, token 9> (%t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %u : tensor<1x9x8xf32>
 }

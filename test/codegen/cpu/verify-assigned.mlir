@@ -1,13 +1,19 @@
 // RUN: hova-opt %s --split-input-file --hova-verify-assigned --verify-diagnostics
 
-// A complete schedule; slices of columns and attention have no stage.
+// A complete schedule; slices of columns are addresses.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x4xf32> {
   %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %p = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    %q = hova.slice %p {axis = 2 : i64, offset = 4 : i64} : tensor<1x9x8xf32> -> tensor<1x9x4xf32>
-    %r = hova.activation tanh %q {hova.stage = 1 : i64} : tensor<1x9x4xf32>
-    hova.yield %r : tensor<1x9x4xf32>
+    %p_out = hova.stage [#hova.layout<rows 16>] {
+      %p = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %p : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    %q = hova.slice %p_out {axis = 2 : i64, offset = 4 : i64} : tensor<1x9x8xf32> -> tensor<1x9x4xf32>
+    %r_out = hova.stage [#hova.layout<rows 4>] {
+      %r = hova.activation tanh %q : tensor<1x9x4xf32>
+      hova.yield %r : tensor<1x9x4xf32>
+    } : tensor<1x9x4xf32>
+    hova.yield %r_out : tensor<1x9x4xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x4xf32>
   return %y : tensor<1x9x4xf32>
 }
@@ -17,8 +23,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x4xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %y = hova.kernel "attn" units<batch 1, head 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.attention softmax %a, %a, %a {hova.stage = 0 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %a, %a, %a {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -29,8 +38,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
   %y = hova.kernel "act" (%x) {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -41,8 +53,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
   %y = hova.kernel "act" (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -53,8 +68,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
   %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -65,8 +83,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
   %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -77,8 +98,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
   %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
@@ -95,30 +119,3 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   return %y : tensor<1x9x8xf32>
 }
 
-// -----
-
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>):
-    %p = hova.activation relu %a {hova.stage = 1 : i64} : tensor<1x9x8xf32>
-    // expected-error@+1 {{operand is computed in a later stage}}
-    %r = hova.activation tanh %p {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-
-// -----
-
-// A slice is computed where its operand is.
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x4xf32> {
-  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>):
-    %p = hova.activation relu %a {hova.stage = 1 : i64} : tensor<1x9x8xf32>
-    %q = hova.slice %p {axis = 2 : i64, offset = 4 : i64} : tensor<1x9x8xf32> -> tensor<1x9x4xf32>
-    // expected-error@+1 {{operand is computed in a later stage}}
-    %r = hova.activation tanh %q {hova.stage = 0 : i64} : tensor<1x9x4xf32>
-    hova.yield %r : tensor<1x9x4xf32>
-  } : (tensor<1x9x8xf32>) -> tensor<1x9x4xf32>
-  return %y : tensor<1x9x4xf32>
-}

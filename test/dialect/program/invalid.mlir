@@ -174,3 +174,82 @@ func.func private @units_are_positive() attributes {units = #hova.units<row 0>}
 
 // expected-error@+1 {{unit dim 'row' is there twice}}
 func.func private @dims_of_units_have_names_of_their_own() attributes {units = #hova.units<row 2, row 3>}
+
+// -----
+
+func.func @stage_c1_has_an_anchor(%x: tensor<4x8xf32>) {
+  hova.kernel "act" (%x) {
+  ^bb0(%a: tensor<4x8xf32>):
+    // expected-error@+1 {{'hova.stage' op expects an operation that owns the loops}}
+    %s = hova.stage [#hova.layout<rows 8>] {
+      hova.yield %a : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    hova.yield
+  } : (tensor<4x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @stage_c2_yields_what_it_computes(%x: tensor<4x8xf32>) {
+  hova.kernel "act" (%x) {
+  ^bb0(%a: tensor<4x8xf32>):
+    // expected-error@+1 {{'hova.stage' op expects results of the types of what it computes}}
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<4x8xf32>
+      hova.yield %a : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    hova.yield
+  } : (tensor<4x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @stage_c2_types_agree(%x: tensor<4x8xf32>) {
+  hova.kernel "act" (%x) {
+  ^bb0(%a: tensor<4x8xf32>):
+    // expected-error@+1 {{'hova.stage' op expects results of the types of what it computes}}
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<4x8xf32>
+      hova.yield %r : tensor<4x8xf32>
+    } : tensor<4x4xf32>
+    hova.yield
+  } : (tensor<4x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @stage_c3_has_a_layout_for_each_result(%x: tensor<4x8xf32>) {
+  hova.kernel "act" (%x) {
+  ^bb0(%a: tensor<4x8xf32>):
+    // expected-error@+1 {{'hova.stage' op expects a layout for each result, whose rows do not overlap}}
+    %s = hova.stage [] {
+      %r = hova.activation relu %a : tensor<4x8xf32>
+      hova.yield %r : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    hova.yield
+  } : (tensor<4x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @stage_c3_rows_do_not_overlap(%x: tensor<4x8xf32>) {
+  hova.kernel "act" (%x) {
+  ^bb0(%a: tensor<4x8xf32>):
+    // expected-error@+1 {{'hova.stage' op expects a layout for each result, whose rows do not overlap}}
+    %s = hova.stage [#hova.layout<rows 7>] {
+      %r = hova.activation relu %a : tensor<4x8xf32>
+      hova.yield %r : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    hova.yield
+  } : (tensor<4x8xf32>) -> ()
+  return
+}
+
+// -----
+
+// expected-error@+1 {{expects a positive number of elements between rows, got 0}}
+func.func private @layouts_are_positive() attributes {layout = #hova.layout<rows 0>}

@@ -67,8 +67,11 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{tiled program still holds 'hova.kernel'}}
   %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    %r = hova.activation relu %a {hova.stage = 0 : i64} : tensor<1x9x8xf32>
-    hova.yield %r : tensor<1x9x8xf32>
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
