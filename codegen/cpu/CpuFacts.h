@@ -52,6 +52,8 @@ struct CpuFacts {
   /// Channels of any value of such a kernel, at most: with all of a tile's
   /// values it stays in the first-level cache, and weights in the second.
   static constexpr int64_t mostSequenceChannels = 128;
+  /// Of sequences that are longer nobody expects that they fit a register tile.
+  static constexpr int64_t shortTokens = 64;
   /// Fewer sequences leave threads without work.
   static constexpr int64_t leastSequences = 8;
 

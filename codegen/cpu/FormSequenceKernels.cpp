@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Units.h"
+#include "passes/Verdict.h"
 #include "passes/fuse/KernelBuilder.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -29,6 +30,8 @@ using namespace mlir;
 namespace hova {
 #define GEN_PASS_DEF_FORMSEQUENCEKERNELSPASS
 #include "codegen/cpu/Passes.h.inc"
+
+static constexpr llvm::StringLiteral kPassName = "hova-form-sequence-kernels";
 
 //===----------------------------------------------------------------------===//
 // What takes part
@@ -88,6 +91,51 @@ static int64_t countSequences(Operation *op) {
   bool takesPart = recipe ? recipe.keepsTokensInLanes()
                           : isa<TileOpInterface>(op) && linesUp(op);
   return takesPart ? count : 0;
+}
+
+/// Whether `op` is an attention on sequences so short that somebody may ask why
+/// their tokens are not in lanes.
+static bool isOnShortSequences(Operation *op) {
+  auto type = op->getNumResults() == 1
+                  ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                  : RankedTensorType();
+  return divisionOf(op) == Division::inner && type && type.hasStaticShape() &&
+         type.getRank() == 3 && type.getShape()[1] <= CpuFacts::shortTokens;
+}
+
+/// The first reason why an attention takes no part.
+static Verdict declineOf(Operation *attention) {
+  Value result = attention->getResult(0);
+  ArrayRef<int64_t> shape = shapeOf(result);
+  std::string name = "'" + attention->getName().getStringRef().str() + "'";
+  if (shape[1] != CpuFacts::sequenceTokens) {
+    return Verdict::decline("sequences of " + llvm::Twine(shape[1]) + " tokens",
+                            "they have " +
+                                llvm::Twine(CpuFacts::sequenceTokens));
+  }
+  if (!getElementTypeOrSelf(result).isF32()) {
+    std::string type;
+    llvm::raw_string_ostream(type) << getElementTypeOrSelf(result);
+    return Verdict::decline("values of " + llvm::Twine(type), "storage of f32");
+  }
+  if (shape[2] > CpuFacts::mostSequenceChannels) {
+    return Verdict::decline(llvm::Twine(shape[2]) + " channels",
+                            "at most " +
+                                llvm::Twine(CpuFacts::mostSequenceChannels));
+  }
+  if (shape[0] < CpuFacts::leastSequences) {
+    return Verdict::decline(
+        "a batch of " + llvm::Twine(shape[0]) + " sequences",
+        "at least " + llvm::Twine(CpuFacts::leastSequences));
+  }
+  auto recipe = dyn_cast<CpuRecipeOpInterface>(attention);
+  if (!recipe || !recipe.keepsTokensInLanes()) {
+    return Verdict::decline(
+        name + " has no such loops as it is",
+        "softmax attention of as many queries as keys, without a mask or bias");
+  }
+  return Verdict::decline(name + " reads what is of another shape",
+                          "it reads such sequences alone");
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,14 +198,28 @@ struct Region {
   /// Rows serve what has no attention as well, and only they are read and
   /// written where a rearrangement says: such a kernel would need a copy.
   bool isWorthAKernel() const {
-    bool hasAttention = llvm::any_of(
-        ops, [](Operation *op) { return divisionOf(op) == Division::inner; });
-    return hasAttention && llvm::none_of(ops, [](Operation *op) {
-             return llvm::any_of(op->getUsers(), llvm::IsaPred<RearrangeOp>) ||
-                    llvm::any_of(op->getOperands(), [](Value operand) {
-                      return operand.getDefiningOp<RearrangeOp>();
-                    });
-           });
+    bool isRearranged = llvm::any_of(ops, [](Operation *op) {
+      return llvm::any_of(op->getUsers(), llvm::IsaPred<RearrangeOp>) ||
+             llvm::any_of(op->getOperands(), [](Value operand) {
+               return operand.getDefiningOp<RearrangeOp>();
+             });
+    });
+    SmallVector<Operation *> attentions;
+    llvm::copy_if(ops, std::back_inserter(attentions), [](Operation *op) {
+      return divisionOf(op) == Division::inner;
+    });
+    for (Operation *attention : attentions) {
+      Verdict verdict =
+          isRearranged
+              ? Verdict::decline("its kernel would need a copy of rearranged "
+                                 "rows",
+                                 "nothing in it rearranges rows")
+              : Verdict::fire(llvm::Twine(ops.size()) + " operations on " +
+                              llvm::Twine(sequences) +
+                              " sequences are one kernel");
+      writeVerdict(attention, kPassName, verdict);
+    }
+    return !attentions.empty() && !isRearranged;
   }
 };
 } // namespace
@@ -255,6 +317,11 @@ struct FormSequenceKernelsPass final
     }
     Block &block = main.getBody().front();
     bool any = false;
+    for (Operation &op : block) {
+      if (isOnShortSequences(&op) && !countSequences(&op)) {
+        writeVerdict(&op, kPassName, declineOf(&op));
+      }
+    }
     for (Region &region : findRegions(block)) {
       if (region.isWorthAKernel()) {
         region.keepSlicesInside();

@@ -22,14 +22,14 @@ def declines():
     return sorted(
         {
             (path.stem, joined(match))
-            for path in files(".cpp", under="passes/")
+            for path in files(".cpp", under="passes/") + files(".cpp", under="codegen/")
             for match in DECLINE.findall(text(path))
         }
     )
 
 
 def checks():
-    paths = files(".mlir", under="test/passes/")
+    paths = files(".mlir", under="test/passes/") + files(".mlir", under="test/codegen/")
     return "\n".join(line for path in paths for line in CHECK.findall(text(path)))
 
 

@@ -8,7 +8,7 @@
 // CHECK: %[[R:.*]] = hova.kernel "main" units<sequence_group 3>(%{{.*}}, %{{.*}}, %{{.*}}) {
 // CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<12x16x8xf32>, %[[G:.*]]: tensor<8xf32>, %[[W:.*]]: tensor<8x8xf32>):
 // CHECK-NEXT: hova.layer_norm %[[X]], %[[G]], %[[G]]
-// CHECK-NEXT: hova.attention
+// CHECK-NEXT: hova.attention {{.*}}"hova-form-sequence-kernels" = {fired = true, why = "4 operations on 12 sequences are one kernel"}
 // CHECK-NEXT: hova.linear
 // CHECK-NEXT: hova.add %[[X]]
 // CHECK-NEXT: hova.yield
@@ -73,17 +73,29 @@ func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
 
 // -----
 
-// Few sequences, other numbers of tokens, wide values, masks, and no attention.
+// Few sequences, other numbers of tokens, wide values, masks, bf16, keys of another
+// batch, and no attention. Of long sequences nothing is said.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: hova.kernel
-func.func @main(%few: tensor<7x16x8xf32>, %tokens: tensor<8x15x8xf32>, %wide: tensor<8x16x136xf32>, %x: tensor<8x16x8xf32>, %v: tensor<8x16xi1>)
-    -> (tensor<7x16x8xf32>, tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) {
+// CHECK: hova.attention {{.*}}fires_if = "at least 8", why = "a batch of 7 sequences"
+// CHECK: hova.attention {{.*}}fires_if = "they have 16", why = "sequences of 15 tokens"
+// CHECK: hova.attention {{.*}}fires_if = "at most 128", why = "136 channels"
+// CHECK: hova.attention {{.*}}fires_if = "softmax attention of as many queries as keys, without a mask or bias", why = "'hova.attention' has no such loops as it is"
+// CHECK: hova.attention {{.*}}fires_if = "storage of f32", why = "values of bf16"
+// CHECK: hova.attention {{.*}}fires_if = "it reads such sequences alone", why = "'hova.attention' reads what is of another shape"
+// CHECK-NOT: hova.rewrites
+func.func @main(%few: tensor<7x16x8xf32>, %tokens: tensor<8x15x8xf32>, %wide: tensor<8x16x136xf32>, %x: tensor<8x16x8xf32>, %v: tensor<8x16xi1>,
+                %narrow: tensor<8x16x8xbf16>, %long: tensor<8x80x8xf32>)
+    -> (tensor<7x16x8xf32>, tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xbf16>, tensor<8x16x8xf32>, tensor<8x80x8xf32>, tensor<8x16x8xf32>) {
   %0 = hova.attention softmax %few, %few, %few {heads = 2 : i64} : (tensor<7x16x8xf32>, tensor<7x16x8xf32>, tensor<7x16x8xf32>) -> tensor<7x16x8xf32>
   %1 = hova.attention softmax %tokens, %tokens, %tokens {heads = 2 : i64} : (tensor<8x15x8xf32>, tensor<8x15x8xf32>, tensor<8x15x8xf32>) -> tensor<8x15x8xf32>
   %2 = hova.attention softmax %wide, %wide, %wide {heads = 2 : i64} : (tensor<8x16x136xf32>, tensor<8x16x136xf32>, tensor<8x16x136xf32>) -> tensor<8x16x136xf32>
   %3 = hova.attention softmax %x, %x, %x key_valid(%v) {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16xi1>) -> tensor<8x16x8xf32>
-  %4 = hova.activation relu %x : tensor<8x16x8xf32>
-  return %0, %1, %2, %3, %4 : tensor<7x16x8xf32>, tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>
+  %4 = hova.attention softmax %narrow, %narrow, %narrow {heads = 2 : i64} : (tensor<8x16x8xbf16>, tensor<8x16x8xbf16>, tensor<8x16x8xbf16>) -> tensor<8x16x8xbf16>
+  %5 = hova.attention softmax %wide, %wide, %x {heads = 2 : i64} : (tensor<8x16x136xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+  %6 = hova.attention softmax %long, %long, %long {heads = 2 : i64} : (tensor<8x80x8xf32>, tensor<8x80x8xf32>, tensor<8x80x8xf32>) -> tensor<8x80x8xf32>
+  %7 = hova.activation relu %x : tensor<8x16x8xf32>
+  return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<7x16x8xf32>, tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xbf16>, tensor<8x16x8xf32>, tensor<8x80x8xf32>, tensor<8x16x8xf32>
 }
 
 // -----
@@ -91,6 +103,7 @@ func.func @main(%few: tensor<7x16x8xf32>, %tokens: tensor<8x15x8xf32>, %wide: te
 // Windows are rows that are read and written where they stand in the image.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: hova.kernel
+// CHECK: hova.attention {{.*}}fires_if = "nothing in it rearranges rows", why = "its kernel would need a copy of rearranged rows"
 func.func @main(%x: tensor<2x64x8xf32>) -> tensor<2x64x8xf32> {
   %r = hova.rearrange %x [#hova.window<4x4, shift 0x0, grid 8x8>] : tensor<2x64x8xf32> -> tensor<8x16x8xf32>
   %a = hova.attention softmax %r, %r, %r {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
