@@ -93,14 +93,15 @@ static int64_t countSequences(Operation *op) {
   return takesPart ? count : 0;
 }
 
-/// Whether `op` is an attention on sequences so short that somebody may ask why
-/// their tokens are not in lanes.
+/// Whether `op` is an attention on several sequences so short that somebody may
+/// ask why their tokens are not in lanes.
 static bool isOnShortSequences(Operation *op) {
   auto type = op->getNumResults() == 1
                   ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
                   : RankedTensorType();
   return divisionOf(op) == Division::inner && type && type.hasStaticShape() &&
-         type.getRank() == 3 && type.getShape()[1] <= CpuFacts::shortTokens;
+         type.getRank() == 3 && type.getShape()[0] > 1 &&
+         type.getShape()[1] <= CpuFacts::shortTokens;
 }
 
 /// The first reason why an attention takes no part.

@@ -78,7 +78,8 @@ def FormSequenceKernelsPass : Pass<"hova-form-sequence-kernels", "::mlir::Module
     func.func @main(%q: tensor<8x16x4xf32>) -> tensor<8x16x4xf32> {
       %r = hova.kernel "main" units<sequence_group 2> (%q) {
       ^bb0(%x: tensor<8x16x4xf32>):
-        %a = hova.attention softmax %x, %x, %x {heads = 2 : i64, scale = 0.5 : f64}
+        %a = hova.attention softmax %x, %x, %x {heads = 2 : i64, scale = 0.5 : f64,
+            hova.rewrites = {"hova-form-sequence-kernels" = {fired = true, why = "2 operations on 8 sequences are one kernel"}}}
             : (tensor<8x16x4xf32>, tensor<8x16x4xf32>, tensor<8x16x4xf32>) -> tensor<8x16x4xf32>
         %s = hova.add %x, %a : tensor<8x16x4xf32>, tensor<8x16x4xf32>
         hova.yield %s : tensor<8x16x4xf32>
