@@ -5,12 +5,14 @@
 // keys and values then needs that token only: one query row and one
 // feed-forward row instead of 197 in ViT, 6 % of its work. The demand travels
 // from the pool towards the inputs as a slice of tokens, through operations
-// whose rows depend on the same rows, and through the queries of attention. It
-// stops where a value has another reader, who needs the other rows anyway.
-// Exact: no row that remains changes.
+// whose rows depend on the same rows, through the queries of attention, and
+// through a maximum over the states of each token. It stops where a value has
+// another reader, who needs the other rows anyway. Exact: no row that remains
+// changes.
 
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
+#include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 #include "passes/Verdict.h"
@@ -39,11 +41,14 @@ static RankedTensorType withTokens(Type type, int64_t tokens) {
   return RankedTensorType::get(shape, tensor.getElementType());
 }
 
-static Value sliceTokens(RewriterBase &rewriter, SliceOp like, Value value) {
+/// The tokens of `value` that `like` reads of another one, each of which stands
+/// for `rows` of its.
+static Value sliceTokens(RewriterBase &rewriter, SliceOp like, Value value,
+                         int64_t rows = 1) {
   int64_t tokens = shapeOf(like.getResult())[kTokenAxis];
   return SliceOp::create(rewriter, value.getLoc(),
-                         withTokens(value.getType(), tokens), value, kTokenAxis,
-                         like.getOffset());
+                         withTokens(value.getType(), tokens * rows), value,
+                         kTokenAxis, like.getOffset() * rows);
 }
 
 static std::string rowsText(int64_t some, int64_t all) {
@@ -113,12 +118,31 @@ FailureOr<Operation *> demandRowsOfRowOp(RewriterBase &rewriter,
   return narrow;
 }
 
+/// What an attention answers; null where `op` is none.
+static OpOperand *queriesOf(Operation *op) {
+  if (auto attention = dyn_cast_or_null<AttentionOp>(op)) {
+    return &attention.getQueryMutable();
+  }
+  auto attention = dyn_cast_or_null<LinearAttentionOp>(op);
+  return attention ? &attention.getQueryMutable() : nullptr;
+}
+
 /// Why the sliced attention answers all queries.
-static std::optional<Verdict> keepsQueries(SliceOp slice, AttentionOp op) {
-  if (!op->hasOneUse()) {
+static std::optional<Verdict> keepsQueries(SliceOp slice) {
+  Operation *attention = slice.getX().getDefiningOp();
+  if (!attention->hasOneUse()) {
     return Verdict::decline("attention has other readers",
                             "all readers demand the same rows");
   }
+  if (auto linear = dyn_cast<LinearAttentionOp>(attention)) {
+    if (linear.getCausal()) {
+      return Verdict::decline("row i of causal linear attention is that of "
+                              "key i",
+                              "the attention is not causal");
+    }
+    return std::nullopt;
+  }
+  auto op = cast<AttentionOp>(attention);
   int64_t tokens = shapeOf(slice.getResult())[kTokenAxis];
   int64_t queries = shapeOf(op.getQuery())[kTokenAxis];
   // The causal mask is aligned with the last query and the last key.
@@ -137,27 +161,74 @@ static std::optional<Verdict> keepsQueries(SliceOp slice, AttentionOp op) {
   return std::nullopt;
 }
 
-/// slice (attention %q, %k, %v) -> attention (slice %q), %k, %v
-FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
-                                             SliceOp slice) {
-  auto op = slice.getX().getDefiningOp<AttentionOp>();
-  if (!isTokenSlice(slice) || !op) {
-    return rewriter.notifyMatchFailure(slice, "operand is not attention");
-  }
-  if (std::optional<Verdict> decline = keepsQueries(slice, op)) {
-    return notifyDecline(rewriter, slice, *decline);
-  }
+/// slice (op %x, ...) -> op (slice %x), ..., where %x is operand `index` and
+/// has `rows` rows for each of the result.
+static FailureOr<Operation *> answerRows(RewriterBase &rewriter, SliceOp slice,
+                                         Operation *op, unsigned index,
+                                         int64_t rows) {
   rewriter.setInsertionPoint(slice);
-  Value query = sliceTokens(rewriter, slice, op.getQuery());
-  auto narrow = cast<AttentionOp>(rewriter.clone(*op));
-  narrow.getQueryMutable().assign(query);
-  narrow.getResult().setType(cast<RankedTensorType>(slice.getType()));
+  Value demanded = sliceTokens(rewriter, slice, op->getOperand(index), rows);
+  Operation *narrow = rewriter.clone(*op);
+  narrow->setOperand(index, demanded);
+  narrow->getResult(0).setType(cast<RankedTensorType>(slice.getType()));
   writeVerdict(narrow, kPassName,
                Verdict::fire(rowsText(shapeOf(slice.getResult())[kTokenAxis],
                                       shapeOf(slice.getX())[kTokenAxis])));
-  rewriter.replaceOp(slice, narrow.getResult());
+  rewriter.replaceOp(slice, narrow->getResults());
   rewriter.eraseOp(op);
-  return narrow.getOperation();
+  return narrow;
+}
+
+/// slice (attention %q, %k, %v) -> attention (slice %q), %k, %v
+FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
+                                             SliceOp slice) {
+  Operation *op = slice.getX().getDefiningOp();
+  OpOperand *queries = queriesOf(op);
+  if (!isTokenSlice(slice) || !queries) {
+    return rewriter.notifyMatchFailure(slice, "operand is not attention");
+  }
+  if (std::optional<Verdict> decline = keepsQueries(slice)) {
+    return notifyDecline(rewriter, slice, *decline);
+  }
+  return answerRows(rewriter, slice, op, queries->getOperandNumber(), 1);
+}
+
+/// Why the maximum over states is taken for all tokens.
+static std::optional<Verdict> keepsStates(SliceOp slice) {
+  if (slice.getX().hasOneUse()) {
+    return std::nullopt;
+  }
+  return Verdict::decline("maximum over states has other readers",
+                          "all readers demand the same rows");
+}
+
+/// slice (layer_pool %x) -> layer_pool (slice %x)
+FailureOr<Operation *> demandRowsOfStates(RewriterBase &rewriter,
+                                          SliceOp slice) {
+  auto op = slice.getX().getDefiningOp<LayerPoolOp>();
+  if (!isTokenSlice(slice) || !op) {
+    return rewriter.notifyMatchFailure(slice, "operand is no maximum");
+  }
+  if (std::optional<Verdict> decline = keepsStates(slice)) {
+    return notifyDecline(rewriter, slice, *decline);
+  }
+  return answerRows(rewriter, slice, op, 0, op.getLayers());
+}
+
+/// Two slices of the same rows are one, so that a value whose readers demand
+/// the same has one reader.
+LogicalResult mergeEqualSlices(RewriterBase &rewriter, SliceOp slice) {
+  for (Operation *user : slice.getX().getUsers()) {
+    auto other = dyn_cast<SliceOp>(user);
+    if (other && other != slice && other->getBlock() == slice->getBlock() &&
+        other->isBeforeInBlock(slice) && other.getAxis() == slice.getAxis() &&
+        other.getOffset() == slice.getOffset() &&
+        other.getType() == slice.getType()) {
+      rewriter.replaceOp(slice, other.getResult());
+      return success();
+    }
+  }
+  return rewriter.notifyMatchFailure(slice, "no other slice of these rows");
 }
 
 static bool readsFirstOfRows(PoolOp op) {
@@ -201,8 +272,11 @@ static void explainEnds(func::FuncOp function) {
     if (!isTokenSlice(slice) || !slice.getX().getDefiningOp()) {
       return;
     }
-    if (auto attention = slice.getX().getDefiningOp<AttentionOp>()) {
-      writeVerdict(slice, kPassName, *keepsQueries(slice, attention));
+    Operation *op = slice.getX().getDefiningOp();
+    if (queriesOf(op)) {
+      writeVerdict(slice, kPassName, *keepsQueries(slice));
+    } else if (isa<LayerPoolOp>(op)) {
+      writeVerdict(slice, kPassName, *keepsStates(slice));
     } else {
       writeVerdict(slice, kPassName, std::get<Verdict>(alignedOperands(slice)));
     }
@@ -226,6 +300,22 @@ struct RowsOfAttention final : OpRewritePattern<SliceOp> {
   }
 };
 
+struct RowsOfStates final : OpRewritePattern<SliceOp> {
+  using Base::Base;
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    return demandRowsOfStates(rewriter, op);
+  }
+};
+
+struct EqualSlices final : OpRewritePattern<SliceOp> {
+  using Base::Base;
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    return mergeEqualSlices(rewriter, op);
+  }
+};
+
 struct FirstRowOfPool final : OpRewritePattern<PoolOp> {
   using Base::Base;
   LogicalResult matchAndRewrite(PoolOp op,
@@ -239,7 +329,8 @@ struct PropagateDemandedRowsPass final
   using Base::Base;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<RowsOfRowOp, RowsOfAttention, FirstRowOfPool>(&getContext());
+    patterns.add<RowsOfRowOp, RowsOfAttention, RowsOfStates, EqualSlices,
+                 FirstRowOfPool>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
       getOperation().emitError("the demand for rows did not settle");
       return signalPassFailure();

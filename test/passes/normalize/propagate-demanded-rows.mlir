@@ -13,11 +13,12 @@ func.func @demands_the_first_row_of_a_norm(%x: tensor<2x9x8xf32>, %g: tensor<8xf
 
 // -----
 
+// Both sides demand the same row, so one slice serves them.
 // CHECK-LABEL: @demands_both_sides_of_a_residual
 //       CHECK: %[[ROW:.*]] = hova.slice %arg0
 //       CHECK: %[[F:.*]] = hova.linear %[[ROW]], %arg1 {hova.rewrites = {"hova-propagate-demanded-rows" = {fired = true, why = "computes 1 of 9 rows, which is what is read"}}} : tensor<1x1x8xf32>
-//       CHECK: %[[X:.*]] = hova.slice %arg0
-//       CHECK: hova.add %[[F]], %[[X]] {{{.*}}} : tensor<1x1x8xf32>, tensor<1x1x8xf32>
+//   CHECK-NOT: hova.slice
+//       CHECK: hova.add %[[F]], %[[ROW]] {{{.*}}} : tensor<1x1x8xf32>, tensor<1x1x8xf32>
 func.func @demands_both_sides_of_a_residual(%x: tensor<1x9x8xf32>, %w: tensor<8x8xf32>) -> tensor<1x8xf32> {
   %f = hova.linear %x, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
   %s = hova.add %f, %x : tensor<1x9x8xf32>, tensor<1x9x8xf32>
@@ -161,4 +162,71 @@ func.func @keeps_rows_of_foreign_operations(%x: tensor<1x9x8xf32>) -> tensor<1x1
   %y = arith.addf %x, %x : tensor<1x9x8xf32>
   %s = hova.slice %y {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
   return %s : tensor<1x1x8xf32>
+}
+
+// -----
+
+// Linear attention answers the queries that are demanded.
+// CHECK-LABEL: @narrows_queries_of_linear_attention
+//       CHECK: %[[Q:.*]] = hova.slice %{{.*}} {axis = 1 : i64, offset = 3 : i64} : tensor<1x9x8xf32> -> tensor<1x2x8xf32>
+//       CHECK: %[[Y:.*]] = hova.linear_attention relu %[[Q]], %{{.*}}, %{{.*}} {{.*}}computes 2 of 9 rows{{.*}} -> tensor<1x2x8xf32>
+//       CHECK: return %[[Y]]
+func.func @narrows_queries_of_linear_attention(%q: tensor<1x9x8xf32>, %k: tensor<1x7x8xf32>) -> tensor<1x2x8xf32> {
+  %o = hova.linear_attention relu %q, %k, %k {heads = 2 : i64, eps = 1.0e-3 : f64} : (tensor<1x9x8xf32>, tensor<1x7x8xf32>, tensor<1x7x8xf32>) -> tensor<1x9x8xf32>
+  %s = hova.slice %o {axis = 1 : i64, offset = 3 : i64} : tensor<1x9x8xf32> -> tensor<1x2x8xf32>
+  return %s : tensor<1x2x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_queries_of_causal_linear_attention
+//       CHECK: hova.linear_attention {{.*}} -> tensor<1x9x8xf32>
+//       CHECK: hova.slice {{.*}}fires_if = "the attention is not causal", why = "row i of causal linear attention is that of key i"
+func.func @keeps_queries_of_causal_linear_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
+  %o = hova.linear_attention relu %q, %q, %q {heads = 2 : i64, causal, eps = 1.0e-3 : f64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %s = hova.slice %o {axis = 1 : i64, offset = 8 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %s : tensor<1x1x8xf32>
+}
+
+// -----
+
+// A token of a maximum over three states is three rows.
+// CHECK-LABEL: @demands_all_states_of_a_token
+//       CHECK: %[[S:.*]] = hova.slice %{{.*}} {axis = 1 : i64, offset = 6 : i64} : tensor<1x12x8xf32> -> tensor<1x3x8xf32>
+//       CHECK: %[[R:.*]] = hova.activation relu %[[S]]
+//       CHECK: hova.layer_pool %[[R]] {{.*}}computes 1 of 4 rows{{.*}}layers = 3 : i64} : tensor<1x3x8xf32> -> tensor<1x1x8xf32>
+func.func @demands_all_states_of_a_token(%x: tensor<1x12x8xf32>) -> tensor<1x1x8xf32> {
+  %r = hova.activation relu %x : tensor<1x12x8xf32>
+  %p = hova.layer_pool %r {layers = 3 : i64} : tensor<1x12x8xf32> -> tensor<1x4x8xf32>
+  %s = hova.slice %p {axis = 1 : i64, offset = 2 : i64} : tensor<1x4x8xf32> -> tensor<1x1x8xf32>
+  return %s : tensor<1x1x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_a_maximum_over_states_that_others_read
+//       CHECK: hova.layer_pool {{.*}} -> tensor<1x4x8xf32>
+//       CHECK: hova.slice {{.*}}why = "maximum over states has other readers"
+func.func @keeps_a_maximum_over_states_that_others_read(%x: tensor<1x12x8xf32>) -> (tensor<1x1x8xf32>, tensor<1x4x8xf32>) {
+  %p = hova.layer_pool %x {layers = 3 : i64} : tensor<1x12x8xf32> -> tensor<1x4x8xf32>
+  %s = hova.slice %p {axis = 1 : i64, offset = 2 : i64} : tensor<1x4x8xf32> -> tensor<1x1x8xf32>
+  return %s, %p : tensor<1x1x8xf32>, tensor<1x4x8xf32>
+}
+
+// -----
+
+// The sum of a residual has two readers that want one row, so it has one row, and
+// so has what it adds up.
+// CHECK-LABEL: @demands_the_row_that_all_readers_want
+//       CHECK: %[[X:.*]] = hova.slice %arg0
+//       CHECK: %[[A:.*]] = hova.slice %arg1
+//       CHECK: %[[M:.*]] = hova.add %[[X]], %[[A]] {{.*}} : tensor<1x1x8xf32>, tensor<1x1x8xf32>
+//       CHECK: %[[F:.*]] = hova.linear %[[M]]
+//       CHECK: hova.add %[[M]], %[[F]]
+func.func @demands_the_row_that_all_readers_want(%x: tensor<1x9x8xf32>, %a: tensor<1x9x8xf32>, %w: tensor<8x8xf32>) -> tensor<1x8xf32> {
+  %m = hova.add %x, %a : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %f = hova.linear %m, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %s = hova.add %m, %f : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %p = hova.pool first %s : tensor<1x9x8xf32> -> tensor<1x8xf32>
+  return %p : tensor<1x8xf32>
 }
