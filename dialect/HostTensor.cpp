@@ -34,11 +34,11 @@ HostTensor::HostTensor(Element element, llvm::ArrayRef<int64_t> shape)
 
 HostTensor HostTensor::view(Element element, llvm::ArrayRef<int64_t> shape,
                             const void *data,
-                            std::shared_ptr<const void> owner) {
+                            const std::shared_ptr<const void> &owner) {
   HostTensor tensor;
   tensor.element = element;
   tensor.shape.assign(shape.begin(), shape.end());
-  tensor.bytes = std::shared_ptr<const void>(std::move(owner), data);
+  tensor.bytes = std::shared_ptr<const void>(owner, data);
   return tensor;
 }
 

@@ -27,7 +27,8 @@ public:
   /// View of memory that `owner` keeps alive (a mapped weight file); never
   /// written through.
   static HostTensor view(Element element, llvm::ArrayRef<int64_t> shape,
-                         const void *data, std::shared_ptr<const void> owner);
+                         const void *data,
+                         const std::shared_ptr<const void> &owner);
 
   Element getElement() const { return element; }
   llvm::ArrayRef<int64_t> getShape() const { return shape; }

@@ -16,7 +16,7 @@
 
 namespace llvm {
 class raw_ostream;
-}
+} // namespace llvm
 
 namespace hova::frontend {
 

@@ -54,7 +54,7 @@ void CpuTarget::buildVectorizePhase(PhaseBuilder &phase) const {
   // Tables of 16 entries, and exponentials, have instructions of AVX-512.
   options.lookups = options.exponentials = level.avx512;
   options.productSteps = facts.productSteps;
-  options.lineElements = facts.lineElements;
+  options.lineElements = CpuFacts::lineElements;
   hova::buildVectorizePhase(phase, options);
 }
 

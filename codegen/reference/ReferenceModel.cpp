@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace hova;
 
-WeightLookup hova::loadOnce(WeightLookup load) {
+WeightLookup hova::loadOnce(const WeightLookup &load) {
   auto loaded = std::make_shared<llvm::StringMap<HostTensor>>();
   return [=](WeightOp op) -> FailureOr<HostTensor> {
     auto known = loaded->find(op.getName());

@@ -66,7 +66,7 @@ private:
 
 /// `load` that asks for each weight once: they may be drawn or converted when
 /// asked for, and a model is evaluated several times.
-WeightLookup loadOnce(WeightLookup load);
+WeightLookup loadOnce(const WeightLookup &load);
 
 } // namespace hova
 

@@ -149,7 +149,6 @@ void SpecReader::readBody(const Node &node, LayerSpec &layer,
     }
     readOperator(node, layer, scope);
   }
-  return;
 }
 
 void SpecReader::readConditions(const Node &node, LayerSpec &layer,

@@ -11,7 +11,6 @@
 
 namespace hova::frontend {
 
-using reader::Diagnostic;
 using reader::inQuotes;
 
 namespace {

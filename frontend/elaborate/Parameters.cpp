@@ -15,7 +15,6 @@ namespace hova::frontend {
 
 using reader::Diagnostic;
 using reader::inQuotes;
-using reader::Node;
 
 std::optional<ParameterOverride> parseOverride(std::string_view text) {
   size_t equals = text.find('=');

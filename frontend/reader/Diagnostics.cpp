@@ -70,8 +70,9 @@ std::string Message::str(DiagnosticFormat format) const {
          where + ",\"notes\":[" + list + "]}\n";
 }
 
-Diagnostic &Diagnostics::error(Range range, std::string message,
-                               std::string pointer, std::string subject) {
+Diagnostic &Diagnostics::error(Range range, const std::string &message,
+                               std::string pointer,
+                               const std::string &subject) {
   ++reported;
   if (isFull()) {
     repeated = {};

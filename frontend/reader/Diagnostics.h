@@ -90,8 +90,8 @@ public:
   /// kept once, so that a layer that is repeated twelve times complains once.
   /// `subject` starts the message and is not compared either: a block may be
   /// used in several layers. The reference may be used to add notes.
-  Diagnostic &error(Range range, std::string message, std::string pointer = "",
-                    std::string subject = "");
+  Diagnostic &error(Range range, const std::string &message,
+                    std::string pointer = "", const std::string &subject = "");
 
   /// Adds a warning.
   void warning(Range range, std::string message, std::string pointer);

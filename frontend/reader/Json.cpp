@@ -125,7 +125,8 @@ size_t numberEnd(std::string_view text, size_t at) {
     }
   };
   auto skip = [&](std::string_view any) {
-    bool found = at < text.size() && any.find(text[at]) != any.npos;
+    bool found =
+        at < text.size() && any.find(text[at]) != std::string_view::npos;
     at += found;
     return found;
   };

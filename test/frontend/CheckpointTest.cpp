@@ -15,7 +15,6 @@ using namespace hova;
 using namespace hova::frontend;
 using test::Folder;
 using test::safetensors;
-using test::TestTensor;
 
 namespace {
 

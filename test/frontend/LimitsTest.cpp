@@ -26,7 +26,7 @@ std::string many(size_t count, const std::string &entry) {
   for (size_t i = 0; i < count; ++i) {
     size_t at = entry.find('%');
     list += (i == 0 ? "" : ", ") + entry.substr(0, at);
-    if (at != entry.npos) {
+    if (at != std::string::npos) {
       list += std::to_string(i) + entry.substr(at + 1);
     }
   }

@@ -117,7 +117,7 @@ void readDescription(std::string_view input) {
 void readCheckpoint(std::string_view input) {
   constexpr std::string_view separator = "\n---\n";
   size_t split = input.find(separator);
-  if (split == input.npos) {
+  if (split == std::string_view::npos) {
     return;
   }
   Description description(input.substr(0, split));

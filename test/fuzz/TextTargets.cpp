@@ -39,8 +39,8 @@ const Scalar *lookup(std::string_view name) {
       Scalar::ofInteger(7), Scalar::ofReal(0.5), Scalar::ofBoolean(true),
       Scalar::ofText("kind"), Scalar::ofInteger(INT64_MIN)};
   constexpr std::string_view names = "nxbks";
-  size_t at = name.size() == 1 ? names.find(name) : names.npos;
-  return at == names.npos ? nullptr : &values[at];
+  size_t at = name.size() == 1 ? names.find(name) : std::string_view::npos;
+  return at == std::string_view::npos ? nullptr : &values[at];
 }
 
 /// An error in a text points into it.

@@ -153,7 +153,7 @@ LogicalResult setUp(PassManager &manager, const MlirOptMainConfig &written,
   if (!flags.given()) {
     return success();
   }
-  if (manager.size() != 0) {
+  if (!manager.empty()) {
     return emitError(UnknownLoc::get(manager.getContext()))
            << "phases and passes exclude each other: leave out --start-at and "
               "--stop-after, or the passes";

@@ -260,7 +260,7 @@ int Session::readModel(frontend::ModelOptions options, Weights weights) {
   return static_cast<int>(status);
 }
 
-int Session::load(frontend::ModelOptions options, Weights weights,
+int Session::load(const frontend::ModelOptions &options, Weights weights,
                   Storage storage) {
   if (dumpStatus != Ok) {
     return dumpStatus;

@@ -40,7 +40,7 @@ public:
 
   /// Reads the description, opens the weights and imports, with storage of 16
   /// bits already explicit. The exit status of what failed, or Ok.
-  int load(frontend::ModelOptions options, Weights weights,
+  int load(const frontend::ModelOptions &options, Weights weights,
            Storage storage = Storage::F32);
 
   mlir::MLIRContext &context() { return mlirContext; }

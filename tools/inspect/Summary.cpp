@@ -30,14 +30,8 @@ int64_t elements(const Shape &shape) {
   return count;
 }
 
-/// Whether operand `role` number `index` of that role is a weight of a dense
-/// layer.
-bool isDense(llvm::StringRef mnemonic, llvm::StringRef role, size_t index) {
-  if (mnemonic == "omni_attention") {
-    // Gains and biases of the two norms come first and seventh.
-    return role == "weights" && index != 0 && index != 1 && index != 6 &&
-           index != 7;
-  }
+/// Whether operand `role` is a weight of a dense layer.
+bool isDense(llvm::StringRef mnemonic, llvm::StringRef role) {
   return mnemonic == "linear" || mnemonic == "patch_embedding" ||
          mnemonic == "head_reweight" || mnemonic == "channel_gate" ||
          mnemonic == "block_diagonal" || role == "score_vector";
@@ -47,9 +41,8 @@ bool isDense(llvm::StringRef mnemonic, llvm::StringRef role, size_t index) {
 std::set<int> denseValues(const Program &program) {
   std::set<int> dense;
   for (const ProgramOperation &op : program.operations) {
-    std::map<std::string, size_t> seen;
     for (const auto &[role, value] : op.operands) {
-      if (isDense(op.mnemonic, role, seen[role]++)) {
+      if (isDense(op.mnemonic, role)) {
         dense.insert(value);
       }
     }
