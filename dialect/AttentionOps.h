@@ -1,4 +1,4 @@
-//===- AttentionOps.h - Attention, reweighting and omni attention
+//===- AttentionOps.h - Attention and its reweightings
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef HOVA_DIALECT_ATTENTIONOPS_H

@@ -1,4 +1,4 @@
-//===- AttentionOps.td - Attention, reweighting and omni attention --------===//
+//===- AttentionOps.td - Attention and its reweightings -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef HOVA_DIALECT_ATTENTIONOPS
@@ -253,68 +253,6 @@ def Hova_ChannelGateOp : Hova_Op<"channel_gate", [Pure,
   let assemblyFormat = [{
     $y `,` $x `,` $input_weight `,` $output_weight `,` $gate_weight
     (`gate_bias` `(` $gate_bias^ `)`)? attr-dict
-    `:` functional-type(operands, $result)
-  }];
-  let hasVerifier = 1;
-}
-
-def Hova_OmniAttentionOp : Hova_Op<"omni_attention", [Pure, AttrSizedOperandSegments,
-    Hova_Site<>,
-    DeclareOpInterfaceMethods<Hova_CostOpInterface,
-                              ["getLinearMacs", "getAttentionMacs"]>,
-    DeclareOpInterfaceMethods<Hova_DecomposeOpInterface>,
-    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
-    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
-  let summary = "attention over all tokens of several layers, pooled over layers";
-  let description = [{
-    Tay et al., OmniNet, Eq. 3-5, with full softmax attention: the K states are
-    interleaved (`hova.index_sort`) to `Z [batch, K*tokens, width]`; then, with
-    `norm = pre_ln`, `a = Z + MHA(LN1(Z))` and `O = a + FFN(LN2(a))`; with
-    `norm = res_post`, `a = Z + LN1(MHA(Z))` and `O = a + LN2(FFN(a))`. The result is
-    the per-channel maximum over the K rows of each token: of O
-    (`pool = after_block`), or of a, and then the feed-forward runs on `tokens`
-    rows (`after_attention`). The residual around the whole layer is not part
-    of the operation. `causal = flattened` is a lower triangle on the K*tokens
-    order, `block` lets a token see all its own layers.
-
-    Operands: `states` K tensors `[batch, tokens, width]`; `weights`, in this
-    order: norm1 gain and bias `[width]`; query, key, value `[width, attention_width]`;
-    output `[attention_width, width]`; norm2 gain and bias `[width]`; hidden
-    weight `[width, hidden]` and bias `[hidden]`; final weight `[hidden, width]`
-    and bias `[width]`. With `attention_bias`, the biases of query, key, value
-    and output follow.
-
-    - C1: there is at least one state, and all are [batch, tokens, width].
-    - C2: there are 12 weights, 16 with attention_bias, of the shapes above.
-    - C3: heads divides attention_width.
-    - C4: the result has the type of a state.
-
-    ```mlir
-    func.func @omni(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>,
-                    %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>)
-        -> tensor<1x4x8xf32> {
-      %y = hova.omni_attention states(%s, %s)
-          weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n)
-          {heads = 2 : i64, activation = #hova<activation_kind relu>,
-           pool = #hova<omni_pool after_block>, eps = 1.0e-6 : f64}
-          : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>,
-             tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>,
-             tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>,
-             tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-      return %y : tensor<1x4x8xf32>
-    }
-    ```
-  }];
-  let arguments = (ins Variadic<Hova_Tensor>:$states,
-      Variadic<Hova_Tensor>:$weights,
-      ConfinedAttr<I64Attr, [IntPositive]>:$heads,
-      Hova_ActivationKind:$activation, Hova_OmniPool:$pool,
-      DefaultValuedAttr<Hova_OmniCausal, "::hova::OmniCausal::none">:$causal,
-      DefaultValuedAttr<Hova_NormPlacement, "::hova::NormPlacement::pre_ln">:$norm,
-      F64Attr:$eps, UnitAttr:$attention_bias);
-  let results = (outs Hova_Tensor:$result);
-  let assemblyFormat = [{
-    `states` `(` $states `)` `weights` `(` $weights `)` attr-dict
     `:` functional-type(operands, $result)
   }];
   let hasVerifier = 1;

@@ -65,21 +65,6 @@ def Hova_PoolKindEnum : Hova_Enum<"PoolKind",
     ["first", "mean"]>;
 def Hova_PoolKind : EnumAttr<Hova_Dialect, Hova_PoolKindEnum, "pool_kind">;
 
-def Hova_OmniPoolEnum : Hova_Enum<"OmniPool",
-    "where an omnidirectional layer takes the maximum over layer states",
-    ["after_block", "after_attention"]>;
-def Hova_OmniPool : EnumAttr<Hova_Dialect, Hova_OmniPoolEnum, "omni_pool">;
-
-def Hova_OmniCausalEnum : Hova_Enum<"OmniCausal",
-    "causality of an omnidirectional layer on the token-major order",
-    ["none", "flattened", "block"]>;
-def Hova_OmniCausal : EnumAttr<Hova_Dialect, Hova_OmniCausalEnum, "omni_causal">;
-
-def Hova_NormPlacementEnum : Hova_Enum<"NormPlacement",
-    "norm before the sublayer, or after it inside the residual branch",
-    ["pre_ln", "res_post"]>;
-def Hova_NormPlacement : EnumAttr<Hova_Dialect, Hova_NormPlacementEnum, "norm_placement">;
-
 def Hova_LayoutKindEnum : Hova_Enum<"LayoutKind",
     "how the numbers of a value lie in memory: rows of tokens, or tokens in the lanes of vectors",
     ["rows", "token_lanes"]>;

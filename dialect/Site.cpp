@@ -72,7 +72,6 @@ StringRef SummaryAttentionOp::getSiteKind() { return "attention"; }
 StringRef HeadReweightOp::getSiteKind() { return "reweight"; }
 StringRef ScaleHeadsOp::getSiteKind() { return "reweight"; }
 StringRef ChannelGateOp::getSiteKind() { return "gate"; }
-StringRef OmniAttentionOp::getSiteKind() { return "omni"; }
 StringRef LinearOp::getSiteKind() { return "linear"; }
 StringRef LayerNormOp::getSiteKind() { return "norm"; }
 StringRef PatchEmbeddingOp::getSiteKind() { return "patch embedding"; }

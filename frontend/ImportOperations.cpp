@@ -256,26 +256,14 @@ static Operation *importChannelGate(OperationImport &op) {
                                output, gate, bias);
 }
 
-static Operation *importOmniAttention(OperationImport &op) {
-  SmallVector<Value> states = op.operands("states"),
-                     weights = op.operands("weights");
-  OpBuilder &builder = op.builder;
-  MLIRContext *context = builder.getContext();
-  auto activation = ActivationKindAttr::get(
-      context, *symbolizeActivationKind(op.word("activation")));
-  auto pool = OmniPoolAttr::get(context, *symbolizeOmniPool(op.word("pool")));
-  auto causal =
-      OmniCausalAttr::get(context, *symbolizeOmniCausal(op.word("causal")));
-  auto norm =
-      NormPlacementAttr::get(context, *symbolizeNormPlacement(op.word("norm")));
-  UnitAttr bias;
-  if (op.boolean("attention_bias")) {
-    bias = builder.getUnitAttr();
-  }
-  return OmniAttentionOp::create(builder, op.loc, op.result(), states, weights,
-                                 builder.getI64IntegerAttr(op.integer("heads")),
-                                 activation, pool, causal, norm, op.real("eps"),
-                                 bias);
+static Operation *importIndexSort(OperationImport &op) {
+  return IndexSortOp::create(op.builder, op.loc, op.result(),
+                             op.operands("states"));
+}
+
+static Operation *importLayerPool(OperationImport &op) {
+  return LayerPoolOp::create(op.builder, op.loc, op.result(), op.operand("x"),
+                             op.integer("layers"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -310,7 +298,8 @@ static llvm::StringMap<OperationImporter> &importers() {
       {"attention", importAttention},
       {"head_reweight", importHeadReweight},
       {"channel_gate", importChannelGate},
-      {"omni_attention", importOmniAttention},
+      {"index_sort", importIndexSort},
+      {"layer_pool", importLayerPool},
   };
   return all;
 }

@@ -17,15 +17,21 @@ using Kind = AttributeInfo::Kind;
 
 AttributeInfo integer(std::string name, std::string defaultText,
                       std::string summary, double minimum) {
-  return {
-      std::move(name), Kind::Integer,     defaultText.empty(), defaultText, {},
-      minimum,         std::move(summary)};
+  bool isRequired = defaultText.empty();
+  return {std::move(name),
+          Kind::Integer,
+          isRequired,
+          std::move(defaultText),
+          {},
+          minimum,
+          std::move(summary)};
 }
 
 AttributeInfo number(std::string name, std::string defaultText,
                      std::string summary, std::optional<double> minimum) {
-  return {std::move(name),   Kind::Number, defaultText.empty(),
-          defaultText,       {},           minimum,
+  bool isRequired = defaultText.empty();
+  return {std::move(name),        Kind::Number, isRequired,
+          std::move(defaultText), {},           minimum,
           std::move(summary)};
 }
 
@@ -37,8 +43,10 @@ AttributeInfo boolean(std::string name, std::string defaultText,
 
 AttributeInfo word(std::string name, std::string defaultText,
                    std::vector<std::string> words, std::string summary) {
-  return {std::move(name),  Kind::Word,   defaultText.empty(), defaultText,
-          std::move(words), std::nullopt, std::move(summary)};
+  bool isRequired = defaultText.empty();
+  return {std::move(name),        Kind::Word,       isRequired,
+          std::move(defaultText), std::move(words), std::nullopt,
+          std::move(summary)};
 }
 
 } // namespace attributes
@@ -68,9 +76,34 @@ RoleInfo input(std::string summary) {
   return {"input", true, false, std::move(summary)};
 }
 
+/// What a performer's features are made of; `eps` is what is added to them.
+Attributes featureAttributes(const char *eps) {
+  return {
+      word("kernel", "softmax with features, else relu",
+           {"softmax", "relu", "exp"},
+           "features of a performer: positive ones near the softmax, rectified "
+           "ones, or exponentials without a maximum"),
+      integer("features", "none (relu)",
+              "number of a performer's random features"),
+      number(eps, "1e-6; 1e-3 (relu)", "added to a performer's features", 0),
+      number("stabilizer", "1e-6 (softmax)",
+             "denominators of a performer that are not above it grow by twice "
+             "of it",
+             0),
+      number("denominator_eps", "1e-8 (exp)",
+             "added to a performer's denominators", 0),
+  };
+}
+
+template <typename T>
+std::vector<T> joined(std::vector<T> a, const std::vector<T> &b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 /// The attributes and values that every attention takes.
 Attributes attentionAttributes() {
-  return {
+  Attributes own = {
       integer("heads", "", "number of heads"),
       word("kind", "softmax", {"softmax", "additive", "performer"},
            "scaled dot product, Bahdanau's additive form, or products of "
@@ -81,20 +114,8 @@ Attributes attentionAttributes() {
       word("empty_row", "zero", {"zero", "uniform"},
            "the result where every key is masked: zero, or the mean of all "
            "values"),
-      word("kernel", "softmax with features, else relu",
-           {"softmax", "relu", "exp"},
-           "features of a performer: positive ones near the softmax, rectified "
-           "ones, or exponentials without a maximum"),
-      integer("features", "none (relu)",
-              "number of a performer's random features"),
-      number("eps", "1e-6; 1e-3 (relu)", "added to a performer's features", 0),
-      number("stabilizer", "1e-6 (softmax)",
-             "denominators of a performer that are not above it grow by twice "
-             "of it",
-             0),
-      number("denominator_eps", "1e-8 (exp)",
-             "added to a performer's denominators", 0),
   };
+  return joined(std::move(own), featureAttributes("eps"));
 }
 
 Roles maskRoles() {
@@ -107,12 +128,6 @@ Roles maskRoles() {
       {"score_bias", false, false,
        "numbers added to the scores, shaped as mask"},
   };
-}
-
-template <typename T>
-std::vector<T> joined(std::vector<T> a, const std::vector<T> &b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
 }
 
 /// An operator whose fusion can be demanded.
@@ -205,9 +220,12 @@ OperatorInfo omniAttention() {
   op.summary = "one block over the tokens of several states together, then "
                "the maximum over the states";
   op.roles = {{"inputs", true, true, "K states [batch, N, D]"}};
-  op.attributes = {
+  Attributes own = {
       integer("heads", "", "number of heads"),
       integer("head_width", "D / heads", "width of one head"),
+      word("kind", "softmax", {"softmax", "performer"},
+           "scaled dot product, or products of features"),
+      number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
       integer("hidden", "", "width of the feed-forward's hidden layer"),
       word("activation", "relu", activations, "of the feed-forward"),
       number("eps", "1e-6", "of both norms", 0),
@@ -219,6 +237,7 @@ OperatorInfo omniAttention() {
            "a triangle on the token-major order, or on whole tokens"),
       boolean("bias", "true", "biases of the four projections"),
   };
+  op.attributes = joined(std::move(own), featureAttributes("feature_eps"));
   op.weights = {"norm1.gain",
                 "norm1.bias",
                 "query.weight",
@@ -234,7 +253,8 @@ OperatorInfo omniAttention() {
                 "feed_forward.hidden.weight",
                 "feed_forward.hidden.bias",
                 "feed_forward.output.weight",
-                "feed_forward.output.bias"};
+                "feed_forward.output.bias",
+                "features"};
   return op;
 }
 
@@ -370,7 +390,7 @@ std::vector<OperatorInfo> attentionOperators() {
            {integer("width", "E/4", "width of the hidden layer")},
            {"vertical.input", "vertical.output", "vertical.gate",
             "vertical.gate_bias"}}),
-      fusable(omniAttention()),
+      fusable(omniAttention(), "omni"),
   };
 }
 

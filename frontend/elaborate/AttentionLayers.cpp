@@ -112,19 +112,18 @@ bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
 int LayerContext::attend(const Heads &split, double defaultScale) {
   Heads heads = split;
   std::string kind = word("kind", "softmax");
-  if (failed || !rejectForeign(kind)) {
+  if (failed || !rejectForeign(kind, heads)) {
     return poison;
   }
   if (kind == "performer") {
     return attendLinearly(heads);
   }
   double scale = number("scale", defaultScale);
-  bool causal = boolean("causal", false);
   std::string emptyRow = word("empty_row", "zero");
   bool additive = kind == "additive";
   int64_t queryWidth = width(heads.query) / heads.count;
   int64_t keyWidth = width(heads.key) / heads.count;
-  int64_t hidden = integer("hidden", queryWidth);
+  int64_t hidden = additive ? integer("hidden", queryWidth) : 0;
   if (failed) {
     return poison;
   }
@@ -136,13 +135,6 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
                    " (only kind additive allows two)",
                {heads.query});
     return poison;
-  }
-  for (const char *name : {"scale", "hidden"}) {
-    bool belongs = additive == (std::string_view(name) == "hidden");
-    if (given(name) && !belongs) {
-      attributeError(name, inQuotes(name) + " has no meaning for kind " + kind);
-      return poison;
-    }
   }
   Operands masks;
   if (heads.windowBias >= 0) {
@@ -169,8 +161,8 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
                            {"heads", Scalar::ofInteger(heads.count)},
                            {"scale", Scalar::ofReal(additive ? 1 : scale)},
                            {"empty_row", Scalar::ofText(emptyRow)}};
-  if (causal) {
-    attributes["causal"] = Scalar::ofInteger(1);
+  if (heads.causal > 0) {
+    attributes["causal"] = Scalar::ofInteger(heads.causal);
   }
   Shape result = shape(heads.query);
   result.back() = width(heads.value);
@@ -293,6 +285,7 @@ int LayerContext::buildMultiHeadAttention() {
   }
   Heads split;
   split.count = heads;
+  split.causal = boolean("causal", false);
   if (windows) {
     query = key = value = partition(query, *windows);
     if (failed || !addWindowBias(*windows, split)) {
@@ -319,6 +312,7 @@ int LayerContext::buildMultiHeadAttention() {
 int LayerContext::buildAttention() {
   Heads heads;
   heads.count = integer("heads", 1);
+  heads.causal = boolean("causal", false);
   heads.query = read("query");
   heads.key = read("key");
   heads.value = read("value");
@@ -382,82 +376,6 @@ int LayerContext::buildChannelGate() {
   }
   int64_t hidden = integer("width", std::max<int64_t>(1, width(gated) / 4));
   return gate(gated, x, hidden);
-}
-
-int LayerContext::buildOmniAttention() {
-  std::vector<int> states = readList("inputs");
-  int64_t heads = integer("heads", 1);
-  int64_t hidden = integer("hidden", 1);
-  std::string active = word("activation", "relu");
-  std::string norm = word("norm", "pre_ln");
-  std::string pool = word("pool", "after_block");
-  std::string causal = word("causal", "none");
-  double eps = number("eps", 1e-6);
-  bool bias = boolean("bias", true);
-  if (failed) {
-    return poison;
-  }
-  Operands operands;
-  for (int state : states) {
-    if (!expectFloats("inputs", state, "[batch, N, D]") ||
-        !expectRank("inputs", state, 3, "[batch, N, D]")) {
-      return poison;
-    }
-    if (shape(state) != shape(states[0])) {
-      shapeError("inputs", states[0],
-                 "needs states of one shape, got " + str(shape(states[0])) +
-                     " and " + str(shape(state)),
-                 {state});
-      return poison;
-    }
-    operands.push_back({"states", state});
-  }
-  int64_t d = width(states[0]);
-  bool whole = given("head_width") || splitsEvenly("inputs", states[0], heads);
-  int64_t inner = product(heads, integer("head_width", d / heads));
-  int64_t rows =
-      product(static_cast<int64_t>(states.size()), shape(states[0])[1]);
-  checkWork({shape(states[0])[0], rows, d + rows, 4 * inner + 2 * hidden});
-  if (failed || !whole) {
-    return poison;
-  }
-  struct Part {
-    const char *name;
-    Shape shape;
-    Initializer::Kind kind;
-  };
-  std::vector<Part> parts = {
-      {"norm1.gain", {d}, Kind::Gain},
-      {"norm1.bias", {d}, Kind::Bias},
-      {"query.weight", {d, inner}, Kind::Glorot},
-      {"key.weight", {d, inner}, Kind::Glorot},
-      {"value.weight", {d, inner}, Kind::Glorot},
-      {"output.weight", {inner, d}, Kind::Glorot},
-      {"norm2.gain", {d}, Kind::Gain},
-      {"norm2.bias", {d}, Kind::Bias},
-      {"feed_forward.hidden.weight", {d, hidden}, Kind::Glorot},
-      {"feed_forward.hidden.bias", {hidden}, Kind::Bias},
-      {"feed_forward.output.weight", {hidden, d}, Kind::Glorot},
-      {"feed_forward.output.bias", {d}, Kind::Bias}};
-  if (bias) {
-    parts.insert(parts.end(), {{"query.bias", {inner}, Kind::Bias},
-                               {"key.bias", {inner}, Kind::Bias},
-                               {"value.bias", {inner}, Kind::Bias},
-                               {"output.bias", {d}, Kind::Bias}});
-  }
-  for (const Part &part : parts) {
-    operands.push_back(
-        {"weights", weight(part.name, part.shape, {part.kind, 0})});
-  }
-  return emit("omni_attention", "", std::move(operands),
-              {{"heads", Scalar::ofInteger(heads)},
-               {"activation", Scalar::ofText(active)},
-               {"norm", Scalar::ofText(norm)},
-               {"pool", Scalar::ofText(pool)},
-               {"causal", Scalar::ofText(causal)},
-               {"eps", Scalar::ofReal(eps)},
-               {"attention_bias", Scalar::ofBoolean(bias)}},
-              ValueType(type(states[0])));
 }
 
 } // namespace hova::frontend

@@ -100,17 +100,33 @@ int LayerContext::buildTiedLinear(int x, int64_t out) {
               {DType::F32, withLast(shape(x), out)});
 }
 
+int LayerContext::norm(int x, const std::string &below, double eps) {
+  if (failed) {
+    return poison;
+  }
+  std::string prefix = below.empty() ? "" : below + ".";
+  Shape vector = {width(x)};
+  int gain = weight(prefix + "gain", vector, {Kind::Gain, 0});
+  int bias = weight(prefix + "bias", vector, {Kind::Bias, 0});
+  return emit("layer_norm", below, {{"x", x}, {"gain", gain}, {"bias", bias}},
+              {{"eps", Scalar::ofReal(eps)}}, ValueType(type(x)));
+}
+
+int LayerContext::sum(int lhs, int rhs, const std::string &below) {
+  if (failed) {
+    return poison;
+  }
+  return emit("add", below, {{"lhs", lhs}, {"rhs", rhs}}, {},
+              ValueType(type(lhs)));
+}
+
 int LayerContext::buildLayerNorm() {
   int x = read("input");
   double eps = number("eps", 1e-5);
   if (failed || !expectFloats("input", x, "[.., D]")) {
     return poison;
   }
-  Shape vector = {width(x)};
-  int gain = weight("gain", vector, {Kind::Gain, 0});
-  int bias = weight("bias", vector, {Kind::Bias, 0});
-  return emit("layer_norm", "", {{"x", x}, {"gain", gain}, {"bias", bias}},
-              {{"eps", Scalar::ofReal(eps)}}, ValueType(type(x)));
+  return norm(x, "", eps);
 }
 
 int LayerContext::activation(int x, const std::string &below,

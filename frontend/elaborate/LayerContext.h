@@ -93,6 +93,8 @@ public:
 
   // Parts that several operators have.
   int linear(int x, const std::string &below, int64_t out, bool bias);
+  int norm(int x, const std::string &below, double eps);
+  int sum(int lhs, int rhs, const std::string &below);
   int activation(int x, const std::string &below, const std::string &kind);
 
 private:
@@ -115,16 +117,27 @@ private:
     /// window takes.
     int windowBias = poison;
     int windowClasses = poison;
+    /// Rows that see each other in a causal attention, 1 unless they are the
+    /// states of a token; 0: not causal.
+    int64_t causal = 0;
+    /// What the features' eps is called, and whether "hidden" is the width of a
+    /// feed-forward beside the attention.
+    const char *featureEps = "eps";
+    bool hasFeedForward = false;
   };
   int attend(const Heads &heads, double defaultScale);
   int attendLinearly(const Heads &heads);
-  bool rejectForeign(const std::string &kind);
+  bool rejectForeign(const std::string &kind, const Heads &heads);
   int featureMatrix(const std::string &kernel, int64_t width);
   bool addMask(const char *role, const Heads &heads, Operands &operands);
   bool addKeyValid(const Heads &heads, Operands &operands);
   bool addAdditive(Heads &heads, int64_t hidden, Operands &operands);
   int reweight(int headsInput, int x, int64_t heads);
   int gate(int gated, int x, int64_t hidden);
+
+  // States of several layers.
+  std::vector<int> readStates();
+  int sortStates(const std::vector<int> &states);
 
   // Windows.
   struct Windows {

@@ -38,16 +38,27 @@ const KernelInfo &infoOf(const std::string &kernel) {
 } // namespace
 
 /// Attributes and values that only another kind of attention takes.
-bool LayerContext::rejectForeign(const std::string &kind) {
+bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
   bool isPerformer = kind == "performer";
   if (!isPerformer) {
-    for (const char *name :
-         {"features", "kernel", "eps", "stabilizer", "denominator_eps"}) {
+    for (const char *name : {"features", "kernel", heads.featureEps,
+                             "stabilizer", "denominator_eps"}) {
       if (given(name)) {
         attributeError(name, inQuotes(name) + " has no meaning for kind " +
                                  kind + ", only for performer");
       }
     }
+  }
+  bool isAdditive = kind == "additive";
+  if (isAdditive && given("scale")) {
+    attributeError("scale",
+                   inQuotes("scale") + " has no meaning for kind additive");
+  }
+  if (!isAdditive && !heads.hasFeedForward && given("hidden")) {
+    attributeError("hidden",
+                   inQuotes("hidden") + " has no meaning for kind " + kind);
+  }
+  if (!isPerformer) {
     return !failed;
   }
   for (const char *role : {"score_bias", "mask"}) {
@@ -57,10 +68,6 @@ bool LayerContext::rejectForeign(const std::string &kind) {
                                " could change; use key_valid for padding, or "
                                "\"causal\"");
     }
-  }
-  if (given("hidden")) {
-    attributeError("hidden",
-                   inQuotes("hidden") + " has no meaning for kind performer");
   }
   if (word("empty_row", "zero") != "zero") {
     attributeError("empty_row", "a row without keys is zero for kind "
@@ -92,8 +99,8 @@ int LayerContext::attendLinearly(const Heads &heads) {
   double otherwise =
       kernel == "softmax" ? 1 / std::sqrt(static_cast<double>(width)) : 1;
   double scale = number("scale", otherwise);
-  bool causal = boolean("causal", false);
-  double eps = number("eps", info.eps);
+  bool causal = heads.causal > 0;
+  double eps = number(heads.featureEps, info.eps);
   double stabilizer = number("stabilizer", info.stabilizer);
   double denominatorEps = number("denominator_eps", info.denominatorEps);
   if (failed) {
@@ -117,9 +124,15 @@ int LayerContext::attendLinearly(const Heads &heads) {
                                " needs \"features\", the number of its "
                                "features; only relu does without");
   }
-  if (given("eps") && kernel == "exp" && eps != 0) {
-    attributeError("eps", "kernel exp adds nothing to its features; "
-                          "\"denominator_eps\" is what it adds to their sum");
+  if (given(heads.featureEps) && kernel == "exp" && eps != 0) {
+    attributeError(heads.featureEps,
+                   "kernel exp adds nothing to its features; "
+                   "\"denominator_eps\" is what it adds to their sum");
+  }
+  if (heads.causal > 1) {
+    attributeError("causal", "a performer adds up keys row by row, so a token "
+                             "cannot see its own later states: use "
+                             "\"flattened\"");
   }
   if (causal && shape(heads.query)[1] != shape(heads.key)[1]) {
     attributeError("causal",

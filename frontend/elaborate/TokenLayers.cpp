@@ -88,7 +88,7 @@ int LayerContext::buildPositions() {
              {{"axis", Scalar::ofInteger(0)}, {"offset", Scalar::ofInteger(0)}},
              {DType::F32, {tokens, width(x)}});
   }
-  return emit("add", "", {{"lhs", x}, {"rhs", table}}, {}, ValueType(type(x)));
+  return sum(x, table, "");
 }
 
 int LayerContext::buildPatchEmbedding() {

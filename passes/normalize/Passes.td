@@ -8,9 +8,9 @@ def DecomposeCompoundPass : Pass<"hova-decompose-compound", "::mlir::func::FuncO
   let description = [{
     Before: any hova operations. After: none that implements
     DecomposeOpInterface, and no patch embedding: horizontal and vertical
-    attention are linears, scores and element-wise operations, an omni layer is
-    a block of plain attention over sorted states, and a patch embedding is the
-    linear of its unfolded patches. Leaves alone what is simple already.
+    attention are linears, scores and element-wise operations, and a patch
+    embedding is the linear of its unfolded patches. Leaves alone what is simple
+    already.
 
     ```mlir
     func.func @main(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>) -> tensor<1x4x64xf32> {
@@ -74,10 +74,11 @@ def PropagateDemandedRowsPass : Pass<"hova-propagate-demanded-rows", "::mlir::fu
   let summary = "Compute only the tokens that are read later";
   let description = [{
     Before: any operations. After: a slice of tokens, or a pool of the first
-    one, has moved before row-wise operations and into the queries of attention.
-    Declines where the value has other readers, where a table lines up with all
-    tokens, where scores have a bias or mask of their own for every query, and
-    for causal attention unless the last rows are demanded.
+    one, has moved before row-wise operations and maxima over the states of each
+    token, and into the queries of attention. Declines where the value has other
+    readers, where a table lines up with all tokens, where scores have a bias or
+    mask of their own for every query, for causal attention unless the last rows
+    are demanded, and for causal linear attention.
 
     ```mlir
     func.func @main(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {

@@ -152,7 +152,7 @@ TEST(Program, lists_earlier_states) {
   EXPECT_EQ(read.reads("some", "rhs"), "body.3.out");
   EXPECT_EQ(read.reads("last.1", "lhs"), "body.3.out");
   EXPECT_EQ(read.reads("last", "rhs"), "body.1.norm");
-  EXPECT_EQ(read.reads("all", "states"), "body.0.norm");
+  EXPECT_EQ(read.reads("all.states", "states"), "body.0.norm");
 }
 
 TEST(Program, gives_a_repetition_the_states_before_it) {
@@ -169,9 +169,11 @@ TEST(Program, gives_a_repetition_the_states_before_it) {
     {"name": "y", "op": "scale", "input": "body", "by": 1})",
                    blocks));
   ASSERT_TRUE(read.program) << read.printed();
-  EXPECT_EQ(read.reads("body.2.pooled", "states"), "body.0.ordinary.output");
+  EXPECT_EQ(read.reads("body.2.pooled.states", "states"),
+            "body.0.ordinary.output");
   EXPECT_EQ(read.reads("body.2.out", "lhs"), "body.1.ordinary.output");
-  EXPECT_EQ(read.reads("body.5.pooled", "states"), "body.3.ordinary.output");
+  EXPECT_EQ(read.reads("body.5.pooled.states", "states"),
+            "body.3.ordinary.output");
   EXPECT_EQ(read.reads("y", "x"), "body.5.out");
   EXPECT_FALSE(read.find("body.2.ordinary.output"));
 }

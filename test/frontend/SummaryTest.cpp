@@ -30,6 +30,8 @@ struct Row {
   int64_t attention;
 };
 
+constexpr int64_t squared(int64_t x) { return x * x; }
+
 class Rows : public testing::TestWithParam<Row> {};
 
 TEST_P(Rows, have_the_counts_of_the_papers) {
@@ -134,6 +136,55 @@ const Row rows[] = {
      0,
      8763998208,
      6 * 2 * 256 * 512 * (64 + 1)},
+    // One layer of 197 tokens less, four projections of 11 * 197 more, and the
+    // feed-forward behind the maximum over the states.
+    {"omninet_b16",
+     "omninet_b16",
+     {},
+     86567656,
+     0,
+     16848500736 - 197 * 12 * squared(768) +
+         (4 * 2167 + 8 * 197) * squared(768),
+     715327488 / 12 * 11 + 2 * 2167 * 768 * (64 + 1)},
+    // All of the block on 11 * 197 rows.
+    {"omninet_b16_after_block",
+     "omninet_b16",
+     {{"pool", "after_block"}},
+     86567656,
+     0,
+     16848500736 + (2167 - 197) * 12 * squared(768),
+     715327488 / 12 * 11 + 2 * 2167 * 768 * (64 + 1)},
+    // Linear attention in place of softmax, in all layers.
+    {"omninet_b32_plain",
+     "omninet_b32",
+     {{"partition", "1"}},
+     88224232,
+     0,
+     4363106304,
+     12 * 2 * 50 * 768 * (64 + 1)},
+    {"omninet_b32",
+     "omninet_b32",
+     {},
+     88224232,
+     0,
+     4363106304 - 50 * 12 * squared(768) + (4 * 550 + 8 * 50) * squared(768),
+     46080000 / 12 * 11 + 2 * 550 * 768 * (64 + 1)},
+    // Five states of 256 tokens in the sixth layer.
+    {"omninet_lm",
+     "omninet_lm",
+     {},
+     49653040,
+     0,
+     8763998208 + 4 * 256 * 12 * squared(512),
+     402653184 / 6 * 5 + 2 * squared(1280) * 512},
+    // Two states in the third and sixth.
+    {"omninet_lm_3_performer",
+     "omninet_lm",
+     {{"partition", "3"}, {"attend", "performer"}},
+     49653040,
+     0,
+     8763998208 + 2 * 256 * 12 * squared(512),
+     402653184 / 6 * 4 + 2 * 2 * 512 * 512 * (64 + 1)},
     {"minilm_l6", "minilm_l6", {}, 22713216, 0, 1359101952, 75497472},
     {"transformer_base",
      "transformer_base",

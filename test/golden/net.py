@@ -226,6 +226,7 @@ class Net:
     def omni_attention(
         self, path, states, heads, hidden, head_width=None, activation="relu",
         eps=1e-6, pool="after_block", causal="none", bias=True, norm="pre_ln",
+        kind="softmax", feature_eps=None, **score_options,
     ):
         """OmniNet, Eq. 3-5, without the residual around the layer.
 
@@ -233,7 +234,13 @@ class Net:
         """
         count = len(states)
         z = oracle.index_sort(states)
-        keep = oracle.omni_keep(states[0].shape[1], count, causal)
+        scores = {"kind": kind, **score_options}
+        if kind == "performer":
+            scores["causal"] = causal == "flattened"
+            if feature_eps is not None:
+                scores["eps"] = feature_eps
+        else:
+            scores["mask"] = oracle.omni_keep(states[0].shape[1], count, causal)
 
         def sublayer(name, x, compute):
             if norm == "res_post":
@@ -241,7 +248,7 @@ class Net:
             return x + compute(self.layer_norm(path + name, x, eps))
 
         a = sublayer(".norm1", z, lambda x: self.multi_head_attention(
-            path, x, heads, head_width=head_width, bias=bias, mask=keep))
+            path, x, heads, head_width=head_width, bias=bias, **scores))
         if pool == "after_attention":
             a = oracle.max_pool(a, count)
         o = sublayer(".norm2", a, lambda x: self.feed_forward(

@@ -185,46 +185,6 @@ func.func @channel_gate_c3_gate_has_width_of_y(%y: tensor<1x9x32xf32>, %x: tenso
 
 // -----
 
-func.func @omni_attention_c1_states_have_one_shape(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>, %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>, %t: tensor<1x5x8xf32>) {
-  // expected-error@+1 {{'hova.omni_attention' op expects states [batch, tokens, width] of one shape}}
-  %r = hova.omni_attention states(%s, %t) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n) {activation = #hova<activation_kind relu>, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x5x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-  return
-}
-
-// -----
-
-func.func @omni_attention_c2_number_of_weights(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>, %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) {
-  // expected-error@+1 {{'hova.omni_attention' op expects 16 weights, got 12}}
-  %r = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n) {activation = #hova<activation_kind relu>, attention_bias, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-  return
-}
-
-// -----
-
-func.func @omni_attention_c2_shapes_of_weights(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>, %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) {
-  // expected-error@+1 {{'hova.omni_attention' op expects weight 9 of shape 16, got 8}}
-  %r = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %n, %w2, %n) {activation = #hova<activation_kind relu>, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<8xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-  return
-}
-
-// -----
-
-func.func @omni_attention_c3_heads_divide_width(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>, %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) {
-  // expected-error@+1 {{'hova.omni_attention' op expects an attention width divisible by 3 heads, got 8}}
-  %r = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n) {activation = #hova<activation_kind relu>, eps = 1.000000e-03 : f64, heads = 3 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-  return
-}
-
-// -----
-
-func.func @omni_attention_c4_result_is_a_state(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>, %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) {
-  // expected-error@+1 {{'hova.omni_attention' op expects a result of shape 1x4x8, got 1x8x8}}
-  %r = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n) {activation = #hova<activation_kind relu>, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x8x8xf32>
-  return
-}
-
-// -----
-
 func.func @head_logits_c3_score_bias_is_one_number(%h: tensor<1x9x64xf32>, %s: tensor<1x9x16xf32>, %a: tensor<16x16xf32>, %b: tensor<16xf32>, %c: tensor<4xf32>) {
   // expected-error@+1 {{'hova.head_logits' op expects a score_bias of shape 1, got 4}}
   %r = hova.head_logits %h, %s, %a, %b score_bias(%c) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x16xf32>, tensor<16x16xf32>, tensor<16xf32>, tensor<4xf32>) -> tensor<1x9x4xf32>

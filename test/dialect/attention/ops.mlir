@@ -64,20 +64,6 @@ func.func @gates_channels(%y: tensor<1x9x32xf32>, %x: tensor<1x9x24xf32>, %u1: t
   return %r : tensor<1x9x32xf32>
 }
 
-// CHECK-LABEL: @attends_over_layers
-// CHECK: hova.omni_attention states(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) weights(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {activation = #hova<activation_kind relu>, causal = #hova<omni_causal block>, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-func.func @attends_over_layers(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>, %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) -> tensor<1x4x8xf32> {
-  %r = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n) {activation = #hova<activation_kind relu>, causal = #hova<omni_causal block>, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-  return %r : tensor<1x4x8xf32>
-}
-
-// CHECK-LABEL: @attends_over_layers_with_biases
-// CHECK: hova.omni_attention states(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) weights(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {activation = #hova<activation_kind relu>, attention_bias, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-func.func @attends_over_layers_with_biases(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>, %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) -> tensor<1x4x8xf32> {
-  %r = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n, %n, %n, %n, %n) {activation = #hova<activation_kind relu>, attention_bias, eps = 1.000000e-03 : f64, heads = 2 : i64, pool = #hova<omni_pool after_block>} : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>, tensor<16x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-  return %r : tensor<1x4x8xf32>
-}
-
 // CHECK-LABEL: @scores_heads_with_a_bias
 // CHECK: hova.head_logits %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} score_bias(%{{[a-z0-9_]+}}) {heads = 4 : i64}
 func.func @scores_heads_with_a_bias(%h: tensor<1x9x64xf32>, %s: tensor<1x9x16xf32>, %a: tensor<16x16xf32>, %b: tensor<16xf32>, %c: tensor<1xf32>) -> tensor<1x9x4xf32> {

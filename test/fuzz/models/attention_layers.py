@@ -33,8 +33,8 @@ def scores(scope, attributes, kind, default_hidden):
     return attributes.word("empty_row", ("zero", "uniform"), "zero")
 
 
-def features(scope, attributes):
-    """The random features of a performer."""
+def features(scope, attributes, eps="eps"):
+    """The random features of a performer; `eps` is what is added to them."""
     kernel = scope.rng.choice(KERNELS)
     random = kernel != "relu" or scope.chance(0.5)
     if random:
@@ -44,7 +44,7 @@ def features(scope, attributes):
     if scope.chance(0.3):
         attributes.number("scale", (1.0, 0.125, 2.5))
     if kernel != "exp" and scope.chance(0.3):
-        attributes.number("eps", (1e-6, 1e-3, 0.1))
+        attributes.number(eps, (1e-6, 1e-3, 0.1))
     if scope.chance(0.2):
         attributes.number("stabilizer", (0, 1e-6, 0.25))
     if scope.chance(0.2):
@@ -281,6 +281,14 @@ def omni_attention(scope):
     attributes.number("eps", (1e-6, 1e-5, 0.01), 1e-6)
     attributes.word("norm", ("pre_ln", "res_post"), "pre_ln")
     attributes.word("pool", ("after_block", "after_attention"), "after_block")
-    attributes.word("causal", ("none", "flattened", "block"), "none")
+    kind = "performer" if scope.chance(0.3) else "softmax"
+    attributes.put("kind", kind, "softmax", ("softmax", "performer"))
+    orders = ("none", "flattened", "block")
+    if kind == "performer":
+        features(scope, attributes, eps="feature_eps")
+        orders = orders[:2]  # its keys are added up row by row
+    elif scope.chance(0.2):
+        attributes.number("scale", (1.0, -0.5, 0.125, 2.5))
+    attributes.word("causal", orders, "none")
     attributes.put("bias", scope.chance(0.7), True)
     return Layer({"inputs": states}, attributes, first.shape)

@@ -225,7 +225,19 @@ def omni_attention(layer):
         causal=layer.word("causal", ("none", "flattened", "block"), "none"),
         bias=layer.get("bias", True),
         norm=layer.word("norm", ("pre_ln", "res_post"), "pre_ln"),
+        **_omni_scores(layer),
     )
+
+
+def _omni_scores(layer):
+    kind = layer.word("kind", ("softmax", "performer"), "softmax")
+    options = {"kind": kind, "scale": layer.get("scale")}
+    if kind == "performer":
+        options |= _feature_options(layer)
+        options.pop("eps", None)  # of the norms
+        if "feature_eps" in layer:
+            options["feature_eps"] = layer.get("feature_eps")
+    return options
 
 
 OPERATORS = {

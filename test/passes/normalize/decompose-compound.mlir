@@ -50,46 +50,6 @@ func.func @writes_vertical_attention_as_a_gate(%y: tensor<1x9x32xf32>, %x: tenso
 
 // -----
 
-// CHECK-LABEL: @pools_an_omni_layer_after_its_block
-// CHECK: hova.index_sort
-// CHECK: hova.layer_norm
-// CHECK: hova.attention softmax {{.*}}causal = 2 : i64
-// CHECK: hova.activation relu
-// CHECK: hova.add
-// CHECK-NEXT: %[[Y:.*]] = hova.layer_pool {{.*}}layers = 2 : i64
-// CHECK-NEXT: return %[[Y]]
-func.func @pools_an_omni_layer_after_its_block(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>,
-    %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) -> tensor<1x4x8xf32> {
-  %y = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n)
-      {heads = 2 : i64, activation = #hova<activation_kind relu>, causal = #hova<omni_causal block>,
-       pool = #hova<omni_pool after_block>, eps = 1.0e-6 : f64}
-      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>,
-         tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>,
-         tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-  return %y : tensor<1x4x8xf32>
-}
-
-// -----
-
-// CHECK-LABEL: @pools_an_omni_layer_after_its_attention
-// CHECK: hova.attention softmax {{.*}}causal = 1 : i64
-// CHECK: hova.layer_pool
-// CHECK: hova.activation relu {{.*}} : tensor<1x4x16xf32>
-// CHECK-NOT: hova.layer_pool
-// CHECK: return
-func.func @pools_an_omni_layer_after_its_attention(%s: tensor<1x4x8xf32>, %n: tensor<8xf32>, %w: tensor<8x8xf32>,
-    %w1: tensor<8x16xf32>, %b1: tensor<16xf32>, %w2: tensor<16x8xf32>) -> tensor<1x4x8xf32> {
-  %y = hova.omni_attention states(%s, %s) weights(%n, %n, %w, %w, %w, %w, %n, %n, %w1, %b1, %w2, %n)
-      {heads = 2 : i64, activation = #hova<activation_kind relu>, causal = #hova<omni_causal flattened>,
-       pool = #hova<omni_pool after_attention>, eps = 1.0e-6 : f64}
-      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>, tensor<8x8xf32>,
-         tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x16xf32>, tensor<16xf32>,
-         tensor<16x8xf32>, tensor<8xf32>) -> tensor<1x4x8xf32>
-  return %y : tensor<1x4x8xf32>
-}
-
-// -----
-
 // CHECK-LABEL: @leaves_simple_operations_alone
 // CHECK-NEXT: hova.activation
 // CHECK-NEXT: return
