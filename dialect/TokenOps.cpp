@@ -58,12 +58,14 @@ LogicalResult SinusoidOp::verify() {
 }
 
 LogicalResult PaddingMaskOp::verify() {
-  return expectResult(*this, shapeOf(getIds())); // C1
+  SmallVector<int64_t> expected(shapeOf(getIds()));
+  if (getClassToken() && !expected.empty()) {
+    expected.back() = combine(expected.back(), 1, std::plus<>());
+  }
+  return expectResult(*this, expected); // C1
 }
 
-IterationSpace PaddingMaskOp::getIterationSpace() {
-  return elementwiseSpace(*this);
-}
+IterationSpace PaddingMaskOp::getIterationSpace() { return rowSpace(*this, 1); }
 
 //===----------------------------------------------------------------------===//
 // Patches

@@ -178,9 +178,11 @@ def Hova_PoolOp : Hova_TokenOp<"pool"> {
 def Hova_PaddingMaskOp : Hova_TokenOp<"padding_mask"> {
   let summary = "which tokens are not padding";
   let description = [{
-    `y[b, i] = ids[b, i] != pad`.
+    `y[b, i] = ids[b, i] != pad`. With `class_token` the result begins with one
+    element more, for the class token, which counts where the first token does.
 
-    - C1: the result has the shape of ids.
+    - C1: the result has the shape of ids, with one token more for a class
+      token.
 
     ```mlir
     func.func @valid(%ids: tensor<2x7xi32>) -> tensor<2x7xi1> {
@@ -190,7 +192,7 @@ def Hova_PaddingMaskOp : Hova_TokenOp<"padding_mask"> {
     }
     ```
   }];
-  let arguments = (ins Hova_Ids:$ids, I64Attr:$pad);
+  let arguments = (ins Hova_Ids:$ids, I64Attr:$pad, UnitAttr:$class_token);
   let results = (outs Hova_Mask:$result);
   let assemblyFormat = "$ids attr-dict `:` type($ids) `->` type($result)";
   let hasVerifier = 1;

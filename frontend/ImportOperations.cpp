@@ -135,7 +135,8 @@ static Operation *importPool(OperationImport &op) {
 
 static Operation *importPaddingMask(OperationImport &op) {
   return PaddingMaskOp::create(op.builder, op.loc, op.result(),
-                               op.operand("ids"), op.integer("pad"));
+                               op.operand("ids"), op.integer("pad"),
+                               op.boolean("class_token"));
 }
 
 static Operation *importConcat(OperationImport &op) {

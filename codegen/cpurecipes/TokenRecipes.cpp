@@ -130,21 +130,25 @@ static void emit(KernelEmitter &emitter, PaddingMaskOp op) {
   OpBuilder &builder = emitter.builder;
   Value ids = emitter.buffer(op.getIds()), out = emitter.buffer(op.getResult());
   Type element = cast<MemRefType>(ids.getType()).getElementType();
+  auto store = [&](Value row, Value token, Value column) {
+    Value id = emitter.loadScalar(ids, row, token);
+    Value pad = arith::ConstantOp::create(
+        builder, emitter.loc,
+        builder.getIntegerAttr(element, static_cast<int64_t>(op.getPad())));
+    Value keep = arith::ExtUIOp::create(
+        builder, emitter.loc, builder.getI8Type(),
+        compare(emitter, arith::CmpIPredicate::ne, id, pad));
+    memref::StoreOp::create(builder, emitter.loc, keep, out,
+                            ValueRange{row, column});
+  };
   emitter.forEachRow([&](Value row) {
-    emitter.forLoop("columns", emitter.index(0),
-                    emitter.index(shapeOf(op.getIds()).back()), 1,
-                    [&](Value column) {
-                      Value id = emitter.loadScalar(ids, row, column);
-                      Value pad = arith::ConstantOp::create(
-                          builder, emitter.loc,
-                          builder.getIntegerAttr(
-                              element, static_cast<int64_t>(op.getPad())));
-                      Value keep = arith::ExtUIOp::create(
-                          builder, emitter.loc, builder.getI8Type(),
-                          compare(emitter, arith::CmpIPredicate::ne, id, pad));
-                      memref::StoreOp::create(builder, emitter.loc, keep, out,
-                                              ValueRange{row, column});
-                    });
+    if (op.getClassToken()) {
+      store(row, emitter.index(0), emitter.index(0));
+    }
+    int64_t first = op.getClassToken() ? 1 : 0;
+    emitter.forLoop(
+        "columns", emitter.index(0), emitter.index(shapeOf(op.getIds()).back()),
+        1, [&](Value token) { store(row, token, emitter.add(token, first)); });
   });
 }
 

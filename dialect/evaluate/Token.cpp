@@ -82,10 +82,15 @@ LogicalResult SinusoidOp::evaluate(ArrayRef<HostTensor>,
 LogicalResult PaddingMaskOp::evaluate(ArrayRef<HostTensor> operands,
                                       SmallVectorImpl<HostTensor> &results) {
   const HostTensor &ids = OperandValues(*this, operands)(getIds());
-  HostTensor result(Element::I1, ids.getShape());
-  int64_t pad = getPad();
-  for (int64_t i = 0, e = ids.size(); i < e; ++i) {
-    result.mutableAs<uint8_t>()[i] = ids.as<int64_t>()[i] != pad;
+  SmallVector<int64_t> shape(ids.getShape());
+  int64_t tokens = shape.back(), more = getClassToken(), pad = getPad();
+  shape.back() += more;
+  HostTensor result(Element::I1, shape);
+  for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    int64_t row = i / (tokens + more), column = i % (tokens + more);
+    int64_t token = std::max<int64_t>(column - more, 0);
+    result.mutableAs<uint8_t>()[i] =
+        ids.as<int64_t>()[row * tokens + token] != pad;
   }
   results.push_back(result);
   return success();

@@ -18,14 +18,14 @@ using reader::Diagnostic;
 using reader::inQuotes;
 using reader::Range;
 
-Diagnostic &SpecReader::error(const Node &node, std::string message) {
-  return errorAt(node.range, node, std::move(message));
+Diagnostic &SpecReader::error(const Node &node, const std::string &message) {
+  return errorAt(node.range, node, message);
 }
 
 Diagnostic &SpecReader::errorAt(Range range, const Node &node,
-                                std::string message) {
+                                const std::string &message) {
   // Nobody sees the pointer of an error that is only counted.
-  return diagnostics.error(range, std::move(message),
+  return diagnostics.error(range, message,
                            diagnostics.isFull() ? "" : node.pointer());
 }
 

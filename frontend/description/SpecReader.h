@@ -61,9 +61,9 @@ private:
   using Member = reader::Member;
 
   // Messages.
-  reader::Diagnostic &error(const Node &node, std::string message);
+  reader::Diagnostic &error(const Node &node, const std::string &message);
   reader::Diagnostic &errorAt(reader::Range range, const Node &node,
-                              std::string message);
+                              const std::string &message);
   /// An error inside a string; `inner` counts its decoded bytes.
   reader::Diagnostic &errorInside(const Node &node, const TextError &inner);
   void suggestFor(reader::Diagnostic &diagnostic, std::string_view word,

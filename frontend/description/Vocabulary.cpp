@@ -83,8 +83,10 @@ Attributes featureAttributes(const char *eps) {
            {"softmax", "relu", "exp"},
            "features of a performer: positive ones near the softmax, rectified "
            "ones, or exponentials without a maximum"),
-      integer("features", "none (relu)",
-              "number of a performer's random features"),
+      integer("features", "0",
+              "number of a performer's random features; 0 (relu): the columns "
+              "of a head are its features",
+              0),
       number(eps, "1e-6; 1e-3 (relu)", "added to a performer's features", 0),
       number("stabilizer", "1e-6 (softmax)",
              "denominators of a performer that are not above it grow by twice "
@@ -366,7 +368,10 @@ std::vector<OperatorInfo> tokenOperators() {
       {"padding_mask",
        "which tokens are not padding",
        {input("[batch, N] integers")},
-       {integer("pad", "0", "the id of padding", -9223372036854775807.0)},
+       {integer("pad", "0", "the id of padding", -9223372036854775807.0),
+        boolean("class_token", "false",
+                "one more in front, for a class token, which counts where the "
+                "first token does")},
        {}},
   };
 }

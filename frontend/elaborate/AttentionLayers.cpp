@@ -10,7 +10,6 @@
 
 namespace hova::frontend {
 
-using reader::inQuotes;
 using Kind = Initializer::Kind;
 
 bool LayerContext::splitsEvenly(const char *role, int value, int64_t heads) {

@@ -178,8 +178,9 @@ private:
   }
 
   // Messages.
-  reader::Diagnostic &error(const reader::Node &node, std::string message,
-                            std::string subject = "");
+  reader::Diagnostic &error(const reader::Node &node,
+                            const std::string &message,
+                            const std::string &subject = "");
   reader::Diagnostic &errorInside(const reader::Node &node,
                                   const TextError &inner);
   void noteValue(reader::Diagnostic &diagnostic, int value);

@@ -128,6 +128,8 @@ private:
   int attend(const Heads &heads, double defaultScale);
   int attendLinearly(const Heads &heads);
   bool rejectForeign(const std::string &kind, const Heads &heads);
+  /// The number of random features; 0 for none.
+  int64_t featureCount() { return integer("features", 0); }
   int featureMatrix(const std::string &kernel, int64_t width);
   bool addMask(const char *role, const Heads &heads, Operands &operands);
   bool addKeyValid(const Heads &heads, Operands &operands);

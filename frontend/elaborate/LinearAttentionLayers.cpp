@@ -43,7 +43,8 @@ bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
   if (!isPerformer) {
     for (const char *name : {"features", "kernel", heads.featureEps,
                              "stabilizer", "denominator_eps"}) {
-      if (given(name)) {
+      bool isNone = std::string_view(name) == "features" && !featureCount();
+      if (given(name) && !isNone) {
         attributeError(name, inQuotes(name) + " has no meaning for kind " +
                                  kind + ", only for performer");
       }
@@ -78,10 +79,10 @@ bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
 
 /// The frozen features as the dialect reads them, or poison without.
 int LayerContext::featureMatrix(const std::string &kernel, int64_t width) {
-  if (!given("features")) {
+  int64_t count = featureCount();
+  if (!count) {
     return poison;
   }
-  int64_t count = integer("features", 1);
   // The token performer's rows are orthogonal and as long as they are many;
   // others are as long as those of a Gaussian matrix.
   double length = kernel == "exp" ? std::sqrt(static_cast<double>(count)) : 0;
@@ -93,7 +94,8 @@ int LayerContext::featureMatrix(const std::string &kernel, int64_t width) {
 
 int LayerContext::attendLinearly(const Heads &heads) {
   // What the public implementations take without being told.
-  std::string kernel = word("kernel", given("features") ? "softmax" : "relu");
+  int64_t random = featureCount();
+  std::string kernel = word("kernel", random ? "softmax" : "relu");
   const KernelInfo &info = infoOf(kernel);
   int64_t width = this->width(heads.query) / heads.count;
   double otherwise =
@@ -119,7 +121,7 @@ int LayerContext::attendLinearly(const Heads &heads) {
                             "root, got " +
                                 Scalar::ofReal(scale).str());
   }
-  if (info.needsFeatures && !given("features")) {
+  if (info.needsFeatures && !random) {
     attributeError("kind", "kernel " + kernel +
                                " needs \"features\", the number of its "
                                "features; only relu does without");
@@ -146,12 +148,12 @@ int LayerContext::attendLinearly(const Heads &heads) {
   if (failed || !addKeyValid(heads, operands)) {
     return poison;
   }
-  int64_t count = given("features") ? integer("features", 1) : width;
+  int64_t count = random ? random : width;
   checkWork({shape(heads.query)[0], shape(heads.query)[1] + shape(heads.key)[1],
              heads.count, count,
              width + this->width(heads.value) / heads.count + 1});
   int features = featureMatrix(kernel, width);
-  if (given("features")) {
+  if (random) {
     operands.push_back({"features", features});
   }
   if (failed) {

@@ -155,6 +155,7 @@ int LayerContext::buildPool() {
 int LayerContext::buildPaddingMask() {
   int ids = read("input");
   int64_t pad = integer("pad", 0);
+  bool classToken = boolean("class_token", false);
   if (failed || !expectIntegers("input", ids, "[batch, N]") ||
       !expectRank("input", ids, 2, "[batch, N]")) {
     return poison;
@@ -164,8 +165,12 @@ int LayerContext::buildPaddingMask() {
                    {ids});
     return poison;
   }
+  Shape result = shape(ids);
+  result.back() += classToken ? 1 : 0;
   return emit("padding_mask", "", {{"ids", ids}},
-              {{"pad", Scalar::ofInteger(pad)}}, {DType::Bool, shape(ids)});
+              {{"pad", Scalar::ofInteger(pad)},
+               {"class_token", Scalar::ofBoolean(classToken)}},
+              {DType::Bool, std::move(result)});
 }
 
 } // namespace hova::frontend

@@ -92,10 +92,10 @@ bool Elaborator::spend(int64_t units, const reader::Node &node) {
   return !exhausted;
 }
 
-Diagnostic &Elaborator::error(const reader::Node &node, std::string message,
-                              std::string subject) {
-  return diagnostics.error(node.range, std::move(message), node.pointer(),
-                           std::move(subject));
+Diagnostic &Elaborator::error(const reader::Node &node,
+                              const std::string &message,
+                              const std::string &subject) {
+  return diagnostics.error(node.range, message, node.pointer(), subject);
 }
 
 Diagnostic &Elaborator::errorInside(const reader::Node &node,

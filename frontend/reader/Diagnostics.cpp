@@ -109,8 +109,8 @@ void Diagnostics::promoteWarnings() {
   warnings.clear();
 }
 
-Diagnostic &Diagnostics::errorElsewhere(std::string message) {
-  Diagnostic &added = error({0, 0}, std::move(message));
+Diagnostic &Diagnostics::errorElsewhere(const std::string &message) {
+  Diagnostic &added = error({0, 0}, message);
   added.placed = false;
   return added;
 }

@@ -100,7 +100,7 @@ public:
   void promoteWarnings();
 
   /// Adds an error that has no place in the source.
-  Diagnostic &errorElsewhere(std::string message);
+  Diagnostic &errorElsewhere(const std::string &message);
 
   /// Adds the note "did you mean ...?" and, for a diagnostic with a place, the
   /// replacement of that place.

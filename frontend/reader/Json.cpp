@@ -178,7 +178,7 @@ private:
   Node *addNumber(Node::Kind kind);
   bool open(Node::Kind kind);
   bool close();
-  bool fail(Range range, std::string message);
+  bool fail(Range range, const std::string &message);
   bool checkString(Range range, const std::string &value);
   void markRepeated(Node &object);
 
@@ -214,9 +214,9 @@ bool TreeBuilder::parse() {
   return nlohmann::json::sax_parse(first, end, this) && document->top;
 }
 
-bool TreeBuilder::fail(Range range, std::string message) {
+bool TreeBuilder::fail(Range range, const std::string &message) {
   std::string pointer = open_.empty() ? "" : open_.back()->pointer();
-  diagnostics.error(range, std::move(message), std::move(pointer));
+  diagnostics.error(range, message, std::move(pointer));
   return false;
 }
 

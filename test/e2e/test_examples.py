@@ -21,6 +21,7 @@ BERT = ["depth=2", "length=19", "vocab=500", "batch=2"]
 # compiling it. The inner product of a feed-forward layer still has several K blocks.
 NARROW = ["width=192", "heads=3"]
 LANGUAGE = ["depth=2", "length=113", "vocab=300", "batch=2", *NARROW]
+LRA = ["depth=2", "partition=2", "length=83", "batch=1", "width=96", "heads=2"]
 OMNI = [*LANGUAGE, "depth=3", "partition=3", "length=43"]
 VIT = ["depth=2", "batch=2", "classes=37", *NARROW]
 SWIN = ["depth=2", "width=24", "batch=2", "classes=37"]
@@ -34,6 +35,11 @@ CASES = {
     "models/bert_base": [BERT],
     "models/lecture_mha": [[], ["kind=additive"]],
     "models/lm": [LANGUAGE, [*LANGUAGE, "attention=performer"]],
+    "models/lra": [
+        [*LRA, "task=text"],
+        [*LRA, "task=retrieval", "omni=performer", "batch=2"],
+        [*LRA, "task=listops", "attention=performer"],
+    ],
     "models/minilm_l6": [BERT],
     "models/omninet_b16": [[*VIT, "depth=4", "partition=4", "image=64"]],
     "models/omninet_b32": [[*VIT, "partition=1"], [*VIT, "depth=4", "partition=4", "pool=after_block", "image=96"]],

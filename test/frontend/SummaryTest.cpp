@@ -136,6 +136,38 @@ const Row rows[] = {
      0,
      8763998208,
      6 * 2 * 256 * 512 * (64 + 1)},
+    // 1001 rows and 1001 keys; phi(K)^T V, its product with phi(Q) and both
+    // denominators.
+    {"lra_text",
+     "lra",
+     {},
+     3486722,
+     0,
+     4 * 1001 * 12 * squared(256) + 256 * 1024 + 2 * 1024,
+     4 * 2 * squared(1001) * 256},
+    {"lra_text_performer",
+     "lra",
+     {{"attention", "performer"}},
+     3486722,
+     0,
+     4 * 1001 * 12 * squared(256) + 256 * 1024 + 2 * 1024,
+     4 * 2 * 1001 * 256 * (64 + 1)},
+    // Both towers, without a class token.
+    {"lra_retrieval",
+     "lra",
+     {{"task", "retrieval"}},
+     1087618,
+     0,
+     2 * 4 * 4000 * 12 * squared(128) + 256 * 512 + 512 * 256 + 256 * 2,
+     2 * 4 * 2 * squared(4000) * 128},
+    // Two random features for the queries and the keys of each head.
+    {"lra_listops_performer",
+     "lra",
+     {{"task", "listops"}, {"attention", "performer"}},
+     8948746,
+     0,
+     4 * 2001 * 8 * squared(512) + 512 * 1024 + 1024 * 10,
+     4 * 2001 * (4 * 2 * 512 + 2 * 2 * 8)},
     // One layer of 197 tokens less, four projections of 11 * 197 more, and the
     // feed-forward behind the maximum over the states.
     {"omninet_b16",

@@ -49,6 +49,26 @@ def wide_ids():
     return case
 
 
+def class_token_mask():
+    """The class token counts as a key where the first token does."""
+    case = Case("class_token_mask")
+    ids = case.net.draw.integers(13, 3, 5)
+    ids[0, 0] = ids[1, 2] = 4
+    case.input("tokens", ids, bound=13)
+    case.layer("embed", "embedding", input="tokens", vocab=13, width=7)
+    case.layer("all", "class_token", input="embed")
+    case.layer("valid", "padding_mask", input="tokens", pad=4, class_token=True)
+    case.layer("attn", "attention", query="all", key="all", value="all",
+               heads=1, key_valid="valid")
+    value = case.net.weight("embed.weight", 13, 7)[ids]
+    first = np.broadcast_to(case.net.weight("all.weight", 7), (3, 1, 7))
+    value = np.concatenate([first, value], axis=1)
+    valid = np.concatenate([ids[:, :1], ids], axis=1) != 4
+    case.output("y", "attn", oracle.attention(
+        *[value[:, None]] * 3, key_valid=valid)[:, 0])
+    return case
+
+
 def norm(name, shape, eps, scale=1.0):
     case = Case(name)
     x = case.values("x", *shape, scale=scale)
@@ -144,6 +164,7 @@ def cases():
     yield linear("linear_matrix", (5,), 48, 31)
     yield tied()
     yield wide_ids()
+    yield class_token_mask()
     yield norm("layer_norm", (2, 5, 13), 1e-6)
     yield norm("layer_norm_large", (3, 4, 48), 1e-12, scale=1000.0)
     yield norm("layer_norm_small", (1, 1, 5), 1e-5, scale=1e-4)

@@ -137,6 +137,14 @@ func.func @padding_mask_c1_result_has_shape_of_ids(%ids: tensor<2x7xi32>) {
 
 // -----
 
+func.func @padding_mask_c1_has_one_more_for_a_class_token(%ids: tensor<2x7xi32>) {
+  // expected-error@+1 {{'hova.padding_mask' op expects a result of shape 2x8, got 2x7}}
+  %r = hova.padding_mask %ids {class_token, pad = 0 : i64} : tensor<2x7xi32> -> tensor<2x7xi1>
+  return
+}
+
+// -----
+
 func.func @index_sort_c1_states_have_tokens(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{'hova.index_sort' op expects states [batch, tokens, width], got 4x8}}
   %r = hova.index_sort %x : tensor<4x8xf32> -> tensor<4x8xf32>

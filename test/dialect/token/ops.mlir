@@ -68,6 +68,8 @@ func.func @pools_all_tokens(%x: tensor<2x4x8xf32>) -> tensor<2x8xf32> {
 // CHECK: hova.padding_mask %{{[a-z0-9_]+}} {pad = 0 : i64} : tensor<2x7xi32> -> tensor<2x7xi1>
 func.func @finds_padding(%ids: tensor<2x7xi32>) -> tensor<2x7xi1> {
   %r = hova.padding_mask %ids {pad = 0 : i64} : tensor<2x7xi32> -> tensor<2x7xi1>
+  // CHECK: hova.padding_mask %{{[a-z0-9_]+}} {class_token, pad = 0 : i64} : tensor<2x7xi32> -> tensor<2x8xi1>
+  %s = hova.padding_mask %ids {class_token, pad = 0 : i64} : tensor<2x7xi32> -> tensor<2x8xi1>
   return %r : tensor<2x7xi1>
 }
 

@@ -223,7 +223,10 @@ def padding_mask(scope):
         return None
     attributes = Attributes(scope)
     attributes.number("pad", (0, 0, 1, ids.below - 1, -1), 0)
-    return Layer({"input": ids}, attributes, ids.shape, "bool")
+    before = scope.chance(0.3)
+    attributes.put("class_token", before, False)
+    batch, tokens = ids.shape
+    return Layer({"input": ids}, attributes, (batch, tokens + before), "bool")
 
 
 LAYERS = {

@@ -104,7 +104,10 @@ def pool(layer):
 
 
 def padding_mask(layer):
-    return layer.read("input") != layer.get("pad", 0)
+    valid = layer.read("input") != layer.get("pad", 0)
+    if layer.get("class_token", False):
+        valid = np.concatenate([valid[:, :1], valid], axis=1)
+    return valid
 
 
 def feed_forward(layer):
