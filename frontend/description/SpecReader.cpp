@@ -61,9 +61,9 @@ void SpecReader::suggestNearest(Diagnostic &diagnostic, std::string_view word,
 }
 
 void SpecReader::missing(const Node &node, const std::string &key,
-                         std::string message) {
+                         const std::string &message) {
   if (!misspelt.count({&node, key})) {
-    errorAt({node.range.begin, node.range.begin + 1}, node, std::move(message));
+    errorAt({node.range.begin, node.range.begin + 1}, node, message);
   }
 }
 

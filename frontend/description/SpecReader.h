@@ -78,7 +78,8 @@ private:
                  const std::string &what);
   /// Reports that `node` has not the key `key`, unless an unknown key of it was
   /// probably meant to be that one.
-  void missing(const Node &node, const std::string &key, std::string message);
+  void missing(const Node &node, const std::string &key,
+               const std::string &message);
   /// The members of an object, each key once.
   static std::vector<const Member *> uniqueMembers(const Node &object);
   /// Reports and returns false if `count` of `what` are more than `limit`.
