@@ -59,7 +59,9 @@ constexpr Phase phases[] = {
      "verdict on every site",
      buildFuse},
     {"assign",
-     "every kernel carries its schedule as attributes; nothing else changed",
+     "every kernel is a list of stages, whose results have layouts, and "
+     "carries "
+     "its schedule; the mathematics did not change",
      ofTarget<&Target::buildAssignPhase>},
     {"tile",
      "loops over buffers in destination-passing form that obey the schedule; "

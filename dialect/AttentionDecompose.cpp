@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Horizontal and vertical attention written with linear layers and element-wise
-// operations. The sums X W_A2 and X W_U1
-// become linears of the query projection's input, so that merging projections
-// of one input makes them columns of its product.
+// operations. The sums X W_A2 and X W_U1 become linears of the query
+// projection's input, so that merging projections of one input makes them
+// columns of its product.
 
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"

@@ -119,8 +119,9 @@ SmallVector<Operation *> StageOp::getComputeOps() {
 
 LogicalResult StageOp::verify() {
   Block &body = getBody().front();
-  if (body.without_terminator().empty()) { // C1
-    return emitOpError("expects an operation that owns the loops");
+  if (body.without_terminator().empty() || body.getNumArguments() != 0) { // C1
+    return emitOpError("expects an operation that owns the loops, and no "
+                       "arguments");
   }
   OperandRange yielded = body.getTerminator()->getOperands();
   if (yielded.getTypes() != getResultTypes() ||

@@ -222,7 +222,8 @@ def Hova_StageOp : Hova_Op<"stage", [HasParent<"KernelOp">,
     each result how its numbers lie there; a value that has two of them is two
     results.
 
-    - C1: there is an anchor.
+    - C1: there is an anchor, and the region has no arguments: it sees the values
+      around it.
     - C2: the results have the types of the yielded values, which are computed
       in the stage.
     - C3: there is a layout for each result, and rows do not overlap.
@@ -245,7 +246,7 @@ def Hova_StageOp : Hova_Op<"stage", [HasParent<"KernelOp">,
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $layouts attr-dict-with-keyword $body `:` type($results)
+    $layouts attr-dict-with-keyword $body (`:` type($results)^)?
   }];
   let extraClassDeclaration = [{
     /// The operation that owns the loops.

@@ -63,7 +63,8 @@ inline constexpr llvm::StringLiteral kResultRowsAttr = "hova.result_rows";
 /// Whether `op` is a view: a slice of columns inside a kernel that belongs to
 /// no stage. It takes no time, because it is an address in its operand.
 inline bool isKernelView(mlir::Operation *op) {
-  return llvm::isa_and_nonnull<SliceOp>(op) &&
+  auto slice = llvm::dyn_cast_or_null<SliceOp>(op);
+  return slice && slice.takesColumns() &&
          !llvm::isa<StageOp>(op->getParentOp());
 }
 

@@ -1,9 +1,10 @@
 //===- AssignCpuSchedule.cpp - Tiles, grains and panels for a CPU ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one place that chooses, by the facts of CpuFacts.h. Rows are divided
-// among threads before anything else, so that whole-row operations need no
-// barrier; a share is large enough for the weights that it reads to pay.
+// Chooses by the facts of CpuFacts.h; Stages.cpp divides kernels into stages
+// and gives layouts to what they compute. Rows are divided among threads before
+// anything else, so that whole-row operations need no barrier; a share is large
+// enough for the weights that it reads to pay.
 
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Passes.h"

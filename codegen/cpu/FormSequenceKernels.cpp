@@ -133,10 +133,11 @@ static Verdict declineOf(Operation *attention) {
   if (!recipe || !recipe.keepsTokensInLanes()) {
     return Verdict::decline(
         name + " has no such loops as it is",
-        "softmax attention of as many queries as keys, without a mask or bias");
+        "softmax attention of as many queries as keys, not causal, with a "
+        "scale that is not 0, without masks and biases");
   }
-  return Verdict::decline(name + " reads what is of another shape",
-                          "it reads such sequences alone");
+  return Verdict::decline(name + " reads more than such sequences",
+                          "its operands are sequences of that kind, too");
 }
 
 //===----------------------------------------------------------------------===//

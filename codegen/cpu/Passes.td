@@ -11,10 +11,10 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
   let description = [{
     Before: a fused program. After: every kernel carries its schedule
     (passes/Schedule.h): what threads divide, the register tile, the vector
-    length, the smallest share; every operation of a row kernel its stage; every
-    weight that a product reads its panels. Nothing else has changed, but that a
-    weight read both as a product's operand and otherwise is stored once for
-    each. All figures are chosen in this one file.
+    length, the smallest share; its region is a list of stages, whose results have
+    layouts; every weight that a product reads has panels. The operations are the
+    same. A weight that is read both as a product's operand and otherwise is
+    stored once for each. All figures come from CpuFacts.h.
 
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
@@ -61,9 +61,10 @@ def FormSequenceKernelsPass : Pass<"hova-form-sequence-kernels", "::mlir::Module
     Before: a normalised program. After: operations on at least 8 sequences of 16
     tokens and at most 128 channels, in f32, that depend on each other stand in
     one kernel, if there is an attention among them. Its units are groups of up
-    to four sequences. Products, norms, element-wise operations and attentions
-    without masks and biases take part. Everything else has changed its place at
-    the most.
+    to four sequences. Products, norms, element-wise operations, and attentions
+    that are not causal and have no masks and biases take part. Everything else
+    has changed its place at the most. Every attention on several sequences of at
+    most 64 tokens has a verdict, with the first reason where it took no part.
 
     ```mlir
     func.func @main(%q: tensor<8x16x4xf32>) -> tensor<8x16x4xf32> {

@@ -158,6 +158,22 @@ static void setRowTables(KernelEmitter &emitter, KernelOp kernel,
   set(kResultRowsAttr, yield.getValues());
 }
 
+/// What has tokens in lanes has those of a tile.
+static LogicalResult checkLanes(KernelOp kernel, int64_t lanes) {
+  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+    for (OpResult result : stage.getResults()) {
+      LayoutAttr layout = stage.getLayout(result.getResultNumber());
+      if (layout.getKind() == LayoutKind::token_lanes &&
+          layout.getSize() != lanes) {
+        return stage.emitOpError("expects ")
+               << lanes << " tokens in the lanes of result "
+               << result.getResultNumber() << ", got " << layout.getSize();
+      }
+    }
+  }
+  return success();
+}
+
 FailureOr<func::FuncOp>
 CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
                             const KernelBuffers &buffers) const {
@@ -202,6 +218,9 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
     setRowTables(emitter, kernel, *entry);
     if (buffers.schedule.division == Division::sequences) {
       TokenLanesLayout layout(kernel, buffers.schedule);
+      if (failed(checkLanes(kernel, layout.lanes))) {
+        return LogicalResult::failure();
+      }
       TokenLanes(emitter, kernel, layout).emit();
       return LogicalResult::success();
     }

@@ -139,12 +139,6 @@ HostTensor evaluateAttention(const AttentionParameters &parameters,
 HostTensor evaluatePlacement(PlacementAttrInterface placement,
                              const HostTensor &x);
 
-/// K states `[batch, tokens, width]` to `[batch, tokens*K, width]`,
-/// token-major.
-HostTensor evaluateIndexSort(llvm::ArrayRef<HostTensor> states);
-/// The maximum of every group of `layers` rows; NaN propagates.
-HostTensor evaluateLayerPool(const HostTensor &x, int64_t layers);
-
 } // namespace hova
 
 #endif // HOVA_DIALECT_EVALUATE_EVALUATE_H

@@ -255,7 +255,9 @@ LogicalResult PoolOp::evaluate(ArrayRef<HostTensor> operands,
 // Layers of an omnidirectional attention
 //===----------------------------------------------------------------------===//
 
-HostTensor hova::evaluateIndexSort(ArrayRef<HostTensor> states) {
+/// K states `[batch, tokens, width]` to `[batch, tokens*K, width]`,
+/// token-major.
+static HostTensor evaluateIndexSort(ArrayRef<HostTensor> states) {
   ArrayRef<int64_t> shape = states.front().getShape();
   int64_t layers = states.size(), width = shape[2];
   Element element = Element::F32;
@@ -283,7 +285,8 @@ LogicalResult IndexSortOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
-HostTensor hova::evaluateLayerPool(const HostTensor &x, int64_t layers) {
+/// The maximum of every group of `layers` rows; NaN propagates.
+static HostTensor evaluateLayerPool(const HostTensor &x, int64_t layers) {
   ArrayRef<int64_t> shape = x.getShape();
   int64_t tokens = shape[1] / layers, width = shape[2];
   HostTensor result(x.getElement(), {shape[0], tokens, width});

@@ -122,9 +122,10 @@ int LayerContext::attendLinearly(const Heads &heads) {
                                 Scalar::ofReal(scale).str());
   }
   if (info.needsFeatures && !random) {
-    attributeError("kind", "kernel " + kernel +
-                               " needs \"features\", the number of its "
-                               "features; only relu does without");
+    attributeError(given("features") ? "features" : "kernel",
+                   "kernel " + kernel +
+                       " needs \"features\", the number of its features; only "
+                       "relu does without");
   }
   if (given(heads.featureEps) && kernel == "exp" && eps != 0) {
     attributeError(heads.featureEps,

@@ -220,13 +220,20 @@ FailureOr<Operation *> demandRowsOfStates(RewriterBase &rewriter,
 LogicalResult mergeEqualSlices(RewriterBase &rewriter, SliceOp slice) {
   for (Operation *user : slice.getX().getUsers()) {
     auto other = dyn_cast<SliceOp>(user);
-    if (other && other != slice && other->getBlock() == slice->getBlock() &&
-        other->isBeforeInBlock(slice) && other.getAxis() == slice.getAxis() &&
-        other.getOffset() == slice.getOffset() &&
-        other.getType() == slice.getType()) {
-      rewriter.replaceOp(slice, other.getResult());
-      return success();
+    if (!other || other == slice || other->getBlock() != slice->getBlock() ||
+        other.getAxis() != slice.getAxis() ||
+        other.getOffset() != slice.getOffset() ||
+        other.getType() != slice.getType()) {
+      continue;
     }
+    SliceOp first = slice, second = other;
+    if (second->isBeforeInBlock(first)) {
+      std::swap(first, second);
+    }
+    // What is left may move on now that it is the only reader.
+    rewriter.modifyOpInPlace(first, [] {});
+    rewriter.replaceOp(second, first.getResult());
+    return success();
   }
   return rewriter.notifyMatchFailure(slice, "no other slice of these rows");
 }
@@ -235,9 +242,15 @@ static bool readsFirstOfRows(PoolOp op) {
   return op.getKind() == PoolKind::first && shapeOf(op.getX())[kTokenAxis] != 1;
 }
 
-/// Why the pooled value is computed as a whole.
+/// Why the pooled value is computed as a whole. Readers of some of its tokens
+/// may turn out to demand the same ones.
 static std::optional<Verdict> keepsPooledRows(PoolOp op) {
-  if (op.getX().hasOneUse()) {
+  bool areSome = llvm::all_of(op.getX().getUsers(), [](Operation *user) {
+    auto pool = dyn_cast<PoolOp>(user);
+    auto slice = dyn_cast<SliceOp>(user);
+    return (pool && readsFirstOfRows(pool)) || (slice && isTokenSlice(slice));
+  });
+  if (areSome) {
     return std::nullopt;
   }
   return Verdict::decline("pooled value has other readers",
@@ -331,7 +344,11 @@ struct PropagateDemandedRowsPass final
     RewritePatternSet patterns(&getContext());
     patterns.add<RowsOfRowOp, RowsOfAttention, RowsOfStates, EqualSlices,
                  FirstRowOfPool>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
+    // Each rewrite moves a slice towards the inputs or takes one away.
+    GreedyRewriteConfig config;
+    config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                     config))) {
       getOperation().emitError("the demand for rows did not settle");
       return signalPassFailure();
     }

@@ -45,8 +45,15 @@ static LogicalResult checkColumns(KernelOp kernel) {
 /// Results of a kernel have rows, and what passes between its stages the layout
 /// of its units.
 static LogicalResult checkLayouts(StageOp stage, Division division) {
+  llvm::SmallDenseSet<std::pair<Value, LayoutKind>> seen;
   for (OpResult result : stage.getResults()) {
     LayoutKind kind = stage.getLayout(result.getResultNumber()).getKind();
+    Value computed = stage.getComputed(result.getResultNumber());
+    if (!seen.insert({computed, kind}).second) {
+      return stage.emitOpError("expects a value once in each layout, got "
+                               "result ")
+             << result.getResultNumber() << " again";
+    }
     for (Operation *user : result.getUsers()) {
       bool inLanes = division == Division::sequences && !isa<YieldOp>(user);
       LayoutKind wanted = inLanes ? LayoutKind::token_lanes : LayoutKind::rows;

@@ -185,7 +185,11 @@ std::vector<Bad> shapes() {
           "\"hidden\" has no meaning for kind performer"),
       layer(
           "softmax_performer_without_features",
-          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": @"performer", "kernel": "softmax"})",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "kernel": @"softmax"})",
+          "kernel softmax needs \"features\""),
+      layer(
+          "softmax_performer_with_no_features",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "kernel": "softmax", "features": @0})",
           "kernel softmax needs \"features\""),
       layer(
           "performer_without_a_scale",

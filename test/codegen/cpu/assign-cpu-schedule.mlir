@@ -2,6 +2,7 @@
 
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-verify-assigned | FileCheck %s
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-assign-cpu-schedule | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule | hova-opt --split-input-file | FileCheck %s
 
 // CHECK-LABEL: hova.kernel "joins_what_follows_a_product"
 // CHECK-SAME: hova.block = 256 : i64, hova.grain = 6 : i64, hova.k_block = 256 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>
@@ -365,4 +366,20 @@ func.func private @weights() {
   %w = hova.weight "w" : tensor<8x8xf32>
   hova.store_weight "w", %w : tensor<8x8xf32>
   return
+}
+
+// -----
+
+// What nobody reads is a stage all the same, which can be read again.
+// CHECK-LABEL: hova.kernel "computes_what_nobody_reads"
+// CHECK: hova.stage [] {
+// CHECK: hova.stage [#hova.layout<rows 8>] {
+func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
+  %out = hova.kernel "computes_what_nobody_reads" (%x) {
+  ^bb0(%a: tensor<2x9x8xf32>):
+    %p = hova.activation tanh %a : tensor<2x9x8xf32>
+    %r = hova.activation relu %a : tensor<2x9x8xf32>
+    hova.yield %r : tensor<2x9x8xf32>
+  } : (tensor<2x9x8xf32>) -> tensor<2x9x8xf32>
+  return %out : tensor<2x9x8xf32>
 }

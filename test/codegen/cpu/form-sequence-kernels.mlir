@@ -80,22 +80,24 @@ func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
 // CHECK: hova.attention {{.*}}fires_if = "at least 8", why = "a batch of 7 sequences"
 // CHECK: hova.attention {{.*}}fires_if = "they have 16", why = "sequences of 15 tokens"
 // CHECK: hova.attention {{.*}}fires_if = "at most 128", why = "136 channels"
-// CHECK: hova.attention {{.*}}fires_if = "softmax attention of as many queries as keys, without a mask or bias", why = "'hova.attention' has no such loops as it is"
+// CHECK: hova.attention {{.*}}fires_if = "softmax attention of as many queries as keys, not causal, with a scale that is not 0, without masks and biases", why = "'hova.attention' has no such loops as it is"
 // CHECK: hova.attention {{.*}}fires_if = "storage of f32", why = "values of bf16"
-// CHECK: hova.attention {{.*}}fires_if = "it reads such sequences alone", why = "'hova.attention' reads what is of another shape"
+// CHECK: hova.attention {{.*}}fires_if = "its operands are sequences of that kind, too", why = "'hova.attention' reads more than such sequences"
+// CHECK: hova.attention {{.*}}causal = 1 : i64{{.*}}not causal
 // CHECK-NOT: hova.rewrites
 func.func @main(%few: tensor<7x16x8xf32>, %tokens: tensor<8x15x8xf32>, %wide: tensor<8x16x136xf32>, %x: tensor<8x16x8xf32>, %v: tensor<8x16xi1>,
                 %narrow: tensor<8x16x8xbf16>, %long: tensor<8x80x8xf32>)
-    -> (tensor<7x16x8xf32>, tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xbf16>, tensor<8x16x8xf32>, tensor<8x80x8xf32>, tensor<8x16x8xf32>) {
+    -> (tensor<7x16x8xf32>, tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xbf16>, tensor<8x16x8xf32>, tensor<8x80x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) {
   %0 = hova.attention softmax %few, %few, %few {heads = 2 : i64} : (tensor<7x16x8xf32>, tensor<7x16x8xf32>, tensor<7x16x8xf32>) -> tensor<7x16x8xf32>
   %1 = hova.attention softmax %tokens, %tokens, %tokens {heads = 2 : i64} : (tensor<8x15x8xf32>, tensor<8x15x8xf32>, tensor<8x15x8xf32>) -> tensor<8x15x8xf32>
   %2 = hova.attention softmax %wide, %wide, %wide {heads = 2 : i64} : (tensor<8x16x136xf32>, tensor<8x16x136xf32>, tensor<8x16x136xf32>) -> tensor<8x16x136xf32>
   %3 = hova.attention softmax %x, %x, %x key_valid(%v) {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16xi1>) -> tensor<8x16x8xf32>
   %4 = hova.attention softmax %narrow, %narrow, %narrow {heads = 2 : i64} : (tensor<8x16x8xbf16>, tensor<8x16x8xbf16>, tensor<8x16x8xbf16>) -> tensor<8x16x8xbf16>
   %5 = hova.attention softmax %wide, %wide, %x {heads = 2 : i64} : (tensor<8x16x136xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+  %8 = hova.attention softmax %x, %x, %x {heads = 2 : i64, causal = 1 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
   %6 = hova.attention softmax %long, %long, %long {heads = 2 : i64} : (tensor<8x80x8xf32>, tensor<8x80x8xf32>, tensor<8x80x8xf32>) -> tensor<8x80x8xf32>
   %7 = hova.activation relu %x : tensor<8x16x8xf32>
-  return %0, %1, %2, %3, %4, %5, %6, %7 : tensor<7x16x8xf32>, tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xbf16>, tensor<8x16x8xf32>, tensor<8x80x8xf32>, tensor<8x16x8xf32>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<7x16x8xf32>, tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xbf16>, tensor<8x16x8xf32>, tensor<8x80x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>
 }
 
 // -----

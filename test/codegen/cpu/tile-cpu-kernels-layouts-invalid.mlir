@@ -32,3 +32,92 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
 }
+
+// -----
+
+// Two rows of one value would be one buffer.
+func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
+  %y:2 = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    // expected-error@+1 {{'hova.stage' op expects a value once in each layout, got result 1 again}}
+    %s, %t = hova.stage [#hova.layout<rows 8>, #hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r, %r : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+    hova.yield %s, %t : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
+  return %y#0, %y#1 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+}
+
+// -----
+
+// Parts stand in one value, whose rows have one distance.
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x18x8xf32> {
+  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %s = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %s : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  // expected-error@+1 {{'hova.kernel' op expects rows of 16 elements for result 0, which is a part, got 32}}
+  %q = hova.kernel "b" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %s = hova.stage [#hova.layout<rows 32>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %s : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %z = hova.index_sort %p, %q : tensor<1x9x8xf32> -> tensor<1x18x8xf32>
+  %y = hova.kernel "c" units<batch 1, token 18> (%z) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x18x8xf32>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %a : tensor<1x18x8xf32>
+      hova.yield %r : tensor<1x18x8xf32>
+    } : tensor<1x18x8xf32>
+    hova.yield %s : tensor<1x18x8xf32>
+  } : (tensor<1x18x8xf32>) -> tensor<1x18x8xf32>
+  return %y : tensor<1x18x8xf32>
+}
+
+// -----
+
+// What passes between stages of short sequences has its tokens in lanes, as many
+// as a tile.
+func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
+  %y = hova.kernel "k" units<sequence_group 2> (%x) attributes {hova.tile = array<i64: 6, 64>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
+  ^bb0(%a: tensor<8x16x8xf32>):
+    // expected-error@+1 {{'hova.stage' op expects the layout 'token_lanes' of result 0, got 'rows'}}
+    %s = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<8x16x8xf32>
+      hova.yield %r : tensor<8x16x8xf32>
+    } : tensor<8x16x8xf32>
+    %t = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %s, %s, %s {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+      hova.yield %r : tensor<8x16x8xf32>
+    } : tensor<8x16x8xf32>
+    hova.yield %t : tensor<8x16x8xf32>
+  } : (tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+  return %y : tensor<8x16x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
+  %y = hova.kernel "k" units<sequence_group 2> (%x) attributes {hova.tile = array<i64: 6, 64>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
+  ^bb0(%a: tensor<8x16x8xf32>):
+    // expected-error@+1 {{'hova.stage' op expects 64 tokens in the lanes of result 0, got 7}}
+    %s = hova.stage [#hova.layout<token_lanes 7>] {
+      %r = hova.activation relu %a : tensor<8x16x8xf32>
+      hova.yield %r : tensor<8x16x8xf32>
+    } : tensor<8x16x8xf32>
+    %t = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %s, %s, %s {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+      hova.yield %r : tensor<8x16x8xf32>
+    } : tensor<8x16x8xf32>
+    hova.yield %t : tensor<8x16x8xf32>
+  } : (tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+  return %y : tensor<8x16x8xf32>
+}

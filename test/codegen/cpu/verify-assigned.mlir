@@ -119,3 +119,19 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   return %y : tensor<1x9x8xf32>
 }
 
+// -----
+
+// Columns are an address, rows of another batch entry are none.
+func.func @main(%x: tensor<2x6x8xf32>) -> tensor<2x4x8xf32> {
+  %y = hova.kernel "act" units<batch 2, token 4> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<2x6x8xf32>):
+    // expected-error@+1 {{operation of a kernel has no stage}}
+    %s = hova.slice %a {axis = 1 : i64, offset = 0 : i64} : tensor<2x6x8xf32> -> tensor<2x4x8xf32>
+    %t = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.activation relu %s : tensor<2x4x8xf32>
+      hova.yield %r : tensor<2x4x8xf32>
+    } : tensor<2x4x8xf32>
+    hova.yield %t : tensor<2x4x8xf32>
+  } : (tensor<2x6x8xf32>) -> tensor<2x4x8xf32>
+  return %y : tensor<2x4x8xf32>
+}

@@ -180,9 +180,25 @@ func.func private @dims_of_units_have_names_of_their_own() attributes {units = #
 func.func @stage_c1_has_an_anchor(%x: tensor<4x8xf32>) {
   hova.kernel "act" (%x) {
   ^bb0(%a: tensor<4x8xf32>):
-    // expected-error@+1 {{'hova.stage' op expects an operation that owns the loops}}
+    // expected-error@+1 {{'hova.stage' op expects an operation that owns the loops, and no arguments}}
     %s = hova.stage [#hova.layout<rows 8>] {
       hova.yield %a : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    hova.yield
+  } : (tensor<4x8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @stage_c1_has_no_arguments(%x: tensor<4x8xf32>) {
+  hova.kernel "act" (%x) {
+  ^bb0(%a: tensor<4x8xf32>):
+    // expected-error@+1 {{'hova.stage' op expects an operation that owns the loops, and no arguments}}
+    %s = hova.stage [#hova.layout<rows 8>] {
+    ^bb0(%b: tensor<4x8xf32>):
+      %r = hova.activation relu %b : tensor<4x8xf32>
+      hova.yield %r : tensor<4x8xf32>
     } : tensor<4x8xf32>
     hova.yield
   } : (tensor<4x8xf32>) -> ()

@@ -230,3 +230,69 @@ func.func @demands_the_row_that_all_readers_want(%x: tensor<1x9x8xf32>, %a: tens
   %p = hova.pool first %s : tensor<1x9x8xf32> -> tensor<1x8xf32>
   return %p : tensor<1x8xf32>
 }
+
+// -----
+
+// However many residuals there are, and whichever of their sides comes first.
+// CHECK-LABEL: @demands_one_row_of_many_residuals
+//       CHECK: hova.slice %arg0
+//   CHECK-NOT: hova.slice
+//   CHECK-NOT: tensor<1x9x8xf32>,
+//       CHECK: hova.pool first
+func.func @demands_one_row_of_many_residuals(%x0: tensor<1x9x8xf32>, %g: tensor<8xf32>, %w: tensor<8x8xf32>) -> tensor<1x8xf32> {
+  %n0 = hova.layer_norm %x0, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f0 = hova.linear %n0, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x1 = hova.add %f0, %x0 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n1 = hova.layer_norm %x1, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f1 = hova.linear %n1, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x2 = hova.add %f1, %x1 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n2 = hova.layer_norm %x2, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f2 = hova.linear %n2, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x3 = hova.add %f2, %x2 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n3 = hova.layer_norm %x3, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f3 = hova.linear %n3, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x4 = hova.add %f3, %x3 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n4 = hova.layer_norm %x4, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f4 = hova.linear %n4, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x5 = hova.add %f4, %x4 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n5 = hova.layer_norm %x5, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f5 = hova.linear %n5, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x6 = hova.add %f5, %x5 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n6 = hova.layer_norm %x6, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f6 = hova.linear %n6, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x7 = hova.add %f6, %x6 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n7 = hova.layer_norm %x7, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f7 = hova.linear %n7, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x8 = hova.add %f7, %x7 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n8 = hova.layer_norm %x8, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f8 = hova.linear %n8, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x9 = hova.add %f8, %x8 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n9 = hova.layer_norm %x9, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f9 = hova.linear %n9, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x10 = hova.add %f9, %x9 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n10 = hova.layer_norm %x10, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f10 = hova.linear %n10, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x11 = hova.add %f10, %x10 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %n11 = hova.layer_norm %x11, %g, %g {eps = 1.0e-6 : f64} : tensor<1x9x8xf32>, tensor<8xf32>
+  %f11 = hova.linear %n11, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %x12 = hova.add %f11, %x11 : tensor<1x9x8xf32>, tensor<1x9x8xf32>
+  %p = hova.pool first %x12 : tensor<1x9x8xf32> -> tensor<1x8xf32>
+  return %p : tensor<1x8xf32>
+}
+
+// -----
+
+// Two pools and a slice of one row.
+// CHECK-LABEL: @demands_the_row_of_all_pools
+//       CHECK: %[[S:.*]] = hova.slice %arg0
+//       CHECK: %[[Y:.*]] = hova.activation relu %[[S]]
+//       CHECK: hova.pool first %[[Y]]
+//       CHECK: hova.pool first %[[Y]]
+//       CHECK: return %{{.*}}, %{{.*}}, %[[Y]]
+func.func @demands_the_row_of_all_pools(%x: tensor<1x9x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x1x8xf32>) {
+  %y = hova.activation relu %x : tensor<1x9x8xf32>
+  %p = hova.pool first %y : tensor<1x9x8xf32> -> tensor<1x8xf32>
+  %q = hova.pool first %y : tensor<1x9x8xf32> -> tensor<1x8xf32>
+  %s = hova.slice %y {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %p, %q, %s : tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x1x8xf32>
+}
