@@ -415,5 +415,47 @@ int64_t SummaryAttentionOp::getInnerBytes() {
   return staticSize(q.take_front(2)) * heads * features * 4;
 }
 
+//===----------------------------------------------------------------------===//
+// ProjectTokensOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProjectTokensOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), weight = shapeOf(getWeight());
+  if (x.size() != 3) { // C1
+    return emitOpError("expects x [batch, tokens, width], got ")
+           << shapeText(x);
+  }
+  if (weight.size() != 2 || !agree(weight[0], x[1])) { // C2
+    return emitOpError("expects a weight of shape ")
+           << shapeText({x[1], kDynamic}) << ", got " << shapeText(weight);
+  }
+  return verifyResult(*this, {x[0], weight[1], x[2]}); // C3
+}
+
+/// Each sum is over all tokens, so threads divide columns.
+IterationSpace ProjectTokensOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  ArrayRef<int64_t> x = shapeOf(getX());
+  AffineExpr batch = builder.parallel("batch", x[0]);
+  AffineExpr row = builder.parallel("projected", shapeOf(getWeight())[1]);
+  AffineExpr column = builder.parallel("column", x[2]);
+  AffineExpr token = builder.reduction("token", x[1]);
+  builder.operand(0, {batch, token, column});
+  builder.operand(1, {token, row});
+  builder.result({batch, row, column});
+  builder.setUnits({batch});
+  builder.setBlockDim(column);
+  return builder.build();
+}
+
+std::optional<int64_t> ProjectTokensOp::getLinearMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
+  return staticSize(shapeOf(getX())) * staticSize({shapeOf(getWeight())[1]});
+}
+
+bool ProjectTokensOp::isStored(unsigned) { return true; }
+
 #define GET_OP_CLASSES
 #include "dialect/LinearAttentionOps.cpp.inc"

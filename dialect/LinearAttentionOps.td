@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Linear attention as the papers state it, and the two halves that kernels are
-// made of: sums over blocks of keys, and queries that read them.
+// made of: sums over blocks of keys, and queries that read them. Besides, the
+// sums of tokens that Linformer puts in the place of keys and values.
 
 #ifndef HOVA_DIALECT_LINEARATTENTIONOPS
 #define HOVA_DIALECT_LINEARATTENTIONOPS
@@ -213,6 +214,40 @@ def Hova_SummaryAttentionOp
          | `features` `(` $features `)` | `key_valid` `(` $key_valid `)`)
     attr-dict `:` functional-type(operands, $result)
   }];
+}
+
+def Hova_ProjectTokensOp
+    : Hova_Op<"project_tokens", [Pure, Hova_Site<>,
+        DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
+        DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+        DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
+        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "few weighted sums of all tokens";
+  let description = [{
+    Wang et al., Linformer: Self-Attention with Linear Complexity, Eq. 7: keys
+    and values of an attention become `projected` rows, whatever the number of
+    tokens. Per batch entry `y_rc = sum_j w_jr x_jc`, which is `W^T X`.
+
+    Operands: `x [batch, tokens, width]`, `weight [tokens, projected]`. Result
+    `[batch, projected, width]`. Sums are f32 at least.
+
+    - C1: x has three dimensions.
+    - C2: weight has a row for each token.
+    - C3: the result is [batch, projected, width].
+
+    ```mlir
+    func.func @project(%x: tensor<1x9x8xf32>, %w: tensor<9x2xf32>) -> tensor<1x2x8xf32> {
+      %y = hova.project_tokens %x, %w
+          : tensor<1x9x8xf32>, tensor<9x2xf32> -> tensor<1x2x8xf32>
+      return %y : tensor<1x2x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x, Hova_Tensor:$weight);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat =
+      "$x `,` $weight attr-dict `:` type($x) `,` type($weight) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 #endif // HOVA_DIALECT_LINEARATTENTIONOPS

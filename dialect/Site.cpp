@@ -69,6 +69,7 @@ void inheritSite(Operation *to, Operation *from) {
 StringRef AttentionOp::getSiteKind() { return "attention"; }
 StringRef LinearAttentionOp::getSiteKind() { return "attention"; }
 StringRef SummaryAttentionOp::getSiteKind() { return "attention"; }
+StringRef ProjectTokensOp::getSiteKind() { return "token projection"; }
 StringRef HeadReweightOp::getSiteKind() { return "reweight"; }
 StringRef ScaleHeadsOp::getSiteKind() { return "reweight"; }
 StringRef ChannelGateOp::getSiteKind() { return "gate"; }

@@ -236,6 +236,11 @@ static Operation *importLinearAttention(OperationImport &op) {
       op.real("eps"), op.real("stabilizer"), op.real("denominator_eps"));
 }
 
+static Operation *importProjectTokens(OperationImport &op) {
+  Value x = op.operand("x"), weight = op.operand("weight");
+  return ProjectTokensOp::create(op.builder, op.loc, op.result(), x, weight);
+}
+
 static Operation *importTranspose(OperationImport &op) {
   return TransposeOp::create(op.builder, op.loc, op.result(), op.operand("x"));
 }
@@ -295,6 +300,7 @@ static llvm::StringMap<OperationImporter> &importers() {
       {"window_classes", importWindowClasses},
       {"transpose", importTranspose},
       {"linear_attention", importLinearAttention},
+      {"project_tokens", importProjectTokens},
       {"block_diagonal", importBlockDiagonal},
       {"attention", importAttention},
       {"head_reweight", importHeadReweight},

@@ -11,6 +11,7 @@ namespace hova {
 
 static constexpr OptionalPass optionalPasses[] = {
     {"hova-normalize-linear-chains", /*reassociates=*/true},
+    {"hova-normalize-token-projections", /*reassociates=*/true},
     {"hova-propagate-demanded-rows", /*reassociates=*/false},
     {"hova-normalize-projections", /*reassociates=*/false},
     {"hova-normalize-tied-tables", /*reassociates=*/false},

@@ -16,6 +16,7 @@ void attachHeadLogitsRecipe(MLIRContext &context);
 void attachKeySummaryRecipe(MLIRContext &context);
 void attachLinearRecipe(MLIRContext &context);
 void attachNormRecipes(MLIRContext &context);
+void attachProjectTokensRecipe(MLIRContext &context);
 void attachSummaryAttentionRecipe(MLIRContext &context);
 void attachTokenRecipes(MLIRContext &context);
 
@@ -26,6 +27,7 @@ void registerCpuRecipes(DialectRegistry &registry) {
     attachKeySummaryRecipe(*context);
     attachLinearRecipe(*context);
     attachNormRecipes(*context);
+    attachProjectTokensRecipe(*context);
     attachSummaryAttentionRecipe(*context);
     attachTokenRecipes(*context);
   });

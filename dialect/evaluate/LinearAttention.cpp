@@ -3,7 +3,7 @@
 //
 // Sums over keys, to which one key after the other is added, and queries that
 // read them. Where the features of keys are relative to a maximum, the sums
-// keep it, and are scaled when it grows.
+// keep it, and are scaled when it grows. And projected tokens.
 
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/evaluate/Evaluate.h"
@@ -399,6 +399,37 @@ SummaryAttentionOp::evaluate(ArrayRef<HostTensor> operands,
         }
         keys->add(*own, entry, head, i, i + 1);
         own->read(projection, row);
+      }
+    });
+  });
+  results.push_back(result);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Projected tokens
+//===----------------------------------------------------------------------===//
+
+LogicalResult ProjectTokensOp::evaluate(ArrayRef<HostTensor> operands,
+                                        SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = operands[0], &weight = operands[1];
+  int64_t tokens = x.getShape()[1], width = x.getShape()[2];
+  int64_t projected = weight.getShape()[1];
+  OperandValues value(*this, operands);
+  HostTensor result(value.resultElement(), {x.getShape()[0], projected, width});
+  withNumberType(value.resultElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> numbers(x), weights(weight);
+    T *sums = result.mutableAs<T>();
+    forEachInParallel(x.getShape()[0] * projected, [&](int64_t unit) {
+      int64_t entry = unit / projected, r = unit % projected;
+      T *row = sums + unit * width;
+      std::fill_n(row, width, T(0));
+      for (int64_t j = 0; j < tokens; ++j) {
+        T own = weights[j * projected + r];
+        for (int64_t c = 0; c < width; ++c) {
+          row[c] += own * numbers[(entry * tokens + j) * width + c];
+        }
       }
     });
   });

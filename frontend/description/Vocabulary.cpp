@@ -103,13 +103,28 @@ std::vector<T> joined(std::vector<T> a, const std::vector<T> &b) {
   return a;
 }
 
+/// What a Linformer's keys and values are projected to.
+Attributes projectionAttributes() {
+  return {
+      integer("projected_tokens", "0",
+              "sums of all tokens that a linformer's keys and values become",
+              0),
+      integer("max_tokens", "Nk",
+              "rows of a linformer's projection, of which the first Nk are "
+              "used"),
+      boolean("shared_projection", "true",
+              "one projection for keys and values of a linformer"),
+  };
+}
+
 /// The attributes and values that every attention takes.
 Attributes attentionAttributes() {
   Attributes own = {
       integer("heads", "", "number of heads"),
-      word("kind", "softmax", {"softmax", "additive", "performer"},
-           "scaled dot product, Bahdanau's additive form, or products of "
-           "features"),
+      word(
+          "kind", "softmax", {"softmax", "additive", "performer", "linformer"},
+          "scaled dot product, Bahdanau's additive form, products of features, "
+          "or scaled dot product with few projected keys"),
       integer("hidden", "head_width", "width of the additive tanh layer"),
       number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
       boolean("causal", "false", "query i sees key j if j <= i + Nk - Nq"),
@@ -117,7 +132,14 @@ Attributes attentionAttributes() {
            "the result where every key is masked: zero, or the mean of all "
            "values"),
   };
-  return joined(std::move(own), featureAttributes("eps"));
+  return joined(joined(std::move(own), featureAttributes("eps")),
+                projectionAttributes());
+}
+
+/// Weights of an attention of whatever kind.
+std::vector<std::string> attentionWeights() {
+  return {"additive.query",   "additive.key",   "additive.vector", "features",
+          "token_projection", "key_projection", "value_projection"};
 }
 
 Roles maskRoles() {
@@ -187,17 +209,13 @@ OperatorInfo multiHeadAttention() {
            std::nullopt,
            "gate the channels of each token (vertical attention)"},
       });
-  op.weights = {"query.weight",      "query.bias",
-                "key.weight",        "key.bias",
-                "value.weight",      "value.bias",
-                "output.weight",     "output.bias",
-                "additive.query",    "additive.key",
-                "additive.vector",   "features",
-                "horizontal.head",   "horizontal.input",
-                "horizontal.score",  "horizontal.score_bias",
-                "relative_bias",     "vertical.input",
-                "vertical.output",   "vertical.gate",
-                "vertical.gate_bias"};
+  op.weights =
+      joined(attentionWeights(),
+             {"query.weight", "query.bias", "key.weight", "key.bias",
+              "value.weight", "value.bias", "output.weight", "output.bias",
+              "horizontal.head", "horizontal.input", "horizontal.score",
+              "horizontal.score_bias", "relative_bias", "vertical.input",
+              "vertical.output", "vertical.gate", "vertical.gate_bias"});
   return op;
 }
 
@@ -211,8 +229,7 @@ OperatorInfo attention() {
                    {"value", true, false, "[batch, Nk, heads*value_width]"}},
              maskRoles());
   op.attributes = attentionAttributes();
-  op.weights = {"additive.query", "additive.key", "additive.vector",
-                "features"};
+  op.weights = attentionWeights();
   return op;
 }
 
@@ -225,8 +242,9 @@ OperatorInfo omniAttention() {
   Attributes own = {
       integer("heads", "", "number of heads"),
       integer("head_width", "D / heads", "width of one head"),
-      word("kind", "softmax", {"softmax", "performer"},
-           "scaled dot product, or products of features"),
+      word("kind", "softmax", {"softmax", "performer", "linformer"},
+           "scaled dot product, products of features, or scaled dot product "
+           "with few projected keys"),
       number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
       integer("hidden", "", "width of the feed-forward's hidden layer"),
       word("activation", "relu", activations, "of the feed-forward"),
@@ -239,7 +257,9 @@ OperatorInfo omniAttention() {
            "a triangle on the token-major order, or on whole tokens"),
       boolean("bias", "true", "biases of the four projections"),
   };
-  op.attributes = joined(std::move(own), featureAttributes("feature_eps"));
+  op.attributes =
+      joined(joined(std::move(own), featureAttributes("feature_eps")),
+             projectionAttributes());
   op.weights = {"norm1.gain",
                 "norm1.bias",
                 "query.weight",
@@ -256,7 +276,10 @@ OperatorInfo omniAttention() {
                 "feed_forward.hidden.bias",
                 "feed_forward.output.weight",
                 "feed_forward.output.bias",
-                "features"};
+                "features",
+                "token_projection",
+                "key_projection",
+                "value_projection"};
   return op;
 }
 

@@ -117,6 +117,12 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
   if (kind == "performer") {
     return attendLinearly(heads);
   }
+  if (kind == "linformer") {
+    if (!projectTokens(heads)) {
+      return poison;
+    }
+    kind = "softmax";
+  }
   double scale = number("scale", defaultScale);
   std::string emptyRow = word("empty_row", "zero");
   bool additive = kind == "additive";

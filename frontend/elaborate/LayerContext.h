@@ -128,6 +128,9 @@ private:
   int attend(const Heads &heads, double defaultScale);
   int attendLinearly(const Heads &heads);
   bool rejectForeign(const std::string &kind, const Heads &heads);
+  void rejectMasks(std::initializer_list<const char *> roles,
+                   const std::string &before, const std::string &after);
+  bool projectTokens(Heads &heads);
   /// The number of random features; 0 for none.
   int64_t featureCount() { return integer("features", 0); }
   int featureMatrix(const std::string &kernel, int64_t width);

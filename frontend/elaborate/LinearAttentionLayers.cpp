@@ -1,6 +1,9 @@
-//===- LinearAttentionLayers.cpp - The performer kind of attention --------===//
+//===- LinearAttentionLayers.cpp - Attention of linear cost ---------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
+//
+// Performers, whose scores are products of features, and Linformer, whose keys
+// and values are few sums of all tokens.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,18 +40,29 @@ const KernelInfo &infoOf(const std::string &kernel) {
 
 } // namespace
 
-/// Attributes and values that only another kind of attention takes.
+/// Attributes that only another kind of attention takes. A count of 0 says
+/// "none" in descriptions whose kind is a parameter.
 bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
-  bool isPerformer = kind == "performer";
-  if (!isPerformer) {
-    for (const char *name : {"features", "kernel", heads.featureEps,
-                             "stabilizer", "denominator_eps"}) {
-      bool isNone = std::string_view(name) == "features" && !featureCount();
-      if (given(name) && !isNone) {
+  bool isPerformer = kind == "performer", isLinformer = kind == "linformer";
+  auto reject = [&](std::initializer_list<const char *> names,
+                    const char *owner) {
+    for (const char *name : names) {
+      std::string_view text = name;
+      bool isCount = text == "features" || text == "projected_tokens";
+      if (given(name) && !(isCount && !integer(name, 0))) {
         attributeError(name, inQuotes(name) + " has no meaning for kind " +
-                                 kind + ", only for performer");
+                                 kind + ", only for " + owner);
       }
     }
+  };
+  if (!isPerformer) {
+    reject({"features", "kernel", heads.featureEps, "stabilizer",
+            "denominator_eps"},
+           "performer");
+  }
+  if (!isLinformer) {
+    reject({"projected_tokens", "max_tokens", "shared_projection"},
+           "linformer");
   }
   bool isAdditive = kind == "additive";
   if (isAdditive && given("scale")) {
@@ -59,21 +73,86 @@ bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
     attributeError("hidden",
                    inQuotes("hidden") + " has no meaning for kind " + kind);
   }
-  if (!isPerformer) {
-    return !failed;
+  if (isPerformer) {
+    rejectMasks({"score_bias", "mask"}, "a performer has no scores that ",
+                "use key_valid for padding, or \"causal\"");
   }
-  for (const char *role : {"score_bias", "mask"}) {
-    if (reads(role)) {
-      attributeError(role, std::string("a performer has no scores that ") +
-                               role +
-                               " could change; use key_valid for padding, or "
-                               "\"causal\"");
+  if (isLinformer) {
+    rejectMasks({"score_bias", "mask", "key_valid"},
+                "each key of linformer is a sum of all tokens, which no ",
+                "its tokens all count");
+    if (heads.causal > 0) {
+      attributeError("causal", "each key of linformer is a sum of all tokens, "
+                               "so it has no causal form");
     }
   }
-  if (word("empty_row", "zero") != "zero") {
-    attributeError("empty_row", "a row without keys is zero for kind "
-                                "performer, got \"uniform\"");
+  if ((isPerformer || isLinformer) && word("empty_row", "zero") != "zero") {
+    attributeError("empty_row", isPerformer
+                                    ? "a row without keys is zero for kind "
+                                      "performer, got \"uniform\""
+                                    : "no row of linformer is without keys");
   }
+  return !failed;
+}
+
+/// `before` and `after` are what the message says around "role could change".
+void LayerContext::rejectMasks(std::initializer_list<const char *> roles,
+                               const std::string &before,
+                               const std::string &after) {
+  for (const char *role : roles) {
+    if (reads(role)) {
+      attributeError(role, before + role + " could change; " + after);
+    }
+  }
+}
+
+/// Wang et al., Linformer, Eq. 7: keys and values become sums of all tokens,
+/// the same ones in all heads.
+bool LayerContext::projectTokens(Heads &heads) {
+  int64_t tokens = shape(heads.key)[1];
+  int64_t rows = integer("projected_tokens", 0);
+  int64_t most = integer("max_tokens", tokens);
+  bool isShared = boolean("shared_projection", true);
+  if (failed) {
+    return false;
+  }
+  if (rows == 0) {
+    attributeError(given("projected_tokens") ? "projected_tokens" : "kind",
+                   "kind linformer needs \"projected_tokens\", the number of "
+                   "sums that keys and values become");
+    return false;
+  }
+  if (most < tokens) {
+    attributeError("max_tokens",
+                   "\"max_tokens\" must be at least the number of keys, " +
+                       std::to_string(tokens) + ", got " + std::to_string(most),
+                   {heads.key});
+    return false;
+  }
+  checkWork({shape(heads.key)[0], tokens, rows,
+             width(heads.key) + width(heads.value)});
+  // Rows of a projection are as long as 1 in the mean, whatever their number.
+  Initializer initializer = {Kind::Normal,
+                             1 / std::sqrt(static_cast<double>(rows))};
+  auto matrix = [&](const std::string &name) {
+    int whole = weight(name, {most, rows}, initializer);
+    return failed || most == tokens
+               ? whole
+               : emit("slice", name + "_rows", {{"x", whole}},
+                      {{"axis", Scalar::ofInteger(0)},
+                       {"offset", Scalar::ofInteger(0)}},
+                      {DType::F32, {tokens, rows}});
+  };
+  auto project = [&](int x, int matrix, const char *below) {
+    return failed
+               ? poison
+               : emit("project_tokens", below, {{"x", x}, {"weight", matrix}},
+                      {}, {DType::F32, {shape(x)[0], rows, width(x)}});
+  };
+  int ofKeys = matrix(isShared ? "token_projection" : "key_projection");
+  int ofValues = isShared ? ofKeys : matrix("value_projection");
+  heads.key = project(heads.key, ofKeys, "projected_key");
+  heads.value = project(heads.value, ofValues, "projected_value");
   return !failed;
 }
 

@@ -159,10 +159,12 @@ bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
   if (failed || (!relative && classes == 1)) {
     return !failed;
   }
-  if (word("kind", "softmax") == "performer") {
+  std::string kind = word("kind", "softmax");
+  if (kind == "performer" || kind == "linformer") {
     attributeError(relative ? "relative_bias" : "shift",
-                   "kind performer has no scores that a bias or the mask of a "
-                   "shift could be added to");
+                   "kind " + kind +
+                       " has no scores of two tokens that a bias or the mask "
+                       "of a shift could be added to");
     return false;
   }
   Operands operands;

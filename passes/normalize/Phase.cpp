@@ -11,6 +11,9 @@ void hova::buildNormalizePhase(PhaseBuilder &phase) {
   // Composed linears read what the first one reads: they merge behind this.
   // Weights are composed before they are rounded to a storage type.
   phase.addOptional(createNormalizeLinearChainsPass());
+  // Keys and values that one projection shares are recognised by identity.
+  phase.add(createCSEPass());
+  phase.addOptional(createNormalizeTokenProjectionsPass());
   // Before projections merge: they share the conversion of their input.
   phase.add(createNormalizeStoragePass());
   // Before projections merge: the query of one row and the keys of all rows

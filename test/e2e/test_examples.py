@@ -39,6 +39,7 @@ CASES = {
         [*LRA, "task=text"],
         [*LRA, "task=retrieval", "omni=performer", "batch=2"],
         [*LRA, "task=listops", "attention=performer"],
+        [*LRA, "task=text", "attention=linformer", "omni=linformer", "projected_tokens=5"],
     ],
     "models/minilm_l6": [BERT],
     "models/omninet_b16": [[*VIT, "depth=4", "partition=4", "image=64"]],

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 HOVA = BUILD / "bin/hova"
 MODEL = Path(__file__).parent / "Inputs/performer.json"
+LRA = SOURCE / "examples/models/lra.json"
 KERNELS = ("softmax", "relu", "exp")
 
 
@@ -121,3 +123,59 @@ def test_every_level_verifies(kernel, causal, dtype):
     out = hova("verify", f"--dtype={dtype}", "--march=x86-64-v3,x86-64-v4", "--cases=2",
                kernel=kernel, causal=causal, tokens=213)
     assert "verified" in out
+
+
+def test_linformer_of_all_tokens_is_attention(tmp_path):
+    """As many sums as tokens, of which each is one token: E = I."""
+    tokens, width = 19, 24
+    description = {
+        "hova": 1,
+        "name": "linformer",
+        "parameters": {"kind": {"default": "softmax", "values": ["softmax", "linformer"]}},
+        "inputs": {"x": {"shape": [2, tokens, width]}},
+        "layers": [
+            {
+                "name": "attn", "op": "multi_head_attention", "input": "x", "heads": 3, "kind": "kind",
+                "projected_tokens": f"if(kind == 'linformer', {tokens}, 0)",
+            }
+        ],
+        "outputs": {"y": "attn"},
+    }  # fmt: skip
+    model = tmp_path / "model.json"
+    model.write_text(json.dumps(description))
+    draw = np.random.default_rng(7)
+    weights = {"attn.token_projection": np.eye(tokens, dtype=np.float32)}
+    for part in ("query", "key", "value", "output"):
+        weights[f"attn.{part}.weight"] = draw.standard_normal((width, width)).astype(np.float32)
+        weights[f"attn.{part}.bias"] = draw.standard_normal(width).astype(np.float32)
+    x = draw.standard_normal((2, tokens, width)).astype(np.float32)
+    results = []
+    for kind in ("softmax", "linformer"):
+        file, program = tmp_path / f"{kind}.safetensors", tmp_path / kind
+        save_file({k: v for k, v in weights.items() if kind == "linformer" or "projection" not in k}, file)
+        hova("compile", "-o", program, "--weights", file, model=model, kind=kind)
+        results.append(run(program, tmp_path / f"{kind}_run", x=x))
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-3, atol=1e-3)
+
+
+def test_linformer_makes_no_keys_of_all_tokens():
+    """Of the 90 tokens of a layer only queries are projected one by one."""
+    text = hova(
+        "compile", "--emit=mlir", "--stop-after=fuse", "-o", "-", model=LRA,
+        attention="linformer", length=89, depth=2,
+    )  # fmt: skip
+    products = re.findall(r"= hova.linear [^\n]*-> tensor<1x(\d+)x(\d+)xf32>", text)
+    assert ("90", "256") in products and ("16", "512") in products, products
+    assert not any(rows == "90" and int(columns) in (512, 768) for rows, columns in products)
+
+
+def test_linformer_grows_with_its_tokens(tmp_path):
+    """The arena of twice the tokens is twice as large."""
+    arena = []
+    for length in (999, 1999, 3999):
+        hova("compile", "-o", tmp_path / "program", model=LRA, attention="linformer", length=length)
+        text = subprocess.run(
+            [tmp_path / "program", "--describe"], capture_output=True, text=True, check=True
+        ).stdout
+        arena.append(int(re.search(r"arena +(\d+)", text)[1]))
+    assert arena[1] < 2.1 * arena[0] and arena[2] < 2.1 * arena[1], arena

@@ -25,7 +25,10 @@ CASES = {
     "models/lm": [["depth=1", "vocab=300", "attention=performer"]],
     "models/lecture_mha": [["kind=additive"]],
     "models/minilm_l6": [["depth=1", "vocab=500", "batch=3"]],
-    "models/lra": [["length=150", "depth=2", "partition=2", "omni=performer"]],
+    "models/lra": [
+        ["length=150", "depth=2", "partition=2", "omni=performer"],
+        ["length=150", "depth=2", "attention=linformer"],
+    ],
     "models/omninet_b16": [["depth=2", "partition=2"]],
     "models/omninet_b32": [["depth=4", "partition=4", "width=192", "heads=3", "batch=2"]],
     "models/omninet_lm": [["depth=3", "partition=3", "vocab=300", "attend=performer"]],

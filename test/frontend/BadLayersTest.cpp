@@ -208,6 +208,40 @@ std::vector<Bad> shapes() {
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "features": @4})",
           "\"features\" has no meaning for kind softmax, only for performer"),
       layer(
+          "key_valid_of_a_linformer",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "linformer", "projected_tokens": 2, "key_valid": @"valid"})",
+          "each key of linformer is a sum of all tokens, which no key_valid "
+          "could change"),
+      layer(
+          "causal_linformer",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "linformer", "projected_tokens": 2, "causal": @true})",
+          "so it has no causal form"),
+      layer(
+          "causal_omni_linformer",
+          R"({"name": "y", "op": "omni_attention", "inputs": ["x"], "heads": 2, "hidden": 4, "kind": "linformer", "projected_tokens": 2, "causal": @"block"})",
+          "so it has no causal form"),
+      layer(
+          "uniform_rows_of_a_linformer",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "linformer", "projected_tokens": 2, "empty_row": @"uniform"})",
+          "no row of linformer is without keys"),
+      layer(
+          "linformer_without_a_size",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": @"linformer"})",
+          "kind linformer needs \"projected_tokens\""),
+      layer(
+          "linformer_of_no_tokens",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "linformer", "projected_tokens": @0})",
+          "kind linformer needs \"projected_tokens\""),
+      layer(
+          "linformer_of_more_tokens",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "linformer", "projected_tokens": 2, "max_tokens": @3})",
+          "must be at least the number of keys, 4, got 3"),
+      layer(
+          "projection_of_a_softmax",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "projected_tokens": @4})",
+          "\"projected_tokens\" has no meaning for kind softmax, only for "
+          "linformer"),
+      layer(
           "kernel_of_an_additive_attention",
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "additive", "kernel": @"relu"})",
           "\"kernel\" has no meaning for kind additive, only for performer"),
@@ -278,8 +312,7 @@ std::vector<Bad> shapes() {
           "no earlier layer has the weight \"a.bias\", which \"y\" needs"),
       block(
           "weights_of_a_block_that_fit_in_part",
-          R"("b": {"inputs": ["a"], "arguments": {"more": false}, "layers": [{"name": "l", "op": "linear", "input": "a", "width": 8}, {"name": "m", "op": "layer_norm", "input": "l", "if": "more"}], "output": "m"})",
-          R"({"name": "left", "block": "b", "input": "x"}, {"name": "y", "block": "b", "input": "left", "arguments": {"more": true}, "weights": @"left"})",
+          R"("b": {"inputs": ["a"], "arguments": {"more": false}, "layers": [{"name": "l", "op": "linear", "input": "a", "width": 8}, {"name": "m", "op": "layer_norm", "input": "l", "if": "more"}], "output": "m"})", R"({"name": "left", "block": "b", "input": "x"}, {"name": "y", "block": "b", "input": "left", "arguments": {"more": true}, "weights": @"left"})",
           "no earlier layer has the weight \"left.m.gain\", which \"y.m\" "
           "needs"),
       layer("unused_weights",

@@ -152,6 +152,31 @@ const Row rows[] = {
      0,
      4 * 1001 * 12 * squared(256) + 256 * 1024 + 2 * 1024,
      4 * 2 * 1001 * 256 * (64 + 1)},
+    // 16 sums of 1001 tokens for keys and for values, and 16 keys.
+    {"lra_text_linformer",
+     "lra",
+     {{"attention", "linformer"}},
+     3486722 + 4 * 1001 * 16,
+     0,
+     4 * 1001 * (12 * squared(256) + 2 * 16 * 256) + 256 * 1024 + 2 * 1024,
+     4 * 2 * 1001 * 16 * 256},
+    {"lra_retrieval_linformer",
+     "lra",
+     {{"task", "retrieval"}, {"attention", "linformer"}},
+     1087618 + 4 * 4000 * 16,
+     0,
+     2 * 4 * 4000 * (12 * squared(128) + 2 * 16 * 128) + 256 * 512 + 512 * 256 +
+         256 * 2,
+     2 * 4 * 2 * 4000 * 16 * 128},
+    // The fourth layer attends to three states of 1001 tokens.
+    {"lra_text_omni_linformer",
+     "lra",
+     {{"omni", "linformer"}},
+     3486722 + 3 * 1001 * 16,
+     0,
+     (3 + 3) * 1001 * 12 * squared(256) + 2 * 3 * 1001 * 16 * 256 + 256 * 1024 +
+         2 * 1024,
+     3 * 2 * squared(1001) * 256 + 2 * 3 * 1001 * 16 * 256},
     // Both towers, without a class token.
     {"lra_retrieval",
      "lra",

@@ -189,5 +189,7 @@ def cases():
                features=10, feature_eps=1e-3)
     yield omni("omni_performer_causal", 3, 1, 41, 12, 2, 20, kind="performer",
                causal="flattened", pool="after_attention")
+    yield omni("omni_linformer", 3, 2, 7, 12, 2, 20, kind="linformer",
+               projected_tokens=5)
     yield omni("omni_block", 2, 2, 7, 12, 2, 20, causal="block",
                pool="after_attention")

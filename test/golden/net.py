@@ -167,10 +167,20 @@ class Net:
 
     def attend(
         self, path, q, k, v, kind="softmax", hidden=None, scale=None,
-        features=None, **masks,
+        features=None, projected_tokens=None, max_tokens=None,
+        shared_projection=True, **masks,
     ):
         """Attention on heads [B, M, N, d], with scores of any kind."""
         q, k, v = self.stored(q), self.stored(k), self.stored(v)
+        if kind == "linformer":
+            shape = max_tokens or k.shape[2], projected_tokens
+            names = ["token_projection"] * 2
+            if not shared_projection:
+                names = ["key_projection", "value_projection"]
+            k, v = (
+                self.project_tokens(f"{path}.{name}", x, shape)
+                for name, x in zip(names, (k, v))
+            )
         if kind == "performer":
             w = None
             if features:
@@ -186,6 +196,12 @@ class Net:
         else:
             scores = oracle.softmax_scores(q, k, scale)
         return self.keep(oracle.attend(self.keep(scores), v, mix=self.mix, **masks))
+
+    def project_tokens(self, name, x, shape):
+        """Linformer, Eq. 7, with the first rows of a longer projection."""
+        matrix = self.stored_weight(name, *shape, scale=shape[1] ** -0.5)
+        projected = oracle.project_tokens(x, matrix[: x.shape[2]])
+        return self.stored(self.keep(projected))
 
     def performer(self, q, k, v, w, **options):
         return oracle.performer(q, k, v, w, **options)
@@ -239,7 +255,7 @@ class Net:
             scores["causal"] = causal == "flattened"
             if feature_eps is not None:
                 scores["eps"] = feature_eps
-        else:
+        elif kind == "softmax":
             scores["mask"] = oracle.omni_keep(states[0].shape[1], count, causal)
 
         def sublayer(name, x, compute):

@@ -157,6 +157,11 @@ PERFORMER = {
 }
 
 
+def project_tokens(x, matrix):
+    """Linformer, Eq. 7: matrix^T x on heads [B, M, N, d]; matrix [N, k]."""
+    return np.einsum("jr,bmjd->bmrd", matrix, x)
+
+
 def features(x, w, kernel, eps):
     """The rows of x [n, d] as features [n, m]; w is [m, d], or None.
 

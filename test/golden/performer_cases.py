@@ -1,10 +1,11 @@
-#===- performer_cases.py - Golden cases of linear attention ---------------===#
+#===- performer_cases.py - Golden cases of linear cost --------------------===#
 #
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every kernel, with and without a causal order, in one block of keys and in
 # several, the last of which is shorter; rows without a key; widths and numbers
-# of features that are no multiple of a vector.
+# of features that are no multiple of a vector. Linformer with fewer and with more
+# rows than a register tile has, with biases, which are projected by themselves.
 #
 #===-----------------------------------------------------------------------===#
 
@@ -13,7 +14,8 @@ from attention_cases import gate, self_attention
 from case import Case
 
 
-def pooling(name, batch, lengths, heads, widths, empty=(), scale=1.0, **options):
+def pooling(name, batch, lengths, heads, widths, empty=(), scale=1.0,
+            kind="performer", **options):
     """Linear attention by itself; `empty` are the keys of entry 0 that are
     padding, besides all of the last entry."""
     case = Case(name)
@@ -28,9 +30,9 @@ def pooling(name, batch, lengths, heads, widths, empty=(), scale=1.0, **options)
         valid[-1] = False
         given["key_valid"] = case.input("key_valid", valid)
     case.layer("attn", "attention", query="q", key="k", value="v", heads=heads,
-               kind="performer", **{name: name for name in given}, **options)
+               kind=kind, **{name: name for name in given}, **options)
     split = [oracle.split_heads(x, heads) for x in (q, k, v)]
-    h = case.net.attend("attn", *split, kind="performer", **given, **options)
+    h = case.net.attend("attn", *split, kind=kind, **given, **options)
     case.output("y", "attn", oracle.merge_heads(h))
     return case
 
@@ -65,4 +67,15 @@ def cases():
                          features=10, scale=0.4)
     yield self_attention("mha_performer_both", 2, 11, 12, 3, kind="performer",
                          kernel="relu", causal=True, horizontal=True,
+                         vertical=gate(4))
+    yield pooling("linformer", 2, (5, 7), 3, (4, 5), kind="linformer",
+                  projected_tokens=3)
+    yield pooling("linformer_apart", 1, (4, 19), 2, (6, 7), kind="linformer",
+                  projected_tokens=17, max_tokens=23, shared_projection=False)
+    yield pooling("linformer_one_token", 3, (1, 1), 1, (4, 3), kind="linformer",
+                  projected_tokens=1)
+    yield self_attention("mha_linformer", 2, 41, 12, 3, kind="linformer",
+                         projected_tokens=5, max_tokens=50)
+    yield self_attention("mha_linformer_both", 2, 37, 12, 2, kind="linformer",
+                         projected_tokens=4, bias=False, horizontal=True,
                          vertical=gate(4))

@@ -246,3 +246,27 @@ func.func @summary_attention_c8_denominator_eps_is_not_negative(%q: tensor<1x9x8
   %r = hova.summary_attention softmax %q, %s features(%w) {block = 4 : i64, denominator_eps = -1.0 : f64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x2x3x12x4xf32>, tensor<4x10xf32>) -> tensor<1x9x6xf32>
   return
 }
+
+// -----
+
+func.func @project_tokens_c1_x_has_three_dimensions(%x: tensor<9x8xf32>, %w: tensor<9x2xf32>) {
+  // expected-error@+1 {{'hova.project_tokens' op expects x [batch, tokens, width], got 9x8}}
+  %r = hova.project_tokens %x, %w : tensor<9x8xf32>, tensor<9x2xf32> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @project_tokens_c2_weight_has_a_row_for_each_token(%x: tensor<1x9x8xf32>, %w: tensor<8x2xf32>) {
+  // expected-error@+1 {{'hova.project_tokens' op expects a weight of shape 9x?, got 8x2}}
+  %r = hova.project_tokens %x, %w : tensor<1x9x8xf32>, tensor<8x2xf32> -> tensor<1x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @project_tokens_c3_result_has_a_row_for_each_sum(%x: tensor<1x9x8xf32>, %w: tensor<9x2xf32>) {
+  // expected-error@+1 {{'hova.project_tokens' op expects a result of shape 1x2x8, got 1x3x8}}
+  %r = hova.project_tokens %x, %w : tensor<1x9x8xf32>, tensor<9x2xf32> -> tensor<1x3x8xf32>
+  return
+}

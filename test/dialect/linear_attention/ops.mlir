@@ -49,3 +49,10 @@ func.func @reads_sums_and_keys(%q: tensor<1x9x8xf32>, %s: tensor<1x2x3x12x4xf32>
   %r = hova.summary_attention softmax %q, %s key(%k) value(%v) features(%w) key_valid(%valid) {block = 4 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x2x3x12x4xf32>, tensor<1x9x8xf32>, tensor<1x9x6xf32>, tensor<4x10xf32>, tensor<1x9xi1>) -> tensor<1x9x6xf32>
   return %r : tensor<1x9x6xf32>
 }
+
+// CHECK-LABEL: @projects_tokens
+// CHECK: hova.project_tokens %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<?x9x8xf32>, tensor<9x2xf32> -> tensor<?x2x8xf32>
+func.func @projects_tokens(%x: tensor<?x9x8xf32>, %w: tensor<9x2xf32>) -> tensor<?x2x8xf32> {
+  %r = hova.project_tokens %x, %w : tensor<?x9x8xf32>, tensor<9x2xf32> -> tensor<?x2x8xf32>
+  return %r : tensor<?x2x8xf32>
+}

@@ -8,7 +8,7 @@ from attributes import ACTIVATIONS, Attributes, Layer, size, with_last
 from scopes import SIZES
 
 MOST_SCORES = 20000
-KINDS = ("softmax", "additive", "performer")
+KINDS = ("softmax", "additive", "performer", "linformer")
 KERNELS = ("softmax", "relu", "exp")
 
 
@@ -17,14 +17,16 @@ def divisors(number):
 
 
 def draw_kind(scope):
-    return scope.rng.choice(("softmax", "softmax", "softmax", "additive", "performer"))
+    return scope.rng.choice(("softmax", "softmax", *KINDS))
 
 
-def scores(scope, attributes, kind, default_hidden):
+def scores(scope, attributes, kind, default_hidden, keys):
     """What scores are made of: the kind of attention and its constants."""
     attributes.put("kind", kind, "softmax", KINDS)
     if kind == "performer":
         return features(scope, attributes)
+    if kind == "linformer":
+        return projection(scope, attributes, keys)
     if kind == "additive":
         hidden = scope.rng.choice((1, 2, 5, 8, 16, default_hidden))
         attributes.put("hidden", hidden, default_hidden)
@@ -51,9 +53,20 @@ def features(scope, attributes, eps="eps"):
         attributes.number("denominator_eps", (0, 1e-8, 0.5))
 
 
+def projection(scope, attributes, keys):
+    """The rows that keys and values become."""
+    attributes.put("projected_tokens", scope.rng.choice((1, 2, 5, 16, 17, 33)))
+    attributes.put("max_tokens", keys + scope.rng.choice((0, 0, 1, 7)), keys)
+    attributes.put("shared_projection", scope.chance(0.7), True)
+    if scope.chance(0.3):
+        attributes.number("scale", (1.0, -0.5, 0.125, 0, 2.5))
+
+
 def masks(scope, attributes, kind, reads, shape):
     """Which keys are seen, and what is added. `shape` is [batch, h, Nq, Nk]."""
     batch, heads, queries, keys = shape
+    if kind == "linformer":
+        return  # every row it attends to is a sum of all tokens
     if kind != "performer" or queries == keys:
         attributes.flag("causal", 0.3)
     for role, stem, dtype in (
@@ -113,7 +126,7 @@ def windows(scope, attributes, tokens, kind):
     put_grid(scope, attributes, tokens, grid)
     attributes.put("window", side)
     attributes.put("clamp", clamp, "both", ("both", "per_axis"))
-    if kind != "performer":
+    if kind not in ("performer", "linformer"):
         attributes.put("shift", scope.rng.choice((0, side // 2, side - 1)), 0)
         attributes.put("relative_bias", scope.chance(0.6), False)
         if scope.chance(0.3):
@@ -191,9 +204,11 @@ def multi_head_attention(scope):
         reads, cut = {"input": query}, windows(scope, attributes, query, kind)
         if not cut or not few_scores(batch * cut[0], heads, cut[1], cut[1]):
             return None
+        keys = cut[1]
     else:
         reads, key = projected(scope, query)
-        shape = batch, heads, queries, key.shape[1]
+        keys = key.shape[1]
+        shape = batch, heads, queries, keys
         if not few_scores(*shape):
             return None
         masks(scope, attributes, kind, reads, shape)
@@ -203,7 +218,7 @@ def multi_head_attention(scope):
     attributes.put("output_bias", scope.chance(0.7), bias)
     attributes.put("horizontal", scope.chance(0.35), False)
     vertical(scope, attributes)
-    scores(scope, attributes, kind, head_width)
+    scores(scope, attributes, kind, head_width, keys)
     return Layer(reads, attributes, with_last(query.shape, width), grid=query.grid)
 
 
@@ -229,7 +244,7 @@ def attention(scope):
     attributes = Attributes(scope)
     attributes.put("heads", heads)
     masks(scope, attributes, kind, reads, (batch, heads, queries, key.shape[1]))
-    scores(scope, attributes, kind, width // heads)
+    scores(scope, attributes, kind, width // heads, key.shape[1])
     return Layer(reads, attributes, (batch, queries, value.shape[2]))
 
 
@@ -281,12 +296,16 @@ def omni_attention(scope):
     attributes.number("eps", (1e-6, 1e-5, 0.01), 1e-6)
     attributes.word("norm", ("pre_ln", "res_post"), "pre_ln")
     attributes.word("pool", ("after_block", "after_attention"), "after_block")
-    kind = "performer" if scope.chance(0.3) else "softmax"
-    attributes.put("kind", kind, "softmax", ("softmax", "performer"))
+    kinds = ("softmax", "performer", "linformer")
+    kind = scope.rng.choice(("softmax", *kinds))
+    attributes.put("kind", kind, "softmax", kinds)
     orders = ("none", "flattened", "block")
     if kind == "performer":
         features(scope, attributes, eps="feature_eps")
         orders = orders[:2]  # its keys are added up row by row
+    elif kind == "linformer":
+        projection(scope, attributes, tokens * count)
+        orders = orders[:1]
     elif scope.chance(0.2):
         attributes.number("scale", (1.0, -0.5, 0.125, 2.5))
     attributes.word("causal", orders, "none")

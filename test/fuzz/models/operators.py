@@ -123,7 +123,8 @@ def feed_forward(layer):
 
 
 def _score_options(layer):
-    kind = layer.word("kind", ("softmax", "additive", "performer"), "softmax")
+    kinds = ("softmax", "additive", "performer", "linformer")
+    kind = layer.word("kind", kinds, "softmax")
     options = {
         "kind": kind,
         "scale": layer.get("scale"),
@@ -132,6 +133,8 @@ def _score_options(layer):
     }
     if kind == "performer":
         return options | _feature_options(layer)
+    if kind == "linformer":
+        options |= _projection_options(layer)
     masks = {role: layer.read(role) for role in ("mask", "score_bias")}
     empty_row = layer.word("empty_row", ("zero", "uniform"), "zero")
     return options | masks | {"hidden": layer.get("hidden"), "empty_row": empty_row}
@@ -147,6 +150,14 @@ def _feature_options(layer):
         if key in layer
     }
     return {"features": count, "kernel": kernel} | constants
+
+
+def _projection_options(layer):
+    return {
+        "projected_tokens": layer.get("projected_tokens"),
+        "max_tokens": layer.get("max_tokens"),
+        "shared_projection": layer.get("shared_projection", True),
+    }
 
 
 def _window_options(layer):
@@ -233,8 +244,10 @@ def omni_attention(layer):
 
 
 def _omni_scores(layer):
-    kind = layer.word("kind", ("softmax", "performer"), "softmax")
+    kind = layer.word("kind", ("softmax", "performer", "linformer"), "softmax")
     options = {"kind": kind, "scale": layer.get("scale")}
+    if kind == "linformer":
+        options |= _projection_options(layer)
     if kind == "performer":
         options |= _feature_options(layer)
         options.pop("eps", None)  # of the norms

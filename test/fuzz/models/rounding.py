@@ -203,6 +203,14 @@ class Plain(Exact):
             self.overflowed = False  # that is what `unknown` says
         return np.where(unknown, np.float32(self.unknown), result)
 
+    def project_tokens(self, name, x, shape):
+        """Unknown: where a key or value of the entry is not finite; it may meet other
+        numbers before the linear that made it.
+        """
+        result = super().project_tokens(name, x, shape)
+        broken = ~np.isfinite(x).all(axis=(1, 2, 3), keepdims=True)
+        return np.where(broken & (not self.strict), np.float32(self.unknown), result)
+
     def stored(self, x):
         return self.round(
             self._move(x.astype(np.float32), STORED_UNITS[self.storage] / 2)
