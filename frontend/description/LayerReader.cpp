@@ -354,7 +354,10 @@ void SpecReader::readBlockUse(const Node &node, LayerSpec &layer,
   } else if (expect(*several, Node::Kind::Object,
                     "\"inputs\" of the use of a block")) {
     for (const Member *member : uniqueMembers(*several)) {
-      layer.reads[member->key] = valueUses(*member->value, scope);
+      std::vector<ValueUse> &uses = layer.reads[member->key];
+      if (!member->value->is(Node::Kind::Null)) {
+        uses = valueUses(*member->value, scope);
+      }
     }
   }
   const Node *arguments = node.get("arguments");

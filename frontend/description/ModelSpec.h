@@ -104,7 +104,7 @@ struct LayerSpec {
   std::optional<Setting> block;
 
   /// What an operator reads, by role; what a block reads, by input ("" for
-  /// the first, where `input` was used).
+  /// the first, where `input` was used), where no use is `null`: nothing.
   std::map<std::string, std::vector<ValueUse>> reads;
   std::map<std::string, Setting> attributes;
   std::map<std::string, GateSpec> gates;

@@ -114,37 +114,63 @@ EntityPtr Elaborator::expandLayer(const LayerSpec &layer,
   return repeated;
 }
 
-/// The first value that the layer reads, under the layer's name.
+/// What stands for a layer that does nothing: the first value that it reads,
+/// and for each named output of a block the input of that name.
 EntityPtr Elaborator::passThrough(const LayerSpec &layer,
                                   Environment &environment) {
-  const std::vector<ValueUse> *first = nullptr;
   if (layer.op) {
     for (const RoleInfo &role : layer.op->roles) {
       auto read = layer.reads.find(role.name);
       if (read != layer.reads.end() && !read->second.empty()) {
-        first = &read->second;
-        break;
+        return passOn(layer, read->second, environment);
       }
     }
-  } else if (const BlockSpec *block = blockOf(layer, environment)) {
-    auto named =
-        layer.reads.find(block->inputs.empty() ? "" : block->inputs[0]);
-    auto unnamed = layer.reads.find("");
-    first = named != layer.reads.end()     ? &named->second
-            : unnamed != layer.reads.end() ? &unnamed->second
-                                           : nullptr;
-  }
-  if (!first || first->empty()) {
     return valueEntity(poison);
   }
-  std::optional<Resolved> resolved = resolve(first->front(), environment);
+  const BlockSpec *block = blockOf(layer, environment);
+  if (!block || block->inputs.empty()) {
+    return valueEntity(poison);
+  }
+  auto inputNamed = [&](const std::string &name) -> EntityPtr {
+    auto read = layer.reads.find(name);
+    if (read == layer.reads.end() && name == block->inputs[0]) {
+      read = layer.reads.find("");
+    }
+    return read == layer.reads.end() ? valueEntity(poison)
+                                     : passOn(layer, read->second, environment);
+  };
+  auto outputs = std::make_shared<ScopeMap>();
+  EntityPtr first;
+  for (const auto &[name, use] : block->outputs) {
+    const std::vector<std::string> &inputs = block->inputs;
+    if (std::find(inputs.begin(), inputs.end(), name) != inputs.end()) {
+      EntityPtr input = (*outputs)[name] = inputNamed(name);
+      first = &use == &block->outputs[0].second ? input : first;
+    }
+  }
+  first = first ? first : inputNamed(block->inputs[0]);
+  if (outputs->empty()) {
+    return first;
+  }
+  auto entity = std::make_shared<Entity>(*first);
+  entity->outputs = std::move(outputs);
+  return entity;
+}
+
+/// What is read, as it is; a list as a whole, or nothing if it is empty.
+EntityPtr Elaborator::passOn(const LayerSpec &layer,
+                             const std::vector<ValueUse> &uses,
+                             Environment &environment) {
+  if (isNothing(uses, environment)) {
+    return valueEntity(absent);
+  }
+  std::optional<Resolved> resolved = resolve(uses.front(), environment);
   if (!resolved) {
     return valueEntity(poison);
   }
   if (resolved->entity) {
     return resolved->entity;
   }
-  // A list: the layer's name means it as a whole, or nothing if it is empty.
   if (!spend(int64_t(resolved->values.size()), *layer.node)) {
     return valueEntity(poison);
   }
@@ -351,6 +377,10 @@ bool Elaborator::bindInputs(const LayerSpec &layer, const BlockSpec &block,
                                " needs the input " + inQuotes(name));
       }
       return false;
+    }
+    if (isNothing(read->second, environment)) {
+      inner[name] = valueEntity(absent);
+      continue;
     }
     bool single = read->second.size() == 1;
     auto list = std::make_shared<Entity>();

@@ -21,8 +21,8 @@ namespace hova::frontend {
 
 /// The number of a value that a mistake has made unknown.
 constexpr int poison = -1;
-/// The number of "no value": what a layer that is left out passes on if it has
-/// nothing to pass on.
+/// The number of "no value": of an input of a block that is `null`, and of what
+/// a layer that is left out passes on if it has nothing to pass on.
 constexpr int absent = -2;
 
 struct Entity;
@@ -102,6 +102,8 @@ private:
                     Environment &environment);
   EntityPtr expandLayer(const LayerSpec &layer, Environment &environment);
   EntityPtr passThrough(const LayerSpec &layer, Environment &environment);
+  EntityPtr passOn(const LayerSpec &layer, const std::vector<ValueUse> &uses,
+                   Environment &environment);
   void repeatLayer(const LayerSpec &layer, Environment &environment,
                    int64_t count, Entity &entity);
   EntityPtr expandOnce(const LayerSpec &layer, Environment &environment,
@@ -137,6 +139,9 @@ private:
   bool selectRange(const ValueUse &use, const Reference::Accessor &accessor,
                    const Environment &environment, const EntityPtr &item,
                    std::vector<EntityPtr> &selected);
+  /// Whether `null` is read, or the name of what is nothing.
+  bool isNothing(const std::vector<ValueUse> &uses,
+                 const Environment &environment) const;
   /// One value; a list is an error.
   int resolveOne(const ValueUse &use, const Environment &environment);
 

@@ -57,7 +57,12 @@ public:
 
   // Values.
   int read(const char *role);
-  bool reads(const char *role) const { return layer.reads.count(role) > 0; }
+  /// Whether there is a value for a role that needs none.
+  bool reads(const char *role) const {
+    auto uses = layer.reads.find(role);
+    return uses != layer.reads.end() &&
+           !elaborator.isNothing(uses->second, environment);
+  }
   std::vector<int> readList(const char *role);
   const ValueType &type(int value) const {
     return elaborator.program->values[static_cast<size_t>(value)].type;

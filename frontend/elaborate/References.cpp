@@ -50,8 +50,9 @@ Elaborator::resolve(const ValueUse &use, const Environment &environment) {
   }
   for (int value : resolved.values) {
     if (value == absent) {
-      error(*use.node,
-            inQuotes(use.node->text) + " has no value: its layer was left out");
+      error(*use.node, inQuotes(use.node->text) +
+                           " has no value: it is null here, or its layer was "
+                           "left out");
       return std::nullopt;
     }
     if (value == poison) {
@@ -59,6 +60,18 @@ Elaborator::resolve(const ValueUse &use, const Environment &environment) {
     }
   }
   return resolved;
+}
+
+bool Elaborator::isNothing(const std::vector<ValueUse> &uses,
+                           const Environment &environment) const {
+  if (uses.size() != 1) {
+    return uses.empty();
+  }
+  const Reference &reference = uses[0].reference;
+  auto base = environment.scope->find(reference.base);
+  return base != environment.scope->end() && base->second &&
+         reference.accessors.empty() && !base->second->isList &&
+         base->second->value == absent;
 }
 
 int Elaborator::resolveOne(const ValueUse &use,
@@ -188,8 +201,9 @@ bool Elaborator::selectMember(const ValueUse &use,
     }
     TextError place{accessor.begin + 1, accessor.end,
                     inQuotes(use.node->text.substr(0, accessor.begin)) +
-                        (item->inside ? " has no layer or output "
-                                      : " is not a block; it has no ") +
+                        (item->inside || item->outputs
+                             ? " has no layer or output "
+                             : " is not a block; it has no ") +
                         inQuotes(accessor.member)};
     Diagnostic &unknown = errorInside(*use.node, place);
     std::vector<std::string> candidates;

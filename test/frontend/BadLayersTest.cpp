@@ -363,6 +363,16 @@ std::vector<Bad> blocks() {
           R"({"name": "y", "block": "keep", "input": "x", "arguments": {@"w": 1}})",
           "unknown key \"w\" in the arguments of keep"),
       block(
+          "block_input_null",
+          R"("b": {"inputs": ["a", "c"], "layers": [{"name": "l", "op": "add", "inputs": ["a", @"c"]}], "output": "l"})",
+          R"({"name": "y", "block": "b", "inputs": {"a": "x", "c": null}})",
+          "\"c\" has no value: it is null here, or its layer was left out"),
+      block(
+          "output_of_nothing",
+          R"("b": {"inputs": ["a"], "layers": [{"name": "l", "op": "scale", "input": "a", "by": 1}], "outputs": {"a": "l", "c": "l"}})",
+          R"({"name": "z", "block": "b", "repeat": 0, "input": "x"}, {"name": "y", "op": "scale", "input": "z.@c", "by": 1})",
+          "\"z\" has no layer or output \"c\""),
+      block(
           "block_without_output",
           R"("b": @{"inputs": ["a"], "layers": [{"name": "l", "op": "scale", "input": "a", "by": 1}]})",
           R"({"name": "y", "block": "b", "input": "x"})",

@@ -196,6 +196,45 @@ TEST(Program, carries_several_values_beside_the_stream) {
   EXPECT_EQ(read.reads("y", "rhs"), "body.0.q");
 }
 
+TEST(Program, passes_on_the_inputs_of_the_same_names_where_nothing_repeats) {
+  const char *const blocks =
+      R"("blocks": {"two": {"inputs": ["a", "b"], "layers": [
+    {"name": "p", "op": "add", "inputs": ["a", "b"]}, {"name": "q", "op": "scale", "input": "b", "by": 2}],
+    "outputs": {"b": "q", "a": "p"}}},
+)";
+  for (const char *nothing : {R"("repeat": 0)", R"("if": false)"}) {
+    Read read(around(
+        R"({"name": "z", "op": "scale", "input": "x", "by": 3},
+    {"name": "body", "block": "two", )" +
+            std::string(nothing) + R"(, "inputs": {"a": "x", "b": "z"}},
+    {"name": "y", "op": "add", "inputs": ["body.a", "body.b", "body"]})",
+        blocks));
+    ASSERT_TRUE(read.program) << read.printed();
+    EXPECT_EQ(read.reads("y.1", "lhs"), "x");
+    EXPECT_EQ(read.reads("y.1", "rhs"), "z");
+    EXPECT_EQ(read.reads("y", "rhs"), "z");
+  }
+}
+
+TEST(Program, begins_to_carry_what_is_null_at_first) {
+  // A step attends to what the one before has kept, the first one to itself.
+  const char *const blocks =
+      R"("blocks": {"inner": {"inputs": ["a", "kept"], "layers": [
+    {"name": "attn", "op": "multi_head_attention", "input": "a", "key": "kept", "heads": 2}], "output": "attn"},
+   "step": {"inputs": ["a", "kept"], "layers": [
+    {"name": "inner", "block": "inner", "inputs": {"a": "a", "kept": "kept"}},
+    {"name": "half", "op": "slice", "input": "inner", "axis": 1, "start": 1}],
+    "outputs": {"a": "inner", "kept": "half"}}},
+)";
+  Read read(around(
+      R"({"name": "body", "block": "step", "repeat": 2, "inputs": {"a": "x", "kept": null}},
+    {"name": "y", "op": "linear", "input": "body.kept", "width": 2})",
+      blocks));
+  ASSERT_TRUE(read.program) << read.printed();
+  EXPECT_EQ(read.reads("body.0.inner.attn.key", "x"), "x");
+  EXPECT_EQ(read.reads("body.1.inner.attn.key", "x"), "body.0.half");
+}
+
 TEST(Program, shares_weights_between_towers) {
   Read read(around(
       R"({"name": "words", "op": "embedding", "input": "ids", "vocab": 9, "width": 8},

@@ -166,7 +166,8 @@ Value blockUseSchema() {
   Value value = Object{{"type", Array{"string", "array"}},
                        {"items", Object{{"type", "string"}}}};
   properties["input"] = value;
-  properties["inputs"] = mapOf(value);
+  properties["inputs"] =
+      mapOf(Object{{"anyOf", Array{value, Object{{"type", "null"}}}}});
   properties["arguments"] = mapOf(reference("scalar"));
   return closed(std::move(properties), {"name", "block"});
 }
