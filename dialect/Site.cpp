@@ -76,7 +76,9 @@ StringRef ChannelGateOp::getSiteKind() { return "gate"; }
 StringRef LinearOp::getSiteKind() { return "linear"; }
 StringRef LayerNormOp::getSiteKind() { return "norm"; }
 StringRef PatchEmbeddingOp::getSiteKind() { return "patch embedding"; }
-StringRef UnfoldPatchesOp::getSiteKind() { return "rearrangement"; }
+StringRef UnfoldOp::getSiteKind() { return "rearrangement"; }
+StringRef PadOp::getSiteKind() { return "rearrangement"; }
+StringRef ReshapeOp::getSiteKind() { return "rearrangement"; }
 StringRef ClassTokenOp::getSiteKind() { return "rearrangement"; }
 StringRef RearrangeOp::getSiteKind() { return "rearrangement"; }
 StringRef IndexSortOp::getSiteKind() { return "rearrangement"; }
@@ -94,7 +96,9 @@ int64_t AttentionOp::getInnerBytes() {
 
 /// What is scaled, or only moved, is a copy of what others have made.
 bool ScaleHeadsOp::isResultIntermediate() { return true; }
-bool UnfoldPatchesOp::isResultIntermediate() { return true; }
+bool UnfoldOp::isResultIntermediate() { return true; }
+bool PadOp::isResultIntermediate() { return true; }
+bool ReshapeOp::isResultIntermediate() { return true; }
 bool ClassTokenOp::isResultIntermediate() { return true; }
 bool RearrangeOp::isResultIntermediate() { return true; }
 bool IndexSortOp::isResultIntermediate() { return true; }

@@ -91,9 +91,8 @@ namespace {
 /// The dims of an unfolded image: patches in row-major order, and in each the
 /// pixel at (channel, line, pixel).
 struct PatchAxes {
-  /// `type`: of the dims inside of a patch.
   PatchAxes(IterationSpaceBuilder &builder, ArrayRef<int64_t> shape,
-            int64_t side, utils::IteratorType type) {
+            int64_t side) {
     auto patches = [&](int64_t size) {
       return combine(size, side, std::divides<>());
     };
@@ -101,9 +100,9 @@ struct PatchAxes {
     batch = builder.parallel("batch", shape[0]);
     patch = builder.parallel(
         "patch", combine(patches(shape[2]), width, std::multiplies<>()));
-    AffineExpr channel = builder.addDim("channel", shape[1], type);
-    AffineExpr line = builder.addDim("line", side, type);
-    AffineExpr pixel = builder.addDim("pixel", side, type);
+    AffineExpr channel = builder.reduction("channel", shape[1]);
+    AffineExpr line = builder.reduction("line", side);
+    AffineExpr pixel = builder.reduction("pixel", side);
     element = (channel * side + line) * side + pixel;
     if (!ShapedType::isDynamic(width)) { // else nobody knows where a patch is
       image = {batch, channel, patch.floorDiv(width) * side + line,
@@ -145,8 +144,7 @@ std::optional<int64_t> PatchEmbeddingOp::getLinearMacs() {
 
 IterationSpace PatchEmbeddingOp::getIterationSpace() {
   IterationSpaceBuilder builder(*this);
-  PatchAxes axes(builder, shapeOf(getImage()), getPatch(),
-                 utils::IteratorType::reduction);
+  PatchAxes axes(builder, shapeOf(getImage()), getPatch());
   AffineExpr column = builder.parallel("column", shapeOf(getWeight())[1]);
   if (!axes.image.empty()) {
     builder.operand(0, axes.image);
@@ -160,28 +158,6 @@ IterationSpace PatchEmbeddingOp::getIterationSpace() {
   return builder.build();
 }
 bool PatchEmbeddingOp::isStored(unsigned index) { return index == 1; }
-
-LogicalResult UnfoldPatchesOp::verify() {
-  auto unfolded = unfoldedShape(shapeOf(getImage()), getPatch());
-  if (failed(unfolded)) { // C1
-    return emitOpError("expects an image [batch, channels, height, width] with "
-                       "sides divisible by ")
-           << getPatch() << ", got " << shapeText(shapeOf(getImage()));
-  }
-  return expectResult(*this, *unfolded); // C1
-}
-
-IterationSpace UnfoldPatchesOp::getIterationSpace() {
-  IterationSpaceBuilder builder(*this);
-  PatchAxes axes(builder, shapeOf(getImage()), getPatch(),
-                 utils::IteratorType::parallel);
-  if (!axes.image.empty()) {
-    builder.operand(0, axes.image);
-  }
-  builder.result({axes.batch, axes.patch, axes.element});
-  builder.setUnits({axes.batch, axes.patch});
-  return builder.build();
-}
 
 //===----------------------------------------------------------------------===//
 // ClassTokenOp, PoolOp
@@ -397,6 +373,66 @@ IterationSpace SliceOp::getIterationSpace() {
   axes[getAxis()] = axes[getAxis()] + getOffset();
   builder.operand(0, axes);
   return builder.build();
+}
+
+//===----------------------------------------------------------------------===//
+// PadOp, ReshapeOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult PadOp::verify() {
+  SmallVector<int64_t> expected(shapeOf(getX()));
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  size_t axis = getAxis();
+  if (axis >= expected.size() || result.size() != expected.size()) { // C1
+    return emitOpError("expects an axis below ")
+           << expected.size() << ", got " << axis;
+  }
+  int64_t least = combine(expected[axis], getBefore(), std::plus<>());
+  if (least != kDynamic && result[axis] != kDynamic &&
+      result[axis] < least) { // C1
+    return emitOpError("expects at least ")
+           << least << " elements at axis " << axis << ", got " << result[axis];
+  }
+  expected[axis] = result[axis];
+  return expectResult(*this, expected); // C1
+}
+
+IterationSpace PadOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> axes = builder.rows();
+  axes.push_back(builder.parallel("column", shapeOf(getResult()).back()));
+  builder.result(axes);
+  axes[getAxis()] = axes[getAxis()] - getBefore();
+  builder.operand(0, axes); // outside of x nothing is read
+  return builder.build();
+}
+
+LogicalResult ReshapeOp::verify() {
+  ShapedType x = getX().getType(), result = getResult().getType();
+  bool isCounted = x.hasStaticShape() && result.hasStaticShape();
+  if (x.getElementType() != result.getElementType() ||
+      (isCounted && x.getNumElements() != result.getNumElements())) { // C1
+    return emitOpError("expects as many elements of the same type, got ")
+           << x << " and " << result;
+  }
+  return success();
+}
+
+IterationSpace ReshapeOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> axes = builder.rows();
+  axes.push_back(builder.parallel("column", shapeOf(getResult()).back()));
+  builder.result(axes); // x has other axes
+  return builder.build();
+}
+
+/// reshape (reshape x) -> reshape x, and x itself where that has its type.
+OpFoldResult ReshapeOp::fold(FoldAdaptor) {
+  if (auto inner = getX().getDefiningOp<ReshapeOp>()) {
+    getXMutable().assign(inner.getX());
+    return getResult();
+  }
+  return getX().getType() == getResult().getType() ? getX() : OpFoldResult();
 }
 
 #define GET_OP_CLASSES

@@ -106,27 +106,49 @@ def Hova_PatchEmbeddingOp : Hova_TokenOp<"patch_embedding", [Hova_Site<>,
   let hasVerifier = 1;
 }
 
-def Hova_UnfoldPatchesOp : Hova_TokenOp<"unfold_patches", [Hova_Site<["isResultIntermediate"]>]> {
-  let summary = "image patches as rows";
+def Hova_UnfoldOp : Hova_TokenOp<"unfold", [Hova_Site<["isResultIntermediate"]>]> {
+  let summary = "what a square sees of an image, place by place, as rows";
   let description = [{
-    `[batch, channels, height, width] -> [batch, patches, channels*patch*patch]`,
-    patches row-major, columns in the order channel, row, column.
+    A square of `kernel` pixels a side moves over the image in steps of `stride`,
+    row by row, beginning `padding` pixels above and left of it; pixels outside
+    are 0. Of an image of height H there are `(H + 2 padding - kernel) / stride +
+    1` places, rounded down, one below the other. Row p of the result is what the
+    square sees at place p, in the order channel, row, column:
 
-    - C1: patch divides height and width and the result is
-      [batch, patches, channels*patch*patch].
+    `y[b, p, (c*kernel + i)*kernel + j] =
+     x[b, c, p / across * stride + i - padding, p % across * stride + j - padding]`
+
+    With `within = s`, squares of s x s pixels, row-major, are images of their
+    own, whose borders are padded too. With `grid`, x is the tokens of an image
+    of that height and width, row by row, and channels are their columns.
+
+    Operand: `x [batch, channels, height, width]`, or `[batch, height*width,
+    channels]` with `grid`; result `[batch * squares, places,
+    channels*kernel*kernel]`, where there is one square unless `within` says
+    otherwise.
+
+    - C1: x has four dimensions, or three with `grid`, whose product is the
+      second.
+    - C2: `within` divides height and width.
+    - C3: the padded image, or square, is no smaller than the kernel.
+    - C4: the result has the rows and columns of all squares and places.
 
     ```mlir
-    func.func @unfold(%i: tensor<1x3x32x32xf32>) -> tensor<1x4x768xf32> {
-      %y = hova.unfold_patches %i {patch = 16 : i64}
-          : tensor<1x3x32x32xf32> -> tensor<1x4x768xf32>
-      return %y : tensor<1x4x768xf32>
+    func.func @unfold(%i: tensor<1x3x224x224xf32>) -> tensor<1x3136x147xf32> {
+      %y = hova.unfold %i {kernel = 7 : i64, stride = 4 : i64, padding = 2 : i64}
+          : tensor<1x3x224x224xf32> -> tensor<1x3136x147xf32>
+      return %y : tensor<1x3136x147xf32>
     }
     ```
   }];
-  let arguments = (ins Hova_Tensor:$image,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$patch);
+  let arguments = (ins Hova_Tensor:$x,
+      ConfinedAttr<I64Attr, [IntPositive]>:$kernel,
+      ConfinedAttr<I64Attr, [IntPositive]>:$stride,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$padding,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$within,
+      OptionalAttr<DenseI64ArrayAttr>:$grid);
   let results = (outs Hova_Tensor:$result);
-  let assemblyFormat = "$image attr-dict `:` type($image) `->` type($result)";
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -299,6 +321,55 @@ def Hova_SliceOp : Hova_TokenOp<"slice"> {
     /// operand's.
     bool takesColumns();
   }];
+}
+
+def Hova_PadOp : Hova_TokenOp<"pad", [Hova_Site<["isResultIntermediate"]>]> {
+  let summary = "zeros in front of an axis and behind it";
+  let description = [{
+    Elements `before` to `before + n - 1` of `axis` (0-based), which x has n
+    elements of, are those of x; all others are 0.
+
+    - C1: axis is in range, and the result has the shape of x with at least
+      `before` elements more at axis.
+
+    ```mlir
+    func.func @pad(%x: tensor<1x4x8xf32>) -> tensor<1x5x8xf32> {
+      %y = hova.pad %x {axis = 1 : i64, before = 1 : i64}
+          : tensor<1x4x8xf32> -> tensor<1x5x8xf32>
+      return %y : tensor<1x5x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$axis,
+      ConfinedAttr<I64Attr, [IntNonNegative]>:$before);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_ReshapeOp : Hova_TokenOp<"reshape", [Hova_Site<["isResultIntermediate"]>]> {
+  let summary = "the same elements in other axes";
+  let description = [{
+    Element i of the result is element i of x, both counted row-major: the words
+    of a sentence side by side in one row, or apart. What a kernel computes is
+    read where it is, and `fuse` leaves the operation between kernels; anything
+    else is copied.
+
+    - C1: x and the result have the same element type and as many elements.
+
+    ```mlir
+    func.func @sentences(%x: tensor<6x16x24xf32>) -> tensor<2x3x384xf32> {
+      %y = hova.reshape %x : tensor<6x16x24xf32> -> tensor<2x3x384xf32>
+      return %y : tensor<2x3x384xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 #endif // HOVA_DIALECT_TOKENOPS

@@ -144,6 +144,15 @@ static Operation *importConcat(OperationImport &op) {
                           op.operands("inputs"), op.integer("axis"));
 }
 
+static Operation *importPad(OperationImport &op) {
+  return PadOp::create(op.builder, op.loc, op.result(), op.operand("x"),
+                       op.integer("axis"), op.integer("before"));
+}
+
+static Operation *importReshape(OperationImport &op) {
+  return ReshapeOp::create(op.builder, op.loc, op.result(), op.operand("x"));
+}
+
 static Operation *importSlice(OperationImport &op) {
   return SliceOp::create(op.builder, op.loc, op.result(), op.operand("x"),
                          op.integer("axis"), op.integer("offset"));
@@ -177,6 +186,22 @@ static Operation *importMergePatches(OperationImport &op) {
                      op.integer("grid_width"));
   return RearrangeOp::create(op.builder, op.loc, op.result(), op.operand("x"),
                              merge, Value());
+}
+
+static Operation *importUnfold(OperationImport &op) {
+  OpBuilder &builder = op.builder;
+  IntegerAttr within;
+  if (op.has("within")) {
+    within = builder.getI64IntegerAttr(op.integer("within"));
+  }
+  DenseI64ArrayAttr grid;
+  if (op.has("grid_height")) {
+    grid = builder.getDenseI64ArrayAttr(
+        {op.integer("grid_height"), op.integer("grid_width")});
+  }
+  return UnfoldOp::create(builder, op.loc, op.result(), op.operand("x"),
+                          op.integer("kernel"), op.integer("stride"),
+                          op.integer("padding"), within, grid);
 }
 
 static Operation *importWindowBias(OperationImport &op) {
@@ -293,6 +318,9 @@ static llvm::StringMap<OperationImporter> &importers() {
       {"padding_mask", importPaddingMask},
       {"concat", importConcat},
       {"slice", importSlice},
+      {"pad", importPad},
+      {"reshape", importReshape},
+      {"unfold", importUnfold},
       {"partition_windows", importPartitionWindows},
       {"reverse_windows", importReverseWindows},
       {"merge_patches", importMergePatches},

@@ -11,6 +11,7 @@
 #include "codegen/cpurecipes/Recipe.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Columns.h"
 #include "passes/Schedule.h"
@@ -130,11 +131,12 @@ private:
 // Layouts
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` of the program is an output, or rows of one.
-static bool isOutput(Value value) {
+/// Whether no gap may lie between the rows of `value`: it is an output of the
+/// program, or rows of one, or it is reshaped.
+static bool mustBeDense(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return isa<func::ReturnOp>(user) ||
-           (isa<AssembleOpInterface>(user) && isOutput(user->getResult(0)));
+    return isa<func::ReturnOp, ReshapeOp>(user) ||
+           (isa<AssembleOpInterface>(user) && mustBeDense(user->getResult(0)));
   });
 }
 
@@ -202,7 +204,7 @@ private:
   LayoutAttr rowLayout(Value value, ArrayRef<OpOperand *> uses) {
     bool isDense = llvm::any_of(uses, [&](OpOperand *use) {
       return isa<YieldOp>(use->getOwner()) &&
-             isOutput(kernel.getResult(use->getOperandNumber()));
+             mustBeDense(kernel.getResult(use->getOperandNumber()));
     });
     int64_t width = shapeOf(value).empty() ? 1 : shapeOf(value).back();
     return LayoutAttr::get(value.getContext(), LayoutKind::rows,

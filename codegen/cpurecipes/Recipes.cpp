@@ -19,6 +19,7 @@ void attachNormRecipes(MLIRContext &context);
 void attachProjectTokensRecipe(MLIRContext &context);
 void attachSummaryAttentionRecipe(MLIRContext &context);
 void attachTokenRecipes(MLIRContext &context);
+void attachUnfoldRecipe(MLIRContext &context);
 
 void registerCpuRecipes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, HovaDialect *) {
@@ -30,6 +31,7 @@ void registerCpuRecipes(DialectRegistry &registry) {
     attachProjectTokensRecipe(*context);
     attachSummaryAttentionRecipe(*context);
     attachTokenRecipes(*context);
+    attachUnfoldRecipe(*context);
   });
 }
 

@@ -5,25 +5,32 @@
 // the chunk (a position added, an activation) is the stage's business.
 
 #include "codegen/cpu/CpuFacts.h"
-#include "codegen/cpurecipes/KernelEmitter.h"
 #include "codegen/cpurecipes/Recipe.h"
+#include "codegen/cpurecipes/RowCopies.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
+#include <numeric>
 
 using namespace mlir;
 
 namespace hova {
 
-/// Hands `width` columns of a source row to the stage, at `column` of `row`.
-static void copyRow(KernelEmitter &emitter, Value source, Value sourceRow,
-                    Value sourceColumn, Value row, Value column,
-                    int64_t width) {
+void copyRow(KernelEmitter &emitter, Value source, Value sourceRow,
+             Value sourceColumn, Value row, Value column, int64_t width) {
   emitter.forEachChunk(width, [&](Value offset, int64_t lanes, int64_t valid) {
     TilePlace place{row, emitter.add(column, offset), 1, lanes, valid};
     Value chunk = emitter.loadRow(
         source, sourceRow, emitter.add(sourceColumn, offset), lanes, valid);
     emitter.finishAndStoreTile(place, emitter.asTile(chunk));
+  });
+}
+
+void zeroRow(KernelEmitter &emitter, Value row, Value column, int64_t width) {
+  emitter.forEachChunk(width, [&](Value offset, int64_t lanes, int64_t valid) {
+    TilePlace place{row, emitter.add(column, offset), 1, lanes, valid};
+    Value zeros = emitter.splat(0, emitter.vectorType(lanes));
+    emitter.finishAndStoreTile(place, emitter.asTile(zeros));
   });
 }
 
@@ -152,51 +159,35 @@ static void emit(KernelEmitter &emitter, PaddingMaskOp op) {
   });
 }
 
-static void emit(KernelEmitter &emitter, UnfoldPatchesOp op) {
-  ArrayRef<int64_t> image = shapeOf(op.getImage());
-  int64_t patch = op.getPatch(), channels = image[1], height = image[2];
-  int64_t across = image[3] / patch, patches = height / patch * across;
-  Value source = emitter.buffer(op.getImage());
-  emitter.forEachRow([&](Value row) {
-    Value batch = emitter.div(row, patches), place = emitter.rem(row, patches);
-    Value top = emitter.mul(emitter.div(place, across), patch);
-    Value left = emitter.mul(emitter.rem(place, across), patch);
-    emitter.forLoop(
-        "channels", emitter.index(0), emitter.index(channels), 1,
-        [&](Value channel) {
-          Value plane = emitter.add(emitter.mul(batch, channels), channel);
-          Value firstRow = emitter.add(emitter.mul(plane, height), top);
-          emitter.forLoop(
-              "lines", emitter.index(0), emitter.index(patch), 1,
-              [&](Value line) {
-                Value column = emitter.mul(
-                    emitter.add(emitter.mul(channel, patch), line), patch);
-                copyRow(emitter, source, emitter.add(firstRow, line), left, row,
-                        column, patch);
-              });
-        });
-  });
+/// One of two bodies.
+static void branch(KernelEmitter &emitter, Value condition,
+                   llvm::function_ref<void()> then,
+                   llvm::function_ref<void()> otherwise) {
+  auto branch = scf::IfOp::create(emitter.builder, emitter.loc, condition,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(emitter.builder);
+  emitter.builder.setInsertionPoint(branch.thenYield());
+  then();
+  emitter.builder.setInsertionPoint(branch.elseYield());
+  otherwise();
 }
 
 static void emit(KernelEmitter &emitter, ClassTokenOp op) {
-  OpBuilder &builder = emitter.builder;
   int64_t tokens = shapeOf(op.getX())[1], width = shapeOf(op.getX())[2];
   Value x = emitter.buffer(op.getX()), token = emitter.buffer(op.getToken());
   emitter.forEachRow([&](Value row) {
     Value batch = emitter.div(row, tokens + 1);
     Value position = emitter.rem(row, tokens + 1);
     Value zero = emitter.index(0);
-    Value isFirst = compare(emitter, arith::CmpIPredicate::eq, position, zero);
-    auto branch = scf::IfOp::create(builder, emitter.loc, isFirst,
-                                    /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(branch.thenYield());
-    copyRow(emitter, token, zero, zero, row, zero, width);
-    builder.setInsertionPoint(branch.elseYield());
-    Value before =
-        arith::SubIOp::create(builder, emitter.loc, position, emitter.index(1));
-    copyRow(emitter, x, emitter.add(emitter.mul(batch, tokens), before), zero,
-            row, zero, width);
+    branch(
+        emitter, compare(emitter, arith::CmpIPredicate::eq, position, zero),
+        [&] { copyRow(emitter, token, zero, zero, row, zero, width); },
+        [&] {
+          Value before = arith::SubIOp::create(emitter.builder, emitter.loc,
+                                               position, emitter.index(1));
+          Value from = emitter.add(emitter.mul(batch, tokens), before);
+          copyRow(emitter, x, from, zero, row, zero, width);
+        });
   });
 }
 
@@ -342,6 +333,50 @@ static void emit(KernelEmitter &emitter, SliceOp op) {
   });
 }
 
+static void emit(KernelEmitter &emitter, PadOp op) {
+  ArrayRef<int64_t> x = shapeOf(op.getX()), shape = shapeOf(op.getResult());
+  int64_t axis = op.getAxis(), before = op.getBefore(), size = x[axis];
+  Value source = emitter.buffer(op.getX());
+  emitter.forEachRow([&](Value row) {
+    Value zero = emitter.index(0);
+    if (axis + 1 == static_cast<int64_t>(shape.size())) {
+      zeroRow(emitter, row, zero, before);
+      copyRow(emitter, source, row, zero, row, emitter.index(before), size);
+      return zeroRow(emitter, row, emitter.index(before + size),
+                     shape.back() - before - size);
+    }
+    RowAxis result(shape, axis);
+    Value j = emitter.rem(emitter.div(row, result.inner), result.size);
+    Value own = arith::SubIOp::create(emitter.builder, emitter.loc, j,
+                                      emitter.index(before));
+    // Entries in front of x wrap around to large numbers.
+    branch(
+        emitter,
+        compare(emitter, arith::CmpIPredicate::ult, own, emitter.index(size)),
+        [&] {
+          copyRow(emitter, source, rowAt(emitter, row, result, size, own), zero,
+                  row, zero, x.back());
+        },
+        [&] { zeroRow(emitter, row, zero, x.back()); });
+  });
+}
+
+/// In the longest pieces that end where rows of x and of the result end.
+static void emit(KernelEmitter &emitter, ReshapeOp op) {
+  int64_t from = shapeOf(op.getX()).back(), to = shapeOf(op.getResult()).back();
+  int64_t piece = std::gcd(from, to);
+  Value source = emitter.buffer(op.getX());
+  emitter.forEachRow([&](Value row) {
+    emitter.forLoop("pieces", emitter.index(0), emitter.index(to / piece), 1,
+                    [&](Value i) {
+                      Value column = emitter.mul(i, piece);
+                      Value element = emitter.add(emitter.mul(row, to), column);
+                      copyRow(emitter, source, emitter.div(element, from),
+                              emitter.rem(element, from), row, column, piece);
+                    });
+  });
+}
+
 /// The rows of a source side by side, where the table says.
 static LogicalResult emit(KernelEmitter &emitter, RearrangeOp op) {
   if (!op.getTable()) {
@@ -386,13 +421,14 @@ void attachTokenRecipes(MLIRContext &context) {
   EmbeddingOp::attachInterface<EmbeddingRecipe>(context);
   PaddingMaskOp::attachInterface<PaddingMaskRecipe>(context);
   attachRecipe<RearrangeOp, emit>(context);
-  attachRecipe<UnfoldPatchesOp, emit>(context);
   attachRecipe<ClassTokenOp, emit>(context);
   attachRecipe<PoolOp, emit>(context);
   attachRecipe<LayerPoolOp, emit>(context);
   attachRecipe<IndexSortOp, emit>(context);
   attachRecipe<ConcatOp, emit>(context);
   attachRecipe<SliceOp, emit>(context);
+  attachRecipe<PadOp, emit>(context);
+  attachRecipe<ReshapeOp, emit>(context);
 }
 
 } // namespace hova

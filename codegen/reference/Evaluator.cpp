@@ -27,7 +27,7 @@ static bool movesData(Operation *op) {
     return pool.getKind() == PoolKind::first;
   }
   return isa<ConvertOp, TransposeOp, PackOp, EmbeddingOp, ConcatOp, SliceOp,
-             ClassTokenOp, IndexSortOp, LayerPoolOp, UnfoldPatchesOp,
+             ClassTokenOp, IndexSortOp, LayerPoolOp, UnfoldOp, PadOp, ReshapeOp,
              RearrangeOp>(op);
 }
 

@@ -4,9 +4,10 @@
 // Most of these move data: elements keep their type, and where operands differ
 // the widest wins.
 
-#include "dialect/TokenOps.h"
+#include "dialect/Unfold.h"
 #include "dialect/evaluate/Evaluate.h"
 #include <cmath>
+#include <cstring>
 
 using namespace mlir;
 using namespace hova;
@@ -100,26 +101,38 @@ LogicalResult PaddingMaskOp::evaluate(ArrayRef<HostTensor> operands,
 // Images
 //===----------------------------------------------------------------------===//
 
-/// `[batch, channels, height, width]` to `[batch, patches, channels*patch^2]`.
-static HostTensor unfold(const HostTensor &image, int64_t patch) {
-  ArrayRef<int64_t> shape = image.getShape();
-  int64_t channels = shape[1], height = shape[2], width = shape[3];
-  int64_t rows = height / patch, columns = width / patch;
-  HostTensor result(image.getElement(),
-                    {shape[0], rows * columns, channels * patch * patch});
-  withNumberType(image.getElement(), [&](auto zero) {
+/// The rows of an image, or of its tokens, that is unfolded.
+static HostTensor unfold(const HostTensor &x, const Unfolding &of) {
+  HostTensor result(x.getElement(), of.shape());
+  int64_t places = of.placesDown() * of.placesAcross();
+  int64_t squares = of.squaresDown() * of.squaresAcross();
+  withNumberType(x.getElement(), [&](auto zero) {
     using T = decltype(zero);
     T *out = result.mutableAs<T>();
-    for (int64_t unit = 0; unit < shape[0] * rows * columns; ++unit) {
-      int64_t entry = unit / (rows * columns);
-      int64_t top = unit / columns % rows * patch;
-      int64_t left = unit % columns * patch;
-      for (int64_t c = 0; c < channels; ++c) {
-        for (int64_t y = 0; y < patch; ++y, out += patch) {
-          const T *line = image.as<T>() +
-                          ((entry * channels + c) * height + top + y) * width +
-                          left;
-          std::copy_n(line, patch, out);
+    auto pixel = [&](int64_t entry, int64_t c, int64_t y, int64_t x_) -> T {
+      int64_t at =
+          of.isOfTokens
+              ? ((entry * of.height + y) * of.width + x_) * of.channels + c
+              : ((entry * of.channels + c) * of.height + y) * of.width + x_;
+      return x.as<T>()[at];
+    };
+    for (int64_t row = 0; row < of.batch * squares * places; ++row) {
+      int64_t entry = row / (squares * places);
+      int64_t square = row / places % squares, place = row % places;
+      for (int64_t c = 0; c < of.channels; ++c) {
+        for (int64_t i = 0; i < of.kernel; ++i) {
+          for (int64_t j = 0; j < of.kernel; ++j) {
+            int64_t y = place / of.placesAcross() * of.stride + i - of.padding;
+            int64_t x_ = place % of.placesAcross() * of.stride + j - of.padding;
+            bool isInside =
+                y >= 0 && y < of.squareHeight && x_ >= 0 && x_ < of.squareWidth;
+            *out++ =
+                isInside
+                    ? pixel(entry, c,
+                            square / of.squaresAcross() * of.squareHeight + y,
+                            square % of.squaresAcross() * of.squareWidth + x_)
+                    : T(0);
+          }
         }
       }
     }
@@ -130,16 +143,21 @@ static HostTensor unfold(const HostTensor &image, int64_t patch) {
 LogicalResult PatchEmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
                                          SmallVectorImpl<HostTensor> &results) {
   OperandValues value(*this, operands);
+  const HostTensor &image = value(getImage());
+  ArrayRef<int64_t> shape = image.getShape();
+  int64_t patch = getPatch();
+  Unfolding patches{shape[0], shape[1], shape[2], shape[3], shape[2],
+                    shape[3], patch,    patch,    0,        false};
   results.push_back(evaluateLinear(
-      unfold(value(getImage()), getPatch()), value(getWeight()),
-      value.optional(getBias()), /*transposed=*/false, value.resultElement()));
+      unfold(image, patches), value(getWeight()), value.optional(getBias()),
+      /*transposed=*/false, value.resultElement()));
   return success();
 }
 
-LogicalResult UnfoldPatchesOp::evaluate(ArrayRef<HostTensor> operands,
-                                        SmallVectorImpl<HostTensor> &results) {
+LogicalResult UnfoldOp::evaluate(ArrayRef<HostTensor> operands,
+                                 SmallVectorImpl<HostTensor> &results) {
   results.push_back(
-      unfold(OperandValues(*this, operands)(getImage()), getPatch()));
+      unfold(OperandValues(*this, operands)(getX()), Unfolding::get(*this)));
   return success();
 }
 
@@ -204,6 +222,36 @@ LogicalResult SliceOp::evaluate(ArrayRef<HostTensor> operands,
                   result.mutableAs<T>() + i * shape[axis] * inner);
     }
   });
+  results.push_back(result);
+  return success();
+}
+
+LogicalResult PadOp::evaluate(ArrayRef<HostTensor> operands,
+                              SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = OperandValues(*this, operands)(getX());
+  int64_t axis = getAxis(), before = getBefore();
+  SmallVector<int64_t> front(x.getShape()), behind(x.getShape());
+  int64_t size = cast<ShapedType>(getResult().getType()).getShape()[axis];
+  if (ShapedType::isDynamic(size)) {
+    return emitOpError("expects a static size to evaluate");
+  }
+  front[axis] = before;
+  behind[axis] = size - before - x.getShape()[axis];
+  HostTensor zeros(x.getElement(), front), more(x.getElement(), behind);
+  results.push_back(join({zeros, x, more}, axis, x.getElement()));
+  return success();
+}
+
+LogicalResult ReshapeOp::evaluate(ArrayRef<HostTensor> operands,
+                                  SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = OperandValues(*this, operands)(getX());
+  auto type = cast<ShapedType>(getResult().getType());
+  if (!type.hasStaticShape()) {
+    return emitOpError("expects a static shape to evaluate");
+  }
+  HostTensor result(x.getElement(), type.getShape());
+  std::memcpy(result.mutableData(), x.data(),
+              x.size() * HostTensor::elementBytes(x.getElement()));
   results.push_back(result);
   return success();
 }

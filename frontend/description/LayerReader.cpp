@@ -268,8 +268,26 @@ void SpecReader::readAttribute(const Member &member, const AttributeInfo &info,
     }
     return;
   }
+  if (info.kind == AttributeInfo::Kind::Shape) {
+    if (expect(value, Node::Kind::Array, inQuotes(info.name).c_str())) {
+      readShape(value, layer.shapes[info.name], scope);
+    }
+    return;
+  }
   if (auto parsed = setting(value, settingKind(info.kind), scope, info.words)) {
     layer.attributes[info.name] = std::move(*parsed);
+  }
+}
+
+void SpecReader::readShape(const Node &node, std::vector<Setting> &shape,
+                           const NameScope &scope) {
+  if (node.elements.empty()) {
+    error(node, "a shape without axes");
+  }
+  for (const Node *dimension : node.elements) {
+    if (auto value = setting(*dimension, SettingKind::Integer, scope)) {
+      shape.push_back(std::move(*value));
+    }
   }
 }
 

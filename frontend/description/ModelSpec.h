@@ -107,6 +107,8 @@ struct LayerSpec {
   /// the first, where `input` was used), where no use is `null`: nothing.
   std::map<std::string, std::vector<ValueUse>> reads;
   std::map<std::string, Setting> attributes;
+  /// Attributes that are shapes.
+  std::map<std::string, std::vector<Setting>> shapes;
   std::map<std::string, GateSpec> gates;
   /// Attributes that are paths of weights.
   std::map<std::string, std::pair<const reader::Node *, PathTemplate>> paths;

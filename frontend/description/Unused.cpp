@@ -109,6 +109,11 @@ void UnusedNames::useSettings(const LayerSpec &layer, Uses &uses) {
   for (const auto &attribute : layer.attributes) {
     use(attribute.second, uses);
   }
+  for (const auto &shape : layer.shapes) {
+    for (const Setting &dimension : shape.second) {
+      use(dimension, uses);
+    }
+  }
   for (const auto &argument : layer.arguments) {
     use(argument.second, uses);
   }

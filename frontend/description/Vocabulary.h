@@ -30,7 +30,9 @@ struct AttributeInfo {
     /// A boolean, or `{"if": condition, "width": integer}`.
     Gate,
     /// The path of a weight.
-    Path
+    Path,
+    /// A list of integers, one for each axis.
+    Shape
   };
   std::string name;
   Kind kind = Kind::Integer;

@@ -266,6 +266,59 @@ int LayerContext::buildSlice() {
       {DType::F32, part});
 }
 
+int LayerContext::buildPad() {
+  int x = read("input");
+  if (failed || !expectFloats("input", x, "of any shape")) {
+    return poison;
+  }
+  int64_t axis = axisOf(x);
+  int64_t before = integer("before", 0), after = integer("after", 0);
+  if (failed || before + after == 0) {
+    return failed ? poison : x;
+  }
+  Shape padded = shape(x);
+  int64_t &size = padded[static_cast<size_t>(axis)];
+  if (size + before + after > INT32_MAX) {
+    attributeError(before > after ? "before" : "after",
+                   "an axis of " + std::to_string(size + before + after) +
+                       " elements; the largest is 2147483647",
+                   {x});
+    return poison;
+  }
+  size += before + after;
+  return emit("pad", "", {{"x", x}},
+              {{"axis", Scalar::ofInteger(axis)},
+               {"before", Scalar::ofInteger(before)}},
+              {DType::F32, padded});
+}
+
+/// The product, or nothing where it is no 64-bit number.
+static std::optional<int64_t> countElements(const Shape &shape) {
+  int64_t count = 1;
+  for (int64_t dimension : shape) {
+    if (__builtin_mul_overflow(count, dimension, &count)) {
+      return std::nullopt;
+    }
+  }
+  return count;
+}
+
+int LayerContext::buildReshape() {
+  int x = read("input");
+  Shape wanted = shapeAttribute("shape");
+  if (failed || !expectFloats("input", x, "of any shape")) {
+    return poison;
+  }
+  if (countElements(wanted) != countElements(shape(x))) {
+    attributeError("shape",
+                   "the elements of " + type(x).str() + " do not fill " +
+                       str(wanted),
+                   {x});
+    return poison;
+  }
+  return emit("reshape", "", {{"x", x}}, {}, {DType::F32, wanted});
+}
+
 int LayerContext::buildFeedForward() {
   int x = read("input");
   int64_t hidden = integer("hidden", 0);

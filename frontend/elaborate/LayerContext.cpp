@@ -23,6 +23,8 @@ std::map<std::string, LayerBuilder> &LayerContext::builders() {
       {"scale", &LayerContext::buildScale},
       {"concat", &LayerContext::buildConcat},
       {"slice", &LayerContext::buildSlice},
+      {"pad", &LayerContext::buildPad},
+      {"reshape", &LayerContext::buildReshape},
       {"feed_forward", &LayerContext::buildFeedForward},
       {"embedding", &LayerContext::buildEmbedding},
       {"positions", &LayerContext::buildPositions},
@@ -35,6 +37,8 @@ std::map<std::string, LayerBuilder> &LayerContext::builders() {
       {"head_reweight", &LayerContext::buildHeadReweight},
       {"channel_gate", &LayerContext::buildChannelGate},
       {"omni_attention", &LayerContext::buildOmniAttention},
+      {"unfold", &LayerContext::buildUnfold},
+      {"windows", &LayerContext::buildWindows},
       {"merge_patches", &LayerContext::buildMergePatches},
   };
   return all;
@@ -76,6 +80,22 @@ int64_t LayerContext::integer(const char *name, int64_t otherwise) {
     return otherwise;
   }
   return *value;
+}
+
+Shape LayerContext::shapeAttribute(const char *name) {
+  Shape shape;
+  for (const Setting &dimension : layer.shapes.at(name)) {
+    std::optional<int64_t> size = elaborator.integer(dimension, environment);
+    bool fits = size && *size >= 1 && *size <= INT32_MAX;
+    if (size && !fits) {
+      elaborator.error(*dimension.node,
+                       "a dimension must be 1 to 2147483647, got " +
+                           std::to_string(*size));
+    }
+    failed |= !fits;
+    shape.push_back(fits ? *size : 1);
+  }
+  return failed ? Shape() : shape;
 }
 
 double LayerContext::number(const char *name, double otherwise) {

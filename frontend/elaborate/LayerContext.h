@@ -51,6 +51,8 @@ public:
   double number(const char *name, double otherwise);
   bool boolean(const char *name, bool otherwise);
   std::string word(const char *name, const char *otherwise);
+  /// A shape, whose axes have at least one element; empty after a mistake.
+  Shape shapeAttribute(const char *name);
   bool given(const char *name) const {
     return layer.attributes.count(name) > 0;
   }
@@ -159,6 +161,7 @@ private:
     int64_t area() const { return window.height * window.width; }
   };
   std::optional<Grid> gridOf(int tokens);
+  std::optional<Grid> unfoldedGrid(const Grid &image);
   std::optional<Windows> windowsOf(int tokens);
   static Attributes windowAttributes(const Windows &windows);
   int partition(int tokens, const Windows &windows);
@@ -174,6 +177,8 @@ private:
   int buildScale();
   int buildConcat();
   int buildSlice();
+  int buildPad();
+  int buildReshape();
   int buildFeedForward();
   int buildEmbedding();
   int buildPositions();
@@ -187,6 +192,8 @@ private:
   int buildChannelGate();
   int buildOmniAttention();
   int buildMergePatches();
+  int buildUnfold();
+  int buildWindows();
   std::optional<int64_t> gateWidth(int64_t width);
   int64_t axisOf(int value);
 

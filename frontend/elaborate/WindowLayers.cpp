@@ -1,9 +1,10 @@
-//===- WindowLayers.cpp - Windows of images, and merged patches -----------===//
+//===- WindowLayers.cpp - Windows of images, merged and unfolded ones -----===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
 // Swin Transformer, section 3.2: attention inside windows of an image of
-// tokens, whose grid may be rolled before; and patch merging.
+// tokens, whose grid may be rolled before; and patch merging. Tokens-to-Token
+// ViT, section 3.1: soft splits, which are images unfolded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -130,9 +131,10 @@ int LayerContext::partition(int tokens, const Windows &windows) {
   if (failed) {
     return poison;
   }
-  return emit("partition_windows", "windows", {{"x", tokens}},
-              windowAttributes(windows),
-              {DType::F32, {batch, windows.area(), width(tokens)}});
+  return emit(
+      "partition_windows", "windows", {{"x", tokens}},
+      windowAttributes(windows),
+      {DType::F32, {batch, windows.area(), width(tokens)}, windows.window});
 }
 
 /// Back to [batch, N, D].
@@ -187,6 +189,105 @@ bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
              {DType::I32, {windows.count()}});
   }
   return !failed;
+}
+
+int LayerContext::buildWindows() {
+  int x = read("input");
+  int64_t side = integer("window", 1);
+  if (failed || !expectFloats("input", x, "[batch, N, D]") ||
+      !expectRank("input", x, 3, "[batch, N, D]")) {
+    return poison;
+  }
+  std::optional<Grid> grid = gridOf(x);
+  if (!grid) {
+    return poison;
+  }
+  if (grid->height % side != 0 || grid->width % side != 0) {
+    attributeError("window",
+                   "windows of " + str(Grid{side, side}) +
+                       " do not divide an image of " + str(*grid),
+                   {x});
+    return poison;
+  }
+  const Grid &known = type(x).grid;
+  bool isKnown = known.height == side && known.width == side;
+  if (isKnown && shape(x)[1] == side * side) {
+    return x; // one window
+  }
+  return partition(x, {{side, side}, {}, *grid});
+}
+
+/// The places of the layer's kernel in an image, or in its squares.
+std::optional<Grid> LayerContext::unfoldedGrid(const Grid &image) {
+  int64_t kernel = integer("kernel", 1), stride = integer("stride", 1);
+  int64_t padding = integer("padding", 0);
+  Grid square = image;
+  if (given("within")) {
+    int64_t side = integer("within", 1);
+    square = {side, side};
+  }
+  if (failed) {
+    return std::nullopt;
+  }
+  if (image.height % square.height != 0 || image.width % square.width != 0) {
+    attributeError("within", "squares of " + str(square) +
+                                 " do not divide an image of " + str(image));
+    return std::nullopt;
+  }
+  Grid room = {square.height + 2 * padding - kernel,
+               square.width + 2 * padding - kernel};
+  if (room.height < 0 || room.width < 0) {
+    attributeError("kernel", "a kernel of " + str(Grid{kernel, kernel}) +
+                                 " is larger than " +
+                                 (given("within") ? "a square" : "an image") +
+                                 " of " + str(square) + " with a padding of " +
+                                 std::to_string(padding));
+    return std::nullopt;
+  }
+  return Grid{room.height / stride + 1, room.width / stride + 1};
+}
+
+int LayerContext::buildUnfold() {
+  int x = read("input");
+  const char *wanted = "[batch, channels, height, width] or [batch, N, D]";
+  if (failed || !expectFloats("input", x, wanted)) {
+    return poison;
+  }
+  bool isImage = shape(x).size() == 4;
+  if (!isImage && !expectRank("input", x, 3, wanted)) {
+    return poison;
+  }
+  if (isImage && given("grid_height")) {
+    attributeError("grid_height", "\"grid_height\" has no meaning for an image "
+                                  "that is no tokens");
+    return poison;
+  }
+  std::optional<Grid> image =
+      isImage ? Grid{shape(x)[2], shape(x)[3]} : gridOf(x);
+  std::optional<Grid> places = image ? unfoldedGrid(*image) : std::nullopt;
+  if (!places) {
+    failed = true;
+    return poison;
+  }
+  int64_t kernel = integer("kernel", 1), squares = 1;
+  Attributes attributes = {
+      {"kernel", Scalar::ofInteger(kernel)},
+      {"stride", Scalar::ofInteger(integer("stride", 1))},
+      {"padding", Scalar::ofInteger(integer("padding", 0))}};
+  if (given("within")) {
+    int64_t side = integer("within", 1);
+    squares = product(image->height / side, image->width / side);
+    attributes["within"] = Scalar::ofInteger(side);
+  }
+  if (!isImage) {
+    attributes["grid_height"] = Scalar::ofInteger(image->height);
+    attributes["grid_width"] = Scalar::ofInteger(image->width);
+  }
+  Shape result = {product(shape(x)[0], squares),
+                  product(places->height, places->width),
+                  product(shape(x)[isImage ? 1 : 2], product(kernel, kernel))};
+  return emit("unfold", "", {{"x", x}}, std::move(attributes),
+              {DType::F32, std::move(result), *places});
 }
 
 int LayerContext::buildMergePatches() {

@@ -12,6 +12,7 @@
 #include "dialect/Interfaces.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/Passes.h"
@@ -84,9 +85,11 @@ private:
 };
 } // namespace
 
-/// What is assembled of rows that kernels write: no work, and no kernel.
+/// What is assembled of rows that kernels write, or reshaped: no work, and no
+/// kernel.
 static bool isAssembled(Operation *op) {
-  return isa<AssembleOpInterface>(op) && !isa<KernelOp>(op->getParentOp());
+  return isa<AssembleOpInterface, ReshapeOp>(op) &&
+         !isa<KernelOp>(op->getParentOp());
 }
 
 /// The operations that compute `value`, through kernels and addresses; none for
@@ -247,7 +250,9 @@ SiteVerdict Verdicts::judge(const SiteParts &parts) const {
   verdict.kernels.append(kernels.begin(), kernels.end());
   verdict.columns.append(merged.begin(), merged.end());
   if (verdict.kernels.empty()) {
-    verdict.why = "its parts are written where they stand in it";
+    verdict.why = isa<ReshapeOp>(parts.ops.front())
+                      ? "what a kernel computes is read as it lies"
+                      : "its parts are written where they stand in it";
   } else if (verdict.fused && bytes) {
     verdict.why =
         std::to_string(bytes) + " bytes of intermediates never reach memory";

@@ -280,8 +280,13 @@ void Grouping::notePartings(Operation *op, int number) {
     int producer = groupOf(operand.get());
     Operation *source = lookThroughViews(operand.get()).source.getDefiningOp();
     if (isAssembled(source)) {
-      partings.push_back({&operand, nameOf(op) + " reads " + nameOf(source) +
-                                        ", whose rows several kernels write"});
+      bool isReshaped = isa<ReshapeOp>(source);
+      partings.push_back(
+          {&operand, nameOf(op) + " reads " + nameOf(source) +
+                         (isReshaped ? ", which has other rows than "
+                                       "the kernel that computes them"
+                                     : ", whose rows several kernels "
+                                       "write")});
     } else if (producer >= 0 && producer != number) {
       partings.push_back({&operand, whyApart(operand)});
     }
@@ -291,36 +296,6 @@ void Grouping::notePartings(Operation *op, int number) {
 //===----------------------------------------------------------------------===//
 // Groups
 //===----------------------------------------------------------------------===//
-
-int Grouping::lastGroupOf(Value value) const {
-  Operation *op = lookThroughViews(value).source.getDefiningOp();
-  int last = groupOf(value);
-  if (isAssembled(op)) {
-    for (Value part : op->getOperands()) {
-      last = std::max(last, lastGroupOf(part));
-    }
-  }
-  return last;
-}
-
-bool Grouping::canAssemble(Operation *op) const {
-  auto assembly = dyn_cast<AssembleOpInterface>(op);
-  auto isReturned = [](Value value) {
-    return llvm::any_of(value.getUsers(), [](Operation *user) {
-      return user->hasTrait<OpTrait::IsTerminator>();
-    });
-  };
-  if (!chain || !assembly || isReturned(op->getResult(0))) {
-    return false;
-  }
-  llvm::SmallDenseSet<Value> seen;
-  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
-    Value part = operand.get();
-    return assembly.getOperandRows(operand.getOperandNumber()) &&
-           index.contains(part.getDefiningOp()) && !parts.contains(part) &&
-           seen.insert(part).second && !isReturned(part);
-  });
-}
 
 void Grouping::placeFormed(KernelOp kernel) {
   index[kernel] = groups.size();
@@ -347,6 +322,11 @@ LogicalResult Grouping::run() {
       continue;
     }
     if (isa<ImageWeightOp>(op) || isView(&op)) {
+      continue;
+    }
+    if (auto reshape = dyn_cast<ReshapeOp>(op);
+        reshape && canReshape(reshape)) {
+      assembled.insert(&op);
       continue;
     }
     if (canAssemble(&op)) {

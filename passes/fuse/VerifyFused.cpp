@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/ProgramOps.h"
+#include "dialect/TokenOps.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/Passes.h"
@@ -45,7 +46,7 @@ struct VerifyFusedPass final : impl::VerifyFusedPassBase<VerifyFusedPass> {
     }
     bool failed = false;
     for (Operation &op : main.getBody().front().without_terminator()) {
-      if (!isa<ImageWeightOp, KernelOp, AssembleOpInterface>(op)) {
+      if (!isa<ImageWeightOp, KernelOp, AssembleOpInterface, ReshapeOp>(op)) {
         op.emitError("fused program still holds '") << op.getName() << "'";
         failed = true;
       }

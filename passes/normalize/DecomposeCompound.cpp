@@ -48,7 +48,7 @@ struct DecomposeCompound final
   }
 };
 
-/// patch_embedding %i, %w -> linear (unfold_patches %i), %w
+/// patch_embedding %i, %w -> linear (unfold %i), %w
 struct PatchEmbeddingAsLinear final : OpRewritePattern<PatchEmbeddingOp> {
   using Base::Base;
   LogicalResult matchAndRewrite(PatchEmbeddingOp op,
@@ -57,10 +57,11 @@ struct PatchEmbeddingAsLinear final : OpRewritePattern<PatchEmbeddingOp> {
     SmallVector<int64_t> shape(type.getShape());
     shape.back() = shapeOf(op.getWeight())[0];
     Operation *before = op->getPrevNode();
-    Value unfolded = UnfoldPatchesOp::create(
+    Value unfolded = UnfoldOp::create(
         rewriter, op.getLoc(),
         RankedTensorType::get(shape, type.getElementType()), op.getImage(),
-        op.getPatchAttr());
+        /*kernel=*/op.getPatch(), /*stride=*/op.getPatch(), /*padding=*/0,
+        /*within=*/IntegerAttr(), /*grid=*/DenseI64ArrayAttr());
     Value result =
         LinearOp::create(rewriter, op.getLoc(), type, unfolded, op.getWeight(),
                          op.getBias(), /*transposed=*/false);

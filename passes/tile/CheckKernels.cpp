@@ -7,6 +7,7 @@
 #include "passes/tile/CheckKernels.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
 #include "passes/Columns.h"
 #include "passes/tile/KernelStructure.h"
 
@@ -185,7 +186,7 @@ static LogicalResult checkResults(Operation *terminator, Operation *blame) {
   llvm::SmallPtrSet<Value, 8> seen;
   for (Value value : terminator->getOperands()) {
     Operation *op = value.getDefiningOp();
-    if (!op || isa<ImageWeightOp>(op) || isKernelView(op) ||
+    if (!op || isa<ImageWeightOp, ReshapeOp>(op) || isKernelView(op) ||
         !seen.insert(value).second) {
       return blame->emitOpError("expects results that it computes, each once");
     }
@@ -200,16 +201,17 @@ static LayoutAttr layoutOfResult(OpResult result) {
   return layoutOf(yield.getValues()[result.getResultNumber()]);
 }
 
-/// An output is dense, and so are the parts of one; parts of another value have
-/// one layout.
+/// An output is dense, and so are the parts of one, and what is reshaped; parts
+/// of another value have one layout.
 static LogicalResult checkPlaces(Value whole, Operation *terminator) {
   SmallVector<Value> values = {whole};
   if (auto assembly = whole.getDefiningOp<AssembleOpInterface>()) {
     values = assembly->getOperands();
   }
   bool isOutput = llvm::is_contained(whole.getUsers(), terminator);
+  bool isReshaped = llvm::any_of(whole.getUsers(), llvm::IsaPred<ReshapeOp>);
   std::optional<int64_t> stride;
-  if (isOutput) {
+  if (isOutput || isReshaped) {
     stride = shapeOf(whole).back();
   }
   for (Value value : values) {
@@ -218,7 +220,9 @@ static LogicalResult checkPlaces(Value whole, Operation *terminator) {
     if (stride.value_or(own) != own) {
       return result.getOwner()->emitOpError("expects rows of ")
              << *stride << " elements for result " << result.getResultNumber()
-             << (isOutput ? ", which is an output" : ", which is a part")
+             << (isOutput     ? ", which is an output"
+                 : isReshaped ? ", which is reshaped"
+                              : ", which is a part")
              << ", got " << own;
     }
     stride = own;
@@ -227,8 +231,11 @@ static LogicalResult checkPlaces(Value whole, Operation *terminator) {
 }
 
 /// Whether kernels write the parts of what `op` assembles where they stand in
-/// it, each once.
+/// it, each once, or what `op` reshapes.
 static bool isWrittenInPlace(Operation *op) {
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    return reshape.getX().getDefiningOp<KernelOp>() != nullptr;
+  }
   auto assembly = dyn_cast<AssembleOpInterface>(op);
   llvm::SmallDenseSet<Value> seen;
   return assembly && llvm::all_of(op->getOpOperands(), [&](OpOperand &part) {
@@ -253,7 +260,7 @@ LogicalResult checkKernels(func::FuncOp main) {
   }
   for (Operation &op : block.without_terminator()) {
     for (Value value : op.getResults()) {
-      bool isComputed = !isa<ImageWeightOp>(op);
+      bool isComputed = !isa<ImageWeightOp, ReshapeOp>(op);
       bool isPart =
           llvm::any_of(value.getUsers(), llvm::IsaPred<AssembleOpInterface>);
       if (isComputed && !isPart &&

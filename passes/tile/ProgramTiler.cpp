@@ -4,6 +4,7 @@
 #include "passes/tile/ProgramTiler.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
 #include "passes/tile/Arena.h"
 #include "passes/tile/CheckKernels.h"
 #include "passes/tile/ProgramAttrs.h"
@@ -176,7 +177,16 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
 
 LogicalResult ProgramTiler::describeKernels() {
   findParts();
-  for (KernelOp kernel : main.getOps<KernelOp>()) {
+  for (Operation &op : main.getBody().front()) {
+    if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+      Place place = places[reshape.getX()]; // which is dense
+      place.type = bufferType(reshape.getResult().getType(), 0);
+      places[reshape.getResult()] = place;
+    }
+    auto kernel = dyn_cast<KernelOp>(op);
+    if (!kernel) {
+      continue;
+    }
     FailureOr<Schedule> schedule = Schedule::of(kernel);
     if (failed(schedule)) {
       return failure();

@@ -96,10 +96,26 @@ constexpr Case kCases[] = {
      "tensor<1x2x2x2x2xf32>, tensor<1x5x4xf32>, tensor<1x5x2xf32>) -> "
      "tensor<1x5x2xf32>",
      "tensor<1x5x2xf32>"},
-    {"unfold_patches", "%x: tensor<2x3x4x6xf32>",
-     "hova.unfold_patches %x {patch = 2 : i64} : tensor<2x3x4x6xf32> -> "
+    {"unfold", "%x: tensor<2x3x4x6xf32>",
+     "hova.unfold %x {kernel = 2 : i64, stride = 2 : i64} : "
+     "tensor<2x3x4x6xf32> -> "
      "tensor<2x6x12xf32>",
      "tensor<2x6x12xf32>"},
+    {"unfold_padded", "%x: tensor<1x2x3x5xf32>",
+     "hova.unfold %x {kernel = 3 : i64, stride = 2 : i64, padding = 1 : i64} : "
+     "tensor<1x2x3x5xf32> -> tensor<1x6x18xf32>",
+     "tensor<1x6x18xf32>"},
+    {"unfold_tokens", "%x: tensor<2x8x3xf32>",
+     "hova.unfold %x {kernel = 2 : i64, stride = 1 : i64, within = 2 : i64, "
+     "grid = array<i64: 2, 4>} : tensor<2x8x3xf32> -> tensor<4x1x12xf32>",
+     "tensor<4x1x12xf32>"},
+    {"pad", "%x: tensor<2x3x4xf32>",
+     "hova.pad %x {axis = 1 : i64, before = 1 : i64} : tensor<2x3x4xf32> -> "
+     "tensor<2x6x4xf32>",
+     "tensor<2x6x4xf32>"},
+    {"reshape", "%x: tensor<2x3x4xf32>",
+     "hova.reshape %x : tensor<2x3x4xf32> -> tensor<3x8xf32>",
+     "tensor<3x8xf32>"},
     {"patch_embedding",
      "%x: tensor<2x3x4x6xf32>, %w: tensor<12x5xf32>, %b: tensor<5xf32>",
      "hova.patch_embedding %x, %w bias(%b) {patch = 2 : i64} : "
@@ -297,7 +313,7 @@ TEST(IterationSpace, TakesDynamicSizes) {
                -> tensor<?x?x?xf32>
            %2 = hova.concat %x, %x {axis = 2 : i64}
                : tensor<?x?x?xf32>, tensor<?x?x?xf32> -> tensor<?x?x?xf32>
-           %3 = hova.unfold_patches %i {patch = 2 : i64}
+           %3 = hova.unfold %i {kernel = 2 : i64, stride = 2 : i64}
                : tensor<?x?x?x?xf32> -> tensor<?x?x?xf32>
            return
          })",

@@ -25,6 +25,8 @@ LRA = ["depth=2", "partition=2", "length=83", "batch=1", "width=96", "heads=2"]
 OMNI = [*LANGUAGE, "depth=3", "partition=3", "length=43"]
 VIT = ["depth=2", "batch=2", "classes=37", *NARROW]
 SWIN = ["depth=2", "width=24", "batch=2", "classes=37"]
+T2T = ["depth=2", "width=48", "heads=2", "token_width=24", "image=83", "classes=37"]
+TNT = ["depth=2", "width=48", "heads=2", "image=48", "classes=37"]
 TRANSLATION = ["depth=2", "vocab=300", "src_len=13", "tgt_len=11", "batch=2"]
 BOTH = ["horizontal=true", "vertical=true"]
 
@@ -46,6 +48,8 @@ CASES = {
     "models/omninet_b32": [[*VIT, "partition=1"], [*VIT, "depth=4", "partition=4", "pool=after_block", "image=96"]],
     "models/omninet_lm": [[*OMNI, "attend=performer"], [*OMNI, "causal=block", "pool=after_attention"]],
     "models/swin_t": [SWIN, [*SWIN, "image=128", "window=4", *BOTH]],
+    "models/t2t_vit_14": [T2T, [*T2T, "batch=2", *BOTH]],
+    "models/tnt_s": [TNT, [*TNT, "variant=v1", "stem=image_conv", "batch=2"], [*TNT, "stem=linear", "word_width=17", "word_heads=1"]],
     "models/transformer_base": [TRANSLATION],
     "models/vanilla_hv": [TRANSLATION, TRANSLATION + BOTH],
     "models/vit_b16": [VIT, VIT + BOTH],
@@ -55,7 +59,7 @@ CASES = {
 
 
 # Those that are verified with storage of 16 bits too: every kind of layer, small.
-STORED = ("digits", "crossed_towers", "lecture_mha", "lm", "minilm_l6", "vanilla_hv")
+STORED = ("digits", "crossed_towers", "lecture_mha", "lm", "minilm_l6", "tnt_s", "vanilla_hv")
 
 # bf16 differs by level: an instruction for pairs, 512 bits without it, 256 bits.
 RUNS = [

@@ -362,6 +362,32 @@ std::vector<Bad> blocks() {
           "argument_unknown", identity,
           R"({"name": "y", "block": "keep", "input": "x", "arguments": {@"w": 1}})",
           "unknown key \"w\" in the arguments of keep"),
+      layer("unfold_of_ids",
+            R"({"name": "y", "op": "unfold", "input": @"ids", "kernel": 2})",
+            "expects input of numbers [batch, channels, height, width] or"),
+      layer(
+          "unfold_grid_of_an_image",
+          R"({"name": "y", "op": "unfold", "input": "image", "kernel": 2, "grid_height": @8})",
+          "\"grid_height\" has no meaning for an image that is no tokens"),
+      layer(
+          "reshape_to_other_size",
+          R"({"name": "y", "op": "reshape", "input": "x", "shape": @[3, "n"]})",
+          "the elements of f32 [2, 4, 8] do not fill [3, 4]"),
+      layer(
+          "reshape_to_nothing",
+          R"({"name": "y", "op": "reshape", "input": "x", "shape": [@0, 64]})",
+          "a dimension must be 1 to 2147483647, got 0"),
+      layer("reshape_without_axes",
+            R"({"name": "y", "op": "reshape", "input": "x", "shape": @[]})",
+            "a shape without axes"),
+      layer(
+          "pad_unknown_axis",
+          R"({"name": "y", "op": "pad", "input": "x", "axis": @3, "before": 1})",
+          "axis 3 of a value with 3 axes"),
+      layer(
+          "pad_beyond_a_dimension",
+          R"({"name": "y", "op": "pad", "input": "x", "before": @2147483647})",
+          "an axis of 2147483655 elements; the largest is 2147483647"),
       block(
           "block_input_null",
           R"("b": {"inputs": ["a", "c"], "layers": [{"name": "l", "op": "add", "inputs": ["a", @"c"]}], "output": "l"})",

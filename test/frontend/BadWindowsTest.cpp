@@ -76,6 +76,26 @@ std::vector<Bad> all() {
       window("merge_of_odd_image",
              R"("op": "merge_patches", "input": @"x", "grid_height": 3)",
              "merges blocks of 2 x 2, which do not divide an image of 3 x 8"),
+      window("unfold_without_image",
+             R"("op": "unfold", "input": @"x", "kernel": 2)",
+             "give \"grid_height\""),
+      window("unfold_kernel_of_an_image",
+             R"("op": "unfold", "input": "x", "kernel": @7, )"
+             R"("padding": 1, "grid_height": 4)",
+             "a kernel of 7 x 7 is larger than an image of 4 x 6 with a "
+             "padding of 1"),
+      window("unfold_squares_do_not_divide",
+             R"("op": "unfold", "input": "x", "kernel": 2, )"
+             R"("within": @3, "grid_height": 4)",
+             "squares of 3 x 3 do not divide an image of 4 x 6"),
+      window("unfold_kernel_of_a_square",
+             R"("op": "unfold", "input": "x", "kernel": @3, )"
+             R"("within": 2, "grid_height": 4)",
+             "a kernel of 3 x 3 is larger than a square of 2 x 2 with a "
+             "padding of 0"),
+      window("sequences_do_not_divide",
+             R"("op": "windows", "input": "x", "window": @4, "grid_height": 4)",
+             "windows of 4 x 4 do not divide an image of 4 x 6"),
   };
 }
 

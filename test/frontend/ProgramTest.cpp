@@ -235,6 +235,29 @@ TEST(Program, begins_to_carry_what_is_null_at_first) {
   EXPECT_EQ(read.reads("body.1.inner.attn.key", "x"), "body.0.half");
 }
 
+TEST(Program, unfolds_images_and_knows_the_image_of_the_result) {
+  Read read(around(R"(
+    {"name": "split", "op": "unfold", "input": "image", "kernel": 3, "stride": 2, "padding": 1},
+    {"name": "again", "op": "unfold", "input": "split", "kernel": 2},
+    {"name": "cut", "op": "windows", "input": "again", "window": 3},
+    {"name": "squares", "op": "unfold", "input": "image", "kernel": 2, "stride": 2, "within": 4},
+    {"name": "whole", "op": "windows", "input": "squares", "window": 2},
+    {"name": "more", "op": "pad", "input": "whole", "axis": 1, "before": 1, "after": "n"},
+    {"name": "same", "op": "pad", "input": "more"},
+    {"name": "flat", "op": "reshape", "input": "same", "shape": ["2*n", "n + 5", 6]},
+    {"name": "both", "op": "reshape", "input": "cut", "shape": [243, 4]},
+    {"name": "wide", "op": "reshape", "input": "flat", "shape": [108, 4]},
+    {"name": "y", "op": "concat", "axis": 0, "inputs": ["both", "wide"]})"));
+  ASSERT_TRUE(read.program) << read.printed();
+  EXPECT_EQ(read.type("split"), "f32 [1, 16, 27]");
+  EXPECT_EQ(read.type("again"), "f32 [1, 9, 108]");
+  EXPECT_EQ(read.type("squares"), "f32 [4, 4, 12]");
+  // Windows that are the image, and a rim of nothing, are the value itself.
+  EXPECT_EQ(read.reads("more", "x"), "squares");
+  EXPECT_EQ(read.type("more"), "f32 [4, 9, 12]");
+  EXPECT_EQ(read.reads("flat", "x"), "more");
+}
+
 TEST(Program, shares_weights_between_towers) {
   Read read(around(
       R"({"name": "words", "op": "embedding", "input": "ids", "vocab": 9, "width": 8},
@@ -365,16 +388,16 @@ TEST_P(Models, have_the_published_number_of_parameters) {
   EXPECT_EQ(parameters, GetParam().parameters);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Models,
-                         testing::Values(Published{"vanilla_hv", 49018880},
-                                         Published{"transformer_base",
-                                                   63045632},
-                                         Published{"vit_b16", 86567656},
-                                         Published{"vit_b32", 88224232},
-                                         Published{"swin_t", 28288354},
-                                         Published{"bert_base", 109482240},
-                                         Published{"minilm_l6", 22713216},
-                                         Published{"lecture_mha", 180}),
-                         [](const auto &info) { return info.param.model; });
+INSTANTIATE_TEST_SUITE_P(
+    All, Models,
+    testing::Values(
+        Published{"vanilla_hv", 49018880},
+        Published{"transformer_base", 63045632}, Published{"vit_b16", 86567656},
+        Published{"vit_b32", 88224232}, Published{"swin_t", 28288354},
+        // Features are weights, sinusoids not.
+        Published{"t2t_vit_14", 21465806 + 2 * 32 * 64},
+        Published{"tnt_s", 23768584}, Published{"bert_base", 109482240},
+        Published{"minilm_l6", 22713216}, Published{"lecture_mha", 180}),
+    [](const auto &info) { return info.param.model; });
 
 } // namespace

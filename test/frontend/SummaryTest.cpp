@@ -55,6 +55,16 @@ TEST_P(Rows, have_the_counts_of_the_papers) {
 
 const ParameterOverride hor{"horizontal", "true"}, ver{"vertical", "true"};
 const ParameterOverride wmt17{"vocab", "28200"}, hundred{"classes", "100"};
+// Two token performers, 14 layers.
+constexpr int64_t t2tAttention =
+    (3136 + 784) * (4 * 32 * 64 + 2 * 32) + 14 * 2 * squared(197) * 384;
+// Words of 7 x 7 pixels, the first sentences, then layers of words, of what is
+// handed up, and of sentences.
+constexpr int64_t tntLinear =
+    3136 * 147 * 24 + 13 * 196 * squared(384) +
+    12 * (196 * 16 * 12 * squared(24) + 197 * 12 * squared(384)) + 384 * 1000;
+constexpr int64_t tntAttention =
+    12 * 2 * (196 * squared(16) * 24 + squared(197) * 384);
 const Row rows[] = {
     {"wmt16", "vanilla_hv", {}, 49018880, 48986112, 3133145088, 75497472},
     {"wmt16_hor",
@@ -243,6 +253,78 @@ const Row rows[] = {
      8763998208 + 2 * 256 * 12 * squared(512),
      402653184 / 6 * 4 + 2 * 2 * 512 * 512 * (64 + 1)},
     {"minilm_l6", "minilm_l6", {}, 22713216, 0, 1359101952, 75497472},
+    {"t2t_vit_14",
+     "t2t_vit_14",
+     {},
+     21465806,
+     0,
+     4333610496 + 900 * 384,
+     t2tAttention},
+    {"t2t_vit_14_hor",
+     "t2t_vit_14",
+     {hor},
+     21868124,
+     0,
+     4470230784 + 900 * 384,
+     t2tAttention},
+    {"t2t_vit_14_ver",
+     "t2t_vit_14",
+     {ver},
+     23019470,
+     0,
+     4638623232 + 900 * 384,
+     t2tAttention},
+    {"t2t_vit_14_hor_ver",
+     "t2t_vit_14",
+     {hor, ver},
+     23421788,
+     0,
+     4775243520 + 900 * 384,
+     t2tAttention},
+    {"t2t_vit_14_100",
+     "t2t_vit_14",
+     {hundred},
+     21119306,
+     21094948,
+     4333610496,
+     t2tAttention},
+    {"t2t_vit_14_100_hor",
+     "t2t_vit_14",
+     {hundred, hor},
+     21521624,
+     21497266,
+     4470230784,
+     t2tAttention},
+    {"t2t_vit_14_100_ver",
+     "t2t_vit_14",
+     {hundred, ver},
+     22672970,
+     22648612,
+     4638623232,
+     t2tAttention},
+    {"t2t_vit_14_100_hor_ver",
+     "t2t_vit_14",
+     {hundred, hor, ver},
+     23075288,
+     23050930,
+     4775243520,
+     t2tAttention},
+    {"tnt_s", "tnt_s", {}, 23768584, 0, tntLinear, tntAttention},
+    {"tnt_s_v1",
+     "tnt_s",
+     {{"variant", "v1"}, {"stem", "image_conv"}},
+     23755336,
+     0,
+     tntLinear,
+     tntAttention},
+    // Words are made of 4 x 4 pixels, not of 7 x 7.
+    {"tnt_s_linear",
+     "tnt_s",
+     {{"stem", "linear"}},
+     23768584 - 3 * 33 * 24,
+     0,
+     tntLinear - 3136 * 3 * 33 * 24,
+     tntAttention},
     {"transformer_base",
      "transformer_base",
      {},
@@ -269,6 +351,18 @@ const Row rows[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, Rows, testing::ValuesIn(rows),
                          [](const auto &info) { return info.param.name; });
+
+TEST(Summary, counts_tables_and_features_as_frozen) {
+  ModelOptions options;
+  options.path = HOVA_MODELS "/t2t_vit_14.json";
+  Model model;
+  std::string messages;
+  llvm::raw_string_ostream errors(messages);
+  ASSERT_EQ(readModel(options, model, errors), ModelStatus::Ok) << messages;
+  mlir::MLIRContext context;
+  inspect::Summary summary = inspect::summarize(*model.program, context);
+  EXPECT_EQ(summary.frozen, 197 * 384 + 2 * 32 * 64);
+}
 
 TEST(Summary, is_the_json_of_the_contract) {
   ModelOptions options;

@@ -27,11 +27,15 @@ const std::map<std::string, std::string> layers = {
     {"scale", R"("input": "x", "by": 2)"},
     {"concat", R"("inputs": "x")"},
     {"slice", R"("input": "x")"},
+    {"pad", R"("input": "x", "before": 1)"},
+    {"reshape", R"("input": "x", "shape": [64])"},
     {"feed_forward", R"("input": "x", "hidden": 4)"},
     {"embedding", R"("input": "ids", "vocab": 4, "width": 4)"},
     {"positions", R"("input": "x", "kind": "sinusoid")"},
     {"patch_embedding", R"("input": "image", "patch": 4, "width": 4)"},
     {"class_token", R"("input": "x")"},
+    {"unfold", R"("input": "image", "kernel": 2)"},
+    {"windows", R"("input": "x", "window": 2, "grid_height": 2)"},
     {"merge_patches", R"("input": "x", "grid_height": 2)"},
     {"pool", R"("input": "x", "kind": "mean")"},
     {"padding_mask", R"("input": "ids")"},
@@ -70,6 +74,10 @@ Words wrongFor(const AttributeInfo &info) {
     break;
   case Kind::Path:
     add({"true", "1", "0.5", "\"y.weight\""});
+    break;
+  case Kind::Shape:
+    add({"true", "1", "0.5", "[0]", "[-1]", "[0.5]", "[true]", "[\"half\"]",
+         "[2147483648]", "[[1]]", "[null]"});
     break;
   }
   if (info.minimum && *info.minimum >= 0) {

@@ -16,6 +16,7 @@ import sys
 import numpy as np
 
 import attention_cases
+import image_cases
 import layer_cases
 import model_cases
 import performer_cases
@@ -25,8 +26,8 @@ FOLDER = pathlib.Path(__file__).parent / "vectors"
 
 
 def all_cases():
-    for group in (attention_cases, performer_cases, window_cases, layer_cases,
-                  model_cases):
+    for group in (attention_cases, performer_cases, window_cases, image_cases,
+                  layer_cases, model_cases):
         yield from group.cases()
 
 

@@ -368,3 +368,41 @@ def merge_patches(x, grid):
     image = x.reshape(batch, *grid, channels)
     parts = [image[:, row::2, column::2] for column in (0, 1) for row in (0, 1)]
     return np.concatenate(parts, axis=-1).reshape(batch, -1, 4 * channels)
+
+
+# --- Unfolded images ---------------------------------------------------------
+
+
+def unfold(image, kernel, stride=1, padding=0, within=None):
+    """[B, C, H, W] -> [B, places, C kernel kernel], a place at a time.
+
+    Squares of `within` pixels a side are images of their own, row by row.
+    """
+    if within:
+        batch, channels, height, width = image.shape
+        squares = [image[:, :, top:top + within, left:left + within]
+                   for top in range(0, height, within)
+                   for left in range(0, width, within)]
+        image = np.stack(squares, axis=1).reshape(-1, channels, within, within)
+    rim = (padding, padding)
+    image = np.pad(image, ((0, 0), (0, 0), rim, rim))
+    rows = [image[:, :, top:top + kernel, left:left + kernel].reshape(len(image), -1)
+            for top in range(0, image.shape[2] - kernel + 1, stride)
+            for left in range(0, image.shape[3] - kernel + 1, stride)]
+    return np.stack(rows, axis=1)
+
+
+def image_of(tokens, grid):
+    """[B, H W, C] -> [B, C, H, W]."""
+    return tokens.transpose(0, 2, 1).reshape(len(tokens), -1, *grid)
+
+
+def places(side, kernel, stride=1, padding=0):
+    """How often a kernel fits along a side."""
+    return (side + 2 * padding - kernel) // stride + 1
+
+
+def pad(x, axis, before=0, after=0):
+    rims = [(0, 0)] * x.ndim
+    rims[axis] = (before, after)
+    return np.pad(x, rims)

@@ -93,6 +93,11 @@ Value attributeSchema(const AttributeInfo &info) {
   case AttributeInfo::Kind::Path:
     schema["type"] = "string";
     break;
+  case AttributeInfo::Kind::Shape:
+    schema["type"] = "array";
+    schema["items"] = either("integer");
+    schema["minItems"] = 1;
+    break;
   }
   schema["description"] = std::move(text);
   return schema;

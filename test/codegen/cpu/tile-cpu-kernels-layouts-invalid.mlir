@@ -35,6 +35,31 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // -----
 
+// What is reshaped is dense.
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x3x24xf32> {
+  // expected-error@+1 {{'hova.kernel' op expects rows of 8 elements for result 0, which is reshaped, got 16}}
+  %a = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %s = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.activation relu %a : tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %s : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %b = hova.reshape %a : tensor<1x9x8xf32> -> tensor<1x3x24xf32>
+  %y = hova.kernel "b" units<batch 1, token 3> (%b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%a_: tensor<1x3x24xf32>):
+    %s = hova.stage [#hova.layout<rows 24>] {
+      %r = hova.activation relu %a_ : tensor<1x3x24xf32>
+      hova.yield %r : tensor<1x3x24xf32>
+    } : tensor<1x3x24xf32>
+    hova.yield %s : tensor<1x3x24xf32>
+  } : (tensor<1x3x24xf32>) -> tensor<1x3x24xf32>
+  return %y : tensor<1x3x24xf32>
+}
+
+// -----
+
 // Two rows of one value would be one buffer.
 func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
   %y:2 = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {

@@ -81,17 +81,41 @@ func.func @patch_embedding_c4_result_has_all_patches(%i: tensor<1x3x32x32xf32>, 
 
 // -----
 
-func.func @unfold_patches_c1_patch_divides_sides(%i: tensor<1x3x32x32xf32>) {
-  // expected-error@+1 {{'hova.unfold_patches' op expects an image [batch, channels, height, width] with sides divisible by 5}}
-  %r = hova.unfold_patches %i {patch = 5 : i64} : tensor<1x3x32x32xf32> -> tensor<1x4x768xf32>
+func.func @unfold_c1_image_has_four_dimensions(%x: tensor<1x3x32xf32>) {
+  // expected-error@+1 {{'hova.unfold' op expects an image [batch, channels, height, width], got 1x3x32}}
+  %r = hova.unfold %x {kernel = 2 : i64, stride = 1 : i64} : tensor<1x3x32xf32> -> tensor<1x4x8xf32>
   return
 }
 
 // -----
 
-func.func @unfold_patches_c1_result_has_all_pixels(%i: tensor<1x3x32x32xf32>) {
-  // expected-error@+1 {{'hova.unfold_patches' op expects a result of shape 1x4x768, got 1x4x256}}
-  %r = hova.unfold_patches %i {patch = 16 : i64} : tensor<1x3x32x32xf32> -> tensor<1x4x256xf32>
+func.func @unfold_c1_tokens_fill_their_image(%x: tensor<1x12x8xf32>) {
+  // expected-error@+1 {{'hova.unfold' op expects the tokens [batch, height*width, channels] of an image, got 1x12x8 and the image 3x5}}
+  %r = hova.unfold %x {grid = array<i64: 3, 5>, kernel = 2 : i64, stride = 1 : i64} : tensor<1x12x8xf32> -> tensor<1x8x32xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_c2_squares_divide_the_image(%i: tensor<1x3x8x12xf32>) {
+  // expected-error@+1 {{'hova.unfold' op expects squares of 3 that divide the image, got 8x12}}
+  %r = hova.unfold %i {kernel = 2 : i64, stride = 1 : i64, within = 3 : i64} : tensor<1x3x8x12xf32> -> tensor<8x4x12xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_c3_kernel_fits_the_image(%i: tensor<1x3x3x9xf32>) {
+  // expected-error@+1 {{'hova.unfold' op expects a kernel of at most the padded image, got 6 for 3x9 and a padding of 1}}
+  %r = hova.unfold %i {kernel = 6 : i64, stride = 1 : i64, padding = 1 : i64} : tensor<1x3x3x9xf32> -> tensor<1x4x108xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_c4_result_has_all_places(%i: tensor<1x3x32x32xf32>) {
+  // expected-error@+1 {{'hova.unfold' op expects a result of shape 1x4x768, got 1x4x256}}
+  %r = hova.unfold %i {kernel = 16 : i64, stride = 16 : i64} : tensor<1x3x32x32xf32> -> tensor<1x4x256xf32>
   return
 }
 
@@ -220,5 +244,37 @@ func.func @slice_c1_axis_is_in_range(%x: tensor<2x4x8xf32>) {
 func.func @slice_c1_keeps_other_axes(%x: tensor<2x4x8xf32>) {
   // expected-error@+1 {{'hova.slice' op expects a result of shape 2x4x5, got 2x3x5}}
   %r = hova.slice %x {axis = 2 : i64, offset = 0 : i64} : tensor<2x4x8xf32> -> tensor<2x3x5xf32>
+  return
+}
+
+// -----
+
+func.func @pad_c1_axis_in_range(%x: tensor<1x4x8xf32>) {
+  // expected-error@+1 {{'hova.pad' op expects an axis below 3, got 3}}
+  %r = hova.pad %x {axis = 3 : i64, before = 1 : i64} : tensor<1x4x8xf32> -> tensor<1x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @pad_c1_result_has_the_front(%x: tensor<1x4x8xf32>) {
+  // expected-error@+1 {{'hova.pad' op expects at least 6 elements at axis 1, got 5}}
+  %r = hova.pad %x {axis = 1 : i64, before = 2 : i64} : tensor<1x4x8xf32> -> tensor<1x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @pad_c1_other_axes_stay(%x: tensor<1x4x8xf32>) {
+  // expected-error@+1 {{'hova.pad' op expects a result of shape 1x5x8, got 1x5x9}}
+  %r = hova.pad %x {axis = 1 : i64, before = 1 : i64} : tensor<1x4x8xf32> -> tensor<1x5x9xf32>
+  return
+}
+
+// -----
+
+func.func @reshape_c1_as_many_elements(%x: tensor<2x6xf32>) {
+  // expected-error@+1 {{'hova.reshape' op expects as many elements of the same type, got 'tensor<2x6xf32>' and 'tensor<2x5xf32>'}}
+  %r = hova.reshape %x : tensor<2x6xf32> -> tensor<2x5xf32>
   return
 }

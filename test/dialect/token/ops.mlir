@@ -36,11 +36,39 @@ func.func @embeds_patches(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>, %b:
   return %r : tensor<1x4x64xf32>
 }
 
-// CHECK-LABEL: @unfolds_patches
-// CHECK: hova.unfold_patches %{{[a-z0-9_]+}} {patch = 16 : i64} : tensor<1x3x32x32xf32> -> tensor<1x4x768xf32>
-func.func @unfolds_patches(%i: tensor<1x3x32x32xf32>) -> tensor<1x4x768xf32> {
-  %r = hova.unfold_patches %i {patch = 16 : i64} : tensor<1x3x32x32xf32> -> tensor<1x4x768xf32>
-  return %r : tensor<1x4x768xf32>
+// CHECK-LABEL: @unfolds_an_image
+// CHECK: hova.unfold %{{[a-z0-9_]+}} {kernel = 7 : i64, padding = 2 : i64, stride = 4 : i64} : tensor<1x3x224x224xf32> -> tensor<1x3136x147xf32>
+func.func @unfolds_an_image(%i: tensor<1x3x224x224xf32>) -> tensor<1x3136x147xf32> {
+  %r = hova.unfold %i {kernel = 7 : i64, stride = 4 : i64, padding = 2 : i64} : tensor<1x3x224x224xf32> -> tensor<1x3136x147xf32>
+  return %r : tensor<1x3136x147xf32>
+}
+
+// CHECK-LABEL: @unfolds_squares
+// CHECK: hova.unfold %{{[a-z0-9_]+}} {kernel = 4 : i64, stride = 4 : i64, within = 16 : i64} : tensor<2x3x32x48xf32> -> tensor<12x16x48xf32>
+func.func @unfolds_squares(%i: tensor<2x3x32x48xf32>) -> tensor<12x16x48xf32> {
+  %r = hova.unfold %i {kernel = 4 : i64, stride = 4 : i64, padding = 0 : i64, within = 16 : i64} : tensor<2x3x32x48xf32> -> tensor<12x16x48xf32>
+  return %r : tensor<12x16x48xf32>
+}
+
+// CHECK-LABEL: @unfolds_tokens
+// CHECK: hova.unfold %{{[a-z0-9_]+}} {grid = array<i64: 5, 7>, kernel = 3 : i64, padding = 1 : i64, stride = 2 : i64} : tensor<?x35x8xf32> -> tensor<?x12x72xf32>
+func.func @unfolds_tokens(%x: tensor<?x35x8xf32>) -> tensor<?x12x72xf32> {
+  %r = hova.unfold %x {grid = array<i64: 5, 7>, kernel = 3 : i64, stride = 2 : i64, padding = 1 : i64} : tensor<?x35x8xf32> -> tensor<?x12x72xf32>
+  return %r : tensor<?x12x72xf32>
+}
+
+// CHECK-LABEL: @pads
+// CHECK: hova.pad %{{[a-z0-9_]+}} {axis = 1 : i64, before = 1 : i64} : tensor<2x4x8xf32> -> tensor<2x7x8xf32>
+func.func @pads(%x: tensor<2x4x8xf32>) -> tensor<2x7x8xf32> {
+  %r = hova.pad %x {axis = 1 : i64, before = 1 : i64} : tensor<2x4x8xf32> -> tensor<2x7x8xf32>
+  return %r : tensor<2x7x8xf32>
+}
+
+// CHECK-LABEL: @reshapes
+// CHECK: hova.reshape %{{[a-z0-9_]+}} : tensor<6x16x24xf32> -> tensor<2x3x384xf32>
+func.func @reshapes(%x: tensor<6x16x24xf32>) -> tensor<2x3x384xf32> {
+  %r = hova.reshape %x : tensor<6x16x24xf32> -> tensor<2x3x384xf32>
+  return %r : tensor<2x3x384xf32>
 }
 
 // CHECK-LABEL: @prepends_a_token

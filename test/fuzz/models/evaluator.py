@@ -283,6 +283,10 @@ class BoundLayer:
             return otherwise
         return scalar(self.layer[key], self.scope.names)
 
+    def sizes(self, key):
+        """A shape."""
+        return [scalar(size, self.scope.names) for size in self.layer[key]]
+
     def word(self, key, words, otherwise=None):
         """A word of the list as it stands; any other string is an expression."""
         text = self.layer.get(key, otherwise)

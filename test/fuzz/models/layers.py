@@ -6,13 +6,18 @@ Every function returns (roles, attributes, shape of the result), or None. Attrib
 left out at times, where that means the same (defaults).
 """
 
+import math
+
 from attention_layers import (
     attention,
     channel_gate,
     head_reweight,
+    divisors,
     merge_patches,
     multi_head_attention,
     omni_attention,
+    put_grid,
+    draw_grid,
 )
 from attributes import ACTIVATIONS, Attributes, Layer, size, with_last
 from scopes import MOST_NUMBERS, SIZES, numbers
@@ -133,6 +138,37 @@ def slice_(scope):
     return Layer({"input": x}, attributes, tuple(shape))
 
 
+def pad(scope):
+    x = scope.pick(lambda shape: True)
+    if not x:
+        return None
+    rank = len(x.shape)
+    axis = rank - 1 if scope.rows_only else scope.rng.randrange(rank)
+    attributes = Attributes(scope)
+    attributes.put("axis", axis if scope.chance(0.5) else axis - rank, -1)
+    before = attributes.put("before", scope.rng.choice((0, 1, 1, 2, 17)), 0)
+    after = attributes.put("after", scope.rng.choice((0, 0, 1, 5)), 0)
+    shape = list(x.shape)
+    shape[axis] += before + after
+    return Layer({"input": x}, attributes, tuple(shape))
+
+
+def reshape(scope):
+    x = scope.pick(lambda shape: True)
+    if not x:
+        return None
+    left, shape = numbers(x.shape), []
+    while len(shape) < scope.rng.choice((1, 2, 2, 3)):
+        shape.append(scope.rng.choice(divisors(left)))
+        left //= shape[-1]
+    shape = (*shape, left) if scope.chance(0.8) or not shape else (left, *shape)
+    attributes = Attributes(scope)
+    attributes["shape"] = [
+        scope.say(size) if scope.chance(0.3) else size for size in shape
+    ]
+    return Layer({"input": x}, attributes, tuple(shape))
+
+
 def feed_forward(scope):
     x = scope.pick(lambda shape: True)
     if not x:
@@ -200,6 +236,47 @@ def patch_embedding(scope):
     )
 
 
+def unfold(scope):
+    """An image, or tokens of one."""
+    attributes = Attributes(scope)
+    if scope.chance(0.4) and (x := scope.image()):
+        batch, channels, *sides = x.shape
+        grid = tuple(sides)
+    elif x := scope.pick():
+        grid = draw_grid(scope, x)
+        batch, _, channels = x.shape
+        put_grid(scope, attributes, x, grid)
+    else:
+        return None
+    side = scope.rng.choice(divisors(math.gcd(*grid)))
+    squares = 1
+    if scope.chance(0.4):
+        attributes.put("within", side)
+        squares = grid[0] // side * (grid[1] // side)
+        grid = side, side
+    padding = attributes.put("padding", scope.rng.choice((0, 0, 1, 2, 4)), 0)
+    kernel = scope.rng.randint(1, min(7, min(grid) + 2 * padding))
+    attributes.put("kernel", kernel)
+    stride = attributes.put("stride", scope.rng.choice((1, 2, 3, 4, kernel)), 1)
+    places = tuple((g + 2 * padding - kernel) // stride + 1 for g in grid)
+    shape = batch * squares, places[0] * places[1], channels * kernel * kernel
+    return Layer({"input": x}, attributes, shape, grid=places)
+
+
+def windows(scope):
+    x = scope.pick()
+    if not x:
+        return None
+    grid = draw_grid(scope, x)
+    side = scope.rng.choice(divisors(math.gcd(*grid)))
+    attributes = Attributes(scope)
+    attributes.put("window", side)
+    put_grid(scope, attributes, x, grid)
+    batch, tokens, width = x.shape
+    shape = batch * tokens // side**2, side**2, width
+    return Layer({"input": x}, attributes, shape, grid=(side, side))
+
+
 def class_token(scope):
     x = scope.pick()
     if not x:
@@ -238,10 +315,14 @@ LAYERS = {
     "scale": scale,
     "concat": concat,
     "slice": slice_,
+    "pad": pad,
+    "reshape": reshape,
     "feed_forward": feed_forward,
     "embedding": embedding,
     "positions": positions,
     "patch_embedding": patch_embedding,
+    "unfold": unfold,
+    "windows": windows,
     "merge_patches": merge_patches,
     "class_token": class_token,
     "pool": pool,

@@ -84,6 +84,34 @@ def patch_embedding(layer):
     return layer.net.linear(layer.path, patches, width, bias)
 
 
+def pad(layer):
+    rim = layer.get("before", 0), layer.get("after", 0)
+    return oracle.pad(layer.read("input"), layer.get("axis", -1), *rim)
+
+
+def reshape(layer):
+    return layer.read("input").reshape(layer.sizes("shape"))
+
+
+def unfold(layer):
+    x = layer.read("input")
+    if x.ndim == 3:
+        x = oracle.image_of(x, layer.grid_of_input())
+    options = (layer.get("kernel"), layer.get("stride", 1), layer.get("padding", 0))
+    side = layer.get("within")
+    sides = (side, side) if side else x.shape[2:]
+    layer.grid = tuple(oracle.places(s, *options) for s in sides)
+    return oracle.unfold(x, *options, side)
+
+
+def windows(layer):
+    side = layer.get("window")
+    layer.grid = side, side
+    return oracle.partition(
+        layer.read("input"), layer.grid_of_input(), (side, side), (0, 0)
+    )
+
+
 def merge_patches(layer):
     height, width = grid = layer.grid_of_input()
     layer.grid = height // 2, width // 2
@@ -265,9 +293,13 @@ OPERATORS = {
     "scale": scale,
     "concat": concat,
     "slice": slice_,
+    "pad": pad,
+    "reshape": reshape,
     "embedding": embedding,
     "positions": positions,
     "patch_embedding": patch_embedding,
+    "unfold": unfold,
+    "windows": windows,
     "merge_patches": merge_patches,
     "class_token": class_token,
     "pool": pool,

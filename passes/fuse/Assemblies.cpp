@@ -1,0 +1,53 @@
+//===- Assemblies.cpp - What stays between kernels and is no work ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Part of the grouping: values that are put together of rows that several
+// kernels write, and values in other axes than their kernel computes them.
+
+#include "dialect/TokenOps.h"
+#include "passes/fuse/Grouping.h"
+
+using namespace mlir;
+
+namespace hova {
+
+int Grouping::lastGroupOf(Value value) const {
+  Operation *op = lookThroughViews(value).source.getDefiningOp();
+  int last = groupOf(value);
+  if (isAssembled(op)) {
+    for (Value part : op->getOperands()) {
+      last = std::max(last, lastGroupOf(part));
+    }
+  }
+  return last;
+}
+
+static bool isReturned(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return user->hasTrait<OpTrait::IsTerminator>();
+  });
+}
+
+/// Memory of its own, which no other value shares a row of.
+bool Grouping::canReshape(ReshapeOp op) const {
+  Value x = op.getX();
+  return chain && index.contains(x.getDefiningOp()) && !parts.contains(x) &&
+         !isReturned(x) && !isReturned(op.getResult());
+}
+
+bool Grouping::canAssemble(Operation *op) const {
+  auto assembly = dyn_cast<AssembleOpInterface>(op);
+  if (!chain || !assembly || isReturned(op->getResult(0))) {
+    return false;
+  }
+  llvm::SmallDenseSet<Value> seen;
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+    Value part = operand.get();
+    return assembly.getOperandRows(operand.getOperandNumber()) &&
+           index.contains(part.getDefiningOp()) && !parts.contains(part) &&
+           seen.insert(part).second && !isReturned(part) &&
+           llvm::none_of(part.getUsers(), llvm::IsaPred<ReshapeOp>);
+  });
+}
+
+} // namespace hova
