@@ -165,6 +165,44 @@ bool AttentionOp::isStored(unsigned index) {
 }
 
 //===----------------------------------------------------------------------===//
+// Heads of length one
+//===----------------------------------------------------------------------===//
+
+LogicalResult NormalizeHeadsOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX());
+  int64_t heads = getHeads();
+  if (x.empty() || !divides(heads, x.back())) { // C1
+    return emitOpError("expects a last dimension divisible by ")
+           << heads << " heads, got " << shapeText(x);
+  }
+  if (getGain() && !agree(shapeOf(getGain()), {heads})) { // C2
+    return emitOpError("expects a gain of shape ")
+           << heads << ", got " << shapeText(shapeOf(getGain()));
+  }
+  if (!(static_cast<float>(getEps().convertToDouble()) > 0)) { // C3
+    return emitOpError("expects eps > 0 in f32, got ")
+           << getEps().convertToDouble();
+  }
+  return success();
+}
+
+IterationSpace NormalizeHeadsOp::getIterationSpace() {
+  return rowSpace(*this, 1);
+}
+
+LogicalResult HeadFactorsOp::verify() {
+  if (shapeOf(getX()).size() != 1) { // C1
+    return emitOpError("expects a vector with an element per head, got ")
+           << shapeText(shapeOf(getX()));
+  }
+  double most = getMost().convertToDouble();
+  if (!(most > 0) || !std::isfinite(most)) { // C2
+    return emitOpError("expects most to be positive and finite, got ") << most;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Horizontal attention
 //===----------------------------------------------------------------------===//
 

@@ -19,7 +19,8 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     `m*head_dim .. (m+1)*head_dim - 1` of each operand:
 
     softmax (Vaswani et al., Eq. 1): `S = scale * Q K^T + score_bias`,
-    `P = softmax over kept keys of S`, `O = P V`.
+    `P = softmax over kept keys of S`, `O = P V`; cosines where queries and keys
+    are of `hova.normalize_heads`.
     additive (Bahdanau et al., appendix A.1.2):
     `S_ij = score_vector . tanh(q_i + k_j) + score_bias`, no scale.
 
@@ -83,6 +84,68 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
          | `bias_index` `(` $bias_index `)` | `mask` `(` $mask `)` | `key_valid` `(` $key_valid `)`)
     attr-dict `:` functional-type(operands, $result)
   }];
+  let hasVerifier = 1;
+}
+
+def Hova_NormalizeHeadsOp : Hova_Op<"normalize_heads", [Pure,
+    Hova_Site<>,
+    AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "heads of every row at length one, each times a factor";
+  let description = [{
+    `y[.., head m] = gain[m] * x[.., head m] / max(|x[.., head m]|, eps)` with
+    the Euclidean length of the head's columns, `m*head_dim .. (m+1)*head_dim -
+    1`. Scores of queries and keys of length one are their cosines (Liu et al.,
+    Swin Transformer V2, Eq. 2). A head of zeros stays zeros. Lengths are f32 at
+    least; one whose square leaves f32 is infinite.
+
+    Operands: `x [.., heads*head_dim]`, optional `gain [heads]`, by default 1.
+
+    - C1: heads divides the last dimension of x.
+    - C2: gain is [heads].
+    - C3: eps is positive, also as a number of f32.
+
+    ```mlir
+    func.func @unit(%q: tensor<1x9x64xf32>, %t: tensor<4xf32>)
+        -> tensor<1x9x64xf32> {
+      %y = hova.normalize_heads %q gain(%t) {heads = 4 : i64, eps = 1.0e-12 : f64}
+          : tensor<1x9x64xf32>, tensor<4xf32>
+      return %y : tensor<1x9x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x, Optional<Hova_Tensor>:$gain,
+      ConfinedAttr<I64Attr, [IntPositive]>:$heads, F64Attr:$eps);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    $x (`gain` `(` $gain^ `)`)? attr-dict `:` type($x) (`,` type($gain)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_HeadFactorsOp : Hova_Op<"head_factors", [Pure,
+    AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "bounded factors of heads from their learned logarithms";
+  let description = [{
+    `y[m] = min(exp(x[m]), most)`: what the cosines of a head are multiplied
+    with, the inverse of its temperature (Swin Transformer V2, Eq. 2). A part of
+    the weight program. NaN propagates.
+
+    - C1: x is [heads].
+    - C2: most is positive and finite.
+
+    ```mlir
+    func.func @factors(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = hova.head_factors %x {most = 100.0 : f64} : tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x, F64Attr:$most);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
 

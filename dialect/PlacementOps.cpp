@@ -82,7 +82,7 @@ LogicalResult RowTableOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// WindowBiasOp, WindowClassesOp
+// WindowBiasOp, WindowOffsetsOp, WindowClassesOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult WindowBiasOp::verify() {
@@ -99,6 +99,29 @@ LogicalResult WindowBiasOp::verify() {
   }
   SmallVector<int64_t> expected = {window.countClasses(), heads, tokens,
                                    tokens};
+  if (!agree(shapeOf(getResult()), expected)) { // C2
+    return emitOpError("expects a result of shape ")
+           << shapeText(expected) << ", got "
+           << shapeText(shapeOf(getResult()));
+  }
+  const APFloat &maskValue = getMaskValue();
+  if (!maskValue.isFinite() &&
+      !(maskValue.isInfinity() && maskValue.isNegative())) { // C3
+    return emitOpError("expects a mask_value that is finite or -inf, got ")
+           << maskValue.convertToDouble();
+  }
+  return success();
+}
+
+LogicalResult WindowOffsetsOp::verify() {
+  ArrayRef<int64_t> reference = getReference();
+  if (reference.size() != 2 || reference[0] < 1 || reference[1] < 1) { // C1
+    return emitOpError("expects a reference of two positive sizes, got ")
+           << shapeText(reference);
+  }
+  WindowAttr window = getWindow();
+  SmallVector<int64_t> expected = {
+      (2 * window.getHeight() - 1) * (2 * window.getWidth() - 1), 2};
   if (!agree(shapeOf(getResult()), expected)) { // C2
     return emitOpError("expects a result of shape ")
            << shapeText(expected) << ", got "

@@ -78,13 +78,15 @@ def Hova_WindowBiasOp : Hova_Op<"window_bias", [Pure,
     table[(dy + height - 1) * (2 width - 1) + dx + width - 1, m] + (mask_value if
     tokens i and j of a window of class k come from different regions)`, where
     (dy, dx) is the position of token i less that of token j. Without a table
-    the first term is 0 and there is one head, for all.
+    the first term is 0 and there is one head, for all. A mask_value of -inf
+    masks.
 
     Operand: `table [(2 height - 1) * (2 width - 1), heads]`; result `[classes,
     heads, tokens, tokens]`.
 
     - C1: table has a row for each difference of positions.
     - C2: the result is [classes, heads, tokens, tokens].
+    - C3: mask_value is finite or -inf.
 
     ```mlir
     func.func @bias(%t: tensor<9x3xf32>) -> tensor<4x3x4x4xf32> {
@@ -101,6 +103,36 @@ def Hova_WindowBiasOp : Hova_Op<"window_bias", [Pure,
     $window (`table` `(` $table^ `)`)? attr-dict
     `:` functional-type(operands, $result)
   }];
+  let hasVerifier = 1;
+}
+
+def Hova_WindowOffsetsOp : Hova_Op<"window_offsets", [Pure,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "differences of positions in a window on a logarithmic scale";
+  let description = [{
+    What the network of a continuous position bias reads (Liu et al., Swin
+    Transformer V2, Eq. 4): row `(dy + height - 1) * (2 width - 1) + dx + width -
+    1` of the result is `(f(dy, reference height), f(dx, reference width))` with
+    `f(d, n) = sign(d) log2(1 + |c|) / 3` and `c = 8 d / max(n - 1, 1)`, where
+    (dy, dx) is the position of a query less that of a key. The farthest of a
+    window of the reference size are at a distance of about one. Numbers of f32,
+    a constant of the weight program.
+
+    - C1: the reference has two positive sizes.
+    - C2: the result is [(2 height - 1) * (2 width - 1), 2].
+
+    ```mlir
+    func.func @offsets() -> tensor<9x2xf32> {
+      %c = hova.window_offsets <2x2, shift 0x0, grid 4x4> reference 2, 2
+          : tensor<9x2xf32>
+      return %c : tensor<9x2xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_WindowAttr:$window, DenseI64ArrayAttr:$reference);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat =
+      "$window `reference` custom<Sizes>($reference) attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

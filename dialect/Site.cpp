@@ -75,6 +75,7 @@ StringRef ScaleHeadsOp::getSiteKind() { return "reweight"; }
 StringRef ChannelGateOp::getSiteKind() { return "gate"; }
 StringRef LinearOp::getSiteKind() { return "linear"; }
 StringRef LayerNormOp::getSiteKind() { return "norm"; }
+StringRef NormalizeHeadsOp::getSiteKind() { return "norm"; }
 StringRef PatchEmbeddingOp::getSiteKind() { return "patch embedding"; }
 StringRef UnfoldOp::getSiteKind() { return "rearrangement"; }
 StringRef PadOp::getSiteKind() { return "rearrangement"; }

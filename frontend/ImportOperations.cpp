@@ -209,6 +209,13 @@ static Operation *importWindowBias(OperationImport &op) {
                               op.operand("table"), op.real("mask_value"));
 }
 
+static Operation *importWindowOffsets(OperationImport &op) {
+  auto reference = op.builder.getDenseI64ArrayAttr(
+      {op.integer("reference_height"), op.integer("reference_width")});
+  return WindowOffsetsOp::create(op.builder, op.loc, op.result(), windowOf(op),
+                                 reference);
+}
+
 static Operation *importWindowClasses(OperationImport &op) {
   return WindowClassesOp::create(op.builder, op.loc, op.result(), windowOf(op));
 }
@@ -220,6 +227,18 @@ static Operation *importWindowClasses(OperationImport &op) {
 static Operation *importBlockDiagonal(OperationImport &op) {
   return BlockDiagonalOp::create(op.builder, op.loc, op.result(),
                                  op.operand("blocks"));
+}
+
+static Operation *importNormalizeHeads(OperationImport &op) {
+  Value x = op.operand("x"), gain = op.operand("gain");
+  return NormalizeHeadsOp::create(
+      op.builder, op.loc, op.result(), x, gain,
+      op.builder.getI64IntegerAttr(op.integer("heads")), op.real("eps"));
+}
+
+static Operation *importHeadFactors(OperationImport &op) {
+  return HeadFactorsOp::create(op.builder, op.loc, op.result(), op.operand("x"),
+                               op.real("most"));
 }
 
 static Operation *importAttention(OperationImport &op) {
@@ -325,11 +344,14 @@ static llvm::StringMap<OperationImporter> &importers() {
       {"reverse_windows", importReverseWindows},
       {"merge_patches", importMergePatches},
       {"window_bias", importWindowBias},
+      {"window_offsets", importWindowOffsets},
       {"window_classes", importWindowClasses},
       {"transpose", importTranspose},
       {"linear_attention", importLinearAttention},
       {"project_tokens", importProjectTokens},
       {"block_diagonal", importBlockDiagonal},
+      {"normalize_heads", importNormalizeHeads},
+      {"head_factors", importHeadFactors},
       {"attention", importAttention},
       {"head_reweight", importHeadReweight},
       {"channel_gate", importChannelGate},

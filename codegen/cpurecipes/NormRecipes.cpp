@@ -30,10 +30,10 @@ static Value sumOf(KernelEmitter &emitter, Value value) {
                                      arith::FastMathFlags::reassoc);
 }
 
-/// Sum over a row of `width` columns; `addTerm` adds to a sum what it makes of
-/// a chunk.
+/// Sum over `width` columns of a row, from `first` on; `addTerm` adds to a sum
+/// what it makes of a chunk.
 static Value sumRow(
-    KernelEmitter &emitter, Value matrix, Value row, int64_t width,
+    KernelEmitter &emitter, Value matrix, Value row, Value first, int64_t width,
     llvm::function_ref<Value(Value sum, Value chunk, int64_t lanes)> addTerm) {
   int64_t lanes = emitter.schedule.lanes, whole = width / lanes * lanes;
   Value sum;
@@ -42,7 +42,8 @@ static Value sumRow(
     SmallVector<Value> total = emitter.forLoop(
         "columns", emitter.index(0), emitter.index(whole), lanes, zero,
         [&](Value column, ValueRange carried) {
-          Value chunk = emitter.loadRow(matrix, row, column, lanes, lanes);
+          Value chunk = emitter.loadRow(matrix, row, emitter.add(first, column),
+                                        lanes, lanes);
           return SmallVector<Value>{addTerm(carried[0], chunk, lanes)};
         });
     sum = sumOf(emitter, total[0]);
@@ -50,7 +51,7 @@ static Value sumRow(
   if (int64_t rest = width - whole) {
     int64_t tail = llvm::PowerOf2Ceil(rest);
     Value chunk =
-        emitter.loadRow(matrix, row, emitter.index(whole), tail, rest);
+        emitter.loadRow(matrix, row, emitter.add(first, whole), tail, rest);
     Value zero = emitter.splat(0, emitter.vectorType(tail));
     Value value = addTerm(zero, chunk, tail);
     if (rest < tail) {
@@ -74,13 +75,13 @@ static void emit(KernelEmitter &emitter, LayerNormOp op) {
   emitter.forEachRow([&](Value row) {
     Value from = emitter.rowOf(op.getX(), row);
     Value reciprocal = emitter.scalar(1.0 / width);
-    Value sum = sumRow(emitter, x, from, width,
+    Value sum = sumRow(emitter, x, from, emitter.index(0), width,
                        [&](Value sum, Value chunk, int64_t) -> Value {
                          return arith::AddFOp::create(builder, loc, sum, chunk);
                        });
     Value mean = arith::MulFOp::create(builder, loc, sum, reciprocal);
     Value squares = sumRow(
-        emitter, x, from, width,
+        emitter, x, from, emitter.index(0), width,
         [&](Value sum, Value chunk, int64_t lanes) -> Value {
           Value deviation = arith::SubFOp::create(
               builder, loc, chunk, splatScalar(emitter, mean, lanes));
@@ -160,6 +161,45 @@ static void emitLanes(TokenLanes &lanes, LayerNormOp op) {
   });
 }
 
+/// Head by head: the sum of its squares, then its columns times a factor.
+static void emit(KernelEmitter &emitter, NormalizeHeadsOp op) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value x = emitter.buffer(op.getX());
+  int64_t heads = op.getHeads();
+  int64_t width = shapeOf(op.getX()).back() / heads;
+  auto emitHead = [&](Value row, Value from, Value head) {
+    Value first = emitter.mul(head, width);
+    Value squares =
+        sumRow(emitter, x, from, first, width,
+               [&](Value sum, Value chunk, int64_t) -> Value {
+                 return math::FmaOp::create(builder, loc, chunk, chunk, sum);
+               });
+    Value length = math::SqrtOp::create(builder, loc, squares);
+    Value gain = op.getGain() ? emitter.loadScalar(emitter.buffer(op.getGain()),
+                                                   emitter.index(0), head)
+                              : emitter.scalar(1);
+    Value factor = arith::DivFOp::create(
+        builder, loc, gain,
+        arith::MaximumFOp::create(
+            builder, loc, length,
+            emitter.scalar(op.getEps().convertToDouble())));
+    emitter.forEachChunk(width, [&](Value column, int64_t lanes,
+                                    int64_t valid) {
+      TilePlace place{row, emitter.add(first, column), 1, lanes, valid};
+      Value chunk = emitter.loadRow(x, from, place.column, lanes, valid);
+      Value scaled = arith::MulFOp::create(builder, loc, chunk,
+                                           splatScalar(emitter, factor, lanes));
+      emitter.finishAndStoreTile(place, emitter.asTile(scaled));
+    });
+  };
+  emitter.forEachRow([&](Value row) {
+    Value from = emitter.rowOf(op.getX(), row);
+    emitter.forLoop("heads", emitter.index(0), emitter.index(heads), 1,
+                    [&](Value head) { emitHead(row, from, head); });
+  });
+}
+
 /// Softmax over the logits of a row, one vector, then head by head.
 static void emit(KernelEmitter &emitter, ScaleHeadsOp op) {
   OpBuilder &builder = emitter.builder;
@@ -221,10 +261,20 @@ struct LayerNormRecipe
     emitLanes(lanes, cast<LayerNormOp>(op));
   }
 };
+
+struct NormalizeHeadsRecipe
+    : CpuRecipe<NormalizeHeadsRecipe, NormalizeHeadsOp,
+                static_cast<void (*)(KernelEmitter &, NormalizeHeadsOp)>(
+                    emit)> {
+  bool readsRowsAnywhere(Operation *, unsigned index) const {
+    return index == 0;
+  }
+};
 } // namespace
 
 void attachNormRecipes(MLIRContext &context) {
   LayerNormOp::attachInterface<LayerNormRecipe>(context);
+  NormalizeHeadsOp::attachInterface<NormalizeHeadsRecipe>(context);
   attachRecipe<ScaleHeadsOp, emit>(context);
 }
 

@@ -256,3 +256,57 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
                                       value.resultElement()));
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Heads of length one
+//===----------------------------------------------------------------------===//
+
+LogicalResult NormalizeHeadsOp::evaluate(ArrayRef<HostTensor> operands,
+                                         SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &x = value(getX());
+  const HostTensor *gain = value.optional(getGain());
+  int64_t heads = getHeads(), width = x.getShape().back() / heads;
+  HostTensor result(value.resultElement(), x.getShape());
+  withNumberType(result.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> input(x);
+    std::optional<Numbers<T>> factors;
+    if (gain) {
+      factors.emplace(*gain);
+    }
+    T least = static_cast<T>(getEps().convertToDouble());
+    for (int64_t head = 0, e = rowCount(x.getShape()) * heads; head < e;
+         ++head) {
+      const T *in = input.data() + head * width;
+      T squares = 0;
+      for (int64_t c = 0; c < width; ++c) {
+        squares += in[c] * in[c];
+      }
+      T factor = (factors ? (*factors)[head % heads] : T(1)) /
+                 std::max(std::sqrt(squares), least);
+      for (int64_t c = 0; c < width; ++c) {
+        result.mutableAs<T>()[head * width + c] = factor * in[c];
+      }
+    }
+  });
+  results.push_back(result);
+  return success();
+}
+
+LogicalResult HeadFactorsOp::evaluate(ArrayRef<HostTensor> operands,
+                                      SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &x = value(getX());
+  HostTensor result(value.resultElement(), x.getShape());
+  withNumberType(result.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> logarithm(x);
+    T most = static_cast<T>(getMost().convertToDouble());
+    for (int64_t i = 0, e = x.size(); i < e; ++i) {
+      result.mutableAs<T>()[i] = std::min(std::exp(logarithm[i]), most);
+    }
+  });
+  results.push_back(result);
+  return success();
+}

@@ -70,6 +70,25 @@ LogicalResult WindowBiasOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+LogicalResult WindowOffsetsOp::evaluate(ArrayRef<HostTensor>,
+                                        SmallVectorImpl<HostTensor> &results) {
+  WindowAttr window = getWindow();
+  int64_t height = window.getHeight(), width = window.getWidth();
+  int64_t columns = 2 * width - 1;
+  auto scaled = [](int64_t distance, int64_t reference) {
+    double c = 8.0 * distance / std::max<int64_t>(reference - 1, 1);
+    return static_cast<float>(std::copysign(std::log2(1 + std::abs(c)) / 3, c));
+  };
+  HostTensor result(Element::F32, {(2 * height - 1) * columns, 2});
+  float *out = result.mutableAs<float>();
+  for (int64_t row = 0, e = result.getShape()[0]; row < e; ++row) {
+    *out++ = scaled(row / columns - height + 1, getReference()[0]);
+    *out++ = scaled(row % columns - width + 1, getReference()[1]);
+  }
+  results.push_back(result);
+  return success();
+}
+
 LogicalResult WindowClassesOp::evaluate(ArrayRef<HostTensor>,
                                         SmallVectorImpl<HostTensor> &results) {
   HostTensor result(Element::I64, getWindow().countWindows());

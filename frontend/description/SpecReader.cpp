@@ -188,20 +188,6 @@ bool SpecReader::checkScalars(const Node &node,
   return known;
 }
 
-/// "a number" and so on, with what a string may be.
-static std::string wanted(SettingKind kind) {
-  switch (kind) {
-  case SettingKind::Integer:
-    return "an integer or an expression";
-  case SettingKind::Number:
-    return "a number or an expression";
-  case SettingKind::Boolean:
-    return "a boolean or an expression";
-  default:
-    return "a word, a number or an expression";
-  }
-}
-
 /// The literal that `node` is, if it is one of the right kind.
 static std::optional<Scalar> literalOf(const reader::Node &node,
                                        SettingKind kind) {
@@ -229,6 +215,26 @@ static std::string joined(const std::vector<std::string> &words) {
   }
   list += words.size() > mostListed ? ", ..." : "";
   return list;
+}
+
+/// "a number" and so on, with what a string may be.
+static std::string wanted(SettingKind kind,
+                          const std::vector<std::string> &words) {
+  std::string otherwise = " or an expression";
+  if (!words.empty()) {
+    otherwise = ", an expression or " + joined(words);
+  }
+  switch (kind) {
+  case SettingKind::Integer:
+    return "an integer" + otherwise;
+  case SettingKind::Number:
+    return "a number" + otherwise;
+  case SettingKind::Boolean:
+    return "a boolean" + otherwise;
+  default:
+    return words.empty() ? "a word, a number or an expression"
+                         : "one word of a list";
+  }
 }
 
 std::optional<std::string>
@@ -298,24 +304,25 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
     return setting;
   }
   if (!node.is(Node::Kind::String)) {
-    error(node, "expected " +
-                    (words.empty() ? wanted(kind) : "one word of a list") +
-                    ", got " + reader::describe(node.kind));
+    error(node, "expected " + wanted(kind, words) + ", got " +
+                    reader::describe(node.kind));
     return std::nullopt;
   }
   if (std::find(words.begin(), words.end(), node.text) != words.end()) {
     setting.literal = Scalar::ofText(node.text);
     return setting;
   }
-  bool isBareWord = isName(node.text);
-  bool isScalar = scope.hasScalar(node.text);
-  if (kind == SettingKind::Word && isBareWord && !isScalar) {
+  bool isWord = kind == SettingKind::Word;
+  bool isBoolean = node.text == "true" || node.text == "false";
+  bool isBareWord = isName(node.text) && !scope.hasScalar(node.text);
+  if (isBareWord && (isWord || (!words.empty() && !isBoolean))) {
     if (!knowsParameters) {
       return std::nullopt;
     }
-    Diagnostic &unknown = error(
-        node, "unknown word " + inQuotes(node.text) + "; expected " +
-                  (words.empty() ? std::string("a parameter") : joined(words)));
+    std::string list = words.empty() ? "a parameter" : joined(words);
+    Diagnostic &unknown =
+        error(node, "unknown word " + inQuotes(node.text) + "; expected " +
+                        (isWord ? list : wanted(kind, words)));
     if (!diagnostics.isFull()) {
       std::vector<std::string> candidates = scope.allScalars();
       candidates.insert(candidates.end(), words.begin(), words.end());

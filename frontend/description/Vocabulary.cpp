@@ -97,6 +97,12 @@ Attributes featureAttributes(const char *eps) {
   };
 }
 
+/// An attribute that may be one of some words instead.
+AttributeInfo orWord(AttributeInfo info, std::vector<std::string> words) {
+  info.words = std::move(words);
+  return info;
+}
+
 template <typename T>
 std::vector<T> joined(std::vector<T> a, const std::vector<T> &b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -121,10 +127,11 @@ Attributes projectionAttributes() {
 Attributes attentionAttributes() {
   Attributes own = {
       integer("heads", "", "number of heads"),
-      word(
-          "kind", "softmax", {"softmax", "additive", "performer", "linformer"},
-          "scaled dot product, Bahdanau's additive form, products of features, "
-          "or scaled dot product with few projected keys"),
+      word("kind", "softmax",
+           {"softmax", "cosine", "additive", "performer", "linformer"},
+           "scaled dot product, cosine with a learned factor for each head, "
+           "Bahdanau's additive form, products of features, or scaled dot "
+           "product with few projected keys"),
       integer("hidden", "head_width", "width of the additive tanh layer"),
       number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
       boolean("causal", "false", "query i sees key j if j <= i + Nk - Nq"),
@@ -138,8 +145,9 @@ Attributes attentionAttributes() {
 
 /// Weights of an attention of whatever kind.
 std::vector<std::string> attentionWeights() {
-  return {"additive.query",   "additive.key",   "additive.vector", "features",
-          "token_projection", "key_projection", "value_projection"};
+  return {"logit_scale",     "additive.query",  "additive.key",
+          "additive.vector", "features",        "token_projection",
+          "key_projection",  "value_projection"};
 }
 
 Roles maskRoles() {
@@ -182,6 +190,7 @@ OperatorInfo multiHeadAttention() {
                   "width of one head's value"),
           integer("width", "width of the query", "width of the result"),
           boolean("bias", "true", "biases of the three input projections"),
+          boolean("key_bias", "bias", "bias of the key projection"),
           boolean("output_bias", "bias", "bias of the output projection"),
           integer("window", "none",
                   "attend inside windows of this side; the input's tokens are "
@@ -189,12 +198,21 @@ OperatorInfo multiHeadAttention() {
           integer("shift", "0",
                   "roll the image by this much before it is cut into windows",
                   0),
-          boolean("relative_bias", "false",
-                  "a learned number for each head and difference of two "
-                  "positions in a window, added to the scores"),
-          number("mask_value", "-100",
-                 "added to scores of tokens that were no neighbours before the "
-                 "roll"),
+          orWord(boolean("relative_bias", "false",
+                         "a number for each head and difference of two "
+                         "positions in a window, added to the scores: learned, "
+                         "or computed of the difference by a learned network"),
+                 {"continuous"}),
+          integer("relative_bias_hidden", "512",
+                  "width of that network's hidden layer"),
+          integer("pretrained_window", "the window",
+                  "side of the windows that it was trained with; 0: those that "
+                  "there are",
+                  0),
+          orWord(number("mask_value", "-100",
+                        "added to scores of tokens that were no neighbours "
+                        "before the roll; \"-inf\" hides them"),
+                 {"-inf"}),
           word("clamp", "both", {"both", "per_axis"},
                "where an image is no larger than a window: it is one window "
                "and is not rolled, or this holds for each axis by itself"),
@@ -209,13 +227,26 @@ OperatorInfo multiHeadAttention() {
            std::nullopt,
            "gate the channels of each token (vertical attention)"},
       });
-  op.weights =
-      joined(attentionWeights(),
-             {"query.weight", "query.bias", "key.weight", "key.bias",
-              "value.weight", "value.bias", "output.weight", "output.bias",
-              "horizontal.head", "horizontal.input", "horizontal.score",
-              "horizontal.score_bias", "relative_bias", "vertical.input",
-              "vertical.output", "vertical.gate", "vertical.gate_bias"});
+  op.weights = joined(attentionWeights(), {"query.weight",
+                                           "query.bias",
+                                           "key.weight",
+                                           "key.bias",
+                                           "value.weight",
+                                           "value.bias",
+                                           "output.weight",
+                                           "output.bias",
+                                           "horizontal.head",
+                                           "horizontal.input",
+                                           "horizontal.score",
+                                           "horizontal.score_bias",
+                                           "relative_bias",
+                                           "relative_bias.hidden.weight",
+                                           "relative_bias.hidden.bias",
+                                           "relative_bias.output.weight",
+                                           "vertical.input",
+                                           "vertical.output",
+                                           "vertical.gate",
+                                           "vertical.gate_bias"});
   return op;
 }
 
@@ -581,6 +612,7 @@ std::string_view canonicalWord(std::string_view foreign) {
       {"int32", "i32"},
       {"int64", "i64"},
       {"dot_product", "softmax"},
+      {"cosine_similarity", "cosine"},
       {"bahdanau", "additive"},
       {"average", "mean"},
       {"cls", "first"}};

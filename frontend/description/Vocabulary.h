@@ -39,6 +39,7 @@ struct AttributeInfo {
   bool required = false;
   /// How the default reads in documents; empty if required.
   std::string defaultText;
+  /// What a word must be one of; of other kinds, what they may be instead.
   std::vector<std::string> words;
   /// Smallest legal integer or number.
   std::optional<double> minimum;

@@ -108,6 +108,34 @@ bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
   return !failed;
 }
 
+/// Cosine scores are products of queries and keys of length one. What each head
+/// multiplies them with is learned as a logarithm (Swin Transformer V2, Eq. 2:
+/// its temperature is at least 0.01), and queries take it on.
+bool LayerContext::normalizeHeads(Heads &heads) {
+  constexpr double initial = 10, most = 100, shortest = 1e-12;
+  int logarithms =
+      weight("logit_scale", {heads.count}, {Kind::Constant, std::log(initial)});
+  int factors =
+      emit("head_factors", "logit_factors", {{"x", logarithms}},
+           {{"most", Scalar::ofReal(most)}}, {DType::F32, {heads.count}});
+  auto normalize = [&](int &side, const char *below, int gain) {
+    if (failed) {
+      return;
+    }
+    Operands operands = {{"x", side}};
+    if (gain != poison) {
+      operands.push_back({"gain", gain});
+    }
+    side = emit("normalize_heads", below, std::move(operands),
+                {{"heads", Scalar::ofInteger(heads.count)},
+                 {"eps", Scalar::ofReal(shortest)}},
+                ValueType(type(side)));
+  };
+  normalize(heads.query, "query_norm", factors);
+  normalize(heads.key, "key_norm", poison);
+  return !failed;
+}
+
 int LayerContext::attend(const Heads &split, double defaultScale) {
   Heads heads = split;
   std::string kind = word("kind", "softmax");
@@ -123,9 +151,9 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
     }
     kind = "softmax";
   }
-  double scale = number("scale", defaultScale);
   std::string emptyRow = word("empty_row", "zero");
-  bool additive = kind == "additive";
+  bool additive = kind == "additive", cosine = kind == "cosine";
+  double scale = additive || cosine ? 1 : number("scale", defaultScale);
   int64_t queryWidth = width(heads.query) / heads.count;
   int64_t keyWidth = width(heads.key) / heads.count;
   int64_t hidden = additive ? integer("hidden", queryWidth) : 0;
@@ -153,7 +181,8 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
     return poison;
   }
   Operands operands;
-  if (additive && !addAdditive(heads, hidden, operands)) {
+  if ((additive && !addAdditive(heads, hidden, operands)) ||
+      (cosine && !normalizeHeads(heads))) {
     return poison;
   }
   operands.insert(
@@ -162,9 +191,9 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
   operands.insert(operands.end(), masks.begin(), masks.end());
   checkWork({shape(heads.query)[0], shape(heads.query)[1], shape(heads.key)[1],
              width(heads.query) + width(heads.value)});
-  Attributes attributes = {{"kind", Scalar::ofText(kind)},
+  Attributes attributes = {{"kind", Scalar::ofText(cosine ? "softmax" : kind)},
                            {"heads", Scalar::ofInteger(heads.count)},
-                           {"scale", Scalar::ofReal(additive ? 1 : scale)},
+                           {"scale", Scalar::ofReal(scale)},
                            {"empty_row", Scalar::ofText(emptyRow)}};
   if (heads.causal > 0) {
     attributes["causal"] = Scalar::ofInteger(heads.causal);
@@ -281,6 +310,7 @@ int LayerContext::buildMultiHeadAttention() {
   int64_t valueWidth = integer("value_head_width", headWidth);
   int64_t out = integer("width", width(query));
   bool bias = boolean("bias", true);
+  bool keyBias = boolean("key_bias", bias);
   bool outBias = boolean("output_bias", bias);
   bool horizontal = boolean("horizontal", false);
   std::optional<int64_t> vertical = gateWidth(out);
@@ -298,7 +328,7 @@ int LayerContext::buildMultiHeadAttention() {
     }
   }
   split.query = linear(query, "query", product(heads, headWidth), bias);
-  split.key = linear(key, "key", product(heads, keyWidth), bias);
+  split.key = linear(key, "key", product(heads, keyWidth), keyBias);
   split.value = linear(value, "value", product(heads, valueWidth), bias);
   if (failed) {
     return poison;

@@ -127,15 +127,20 @@ bool LayerContext::boolean(const char *name, bool otherwise) {
   return value.value_or(otherwise);
 }
 
-std::string LayerContext::word(const char *name, const char *otherwise) {
+std::optional<Scalar> LayerContext::scalar(const char *name) {
   auto setting = layer.attributes.find(name);
   if (setting == layer.attributes.end()) {
-    return otherwise;
+    return std::nullopt;
   }
   std::optional<Scalar> value =
       elaborator.evaluate(setting->second, environment);
+  failed |= !value;
+  return value;
+}
+
+std::string LayerContext::word(const char *name, const char *otherwise) {
+  std::optional<Scalar> value = scalar(name);
   if (!value) {
-    failed = true;
     return otherwise;
   }
   const std::vector<std::string> &words = layer.op->attribute(name)->words;
@@ -148,6 +153,11 @@ std::string LayerContext::word(const char *name, const char *otherwise) {
                              value->str());
   }
   return value->str();
+}
+
+bool LayerContext::isWord(const char *name, const char *word) {
+  std::optional<Scalar> value = scalar(name);
+  return value && value->is(Scalar::Kind::Text) && value->text == word;
 }
 
 int LayerContext::read(const char *role) {

@@ -53,6 +53,8 @@ public:
   std::string word(const char *name, const char *otherwise);
   /// A shape, whose axes have at least one element; empty after a mistake.
   Shape shapeAttribute(const char *name);
+  /// Whether an attribute of another kind is `word` instead.
+  bool isWord(const char *name, const char *word);
   bool given(const char *name) const {
     return layer.attributes.count(name) > 0;
   }
@@ -105,6 +107,9 @@ public:
   int activation(int x, const std::string &below, const std::string &kind);
 
 private:
+  /// The value of an attribute; nothing where it is not given, or after a
+  /// mistake.
+  std::optional<Scalar> scalar(const char *name);
   /// The builders of all operators.
   static std::map<std::string, LayerBuilder> &builders();
 
@@ -134,6 +139,7 @@ private:
   };
   int attend(const Heads &heads, double defaultScale);
   int attendLinearly(const Heads &heads);
+  bool normalizeHeads(Heads &heads);
   bool rejectForeign(const std::string &kind, const Heads &heads);
   void rejectMasks(std::initializer_list<const char *> roles,
                    const std::string &before, const std::string &after);
@@ -167,6 +173,8 @@ private:
   int partition(int tokens, const Windows &windows);
   int reverse(int tokens, const Windows &windows);
   bool addWindowBias(const Windows &windows, Heads &heads);
+  int biasTable(const Windows &windows, int64_t heads);
+  int continuousBiasTable(const Windows &windows, int64_t heads);
 
   // One builder per operator.
   int buildLinear();

@@ -64,10 +64,11 @@ bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
     reject({"projected_tokens", "max_tokens", "shared_projection"},
            "linformer");
   }
-  bool isAdditive = kind == "additive";
-  if (isAdditive && given("scale")) {
-    attributeError("scale",
-                   inQuotes("scale") + " has no meaning for kind additive");
+  bool isAdditive = kind == "additive", isCosine = kind == "cosine";
+  if ((isAdditive || isCosine) && given("scale")) {
+    attributeError("scale", inQuotes("scale") + " has no meaning for kind " +
+                                kind +
+                                (isCosine ? ", whose heads learn one" : ""));
   }
   if (!isAdditive && !heads.hasFeedForward && given("hidden")) {
     attributeError("hidden",

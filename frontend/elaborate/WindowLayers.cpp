@@ -10,7 +10,7 @@
 
 #include "frontend/elaborate/LayerContext.h"
 
-#include <cmath>
+#include <limits>
 
 namespace hova::frontend {
 
@@ -51,7 +51,8 @@ std::optional<Grid> LayerContext::gridOf(int tokens) {
 std::optional<LayerContext::Windows> LayerContext::windowsOf(int tokens) {
   if (!given("window")) {
     for (const char *name :
-         {"shift", "relative_bias", "mask_value", "clamp", "grid_height"}) {
+         {"shift", "relative_bias", "relative_bias_hidden", "pretrained_window",
+          "mask_value", "clamp", "grid_height"}) {
       if (given(name)) {
         attributeError(name, inQuotes(name) + " has no meaning without "
                                               "\"window\"");
@@ -149,32 +150,88 @@ int LayerContext::reverse(int tokens, const Windows &windows) {
               {DType::F32, {batch, count, width(tokens)}, windows.grid});
 }
 
+/// Swin Transformer V2, Eq. 3 and 4: a network of two layers makes the numbers
+/// of a difference of positions, on a logarithmic scale, so that they can be
+/// those of another window than the one that it was trained with.
+int LayerContext::continuousBiasTable(const Windows &windows, int64_t heads) {
+  constexpr double largest = 16;
+  int64_t hidden = integer("relative_bias_hidden", 512);
+  int64_t side = integer("pretrained_window", 0);
+  int64_t rows =
+      product(2 * windows.window.height - 1, 2 * windows.window.width - 1);
+  Attributes attributes = windowAttributes(windows);
+  attributes["reference_height"] =
+      Scalar::ofInteger(side ? side : windows.window.height);
+  attributes["reference_width"] =
+      Scalar::ofInteger(side ? side : windows.window.width);
+  int offsets = emit("window_offsets", "relative_bias.offsets", {},
+                     std::move(attributes), {DType::F32, {rows, 2}});
+  int inner = linear(offsets, "relative_bias.hidden", hidden, /*bias=*/true);
+  int active = activation(inner, "relative_bias.activation", "relu");
+  int logits = linear(active, "relative_bias.output", heads, /*bias=*/false);
+  int shares = activation(logits, "relative_bias.sigmoid", "sigmoid");
+  return emit("scale", "relative_bias.table", {{"x", shares}},
+              {{"factor", Scalar::ofReal(largest)}},
+              {DType::F32, {rows, heads}});
+}
+
+/// A number for each difference of two positions in a window and each head; or
+/// poison where there is to be none, or after a mistake.
+int LayerContext::biasTable(const Windows &windows, int64_t heads) {
+  bool continuous = isWord("relative_bias", "continuous");
+  if (!continuous) {
+    for (const char *name : {"relative_bias_hidden", "pretrained_window"}) {
+      if (given(name)) {
+        attributeError(name, inQuotes(name) + " has no meaning where "
+                                              "\"relative_bias\" is not "
+                                              "continuous");
+      }
+    }
+    if (!boolean("relative_bias", false)) {
+      return poison;
+    }
+  }
+  if (failed) {
+    return poison;
+  }
+  std::string kind = word("kind", "softmax");
+  if (kind == "performer" || kind == "linformer") {
+    attributeError("relative_bias",
+                   "kind " + kind +
+                       " has no scores of two tokens that a bias could be "
+                       "added to");
+    return poison;
+  }
+  if (continuous) {
+    return continuousBiasTable(windows, heads);
+  }
+  int64_t rows =
+      product(2 * windows.window.height - 1, 2 * windows.window.width - 1);
+  return weight("relative_bias", {rows, heads},
+                {Initializer::Kind::Normal, 0.2});
+}
+
 /// Relative position bias and the mask of the roll, where there are any.
 bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
-  bool relative = boolean("relative_bias", false);
-  double maskValue = number("mask_value", -100);
-  if (!failed && !std::isfinite(maskValue)) {
-    attributeError("mask_value", "\"mask_value\" must be finite");
-  }
+  double maskValue = isWord("mask_value", "-inf")
+                         ? -std::numeric_limits<double>::infinity()
+                         : number("mask_value", -100);
   int64_t classes = (windows.shift.height ? 2 : 1) * //
                     (windows.shift.width ? 2 : 1);
-  if (failed || (!relative && classes == 1)) {
+  int table = biasTable(windows, heads.count);
+  if (failed || (table == poison && classes == 1)) {
     return !failed;
   }
   std::string kind = word("kind", "softmax");
   if (kind == "performer" || kind == "linformer") {
-    attributeError(relative ? "relative_bias" : "shift",
-                   "kind " + kind +
-                       " has no scores of two tokens that a bias or the mask "
-                       "of a shift could be added to");
+    attributeError("shift", "kind " + kind +
+                                " has no scores of two tokens that the mask of "
+                                "a shift could be added to");
     return false;
   }
   Operands operands;
-  if (relative) {
-    int64_t rows =
-        product(2 * windows.window.height - 1, 2 * windows.window.width - 1);
-    operands.push_back({"table", weight("relative_bias", {rows, heads.count},
-                                        {Initializer::Kind::Normal, 0.2})});
+  if (table != poison) {
+    operands.push_back({"table", table});
   }
   Attributes attributes = windowAttributes(windows);
   attributes["mask_value"] = Scalar::ofReal(maskValue);
@@ -182,7 +239,8 @@ bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
   heads.windowBias =
       emit("window_bias", "relative_bias", std::move(operands),
            std::move(attributes),
-           {DType::F32, {classes, relative ? heads.count : 1, tokens, tokens}});
+           {DType::F32,
+            {classes, table != poison ? heads.count : 1, tokens, tokens}});
   if (classes > 1) {
     heads.windowClasses =
         emit("window_classes", "classes", {}, windowAttributes(windows),

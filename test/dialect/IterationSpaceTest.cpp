@@ -54,6 +54,10 @@ constexpr Case kCases[] = {
     {"scale_heads", "%h: tensor<2x3x8xf32>, %l: tensor<2x3x2xf32>",
      "hova.scale_heads %h, %l : tensor<2x3x8xf32>, tensor<2x3x2xf32>",
      "tensor<2x3x8xf32>"},
+    {"normalize_heads", "%x: tensor<2x3x8xf32>, %g: tensor<2xf32>",
+     "hova.normalize_heads %x gain(%g) {heads = 2 : i64, eps = 1.0e-12 : f64} "
+     ": tensor<2x3x8xf32>, tensor<2xf32>",
+     "tensor<2x3x8xf32>"},
     {"attention",
      "%q: tensor<2x3x4xf32>, %k: tensor<2x5x4xf32>, %v: tensor<2x5x6xf32>, "
      "%b: tensor<1x2x3x5xf32>",

@@ -250,6 +250,22 @@ std::vector<Bad> shapes() {
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "additive", "scale": @1})",
           "\"scale\" has no meaning for kind additive"),
       layer(
+          "scale_of_cosine",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "cosine", "scale": @1})",
+          "\"scale\" has no meaning for kind cosine, whose heads learn one"),
+      layer(
+          "hidden_of_cosine",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "cosine", "hidden": @5})",
+          "\"hidden\" has no meaning for kind cosine"),
+      layer(
+          "features_of_cosine",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "cosine", "features": @8})",
+          "\"features\" has no meaning for kind cosine, only for performer"),
+      layer(
+          "keys_of_another_width_of_cosine",
+          R"(@{"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "cosine", "key_head_width": 3})",
+          "needs heads of one width for queries and keys, got"),
+      layer(
           "validity_of_numbers",
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "key_valid": @"ids"})",
           "expects key_valid of bool [2, 4], got i32 [2, 4]"),

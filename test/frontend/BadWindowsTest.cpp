@@ -35,6 +35,35 @@ std::vector<Bad> all() {
       attention("relative_bias_without_window",
                 R"("input": "x", "relative_bias": @true)",
                 "\"relative_bias\" has no meaning without \"window\""),
+      attention("pretrained_window_without_window",
+                R"("input": "x", "pretrained_window": @8)",
+                "\"pretrained_window\" has no meaning without \"window\""),
+      attention("pretrained_window_of_a_table",
+                R"("input": "x", "window": 2, "relative_bias": true, )"
+                R"("pretrained_window": @8, "grid_height": 4)",
+                "\"pretrained_window\" has no meaning where \"relative_bias\" "
+                "is not continuous"),
+      attention("relative_bias_misspelt",
+                R"("input": "x", "window": 2, "relative_bias": @"continous")",
+                "unknown word \"continous\"; expected a boolean, an expression "
+                "or continuous"),
+      attention("relative_bias_of_a_number",
+                R"("input": "x", "window": 2, "relative_bias": @3)",
+                "expected a boolean, an expression or continuous, got an "
+                "integer"),
+      attention("relative_bias_of_text",
+                R"("input": "x", "window": 2, "grid_height": 4, )"
+                R"("relative_bias": @"'table'")",
+                "expected a boolean, got text (table)"),
+      attention("mask_value_without_end",
+                R"("input": "x", "window": 2, "shift": 1, "grid_height": 4, )"
+                R"("mask_value": @"inf")",
+                "unknown word \"inf\"; expected a number, an expression or "
+                "-inf"),
+      attention("continuous_bias_of_a_performer",
+                R"("input": "x", "window": 2, "relative_bias": @"continuous", )"
+                R"("kind": "performer", "grid_height": 4)",
+                "kind performer has no scores"),
       attention("no_image", R"("input": @"x", "window": 2)",
                 "needs the height of the image that its 24 tokens are of: "
                 "give \"grid_height\""),

@@ -92,9 +92,29 @@ def pooling(name, kind, batch, queries, keys, heads, widths, **options):
             options.pop("hidden"),
         )
         h = oracle.additive_attention(*split, *tables, **options)
+    elif kind == "cosine":
+        h = case.net.attend("attn", *split, kind=kind, **options)
     else:
         h = oracle.attention(*split, **options)
     case.output("y", "attn", oracle.merge_heads(h))
+    return case
+
+
+def zero_heads():
+    """Queries and keys of which some have no direction, and some are tiny."""
+    case = Case("attention_cosine_zeros")
+    q, k, v = (case.net.draw.values(2, 5, 12) for _ in "qkv")
+    for x in (q, k):
+        x[0, 1, 4:8] = 0
+        x[1, 2] = 0
+        x[1, 3] *= np.float32(1e-30)
+        x[0, 4, :4] *= np.float32(1e-13)
+    inputs = [case.input(name, x) for name, x in zip("qkv", (q, k, v))]
+    case.layer("attn", "attention", query="q", key="k", value="v", heads=3,
+               kind="cosine")
+    split = [oracle.split_heads(x, 3) for x in inputs]
+    case.output("y", "attn", oracle.merge_heads(
+        case.net.attend("attn", *split, kind="cosine")))
     return case
 
 
@@ -140,6 +160,13 @@ def cases():
     yield self_attention("mha_scale", 2, 5, 20, 4, scale=0.125)
     yield self_attention("mha_causal", 2, 11, 16, 2, causal=True)
     yield self_attention("mha_long", 1, 67, 16, 2, causal=True)
+    yield self_attention("mha_cosine", 2, 7, 20, 4, kind="cosine")
+    yield self_attention("mha_cosine_head_width_1", 2, 5, 6, 6, kind="cosine")
+    yield self_attention("mha_cosine_head_width_67", 1, 5, 12, 2, kind="cosine",
+                         head_width=67, causal=True)
+    yield self_attention("mha_cosine_both", 2, 7, 24, 4, kind="cosine",
+                         key_bias=False, horizontal=True, vertical=gate(6))
+    yield self_attention("mha_key_bias", 2, 5, 8, 2, bias=False, key_bias=True)
     yield self_attention("mha_horizontal", 2, 7, 24, 4, horizontal=True)
     yield self_attention("mha_horizontal_one_head", 1, 5, 9, 1, horizontal=True)
     yield self_attention("mha_vertical", 2, 7, 24, 4, vertical=gate(6))
@@ -167,10 +194,16 @@ def cases():
     yield masked_attention("all_masks_additive",
                            ["key_valid", "mask", "score_bias"], queries=9,
                            causal=True, kind="additive", hidden=5)
+    yield masked_attention("all_masks_cosine",
+                           ["key_valid", "mask", "score_bias"], queries=9,
+                           causal=True, kind="cosine")
+    yield lecture("lecture_cosine", "cosine")
     yield lecture("lecture_softmax", "softmax")
     yield lecture("lecture_additive", "additive", hidden=9, key_head_width=5)
     yield lecture("lecture_both", "softmax", horizontal=True, vertical=gate(2))
     yield pooling("attention_softmax", "softmax", 2, 5, 7, 3, (4, 4, 5))
     yield pooling("attention_additive", "additive", 2, 5, 7, 3, (4, 3, 5),
                   hidden=6)
+    yield pooling("attention_cosine", "cosine", 2, 5, 7, 3, (4, 4, 5))
+    yield zero_heads()
     yield reweighting()

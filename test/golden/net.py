@@ -138,7 +138,8 @@ class Net:
     def multi_head_attention(
         self, path, query, heads, key=None, value=None, head_width=None,
         key_head_width=None, value_head_width=None, width=None, bias=True,
-        output_bias=None, horizontal=False, vertical=None, **score_options,
+        key_bias=None, output_bias=None, horizontal=False, vertical=None,
+        **score_options,
     ):
         """MHA with horizontal attention on the heads and a vertical gate."""
         key = query if key is None else key
@@ -147,13 +148,13 @@ class Net:
         value_head_width = value_head_width or head_width
         key_head_width = key_head_width or head_width
 
-        def project(name, x, size):
+        def project(name, x, size, bias):
             y = self.linear(f"{path}.{name}", x, heads * size, bias)
             return oracle.split_heads(y, heads)
 
-        q = project("query", query, head_width)
-        k = project("key", key, key_head_width)
-        v = project("value", value, value_head_width)
+        q = project("query", query, head_width, bias)
+        k = project("key", key, key_head_width, bias if key_bias is None else key_bias)
+        v = project("value", value, value_head_width, bias)
         h = self.attend(path, q, k, v, **score_options)
         if horizontal:
             h = self.head_reweight(path + ".horizontal", h, query)
@@ -171,6 +172,12 @@ class Net:
         shared_projection=True, **masks,
     ):
         """Attention on heads [B, M, N, d], with scores of any kind."""
+        if kind == "cosine":
+            # Lengths are those of what the projections give, before it is rounded.
+            theta = self.weight(path + ".logit_scale", q.shape[1], scale=2.0,
+                                centre=2.5)
+            scores = oracle.cosine_scores(q, k, theta, self.stored)
+            return self.weigh(scores, self.stored(v), **masks)
         q, k, v = self.stored(q), self.stored(k), self.stored(v)
         if kind == "linformer":
             shape = max_tokens or k.shape[2], projected_tokens
@@ -195,6 +202,9 @@ class Net:
             scores = oracle.additive_scores(q, k, *tables)
         else:
             scores = oracle.softmax_scores(q, k, scale)
+        return self.weigh(scores, v, **masks)
+
+    def weigh(self, scores, v, **masks):
         return self.keep(oracle.attend(self.keep(scores), v, mix=self.mix, **masks))
 
     def project_tokens(self, name, x, shape):
@@ -220,24 +230,43 @@ class Net:
 
     def window_attention(
         self, path, x, heads, grid, window, shift, relative_bias=False,
-        mask_value=-100.0, **options,
+        relative_bias_hidden=None, pretrained_window=0, mask_value=-100.0, **options,
     ):
         """Swin, section 3.2: attention in windows of a rolled image."""
         cut = oracle.partition(x, grid, window, shift)
         biases = []
         if any(shift):
-            mask = oracle.shift_mask(grid, window, shift, mask_value)
+            mask = oracle.shift_mask(grid, window, shift, float(mask_value))
             # One window after the other, the batch outermost.
             mask = np.tile(mask, (x.shape[0], 1, 1))[:, None]
             biases.append(mask.astype(x.dtype))
         if relative_bias:
-            rows = (2 * window[0] - 1) * (2 * window[1] - 1)
-            table = self.weight(path + ".relative_bias", rows, heads)
+            if relative_bias == "continuous":
+                table = self.continuous_bias(
+                    path + ".relative_bias", oracle.log_offsets(window, pretrained_window),
+                    heads, relative_bias_hidden or 512).astype(x.dtype)
+            else:
+                rows = (2 * window[0] - 1) * (2 * window[1] - 1)
+                table = self.weight(path + ".relative_bias", rows, heads)
             biases.append(oracle.relative_bias(table, window))
         if biases:
             options["score_bias"] = sum(biases)
         y = self.multi_head_attention(path, cut, heads, **options)
         return oracle.reverse(y, grid, window, shift)
+
+    def continuous_bias(self, path, offsets, heads, hidden):
+        """16 sigmoid of a network of two layers (Swin V2, Eq. 3 and 4).
+
+        No storage type rounds its weights: it is computed once.
+        """
+        inner = oracle.linear(
+            offsets,
+            self.weight(path + ".hidden.weight", 2, hidden, scale=2.0),
+            self.weight(path + ".hidden.bias", hidden),
+        )
+        output = self.weight(path + ".output.weight", hidden, heads,
+                             scale=2 * hidden**-0.5)
+        return 16 * oracle.sigmoid(oracle.linear(np.maximum(inner, 0.0), output))
 
     def omni_attention(
         self, path, states, heads, hidden, head_width=None, activation="relu",

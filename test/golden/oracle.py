@@ -112,6 +112,21 @@ def softmax_scores(q, k, scale=None):
     return scale * np.einsum("bmid,bmjd->bmij", q, k)
 
 
+def unit(x):
+    """x / max(|x|, 1e-12) over the last axis."""
+    length = np.sqrt(np.sum(x * x, axis=-1, keepdims=True))
+    return x / np.maximum(length, x.dtype.type(1e-12))
+
+
+def cosine_scores(q, k, theta, stored=lambda values: values):
+    """exp(min(theta_m, ln 100)) cos(q_i, k_j) (Swin V2, Eq. 2) on [B, M, N, d].
+
+    `stored` rounds what enters the product: queries with their factor, and keys.
+    """
+    factor = np.minimum(np.exp(theta), 100)[:, None, None].astype(q.dtype)
+    return softmax_scores(stored(factor * unit(q)), stored(unit(k)), 1.0)
+
+
 def additive_scores(q, k, wq, wk, wv):
     """e_ij = w_v . tanh(W_q q_i + W_k k_j) (Bahdanau), per head.
 
@@ -360,6 +375,19 @@ def relative_bias(table, window):
     down = y[:, None] - y[None, :] + h - 1
     right = x[:, None] - x[None, :] + w - 1
     return table[down * (2 * w - 1) + right].transpose(2, 0, 1)
+
+
+def log_offsets(window, pretrained=0):
+    """[(2h-1)(2w-1), 2]: what the network of Swin V2, Eq. 4 reads, in float32."""
+    rows = []
+    for dy in range(1 - window[0], window[0]):
+        for dx in range(1 - window[1], window[1]):
+            row = []
+            for delta, side in zip((dy, dx), window):
+                c = 8 * delta / max((pretrained or side) - 1, 1)
+                row.append(np.sign(c) * math.log2(1 + abs(c)) / math.log2(8))
+            rows.append(row)
+    return np.array(rows).astype(np.float32).astype(np.float64)
 
 
 def merge_patches(x, grid):

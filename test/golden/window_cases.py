@@ -89,6 +89,24 @@ def cases():
                     relative_bias=True)
     yield attention("windows_both", (4, 4), 2, 1, heads=3, horizontal=True,
                     vertical={"width": 4}, relative_bias=True, bias=False)
+    yield attention("windows_masked", (6, 6), 3, 2, relative_bias=True,
+                    mask_value="-inf")
+    yield attention("windows_continuous_bias", (4, 6), 2, batch=2,
+                    relative_bias="continuous", relative_bias_hidden=5)
+    yield attention("windows_continuous_bias_pretrained", (6, 9), 3, 1,
+                    relative_bias="continuous", relative_bias_hidden=7,
+                    pretrained_window=5)
+    yield attention("windows_continuous_bias_one_token", (2, 3), 1,
+                    relative_bias="continuous", relative_bias_hidden=3)
+    yield attention("windows_continuous_bias_whole_axis", (3, 8), 4, 2,
+                    clamp="per_axis", batch=2, relative_bias="continuous",
+                    relative_bias_hidden=6)
+    yield attention("windows_cosine", (8, 8), 4, 2, kind="cosine", key_bias=False,
+                    relative_bias="continuous", relative_bias_hidden=9)
+    yield attention("windows_cosine_masked", (6, 6), 3, 1, heads=4, kind="cosine",
+                    mask_value="-inf")
+    yield attention("windows_cosine_both", (4, 4), 2, 1, heads=3, kind="cosine",
+                    horizontal=True, vertical={"width": 4}, relative_bias=True)
     yield merge("merged_patches", (4, 6), 2, 5, 7)
     yield stage("window_stage", 2, (32, 48), 4, 4, 10, 2)
     yield stage("window_stage_both", 1, (24, 24), 4, 3, 8, 4, horizontal=True,

@@ -75,16 +75,9 @@ Value attributeSchema(const AttributeInfo &info) {
   case AttributeInfo::Kind::Boolean:
     schema["type"] = Array{"boolean", "string"};
     break;
-  case AttributeInfo::Kind::Word: {
-    Array words;
-    for (const std::string &word : info.words) {
-      words.push_back(word);
-    }
-    // Editors offer the words; an expression is any other string.
-    schema["anyOf"] =
-        Array{Object{{"enum", std::move(words)}}, Object{{"type", "string"}}};
+  case AttributeInfo::Kind::Word:
+    schema["type"] = "string";
     break;
-  }
   case AttributeInfo::Kind::Gate:
     schema["anyOf"] =
         Array{either("boolean"), closed(Object{{"if", either("boolean")},
@@ -98,6 +91,11 @@ Value attributeSchema(const AttributeInfo &info) {
     schema["items"] = either("integer");
     schema["minItems"] = 1;
     break;
+  }
+  if (!info.words.empty()) {
+    // Editors offer the words; an expression is any other string.
+    Object words{{"enum", Array(info.words)}};
+    schema = Object{{"anyOf", Array{std::move(words), std::move(schema)}}};
   }
   schema["description"] = std::move(text);
   return schema;

@@ -161,6 +161,46 @@ func.func @scale_heads_c1_heads_divide_width(%h: tensor<1x9x64xf32>, %b: tensor<
 
 // -----
 
+func.func @normalize_heads_c1_heads_divide_width(%x: tensor<1x9x64xf32>) {
+  // expected-error@+1 {{'hova.normalize_heads' op expects a last dimension divisible by 3 heads, got 1x9x64}}
+  %y = hova.normalize_heads %x {heads = 3 : i64, eps = 1.0e-12 : f64} : tensor<1x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @normalize_heads_c2_gain_is_of_heads(%x: tensor<1x9x64xf32>, %g: tensor<3xf32>) {
+  // expected-error@+1 {{'hova.normalize_heads' op expects a gain of shape 4, got 3}}
+  %y = hova.normalize_heads %x gain(%g) {heads = 4 : i64, eps = 1.0e-12 : f64} : tensor<1x9x64xf32>, tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @normalize_heads_c3_eps_is_above_zero_in_f32(%x: tensor<1x9x64xf32>) {
+  // expected-error@+1 {{'hova.normalize_heads' op expects eps > 0 in f32, got 1.000000e-60}}
+  %y = hova.normalize_heads %x {heads = 4 : i64, eps = 1.0e-60 : f64} : tensor<1x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @head_factors_c1_are_a_vector(%x: tensor<1x4xf32>) {
+  // expected-error@+1 {{'hova.head_factors' op expects a vector with an element per head, got 1x4}}
+  %y = hova.head_factors %x {most = 100.0 : f64} : tensor<1x4xf32>
+  return
+}
+
+// -----
+
+func.func @head_factors_c2_have_a_bound(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'hova.head_factors' op expects most to be positive and finite, got 0.000000e+00}}
+  %y = hova.head_factors %x {most = 0.0 : f64} : tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @channel_gate_c1_x_and_y_share_tokens(%y: tensor<1x9x32xf32>, %x: tensor<1x8x24xf32>, %u1: tensor<24x8xf32>, %u2: tensor<32x8xf32>, %u: tensor<8x32xf32>) {
   // expected-error@+1 {{'hova.channel_gate' op expects y and x to share [batch, tokens], got 1x9x32 and 1x8x24}}
   %r = hova.channel_gate %y, %x, %u1, %u2, %u : (tensor<1x9x32xf32>, tensor<1x8x24xf32>, tensor<24x8xf32>, tensor<32x8xf32>, tensor<8x32xf32>) -> tensor<1x9x32xf32>

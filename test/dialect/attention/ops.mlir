@@ -57,6 +57,17 @@ func.func @scales_heads(%h: tensor<1x9x64xf32>, %b: tensor<1x9x4xf32>) -> tensor
   return %r : tensor<1x9x64xf32>
 }
 
+// CHECK-LABEL: @normalizes_heads
+func.func @normalizes_heads(%q: tensor<1x9x64xf32>, %k: tensor<7x64xbf16>, %t: tensor<4xf32>) -> (tensor<1x9x64xf32>, tensor<7x64xbf16>) {
+  // CHECK: %[[FACTORS:.*]] = hova.head_factors %{{.*}} {most = 1.000000e+02 : f64} : tensor<4xf32>
+  %f = hova.head_factors %t {most = 100.0 : f64} : tensor<4xf32>
+  // CHECK: hova.normalize_heads %{{.*}} gain(%[[FACTORS]]) {eps = {{.*}} : f64, heads = 4 : i64} : tensor<1x9x64xf32>, tensor<4xf32>
+  %a = hova.normalize_heads %q gain(%f) {heads = 4 : i64, eps = 1.0e-12 : f64} : tensor<1x9x64xf32>, tensor<4xf32>
+  // CHECK: hova.normalize_heads %{{.*}} {eps = {{.*}} : f64, heads = 8 : i64} : tensor<7x64xbf16>
+  %b = hova.normalize_heads %k {heads = 8 : i64, eps = 1.0e-12 : f64} : tensor<7x64xbf16>
+  return %a, %b : tensor<1x9x64xf32>, tensor<7x64xbf16>
+}
+
 // CHECK-LABEL: @gates_channels
 // CHECK: hova.channel_gate %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} gate_bias(%{{[a-z0-9_]+}}) : (tensor<1x9x32xf32>, tensor<1x9x24xf32>, tensor<24x8xf32>, tensor<32x8xf32>, tensor<8x32xf32>, tensor<32xf32>) -> tensor<1x9x32xf32>
 func.func @gates_channels(%y: tensor<1x9x32xf32>, %x: tensor<1x9x24xf32>, %u1: tensor<24x8xf32>, %u2: tensor<32x8xf32>, %u: tensor<8x32xf32>, %g: tensor<32xf32>) -> tensor<1x9x32xf32> {

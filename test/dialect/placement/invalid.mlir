@@ -49,6 +49,30 @@ func.func @window_bias_c2_has_a_table_for_each_class(%t: tensor<9x3xf32>) {
 
 // -----
 
+func.func @window_bias_c3_adds_no_nan(%t: tensor<9x3xf32>) {
+  // expected-error@+1 {{'hova.window_bias' op expects a mask_value that is finite or -inf, got nan}}
+  %b = hova.window_bias <2x2, shift 1x1, grid 4x4> table(%t) {mask_value = 0x7FF8000000000000 : f64} : (tensor<9x3xf32>) -> tensor<4x3x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @window_offsets_c1_have_a_reference_of_two_sizes() {
+  // expected-error@+1 {{'hova.window_offsets' op expects a reference of two positive sizes, got 0x2}}
+  %c = hova.window_offsets <2x2, shift 0x0, grid 4x4> reference 0, 2 : tensor<9x2xf32>
+  return
+}
+
+// -----
+
+func.func @window_offsets_c2_have_a_row_for_each_difference() {
+  // expected-error@+1 {{'hova.window_offsets' op expects a result of shape 9x2, got 8x2}}
+  %c = hova.window_offsets <2x2, shift 0x0, grid 4x4> reference 2, 2 : tensor<8x2xf32>
+  return
+}
+
+// -----
+
 func.func @window_classes_c1_has_one_for_each_window() {
   // expected-error@+1 {{'hova.window_classes' op expects 4 windows, got 'tensor<3xi32>'}}
   %c = hova.window_classes <2x2, shift 1x1, grid 4x4> : tensor<3xi32>

@@ -32,6 +32,10 @@ func.func @window_tables(%t: tensor<9x3xf32>) -> (tensor<4x3x4x4xf32>, tensor<2x
   %b = hova.window_bias <2x2, shift 1x1, grid 4x4> table(%t) {mask_value = -50.0 : f64} : (tensor<9x3xf32>) -> tensor<4x3x4x4xf32>
   // CHECK: hova.window_bias <2x2, shift 0x1, grid 4x4> : () -> tensor<2x1x4x4xf32>
   %m = hova.window_bias <2x2, shift 0x1, grid 4x4> : () -> tensor<2x1x4x4xf32>
+  // CHECK: hova.window_bias <2x2, shift 0x1, grid 4x4> {mask_value = 0xFFF0000000000000 : f64}
+  %i = hova.window_bias <2x2, shift 0x1, grid 4x4> {mask_value = 0xFFF0000000000000 : f64} : () -> tensor<2x1x4x4xf32>
+  // CHECK: hova.window_offsets <2x3, shift 0x0, grid 4x6> reference 8, 8 : tensor<15x2xf32>
+  %o = hova.window_offsets <2x3, shift 0x0, grid 4x6> reference 8, 8 : tensor<15x2xf32>
   // CHECK: hova.window_classes <2x2, shift 1x1, grid 4x4> : tensor<4xi32>
   %c = hova.window_classes <2x2, shift 1x1, grid 4x4> : tensor<4xi32>
   return %b, %m, %c : tensor<4x3x4x4xf32>, tensor<2x1x4x4xf32>, tensor<4xi32>

@@ -8,7 +8,7 @@ from attributes import ACTIVATIONS, Attributes, Layer, size, with_last
 from scopes import SIZES
 
 MOST_SCORES = 20000
-KINDS = ("softmax", "additive", "performer", "linformer")
+KINDS = ("softmax", "cosine", "additive", "performer", "linformer")
 KERNELS = ("softmax", "relu", "exp")
 
 
@@ -30,7 +30,7 @@ def scores(scope, attributes, kind, default_hidden, keys):
     if kind == "additive":
         hidden = scope.rng.choice((1, 2, 5, 8, 16, default_hidden))
         attributes.put("hidden", hidden, default_hidden)
-    elif scope.chance(0.3):
+    elif kind == "softmax" and scope.chance(0.3):
         attributes.number("scale", (1.0, -0.5, 0.125, 0, 2.5))
     return attributes.word("empty_row", ("zero", "uniform"), "zero")
 
@@ -114,6 +114,16 @@ def window_area(grid, side, clamp):
     return window[0] * window[1]
 
 
+def relative_bias(scope, attributes):
+    """A table of numbers, a network that makes them, or none."""
+    if scope.chance(0.7):
+        attributes.put("relative_bias", scope.chance(0.6), False)
+        return
+    attributes["relative_bias"] = scope.say("continuous", ("continuous",))
+    attributes.put("relative_bias_hidden", scope.rng.choice((1, 5, 16, 512)), 512)
+    attributes.put("pretrained_window", scope.rng.choice((0, 0, 1, 2, 7)), 0)
+
+
 def windows(scope, attributes, tokens, kind):
     """Attention in windows of an image: (their number, tokens of one), or None."""
     grid = draw_grid(scope, tokens)
@@ -128,9 +138,11 @@ def windows(scope, attributes, tokens, kind):
     attributes.put("clamp", clamp, "both", ("both", "per_axis"))
     if kind not in ("performer", "linformer"):
         attributes.put("shift", scope.rng.choice((0, side // 2, side - 1)), 0)
-        attributes.put("relative_bias", scope.chance(0.6), False)
+        relative_bias(scope, attributes)
         if scope.chance(0.3):
             attributes.number("mask_value", (-1.5, -100, -1e4, 0, 2))
+        elif scope.chance(0.2):
+            attributes["mask_value"] = "-inf"
     return tokens.shape[1] // area, area
 
 
@@ -215,6 +227,7 @@ def multi_head_attention(scope):
     width = model if scope.chance(0.7) else size(scope)
     attributes.put("width", width, model)
     bias = attributes.put("bias", scope.chance(0.7), True)
+    attributes.put("key_bias", scope.chance(0.2) != bias, bias)
     attributes.put("output_bias", scope.chance(0.7), bias)
     attributes.put("horizontal", scope.chance(0.35), False)
     vertical(scope, attributes)

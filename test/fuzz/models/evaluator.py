@@ -290,7 +290,7 @@ class BoundLayer:
     def word(self, key, words, otherwise=None):
         """A word of the list as it stands; any other string is an expression."""
         text = self.layer.get(key, otherwise)
-        return text if text in words else self.get(key)
+        return text if text in words else self.get(key, otherwise)
 
     def gate(self, width):
         """The width of the vertical gate, or None where it is off."""

@@ -151,7 +151,7 @@ def feed_forward(layer):
 
 
 def _score_options(layer):
-    kinds = ("softmax", "additive", "performer", "linformer")
+    kinds = ("softmax", "cosine", "additive", "performer", "linformer")
     kind = layer.word("kind", kinds, "softmax")
     options = {
         "kind": kind,
@@ -197,8 +197,10 @@ def _window_options(layer):
         "grid": grid,
         "window": window,
         "shift": shift,
-        "relative_bias": layer.get("relative_bias", False),
-        "mask_value": layer.get("mask_value", -100.0),
+        "relative_bias": layer.word("relative_bias", ("continuous",), False),
+        "relative_bias_hidden": layer.get("relative_bias_hidden"),
+        "pretrained_window": layer.get("pretrained_window", 0),
+        "mask_value": float(layer.word("mask_value", ("-inf",), -100.0)),
     }
 
 
@@ -223,6 +225,7 @@ def multi_head_attention(layer):
         value_head_width=layer.get("value_head_width"),
         width=width,
         bias=bias,
+        key_bias=layer.get("key_bias", bias),
         output_bias=layer.get("output_bias", bias),
         horizontal=layer.get("horizontal", False),
         vertical=gate and {"width": gate},
