@@ -48,6 +48,11 @@ CASES = {
     "models/omninet_b32": [[*VIT, "partition=1"], [*VIT, "depth=4", "partition=4", "pool=after_block", "image=96"]],
     "models/omninet_lm": [[*OMNI, "attend=performer"], [*OMNI, "causal=block", "pool=after_attention"]],
     "models/swin_t": [SWIN, [*SWIN, "image=128", "window=4", *BOTH]],
+    "models/swinv2_t": [
+        [*SWIN, "heads=2"],
+        [*SWIN, "image=128", "window=4", "mask_value=-3"],
+        [*SWIN, "heads=1", "window=16"],
+    ],
     "models/t2t_vit_14": [T2T, [*T2T, "batch=2", *BOTH]],
     "models/tnt_s": [TNT, [*TNT, "variant=v1", "stem=image_conv", "batch=2"], [*TNT, "stem=linear", "word_width=17", "word_heads=1"]],
     "models/transformer_base": [TRANSLATION],

@@ -27,6 +27,7 @@ NARROW = {
     "omninet_b32": ["width=96", "heads=2", "image=64"],
     "omninet_lm": ["width=96", "heads=3", "length=30"],
     "swin_t": ["width=8", "heads=1", "window=4", "image=128"],
+    "swinv2_t": ["width=8", "heads=1", "window=4", "image=128"],
     "t2t_vit_14": ["width=96", "heads=2", "token_width=24", "image=64"],
     "tnt_s": ["width=96", "heads=2", "image=48"],
     "transformer_base": ["width=128", "heads=2"],
