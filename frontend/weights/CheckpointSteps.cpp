@@ -178,26 +178,36 @@ llvm::Error StepRunner::transpose(const StepSpec &step, Piece &piece) {
   return llvm::Error::success();
 }
 
+/// -1 is what the other dimensions leave, which is one number where there is
+/// one -1.
 llvm::Error StepRunner::reshape(const StepSpec &step, Piece &piece) {
+  constexpr int64_t rest = -1;
   Shape result;
   for (const Setting &setting : step.numbers) {
     llvm::Expected<int64_t> dimension = number(setting);
     if (!dimension) {
       return dimension.takeError();
     }
-    if (*dimension < 1 || *dimension > INT32_MAX) {
+    if ((*dimension < 1 && *dimension != rest) || *dimension > INT32_MAX) {
       return llvm::createStringError("no dimension: " +
                                      std::to_string(*dimension));
     }
     result.push_back(*dimension);
   }
   int64_t elements = 1;
+  int64_t wanted = frontend::count(piece.shape, 0, piece.shape.size());
   bool overflow = result.size() > 8;
   for (int64_t dimension : result) {
-    overflow |= __builtin_mul_overflow(elements, dimension, &elements);
+    int64_t known = dimension == rest ? 1 : dimension;
+    overflow |= __builtin_mul_overflow(elements, known, &elements);
   }
-  if (overflow ||
-      elements != frontend::count(piece.shape, 0, piece.shape.size())) {
+  bool isOpen = std::count(result.begin(), result.end(), rest) == 1;
+  if (isOpen && !overflow && wanted % elements == 0) {
+    *std::find(result.begin(), result.end(), rest) = wanted / elements;
+    elements = wanted;
+  }
+  bool isWhole = std::count(result.begin(), result.end(), rest) == 0;
+  if (overflow || !isWhole || elements != wanted) {
     return llvm::createStringError("cannot reshape " + str(piece.shape) +
                                    " to " + str(result));
   }

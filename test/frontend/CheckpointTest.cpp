@@ -91,6 +91,15 @@ TEST(Checkpoint, permutes_axes_and_reshapes) {
   EXPECT_EQ(l.values("a.weight"), (std::vector<float>{0, 2, 4, 1, 3, 5}));
 }
 
+TEST(Checkpoint, reshapes_to_what_is_left) {
+  Loaded l(
+      withRule(
+          R"({"to": "a.weight", "from": "w", "apply": [{"reshape": [2, -1]}]})"),
+      safetensors({{"w", {{1, 3, 2, 1}}}}));
+  ASSERT_EQ(l.status, ModelStatus::Ok) << l.messages;
+  EXPECT_EQ(l.values("a.weight"), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+}
+
 TEST(Checkpoint, slices) {
   Loaded l(
       withRule(
@@ -207,6 +216,12 @@ TEST_P(BadSteps, are_rejected_before_anything_is_read) {
 const BadStep badSteps[] = {
     {"reshape_to_another_size", R"({"reshape": [2, 2]})",
      "cannot reshape [3, 2] to [2, 2]"},
+    {"reshape_to_fractions", R"({"reshape": [4, -1]})",
+     "cannot reshape [3, 2] to [4, -1]"},
+    {"reshape_to_two_that_are_left", R"({"reshape": [-1, -1]})",
+     "cannot reshape [3, 2] to [-1, -1]"},
+    {"reshape_to_less_than_nothing", R"({"reshape": [-2, 3]})",
+     "no dimension: -2"},
     {"reshape_to_zero", R"({"reshape": [0, 6]})", "no dimension: 0"},
     {"reshape_too_large",
      R"({"reshape": [2147483647, 2147483647, 2147483647]})", "cannot reshape"},

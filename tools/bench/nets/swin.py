@@ -85,12 +85,12 @@ def forward(f, parameters, image):
     heads = parameters["heads"]
     height, width = image.shape[2] // patch, image.shape[3] // patch
     x = f.layer_norm(f.patches(image, "patches", patch), "patch_norm", eps)
-    for stage in range(1, STAGES + 1):
+    for stage in range(STAGES):
         batch, _, channels = x.shape
         whole = min(height, width) <= window
         side = min(height, width, window)
-        for i in range(depth(f, f"stage{stage}", "norm1.gain")):
-            path = f"stage{stage}.{i}"
+        for i in range(depth(f, f"stages.{stage}.blocks", "norm1.gain")):
+            path = f"stages.{stage}.blocks.{i}"
             normed = f.layer_norm(x, f"{path}.norm1", eps)
             shift = 0 if whole else i % 2 * (window // 2)
             y = window_attention(
@@ -104,11 +104,12 @@ def forward(f, parameters, image):
             x = x + y.reshape(batch, height * width, channels)
             normed = f.layer_norm(x, f"{path}.norm2", eps)
             x = x + feed_forward(f, f"{path}.ffn", normed, f.gelu)
-        if stage < STAGES:
+        if stage + 1 < STAGES:
+            path = f"stages.{stage + 1}.merge"
             grid = x.reshape(batch, height, width, channels)
             blocks = [grid[:, row::2, column::2] for column in (0, 1) for row in (0, 1)]
             height, width, heads = height // 2, width // 2, heads * 2
             merged = f.concat(blocks).reshape(batch, height * width, 4 * channels)
-            merged = f.layer_norm(merged, f"merge{stage}.norm", eps)
-            x = f.linear(merged, f"merge{stage}.reduction")
+            merged = f.layer_norm(merged, f"{path}.norm", eps)
+            x = f.linear(merged, f"{path}.reduction")
     return (f.linear(f.layer_norm(x, "norm", eps).mean(1), "head"),)
