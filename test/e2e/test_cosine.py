@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the equations of Swin Transformer V2 imply for compiled programs.
 
-Scores are blind to the lengths of queries and keys, a factor ends at 100, and nothing of
-the network behind a continuous position bias is left when a program runs.
+Scores are blind to the lengths of queries and keys, a factor ends at 100, nothing of the
+network behind a continuous position bias is left when a program runs, and every site of
+SwinV2 is fused.
 """
 
 import json
@@ -150,3 +151,17 @@ def test_weights_of_a_bias_are_not_rounded_to_the_storage_type(tmp_path):
     for line in weights.splitlines():
         if "relative_bias" in line:
             assert "bf16" not in line, line
+
+
+# --- kernels -------------------------------------------------------------------------
+
+
+def test_every_site_of_swinv2_is_fused():
+    """No window is copied, and lengths of heads join the projections. (With a batch of one
+    the last stage has 64 rows, and threads divide the columns of its large products.)
+    """
+    model = SOURCE / "examples/models/swinv2_t.json"
+    command = [HOVA, "explain", model, "--set", "width=48", "--set", "batch=2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    fused, sites = re.search(r"(\d+) of (\d+) sites are fused", done.stdout).groups()
+    assert fused == sites
