@@ -4,6 +4,7 @@
 // Part of the grouping: values that are put together of rows that several
 // kernels write, and values in other axes than their kernel computes them.
 
+#include "dialect/PlacementOps.h"
 #include "dialect/TokenOps.h"
 #include "passes/fuse/Grouping.h"
 
@@ -14,7 +15,7 @@ namespace hova {
 int Grouping::lastGroupOf(Value value) const {
   Operation *op = lookThroughViews(value).source.getDefiningOp();
   int last = groupOf(value);
-  if (isAssembled(op)) {
+  if (isAssembled(op) || waiting.contains(op)) {
     for (Value part : op->getOperands()) {
       last = std::max(last, lastGroupOf(part));
     }
@@ -47,6 +48,24 @@ bool Grouping::canAssemble(Operation *op) const {
            index.contains(part.getDefiningOp()) && !parts.contains(part) &&
            seen.insert(part).second && !isReturned(part) &&
            llvm::none_of(part.getUsers(), llvm::IsaPred<ReshapeOp>);
+  });
+}
+
+bool Grouping::waitsForReader(Operation *op) const {
+  auto site = dyn_cast<SiteOpInterface>(op);
+  if (!chain || !site || !site.isResultIntermediate() ||
+      divisionOf(op) != Division::rows || op->use_empty()) {
+    return false;
+  }
+  IterationSpace own = cast<StructuredOpInterface>(op).getIterationSpace();
+  bool joins = llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return own.readsSameRow(operand.getOperandNumber());
+  });
+  return !joins && llvm::all_of(op->getUses(), [&](OpOperand &use) {
+    auto reader = dyn_cast<StructuredOpInterface>(use.getOwner());
+    return reader && !isa<SliceOp, RearrangeOp>(*reader) &&
+           divisionOf(reader) == Division::rows &&
+           reader.getIterationSpace().readsSameRow(use.getOperandNumber());
   });
 }
 

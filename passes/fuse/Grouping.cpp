@@ -344,22 +344,36 @@ LogicalResult Grouping::run() {
     if (Type type = firstDynamicType(&op)) {
       return op.emitError("kernels need static shapes, got ") << type;
     }
-    Division division = divisionOf(&op);
-    int chosen = earliestGroup(&op), count = groups.size();
-    if (division != Division::rows || !chain) {
-      chosen = count;
+    if (waitsForReader(&op)) {
+      waiting.insert(&op);
+      continue;
     }
-    while (chosen < count &&
-           (!canHold(chosen, &op) || !placementIn(chosen, &op))) {
-      ++chosen;
+    for (Value operand : op.getOperands()) {
+      Operation *moved = operand.getDefiningOp();
+      if (waiting.contains(moved)) {
+        choose(moved, earliestGroup(&op)); // which is behind its operands
+        waiting.erase(moved);
+      }
     }
-    notePartings(&op, chosen);
-    if (chosen == count) {
-      groups.push_back({division, false, unitsOf(&op), rowsOf(&op), {}, {}});
-    }
-    place(&op, chosen);
+    choose(&op, earliestGroup(&op));
   }
   return success();
+}
+
+void Grouping::choose(Operation *op, int earliest) {
+  Division division = divisionOf(op);
+  int chosen = earliest, count = groups.size();
+  if (division != Division::rows || !chain) {
+    chosen = count;
+  }
+  while (chosen < count && (!canHold(chosen, op) || !placementIn(chosen, op))) {
+    ++chosen;
+  }
+  notePartings(op, chosen);
+  if (chosen == count) {
+    groups.push_back({division, false, unitsOf(op), rowsOf(op), {}, {}});
+  }
+  place(op, chosen);
 }
 
 } // namespace hova

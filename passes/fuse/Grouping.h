@@ -105,6 +105,11 @@ private:
   std::string whyApart(mlir::OpOperand &operand) const;
   void notePartings(mlir::Operation *op, int number);
   void placeFormed(KernelOp kernel);
+  /// Places `op` in the first group from `earliest` on that may hold it.
+  void choose(mlir::Operation *op, int earliest);
+  /// Whether `op` moves rows of what other kernels make, which its readers read
+  /// one by one: in the first of their groups it takes no memory.
+  bool waitsForReader(mlir::Operation *op) const;
   /// The first group in which the reader of `operand` can stand, as far as this
   /// operand is concerned.
   int earliestGroupFor(mlir::OpOperand &operand) const;
@@ -130,6 +135,8 @@ private:
   llvm::DenseSet<mlir::Operation *> assembled;
   /// Values that are parts of what is assembled.
   llvm::DenseSet<mlir::Value> parts;
+  /// What is placed as soon as it is read.
+  llvm::DenseSet<mlir::Operation *> waiting;
   llvm::SmallVector<Parting> partings;
 };
 

@@ -109,7 +109,10 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     placement of the kernel's inputs and results; rearrangements that cannot be
     one are copied. An operation that assembles the rows of others
     (`hova.index_sort`) stays between the kernels where they can write their
-    rows in place.
+    rows in place, and so does one that gives a kernel's result other axes
+    (`hova.reshape`). One that only moves rows that other kernels make
+    (`hova.pad`) stands with the first operation that reads its result row by
+    row.
 
     Which of the legal joins pay is the target's policy
     (passes/fuse/FusionPolicy.h). The options carry it; without them every one

@@ -141,6 +141,21 @@ def test_what_is_reshaped_is_kept_once(tmp_path):
     assert "memref<6x30xf32>" in text
 
 
+def test_padding_never_reaches_memory(tmp_path):
+    """The sum waits for an attention; the rows that are padded wait with it."""
+    layers = [
+        {"name": "words", "op": "linear", "input": "x", "width": 8},
+        {"name": "rim", "op": "pad", "input": "words", "axis": 1, "before": 1},
+        {"name": "attn", "op": "multi_head_attention", "input": "z", "heads": 2},
+        {"name": "sum", "op": "add", "inputs": ["attn", "rim"]},
+        {"name": "y", "op": "layer_norm", "input": "sum"},
+    ]
+    inputs = {"x": {"shape": [1, 90, 4]}, "z": {"shape": [1, 91, 8]}}
+    kinds = kept(dump(write(tmp_path, inputs, layers, "y"), "tile"))
+    # The words, queries with keys and values, and the heads.
+    assert sorted(kinds) == ["tensor<1x90x8xf32>", "tensor<1x91x24xf32>", "tensor<1x91x8xf32>"]
+
+
 # What reads, or is read by, a value of 6 x 10 numbers that is reshaped.
 READERS = {
     "an_input": ({"op": "reshape", "input": "x", "shape": [4, 15]}, []),
