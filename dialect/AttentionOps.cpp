@@ -27,6 +27,26 @@ static bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> full) {
          });
 }
 
+/// Slots are rows as those of key and value.
+static LogicalResult verifyMemory(AttentionOp op) {
+  if (!op.getMemoryKey() && !op.getMemoryValue()) {
+    return success();
+  }
+  auto shapeOrNone = [](Value value) {
+    return value ? shapeOf(value) : ArrayRef<int64_t>();
+  };
+  ArrayRef<int64_t> keys = shapeOrNone(op.getMemoryKey()),
+                    values = shapeOrNone(op.getMemoryValue());
+  int64_t slots = keys.empty() ? kDynamic : keys.front();
+  if (slots == 0 || !agree(keys, {slots, shapeOf(op.getKey())[2]}) ||
+      !agree(values, {slots, shapeOf(op.getValue())[2]})) { // C11
+    return op.emitOpError("expects memory_key and memory_value [slots, width] "
+                          "with the widths of key and value, got ")
+           << shapeText(keys) << " and " << shapeText(values);
+  }
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   ArrayRef<int64_t> q = shapeOf(getQuery()), k = shapeOf(getKey()),
                     v = shapeOf(getValue());
@@ -92,7 +112,11 @@ LogicalResult AttentionOp::verify() {
              << shapeText(index) << " for a batch of " << q[0];
     }
   }
-  return success();
+  return verifyMemory(*this); // C11
+}
+
+int64_t AttentionOp::getSlots() {
+  return getMemoryKey() ? shapeOf(getMemoryKey()).front() : 0;
 }
 
 /// An operand that broadcasts to `full`: axes of size 1 are read at 0.
@@ -128,6 +152,8 @@ IterationSpace AttentionOp::getIterationSpace() {
   builder.operand(0, {batch, query, keyColumn});
   builder.operand(1, {batch, key, keyColumn});
   builder.operand(2, {batch, key, valueColumn});
+  AffineExpr slot =
+      getMemoryKey() ? builder.reduction("slot", getSlots()) : AffineExpr();
   for (OpOperand &operand : (*this)->getOpOperands().drop_front(3)) {
     Value value = operand.get();
     unsigned index = operand.getOperandNumber();
@@ -135,6 +161,10 @@ IterationSpace AttentionOp::getIterationSpace() {
       builder.operand(index, {keyColumn});
     } else if (value == getKeyValid()) {
       builder.operand(index, {batch, key});
+    } else if (value == getMemoryKey()) {
+      builder.operand(index, {slot, keyColumn});
+    } else if (value == getMemoryValue()) {
+      builder.operand(index, {slot, valueColumn});
     } else if (getBiasIndex() &&
                (value == getBiasIndex() || value == getScoreBias())) {
       continue; // which table an entry reads is data
@@ -155,13 +185,16 @@ std::optional<int64_t> AttentionOp::getAttentionMacs() {
     return std::nullopt;
   }
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
-  return staticSize(q.take_front(2)) * staticSize({v[1]}) *
+  return staticSize(q.take_front(2)) * (staticSize({v[1]}) + getSlots()) *
          (staticSize({q[2]}) + staticSize({v[2]}));
 }
 
 /// Additive scores are no product of queries and keys.
 bool AttentionOp::isStored(unsigned index) {
-  return index == 2 || (index < 2 && getKind() == AttentionKind::softmax);
+  Value operand = (*this)->getOperand(index);
+  bool entersScores = index < 2 || operand == getMemoryKey();
+  return index == 2 || operand == getMemoryValue() ||
+         (entersScores && getKind() == AttentionKind::softmax);
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,6 +32,11 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     With `bias_index [n]`, batch entry b takes entry `bias_index[b mod n]` of the
     first axis of score_bias, which then has any size: the windows of an image
     share the few tables that there are (`hova.window_bias`).
+    `memory_key [slots, heads*key_width]` and `memory_value [slots,
+    heads*value_width]` are further keys and values, the same for all batch
+    entries (Cornia et al., Meshed-Memory Transformer, Eq. 3): K and V have
+    kv_len + slots rows. Biases and masks are about the first kv_len of them;
+    every query keeps every slot, so that with slots no row is empty.
     Result `[batch, q_len, heads*value_width]`.
 
     Order: scale, bias, masks, softmax; scores and softmax are f32 at least.
@@ -55,6 +60,8 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     - C8: causal is positive.
     - C9: scale is finite, and 1 for additive attention.
     - C10: bias_index comes with a score_bias, and its size divides the batch.
+    - C11: memory_key and memory_value come together, have at least one slot and
+      agree in slots, and have the widths of key and value.
 
     ```mlir
     func.func @attend(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>,
@@ -73,6 +80,7 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
       Optional<Hova_Tensor>:$score_vector, Optional<Hova_Tensor>:$score_bias,
       Optional<Hova_Ids>:$bias_index,
       Optional<Hova_Mask>:$mask, Optional<Hova_Mask>:$key_valid,
+      Optional<Hova_Tensor>:$memory_key, Optional<Hova_Tensor>:$memory_value,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
       DefaultValuedAttr<F64Attr, "1.0">:$scale,
       OptionalAttr<I64Attr>:$causal,
@@ -81,10 +89,15 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
   let assemblyFormat = [{
     $kind $query `,` $key `,` $value
     oilist(`score_vector` `(` $score_vector `)` | `score_bias` `(` $score_bias `)`
-         | `bias_index` `(` $bias_index `)` | `mask` `(` $mask `)` | `key_valid` `(` $key_valid `)`)
+         | `bias_index` `(` $bias_index `)` | `mask` `(` $mask `)` | `key_valid` `(` $key_valid `)`
+         | `memory` `(` $memory_key `,` $memory_value `)`)
     attr-dict `:` functional-type(operands, $result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Rows of memory_key; 0 without a memory.
+    int64_t getSlots();
+  }];
 }
 
 def Hova_NormalizeHeadsOp : Hova_Op<"normalize_heads", [Pure,

@@ -127,6 +127,19 @@ LogicalResult LayerNormOp::verify() {
 IterationSpace LayerNormOp::getIterationSpace() { return rowSpace(*this, 1); }
 
 //===----------------------------------------------------------------------===//
+// SoftmaxOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SoftmaxOp::verify() {
+  if (shapeOf(getX()).empty()) { // C1
+    return emitOpError("expects x with a last axis, got a scalar");
+  }
+  return success();
+}
+
+IterationSpace SoftmaxOp::getIterationSpace() { return rowSpace(*this, 1); }
+
+//===----------------------------------------------------------------------===//
 // ActivationOp
 //===----------------------------------------------------------------------===//
 
@@ -156,8 +169,13 @@ Value ActivationOp::emitTile(OpBuilder &builder, ValueRange tiles) {
 static LogicalResult verifyBinary(Operation *op) {
   ArrayRef<int64_t> lhs = shapeOf(op->getOperand(0));
   ArrayRef<int64_t> rhs = shapeOf(op->getOperand(1));
-  if (rhs.size() > lhs.size() || !agree(lhs.take_back(rhs.size()), rhs)) { // C1
-    return op->emitOpError("expects the shape of rhs to end that of lhs, got ")
+  bool isSuffix =
+      rhs.size() <= lhs.size() && agree(lhs.take_back(rhs.size()), rhs);
+  bool isColumn = !rhs.empty() && rhs.size() == lhs.size() && rhs.back() == 1 &&
+                  agree(lhs.drop_back(), rhs.drop_back());
+  if (!isSuffix && !isColumn) { // C1
+    return op->emitOpError("expects the shape of rhs to end that of lhs, or to "
+                           "be that of lhs with one column, got ")
            << shapeText(rhs) << " and " << shapeText(lhs);
   }
   return success();

@@ -81,6 +81,32 @@ def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure, AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
+def Hova_SoftmaxOp : Hova_Op<"softmax", [Pure,
+    Hova_Site<>,
+    AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "shares of every row that add up to one, or their logarithms";
+  let description = [{
+    `y_j = exp(x_j - m) / s` with the maximum m of the row and
+    `s = sum_j exp(x_j - m)`; with `log` `y_j = x_j - m - log(s)`. A row with
+    NaN or +inf, or of -inf alone, is NaN.
+
+    - C1: x has a last axis.
+
+    ```mlir
+    func.func @words(%x: tensor<1x20x100xf32>) -> tensor<1x20x100xf32> {
+      %y = hova.softmax %x {log} : tensor<1x20x100xf32>
+      return %y : tensor<1x20x100xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x, UnitAttr:$log);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
 def Hova_ActivationOp : Hova_Op<"activation", [Pure,
     AllTypesMatch<["x", "result"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
@@ -115,9 +141,12 @@ class Hova_BinaryOp<string mnemonic, string name, string symbol>
     `lhs }] # symbol # [{ rhs`, element by element.
 
     The shape of rhs equals that of lhs or its trailing dimensions (a position
-    table `[tokens, width]` added to `[batch, tokens, width]`).
+    table `[tokens, width]` added to `[batch, tokens, width]`), or rhs has one
+    column, whose elements meet all of lhs's in their rows (factors of masked
+    rows, `[batch, tokens, 1]`).
 
-    - C1: the shape of rhs is a suffix of the shape of lhs.
+    - C1: the shape of rhs is a suffix of the shape of lhs, or that of lhs with
+      one column.
 
     ```mlir
     func.func @binary(%x: tensor<2x9x64xf32>, %p: tensor<9x64xf32>)

@@ -115,8 +115,12 @@ IterationSpace elementwiseSpace(Operation *op) {
     axes.push_back(builder.parallel("column", shape.back()));
   }
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    builder.operand(
-        index, ArrayRef<AffineExpr>(axes).take_back(shapeOf(operand).size()));
+    ArrayRef<int64_t> own = shapeOf(operand);
+    SmallVector<AffineExpr> read(ArrayRef(axes).take_back(own.size()));
+    if (!own.empty() && own.back() == 1) {
+      read.back() = builder.constant(0); // a column for all columns
+    }
+    builder.operand(index, read);
   }
   builder.result(axes);
   return builder.build();

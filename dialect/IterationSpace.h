@@ -101,7 +101,8 @@ private:
 };
 
 /// Every element of the result is computed from the elements at its position;
-/// an operand of fewer axes repeats along the leading ones.
+/// an operand of fewer axes repeats along the leading ones, one of a single
+/// column along the last.
 IterationSpace elementwiseSpace(mlir::Operation *op);
 
 /// Every row of the result is computed from the whole rows of the first `count`

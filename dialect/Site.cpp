@@ -76,6 +76,7 @@ StringRef ChannelGateOp::getSiteKind() { return "gate"; }
 StringRef LinearOp::getSiteKind() { return "linear"; }
 StringRef LayerNormOp::getSiteKind() { return "norm"; }
 StringRef NormalizeHeadsOp::getSiteKind() { return "norm"; }
+StringRef SoftmaxOp::getSiteKind() { return "softmax"; }
 StringRef PatchEmbeddingOp::getSiteKind() { return "patch embedding"; }
 StringRef UnfoldOp::getSiteKind() { return "rearrangement"; }
 StringRef PadOp::getSiteKind() { return "rearrangement"; }
@@ -91,7 +92,7 @@ int64_t AttentionOp::getInnerBytes() {
     return 0;
   }
   ArrayRef<int64_t> q = shapeOf(getQuery());
-  int64_t keys = shapeOf(getKey())[1], heads = getHeads();
+  int64_t keys = shapeOf(getKey())[1] + getSlots(), heads = getHeads();
   return staticSize(q.take_front(2)) * heads * keys * 4;
 }
 

@@ -68,6 +68,46 @@ LogicalResult PaddingMaskOp::verify() {
 IterationSpace PaddingMaskOp::getIterationSpace() { return rowSpace(*this, 1); }
 
 //===----------------------------------------------------------------------===//
+// PositionIdsOp, MaskFactorsOp
+//===----------------------------------------------------------------------===//
+
+/// Reports a mask that is not [batch, tokens].
+static LogicalResult expectTokens(Operation *op, Value valid) {
+  if (shapeOf(valid).size() == 2) {
+    return success();
+  }
+  return op->emitOpError("expects valid [batch, tokens], got ")
+         << shapeText(shapeOf(valid));
+}
+
+LogicalResult PositionIdsOp::verify() {
+  return success(succeeded(expectTokens(*this, getValid())) &&
+                 succeeded(expectResult(*this, shapeOf(getValid())))); // C1
+}
+
+IterationSpace PositionIdsOp::getIterationSpace() {
+  return elementwiseSpace(*this);
+}
+
+LogicalResult MaskFactorsOp::verify() {
+  if (failed(expectTokens(*this, getValid()))) { // C1
+    return failure();
+  }
+  SmallVector<int64_t> expected(shapeOf(getValid()));
+  expected.push_back(1);
+  return expectResult(*this, expected); // C1
+}
+
+IterationSpace MaskFactorsOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> axes = builder.rows();
+  builder.operand(0, axes);
+  axes.push_back(builder.parallel("column", 1));
+  builder.result(axes);
+  return builder.build();
+}
+
+//===----------------------------------------------------------------------===//
 // Patches
 //===----------------------------------------------------------------------===//
 

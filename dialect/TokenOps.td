@@ -220,6 +220,48 @@ def Hova_PaddingMaskOp : Hova_TokenOp<"padding_mask"> {
   let hasVerifier = 1;
 }
 
+def Hova_PositionIdsOp : Hova_TokenOp<"position_ids"> {
+  let summary = "the position of every token, and 0 for padding";
+  let description = [{
+    `y[b, i] = i + 1` where `valid[b, i]`, and 0 elsewhere: the rows of a
+    position table whose first row is that of padding.
+
+    - C1: the result has the shape of valid, which is [batch, tokens].
+
+    ```mlir
+    func.func @ids(%v: tensor<2x7xi1>) -> tensor<2x7xi32> {
+      %y = hova.position_ids %v : tensor<2x7xi1> -> tensor<2x7xi32>
+      return %y : tensor<2x7xi32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Mask:$valid);
+  let results = (outs 2DTensorOf<[I32]>:$result);
+  let assemblyFormat = "$valid attr-dict `:` type($valid) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_MaskFactorsOp : Hova_TokenOp<"mask_factors"> {
+  let summary = "what masked rows are multiplied with";
+  let description = [{
+    `y[b, i, 0] = valid[b, i] ? 1 : 0`, one number for each row of a value
+    `[batch, tokens, width]`, which `hova.multiply` takes as a column.
+
+    - C1: valid is [batch, tokens] and the result [batch, tokens, 1].
+
+    ```mlir
+    func.func @factors(%v: tensor<2x7xi1>) -> tensor<2x7x1xf32> {
+      %y = hova.mask_factors %v : tensor<2x7xi1> -> tensor<2x7x1xf32>
+      return %y : tensor<2x7x1xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Mask:$valid);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$valid attr-dict `:` type($valid) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Hova_IndexSortOp : Hova_TokenOp<"index_sort", [SameTypeOperands, Hova_Site<["isResultIntermediate"]>,
     DeclareOpInterfaceMethods<Hova_AssembleOpInterface>]> {
   let summary = "states of several layers interleaved token by token";

@@ -87,6 +87,11 @@ static Operation *importActivation(OperationImport &op) {
                               op.operand("x"));
 }
 
+static Operation *importSoftmax(OperationImport &op) {
+  return SoftmaxOp::create(op.builder, op.loc, op.result(), op.operand("x"),
+                           op.boolean("log"));
+}
+
 static Operation *importScale(OperationImport &op) {
   return ScaleOp::create(op.builder, op.loc, op.result(), op.operand("x"),
                          op.real("factor"));
@@ -137,6 +142,16 @@ static Operation *importPaddingMask(OperationImport &op) {
   return PaddingMaskOp::create(op.builder, op.loc, op.result(),
                                op.operand("ids"), op.integer("pad"),
                                op.boolean("class_token"));
+}
+
+static Operation *importMaskFactors(OperationImport &op) {
+  return MaskFactorsOp::create(op.builder, op.loc, op.result(),
+                               op.operand("valid"));
+}
+
+static Operation *importPositionIds(OperationImport &op) {
+  return PositionIdsOp::create(op.builder, op.loc, op.result(),
+                               op.operand("valid"));
 }
 
 static Operation *importConcat(OperationImport &op) {
@@ -247,7 +262,9 @@ static Operation *importAttention(OperationImport &op) {
         value = op.operand("value"), scoreVector = op.operand("score_vector"),
         scoreBias = op.operand("score_bias"),
         biasIndex = op.operand("bias_index"), mask = op.operand("mask"),
-        keyValid = op.operand("key_valid");
+        keyValid = op.operand("key_valid"),
+        memoryKey = op.operand("memory_key"),
+        memoryValue = op.operand("memory_value");
   IntegerAttr causal;
   if (op.has("causal")) {
     causal = builder.getI64IntegerAttr(op.integer("causal"));
@@ -258,7 +275,7 @@ static Operation *importAttention(OperationImport &op) {
                                     *symbolizeEmptyRow(op.word("empty_row")));
   return AttentionOp::create(builder, op.loc, op.result(), kind, query, key,
                              value, scoreVector, scoreBias, biasIndex, mask,
-                             keyValid,
+                             keyValid, memoryKey, memoryValue,
                              builder.getI64IntegerAttr(op.integer("heads")),
                              op.real("scale"), causal, emptyRow);
 }
@@ -325,6 +342,7 @@ static llvm::StringMap<OperationImporter> &importers() {
   static llvm::StringMap<OperationImporter> all = {
       {"linear", importLinear},
       {"layer_norm", importLayerNorm},
+      {"softmax", importSoftmax},
       {"activation", importActivation},
       {"scale", importScale},
       {"add", importAdd},
@@ -335,6 +353,8 @@ static llvm::StringMap<OperationImporter> &importers() {
       {"class_token", importClassToken},
       {"pool", importPool},
       {"padding_mask", importPaddingMask},
+      {"mask_factors", importMaskFactors},
+      {"position_ids", importPositionIds},
       {"concat", importConcat},
       {"slice", importSlice},
       {"pad", importPad},

@@ -128,11 +128,12 @@ static void assignPanels(ImageWeightOp op, ModuleOp module, int64_t columns) {
 /// is bf16. Without an instruction for them shifts and masks cost what they
 /// save.
 static bool multipliesPairs(AttentionOp op) {
+  Value read[] = {op.getQuery(), op.getKey(), op.getValue(), op.getMemoryKey(),
+                  op.getMemoryValue()};
   return op.getKind() == AttentionKind::softmax &&
-         llvm::all_of(ValueRange{op.getQuery(), op.getKey(), op.getValue()},
-                      [](Value operand) {
-                        return getElementTypeOrSelf(operand).isBF16();
-                      });
+         llvm::all_of(read, [](Value operand) {
+           return !operand || getElementTypeOrSelf(operand).isBF16();
+         });
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,21 +24,27 @@ namespace hova {
 ///
 /// With pairs, two channels of a key are one element of a panel, two keys one
 /// row of the packed values, and probabilities have a buffer of bf16.
+///
+/// The slots of a memory are columns of scores behind those of the keys. Every
+/// query reads them, so with slots no panel is skipped.
 struct AttentionLayout {
   AttentionLayout(AttentionOp op, const Schedule &schedule)
       : pairs(schedule.pairs), interleave(pairs ? 2 : 1), heads(op.getHeads()),
         queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
+        slots(op.getSlots()), columns(keys + slots),
         keyWidth(shapeOf(op.getQuery())[2] / heads),
         valueWidth(shapeOf(op.getValue())[2] / heads),
         panel(schedule.tileColumns),
         // A uniform empty row reads every value.
-        skipsPanels(op.getCausal() && op.getEmptyRow() != EmptyRow::uniform),
-        panels(skipsPanels ? llvm::divideCeil(keys, panel) : keys / panel),
-        tailLanes(llvm::alignTo(std::max(keys - panels * panel, int64_t(0)),
+        skipsPanels(op.getCausal() && op.getEmptyRow() != EmptyRow::uniform &&
+                    !slots),
+        panels(skipsPanels ? llvm::divideCeil(columns, panel)
+                           : columns / panel),
+        tailLanes(llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
                                 kTransposed)),
         blockRows(std::min(schedule.tileRows, queries)),
         packedRows(llvm::divideCeil(keyWidth, interleave)),
-        valueRows(pairs ? llvm::divideCeil(keys, 2) : 0),
+        valueRows(pairs ? llvm::divideCeil(columns, 2) : 0),
         scoreStride(panels * panel + tailLanes + 16),
         exponentialStride(pairs ? paddedStride(panels * panel + tailLanes, 2)
                                 : 0),
@@ -49,7 +55,9 @@ struct AttentionLayout {
 
   bool pairs;
   int64_t interleave; ///< factor: channels in an element of a packed key
-  int64_t heads, queries, keys, keyWidth, valueWidth, panel;
+  int64_t heads, queries, keys;
+  int64_t slots, columns; ///< of a memory; of scores
+  int64_t keyWidth, valueWidth, panel;
   bool skipsPanels;
   int64_t panels, tailLanes, blockRows;
   int64_t packedRows; ///< of a panel
@@ -58,12 +66,18 @@ struct AttentionLayout {
   int64_t limitLanes; ///< of the row that scores may not exceed
 };
 
+/// A row of an operand.
+struct OperandRow {
+  mlir::Value matrix, row;
+};
+
 /// Keys that lie side by side in scratch.
 struct KeyPanel {
   mlir::Value index;  ///< among the whole panels, null for the tail
   mlir::Value column; ///< the first key
   int64_t lanes;
-  int64_t valid; ///< lanes that hold keys, as far as that is known here
+  int64_t valid; ///< lanes that hold keys or slots, as far as that is known
+                 ///< here
 };
 
 class AttentionEmitter {
@@ -76,9 +90,14 @@ private:
   void packKeys();
   void packValues();
   void writeLimits();
-  void packBlock(const KeyPanel &panel, mlir::Value lane, int64_t keys,
-                 mlir::Value row, int64_t channels);
-  void packValueRow(mlir::Value row, bool isSingle);
+  void packLanes(const KeyPanel &panel, mlir::Value lane,
+                 llvm::ArrayRef<OperandRow> keys);
+  void packBlock(const KeyPanel &panel, mlir::Value lane,
+                 llvm::ArrayRef<OperandRow> keys, mlir::Value row,
+                 int64_t channels);
+  void packMixedPanel(const KeyPanel &panel, int64_t first);
+  void packValueRow(mlir::Value row, OperandRow low,
+                    std::optional<OperandRow> high);
   void emitBlock(mlir::Value row, int64_t height);
   /// Prefetches the rows of the next unit that belong to query `row`: they lie
   /// a few lines each in rows of all heads, which the processor does not
@@ -119,6 +138,8 @@ private:
   mlir::Value storeMaskedScores(mlir::Value score, mlir::Value i,
                                 mlir::Value query, const KeyPanel &panel);
   mlir::Value keyIndices(const KeyPanel &panel);
+  /// Lanes of a panel whose column is below `bound`.
+  mlir::Value isBelow(const KeyPanel &panel, mlir::Value bound);
   /// Row of an operand that broadcasts to [batch, heads, q_len, kv_len], whose
   /// first axis is read at `entry`.
   mlir::Value broadcastRow(mlir::Value operand, mlir::Value entry,
@@ -130,7 +151,7 @@ private:
   }
   KeyPanel tailPanel() {
     int64_t first = layout.panels * layout.panel;
-    return {{}, e.index(first), layout.tailLanes, layout.keys - first};
+    return {{}, e.index(first), layout.tailLanes, layout.columns - first};
   }
   void forEachPanel(mlir::Value panels,
                     llvm::function_ref<void(const KeyPanel &)> body);
@@ -159,8 +180,8 @@ private:
   }
   /// Whether a row may have no kept key.
   bool canBeEmpty() {
-    return op.getKeyValid() || op.getMask() || op.getCausal() ||
-           op.getScoreBias();
+    return !layout.slots && (op.getKeyValid() || op.getMask() ||
+                             op.getCausal() || op.getScoreBias());
   }
   /// Whether scores are final before the softmax, scale included.
   bool scalesEarly() { return op.getScoreBias() || !(scale > 0); }

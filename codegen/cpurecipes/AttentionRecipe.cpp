@@ -246,7 +246,7 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
   // Exponentials behind the last key are not read, but for the second of a
   // pair: it meets a zero.
   Value depth =
-      e.index(layout.pairs ? llvm::alignTo(layout.keys, 2) : layout.keys);
+      e.index(layout.pairs ? llvm::alignTo(layout.columns, 2) : layout.keys);
   if (layout.skipsPanels) {
     depth = make<arith::MinUIOp>(e.mul(panels, layout.panel), depth);
   }
@@ -264,6 +264,12 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
             : make<TileProductOp>(type, scores, zero, zero,
                                   e.buffer(op.getValue()),
                                   ValueRange{keyRow, start}, depth, columns);
+    if (layout.slots && !layout.pairs) {
+      sum = make<TileProductOp>(type, scores, zero, e.index(layout.keys),
+                                e.buffer(op.getMemoryValue()),
+                                ValueRange{zero, start}, e.index(layout.slots),
+                                columns, sum);
+    }
     Value factor =
         make<TileLoadOp>(VectorType::get({height, 1}, b.getF32Type()), inverse,
                          zero, zero, IntegerAttr());
@@ -321,7 +327,7 @@ private:
   /// Of a block whose last query is `last`: whole panels, up to the last key.
   int64_t keysOf(int64_t last) const {
     if (!layout.skipsPanels) {
-      return layout.keys;
+      return layout.columns;
     }
     int64_t position = last + layout.keys - layout.queries;
     int64_t limit = position < 0 ? 0 : (position / group + 1) * group;

@@ -35,6 +35,12 @@ Value AttentionEmitter::keyIndices(const KeyPanel &panel) {
   return make<arith::AddIOp>(iota, splat(first, panel.lanes));
 }
 
+Value AttentionEmitter::isBelow(const KeyPanel &panel, Value bound) {
+  Value limit = make<arith::IndexCastOp>(b.getI32Type(), bound);
+  return make<arith::CmpIOp>(arith::CmpIPredicate::slt, keyIndices(panel),
+                             splat(limit, panel.lanes));
+}
+
 Value AttentionEmitter::findBiasEntry() {
   if (!op.getScoreBias() || !op.getBiasIndex()) {
     return batch;
@@ -53,14 +59,17 @@ Value AttentionEmitter::broadcastRow(Value operand, Value entry, Value query) {
   return shape[2] == 1 ? row : e.add(row, query);
 }
 
-/// limits[j] = key_valid[j] ? +inf : -inf; lanes without a key are not valid.
+/// limits[j] = key_valid[j] ? +inf : -inf, and +inf for slots; lanes without a
+/// column are not valid.
 void AttentionEmitter::writeLimits() {
   Value valid = e.buffer(op.getKeyValid());
-  auto write = [&](Value column, int64_t lanes, int64_t keys) {
+  auto isValidKey = [&](Value column, int64_t lanes, int64_t keys) -> Value {
     Value bytes = e.loadLanes(valid, batch, column, lanes, keys);
-    Value isValid = make<arith::CmpIOp>(
+    return make<arith::CmpIOp>(
         arith::CmpIPredicate::ne, bytes,
         make<arith::ConstantOp>(b.getZeroAttr(bytes.getType())));
+  };
+  auto store = [&](Value isValid, Value column, int64_t lanes) {
     Value limit = make<arith::SelectOp>(isValid, constant(kInfinity, lanes),
                                         constant(-kInfinity, lanes));
     e.storeRow(limit, limits, e.index(0), column, lanes);
@@ -68,10 +77,22 @@ void AttentionEmitter::writeLimits() {
   int64_t whole = layout.keys / layout.panel * layout.panel;
   if (whole) {
     e.forLoop("keys", e.index(0), e.index(whole), layout.panel,
-              [&](Value column) { write(column, layout.panel, layout.panel); });
+              [&](Value column) {
+                store(isValidKey(column, layout.panel, layout.panel), column,
+                      layout.panel);
+              });
   }
-  if (whole < layout.limitLanes) {
-    write(e.index(whole), layout.limitLanes - whole, layout.keys - whole);
+  for (int64_t from = whole; from < layout.limitLanes; from += layout.panel) {
+    int64_t lanes = std::min(layout.panel, layout.limitLanes - from);
+    int64_t keys = std::clamp<int64_t>(layout.keys - from, 0, lanes);
+    int64_t all = std::clamp<int64_t>(layout.columns - from, 0, lanes);
+    Value isValid = keys ? isValidKey(e.index(from), lanes, keys) : Value();
+    if (layout.slots) {
+      Value isSlot =
+          make<arith::XOrIOp>(e.laneMask(lanes, keys), e.laneMask(lanes, all));
+      isValid = isValid ? make<arith::OrIOp>(isValid, isSlot) : isSlot;
+    }
+    store(isValid, e.index(from), lanes);
   }
 }
 
@@ -91,26 +112,27 @@ Value AttentionEmitter::maskedScores(Value score, Value query,
                                      const KeyPanel &panel) {
   int64_t lanes = panel.lanes;
   Value column = panel.column;
-  auto isKey = [&](Value bound) {
-    Value limit = make<arith::IndexCastOp>(b.getI32Type(), bound);
-    return make<arith::CmpIOp>(arith::CmpIPredicate::slt, keyIndices(panel),
-                               splat(limit, lanes));
-  };
   Value inside;
   if (panel.valid < lanes) {
     inside = e.laneMask(lanes, panel.valid);
   } else if (layout.skipsPanels && layout.keys % layout.panel) {
-    inside = isKey(e.index(layout.keys));
+    inside = isBelow(panel, e.index(layout.keys));
+  }
+  // Biases and masks are about keys, not about slots.
+  Value isSlot, isKey = inside;
+  if (layout.slots) {
+    isKey = isBelow(panel, e.index(layout.keys));
+    isSlot = make<arith::XOrIOp>(isKey, e.laneMask(lanes, lanes));
   }
   auto load = [&](Value memref, Value at) -> Value {
     auto type = VectorType::get(
         {lanes}, cast<MemRefType>(memref.getType()).getElementType());
-    if (!inside) {
+    if (!isKey) {
       return make<vector::LoadOp>(type, memref, ValueRange{at, column});
     }
     Value zero = make<arith::ConstantOp>(b.getZeroAttr(type));
     return make<vector::MaskedLoadOp>(type, memref, ValueRange{at, column},
-                                      inside, zero);
+                                      isKey, zero);
   };
   if (scalesEarly()) {
     Value bias = op.getScoreBias()
@@ -122,10 +144,11 @@ Value AttentionEmitter::maskedScores(Value score, Value query,
   }
   Value keep = limits ? Value() : inside;
   auto restrict = [&](Value mask) {
+    mask = isSlot ? make<arith::OrIOp>(mask, isSlot) : mask;
     keep = keep ? make<arith::AndIOp>(keep, mask) : mask;
   };
   if (op.getCausal()) {
-    restrict(isKey(causalLimit(query)));
+    restrict(isBelow(panel, causalLimit(query)));
   }
   if (op.getMask()) {
     Value bytes =

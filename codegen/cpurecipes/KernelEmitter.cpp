@@ -146,6 +146,13 @@ Value KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
   int64_t ownRows = staticSize(own.drop_back());
   int64_t rows = staticSize(shape.drop_back());
   auto type = VectorType::get({place.rows, place.lanes}, builder.getF32Type());
+  if (!own.empty() && own.back() == 1 && shape.back() != 1) {
+    // One element for all columns of a row.
+    SmallVector<int64_t> column(shape);
+    column.back() = 1;
+    Value tile = loadTile(tensor, column, {place.row, index(0), place.rows});
+    return vector::BroadcastOp::create(builder, loc, type, tile);
+  }
   IntegerAttr columns;
   if (place.valid < place.lanes) {
     columns = builder.getI64IntegerAttr(place.valid);

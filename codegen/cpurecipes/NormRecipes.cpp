@@ -3,7 +3,7 @@
 //
 // Three passes over a row that the first leaves in L1: sums, squared
 // deviations, results. The two-pass variance costs a load and avoids
-// cancellation.
+// cancellation. A softmax takes three as well.
 
 #include "codegen/cpurecipes/KernelEmitter.h"
 #include "codegen/cpurecipes/Recipe.h"
@@ -249,7 +249,144 @@ static void emit(KernelEmitter &emitter, ScaleHeadsOp op) {
   });
 }
 
+/// log of a number of at least 1, as a vector of one lane: x = 2^n f with f in
+/// [sqrt(1/2), sqrt(2)), and log(f) = 2 artanh(t) with t = (f - 1) / (f + 1),
+/// of which |t| < 0.172. The first term that is left out is below 1e-9.
+/// Infinity and NaN, which a sum of exponentials is where the row has one, give
+/// NaN.
+static Value logOf(KernelEmitter &emitter, Value x) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc;
+  VectorType type = emitter.vectorType(1);
+  auto bitsType = VectorType::get({1}, b.getI32Type());
+  auto bits = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(bitsType, b.getI32IntegerAttr(value)));
+  };
+  auto number = [&](double value) { return emitter.splat(value, type); };
+  // Adding the distance from sqrt(1/2) to 1 carries f >= sqrt(2) into n.
+  constexpr int32_t one = 0x3f800000, rootOfHalf = 0x3f3504f3;
+  constexpr int32_t fraction = 0x007fffff, places = 23, bias = 127;
+  Value word = arith::BitcastOp::create(b, loc, bitsType, x);
+  Value shifted = arith::AddIOp::create(b, loc, word, bits(one - rootOfHalf));
+  Value exponent = arith::SubIOp::create(
+      b, loc, arith::ShRSIOp::create(b, loc, shifted, bits(places)),
+      bits(bias));
+  Value rest = arith::AddIOp::create(
+      b, loc, arith::AndIOp::create(b, loc, shifted, bits(fraction)),
+      bits(rootOfHalf));
+  Value f = arith::BitcastOp::create(b, loc, type, rest);
+  Value n = arith::SIToFPOp::create(b, loc, type, exponent);
+  Value t =
+      arith::DivFOp::create(b, loc, arith::SubFOp::create(b, loc, f, number(1)),
+                            arith::AddFOp::create(b, loc, f, number(1)));
+  Value square = arith::MulFOp::create(b, loc, t, t);
+  Value sum = number(2.0 / 9);
+  for (double divisor : {7, 5, 3, 1}) {
+    sum = math::FmaOp::create(b, loc, sum, square, number(2 / divisor));
+  }
+  Value log = math::FmaOp::create(b, loc, n, number(std::log(2.0)),
+                                  arith::MulFOp::create(b, loc, t, sum));
+  // x - x is 0, or NaN where x is not finite.
+  return arith::AddFOp::create(b, loc, log,
+                               arith::SubFOp::create(b, loc, x, x));
+}
+
+/// The maximum of a row; a NaN is not seen.
+static Value maximumOf(KernelEmitter &emitter, Value matrix, Value row,
+                       int64_t width) {
+  constexpr double lowest = -std::numeric_limits<double>::infinity();
+  constexpr auto kind = vector::CombiningKind::MAXNUMF;
+  auto flags = arith::FastMathFlags::nnan | arith::FastMathFlags::nsz;
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc;
+  int64_t lanes = emitter.schedule.lanes, whole = width / lanes * lanes;
+  Value top;
+  auto reduce = [&](Value chunk) {
+    Value own = vector::ReductionOp::create(b, loc, kind, chunk, flags);
+    auto flagsAttr = arith::FastMathFlagsAttr::get(b.getContext(), flags);
+    top = top ? vector::makeArithReduction(b, loc, kind, top, own, flagsAttr)
+              : own;
+  };
+  if (whole) {
+    Value start = emitter.splat(lowest, emitter.vectorType(lanes));
+    auto flagsAttr = arith::FastMathFlagsAttr::get(b.getContext(), flags);
+    reduce(emitter.forLoop(
+        "columns", emitter.index(0), emitter.index(whole), lanes, start,
+        [&](Value column, ValueRange carried) {
+          Value chunk = emitter.loadRow(matrix, row, column, lanes, lanes);
+          return SmallVector<Value>{vector::makeArithReduction(
+              b, loc, kind, carried[0], chunk, flagsAttr)};
+        })[0]);
+  }
+  if (int64_t rest = width - whole) {
+    int64_t tail = llvm::PowerOf2Ceil(rest);
+    Value chunk =
+        emitter.loadRow(matrix, row, emitter.index(whole), tail, rest);
+    if (rest < tail) {
+      chunk = arith::SelectOp::create(
+          b, loc, emitter.laneMask(tail, rest), chunk,
+          emitter.splat(lowest, emitter.vectorType(tail)));
+    }
+    reduce(chunk);
+  }
+  return top;
+}
+
+/// Three passes over a row: maximum, sum of exponentials, results.
+static void emit(KernelEmitter &emitter, SoftmaxOp op) {
+  OpBuilder &b = emitter.builder;
+  Location loc = emitter.loc;
+  Value x = emitter.buffer(op.getX());
+  int64_t width = shapeOf(op.getResult()).back();
+  emitter.forEachRow([&](Value row) {
+    Value from = emitter.rowOf(op.getX(), row);
+    Value top = maximumOf(emitter, x, from, width);
+    auto shifted = [&](Value chunk, int64_t lanes) -> Value {
+      return arith::SubFOp::create(b, loc, chunk,
+                                   splatScalar(emitter, top, lanes));
+    };
+    auto exponential = [&](Value chunk, int64_t lanes) -> Value {
+      return Exp2Op::create(
+          b, loc,
+          arith::MulFOp::create(
+              b, loc, shifted(chunk, lanes),
+              emitter.splat(1 / std::log(2.0), emitter.vectorType(lanes))));
+    };
+    Value sum = sumRow(emitter, x, from, emitter.index(0), width,
+                       [&](Value sum, Value chunk, int64_t lanes) -> Value {
+                         return arith::AddFOp::create(
+                             b, loc, sum, exponential(chunk, lanes));
+                       });
+    Value last; // logarithm or reciprocal of the sum
+    if (op.getLog()) {
+      last = vector::ExtractOp::create(
+          b, loc, logOf(emitter, splatScalar(emitter, sum, 1)), 0);
+    } else {
+      last = arith::DivFOp::create(b, loc, emitter.scalar(1), sum);
+    }
+    emitter.forEachChunk(width, [&](Value column, int64_t lanes,
+                                    int64_t valid) {
+      Value chunk = emitter.loadRow(x, from, column, lanes, valid);
+      Value own = splatScalar(emitter, last, lanes), result;
+      if (op.getLog()) {
+        result = arith::SubFOp::create(b, loc, shifted(chunk, lanes), own);
+      } else {
+        result = arith::MulFOp::create(b, loc, exponential(chunk, lanes), own);
+      }
+      emitter.finishAndStoreTile({row, column, 1, lanes, valid},
+                                 emitter.asTile(result));
+    });
+  });
+}
+
 namespace {
+struct SoftmaxRecipe
+    : CpuRecipe<SoftmaxRecipe, SoftmaxOp,
+                static_cast<void (*)(KernelEmitter &, SoftmaxOp)>(emit)> {
+  bool readsRowsAnywhere(Operation *, unsigned) const { return true; }
+};
+
 struct LayerNormRecipe
     : CpuRecipe<LayerNormRecipe, LayerNormOp,
                 static_cast<void (*)(KernelEmitter &, LayerNormOp)>(emit)> {
@@ -275,6 +412,7 @@ struct NormalizeHeadsRecipe
 void attachNormRecipes(MLIRContext &context) {
   LayerNormOp::attachInterface<LayerNormRecipe>(context);
   NormalizeHeadsOp::attachInterface<NormalizeHeadsRecipe>(context);
+  SoftmaxOp::attachInterface<SoftmaxRecipe>(context);
   attachRecipe<ScaleHeadsOp, emit>(context);
 }
 

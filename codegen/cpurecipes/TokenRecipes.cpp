@@ -159,6 +159,50 @@ static void emit(KernelEmitter &emitter, PaddingMaskOp op) {
   });
 }
 
+/// Whether token `column` of row `row` of a mask is true.
+static Value isValidAt(KernelEmitter &emitter, Value valid, Value row,
+                       Value column) {
+  Value byte = emitter.loadScalar(valid, row, column);
+  Value zero = arith::ConstantIntOp::create(emitter.builder, emitter.loc, 0, 8);
+  return compare(emitter, arith::CmpIPredicate::ne, byte, zero);
+}
+
+static void emit(KernelEmitter &emitter, PositionIdsOp op) {
+  OpBuilder &builder = emitter.builder;
+  Location loc = emitter.loc;
+  Value valid = emitter.buffer(op.getValid()),
+        out = emitter.buffer(op.getResult());
+  emitter.forEachRow([&](Value row) {
+    emitter.forLoop(
+        "columns", emitter.index(0),
+        emitter.index(shapeOf(op.getResult()).back()), 1, [&](Value token) {
+          Value position = arith::IndexCastOp::create(
+              builder, loc, builder.getI32Type(), emitter.add(token, 1));
+          Value padding = arith::ConstantIntOp::create(builder, loc, 0, 32);
+          Value id = arith::SelectOp::create(
+              builder, loc, isValidAt(emitter, valid, row, token), position,
+              padding);
+          memref::StoreOp::create(builder, loc, id, out,
+                                  ValueRange{row, token});
+        });
+  });
+}
+
+static void emit(KernelEmitter &emitter, MaskFactorsOp op) {
+  Value valid = emitter.buffer(op.getValid()),
+        out = emitter.buffer(op.getResult());
+  int64_t tokens = shapeOf(op.getValid()).back();
+  emitter.forEachRow([&](Value row) {
+    Value isValid = isValidAt(emitter, valid, emitter.div(row, tokens),
+                              emitter.rem(row, tokens));
+    Value factor =
+        arith::SelectOp::create(emitter.builder, emitter.loc, isValid,
+                                emitter.scalar(1), emitter.scalar(0));
+    memref::StoreOp::create(emitter.builder, emitter.loc, factor, out,
+                            ValueRange{row, emitter.index(0)});
+  });
+}
+
 /// One of two bodies.
 static void branch(KernelEmitter &emitter, Value condition,
                    llvm::function_ref<void()> then,
@@ -410,16 +454,20 @@ struct EmbeddingRecipe
   }
 };
 
-struct PaddingMaskRecipe
-    : CpuRecipe<PaddingMaskRecipe, PaddingMaskOp,
-                static_cast<void (*)(KernelEmitter &, PaddingMaskOp)>(emit)> {
+/// Writes numbers one by one, not tiles that others could join.
+template <typename OpT>
+struct ScalarRecipe
+    : CpuRecipe<ScalarRecipe<OpT>, OpT,
+                static_cast<void (*)(KernelEmitter &, OpT)>(emit)> {
   bool takesJoins(Operation *) const { return false; }
 };
 } // namespace
 
 void attachTokenRecipes(MLIRContext &context) {
   EmbeddingOp::attachInterface<EmbeddingRecipe>(context);
-  PaddingMaskOp::attachInterface<PaddingMaskRecipe>(context);
+  PaddingMaskOp::attachInterface<ScalarRecipe<PaddingMaskOp>>(context);
+  PositionIdsOp::attachInterface<ScalarRecipe<PositionIdsOp>>(context);
+  MaskFactorsOp::attachInterface<ScalarRecipe<MaskFactorsOp>>(context);
   attachRecipe<RearrangeOp, emit>(context);
   attachRecipe<ClassTokenOp, emit>(context);
   attachRecipe<PoolOp, emit>(context);

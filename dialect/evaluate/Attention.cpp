@@ -53,6 +53,9 @@ struct Attention {
         scale(parameters.scale), causal(parameters.causal),
         batch(query.getShape()[0]), heads(parameters.heads),
         queries(query.getShape()[1]), keys(key.getShape()[1]),
+        columns(keys + (parameters.memoryKey
+                            ? parameters.memoryKey->getShape()[0]
+                            : 0)),
         keyWidth(query.getShape()[2] / heads),
         valueWidth(value.getShape()[2] / heads), bias(parameters.scoreBias),
         mask(parameters.mask), keyValid(parameters.keyValid),
@@ -64,12 +67,17 @@ struct Attention {
   EmptyRow emptyRow;
   double scale;
   std::optional<int64_t> causal;
-  int64_t batch, heads, queries, keys, keyWidth, valueWidth;
+  int64_t batch, heads, queries, keys;
+  int64_t columns; ///< keys, and the slots of a memory behind them
+  int64_t keyWidth, valueWidth;
   BroadcastScores bias, mask;
   const HostTensor *keyValid;
   Storage storage;
 
   bool keeps(int64_t entry, int64_t head, int64_t query, int64_t key) const {
+    if (key >= keys) {
+      return true; // a slot
+    }
     if (causal && floorDivide(key, *causal) >
                       floorDivide(query + keys - queries, *causal)) {
       return false;
@@ -111,7 +119,7 @@ static void scaledProducts(const Attention &attention, const std::vector<T> &q,
                            const std::vector<T> &k, std::vector<T> &scores) {
   MatrixView<T> transposed{k.data(), 1, attention.keyWidth};
   multiply(q.data(), transposed, nullptr, scores.data(), attention.queries,
-           attention.keyWidth, attention.keys, /*parallel=*/false);
+           attention.keyWidth, attention.columns, /*parallel=*/false);
   for (T &score : scores) {
     score *= static_cast<T>(attention.scale);
   }
@@ -123,13 +131,13 @@ static void additiveScores(const Attention &attention, const std::vector<T> &q,
                            const std::vector<T> &k, const T *vector,
                            std::vector<T> &scores) {
   for (int64_t i = 0; i < attention.queries; ++i) {
-    for (int64_t j = 0; j < attention.keys; ++j) {
+    for (int64_t j = 0; j < attention.columns; ++j) {
       T sum = 0;
       for (int64_t a = 0; a < attention.keyWidth; ++a) {
         sum += vector[a] * std::tanh(q[i * attention.keyWidth + a] +
                                      k[j * attention.keyWidth + a]);
       }
-      scores[i * attention.keys + j] = sum;
+      scores[i * attention.columns + j] = sum;
     }
   }
 }
@@ -138,11 +146,11 @@ static void additiveScores(const Attention &attention, const std::vector<T> &q,
 template <typename T>
 static void softmaxRow(const Attention &attention, int64_t entry, int64_t head,
                        int64_t query, T *row) {
-  std::vector<bool> kept(attention.keys);
+  std::vector<bool> kept(attention.columns);
   T peak = -std::numeric_limits<T>::infinity();
   bool any = false, undefined = false;
-  for (int64_t j = 0; j < attention.keys; ++j) {
-    if (attention.bias) {
+  for (int64_t j = 0; j < attention.columns; ++j) {
+    if (attention.bias && j < attention.keys) {
       row[j] += static_cast<T>(attention.bias.at(entry, head, query, j));
     }
     kept[j] = attention.keeps(entry, head, query, j);
@@ -164,35 +172,51 @@ static void softmaxRow(const Attention &attention, int64_t entry, int64_t head,
     peak = std::numeric_limits<T>::quiet_NaN();
   }
   T sum = 0;
-  for (int64_t j = 0; j < attention.keys; ++j) {
+  for (int64_t j = 0; j < attention.columns; ++j) {
     row[j] = kept[j] ? std::exp(row[j] - peak) : T(0);
     sum += row[j];
   }
-  for (int64_t j = 0; j < attention.keys; ++j) {
+  for (int64_t j = 0; j < attention.columns; ++j) {
     row[j] /= sum;
   }
 }
 
+/// Numbers of the operands; null for those that there are not.
+template <typename T> struct AttentionNumbers {
+  const T *query, *key, *value, *scoreVector, *memoryKey, *memoryValue;
+};
+
 /// One batch entry and head of the result.
 template <typename T>
 static void attend(const Attention &attention, int64_t entry, int64_t head,
-                   const T *query, const T *key, const T *value,
-                   const T *scoreVector, T *result) {
+                   const AttentionNumbers<T> &numbers, T *result) {
   auto rows = [&](const T *data, int64_t count, int64_t width) {
     return headRows(data, entry, head, count, attention.heads, width);
   };
-  std::vector<T> q = rows(query, attention.queries, attention.keyWidth);
-  std::vector<T> k = rows(key, attention.keys, attention.keyWidth);
-  std::vector<T> v = rows(value, attention.keys, attention.valueWidth);
-  std::vector<T> scores(attention.queries * attention.keys);
+  // Keys or values, then the slots, which all batch entries share.
+  auto withSlots = [&](const T *data, const T *memory, int64_t width) {
+    std::vector<T> own = rows(data, attention.keys, width);
+    std::vector<T> slots =
+        headRows(memory, 0, head, attention.columns - attention.keys,
+                 attention.heads, width);
+    own.insert(own.end(), slots.begin(), slots.end());
+    return own;
+  };
+  std::vector<T> q = rows(numbers.query, attention.queries, attention.keyWidth);
+  std::vector<T> k =
+      withSlots(numbers.key, numbers.memoryKey, attention.keyWidth);
+  std::vector<T> v =
+      withSlots(numbers.value, numbers.memoryValue, attention.valueWidth);
+  std::vector<T> scores(attention.queries * attention.columns);
   if (attention.kind == AttentionKind::additive) {
-    additiveScores(attention, q, k, scoreVector + head * attention.keyWidth,
-                   scores);
+    additiveScores(attention, q, k,
+                   numbers.scoreVector + head * attention.keyWidth, scores);
   } else {
     scaledProducts(attention, q, k, scores);
   }
   for (int64_t i = 0; i < attention.queries; ++i) {
-    softmaxRow(attention, entry, head, i, scores.data() + i * attention.keys);
+    softmaxRow(attention, entry, head, i,
+               scores.data() + i * attention.columns);
   }
   if constexpr (std::is_same_v<T, float>) {
     for (T &probability : scores) {
@@ -201,7 +225,7 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
   }
   std::vector<T> pooled(attention.queries * attention.valueWidth);
   multiply(scores.data(), MatrixView<T>{v.data(), attention.valueWidth, 1},
-           nullptr, pooled.data(), attention.queries, attention.keys,
+           nullptr, pooled.data(), attention.queries, attention.columns,
            attention.valueWidth, /*parallel=*/false);
   for (int64_t i = 0; i < attention.queries; ++i) {
     std::copy_n(pooled.data() + i * attention.valueWidth, attention.valueWidth,
@@ -223,13 +247,19 @@ HostTensor hova::evaluateAttention(const AttentionParameters &parameters,
   withNumberType(element, [&](auto zero) {
     using T = decltype(zero);
     Numbers<T> q(query), k(key), v(value);
-    std::optional<Numbers<T>> vector;
-    if (parameters.scoreVector) {
-      vector.emplace(*parameters.scoreVector);
+    std::optional<Numbers<T>> optional[3];
+    const HostTensor *given[] = {parameters.scoreVector, parameters.memoryKey,
+                                 parameters.memoryValue};
+    const T *data[3] = {};
+    for (int i = 0; i < 3; ++i) {
+      if (given[i]) {
+        data[i] = optional[i].emplace(*given[i]).data();
+      }
     }
+    AttentionNumbers<T> numbers{q.data(), k.data(), v.data(),
+                                data[0],  data[1],  data[2]};
     forEachInParallel(attention.batch * heads, [&](int64_t unit) {
-      attend(attention, unit / heads, unit % heads, q.data(), k.data(),
-             v.data(), vector ? vector->data() : nullptr,
+      attend(attention, unit / heads, unit % heads, numbers,
              result.mutableAs<T>());
     });
   });
@@ -250,6 +280,8 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
   parameters.biasIndex = value.optional(getBiasIndex());
   parameters.mask = value.optional(getMask());
   parameters.keyValid = value.optional(getKeyValid());
+  parameters.memoryKey = value.optional(getMemoryKey());
+  parameters.memoryValue = value.optional(getMemoryValue());
   parameters.storage = storageOf(getElementTypeOrSelf(getValue()));
   results.push_back(evaluateAttention(parameters, value(getQuery()),
                                       value(getKey()), value(getValue()),

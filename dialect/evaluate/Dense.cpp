@@ -103,6 +103,35 @@ LogicalResult LayerNormOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+LogicalResult SoftmaxOp::evaluate(ArrayRef<HostTensor> operands,
+                                  SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &x = value(getX());
+  HostTensor result(value.resultElement(), x.getShape());
+  int64_t width = x.getShape().back();
+  withNumberType(result.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> input(x);
+    for (int64_t row = 0; row < rowCount(x.getShape()); ++row) {
+      const T *from = input.data() + row * width;
+      T *to = result.mutableAs<T>() + row * width;
+      T peak = -std::numeric_limits<T>::infinity(), sum = 0;
+      for (int64_t j = 0; j < width; ++j) {
+        peak = std::max(peak, from[j]); // a NaN makes the sum NaN
+      }
+      for (int64_t j = 0; j < width; ++j) {
+        sum += std::exp(from[j] - peak);
+      }
+      for (int64_t j = 0; j < width; ++j) {
+        to[j] = getLog() ? from[j] - peak - std::log(sum)
+                         : std::exp(from[j] - peak) / sum;
+      }
+    }
+  });
+  results.push_back(result);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Element-wise
 //===----------------------------------------------------------------------===//
@@ -154,7 +183,7 @@ LogicalResult ActivationOp::evaluate(ArrayRef<HostTensor> operands,
 }
 
 /// The shape of rhs is a suffix of that of lhs, so that element i meets element
-/// `i mod size(rhs)`.
+/// `i mod size(rhs)`, or rhs is a column, whose element is that of i's row.
 template <typename Function>
 static HostTensor evaluateBinary(const HostTensor &lhs, const HostTensor &rhs,
                                  HostTensor::Element element,
@@ -163,9 +192,12 @@ static HostTensor evaluateBinary(const HostTensor &lhs, const HostTensor &rhs,
   withNumberType(element, [&](auto zero) {
     using T = decltype(zero);
     Numbers<T> x(lhs), y(rhs);
-    int64_t period = rhs.size();
+    int64_t period = std::max<int64_t>(rhs.size(), 1);
+    bool isColumn = rhs.getShape().size() == lhs.getShape().size() &&
+                    rhs.size() != lhs.size();
+    int64_t width = isColumn ? lhs.getShape().back() : 1;
     for (int64_t i = 0, e = lhs.size(); i < e; ++i) {
-      result.mutableAs<T>()[i] = function(x[i], y[i % period]);
+      result.mutableAs<T>()[i] = function(x[i], y[i / width % period]);
     }
   });
   return result;

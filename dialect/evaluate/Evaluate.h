@@ -104,9 +104,13 @@ HostTensor evaluateLayerNorm(const HostTensor &x, const HostTensor *gain,
                              HostTensor::Element element);
 HostTensor evaluateActivation(ActivationKind kind, const HostTensor &x,
                               HostTensor::Element element);
-/// `lhs + rhs`, the shape of rhs being a suffix of that of lhs.
+/// `lhs + rhs`, the shape of rhs being a suffix of that of lhs, or a column.
 HostTensor evaluateSum(const HostTensor &lhs, const HostTensor &rhs,
                        HostTensor::Element element);
+/// Element (position, column) of a table of sine and cosine positions, in f32
+/// whatever the run: it is a constant of the model, as weights are.
+float sinusoidAt(SinusoidLayout layout, int64_t position, int64_t column,
+                 int64_t width);
 /// 1 / (1 + exp(-x)) by the branch that cannot overflow.
 template <typename T> T evaluateSigmoid(T x) {
   T small = std::exp(-std::abs(x));
@@ -126,6 +130,9 @@ struct AttentionParameters {
   const HostTensor *biasIndex = nullptr;
   const HostTensor *mask = nullptr;
   const HostTensor *keyValid = nullptr;
+  /// Slots behind the keys and values; null without.
+  const HostTensor *memoryKey = nullptr;
+  const HostTensor *memoryValue = nullptr;
   /// Type of the probabilities that values are multiplied with, in float32.
   Storage storage = Storage::F32;
 };

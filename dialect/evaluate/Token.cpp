@@ -47,10 +47,9 @@ LogicalResult EmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
-/// Angles in float64, the table in float32 whatever the run: it is a constant
-/// of the model, as weights are.
-static float sinusoid(SinusoidLayout layout, int64_t position, int64_t column,
-                      int64_t width) {
+/// Angles in float64.
+float hova::sinusoidAt(SinusoidLayout layout, int64_t position, int64_t column,
+                       int64_t width) {
   if (layout == SinusoidLayout::interleaved) {
     double rate = std::pow(10000.0, -2.0 * static_cast<double>(column / 2) /
                                         static_cast<double>(width));
@@ -74,7 +73,7 @@ LogicalResult SinusoidOp::evaluate(ArrayRef<HostTensor>,
   HostTensor result(Element::F32, shape);
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
     result.mutableAs<float>()[i] =
-        sinusoid(getLayout(), i / shape[1], i % shape[1], shape[1]);
+        sinusoidAt(getLayout(), i / shape[1], i % shape[1], shape[1]);
   }
   results.push_back(result);
   return success();
@@ -93,6 +92,36 @@ LogicalResult PaddingMaskOp::evaluate(ArrayRef<HostTensor> operands,
     result.mutableAs<uint8_t>()[i] =
         ids.as<int64_t>()[row * tokens + token] != pad;
   }
+  results.push_back(result);
+  return success();
+}
+
+LogicalResult PositionIdsOp::evaluate(ArrayRef<HostTensor> operands,
+                                      SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &valid = OperandValues(*this, operands)(getValid());
+  int64_t tokens = valid.getShape().back();
+  HostTensor result(Element::I64, valid.getShape());
+  for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    result.mutableAs<int64_t>()[i] =
+        valid.as<uint8_t>()[i] ? i % tokens + 1 : 0;
+  }
+  results.push_back(result);
+  return success();
+}
+
+LogicalResult MaskFactorsOp::evaluate(ArrayRef<HostTensor> operands,
+                                      SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &valid = value(getValid());
+  SmallVector<int64_t> shape(valid.getShape());
+  shape.push_back(1);
+  HostTensor result(value.resultElement(), shape);
+  withNumberType(result.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t i = 0, e = result.size(); i < e; ++i) {
+      result.mutableAs<T>()[i] = valid.as<uint8_t>()[i] ? T(1) : T(0);
+    }
+  });
   results.push_back(result);
   return success();
 }

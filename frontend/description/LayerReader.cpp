@@ -328,8 +328,8 @@ void SpecReader::readInitializers(const Node &node, LayerSpec &layer,
       error(value, "missing key \"kind\" in an initialiser");
       continue;
     }
-    auto word = wordOf(
-        *kind, {"normal", "uniform", "glorot", "zeros", "ones", "constant"});
+    auto word = wordOf(*kind, {"normal", "uniform", "glorot", "zeros", "ones",
+                               "constant", "sinusoid"});
     if (!word) {
       continue;
     }
@@ -337,6 +337,7 @@ void SpecReader::readInitializers(const Node &node, LayerSpec &layer,
     const char *key = initializer.kind == "normal"     ? "std"
                       : initializer.kind == "uniform"  ? "bound"
                       : initializer.kind == "constant" ? "value"
+                      : initializer.kind == "sinusoid" ? "first"
                                                        : nullptr;
     std::vector<std::string> known = {"kind"};
     if (key) {

@@ -138,6 +138,9 @@ Attributes attentionAttributes() {
       word("empty_row", "zero", {"zero", "uniform"},
            "the result where every key is masked: zero, or the mean of all "
            "values"),
+      integer("memory", "0",
+              "learned keys and values behind the others, which no mask hides",
+              0),
   };
   return joined(joined(std::move(own), featureAttributes("eps")),
                 projectionAttributes());
@@ -145,9 +148,10 @@ Attributes attentionAttributes() {
 
 /// Weights of an attention of whatever kind.
 std::vector<std::string> attentionWeights() {
-  return {"logit_scale",     "additive.query",  "additive.key",
-          "additive.vector", "features",        "token_projection",
-          "key_projection",  "value_projection"};
+  return {"logit_scale",     "additive.query",   "additive.key",
+          "additive.vector", "features",         "token_projection",
+          "key_projection",  "value_projection", "memory.key",
+          "memory.value"};
 }
 
 Roles maskRoles() {
@@ -335,6 +339,11 @@ std::vector<OperatorInfo> denseOperators() {
                {input("[.., D]")},
                {number("eps", "1e-5", "added to the variance", 0)},
                {"gain", "bias"}}),
+      fusable({"softmax",
+               "every row to shares that add up to one",
+               {input("[.., D]")},
+               {boolean("log", "false", "give their logarithms")},
+               {}}),
       {"activation",
        "an element-wise function",
        {input("any shape")},
@@ -343,13 +352,15 @@ std::vector<OperatorInfo> denseOperators() {
       {"add",
        "the sum of the inputs",
        {{"inputs", true, true,
-         "values of one shape; later ones may lack leading axes"}},
+         "values of one shape; later ones may lack leading axes, or have one "
+         "column"}},
        {},
        {}},
       {"multiply",
        "the product of the inputs, element by element",
        {{"inputs", true, true,
-         "values of one shape; later ones may lack leading axes"}},
+         "values of one shape; later ones may lack leading axes, or have one "
+         "column"}},
        {},
        {}},
       {"scale",
@@ -457,6 +468,17 @@ std::vector<OperatorInfo> tokenOperators() {
         boolean("class_token", "false",
                 "one more in front, for a class token, which counts where the "
                 "first token does")},
+       {}},
+      {"mask_rows",
+       "the rows of masked tokens set to 0",
+       {input("[batch, N, D]"),
+        {"valid", true, false, "[batch, N] booleans; false rows become 0"}},
+       {},
+       {}},
+      {"position_ids",
+       "the number of every token, from 1, and 0 for masked ones",
+       {{"valid", true, false, "[batch, N] booleans"}},
+       {},
        {}},
   };
 }
@@ -596,6 +618,8 @@ std::string_view canonicalWord(std::string_view foreign) {
       {"attention_mask", "key_valid"},
       {"dim", "axis"},
       {"args", "arguments"},
+      {"log_softmax", "softmax"},
+      {"memory_slots", "memory"},
       {"params", "parameters"},
       {"gelu", "gelu_erf"},
       {"gelu_new", "gelu_tanh"},

@@ -53,20 +53,25 @@ bool LayerContext::addMask(const char *role, const Heads &heads,
   return true;
 }
 
+/// Booleans for the tokens [batch, N, D].
+bool LayerContext::expectValid(const char *role, int valid, int tokens) {
+  ValueType wanted{DType::Bool, {shape(tokens)[0], shape(tokens)[1]}};
+  if (type(valid) == wanted) {
+    return true;
+  }
+  shapeError(role, valid,
+             std::string("expects ") + role + " of " + wanted.str() + ", got " +
+                 type(valid).str(),
+             {tokens});
+  return false;
+}
+
 bool LayerContext::addKeyValid(const Heads &heads, Operands &operands) {
   if (!reads("key_valid")) {
     return true;
   }
   int valid = read("key_valid");
-  if (failed) {
-    return false;
-  }
-  ValueType wanted{DType::Bool, {shape(heads.key)[0], shape(heads.key)[1]}};
-  if (!(type(valid) == wanted)) {
-    shapeError("key_valid", valid,
-               "expects key_valid of " + wanted.str() + ", got " +
-                   type(valid).str(),
-               {heads.key});
+  if (failed || !expectValid("key_valid", valid, heads.key)) {
     return false;
   }
   operands.push_back({"key_valid", valid});
@@ -75,7 +80,8 @@ bool LayerContext::addKeyValid(const Heads &heads, Operands &operands) {
 
 /// Bahdanau's form on heads: every head maps its query and its key into the
 /// hidden layer with matrices of its own. They are written as one
-/// block-diagonal matrix, so that the rest is an ordinary linear.
+/// block-diagonal matrix, so that the rest is an ordinary linear. The keys of a
+/// memory are mapped as the others.
 bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
                                Operands &operands) {
   int64_t columns = product(heads.count, hidden);
@@ -96,10 +102,16 @@ bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
     if (failed) {
       return false;
     }
-    Shape mapped = shape(*side.value);
-    mapped.back() = columns;
-    *side.value = emit("linear", own, {{"x", *side.value}, {"weight", matrix}},
-                       {}, {DType::F32, std::move(mapped)});
+    auto map = [&](int value, const std::string &below) {
+      Shape mapped = shape(value);
+      mapped.back() = columns;
+      return emit("linear", below, {{"x", value}, {"weight", matrix}}, {},
+                  {DType::F32, std::move(mapped)});
+    };
+    *side.value = map(*side.value, own);
+    if (side.value == &heads.key && heads.memoryKey >= 0) {
+      heads.memoryKey = map(heads.memoryKey, own + "_memory");
+    }
   }
   operands.push_back(
       {"score_vector",
@@ -136,6 +148,28 @@ bool LayerContext::normalizeHeads(Heads &heads) {
   return !failed;
 }
 
+/// Cornia et al., Meshed-Memory Transformer, section 3.1: sqrt(dk) M_k and
+/// sqrt(m) M_v behind the keys and values.
+bool LayerContext::addMemory(Heads &heads, int64_t slots) {
+  auto add = [&](const std::string &own, int rows, double spread,
+                 double factor) {
+    Shape table = {slots, width(rows)};
+    int memory = weight(own, table, {Kind::Normal, spread});
+    if (factor == 1) {
+      return memory;
+    }
+    return emit("scale", own + "_scaled", {{"x", memory}},
+                {{"factor", Scalar::ofReal(factor)}}, {DType::F32, table});
+  };
+  double keyWidth = static_cast<double>(width(heads.key) / heads.count);
+  double count = static_cast<double>(slots);
+  heads.memoryKey =
+      add("memory.key", heads.key, 1 / keyWidth, std::sqrt(keyWidth));
+  heads.memoryValue =
+      add("memory.value", heads.value, 1 / count, std::sqrt(count));
+  return !failed;
+}
+
 int LayerContext::attend(const Heads &split, double defaultScale) {
   Heads heads = split;
   std::string kind = word("kind", "softmax");
@@ -157,6 +191,7 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
   int64_t queryWidth = width(heads.query) / heads.count;
   int64_t keyWidth = width(heads.key) / heads.count;
   int64_t hidden = additive ? integer("hidden", queryWidth) : 0;
+  int64_t slots = integer("memory", 0);
   if (failed) {
     return poison;
   }
@@ -181,7 +216,8 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
     return poison;
   }
   Operands operands;
-  if ((additive && !addAdditive(heads, hidden, operands)) ||
+  if ((slots > 0 && !addMemory(heads, slots)) ||
+      (additive && !addAdditive(heads, hidden, operands)) ||
       (cosine && !normalizeHeads(heads))) {
     return poison;
   }
@@ -189,7 +225,12 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
       operands.begin(),
       {{"query", heads.query}, {"key", heads.key}, {"value", heads.value}});
   operands.insert(operands.end(), masks.begin(), masks.end());
-  checkWork({shape(heads.query)[0], shape(heads.query)[1], shape(heads.key)[1],
+  if (slots > 0) {
+    operands.push_back({"memory_key", heads.memoryKey});
+    operands.push_back({"memory_value", heads.memoryValue});
+  }
+  checkWork({shape(heads.query)[0], shape(heads.query)[1],
+             shape(heads.key)[1] + slots,
              width(heads.query) + width(heads.value)});
   Attributes attributes = {{"kind", Scalar::ofText(cosine ? "softmax" : kind)},
                            {"heads", Scalar::ofInteger(heads.count)},

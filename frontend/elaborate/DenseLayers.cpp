@@ -160,7 +160,8 @@ int LayerContext::buildElementwise() {
     const Shape &other = shape(input);
     bool isSuffix = other.size() <= first.size() &&
                     std::equal(other.rbegin(), other.rend(), first.rbegin());
-    if (!isSuffix) {
+    bool isColumn = other == withLast(first, 1);
+    if (!isSuffix && !isColumn) {
       shapeError("inputs", inputs[0],
                  "cannot combine shapes " + str(first) + " and " + str(other),
                  {input});
@@ -176,6 +177,16 @@ int LayerContext::buildElementwise() {
                   ValueType(type(result)));
   }
   return result;
+}
+
+int LayerContext::buildSoftmax() {
+  int x = read("input");
+  bool log = boolean("log", false);
+  if (failed || !expectFloats("input", x, "[.., D]")) {
+    return poison;
+  }
+  return emit("softmax", "", {{"x", x}}, {{"log", Scalar::ofBoolean(log)}},
+              ValueType(type(x)));
 }
 
 int LayerContext::buildScale() {

@@ -7,6 +7,7 @@
 #include "frontend/elaborate/LayerContext.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace hova::frontend {
 
@@ -32,6 +33,9 @@ std::map<std::string, LayerBuilder> &LayerContext::builders() {
       {"class_token", &LayerContext::buildClassToken},
       {"pool", &LayerContext::buildPool},
       {"padding_mask", &LayerContext::buildPaddingMask},
+      {"mask_rows", &LayerContext::buildMaskRows},
+      {"position_ids", &LayerContext::buildPositionIds},
+      {"softmax", &LayerContext::buildSoftmax},
       {"multi_head_attention", &LayerContext::buildMultiHeadAttention},
       {"attention", &LayerContext::buildAttention},
       {"head_reweight", &LayerContext::buildHeadReweight},
@@ -311,18 +315,29 @@ int LayerContext::weight(const std::string &own, Shape shape,
   if (given != layer.initializers.end()) {
     const InitializerSpec &spec = given->second;
     using Kind = Initializer::Kind;
-    initializer.kind = spec.kind == "normal"    ? Kind::Normal
-                       : spec.kind == "uniform" ? Kind::Uniform
-                       : spec.kind == "glorot"  ? Kind::Glorot
-                                                : Kind::Constant;
+    initializer.kind = spec.kind == "normal"     ? Kind::Normal
+                       : spec.kind == "uniform"  ? Kind::Uniform
+                       : spec.kind == "glorot"   ? Kind::Glorot
+                       : spec.kind == "sinusoid" ? Kind::Sinusoid
+                                                 : Kind::Constant;
     initializer.value = spec.kind == "ones" ? 1 : 0;
     if (spec.value) {
       std::optional<double> value = elaborator.number(*spec.value, environment);
       failed |= !value;
       initializer.value = value.value_or(0);
-      bool spread = spec.kind != "constant";
+      bool isTable = spec.kind == "sinusoid";
+      bool spread = spec.kind != "constant" && !isTable;
       if (spread && initializer.value < 0) {
         elaborator.error(*spec.value->node, "a spread must not be negative");
+        failed = true;
+      }
+      double rows = static_cast<double>(shape.front());
+      if (isTable && (initializer.value != std::floor(initializer.value) ||
+                      initializer.value < 0 || initializer.value > rows)) {
+        elaborator.error(*spec.value->node,
+                         "\"first\" is the first row of positions, 0 to " +
+                             Scalar::ofReal(rows).str() + ", got " +
+                             Scalar::ofReal(initializer.value).str());
         failed = true;
       }
       // Values four deviations away must still be numbers of f32.
@@ -334,6 +349,12 @@ int LayerContext::weight(const std::string &own, Shape shape,
         failed = true;
       }
     }
+  }
+  if (initializer.kind == Initializer::Kind::Sinusoid && shape.size() != 2) {
+    elaborator.error(*given->second.node,
+                     "a sinusoid initialiser needs a table, got the shape " +
+                         str(shape));
+    failed = true;
   }
   std::string name = weightPath + "." + own;
   if (!elaborator.checkSize(shape, *layer.node) ||

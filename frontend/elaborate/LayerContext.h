@@ -125,6 +125,9 @@ private:
     int query = poison;
     int key = poison;
     int value = poison;
+    /// Learned rows behind those of key and value.
+    int memoryKey = poison;
+    int memoryValue = poison;
     /// Of windows: tables that are added to scores, and which of them each
     /// window takes.
     int windowBias = poison;
@@ -149,7 +152,9 @@ private:
   int featureMatrix(const std::string &kernel, int64_t width);
   bool addMask(const char *role, const Heads &heads, Operands &operands);
   bool addKeyValid(const Heads &heads, Operands &operands);
+  bool expectValid(const char *role, int valid, int tokens);
   bool addAdditive(Heads &heads, int64_t hidden, Operands &operands);
+  bool addMemory(Heads &heads, int64_t slots);
   int reweight(int headsInput, int x, int64_t heads);
   int gate(int gated, int x, int64_t hidden);
 
@@ -194,6 +199,9 @@ private:
   int buildClassToken();
   int buildPool();
   int buildPaddingMask();
+  int buildMaskRows();
+  int buildPositionIds();
+  int buildSoftmax();
   int buildMultiHeadAttention();
   int buildAttention();
   int buildHeadReweight();

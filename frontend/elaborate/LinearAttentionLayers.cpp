@@ -87,6 +87,14 @@ bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
                                "so it has no causal form");
     }
   }
+  if (isPerformer && given("memory") && integer("memory", 0) > 0) {
+    attributeError("memory", "a performer has no softmax that the slots of a "
+                             "memory could take part in");
+  }
+  if (isCosine && given("memory") && integer("memory", 0) > 0) {
+    attributeError("memory", "the slots of a memory have lengths of their own, "
+                             "which kind cosine does not see");
+  }
   if ((isPerformer || isLinformer) && word("empty_row", "zero") != "zero") {
     attributeError("empty_row", isPerformer
                                     ? "a row without keys is zero for kind "

@@ -42,6 +42,9 @@ struct ValueType {
   Shape shape;
   /// No part of the type: what windows and merging find where it is not given.
   Grid grid = {};
+  /// No part of the type either: integers that are made are 0 to `below` - 1;
+  /// 0 where nobody knows.
+  int64_t below = 0;
 
   bool operator==(const ValueType &other) const {
     return dtype == other.dtype && shape == other.shape;
@@ -68,7 +71,9 @@ struct Initializer {
     /// Blocks of orthogonal rows of length `value`, or of the lengths of rows
     /// of
     /// a Gaussian matrix where that is 0.
-    Orthogonal
+    Orthogonal,
+    /// Rows of sine and cosine positions; those before row `value` are 0.
+    Sinusoid
   };
   Kind kind = Kind::Glorot;
   double value = 0;

@@ -41,6 +41,13 @@ int LayerContext::buildEmbedding() {
       return poison;
     }
   }
+  if (type(ids).below > vocab) {
+    shapeError("input", ids,
+               "has rows 0 to " + std::to_string(vocab - 1) +
+                   ", but the ids are in [0, " +
+                   std::to_string(type(ids).below) + ")");
+    return poison;
+  }
   Shape result = shape(ids);
   result.push_back(columns);
   int table = weight("weight", {vocab, columns}, tableInitializer);
@@ -171,6 +178,40 @@ int LayerContext::buildPaddingMask() {
               {{"pad", Scalar::ofInteger(pad)},
                {"class_token", Scalar::ofBoolean(classToken)}},
               {DType::Bool, std::move(result)});
+}
+
+/// input * factors, which are 0 for masked rows and 1 for the others.
+int LayerContext::buildMaskRows() {
+  int x = read("input");
+  int valid = read("valid");
+  if (failed || !expectFloats("input", x, "[batch, N, D]") ||
+      !expectRank("input", x, 3, "[batch, N, D]") ||
+      !expectValid("valid", valid, x)) {
+    return poison;
+  }
+  int factors = emit("mask_factors", "factors", {{"valid", valid}}, {},
+                     {DType::F32, {shape(x)[0], shape(x)[1], 1}});
+  if (failed) {
+    return poison;
+  }
+  return emit("multiply", "", {{"lhs", x}, {"rhs", factors}}, {},
+              ValueType(type(x)));
+}
+
+int LayerContext::buildPositionIds() {
+  int valid = read("valid");
+  if (failed || !expectRank("valid", valid, 2, "[batch, N]")) {
+    return poison;
+  }
+  if (type(valid).dtype != DType::Bool) {
+    shapeError("valid", valid,
+               "expects valid of booleans [batch, N], got " +
+                   type(valid).str());
+    return poison;
+  }
+  ValueType ids{DType::I32, shape(valid)};
+  ids.below = shape(valid)[1] + 1;
+  return emit("position_ids", "", {{"valid", valid}}, {}, std::move(ids));
 }
 
 } // namespace hova::frontend

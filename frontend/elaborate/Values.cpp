@@ -62,6 +62,8 @@ std::string Initializer::str() const {
     return "bias";
   case Kind::Orthogonal:
     return value == 0 ? "orthogonal" : "orthogonal" + text;
+  case Kind::Sinusoid:
+    return "sinusoid" + text;
   }
   return "glorot";
 }

@@ -10,6 +10,7 @@
 
 #include "frontend/weights/Weights.h"
 
+#include "dialect/evaluate/Evaluate.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <vector>
@@ -77,6 +78,7 @@ double draw(const Generator &generator, uint64_t index,
   case Initializer::Kind::Bias:
     return 0.1 * generator.normal(index);
   case Initializer::Kind::Orthogonal:
+  case Initializer::Kind::Sinusoid:
     break; // not element by element
   }
   return 0;
@@ -125,6 +127,16 @@ void drawOrthogonal(const Generator &generator, const Shape &shape,
   }
 }
 
+/// Row i is position i, from row `first` on; those before are 0.
+void fillPositions(const Shape &shape, int64_t first, float *out) {
+  for (int64_t i = 0; i < shape[0] * shape[1]; ++i) {
+    int64_t row = i / shape[1];
+    out[i] = row < first ? 0
+                         : sinusoidAt(SinusoidLayout::interleaved, row,
+                                      i % shape[1], shape[1]);
+  }
+}
+
 class DrawnWeights final : public WeightSource {
 public:
   DrawnWeights(const Program &program, uint64_t seed)
@@ -145,6 +157,11 @@ public:
     float *out = tensor.mutableAs<float>();
     if (weight->initializer.kind == Initializer::Kind::Orthogonal) {
       drawOrthogonal(generator, shape, weight->initializer.value, out);
+      return tensor;
+    }
+    if (weight->initializer.kind == Initializer::Kind::Sinusoid) {
+      fillPositions(shape, static_cast<int64_t>(weight->initializer.value),
+                    out);
       return tensor;
     }
     for (int64_t i = 0, n = tensor.size(); i < n; ++i) {

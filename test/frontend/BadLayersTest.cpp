@@ -176,6 +176,30 @@ std::vector<Bad> shapes() {
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "mask": @"x"})",
           "a performer has no scores that mask could change"),
       layer(
+          "memory_of_a_performer",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "memory": @3})",
+          "a performer has no softmax that the slots of a memory could take "
+          "part in"),
+      layer(
+          "positions_beyond_the_table",
+          R"({"name": "v", "op": "padding_mask", "input": "ids"}, {"name": "p", "op": "position_ids", "valid": "v"}, {"name": "y", "op": "embedding", "input": @"p", "vocab": 4, "width": 3})",
+          "has rows 0 to 3, but the ids are in [0, 5)"),
+      layer("positions_of_numbers",
+            R"({"name": "y", "op": "position_ids", "valid": @"image"})",
+            "expects valid of shape [batch, N], got f32 [1, 3, 8, 8]"),
+      layer(
+          "rows_masked_by_numbers",
+          R"({"name": "y", "op": "mask_rows", "input": "x", "valid": @"ids"})",
+          "expects valid of bool [2, 4], got i32 [2, 4]"),
+      layer(
+          "sinusoid_of_a_vector",
+          R"({"name": "y", "op": "linear", "input": "x", "width": 4, "init": {"bias": @{"kind": "sinusoid", "first": 0}}})",
+          "a sinusoid initialiser needs a table, got the shape [4]"),
+      layer(
+          "sinusoid_from_half_a_row",
+          R"({"name": "y", "op": "linear", "input": "x", "width": 4, "init": {"weight": {"kind": "sinusoid", "first": @0.5}}})",
+          "\"first\" is the first row of positions, 0 to 8, got 0.5"),
+      layer(
           "uniform_rows_of_a_performer",
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "empty_row": @"uniform"})",
           "a row without keys is zero for kind performer"),
@@ -339,10 +363,7 @@ std::vector<Bad> shapes() {
           "weight_too_large",
           R"({"name": "a", "op": "linear", "input": "x", "width": 2000000000}, @{"name": "y", "op": "linear", "input": "a", "width": 2000000000})",
           "is too large"),
-      {"ids_outside_of_table",
-       whole(
-           R"("inputs": {"x": {"shape": [1, 2], "dtype": "i32", "range": [0, 10]}}, "layers": [{"name": "y", "op": "embedding", "input": @"x", "vocab": 9, "width": 2}], "outputs": {"o": "y"})"),
-       {"has rows 0 to 8, but the ids are in [0, 10)"}},
+      {"ids_outside_of_table", whole(R"("inputs": {"x": {"shape": [1, 2], "dtype": "i32", "range": [0, 10]}}, "layers": [{"name": "y", "op": "embedding", "input": @"x", "vocab": 9, "width": 2}], "outputs": {"o": "y"})"), {"has rows 0 to 8, but the ids are in [0, 10)"}},
   };
 }
 

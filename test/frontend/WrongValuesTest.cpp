@@ -21,6 +21,7 @@ using Words = std::vector<std::string>;
 const std::map<std::string, std::string> layers = {
     {"linear", R"("input": "x", "width": 4)"},
     {"layer_norm", R"("input": "x")"},
+    {"softmax", R"("input": "x")"},
     {"activation", R"("input": "x", "kind": "relu")"},
     {"add", R"("inputs": "x")"},
     {"multiply", R"("inputs": "x")"},
@@ -39,6 +40,8 @@ const std::map<std::string, std::string> layers = {
     {"merge_patches", R"("input": "x", "grid_height": 2)"},
     {"pool", R"("input": "x", "kind": "mean")"},
     {"padding_mask", R"("input": "ids")"},
+    {"mask_rows", R"("input": "x", "valid": "valid")"},
+    {"position_ids", R"("valid": "valid")"},
     {"multi_head_attention", R"("input": "x", "heads": 2)"},
     {"attention", R"("query": "x", "key": "x", "value": "x", "heads": 2)"},
     {"head_reweight", R"("input": "x", "heads_input": "x", "heads": 2)"},
@@ -140,6 +143,8 @@ TEST(WrongValues, of_common_keys_are_errors_at_the_value) {
         R"({"weight": {"kind": "uniform", "bound": 1e39}})",
         R"({"weight": {"kind": "constant", "value": "1/0"}})",
         R"({"weight": {"kind": "constant", "value": 1e-60}})",
+        R"({"weight": {"kind": "sinusoid"}})",
+        R"({"weight": {"kind": "sinusoid", "first": -1}})",
         R"({"weight": {"kind": "ones", "value": 1}})"}},
   };
   for (const auto &[key, values] : wrong) {

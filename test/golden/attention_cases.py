@@ -189,6 +189,14 @@ def cases():
     yield masked_attention("score_bias", ["score_bias"])
     yield masked_attention("score_bias_of_heads", ["score_bias"],
                            shape=(1, 2, 5, 9))
+    yield self_attention("memory", 2, 7, 12, 3, memory=5)
+    yield self_attention("memory_one_slot", 1, 1, 8, 2, memory=1, bias=False)
+    yield self_attention("memory_causal", 2, 37, 12, 2, memory=40, causal=True)
+    yield self_attention("memory_additive", 2, 5, 12, 2, memory=3,
+                         kind="additive", hidden=7)
+    yield masked_attention("memory_masks", ["key_valid", "mask", "score_bias"],
+                           memory=4, horizontal=True)
+    yield masked_attention("memory_padding", ["key_valid"], keys=35, memory=70)
     yield masked_attention("all_masks", ["key_valid", "mask", "score_bias"],
                            queries=9, causal=True)
     yield masked_attention("all_masks_additive",

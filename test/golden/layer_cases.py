@@ -98,6 +98,35 @@ def feed_forward(kind, **options):
     return case
 
 
+def softmax(name, shape, scale=1.0, **options):
+    case = Case(name)
+    x = case.values("x", *shape, scale=scale)
+    case.layer("shares", "softmax", input="x", **options)
+    case.output("y", "shares", case.net.softmax(x, **options))
+    return case
+
+
+def masked_rows():
+    """Padding at row 0 of a frozen table, and then set to 0."""
+    case = Case("masked_rows")
+    valid = case.net.draw.booleans(2, 5)
+    valid[0, 1], valid[1] = False, [True, True, True, False, False]
+    case.input("valid", valid)
+    x = case.values("x", 2, 5, 7)
+    case.layer("ids", "position_ids", valid="valid")
+    case.layer("places", "embedding", input="ids", vocab=9, width=7,
+               trainable=False)
+    case.layer("placed", "add", inputs=["x", "places"])
+    case.layer("rows", "mask_rows", input="placed", valid="valid")
+    case.layer("column", "slice", input="x", end=1)
+    case.layer("scaled", "multiply", inputs=["rows", "column"])
+    table = case.net.weight("places.weight", 9, 7)
+    rows = (x + table[np.where(valid, np.arange(5) + 1, 0)]) * valid[..., None]
+    case.output("rows", "rows", rows)
+    case.output("y", "scaled", rows * x[..., :1])
+    return case
+
+
 def elementwise():
     case = Case("elementwise")
     a, b, c = (case.values(name, 2, 5, 7) for name in "abc")
@@ -173,6 +202,10 @@ def cases():
     yield feed_forward("relu")
     yield feed_forward("gelu_erf", width=6)
     yield feed_forward("gelu_tanh")
+    yield softmax("softmax", (2, 5, 37), scale=3.0)
+    yield softmax("softmax_log", (3, 259), scale=30.0, log=True)
+    yield softmax("softmax_log_one", (2, 1), log=True)
+    yield masked_rows()
     yield elementwise()
     yield positions("positions_interleaved", 11, 9, kind="sinusoid")
     yield positions("positions_split", 7, 10, kind="sinusoid", layout="split")

@@ -38,17 +38,24 @@ class Model(Case):
         total = sum(self.value[source] for source in sources)
         return self.put(name, "add", total, inputs=list(sources))
 
-    def attention(self, name, source, heads, memory=None, masks=None, **options):
+    def attention(
+        self, name, source, heads, memory=None, masks=None, memory_slots=None,
+        path=None, weights=None, **options,
+    ):
+        """`path` is where the weights are that `weights` says to share."""
         masks = masks or {}
+        if memory_slots:
+            options["memory"] = memory_slots
         value = self.net.multi_head_attention(
-            name, self.value[source], heads,
+            path or name, self.value[source], heads,
             key=self.value[memory or source],
             **{role: self.value[mask] for role, mask in masks.items()},
             **options,
         )
         return self.put(
             name, "multi_head_attention", value, query=source,
-            key=memory or source, heads=heads, **masks, **options,
+            key=memory or source, heads=heads, weights=weights, **masks,
+            **options,
         )
 
     def ffn(self, name, source, hidden, activation):
@@ -163,6 +170,78 @@ def translation():
     return m
 
 
+def captions():
+    """M2: memory slots, and a decoder layer meshed with two encoder levels."""
+    m = Model("tiny_captions")
+    words = m.net.draw.integers(11, 2, 5)
+    words[1, 3:] = 1
+    regions = m.net.draw.booleans(2, 7)
+    regions[0] = True
+    m.value["words"] = m.input("words", words, bound=11)
+    m.value["regions"] = m.input("regions", regions)
+    m.value["features"] = m.values("features", 2, 7, 9)
+    m.put("project", "linear", m.net.linear("project", m.value["features"], 12),
+          input="features", width=12)
+    m.put("relu", "activation", m.net.activation(m.value["project"], "relu"),
+          input="project", kind="relu")
+    x, levels = m.norm("level_0", "relu"), []
+    for i in (1, 2):
+        m.attention(f"attn_{i}", x, 2, masks={"key_valid": "regions"}, memory_slots=3,
+                    horizontal=True)
+        m.add(f"attn_add_{i}", x, f"attn_{i}")
+        x = m.norm(f"level_{i}", f"attn_add_{i}")
+        levels.append(x)
+
+    m.put("valid", "padding_mask", words != 1, input="words", pad=1)
+    m.embed("embed", "words", 11, 12)
+    m.put("ids", "position_ids", np.where(words != 1, np.arange(5) + 1, 0),
+          valid="valid")
+    m.embed("places", "ids", 8, 12)
+    y = m.add("placed", "embed", "places")
+
+    def mask(name, source):
+        return m.put(name, "mask_rows",
+                     m.net.mask_rows(m.value[source], m.value["valid"]),
+                     input=source, valid="valid")
+
+    m.attention("self", y, 2, masks={"key_valid": "valid"}, causal=True)
+    m.add("self_add", y, "self")
+    m.norm("self_norm", "self_add")
+    s, gated = mask("s", "self_norm"), []
+    for i, level in enumerate(levels):
+        shared = {"path": "cross_0", "weights": "cross_0"} if i else {}
+        m.attention(f"cross_{i}", s, 2, memory=level,
+                    masks={"key_valid": "regions"}, **shared)
+        m.add(f"cross_add_{i}", s, f"cross_{i}")
+        norm = m.net.layer_norm("cross_norm_0", m.value[f"cross_add_{i}"], EPS)
+        m.put(f"cross_norm_{i}", "layer_norm", norm, input=f"cross_add_{i}",
+              eps=EPS, weights="cross_norm_0" if i else None)
+        c = mask(f"c_{i}", f"cross_norm_{i}")
+        both = np.concatenate([m.value[s], m.value[c]], axis=-1)
+        m.put(f"both_{i}", "concat", both, inputs=[s, c])
+        m.put(f"gate_{i}", "linear", m.net.linear(f"gate_{i}", both, 12),
+              input=f"both_{i}", width=12)
+        share = m.net.activation(m.value[f"gate_{i}"], "sigmoid")
+        m.put(f"share_{i}", "activation", share, input=f"gate_{i}",
+              kind="sigmoid")
+        gated.append(m.put(f"gated_{i}", "multiply", share * m.value[c],
+                           inputs=[f"share_{i}", c]))
+    m.add("meshed", *gated)
+    m.put("mean", "scale", m.value["meshed"] * 0.75, input="meshed", by=0.75)
+    u = mask("u", "mean")
+    m.ffn("ffn", u, 24, "relu")
+    m.add("ffn_add", u, "ffn")
+    m.norm("ffn_norm", "ffn_add")
+    y = mask("y", "ffn_norm")
+    m.put("logits", "linear", m.net.linear("logits", m.value[y], 11, bias=False),
+          input=y, width=11, bias=False)
+    m.put("words_next", "softmax", m.net.softmax(m.value["logits"], log=True),
+          input="logits", log=True)
+    m.output("meshed", u, m.value[u])
+    m.output("log_probabilities", "words_next", m.value["words_next"])
+    return m
+
+
 def bert():
     """Summed embeddings, post-LN blocks, a tanh pooler."""
     m = Model("tiny_bert")
@@ -234,5 +313,6 @@ def cases():
     yield vision()
     yield words()
     yield translation()
+    yield captions()
     yield bert()
     yield omni_language()

@@ -74,8 +74,9 @@ class Net:
         assert self.weights[name].shape == shape, (name, shape)
         return wide(self.weights[name])
 
-    def stored_weight(self, name, *shape, scale=1.0):
-        return self.weight(name, *shape, scale=scale)
+    def stored_weight(self, name, *shape, scale=1.0, factor=1.0):
+        """The weight times `factor`, as it enters a matrix product."""
+        return self.weight(name, *shape, scale=scale) * factor
 
     def stored(self, x):
         return x
@@ -98,6 +99,12 @@ class Net:
 
     def activation(self, x, kind):
         return self.keep(oracle.ACTIVATIONS[kind](x))
+
+    def softmax(self, x, log=False):
+        return self.keep(oracle.softmax(x, log))
+
+    def mask_rows(self, x, valid):
+        return self.keep(x * valid[..., None])
 
     def layer_norm(self, path, x, eps):
         width = x.shape[-1]
@@ -169,9 +176,13 @@ class Net:
     def attend(
         self, path, q, k, v, kind="softmax", hidden=None, scale=None,
         features=None, projected_tokens=None, max_tokens=None,
-        shared_projection=True, **masks,
+        shared_projection=True, memory=0, **masks,
     ):
-        """Attention on heads [B, M, N, d], with scores of any kind."""
+        """Attention on heads [B, M, N, d], with scores of any kind.
+
+        With `memory` slots, sqrt(d) M_k and sqrt(slots) M_v follow the keys and
+        values (M2, section 3.1).
+        """
         if kind == "cosine":
             # Lengths are those of what the projections give, before it is rounded.
             theta = self.weight(path + ".logit_scale", q.shape[1], scale=2.0,
@@ -188,6 +199,10 @@ class Net:
                 self.project_tokens(f"{path}.{name}", x, shape)
                 for name, x in zip(names, (k, v))
             )
+        if memory:
+            k = self.with_slots(path + ".memory.key", k, memory, k.shape[-1])
+            v = self.with_slots(path + ".memory.value", v, memory, memory)
+            masks["slots"] = memory
         if kind == "performer":
             w = None
             if features:
@@ -212,6 +227,14 @@ class Net:
         matrix = self.stored_weight(name, *shape, scale=shape[1] ** -0.5)
         projected = oracle.project_tokens(x, matrix[: x.shape[2]])
         return self.stored(self.keep(projected))
+
+    def with_slots(self, path, x, slots, square):
+        batch, heads, _, width = x.shape
+        memory = self.stored_weight(
+            path, slots, heads * width, scale=0.5, factor=math.sqrt(square))
+        memory = oracle.split_heads(memory[None], heads).astype(x.dtype)
+        memory = np.broadcast_to(memory, (batch, *memory.shape[1:]))
+        return np.concatenate([x, memory], axis=2)
 
     def performer(self, q, k, v, w, **options):
         return oracle.performer(q, k, v, w, **options)

@@ -25,6 +25,13 @@ def linear(x, weight, bias=None):
     return y if bias is None else y + bias
 
 
+def softmax(x, log=False):
+    """Shares of a row that add up to one, or their logarithms."""
+    shifted = x - np.max(x, axis=-1, keepdims=True)
+    total = np.sum(np.exp(shifted), axis=-1, keepdims=True)
+    return shifted - np.log(total) if log else np.exp(shifted) / total
+
+
 def layer_norm(x, gain, bias, eps):
     """g (x - mean) / sqrt(var + eps) + b with the population variance."""
     mean = np.mean(x, axis=-1, keepdims=True)
@@ -146,12 +153,19 @@ def mix(weights, v):
 
 def attend(
     scores, v, score_bias=None, causal=False, key_valid=None, mask=None,
-    empty_row="zero", mix=mix,
+    empty_row="zero", slots=0, mix=mix,
 ):
-    """softmax(mask(scores + score_bias)) V; `mix` is the product with V."""
+    """softmax(mask(scores + score_bias)) V; `mix` is the product with V.
+
+    The last `slots` columns have no bias and are seen by every query.
+    """
+    keys = scores.shape[-1] - slots
     if score_bias is not None:
-        scores = scores + score_bias
-    keep = kept(scores.shape, causal, key_valid, mask, score_bias)
+        scores = scores.copy()
+        scores[..., :keys] += score_bias
+    seen = kept((*scores.shape[:-1], keys), causal, key_valid, mask, score_bias)
+    keep = np.ones(scores.shape, dtype=bool)
+    keep[..., :keys] = seen
     return mix(probabilities(scores, keep, empty_row), v)
 
 

@@ -245,11 +245,13 @@ Value checkpointSchema() {
 
 Value initializer() {
   return closed(
-      Object{{"kind", Object{{"enum", Array{"normal", "uniform", "glorot",
-                                            "zeros", "ones", "constant"}}}},
-             {"std", either("number")},
-             {"bound", either("number")},
-             {"value", either("number")}},
+      Object{
+          {"kind", Object{{"enum", Array{"normal", "uniform", "glorot", "zeros",
+                                         "ones", "constant", "sinusoid"}}}},
+          {"first", either("number")},
+          {"std", either("number")},
+          {"bound", either("number")},
+          {"value", either("number")}},
       {"kind"});
 }
 

@@ -248,3 +248,30 @@ func.func @attention_c10_bias_index_needs_a_bias(%q: tensor<2x9x64xf32>, %i: ten
       : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2xi32>) -> tensor<2x9x64xf32>
   return
 }
+
+// -----
+
+func.func @attention_c11_slots_have_the_widths(%q: tensor<2x9x64xf32>, %k: tensor<5x32xf32>, %v: tensor<5x64xf32>) {
+  // expected-error@+1 {{'hova.attention' op expects memory_key and memory_value [slots, width] with the widths of key and value, got 5x32 and 5x64}}
+  %o = hova.attention softmax %q, %q, %q memory(%k, %v) {heads = 4 : i64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<5x32xf32>, tensor<5x64xf32>) -> tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c11_as_many_keys_as_values(%q: tensor<2x9x64xf32>, %k: tensor<5x64xf32>, %v: tensor<4x64xf32>) {
+  // expected-error@+1 {{'hova.attention' op expects memory_key and memory_value [slots, width] with the widths of key and value, got 5x64 and 4x64}}
+  %o = hova.attention softmax %q, %q, %q memory(%k, %v) {heads = 4 : i64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<5x64xf32>, tensor<4x64xf32>) -> tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c11_has_a_slot(%q: tensor<2x9x64xf32>, %k: tensor<0x64xf32>) {
+  // expected-error@+1 {{'hova.attention' op expects memory_key and memory_value [slots, width] with the widths of key and value, got 0x64 and 0x64}}
+  %o = hova.attention softmax %q, %q, %q memory(%k, %k) {heads = 4 : i64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<0x64xf32>, tensor<0x64xf32>) -> tensor<2x9x64xf32>
+  return
+}

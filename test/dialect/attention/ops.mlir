@@ -81,3 +81,11 @@ func.func @scores_heads_with_a_bias(%h: tensor<1x9x64xf32>, %s: tensor<1x9x16xf3
   %r = hova.head_logits %h, %s, %a, %b score_bias(%c) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x9x16xf32>, tensor<16x16xf32>, tensor<16xf32>, tensor<1xf32>) -> tensor<1x9x4xf32>
   return %r : tensor<1x9x4xf32>
 }
+
+// CHECK-LABEL: @attends_to_a_memory
+// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} memory(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {heads = 4 : i64}
+func.func @attends_to_a_memory(%q: tensor<2x9x64xf32>, %m: tensor<5x64xf32>) -> tensor<2x9x64xf32> {
+  %r = hova.attention softmax %q, %q, %q memory(%m, %m) {heads = 4 : i64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<5x64xf32>, tensor<5x64xf32>) -> tensor<2x9x64xf32>
+  return %r : tensor<2x9x64xf32>
+}

@@ -58,7 +58,7 @@ func.func @layer_norm_c2_eps_is_not_negative(%x: tensor<2x9x64xf32>, %g: tensor<
 // -----
 
 func.func @add_c1_rhs_ends_lhs(%x: tensor<2x9x64xf32>, %p: tensor<2x64xf32>) {
-  // expected-error@+1 {{'hova.add' op expects the shape of rhs to end that of lhs, got 2x64 and 2x9x64}}
+  // expected-error@+1 {{'hova.add' op expects the shape of rhs to end that of lhs, or to be that of lhs with one column, got 2x64 and 2x9x64}}
   %r = hova.add %x, %p : tensor<2x9x64xf32>, tensor<2x64xf32>
   return
 }
@@ -66,8 +66,24 @@ func.func @add_c1_rhs_ends_lhs(%x: tensor<2x9x64xf32>, %p: tensor<2x64xf32>) {
 // -----
 
 func.func @multiply_c1_rhs_is_not_larger(%x: tensor<2x9x64xf32>, %p: tensor<1x2x9x64xf32>) {
-  // expected-error@+1 {{'hova.multiply' op expects the shape of rhs to end that of lhs, got 1x2x9x64 and 2x9x64}}
+  // expected-error@+1 {{'hova.multiply' op expects the shape of rhs to end that of lhs, or to be that of lhs with one column, got 1x2x9x64 and 2x9x64}}
   %r = hova.multiply %x, %p : tensor<2x9x64xf32>, tensor<1x2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @multiply_c1_a_column_has_all_rows(%x: tensor<2x9x64xf32>, %p: tensor<1x9x1xf32>) {
+  // expected-error@+1 {{'hova.multiply' op expects the shape of rhs to end that of lhs, or to be that of lhs with one column, got 1x9x1 and 2x9x64}}
+  %r = hova.multiply %x, %p : tensor<2x9x64xf32>, tensor<1x9x1xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_c1_x_has_an_axis(%x: tensor<f32>) {
+  // expected-error@+1 {{'hova.softmax' op expects x with a last axis, got a scalar}}
+  %r = hova.softmax %x : tensor<f32>
   return
 }
 

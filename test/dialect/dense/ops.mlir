@@ -119,3 +119,19 @@ func.func @normalises_rows_without_gain_and_bias(%x: tensor<2x9x64xf32>) -> tens
   %r = hova.layer_norm %x {eps = 9.9999999999999995E-7 : f64} : tensor<2x9x64xf32>
   return %r : tensor<2x9x64xf32>
 }
+
+// CHECK-LABEL: @scales_rows
+// CHECK: hova.multiply %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<2x9x64xf32>, tensor<2x9x1xf32>
+func.func @scales_rows(%x: tensor<2x9x64xf32>, %f: tensor<2x9x1xf32>) -> tensor<2x9x64xf32> {
+  %r = hova.multiply %x, %f : tensor<2x9x64xf32>, tensor<2x9x1xf32>
+  return %r : tensor<2x9x64xf32>
+}
+
+// CHECK-LABEL: @takes_shares
+// CHECK: hova.softmax %{{[a-z0-9_]+}} : tensor<2x9xf32>
+// CHECK: hova.softmax %{{[a-z0-9_]+}} {log} : tensor<2x9xf32>
+func.func @takes_shares(%x: tensor<2x9xf32>) -> (tensor<2x9xf32>, tensor<2x9xf32>) {
+  %r = hova.softmax %x : tensor<2x9xf32>
+  %l = hova.softmax %x {log} : tensor<2x9xf32>
+  return %r, %l : tensor<2x9xf32>, tensor<2x9xf32>
+}

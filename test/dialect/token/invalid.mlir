@@ -278,3 +278,35 @@ func.func @reshape_c1_as_many_elements(%x: tensor<2x6xf32>) {
   %r = hova.reshape %x : tensor<2x6xf32> -> tensor<2x5xf32>
   return
 }
+
+// -----
+
+func.func @position_ids_c1_one_for_each_token(%v: tensor<2x7xi1>) {
+  // expected-error@+1 {{'hova.position_ids' op expects a result of shape 2x7, got 2x6}}
+  %r = hova.position_ids %v : tensor<2x7xi1> -> tensor<2x6xi32>
+  return
+}
+
+// -----
+
+func.func @position_ids_c1_tokens_of_a_batch(%v: tensor<7xi1>) {
+  // expected-error@+1 {{'hova.position_ids' op expects valid [batch, tokens], got 7}}
+  %r = hova.position_ids %v : tensor<7xi1> -> tensor<2x7xi32>
+  return
+}
+
+// -----
+
+func.func @mask_factors_c1_tokens_of_a_batch(%v: tensor<7xi1>) {
+  // expected-error@+1 {{'hova.mask_factors' op expects valid [batch, tokens], got 7}}
+  %r = hova.mask_factors %v : tensor<7xi1> -> tensor<7x1xf32>
+  return
+}
+
+// -----
+
+func.func @mask_factors_c1_a_column(%v: tensor<2x7xi1>) {
+  // expected-error@+1 {{'hova.mask_factors' op expects a result of shape 2x7x1, got 2x7x3}}
+  %r = hova.mask_factors %v : tensor<2x7xi1> -> tensor<2x7x3xf32>
+  return
+}

@@ -135,3 +135,17 @@ func.func @pools_unknown_tokens(%x: tensor<?x?x8xf32>) -> tensor<?x8xf32> {
   %r = hova.pool mean %x : tensor<?x?x8xf32> -> tensor<?x8xf32>
   return %r : tensor<?x8xf32>
 }
+
+// CHECK-LABEL: @numbers_tokens
+// CHECK: hova.position_ids %{{[a-z0-9_]+}} : tensor<2x7xi1> -> tensor<2x7xi32>
+func.func @numbers_tokens(%v: tensor<2x7xi1>) -> tensor<2x7xi32> {
+  %r = hova.position_ids %v : tensor<2x7xi1> -> tensor<2x7xi32>
+  return %r : tensor<2x7xi32>
+}
+
+// CHECK-LABEL: @makes_factors
+// CHECK: hova.mask_factors %{{[a-z0-9_]+}} : tensor<2x7xi1> -> tensor<2x7x1xf32>
+func.func @makes_factors(%v: tensor<2x7xi1>) -> tensor<2x7x1xf32> {
+  %r = hova.mask_factors %v : tensor<2x7xi1> -> tensor<2x7x1xf32>
+  return %r : tensor<2x7x1xf32>
+}

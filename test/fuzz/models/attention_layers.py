@@ -32,6 +32,8 @@ def scores(scope, attributes, kind, default_hidden, keys):
         attributes.put("hidden", hidden, default_hidden)
     elif kind == "softmax" and scope.chance(0.3):
         attributes.number("scale", (1.0, -0.5, 0.125, 0, 2.5))
+    if scope.chance(0.25):
+        attributes.put("memory", scope.rng.choice((0, 1, 2, 5, 17, 40)), 0)
     return attributes.word("empty_row", ("zero", "uniform"), "zero")
 
 

@@ -18,6 +18,7 @@ class Layer:
     shape: tuple
     dtype: str = "f32"
     grid: tuple = None  # as that of a Value
+    below: int = 0  # of ids
 
 
 class Attributes(dict):

@@ -17,11 +17,13 @@ INITIALISERS = (
     {"kind": "zeros"},
     {"kind": "ones"},
     {"kind": "constant", "value": -0.5},
+    {"kind": "sinusoid", "first": 0},
 )
 # "require": "fused" has a meaning for these.
 DEMANDING = {
     "linear",
     "layer_norm",
+    "softmax",
     "concat",
     "pad",
     "reshape",
@@ -109,7 +111,9 @@ class Builder:
         if scope.chance(0.05):
             layer["trainable"] = scope.say(False)
         if op in INITIALISED and scope.chance(0.1) and "weight" not in layer:
-            layer["init"] = {INITIALISED[op]: dict(self.rng.choice(INITIALISERS))}
+            init = dict(self.rng.choice(INITIALISERS))
+            if init["kind"] != "sinusoid" or op in ("linear", "embedding"):
+                layer["init"] = {INITIALISED[op]: init}
         same = x is not None and (x.shape, x.dtype) == (made.shape, made.dtype)
         if repeated and x:
             return self._repeat(layer, x, read, made, same)
@@ -117,6 +121,7 @@ class Builder:
             return self._conditional(layer, read, made, same)
         value = scope.append(layer, read, made.shape, made.dtype)
         value.grid = made.grid
+        value.below, value.ranged = made.below, made.below > 0
         if "weight" not in layer:
             self._remember_matrix(layer, x, made.shape)
         scope.drawn.append(Drawn(layer, made.reads, (made.shape, made.dtype)))
@@ -132,7 +137,9 @@ class Builder:
         there = rng.random() < 0.5
         layer["if"] = scope.say(there)
         if there:
-            return scope.append(layer, read, made.shape, made.dtype)
+            value = scope.append(layer, read, made.shape, made.dtype)
+            value.below, value.ranged = made.below, made.below > 0
+            return value
         value = scope.append(layer, read[:1], read[0].shape, read[0].dtype)
         value.below, value.ranged = read[0].below, read[0].ranged
         # What was not computed here need not become an output.

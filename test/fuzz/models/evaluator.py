@@ -13,7 +13,9 @@ from expressions import accessors, fill, scalar, select
 from operators import OPERATORS
 
 # The keys in which a layer names values, in the order that "its first input" means.
-ROLES = ("input", "inputs", "query", "key", "value", "heads_input", "gated")
+ROLES = (
+    "input", "inputs", "query", "key", "value", "heads_input", "gated", "valid",
+)
 
 
 @dataclass

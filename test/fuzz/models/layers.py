@@ -57,6 +57,15 @@ def layer_norm(scope):
     return Layer({"input": x}, attributes, x.shape, grid=x.grid)
 
 
+def softmax(scope):
+    x = scope.pick(lambda shape: True)
+    if not x:
+        return None
+    attributes = Attributes(scope)
+    attributes.put("log", scope.chance(0.5), False)
+    return Layer({"input": x}, attributes, x.shape)
+
+
 def activation(scope):
     x = scope.pick(lambda shape: True)
     if not x:
@@ -86,7 +95,9 @@ def elementwise(scope):
             inputs.append(scope.rng.choice(lists))
         else:
             suffix = lambda s: s == first.shape[len(first.shape) - len(s) :]  # noqa: E731
-            inputs.append(scope.pick(suffix) or scope.input_like(first.shape))
+            column = lambda s: s == with_last(first.shape, 1)  # noqa: E731
+            fits = column if scope.chance(0.2) else suffix
+            inputs.append(scope.pick(fits) or scope.input_like(first.shape))
     return Layer({"inputs": [v for v in inputs if v]}, Attributes(scope), first.shape)
 
 
@@ -306,9 +317,35 @@ def padding_mask(scope):
     return Layer({"input": ids}, attributes, (batch, tokens + before), "bool")
 
 
+def draw_valid(scope, shape):
+    """Booleans of tokens."""
+    found = scope.pick(lambda s: s == shape, "bool")
+    return found or scope.fresh("valid", shape, "bool")
+
+
+def mask_rows(scope):
+    x = scope.pick()
+    valid = draw_valid(scope, x.shape[:2]) if x else None
+    if not valid:
+        return None
+    return Layer({"input": x, "valid": valid}, Attributes(scope), x.shape, grid=x.grid)
+
+
+def position_ids(scope):
+    valid = scope.pick(lambda s: len(s) == 2, "bool")
+    if not valid:
+        x = scope.pick()
+        valid = draw_valid(scope, x.shape[:2]) if x else None
+    if not valid:
+        return None
+    below = valid.shape[1] + 1
+    return Layer({"valid": valid}, Attributes(scope), valid.shape, "i32", below=below)
+
+
 LAYERS = {
     "linear": linear,
     "layer_norm": layer_norm,
+    "softmax": softmax,
     "activation": activation,
     "add": elementwise,
     "multiply": elementwise,
@@ -318,6 +355,8 @@ LAYERS = {
     "pad": pad,
     "reshape": reshape,
     "feed_forward": feed_forward,
+    "mask_rows": mask_rows,
+    "position_ids": position_ids,
     "embedding": embedding,
     "positions": positions,
     "patch_embedding": patch_embedding,
@@ -337,6 +376,8 @@ LAYERS = {
 ROW_LAYERS = (
     "linear",
     "layer_norm",
+    "softmax",
+    "mask_rows",
     "activation",
     "add",
     "multiply",

@@ -25,6 +25,21 @@ def layer_norm(layer):
     return layer.net.layer_norm(layer.path, layer.read("input"), layer.get("eps", 1e-5))
 
 
+def softmax(layer):
+    return layer.net.softmax(layer.read("input"), layer.get("log", False))
+
+
+def mask_rows(layer):
+    valid = layer.read("valid")
+    x = layer.read("input")
+    return layer.net.mask_rows(x, valid.astype(x.dtype))
+
+
+def position_ids(layer):
+    valid = layer.read("valid")
+    return np.where(valid, np.arange(valid.shape[1]) + 1, 0)
+
+
 def activation(layer):
     return layer.net.activation(layer.read("input"), layer.word("kind", ACTIVATIONS))
 
@@ -165,7 +180,8 @@ def _score_options(layer):
         options |= _projection_options(layer)
     masks = {role: layer.read(role) for role in ("mask", "score_bias")}
     empty_row = layer.word("empty_row", ("zero", "uniform"), "zero")
-    return options | masks | {"hidden": layer.get("hidden"), "empty_row": empty_row}
+    own = {"hidden": layer.get("hidden"), "memory": layer.get("memory", 0)}
+    return options | masks | own | {"empty_row": empty_row}
 
 
 def _feature_options(layer):
@@ -290,6 +306,9 @@ def _omni_scores(layer):
 OPERATORS = {
     "linear": linear,
     "layer_norm": layer_norm,
+    "softmax": softmax,
+    "mask_rows": mask_rows,
+    "position_ids": position_ids,
     "activation": activation,
     "add": add,
     "multiply": multiply,

@@ -104,8 +104,9 @@ class Exact(net.Net):
     def weight(self, name, *shape, scale=1.0, centre=0.0):
         return self.number(self._raw(name, *shape, scale=scale, centre=centre))
 
-    def stored_weight(self, name, *shape, scale=1.0):
-        return self.number(self.round(self._raw(name, *shape, scale=scale)))
+    def stored_weight(self, name, *shape, scale=1.0, factor=1.0):
+        raw = self._raw(name, *shape, scale=scale) * np.float32(factor)
+        return self.number(self.round(raw))
 
     def table(self, name):
         return self.number(self.round(self.weights[name]))
