@@ -21,6 +21,7 @@ BERT = ["depth=2", "length=19", "vocab=500", "batch=2"]
 # compiling it. The inner product of a feed-forward layer still has several K blocks.
 NARROW = ["width=192", "heads=3"]
 LANGUAGE = ["depth=2", "length=113", "vocab=300", "batch=2", *NARROW]
+CAPTION = ["depth=2", "vocab=300", "regions=13", "length=7", "batch=2", "width=96", "heads=2"]
 LRA = ["depth=2", "partition=2", "length=83", "batch=1", "width=96", "heads=2"]
 OMNI = [*LANGUAGE, "depth=3", "partition=3", "length=43"]
 VIT = ["depth=2", "batch=2", "classes=37", *NARROW]
@@ -43,6 +44,7 @@ CASES = {
         [*LRA, "task=listops", "attention=performer"],
         [*LRA, "task=text", "attention=linformer", "omni=linformer", "projected_tokens=5"],
     ],
+    "models/m2": [CAPTION, [*CAPTION, "length=1", "slots=0", "batch=1"], CAPTION + BOTH],
     "models/minilm_l6": [BERT],
     "models/omninet_b16": [[*VIT, "depth=4", "partition=4", "image=64"]],
     "models/omninet_b32": [[*VIT, "partition=1"], [*VIT, "depth=4", "partition=4", "pool=after_block", "image=96"]],
@@ -64,7 +66,7 @@ CASES = {
 
 
 # Those that are verified with storage of 16 bits too: every kind of layer, small.
-STORED = ("digits", "crossed_towers", "lecture_mha", "lm", "minilm_l6", "tnt_s", "vanilla_hv")
+STORED = ("digits", "crossed_towers", "lecture_mha", "lm", "m2", "minilm_l6", "tnt_s", "vanilla_hv")
 
 # bf16 differs by level: an instruction for pairs, 512 bits without it, 256 bits.
 RUNS = [

@@ -22,6 +22,7 @@ NARROW = {
     "bert_base": ["width=192", "heads=3"],
     "lm": ["width=96", "heads=3", "length=70"],
     "lra": ["width=48", "heads=1", "length=30"],
+    "m2": ["width=48", "heads=1", "regions=9", "length=5", "feature_width=40"],
     "minilm_l6": ["width=96", "heads=3"],
     "omninet_b16": ["width=96", "heads=2", "image=64"],
     "omninet_b32": ["width=96", "heads=2", "image=64"],
