@@ -3,6 +3,7 @@
 
 #include "dialect/TokenOps.h"
 #include "dialect/Shapes.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace hova;
@@ -55,6 +56,23 @@ LogicalResult SinusoidOp::verify() {
     return emitOpError("expects an even width of at least 4, got ") << shape[1];
   }
   return success();
+}
+
+/// Angles in float64.
+float hova::sinusoidAt(SinusoidLayout layout, int64_t position, int64_t column,
+                       int64_t width) {
+  if (layout == SinusoidLayout::interleaved) {
+    double rate = std::pow(10000.0, -2.0 * static_cast<double>(column / 2) /
+                                        static_cast<double>(width));
+    double angle = static_cast<double>(position) * rate;
+    return static_cast<float>(column % 2 == 0 ? std::sin(angle)
+                                              : std::cos(angle));
+  }
+  int64_t half = width / 2;
+  double rate = std::exp(-static_cast<double>(column % half) *
+                         std::log(10000.0) / static_cast<double>(half - 1));
+  double angle = static_cast<double>(position) * rate;
+  return static_cast<float>(column < half ? std::sin(angle) : std::cos(angle));
 }
 
 LogicalResult PaddingMaskOp::verify() {
@@ -399,6 +417,14 @@ LogicalResult SliceOp::verify() {
   }
   expected[axis] = size;
   return expectResult(*this, expected); // C1
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor) {
+  // All of x.
+  auto type = cast<ShapedType>(getX().getType());
+  return type == getResult().getType() && type.hasStaticShape()
+             ? OpFoldResult(getX())
+             : OpFoldResult();
 }
 
 bool SliceOp::takesColumns() {

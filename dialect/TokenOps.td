@@ -357,6 +357,7 @@ def Hova_SliceOp : Hova_TokenOp<"slice"> {
       ConfinedAttr<I64Attr, [IntNonNegative]>:$offset);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Whether the axis is the last: each row of the result is a part of the

@@ -47,23 +47,6 @@ LogicalResult EmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
-/// Angles in float64.
-float hova::sinusoidAt(SinusoidLayout layout, int64_t position, int64_t column,
-                       int64_t width) {
-  if (layout == SinusoidLayout::interleaved) {
-    double rate = std::pow(10000.0, -2.0 * static_cast<double>(column / 2) /
-                                        static_cast<double>(width));
-    double angle = static_cast<double>(position) * rate;
-    return static_cast<float>(column % 2 == 0 ? std::sin(angle)
-                                              : std::cos(angle));
-  }
-  int64_t half = width / 2;
-  double rate = std::exp(-static_cast<double>(column % half) *
-                         std::log(10000.0) / static_cast<double>(half - 1));
-  double angle = static_cast<double>(position) * rate;
-  return static_cast<float>(column < half ? std::sin(angle) : std::cos(angle));
-}
-
 LogicalResult SinusoidOp::evaluate(ArrayRef<HostTensor>,
                                    SmallVectorImpl<HostTensor> &results) {
   ArrayRef<int64_t> shape = getResult().getType().getShape();

@@ -10,7 +10,7 @@
 
 #include "frontend/weights/Weights.h"
 
-#include "dialect/evaluate/Evaluate.h"
+#include "dialect/TokenOps.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <vector>

@@ -44,3 +44,11 @@ func.func @drops_a_conversion_to_the_same_type(%x: tensor<4x8xbf16>) -> tensor<4
   %a = hova.convert %x : tensor<4x8xbf16> -> tensor<4x8xbf16>
   return %a : tensor<4x8xbf16>
 }
+
+// CHECK-LABEL: @all_of_an_axis_is_the_operand
+// CHECK-SAME: (%[[X:.*]]: tensor<2x9x64xf32>)
+// CHECK: return %[[X]]
+func.func @all_of_an_axis_is_the_operand(%x: tensor<2x9x64xf32>) -> tensor<2x9x64xf32> {
+  %r = hova.slice %x {axis = 1 : i64, offset = 0 : i64} : tensor<2x9x64xf32> -> tensor<2x9x64xf32>
+  return %r : tensor<2x9x64xf32>
+}
