@@ -112,6 +112,17 @@ LogicalResult AttentionOp::verify() {
              << shapeText(index) << " for a batch of " << q[0];
     }
   }
+  Value given = getScores();
+  if (given && (!agree(shapeOf(given), scores) ||
+                !getElementTypeOrSelf(given).isF32())) { // C12
+    return emitOpError("expects scores ")
+           << shapeText(scores) << " of f32, got " << given.getType();
+  }
+  double temperature = getTemperature().convertToDouble();
+  if (!std::isfinite(temperature) || !(temperature > 0)) { // C13
+    return emitOpError("expects a finite and positive temperature, got ")
+           << temperature;
+  }
   return verifyMemory(*this); // C11
 }
 
@@ -175,6 +186,9 @@ IterationSpace AttentionOp::getIterationSpace() {
     }
   }
   builder.result({batch, query, valueColumn});
+  if (getScores()) {
+    builder.result({batch, head, query, key});
+  }
   builder.setUnits({batch, head});
   builder.setBlockDim(query);
   return builder.build();

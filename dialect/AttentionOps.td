@@ -37,7 +37,11 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     entries (Cornia et al., Meshed-Memory Transformer, Eq. 3): K and V have
     kv_len + slots rows. Biases and masks are about the first kv_len of them;
     every query keeps every slot, so that with slots no row is empty.
-    Result `[batch, q_len, heads*value_width]`.
+    Result `[batch, q_len, heads*value_width]`. A second result is the scores
+    `S [batch, heads, q_len, kv_len]` in front of masks, in f32, as another
+    layer's score_bias (He et al., RealFormer, section 3.2). With
+    `temperature`, the softmax is that of `S / temperature`, as in a running mean of
+    the scores of several layers.
 
     Order: scale, bias, masks, softmax; scores and softmax are f32 at least.
     Finite scores of any size have a softmax; a row with a score of +inf or NaN
@@ -62,6 +66,8 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     - C10: bias_index comes with a score_bias, and its size divides the batch.
     - C11: memory_key and memory_value come together, have at least one slot and
       agree in slots, and have the widths of key and value.
+    - C12: scores are [batch, heads, q_len, kv_len] of f32.
+    - C13: temperature is finite and positive.
 
     ```mlir
     func.func @attend(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>,
@@ -84,14 +90,15 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
       DefaultValuedAttr<F64Attr, "1.0">:$scale,
       OptionalAttr<I64Attr>:$causal,
-      DefaultValuedAttr<Hova_EmptyRow, "::hova::EmptyRow::zero">:$empty_row);
-  let results = (outs Hova_Tensor:$result);
+      DefaultValuedAttr<Hova_EmptyRow, "::hova::EmptyRow::zero">:$empty_row,
+      DefaultValuedAttr<F64Attr, "1.0">:$temperature);
+  let results = (outs Hova_Tensor:$result, Optional<Hova_Tensor>:$scores);
   let assemblyFormat = [{
     $kind $query `,` $key `,` $value
     oilist(`score_vector` `(` $score_vector `)` | `score_bias` `(` $score_bias `)`
          | `bias_index` `(` $bias_index `)` | `mask` `(` $mask `)` | `key_valid` `(` $key_valid `)`
          | `memory` `(` $memory_key `,` $memory_value `)`)
-    attr-dict `:` functional-type(operands, $result)
+    attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

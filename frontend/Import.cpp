@@ -47,6 +47,8 @@ private:
   std::vector<Value> values;
   /// Index into Program::weights, or -1, of each value.
   std::vector<int> weightOf;
+  /// Values that an operation or an output reads.
+  llvm::DenseSet<int> read;
 };
 
 Location Importer::locate(const std::string &path, reader::Range range) {
@@ -119,7 +121,8 @@ Operation *Importer::build(const ProgramOperation &op, Location loc) {
   OperationImporter importer = findOperationImporter(mnemonic);
   assert(importer && "operation of a program without importer");
   auto valueOf = [this](int number) { return value(number); };
-  OperationImport work(builder, loc, program, op, valueOf);
+  auto isRead = [this](int number) { return read.contains(number); };
+  OperationImport work(builder, loc, program, op, valueOf, isRead);
   return importer(work);
 }
 
@@ -128,6 +131,14 @@ ImportedProgram Importer::run() {
   weightOf.assign(program.values.size(), -1);
   for (auto [i, weight] : llvm::enumerate(program.weights)) {
     weightOf[weight.value] = static_cast<int>(i);
+  }
+  for (const ProgramOperation &op : program.operations) {
+    for (const auto &[role, number] : op.operands) {
+      read.insert(number);
+    }
+  }
+  for (const ProgramOutput &output : program.outputs) {
+    read.insert(output.value);
   }
   ImportedProgram imported;
   imported.module = ModuleOp::create(locate(program.name, {0, 0}));
@@ -145,6 +156,13 @@ ImportedProgram Importer::run() {
       setSite(built, {layer.site, layer.path});
     }
     values[op.result] = built->getResult(0);
+    // Results of the operation that nobody reads were not made.
+    int next = 1;
+    for (const auto &[name, number] : op.more) {
+      if (read.contains(number)) {
+        values[number] = built->getResult(next++);
+      }
+    }
     imported.operations.push_back(built);
   }
   SmallVector<Value> results;

@@ -45,6 +45,15 @@ RankedTensorType OperationImport::result() {
   return importType(builder, program.values[op.result].type);
 }
 
+RankedTensorType OperationImport::result(StringRef wanted) {
+  for (const auto &[name, number] : op.more) {
+    if (name == wanted && isRead(number)) {
+      return importType(builder, program.values[number].type);
+    }
+  }
+  return {};
+}
+
 RankedTensorType importType(Builder &builder, const ValueType &type) {
   Type element = builder.getF32Type();
   switch (type.dtype) {
@@ -273,11 +282,11 @@ static Operation *importAttention(OperationImport &op) {
                                      *symbolizeAttentionKind(op.word("kind")));
   auto emptyRow = EmptyRowAttr::get(builder.getContext(),
                                     *symbolizeEmptyRow(op.word("empty_row")));
-  return AttentionOp::create(builder, op.loc, op.result(), kind, query, key,
-                             value, scoreVector, scoreBias, biasIndex, mask,
-                             keyValid, memoryKey, memoryValue,
-                             builder.getI64IntegerAttr(op.integer("heads")),
-                             op.real("scale"), causal, emptyRow);
+  return AttentionOp::create(
+      builder, op.loc, op.result(), op.result("scores"), kind, query, key,
+      value, scoreVector, scoreBias, biasIndex, mask, keyValid, memoryKey,
+      memoryValue, builder.getI64IntegerAttr(op.integer("heads")),
+      op.real("scale"), causal, emptyRow, op.real("temperature"));
 }
 
 static Operation *importLinearAttention(OperationImport &op) {

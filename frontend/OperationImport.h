@@ -23,11 +23,13 @@ public:
   /// The value of this number, as IR.
   using ValueOf = llvm::function_ref<mlir::Value(int)>;
 
+  using IsRead = llvm::function_ref<bool(int)>;
+
   OperationImport(mlir::OpBuilder &builder, mlir::Location loc,
                   const Program &program, const ProgramOperation &op,
-                  ValueOf valueOf)
-      : builder(builder), loc(loc), program(program), op(op), valueOf(valueOf) {
-  }
+                  ValueOf valueOf, IsRead isRead)
+      : builder(builder), loc(loc), program(program), op(op), valueOf(valueOf),
+        isRead(isRead) {}
 
   mlir::OpBuilder &builder;
   const mlir::Location loc;
@@ -38,6 +40,8 @@ public:
   llvm::SmallVector<mlir::Value> operands(llvm::StringRef role);
   /// The type of the result.
   mlir::RankedTensorType result();
+  /// The type of a further result that something reads; null without.
+  mlir::RankedTensorType result(llvm::StringRef name);
 
   bool has(const char *name) const { return op.attributes.count(name); }
   int64_t integer(const char *name) const {
@@ -57,6 +61,7 @@ private:
   const Program &program;
   const ProgramOperation &op;
   const ValueOf valueOf;
+  const IsRead isRead;
 };
 
 /// The type of a value of a program as IR.

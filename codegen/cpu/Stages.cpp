@@ -236,7 +236,9 @@ private:
   void createStage(ArrayRef<Operation *> ops) {
     Results results;
     for (Operation *op : ops) {
-      addResults(op->getResult(0), ops, results);
+      for (Value result : op->getResults()) {
+        addResults(result, ops, results);
+      }
     }
     auto stage = StageOp::create(builder, ops.front()->getLoc(),
                                  TypeRange(ValueRange(results.values)),

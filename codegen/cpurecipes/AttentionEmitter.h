@@ -36,8 +36,9 @@ struct AttentionLayout {
         valueWidth(shapeOf(op.getValue())[2] / heads),
         panel(schedule.tileColumns),
         // A uniform empty row reads every value.
+        // So does who reads the scores.
         skipsPanels(op.getCausal() && op.getEmptyRow() != EmptyRow::uniform &&
-                    !slots),
+                    !slots && !op.getScores()),
         panels(skipsPanels ? llvm::divideCeil(columns, panel)
                            : columns / panel),
         tailLanes(llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
@@ -132,8 +133,11 @@ private:
   /// The lesser of each score and the limit of its key.
   mlir::Value limited(mlir::Value scores, const KeyPanel &panel);
   /// Scores of a panel with scale, bias and masks applied; masked are -inf.
+  /// Before, they become the result that is the scores, where `isKept` says.
   mlir::Value maskedScores(mlir::Value score, mlir::Value query,
-                           const KeyPanel &panel);
+                           const KeyPanel &panel, bool isKept = false);
+  void storeScores(mlir::Value score, mlir::Value query, const KeyPanel &panel,
+                   mlir::Value isKey);
   /// The same for row `i`, which also become the scores in scratch.
   mlir::Value storeMaskedScores(mlir::Value score, mlir::Value i,
                                 mlir::Value query, const KeyPanel &panel);
@@ -184,7 +188,10 @@ private:
                              op.getCausal() || op.getScoreBias());
   }
   /// Whether scores are final before the softmax, scale included.
-  bool scalesEarly() { return op.getScoreBias() || !(scale > 0); }
+  bool scalesEarly() {
+    return op.getScoreBias() || op.getScores() || temperature != 1 ||
+           !(scale > 0);
+  }
 
   KernelEmitter &e;
   mlir::OpBuilder &b;
@@ -192,7 +199,7 @@ private:
   AttentionOp op;
   AttentionLayout layout;
   int64_t queryBlocks; ///< units of a batch entry and head
-  double scale;
+  double scale, temperature;
   /// In scratch; null where the layout has none.
   mlir::Value packed, packedTail, values, scores, exponentials, limits, inverse;
   mlir::Value

@@ -57,7 +57,8 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
     : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
       layout(op, emitter.schedule),
       queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
-      scale(op.getScale().convertToDouble()) {
+      scale(op.getScale().convertToDouble()),
+      temperature(op.getTemperature().convertToDouble()) {
   AttentionScratch scratch(layout);
   int64_t offset = 0;
   auto take = [&](const ScratchPart &part, Type element) -> Value {
@@ -341,6 +342,16 @@ private:
 struct AttentionRecipe
     : CpuRecipe<AttentionRecipe, AttentionOp, emit, scratchBytes> {
   bool takesJoins(Operation *) const { return false; }
+  /// Scores take the memory of those that they add to. Empty rows are found by
+  /// the biases of -inf, which are scores of -inf then.
+  std::optional<unsigned> getOverwritable(Operation *op, unsigned index) const {
+    auto own = cast<AttentionOp>(op);
+    Value bias = own.getScoreBias(), scores = own.getScores();
+    bool fits = bias && scores && op->getResult(index) == scores &&
+                bias.getType() == scores.getType() && !own.getBiasIndex();
+    return fits ? std::optional(own.getScoreBiasMutable()[0].getOperandNumber())
+                : std::nullopt;
+  }
   bool keepsTokensInLanes(Operation *op) const {
     return hova::keepsTokensInLanes(cast<AttentionOp>(op));
   }

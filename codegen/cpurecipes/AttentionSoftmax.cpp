@@ -109,7 +109,7 @@ Value AttentionEmitter::limited(Value scores, const KeyPanel &panel) {
 }
 
 Value AttentionEmitter::maskedScores(Value score, Value query,
-                                     const KeyPanel &panel) {
+                                     const KeyPanel &panel, bool isKept) {
   int64_t lanes = panel.lanes;
   Value column = panel.column;
   Value inside;
@@ -140,6 +140,9 @@ Value AttentionEmitter::maskedScores(Value score, Value query,
                             broadcastRow(op.getScoreBias(), biasEntry, query))
                      : constant(0, lanes);
     score = make<math::FmaOp>(score, constant(scale, lanes), bias);
+    if (isKept && op.getScores()) {
+      storeScores(score, query, panel, isKey);
+    }
     score = limits ? limited(score, panel) : score;
   }
   Value keep = limits ? Value() : inside;
@@ -161,9 +164,24 @@ Value AttentionEmitter::maskedScores(Value score, Value query,
               : score;
 }
 
+/// The result that is the scores, at the lanes that hold keys: all, or those of
+/// the mask.
+void AttentionEmitter::storeScores(Value score, Value query,
+                                   const KeyPanel &panel, Value isKey) {
+  Value row = e.add(e.mul(batch, layout.heads), head);
+  row = e.add(e.mul(row, layout.queries), query);
+  Value place[] = {row, panel.column};
+  Value target = e.buffer(op.getScores());
+  if (isKey) {
+    make<vector::MaskedStoreOp>(target, ValueRange(place), isKey, score);
+  } else {
+    make<vector::StoreOp>(score, target, ValueRange(place));
+  }
+}
+
 Value AttentionEmitter::storeMaskedScores(Value score, Value i, Value query,
                                           const KeyPanel &panel) {
-  Value masked = maskedScores(score, query, panel);
+  Value masked = maskedScores(score, query, panel, /*isKept=*/true);
   e.storeRow(masked, scores, i, panel.column, panel.lanes);
   return masked;
 }
@@ -215,9 +233,9 @@ Value AttentionEmitter::reducePanels(
 }
 
 /// What maxima are multiplied with: the scale, unless scores have it already,
-/// and the change of base.
+/// the inverse temperature and the change of base.
 double AttentionEmitter::exponent() {
-  return (scalesEarly() ? 1 : scale) / std::log(2.0);
+  return (scalesEarly() ? 1 : scale) / temperature / std::log(2.0);
 }
 
 /// The product of a maximum in f32 is off by one half at most up to here, which

@@ -23,7 +23,8 @@ bool keepsTokensInLanes(AttentionOp op) {
   bool isPlain = op->getNumOperands() == 3 && !op.getCausal() &&
                  op.getKind() == AttentionKind::softmax;
   return isPlain && shapeOf(op.getKey())[1] == shapeOf(op.getQuery())[1] &&
-         op.getScale().convertToDouble() != 0;
+         op.getScale().convertToDouble() != 0 && !op.getScores() &&
+         op.getTemperature().isExactlyValue(1.0);
 }
 
 namespace {

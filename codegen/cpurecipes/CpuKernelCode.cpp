@@ -142,6 +142,23 @@ CpuKernelCode::getUnitCosts(KernelOp kernel, const Schedule &schedule) const {
   return recipe ? recipe.getUnitCosts(schedule) : SmallVector<int64_t>();
 }
 
+std::optional<unsigned> CpuKernelCode::getOverwritable(KernelOp kernel,
+                                                       unsigned result) const {
+  auto computed = dyn_cast<OpResult>(kernel.getComputed(result));
+  auto recipe = computed ? dyn_cast<CpuRecipeOpInterface>(computed.getOwner())
+                         : CpuRecipeOpInterface();
+  std::optional<unsigned> operand =
+      recipe ? recipe.getOverwritable(computed.getResultNumber())
+             : std::nullopt;
+  auto input =
+      operand
+          ? dyn_cast<BlockArgument>(computed.getOwner()->getOperand(*operand))
+          : BlockArgument();
+  // Nothing else of the kernel reads it.
+  return input && input.hasOneUse() ? std::optional(input.getArgNumber())
+                                    : std::nullopt;
+}
+
 /// Tells where the rows of inputs and results are.
 static void setRowTables(KernelEmitter &emitter, KernelOp kernel,
                          Block &function) {
@@ -186,7 +203,9 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
                                        builder.getFunctionType(types, {}));
   function.setPrivate();
   for (unsigned i = 0, e = types.size() - 2; i < e; ++i) {
-    function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
+    if (!llvm::is_contained(buffers.overwritten, i)) {
+      function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
+    }
   }
   Block *entry = function.addEntryBlock();
   OpBuilder::InsertionGuard guard(builder);

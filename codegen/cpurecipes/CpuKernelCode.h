@@ -17,6 +17,8 @@ public:
                           const Schedule &schedule) const override;
   llvm::SmallVector<int64_t>
   getUnitCosts(KernelOp kernel, const Schedule &schedule) const override;
+  std::optional<unsigned> getOverwritable(KernelOp kernel,
+                                          unsigned result) const override;
   mlir::FailureOr<mlir::func::FuncOp>
   emitFunction(mlir::OpBuilder &builder, llvm::StringRef name,
                const KernelBuffers &buffers) const override;

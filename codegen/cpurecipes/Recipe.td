@@ -47,6 +47,12 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
     }], "bool", "readsRowsAnywhere", (ins "unsigned":$index), "",
         "return false;">,
     InterfaceMethod<[{
+      The operand whose memory result `index` may take where nothing reads the
+      operand afterwards, of the same shape and type: the loops read each of its
+      elements before they write the one that stands there, in the same unit.
+    }], "std::optional<unsigned>", "getOverwritable", (ins "unsigned":$index),
+      "", "return std::nullopt;">,
+    InterfaceMethod<[{
       Whether element-wise operations may join the stage: the loops hand their
       tiles to `KernelEmitter::finishAndStoreTile`.
     }], "bool", "takesJoins", (ins), "", "return true;">,

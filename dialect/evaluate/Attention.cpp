@@ -50,9 +50,10 @@ struct Attention {
   Attention(const AttentionParameters &parameters, const HostTensor &query,
             const HostTensor &key, const HostTensor &value)
       : kind(parameters.kind), emptyRow(parameters.emptyRow),
-        scale(parameters.scale), causal(parameters.causal),
-        batch(query.getShape()[0]), heads(parameters.heads),
-        queries(query.getShape()[1]), keys(key.getShape()[1]),
+        scale(parameters.scale), temperature(parameters.temperature),
+        causal(parameters.causal), batch(query.getShape()[0]),
+        heads(parameters.heads), queries(query.getShape()[1]),
+        keys(key.getShape()[1]),
         columns(keys + (parameters.memoryKey
                             ? parameters.memoryKey->getShape()[0]
                             : 0)),
@@ -65,7 +66,7 @@ struct Attention {
 
   AttentionKind kind;
   EmptyRow emptyRow;
-  double scale;
+  double scale, temperature;
   std::optional<int64_t> causal;
   int64_t batch, heads, queries, keys;
   int64_t columns; ///< keys, and the slots of a memory behind them
@@ -142,10 +143,11 @@ static void additiveScores(const Attention &attention, const std::vector<T> &q,
   }
 }
 
-/// Scores of one query become probabilities: 0 where masked.
+/// Scores of one query become probabilities: 0 where masked. Before, they are
+/// copied to `given`, unless that is null.
 template <typename T>
 static void softmaxRow(const Attention &attention, int64_t entry, int64_t head,
-                       int64_t query, T *row) {
+                       int64_t query, T *row, T *given) {
   std::vector<bool> kept(attention.columns);
   T peak = -std::numeric_limits<T>::infinity();
   bool any = false, undefined = false;
@@ -153,6 +155,10 @@ static void softmaxRow(const Attention &attention, int64_t entry, int64_t head,
     if (attention.bias && j < attention.keys) {
       row[j] += static_cast<T>(attention.bias.at(entry, head, query, j));
     }
+    if (given && j < attention.keys) {
+      given[j] = row[j];
+    }
+    row[j] /= static_cast<T>(attention.temperature);
     kept[j] = attention.keeps(entry, head, query, j);
     any |= kept[j];
     if (kept[j]) {
@@ -189,7 +195,7 @@ template <typename T> struct AttentionNumbers {
 /// One batch entry and head of the result.
 template <typename T>
 static void attend(const Attention &attention, int64_t entry, int64_t head,
-                   const AttentionNumbers<T> &numbers, T *result) {
+                   const AttentionNumbers<T> &numbers, T *result, T *given) {
   auto rows = [&](const T *data, int64_t count, int64_t width) {
     return headRows(data, entry, head, count, attention.heads, width);
   };
@@ -215,8 +221,9 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
     scaledProducts(attention, q, k, scores);
   }
   for (int64_t i = 0; i < attention.queries; ++i) {
-    softmaxRow(attention, entry, head, i,
-               scores.data() + i * attention.columns);
+    int64_t row = (entry * attention.heads + head) * attention.queries + i;
+    softmaxRow(attention, entry, head, i, scores.data() + i * attention.columns,
+               given ? given + row * attention.keys : nullptr);
   }
   if constexpr (std::is_same_v<T, float>) {
     for (T &probability : scores) {
@@ -239,9 +246,14 @@ HostTensor hova::evaluateAttention(const AttentionParameters &parameters,
                                    const HostTensor &query,
                                    const HostTensor &key,
                                    const HostTensor &value,
-                                   HostTensor::Element element) {
+                                   HostTensor::Element element,
+                                   HostTensor *scores) {
   int64_t heads = parameters.heads;
   Attention attention{parameters, query, key, value};
+  if (scores) {
+    *scores = HostTensor(
+        element, {attention.batch, heads, attention.queries, attention.keys});
+  }
   HostTensor result(
       element, {query.getShape()[0], query.getShape()[1], value.getShape()[2]});
   withNumberType(element, [&](auto zero) {
@@ -260,7 +272,7 @@ HostTensor hova::evaluateAttention(const AttentionParameters &parameters,
                                 data[0],  data[1],  data[2]};
     forEachInParallel(attention.batch * heads, [&](int64_t unit) {
       attend(attention, unit / heads, unit % heads, numbers,
-             result.mutableAs<T>());
+             result.mutableAs<T>(), scores ? scores->mutableAs<T>() : nullptr);
     });
   });
   return result;
@@ -274,6 +286,7 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
   parameters.emptyRow = getEmptyRow();
   parameters.heads = getHeads();
   parameters.scale = getScale().convertToDouble();
+  parameters.temperature = getTemperature().convertToDouble();
   parameters.causal = getCausal();
   parameters.scoreVector = value.optional(getScoreVector());
   parameters.scoreBias = value.optional(getScoreBias());
@@ -283,9 +296,13 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
   parameters.memoryKey = value.optional(getMemoryKey());
   parameters.memoryValue = value.optional(getMemoryValue());
   parameters.storage = storageOf(getElementTypeOrSelf(getValue()));
-  results.push_back(evaluateAttention(parameters, value(getQuery()),
-                                      value(getKey()), value(getValue()),
-                                      value.resultElement()));
+  HostTensor scores;
+  results.push_back(evaluateAttention(
+      parameters, value(getQuery()), value(getKey()), value(getValue()),
+      value.resultElement(), getScores() ? &scores : nullptr));
+  if (getScores()) {
+    results.push_back(scores);
+  }
   return success();
 }
 

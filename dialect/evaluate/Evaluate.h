@@ -107,10 +107,6 @@ HostTensor evaluateActivation(ActivationKind kind, const HostTensor &x,
 /// `lhs + rhs`, the shape of rhs being a suffix of that of lhs, or a column.
 HostTensor evaluateSum(const HostTensor &lhs, const HostTensor &rhs,
                        HostTensor::Element element);
-/// Element (position, column) of a table of sine and cosine positions, in f32
-/// whatever the run: it is a constant of the model, as weights are.
-float sinusoidAt(SinusoidLayout layout, int64_t position, int64_t column,
-                 int64_t width);
 /// 1 / (1 + exp(-x)) by the branch that cannot overflow.
 template <typename T> T evaluateSigmoid(T x) {
   T small = std::exp(-std::abs(x));
@@ -123,6 +119,7 @@ struct AttentionParameters {
   EmptyRow emptyRow = EmptyRow::zero;
   int64_t heads = 1;
   double scale = 1.0;
+  double temperature = 1.0;
   std::optional<int64_t> causal;
   const HostTensor *scoreVector = nullptr;
   const HostTensor *scoreBias = nullptr;
@@ -136,10 +133,12 @@ struct AttentionParameters {
   /// Type of the probabilities that values are multiplied with, in float32.
   Storage storage = Storage::F32;
 };
+/// `scores`, unless it is null, becomes the scores in front of masks.
 HostTensor evaluateAttention(const AttentionParameters &parameters,
                              const HostTensor &query, const HostTensor &key,
                              const HostTensor &value,
-                             HostTensor::Element element);
+                             HostTensor::Element element,
+                             HostTensor *scores = nullptr);
 
 /// The rows of `x` as the placement, which fits it, has them; null: as they
 /// are.

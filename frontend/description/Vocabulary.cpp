@@ -141,6 +141,10 @@ Attributes attentionAttributes() {
       integer("memory", "0",
               "learned keys and values behind the others, which no mask hides",
               0),
+      number("temperature", "1", "divides the scores in front of the softmax",
+             1e-30),
+      boolean("scores", "false",
+              "give the scores in front of masks too, read as NAME.scores"),
   };
   return joined(joined(std::move(own), featureAttributes("eps")),
                 projectionAttributes());
@@ -162,7 +166,7 @@ Roles maskRoles() {
        "booleans, true = attend; [batch, heads, Nq, Nk], where all axes but "
        "the last may be 1"},
       {"score_bias", false, false,
-       "numbers added to the scores, shaped as mask"},
+       "numbers added to the scores, shaped as mask, or none: an empty list"},
   };
 }
 

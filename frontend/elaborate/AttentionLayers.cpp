@@ -25,12 +25,9 @@ bool LayerContext::splitsEvenly(const char *role, int value, int64_t heads) {
 /// A mask or bias broadcasts to [batch, heads, Nq, Nk]; its last axis is whole.
 bool LayerContext::addMask(const char *role, const Heads &heads,
                            Operands &operands) {
-  if (!reads(role)) {
-    return true;
-  }
-  int mask = read(role);
-  if (failed) {
-    return false;
+  int mask = readOptional(role);
+  if (failed || mask < 0) {
+    return !failed;
   }
   const Shape full = {shape(heads.query)[0], heads.count, shape(heads.query)[1],
                       shape(heads.key)[1]};
@@ -67,11 +64,11 @@ bool LayerContext::expectValid(const char *role, int valid, int tokens) {
 }
 
 bool LayerContext::addKeyValid(const Heads &heads, Operands &operands) {
-  if (!reads("key_valid")) {
-    return true;
+  int valid = readOptional("key_valid");
+  if (failed || valid < 0) {
+    return !failed;
   }
-  int valid = read("key_valid");
-  if (failed || !expectValid("key_valid", valid, heads.key)) {
+  if (!expectValid("key_valid", valid, heads.key)) {
     return false;
   }
   operands.push_back({"key_valid", valid});
@@ -192,6 +189,8 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
   int64_t keyWidth = width(heads.key) / heads.count;
   int64_t hidden = additive ? integer("hidden", queryWidth) : 0;
   int64_t slots = integer("memory", 0);
+  double temperature = number("temperature", 1);
+  bool givesScores = boolean("scores", false);
   if (failed) {
     return poison;
   }
@@ -235,14 +234,22 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
   Attributes attributes = {{"kind", Scalar::ofText(cosine ? "softmax" : kind)},
                            {"heads", Scalar::ofInteger(heads.count)},
                            {"scale", Scalar::ofReal(scale)},
-                           {"empty_row", Scalar::ofText(emptyRow)}};
+                           {"empty_row", Scalar::ofText(emptyRow)},
+                           {"temperature", Scalar::ofReal(temperature)}};
   if (heads.causal > 0) {
     attributes["causal"] = Scalar::ofInteger(heads.causal);
   }
   Shape result = shape(heads.query);
   result.back() = width(heads.value);
-  return emit("attention", "", std::move(operands), std::move(attributes),
-              {DType::F32, std::move(result)});
+  ValueType scores{DType::F32,
+                   {shape(heads.query)[0], heads.count, shape(heads.query)[1],
+                    shape(heads.key)[1]}};
+  int pooled = emit("attention", "", std::move(operands), std::move(attributes),
+                    {DType::F32, std::move(result)});
+  if (givesScores) {
+    addResult("scores", std::move(scores));
+  }
+  return failed ? poison : pooled;
 }
 
 int LayerContext::reweight(int headsInput, int x, int64_t heads) {

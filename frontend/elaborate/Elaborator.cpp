@@ -248,7 +248,14 @@ EntityPtr Elaborator::expandOnce(const LayerSpec &layer,
     return expandBlock(layer, inner, path, *weightPath, carried);
   }
   LayerContext context(*this, layer, inner, path, *weightPath, carried);
-  return valueEntity(context.build());
+  EntityPtr entity = valueEntity(context.build());
+  for (const auto &[name, value] : context.moreValues()) {
+    if (!entity->outputs) {
+      entity->outputs = std::make_shared<ScopeMap>();
+    }
+    (*entity->outputs)[name] = valueEntity(value);
+  }
+  return entity;
 }
 
 std::optional<std::string> Elaborator::weightPathOf(const LayerSpec &layer,

@@ -202,6 +202,25 @@ std::vector<int> LayerContext::readList(const char *role) {
   return values;
 }
 
+int LayerContext::readOptional(const char *role) {
+  if (!reads(role)) {
+    return poison;
+  }
+  auto uses = layer.reads.find(role);
+  if (uses->second.size() == 1) {
+    std::optional<Elaborator::Resolved> resolved =
+        elaborator.resolve(uses->second[0], environment);
+    if (!resolved) {
+      failed = true;
+      return poison;
+    }
+    if (resolved->isList && resolved->values.size() <= 1) {
+      return resolved->values.empty() ? poison : resolved->values[0];
+    }
+  }
+  return read(role);
+}
+
 /// The place in the file where `role` is named, or the layer.
 static const reader::Node &placeOf(const LayerSpec &layer,
                                    const std::string &role) {
@@ -406,6 +425,20 @@ int LayerContext::emit(const char *mnemonic, const std::string &below,
   }
   elaborator.program->operations.push_back(std::move(operation));
   return elaborator.program->operations.back().result;
+}
+
+void LayerContext::addResult(const std::string &name, ValueType type) {
+  if (failed || !elaborator.checkSize(type.shape, *layer.node) ||
+      !elaborator.spend(unitsOfValue, *layer.node) ||
+      !elaborator.spendPath(path, *layer.node)) {
+    failed = true;
+    return;
+  }
+  ProgramOperation &operation = elaborator.program->operations.back();
+  int value = elaborator.addValue(std::move(type), operation.path + "." + name,
+                                  layer.nameRange);
+  operation.more.push_back({name, value});
+  more.push_back({name, value});
 }
 
 } // namespace hova::frontend

@@ -40,6 +40,12 @@ public:
   /// Appends the layer's operations; returns its result, or poison.
   int build();
 
+  /// Values of the layer besides its result, by the names that they are read
+  /// by: `layer.name`.
+  const std::vector<std::pair<std::string, int>> &moreValues() const {
+    return more;
+  }
+
   /// Adds the builder of an operator, by its name. False where there is one.
   static bool addBuilder(const std::string &name, LayerBuilder builder);
 
@@ -68,6 +74,8 @@ public:
            !elaborator.isNothing(uses->second, environment);
   }
   std::vector<int> readList(const char *role);
+  /// A value that may be missing, also as an empty list; poison then.
+  int readOptional(const char *role);
   const ValueType &type(int value) const {
     return elaborator.program->values[static_cast<size_t>(value)].type;
   }
@@ -99,6 +107,9 @@ public:
   /// another dialect's has the dialect's name: "mine.attention".
   int emit(const char *mnemonic, const std::string &below, Operands operands,
            Attributes attributes, ValueType type);
+  /// Another result of the operation that was emitted last, which the dialect
+  /// and readers of the layer know by `name`.
+  void addResult(const std::string &name, ValueType type);
 
   // Parts that several operators have.
   int linear(int x, const std::string &below, int64_t out, bool bias);
@@ -219,6 +230,7 @@ private:
   const std::string path;
   const std::string weightPath;
   const Elaborator::Carried &carried;
+  std::vector<std::pair<std::string, int>> more;
   bool failed = false;
 };
 

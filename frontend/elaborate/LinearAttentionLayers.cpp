@@ -87,6 +87,14 @@ bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
                                "so it has no causal form");
     }
   }
+  if (isPerformer && given("scores") && boolean("scores", false)) {
+    attributeError("scores", "a performer has no scores to give");
+  }
+  if (isPerformer && given("temperature") && number("temperature", 1) != 1) {
+    attributeError("temperature", inQuotes("temperature") +
+                                      " has no meaning for kind performer, "
+                                      "which has no softmax");
+  }
   if (isPerformer && given("memory") && integer("memory", 0) > 0) {
     attributeError("memory", "a performer has no softmax that the slots of a "
                              "memory could take part in");
@@ -109,7 +117,7 @@ void LayerContext::rejectMasks(std::initializer_list<const char *> roles,
                                const std::string &before,
                                const std::string &after) {
   for (const char *role : roles) {
-    if (reads(role)) {
+    if (readOptional(role) >= 0) {
       attributeError(role, before + role + " could change; " + after);
     }
   }

@@ -238,7 +238,11 @@ void Elaborator::checkUnusedWeights() {
   }
   for (size_t i = program->operations.size(); i-- > 0;) {
     const ProgramOperation &operation = program->operations[i];
-    if (live.count(operation.result)) {
+    bool isLive = live.count(operation.result) > 0;
+    for (const auto &[name, value] : operation.more) {
+      isLive |= live.count(value) > 0;
+    }
+    if (isLive) {
       for (const auto &operand : operation.operands) {
         live.insert(operand.second);
       }

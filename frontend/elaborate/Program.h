@@ -110,6 +110,8 @@ struct ProgramOperation {
   std::vector<std::pair<std::string, int>> operands;
   std::map<std::string, Scalar> attributes;
   int result = -1;
+  /// Further results with the dialect's names for them.
+  std::vector<std::pair<std::string, int>> more;
   /// Index into Program::layers.
   size_t layer = 0;
 

@@ -73,6 +73,10 @@ std::optional<LayerContext::Windows> LayerContext::windowsOf(int tokens) {
   if (given("causal") && boolean("causal", false)) {
     attributeError("causal", "\"causal\" has no meaning inside windows");
   }
+  if (given("scores") && boolean("scores", false)) {
+    attributeError("scores", "scores inside windows have no meaning for a "
+                             "layer whose windows are others");
+  }
   std::optional<Grid> grid = failed ? std::nullopt : gridOf(tokens);
   if (!grid) {
     failed = true;

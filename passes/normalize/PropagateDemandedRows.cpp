@@ -130,6 +130,10 @@ static OpOperand *queriesOf(Operation *op) {
 /// Why the sliced attention answers all queries.
 static std::optional<Verdict> keepsQueries(SliceOp slice) {
   Operation *attention = slice.getX().getDefiningOp();
+  if (attention->getNumResults() > 1) {
+    return Verdict::decline("attention gives the scores of all queries",
+                            "no other layer reads its scores");
+  }
   if (!attention->hasOneUse()) {
     return Verdict::decline("attention has other readers",
                             "all readers demand the same rows");

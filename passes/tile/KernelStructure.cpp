@@ -78,6 +78,19 @@ MemRefType bufferType(RankedTensorType tensor, int64_t rowStride) {
       StridedLayoutAttr::get(tensor.getContext(), 0, {rowStride, 1}));
 }
 
+int64_t bytesOf(MemRefType type) {
+  int64_t stride = type.getStridesAndOffset().first.front();
+  return type.getShape()[0] * stride * type.getElementTypeBitWidth() / 8;
+}
+
+bool isLastReader(KernelOp kernel, unsigned index) {
+  return llvm::all_of(kernel.getInputs()[index].getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return user == kernel ? use.getOperandNumber() == index
+                          : user->isBeforeInBlock(kernel);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Equal kernels
 //===----------------------------------------------------------------------===//
@@ -122,6 +135,7 @@ std::string structureOf(const KernelBuffers &buffers) {
   for (auto [value, type] : llvm::zip(buffers.values, buffers.types)) {
     os << type << ';';
   }
+  llvm::interleaveComma(buffers.overwritten, os);
   KernelOp kernel = buffers.kernel;
   printAttributes(os, kernel);
   for (Value argument : kernel.getBody().getArguments()) {

@@ -19,6 +19,9 @@ struct KernelBuffers {
   llvm::SmallVector<mlir::Value>
       values; ///< of the region; yielded ones for results
   llvm::SmallVector<mlir::MemRefType> types;
+  /// Positions in `values` of results that have the memory of an input, and of
+  /// those inputs.
+  llvm::SmallVector<unsigned> overwritten;
   int64_t units = 0, flops = 0, scratchBytes = 64;
   bool keepsRows = false; ///< whether values pass from one stage to a later one
 };
@@ -29,6 +32,13 @@ LayoutAttr layoutOf(mlir::Value value);
 /// Type of the buffer that holds `tensor`: a matrix of all but the last axis by
 /// the last, with `rowStride` elements between rows (0: dense).
 mlir::MemRefType bufferType(mlir::RankedTensorType tensor, int64_t rowStride);
+
+/// Bytes of a buffer, up to where a row behind its last one would begin.
+int64_t bytesOf(mlir::MemRefType type);
+
+/// Whether the kernel reads its input `index` once and nothing reads it behind
+/// the kernel.
+bool isLastReader(KernelOp kernel, unsigned index);
 
 /// Columns of a panel of a product's weight; nothing where it has no panels.
 std::optional<int64_t> panelOf(LinearOp product);

@@ -16,20 +16,6 @@
 using namespace mlir;
 
 namespace hova {
-//===----------------------------------------------------------------------===//
-// The program
-//===----------------------------------------------------------------------===//
-
-static int64_t bytesOf(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  LogicalResult known = type.getStridesAndOffset(strides, offset);
-  assert(succeeded(known) && "buffers are strided");
-  (void)known;
-  int64_t elements = type.getShape()[0] * strides[0];
-  return elements * elementBytes(type);
-}
-
 namespace {
 /// Where a value of `main` lives.
 struct Place {
@@ -57,10 +43,11 @@ private:
   void placeArguments();
   void findParts();
   Place newBlock(RankedTensorType type, LayoutAttr layout);
-  Place placeResult(Value result, LayoutAttr layout);
-  LogicalResult describeKernels();
+  Place placeResult(OpResult result, LayoutAttr layout, KernelBuffers &buffers);
+  std::optional<Place> placeOver(OpResult result, LayoutAttr layout,
+                                 KernelBuffers &buffers);
+  LogicalResult describeKernels(), emitFunctions();
   void describeKernel(KernelBuffers &buffers);
-  LogicalResult emitFunctions();
   void createLaunch(int64_t number, ValueRange operands);
   void rewriteMain();
   ArrayAttr describeValues();
@@ -111,13 +98,36 @@ Place ProgramTiler::newBlock(RankedTensorType type, LayoutAttr layout) {
   return Place{Place::Arena, buffer, static_cast<int64_t>(blocks.size()) - 1};
 }
 
+/// The place of an input that nothing reads behind the kernel, where the result
+/// may stand instead; nothing where it needs one of its own.
+std::optional<Place> ProgramTiler::placeOver(OpResult result, LayoutAttr layout,
+                                             KernelBuffers &buffers) {
+  KernelOp kernel = buffers.kernel;
+  std::optional<unsigned> index =
+      code.getOverwritable(kernel, result.getResultNumber());
+  if (!index || !isLastReader(kernel, *index)) {
+    return std::nullopt;
+  }
+  Place place = places.lookup(kernel.getInputs()[*index]);
+  auto type = cast<RankedTensorType>(result.getType());
+  if (place.kind != Place::Arena || place.isPart ||
+      place.type != bufferType(type, layout.getSize())) {
+    return std::nullopt;
+  }
+  unsigned first = kernel.getInputs().size();
+  buffers.overwritten.append({*index, first + result.getResultNumber()});
+  return place;
+}
+
 /// The place of what a kernel computes: its own, or rows of a value that it is
 /// a part of, which has the same layout.
-Place ProgramTiler::placeResult(Value result, LayoutAttr layout) {
+Place ProgramTiler::placeResult(OpResult result, LayoutAttr layout,
+                                KernelBuffers &buffers) {
   auto type = cast<RankedTensorType>(result.getType());
   auto part = parts.find(result);
   if (part == parts.end()) {
-    return newBlock(type, layout);
+    std::optional<Place> over = placeOver(result, layout, buffers);
+    return over ? *over : newBlock(type, layout);
   }
   auto [whole, rows] = part->second;
   if (!places.count(whole)) {
@@ -153,7 +163,7 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
        llvm::zip(yield.getValues(), kernel.getResults())) {
     if (!places.count(result)) {
       // A call that may make the map grow.
-      Place place = placeResult(result, layoutOf(value));
+      Place place = placeResult(result, layoutOf(value), buffers);
       places[result] = place;
     }
     use(value, result);

@@ -30,6 +30,11 @@ public:
   /// on; empty where they are alike.
   virtual llvm::SmallVector<int64_t>
   getUnitCosts(KernelOp kernel, const Schedule &schedule) const = 0;
+  /// The input whose memory a result may take where nothing reads the input
+  /// afterwards: the kernel reads each element before it writes the one that
+  /// stands there.
+  virtual std::optional<unsigned> getOverwritable(KernelOp kernel,
+                                                  unsigned result) const = 0;
   /// The function of a kernel, whose arguments are the buffers, scratch, the
   /// first unit and the end of the units. What passes between its stages in
   /// another layout than rows is in its scratch. Errors are on the operation

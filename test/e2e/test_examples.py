@@ -37,7 +37,7 @@ CASES = {
     "02-crossed-towers/crossed_towers": [[]],
     "models/bert_base": [BERT],
     "models/lecture_mha": [[], ["kind=additive"]],
-    "models/lm": [LANGUAGE, [*LANGUAGE, "attention=performer"]],
+    "models/lm": [LANGUAGE, [*LANGUAGE, "attention=performer"], [*LANGUAGE, "depth=3", "attention=realformer"]],
     "models/lra": [
         [*LRA, "task=text"],
         [*LRA, "task=retrieval", "omni=performer", "batch=2"],

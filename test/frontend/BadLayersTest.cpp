@@ -181,6 +181,23 @@ std::vector<Bad> shapes() {
           "a performer has no softmax that the slots of a memory could take "
           "part in"),
       layer(
+          "scores_of_a_performer",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "scores": @true})",
+          "a performer has no scores to give"),
+      layer(
+          "scores_of_windows",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "window": 2, "grid_height": 2, "scores": @true})",
+          "scores inside windows have no meaning for a layer whose windows "
+          "are others"),
+      layer(
+          "temperature_of_a_performer",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "performer", "temperature": @2})",
+          "\"temperature\" has no meaning for kind performer"),
+      layer(
+          "scores_that_are_not_given",
+          R"({"name": "a", "op": "multi_head_attention", "input": "x", "heads": 2}, {"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "score_bias": "a.@scores"})",
+          "\"a\" is not a block; it has no \"scores\""),
+      layer(
           "positions_beyond_the_table",
           R"({"name": "v", "op": "padding_mask", "input": "ids"}, {"name": "p", "op": "position_ids", "valid": "v"}, {"name": "y", "op": "embedding", "input": @"p", "vocab": 4, "width": 3})",
           "has rows 0 to 3, but the ids are in [0, 5)"),
@@ -363,7 +380,10 @@ std::vector<Bad> shapes() {
           "weight_too_large",
           R"({"name": "a", "op": "linear", "input": "x", "width": 2000000000}, @{"name": "y", "op": "linear", "input": "a", "width": 2000000000})",
           "is too large"),
-      {"ids_outside_of_table", whole(R"("inputs": {"x": {"shape": [1, 2], "dtype": "i32", "range": [0, 10]}}, "layers": [{"name": "y", "op": "embedding", "input": @"x", "vocab": 9, "width": 2}], "outputs": {"o": "y"})"), {"has rows 0 to 8, but the ids are in [0, 10)"}},
+      {"ids_outside_of_table",
+       whole(
+           R"("inputs": {"x": {"shape": [1, 2], "dtype": "i32", "range": [0, 10]}}, "layers": [{"name": "y", "op": "embedding", "input": @"x", "vocab": 9, "width": 2}], "outputs": {"o": "y"})"),
+       {"has rows 0 to 8, but the ids are in [0, 10)"}},
   };
 }
 

@@ -165,6 +165,13 @@ const Row rows[] = {
      0,
      8763998208,
      6 * 2 * 256 * 512 * (64 + 1)},
+    {"lm_realformer",
+     "lm",
+     {{"attention", "realformer"}},
+     49653040,
+     0,
+     8763998208,
+     402653184},
     // 1001 rows and 1001 keys; phi(K)^T V, its product with phi(Q) and both
     // denominators.
     {"lra_text",

@@ -150,6 +150,31 @@ def reweighting():
     return case
 
 
+def residual_scores(name, tokens, batch=2, masked=True, **options):
+    """RealFormer: the scores of a layer are added to those of the next."""
+    case = Case(name)
+    x = case.values("x", batch, tokens, 12)
+    masks = {}
+    if masked:
+        masks["key_valid"] = case.input(
+            "valid", case.net.draw.booleans(batch, tokens))
+    bias = None
+    for i in range(3):
+        before = {} if bias is None else {"score_bias": bias}
+        read = {} if bias is None else {"score_bias": f"attn{i - 1}.scores"}
+        y = case.net.multi_head_attention(
+            f"attn{i}", x, 2, temperature=i + 1.0, **before, **masks, **options)
+        case.layer(f"attn{i}", "multi_head_attention", input="x" if not i else f"x{i - 1}",
+                   heads=2, scores=True, temperature=i + 1.0, **read,
+                   key_valid="valid" if masked else None, **options)
+        bias = case.net.scores
+        x = x + y
+        case.layer(f"x{i}", "add", inputs=["x" if not i else f"x{i - 1}", f"attn{i}"])
+    case.output("y", "x2", x)
+    case.output("scores", "attn2.scores", bias)
+    return case
+
+
 def cases():
     yield self_attention("mha_one_token", 1, 1, 8, 2, bias=False)
     yield self_attention("mha_prime_length", 3, 13, 12, 4)
@@ -189,6 +214,11 @@ def cases():
     yield masked_attention("score_bias", ["score_bias"])
     yield masked_attention("score_bias_of_heads", ["score_bias"],
                            shape=(1, 2, 5, 9))
+    yield residual_scores("residual_scores", 7)
+    yield residual_scores("residual_scores_causal", 37, batch=1, causal=True)
+    yield residual_scores("residual_scores_additive", 5, kind="additive", hidden=3,
+                          masked=False)
+    yield residual_scores("residual_scores_memory", 6, memory=4)
     yield self_attention("memory", 2, 7, 12, 3, memory=5)
     yield self_attention("memory_one_slot", 1, 1, 8, 2, memory=1, bias=False)
     yield self_attention("memory_causal", 2, 37, 12, 2, memory=40, causal=True)

@@ -66,6 +66,7 @@ class Net:
     def __init__(self, name):
         self.draw = Draw(name)
         self.weights = {}
+        self.scores = None  # of the attention before
 
     def weight(self, name, *shape, scale=1.0, centre=0.0):
         if name not in self.weights:
@@ -181,7 +182,7 @@ class Net:
         """Attention on heads [B, M, N, d], with scores of any kind.
 
         With `memory` slots, sqrt(d) M_k and sqrt(slots) M_v follow the keys and
-        values (M2, section 3.1).
+        values (M2, section 3.1). What is in front of masks stays as `scores`.
         """
         if kind == "cosine":
             # Lengths are those of what the projections give, before it is rounded.
@@ -219,7 +220,11 @@ class Net:
             scores = oracle.softmax_scores(q, k, scale)
         return self.weigh(scores, v, **masks)
 
-    def weigh(self, scores, v, **masks):
+    def weigh(self, scores, v, score_bias=None, slots=0, **masks):
+        """The values as scores weigh them; what is in front of masks stays."""
+        given = scores[..., : scores.shape[-1] - slots]
+        self.scores = self.keep(given if score_bias is None else given + score_bias)
+        masks.update(score_bias=score_bias, slots=slots)
         return self.keep(oracle.attend(self.keep(scores), v, mix=self.mix, **masks))
 
     def project_tokens(self, name, x, shape):

@@ -153,9 +153,10 @@ def mix(weights, v):
 
 def attend(
     scores, v, score_bias=None, causal=False, key_valid=None, mask=None,
-    empty_row="zero", slots=0, mix=mix,
+    empty_row="zero", slots=0, temperature=1.0, mix=mix,
 ):
-    """softmax(mask(scores + score_bias)) V; `mix` is the product with V.
+    """softmax(mask((scores + score_bias) / temperature)) V; `mix` is the product
+    with V.
 
     The last `slots` columns have no bias and are seen by every query.
     """
@@ -166,7 +167,7 @@ def attend(
     seen = kept((*scores.shape[:-1], keys), causal, key_valid, mask, score_bias)
     keep = np.ones(scores.shape, dtype=bool)
     keep[..., :keys] = seen
-    return mix(probabilities(scores, keep, empty_row), v)
+    return mix(probabilities(scores / temperature, keep, empty_row), v)
 
 
 def attention(q, k, v, scale=None, **masks):

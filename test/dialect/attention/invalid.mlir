@@ -275,3 +275,30 @@ func.func @attention_c11_has_a_slot(%q: tensor<2x9x64xf32>, %k: tensor<0x64xf32>
       : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<0x64xf32>, tensor<0x64xf32>) -> tensor<2x9x64xf32>
   return
 }
+
+// -----
+
+func.func @attention_c12_a_score_for_each_pair(%q: tensor<2x9x64xf32>) {
+  // expected-error@+1 {{'hova.attention' op expects scores 2x4x9x9 of f32, got 'tensor<2x4x9x8xf32>'}}
+  %o:2 = hova.attention softmax %q, %q, %q {heads = 4 : i64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>) -> (tensor<2x9x64xf32>, tensor<2x4x9x8xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c12_scores_are_exact(%q: tensor<2x9x64xf32>) {
+  // expected-error@+1 {{'hova.attention' op expects scores 2x4x9x9 of f32, got 'tensor<2x4x9x9xbf16>'}}
+  %o:2 = hova.attention softmax %q, %q, %q {heads = 4 : i64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>) -> (tensor<2x9x64xf32>, tensor<2x4x9x9xbf16>)
+  return
+}
+
+// -----
+
+func.func @attention_c13_temperature_is_positive(%q: tensor<2x9x64xf32>) {
+  // expected-error@+1 {{'hova.attention' op expects a finite and positive temperature, got 0}}
+  %o = hova.attention softmax %q, %q, %q {heads = 4 : i64, temperature = 0.0 : f64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>) -> tensor<2x9x64xf32>
+  return
+}

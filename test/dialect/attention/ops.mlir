@@ -89,3 +89,11 @@ func.func @attends_to_a_memory(%q: tensor<2x9x64xf32>, %m: tensor<5x64xf32>) -> 
       : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<5x64xf32>, tensor<5x64xf32>) -> tensor<2x9x64xf32>
   return %r : tensor<2x9x64xf32>
 }
+
+// CHECK-LABEL: @gives_scores
+// CHECK: hova.attention softmax %{{.*}} {heads = 4 : i64, temperature = 2.000000e+00 : f64} : {{.*}} -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>)
+func.func @gives_scores(%q: tensor<2x9x64xf32>) -> tensor<2x4x9x9xf32> {
+  %r:2 = hova.attention softmax %q, %q, %q {heads = 4 : i64, temperature = 2.0 : f64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>) -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>)
+  return %r#1 : tensor<2x4x9x9xf32>
+}

@@ -26,15 +26,18 @@ def scores(scope, attributes, kind, default_hidden, keys):
     if kind == "performer":
         return features(scope, attributes)
     if kind == "linformer":
-        return projection(scope, attributes, keys)
-    if kind == "additive":
+        projection(scope, attributes, keys)
+    elif kind == "additive":
         hidden = scope.rng.choice((1, 2, 5, 8, 16, default_hidden))
         attributes.put("hidden", hidden, default_hidden)
     elif kind == "softmax" and scope.chance(0.3):
         attributes.number("scale", (1.0, -0.5, 0.125, 0, 2.5))
-    if scope.chance(0.25):
+    if kind != "cosine" and scope.chance(0.25):
         attributes.put("memory", scope.rng.choice((0, 1, 2, 5, 17, 40)), 0)
-    return attributes.word("empty_row", ("zero", "uniform"), "zero")
+    if scope.chance(0.2):
+        attributes.number("temperature", (1.0, 2.0, 0.3, 3), 1.0)
+    if kind != "linformer":  # none of its rows is empty
+        attributes.word("empty_row", ("zero", "uniform"), "zero")
 
 
 def features(scope, attributes, eps="eps"):
@@ -62,6 +65,13 @@ def projection(scope, attributes, keys):
     attributes.put("shared_projection", scope.chance(0.7), True)
     if scope.chance(0.3):
         attributes.number("scale", (1.0, -0.5, 0.125, 0, 2.5))
+
+
+def given_scores(scope, attributes, kind, shape):
+    """The shape of the scores that a layer gives, or None."""
+    gives = kind not in ("performer", "linformer") and scope.chance(0.3)
+    attributes.put("scores", gives, False)
+    return shape if gives else None
 
 
 def masks(scope, attributes, kind, reads, shape):
@@ -214,6 +224,7 @@ def multi_head_attention(scope):
     kind, attributes = draw_kind(scope), Attributes(scope)
     heads, head_width = head_widths(scope, attributes, model, kind)
     attributes.put("heads", heads)
+    given = None
     if scope.chance(0.25):
         reads, cut = {"input": query}, windows(scope, attributes, query, kind)
         if not cut or not few_scores(batch * cut[0], heads, cut[1], cut[1]):
@@ -226,6 +237,7 @@ def multi_head_attention(scope):
         if not few_scores(*shape):
             return None
         masks(scope, attributes, kind, reads, shape)
+        given = given_scores(scope, attributes, kind, shape)
     width = model if scope.chance(0.7) else size(scope)
     attributes.put("width", width, model)
     bias = attributes.put("bias", scope.chance(0.7), True)
@@ -234,7 +246,8 @@ def multi_head_attention(scope):
     attributes.put("horizontal", scope.chance(0.35), False)
     vertical(scope, attributes)
     scores(scope, attributes, kind, head_width, keys)
-    return Layer(reads, attributes, with_last(query.shape, width), grid=query.grid)
+    shape = with_last(query.shape, width)
+    return Layer(reads, attributes, shape, grid=query.grid, scores=given)
 
 
 def attention(scope):
@@ -258,9 +271,11 @@ def attention(scope):
     reads = {"query": query, "key": key, "value": value}
     attributes = Attributes(scope)
     attributes.put("heads", heads)
-    masks(scope, attributes, kind, reads, (batch, heads, queries, key.shape[1]))
+    shape = batch, heads, queries, key.shape[1]
+    masks(scope, attributes, kind, reads, shape)
+    given = given_scores(scope, attributes, kind, shape)
     scores(scope, attributes, kind, width // heads, key.shape[1])
-    return Layer(reads, attributes, (batch, queries, value.shape[2]))
+    return Layer(reads, attributes, (batch, queries, value.shape[2]), scores=given)
 
 
 def head_reweight(scope):

@@ -19,6 +19,7 @@ class Layer:
     dtype: str = "f32"
     grid: tuple = None  # as that of a Value
     below: int = 0  # of ids
+    scores: tuple = None  # the shape of the scores that an attention gives
 
 
 class Attributes(dict):

@@ -122,6 +122,8 @@ class Builder:
         value = scope.append(layer, read, made.shape, made.dtype)
         value.grid = made.grid
         value.below, value.ranged = made.below, made.below > 0
+        if made.scores:
+            scope.add_value(f"{value.name}.scores", made.scores, used=True)
         if "weight" not in layer:
             self._remember_matrix(layer, x, made.shape)
         scope.drawn.append(Drawn(layer, made.reads, (made.shape, made.dtype)))

@@ -163,7 +163,10 @@ class Evaluator:
             return self._block(layer, scope, path, weights, carried, index)
         bound = BoundLayer(self, layer, scope, weights, carried)
         value = self.net.keep(OPERATORS[layer["op"]](bound))
-        return Entity(value, grid=bound.grid_of_result(value))
+        outputs = {}
+        if bound.get("scores", False):
+            outputs["scores"] = Entity(self.net.scores)
+        return Entity(value, outputs=outputs, grid=bound.grid_of_result(value))
 
     def _weights_of(self, layer, scope, path):
         own = scope.weights + path[len(scope.path) :]

@@ -180,7 +180,11 @@ def _score_options(layer):
         options |= _projection_options(layer)
     masks = {role: layer.read(role) for role in ("mask", "score_bias")}
     empty_row = layer.word("empty_row", ("zero", "uniform"), "zero")
-    own = {"hidden": layer.get("hidden"), "memory": layer.get("memory", 0)}
+    own = {
+        "hidden": layer.get("hidden"),
+        "memory": layer.get("memory", 0),
+        "temperature": layer.get("temperature", 1.0),
+    }
     return options | masks | own | {"empty_row": empty_row}
 
 

@@ -97,6 +97,18 @@ func.func @keeps_rows_that_line_up_with_a_table(%x: tensor<1x9x8xf32>, %t: tenso
 
 // -----
 
+// CHECK-LABEL: @keeps_queries_whose_scores_are_read
+//       CHECK: hova.attention {{.*}} -> (tensor<1x9x8xf32>, tensor<1x1x9x9xf32>)
+//       CHECK: hova.slice {{.*}}why = "attention gives the scores of all queries"
+func.func @keeps_queries_whose_scores_are_read(%x: tensor<1x9x8xf32>) -> (tensor<1x1x8xf32>, tensor<1x1x9x9xf32>) {
+  %o:2 = hova.attention softmax %x, %x, %x {heads = 1 : i64}
+      : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x1x9x9xf32>)
+  %r = hova.slice %o#0 {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
+  return %r, %o#1 : tensor<1x1x8xf32>, tensor<1x1x9x9xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @keeps_gathered_rows
 //       CHECK: hova.class_token {{.*}} -> tensor<1x9x8xf32>
 //       CHECK: hova.slice {{.*}}why = "operand gathers its rows"
