@@ -158,7 +158,7 @@ ImportedProgram Importer::run() {
     values[op.result] = built->getResult(0);
     // Results of the operation that nobody reads were not made.
     int next = 1;
-    for (const auto &[name, number] : op.more) {
+    for (const auto &[name, number] : program.furtherResultsOf(op)) {
       if (read.contains(number)) {
         values[number] = built->getResult(next++);
       }

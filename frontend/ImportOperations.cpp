@@ -46,7 +46,7 @@ RankedTensorType OperationImport::result() {
 }
 
 RankedTensorType OperationImport::result(StringRef wanted) {
-  for (const auto &[name, number] : op.more) {
+  for (const auto &[name, number] : program.furtherResultsOf(op)) {
     if (name == wanted && isRead(number)) {
       return importType(builder, program.values[number].type);
     }

@@ -352,7 +352,10 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
     errorInside(node, failure);
     return std::nullopt;
   }
-  return checkConstant(node, kind, *setting.literal)
+  bool isWordOfList = setting.literal->is(Scalar::Kind::Text) &&
+                      std::find(words.begin(), words.end(),
+                                setting.literal->text) != words.end();
+  return isWordOfList || checkConstant(node, kind, *setting.literal)
              ? std::optional<Setting>(std::move(setting))
              : std::nullopt;
 }

@@ -437,7 +437,7 @@ void LayerContext::addResult(const std::string &name, ValueType type) {
   ProgramOperation &operation = elaborator.program->operations.back();
   int value = elaborator.addValue(std::move(type), operation.path + "." + name,
                                   layer.nameRange);
-  operation.more.push_back({name, value});
+  elaborator.program->furtherResults[operation.result].push_back({name, value});
   more.push_back({name, value});
 }
 

@@ -239,7 +239,7 @@ void Elaborator::checkUnusedWeights() {
   for (size_t i = program->operations.size(); i-- > 0;) {
     const ProgramOperation &operation = program->operations[i];
     bool isLive = live.count(operation.result) > 0;
-    for (const auto &[name, value] : operation.more) {
+    for (const auto &[name, value] : program->furtherResultsOf(operation)) {
       isLive |= live.count(value) > 0;
     }
     if (isLive) {

@@ -110,8 +110,6 @@ struct ProgramOperation {
   std::vector<std::pair<std::string, int>> operands;
   std::map<std::string, Scalar> attributes;
   int result = -1;
-  /// Further results with the dialect's names for them.
-  std::vector<std::pair<std::string, int>> more;
   /// Index into Program::layers.
   size_t layer = 0;
 
@@ -156,6 +154,12 @@ struct Program {
   /// In an order in which they can be evaluated. A value without operation is
   /// an input or a weight.
   std::vector<ProgramOperation> operations;
+  /// The results of an operation besides its first, with the dialect's names
+  /// for them, by the number of the first.
+  std::map<int, std::vector<std::pair<std::string, int>>> furtherResults;
+
+  const std::vector<std::pair<std::string, int>> &
+  furtherResultsOf(const ProgramOperation &operation) const;
 
   const ProgramWeight *findWeight(std::string_view name) const;
 };

@@ -77,6 +77,13 @@ int ProgramOperation::operand(std::string_view wanted) const {
   return -1;
 }
 
+const std::vector<std::pair<std::string, int>> &
+Program::furtherResultsOf(const ProgramOperation &operation) const {
+  static const std::vector<std::pair<std::string, int>> none;
+  auto found = furtherResults.find(operation.result);
+  return found == furtherResults.end() ? none : found->second;
+}
+
 const ProgramWeight *Program::findWeight(std::string_view wanted) const {
   auto found = weightIndex.find(wanted);
   return found == weightIndex.end() ? nullptr : &weights[found->second];

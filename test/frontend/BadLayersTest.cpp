@@ -343,8 +343,7 @@ std::vector<Bad> shapes() {
           "the table has 3 rows for 4 tokens"),
       layer(
           "split_of_odd_width",
-          R"({"name": "a", "op": "linear", "input": "x", "width": 7}, {"name": "y", "op": "positions", "input": "a", "kind": "sinusoid", "layout": @"split"})",
-          "layout split needs an even width"),
+          R"({"name": "a", "op": "linear", "input": "x", "width": 7}, {"name": "y", "op": "positions", "input": "a", "kind": "sinusoid", "layout": @"split"})", "layout split needs an even width"),
       layer(
           "omni_states_differ",
           R"({"name": "a", "op": "linear", "input": "x", "width": 4}, {"name": "y", "op": "omni_attention", "inputs": @["x", "a"], "heads": 2, "hidden": 4})",
@@ -369,7 +368,8 @@ std::vector<Bad> shapes() {
           "no earlier layer has the weight \"a.bias\", which \"y\" needs"),
       block(
           "weights_of_a_block_that_fit_in_part",
-          R"("b": {"inputs": ["a"], "arguments": {"more": false}, "layers": [{"name": "l", "op": "linear", "input": "a", "width": 8}, {"name": "m", "op": "layer_norm", "input": "l", "if": "more"}], "output": "m"})", R"({"name": "left", "block": "b", "input": "x"}, {"name": "y", "block": "b", "input": "left", "arguments": {"more": true}, "weights": @"left"})",
+          R"("b": {"inputs": ["a"], "arguments": {"more": false}, "layers": [{"name": "l", "op": "linear", "input": "a", "width": 8}, {"name": "m", "op": "layer_norm", "input": "l", "if": "more"}], "output": "m"})",
+          R"({"name": "left", "block": "b", "input": "x"}, {"name": "y", "block": "b", "input": "left", "arguments": {"more": true}, "weights": @"left"})",
           "no earlier layer has the weight \"left.m.gain\", which \"y.m\" "
           "needs"),
       layer("unused_weights",

@@ -397,8 +397,8 @@ INSTANTIATE_TEST_SUITE_P(
         // Features are weights, sinusoids not.
         Published{"t2t_vit_14", 21465806 + 2 * 32 * 64},
         Published{"tnt_s", 23768584}, Published{"swinv2_t", 28347154},
-        Published{"bert_base", 109482240},
-        Published{"minilm_l6", 22713216}, Published{"lecture_mha", 180}),
+        Published{"bert_base", 109482240}, Published{"minilm_l6", 22713216},
+        Published{"lecture_mha", 180}),
     [](const auto &info) { return info.param.model; });
 
 } // namespace

@@ -1,0 +1,267 @@
+//===- AttentionWords.cpp - What layers of attention may say --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/description/OperatorWords.h"
+
+namespace hova::frontend {
+
+using namespace words;
+
+namespace {
+
+/// What a performer's features are made of; `eps` is what is added to them.
+Attributes featureAttributes(const char *eps) {
+  return {
+      word("kernel", "softmax with features, else relu",
+           {"softmax", "relu", "exp"},
+           "features of a performer: positive ones near the softmax, rectified "
+           "ones, or exponentials without a maximum"),
+      integer("features", "0",
+              "number of a performer's random features; 0 (relu): the columns "
+              "of a head are its features",
+              0),
+      number(eps, "1e-6; 1e-3 (relu)", "added to a performer's features", 0),
+      number("stabilizer", "1e-6 (softmax)",
+             "denominators of a performer that are not above it grow by twice "
+             "of it",
+             0),
+      number("denominator_eps", "1e-8 (exp)",
+             "added to a performer's denominators", 0),
+  };
+}
+
+/// What a Linformer's keys and values are projected to.
+Attributes projectionAttributes() {
+  return {
+      integer("projected_tokens", "0",
+              "sums of all tokens that a linformer's keys and values become",
+              0),
+      integer("max_tokens", "Nk",
+              "rows of a linformer's projection, of which the first Nk are "
+              "used"),
+      boolean("shared_projection", "true",
+              "one projection for keys and values of a linformer"),
+  };
+}
+
+/// The attributes and values that every attention takes.
+Attributes attentionAttributes() {
+  Attributes own = {
+      integer("heads", "", "number of heads"),
+      word("kind", "softmax",
+           {"softmax", "cosine", "additive", "performer", "linformer"},
+           "scaled dot product, cosine with a learned factor for each head, "
+           "Bahdanau's additive form, products of features, or scaled dot "
+           "product with few projected keys"),
+      integer("hidden", "head_width", "width of the additive tanh layer"),
+      number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
+      boolean("causal", "false", "query i sees key j if j <= i + Nk - Nq"),
+      word("empty_row", "zero", {"zero", "uniform"},
+           "the result where every key is masked: zero, or the mean of all "
+           "values"),
+      integer("memory", "0",
+              "learned keys and values behind the others, which no mask hides",
+              0),
+      number("temperature", "1", "divides the scores in front of the softmax",
+             1e-30),
+      boolean("scores", "false",
+              "give the scores in front of masks too, read as NAME.scores"),
+  };
+  return joined(joined(std::move(own), featureAttributes("eps")),
+                projectionAttributes());
+}
+
+/// Weights of an attention of whatever kind.
+std::vector<std::string> attentionWeights() {
+  return {"logit_scale",     "additive.query",   "additive.key",
+          "additive.vector", "features",         "token_projection",
+          "key_projection",  "value_projection", "memory.key",
+          "memory.value"};
+}
+
+Roles maskRoles() {
+  return {
+      {"key_valid", false, false,
+       "[batch, Nk] booleans; false keys are never attended to"},
+      {"mask", false, false,
+       "booleans, true = attend; [batch, heads, Nq, Nk], where all axes but "
+       "the last may be 1"},
+      {"score_bias", false, false,
+       "numbers added to the scores, shaped as mask, or none: an empty list"},
+  };
+}
+
+OperatorInfo multiHeadAttention() {
+  OperatorInfo op;
+  op.name = "multi_head_attention";
+  op.summary = "projections, attention, output projection";
+  op.roles = joined(
+      Roles{{"input", false, false, "query and key, where those are not given"},
+            {"query", false, false, "[batch, Nq, Dq]"},
+            {"key", false, false, "[batch, Nk, Dk]"},
+            {"value", false, false, "[batch, Nk, Dv]; the key unless given"}},
+      maskRoles());
+  op.attributes = joined(
+      attentionAttributes(),
+      Attributes{
+          integer("head_width", "width of the query / heads",
+                  "width of one head's query"),
+          integer("key_head_width", "head_width",
+                  "width of one head's key (differs only if additive)"),
+          integer("value_head_width", "head_width",
+                  "width of one head's value"),
+          integer("width", "width of the query", "width of the result"),
+          boolean("bias", "true", "biases of the three input projections"),
+          boolean("key_bias", "bias", "bias of the key projection"),
+          boolean("output_bias", "bias", "bias of the output projection"),
+          integer("window", "none",
+                  "attend inside windows of this side; the input's tokens are "
+                  "those of an image"),
+          integer("shift", "0",
+                  "roll the image by this much before it is cut into windows",
+                  0),
+          orWord(boolean("relative_bias", "false",
+                         "a number for each head and difference of two "
+                         "positions in a window, added to the scores: learned, "
+                         "or computed of the difference by a learned network"),
+                 {"continuous"}),
+          integer("relative_bias_hidden", "512",
+                  "width of that network's hidden layer"),
+          integer("pretrained_window", "the window",
+                  "side of the windows that it was trained with; 0: those that "
+                  "there are",
+                  0),
+          orWord(number("mask_value", "-100",
+                        "added to scores of tokens that were no neighbours "
+                        "before the roll; \"-inf\" hides them"),
+                 {"-inf"}),
+          word("clamp", "both", {"both", "per_axis"},
+               "where an image is no larger than a window: it is one window "
+               "and is not rolled, or this holds for each axis by itself"),
+          gridHeight(),
+          boolean("horizontal", "false",
+                  "reweight the heads of each token (horizontal attention)"),
+          {"vertical",
+           Kind::Gate,
+           false,
+           "false",
+           {},
+           std::nullopt,
+           "gate the channels of each token (vertical attention)"},
+      });
+  op.weights = joined(attentionWeights(), {"query.weight",
+                                           "query.bias",
+                                           "key.weight",
+                                           "key.bias",
+                                           "value.weight",
+                                           "value.bias",
+                                           "output.weight",
+                                           "output.bias",
+                                           "horizontal.head",
+                                           "horizontal.input",
+                                           "horizontal.score",
+                                           "horizontal.score_bias",
+                                           "relative_bias",
+                                           "relative_bias.hidden.weight",
+                                           "relative_bias.hidden.bias",
+                                           "relative_bias.output.weight",
+                                           "vertical.input",
+                                           "vertical.output",
+                                           "vertical.gate",
+                                           "vertical.gate_bias"});
+  return op;
+}
+
+OperatorInfo attention() {
+  OperatorInfo op;
+  op.name = "attention";
+  op.summary = "attention on projected queries, keys and values";
+  op.roles =
+      joined(Roles{{"query", true, false, "[batch, Nq, heads*query_width]"},
+                   {"key", true, false, "[batch, Nk, heads*key_width]"},
+                   {"value", true, false, "[batch, Nk, heads*value_width]"}},
+             maskRoles());
+  op.attributes = attentionAttributes();
+  op.weights = attentionWeights();
+  return op;
+}
+
+OperatorInfo omniAttention() {
+  OperatorInfo op;
+  op.name = "omni_attention";
+  op.summary = "one block over the tokens of several states together, then "
+               "the maximum over the states";
+  op.roles = {{"inputs", true, true, "K states [batch, N, D]"}};
+  Attributes own = {
+      integer("heads", "", "number of heads"),
+      integer("head_width", "D / heads", "width of one head"),
+      word("kind", "softmax", {"softmax", "performer", "linformer"},
+           "scaled dot product, products of features, or scaled dot product "
+           "with few projected keys"),
+      number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
+      integer("hidden", "", "width of the feed-forward's hidden layer"),
+      word("activation", "relu", activations(), "of the feed-forward"),
+      number("eps", "1e-6", "of both norms", 0),
+      word("norm", "pre_ln", {"pre_ln", "res_post"},
+           "norm before each sublayer, or on its result"),
+      word("pool", "after_block", {"after_block", "after_attention"},
+           "where the maximum over the states is taken"),
+      word("causal", "none", {"none", "flattened", "block"},
+           "a triangle on the token-major order, or on whole tokens"),
+      boolean("bias", "true", "biases of the four projections"),
+  };
+  op.attributes =
+      joined(joined(std::move(own), featureAttributes("feature_eps")),
+             projectionAttributes());
+  op.weights = {"norm1.gain",
+                "norm1.bias",
+                "query.weight",
+                "query.bias",
+                "key.weight",
+                "key.bias",
+                "value.weight",
+                "value.bias",
+                "output.weight",
+                "output.bias",
+                "norm2.gain",
+                "norm2.bias",
+                "feed_forward.hidden.weight",
+                "feed_forward.hidden.bias",
+                "feed_forward.output.weight",
+                "feed_forward.output.bias",
+                "features",
+                "token_projection",
+                "key_projection",
+                "value_projection"};
+  return op;
+}
+
+} // namespace
+
+std::vector<OperatorInfo> attentionOperators() {
+  return {
+      fusable(multiHeadAttention()),
+      fusable(attention()),
+      fusable({"head_reweight",
+               "horizontal attention by itself: a softmax over the heads of a "
+               "token",
+               {input("[batch, N, D]"),
+                {"heads_input", true, false, "[batch, N, heads*value_width]"}},
+               {integer("heads", "", "number of heads")},
+               {"horizontal.head", "horizontal.input", "horizontal.score",
+                "horizontal.score_bias"}}),
+      fusable(
+          {"channel_gate",
+           "vertical attention by itself: a sigmoid gate per token and channel",
+           {input("[batch, N, D]"), {"gated", true, false, "[batch, N, E]"}},
+           {integer("width", "E/4", "width of the hidden layer")},
+           {"vertical.input", "vertical.output", "vertical.gate",
+            "vertical.gate_bias"}}),
+      fusable(omniAttention(), "omni"),
+  };
+}
+
+} // namespace hova::frontend
