@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/tile/Arena.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -66,4 +67,18 @@ int64_t hova::findFree(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel,
     offset = llvm::alignTo(block->offset + block->bytes, kAlignment);
   }
   return offset;
+}
+
+mlir::DictionaryAttr hova::describeArenaValue(llvm::StringRef path,
+                                              int64_t number, mlir::Type type,
+                                              mlir::MemRefType buffer,
+                                              int64_t offset) {
+  mlir::Builder builder(type.getContext());
+  int64_t stride = buffer.getStridesAndOffset().first.front();
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr("path", builder.getStringAttr(path)),
+       builder.getNamedAttr("kernel", builder.getI64IntegerAttr(number)),
+       builder.getNamedAttr("type", mlir::TypeAttr::get(type)),
+       builder.getNamedAttr("row_stride", builder.getI64IntegerAttr(stride)),
+       builder.getNamedAttr("offset", builder.getI64IntegerAttr(offset))});
 }

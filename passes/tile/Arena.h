@@ -4,6 +4,7 @@
 #ifndef HOVA_PASSES_TILE_ARENA_H
 #define HOVA_PASSES_TILE_ARENA_H
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 
@@ -27,6 +28,13 @@ int64_t placeBlocks(llvm::MutableArrayRef<ArenaBlock> blocks);
 /// kernel; behind all blocks that are alive then, every number is.
 int64_t findFree(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel,
                  int64_t bytes);
+
+/// Where a value lies that kernel `number` writes, as an entry of the program's
+/// list of values: its `path`, `kernel`, `type`, `row_stride` and `offset`.
+mlir::DictionaryAttr describeArenaValue(llvm::StringRef path, int64_t number,
+                                        mlir::Type type,
+                                        mlir::MemRefType buffer,
+                                        int64_t offset);
 
 } // namespace hova
 

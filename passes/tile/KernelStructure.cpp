@@ -84,11 +84,16 @@ int64_t bytesOf(MemRefType type) {
 }
 
 bool isLastReader(KernelOp kernel, unsigned index) {
-  return llvm::all_of(kernel.getInputs()[index].getUses(), [&](OpOperand &use) {
-    Operation *user = use.getOwner();
-    return user == kernel ? use.getOperandNumber() == index
-                          : user->isBeforeInBlock(kernel);
-  });
+  Value input = kernel.getInputs()[index];
+  // What is no kernel, such as a reshape, gives the memory another name, whose
+  // readers are not seen here.
+  return input.getDefiningOp<KernelOp>() &&
+         llvm::all_of(input.getUses(), [&](OpOperand &use) {
+           Operation *user = use.getOwner();
+           return user == kernel
+                      ? use.getOperandNumber() == index
+                      : isa<KernelOp>(user) && user->isBeforeInBlock(kernel);
+         });
 }
 
 //===----------------------------------------------------------------------===//

@@ -255,20 +255,11 @@ ArrayAttr ProgramTiler::describeValues() {
       if (place.kind != Place::Arena) {
         continue;
       }
-      SmallVector<int64_t> strides;
-      int64_t offset;
-      (void)place.type.getStridesAndOffset(strides, offset);
       auto name = originOf(result)->findInstanceOf<NameLoc>();
       StringRef path = name ? name.getName().strref() : kernel.getName();
-      values.push_back(builder.getDictionaryAttr(
-          {builder.getNamedAttr("path", builder.getStringAttr(path)),
-           builder.getNamedAttr("kernel", builder.getI64IntegerAttr(index)),
-           builder.getNamedAttr("type", TypeAttr::get(result.getType())),
-           builder.getNamedAttr("row_stride",
-                                builder.getI64IntegerAttr(strides[0])),
-           builder.getNamedAttr(
-               "offset", builder.getI64IntegerAttr(blocks[place.index].offset +
-                                                   place.bytes))}));
+      values.push_back(
+          describeArenaValue(path, index, result.getType(), place.type,
+                             blocks[place.index].offset + place.bytes));
     }
   }
   return builder.getArrayAttr(values);
