@@ -283,6 +283,10 @@ std::vector<Bad> shapes() {
           "\"projected_tokens\" has no meaning for kind softmax, only for "
           "linformer"),
       layer(
+          "memory_of_cosines",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "cosine", "memory": @3})",
+          "the slots of a memory have lengths of their own"),
+      layer(
           "kernel_of_an_additive_attention",
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "additive", "kernel": @"relu"})",
           "\"kernel\" has no meaning for kind additive, only for performer"),
@@ -343,7 +347,8 @@ std::vector<Bad> shapes() {
           "the table has 3 rows for 4 tokens"),
       layer(
           "split_of_odd_width",
-          R"({"name": "a", "op": "linear", "input": "x", "width": 7}, {"name": "y", "op": "positions", "input": "a", "kind": "sinusoid", "layout": @"split"})", "layout split needs an even width"),
+          R"({"name": "a", "op": "linear", "input": "x", "width": 7}, {"name": "y", "op": "positions", "input": "a", "kind": "sinusoid", "layout": @"split"})",
+          "layout split needs an even width"),
       layer(
           "omni_states_differ",
           R"({"name": "a", "op": "linear", "input": "x", "width": 4}, {"name": "y", "op": "omni_attention", "inputs": @["x", "a"], "heads": 2, "hidden": 4})",
