@@ -7,6 +7,7 @@
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
+#include "dialect/SparseAttentionOps.h"
 #include "dialect/TileOps.h"
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -125,6 +126,10 @@ void hova::HovaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/ProgramOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/SparseAttentionOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

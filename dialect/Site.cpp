@@ -7,6 +7,7 @@
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 
 using namespace mlir;
@@ -69,6 +70,7 @@ void inheritSite(Operation *to, Operation *from) {
 StringRef AttentionOp::getSiteKind() { return "attention"; }
 StringRef LinearAttentionOp::getSiteKind() { return "attention"; }
 StringRef SummaryAttentionOp::getSiteKind() { return "attention"; }
+StringRef BlockSparseAttentionOp::getSiteKind() { return "attention"; }
 StringRef ProjectTokensOp::getSiteKind() { return "token projection"; }
 StringRef HeadReweightOp::getSiteKind() { return "reweight"; }
 StringRef ScaleHeadsOp::getSiteKind() { return "reweight"; }

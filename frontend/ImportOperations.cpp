@@ -15,6 +15,7 @@
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
+#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -311,6 +312,25 @@ static Operation *importProjectTokens(OperationImport &op) {
   return ProjectTokensOp::create(op.builder, op.loc, op.result(), x, weight);
 }
 
+static Operation *importBlockSparseAttention(OperationImport &op) {
+  OpBuilder &builder = op.builder;
+  Value query = op.operand("query"), key = op.operand("key"),
+        value = op.operand("value"), random = op.operand("random_blocks"),
+        keyValid = op.operand("key_valid");
+  IntegerAttr causal;
+  if (op.has("causal")) {
+    causal = builder.getI64IntegerAttr(op.integer("causal"));
+  }
+  return BlockSparseAttentionOp::create(
+      builder, op.loc, op.result(), query, key, value, random, keyValid,
+      builder.getI64IntegerAttr(op.integer("heads")),
+      builder.getI64IntegerAttr(op.integer("block")), op.real("scale"), causal);
+}
+
+static Operation *importIndexTable(OperationImport &op) {
+  return IndexTableOp::create(op.builder, op.loc, op.result(), op.operand("x"));
+}
+
 static Operation *importTranspose(OperationImport &op) {
   return TransposeOp::create(op.builder, op.loc, op.result(), op.operand("x"));
 }
@@ -378,6 +398,8 @@ static llvm::StringMap<OperationImporter> &importers() {
       {"transpose", importTranspose},
       {"linear_attention", importLinearAttention},
       {"project_tokens", importProjectTokens},
+      {"block_sparse_attention", importBlockSparseAttention},
+      {"index_table", importIndexTable},
       {"block_diagonal", importBlockDiagonal},
       {"normalize_heads", importNormalizeHeads},
       {"head_factors", importHeadFactors},

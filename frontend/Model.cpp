@@ -154,6 +154,19 @@ llvm::Error checkValues(const CheckpointPlan &plan, const TensorFile &file) {
   return llvm::Error::success();
 }
 
+/// Tables are small, and what is wrong with one is said before anything is
+/// made of it.
+llvm::Error checkTables(const Program &program, WeightSource &weights) {
+  for (const ProgramWeight &weight : program.weights) {
+    if (weight.blockTable) {
+      if (llvm::Error error = weights.load(weight.name).takeError()) {
+        return error;
+      }
+    }
+  }
+  return llvm::Error::success();
+}
+
 /// A file that cannot be read is no mistake in it.
 ModelStatus failOnFile(const ModelOptions &options, llvm::raw_ostream &errors,
                        llvm::Error error) {
@@ -269,6 +282,9 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   }
   model.plan = std::move(best.plan);
   model.weights = readCheckpoint(*model.program, *model.plan, *model.file);
+  if (llvm::Error error = checkTables(*model.program, *model.weights)) {
+    return failOnFile(options, errors, std::move(error));
+  }
   model.note = "weights from " + options.weights + " (" + names + ")";
   return ModelStatus::Ok;
 }

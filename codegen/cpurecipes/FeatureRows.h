@@ -11,23 +11,12 @@
 #define HOVA_CODEGEN_CPURECIPES_FEATUREROWS_H
 
 #include "codegen/cpurecipes/KernelEmitter.h"
+#include "codegen/cpurecipes/ScratchLayout.h"
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace hova {
-
-/// Offsets of buffers in scratch, one behind the other at whole cache lines.
-class ScratchLayout {
-public:
-  /// The offset of a buffer of `elements` f32.
-  int64_t take(int64_t elements) {
-    int64_t offset = bytes;
-    bytes += llvm::alignTo(4 * elements, 64);
-    return offset;
-  }
-  int64_t bytes = 0;
-};
 
 /// What an operation on features is asked to compute.
 struct FeatureSizes {

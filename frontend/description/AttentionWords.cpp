@@ -47,15 +47,30 @@ Attributes projectionAttributes() {
   };
 }
 
+/// Which blocks of keys a BigBird's blocks of queries see.
+Attributes blockAttributes() {
+  return {
+      integer("block_size", "64", "tokens of a bigbird's block", 0),
+      integer("random_blocks", "3",
+              "blocks that each block of a bigbird's queries sees besides its "
+              "neighbours, the first and the last",
+              0),
+      word("repeats", "error", {"error", "count"},
+           "where a bigbird's table has a block that is seen already: an "
+           "error, or counted as often as it is there"),
+  };
+}
+
 /// The attributes and values that every attention takes.
 Attributes attentionAttributes() {
   Attributes own = {
       integer("heads", "", "number of heads"),
       word("kind", "softmax",
-           {"softmax", "cosine", "additive", "performer", "linformer"},
+           {"softmax", "cosine", "additive", "performer", "linformer",
+            "bigbird"},
            "scaled dot product, cosine with a learned factor for each head, "
-           "Bahdanau's additive form, products of features, or scaled dot "
-           "product with few projected keys"),
+           "Bahdanau's additive form, products of features, scaled dot "
+           "product with few projected keys, or with few blocks of keys"),
       integer("hidden", "head_width", "width of the additive tanh layer"),
       number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
       boolean("causal", "false", "query i sees key j if j <= i + Nk - Nq"),
@@ -70,16 +85,17 @@ Attributes attentionAttributes() {
       boolean("scores", "false",
               "give the scores in front of masks too, read as NAME.scores"),
   };
-  return joined(joined(std::move(own), featureAttributes("eps")),
-                projectionAttributes());
+  own = joined(std::move(own), featureAttributes("eps"));
+  own = joined(std::move(own), projectionAttributes());
+  return joined(std::move(own), blockAttributes());
 }
 
 /// Weights of an attention of whatever kind.
 std::vector<std::string> attentionWeights() {
   return {"logit_scale",     "additive.query",   "additive.key",
           "additive.vector", "features",         "token_projection",
-          "key_projection",  "value_projection", "memory.key",
-          "memory.value"};
+          "key_projection",  "value_projection", "random_table",
+          "memory.key",      "memory.value"};
 }
 
 Roles maskRoles() {
@@ -198,9 +214,9 @@ OperatorInfo omniAttention() {
   Attributes own = {
       integer("heads", "", "number of heads"),
       integer("head_width", "D / heads", "width of one head"),
-      word("kind", "softmax", {"softmax", "performer", "linformer"},
-           "scaled dot product, products of features, or scaled dot product "
-           "with few projected keys"),
+      word("kind", "softmax", {"softmax", "performer", "linformer", "bigbird"},
+           "scaled dot product, products of features, scaled dot product with "
+           "few projected keys, or with few blocks of keys"),
       number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
       integer("hidden", "", "width of the feed-forward's hidden layer"),
       word("activation", "relu", activations(), "of the feed-forward"),
@@ -213,9 +229,9 @@ OperatorInfo omniAttention() {
            "a triangle on the token-major order, or on whole tokens"),
       boolean("bias", "true", "biases of the four projections"),
   };
-  op.attributes =
-      joined(joined(std::move(own), featureAttributes("feature_eps")),
-             projectionAttributes());
+  own = joined(std::move(own), featureAttributes("feature_eps"));
+  own = joined(std::move(own), projectionAttributes());
+  op.attributes = joined(std::move(own), blockAttributes());
   op.weights = {"norm1.gain",
                 "norm1.bias",
                 "query.weight",
@@ -235,7 +251,8 @@ OperatorInfo omniAttention() {
                 "features",
                 "token_projection",
                 "key_projection",
-                "value_projection"};
+                "value_projection",
+                "random_table"};
   return op;
 }
 

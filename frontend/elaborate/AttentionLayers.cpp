@@ -182,6 +182,13 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
     }
     kind = "softmax";
   }
+  if (kind == "bigbird") {
+    std::optional<Blocks> blocks = sparseBlocks(heads);
+    if (blocks || failed) {
+      return failed ? poison : attendSparsely(heads, *blocks, defaultScale);
+    }
+    kind = "softmax";
+  }
   std::string emptyRow = word("empty_row", "zero");
   bool additive = kind == "additive", cosine = kind == "cosine";
   double scale = additive || cosine ? 1 : number("scale", defaultScale);

@@ -164,6 +164,8 @@ private:
   int addWeight(const std::string &name, Shape shape,
                 const Initializer &initializer, bool trainable,
                 reader::Range range);
+  /// Says what the numbers of a weight are.
+  void describeBlockTable(int value, BlockTable table);
   /// The weight that `path` means in `environment`: below the block first,
   /// then from the top; with the names of shared weights followed.
   const ProgramWeight *findSharedWeight(const std::string &path,

@@ -158,6 +158,19 @@ private:
   void rejectMasks(std::initializer_list<const char *> roles,
                    const std::string &before, const std::string &after);
   bool projectTokens(Heads &heads);
+
+  // Sparse attention.
+  struct Blocks {
+    int64_t size = 0; ///< tokens of each but the last
+    int64_t count = 0;
+    int64_t random = 0; ///< that a query block sees besides the others
+    bool allowsRepeats = false;
+  };
+  void rejectBesideBlocks(const Heads &heads);
+  std::optional<Blocks> sparseBlocks(const Heads &heads);
+  int randomBlocks(const Blocks &blocks, const Heads &heads);
+  int attendSparsely(const Heads &heads, const Blocks &blocks,
+                     double defaultScale);
   /// The number of random features; 0 for none.
   int64_t featureCount() { return integer("features", 0); }
   int featureMatrix(const std::string &kernel, int64_t width);

@@ -40,16 +40,22 @@ const KernelInfo &infoOf(const std::string &kernel) {
 
 } // namespace
 
-/// Attributes that only another kind of attention takes. A count of 0 says
-/// "none" in descriptions whose kind is a parameter.
+/// Attributes that only another kind of attention takes. A count of 0, or the
+/// word that changes nothing, says "none" in descriptions whose kind is a
+/// parameter.
 bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
   bool isPerformer = kind == "performer", isLinformer = kind == "linformer";
+  bool isBigbird = kind == "bigbird";
   auto reject = [&](std::initializer_list<const char *> names,
                     const char *owner) {
     for (const char *name : names) {
       std::string_view text = name;
-      bool isCount = text == "features" || text == "projected_tokens";
-      if (given(name) && !(isCount && !integer(name, 0))) {
+      bool isCount = text == "features" || text == "projected_tokens" ||
+                     text == "block_size" || text == "random_blocks";
+      bool isNone = isCount
+                        ? !integer(name, 0)
+                        : text == "repeats" && word(name, "error") == "error";
+      if (given(name) && !isNone) {
         attributeError(name, inQuotes(name) + " has no meaning for kind " +
                                  kind + ", only for " + owner);
       }
@@ -63,6 +69,9 @@ bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
   if (!isLinformer) {
     reject({"projected_tokens", "max_tokens", "shared_projection"},
            "linformer");
+  }
+  if (!isBigbird) {
+    reject({"block_size", "random_blocks", "repeats"}, "bigbird");
   }
   bool isAdditive = kind == "additive", isCosine = kind == "cosine";
   if ((isAdditive || isCosine) && given("scale")) {
@@ -86,6 +95,9 @@ bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
       attributeError("causal", "each key of linformer is a sum of all tokens, "
                                "so it has no causal form");
     }
+  }
+  if (isBigbird) {
+    rejectBesideBlocks(heads);
   }
   if (isPerformer && given("scores") && boolean("scores", false)) {
     attributeError("scores", "a performer has no scores to give");

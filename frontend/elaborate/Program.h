@@ -73,7 +73,9 @@ struct Initializer {
     /// a Gaussian matrix where that is 0.
     Orthogonal,
     /// Rows of sine and cosine positions; those before row `value` are 0.
-    Sinusoid
+    Sinusoid,
+    /// Numbers of blocks: what a block-sparse attention draws.
+    Blocks
   };
   Kind kind = Kind::Glorot;
   double value = 0;
@@ -91,6 +93,15 @@ struct ProgramValue {
   reader::Range range;
 };
 
+/// What the numbers of a weight are where they are blocks of tokens.
+struct BlockTable {
+  int64_t blocks = 0;
+  /// Whether a row may have a block twice, or one that is seen anyway.
+  bool allowsRepeats = false;
+  /// Whether blocks are drawn from those before the row's own.
+  bool isCausal = false;
+};
+
 struct ProgramWeight {
   std::string name;
   int value = -1;
@@ -98,6 +109,7 @@ struct ProgramWeight {
   bool trainable = true;
   /// Index of the layer that declared it.
   size_t layer = 0;
+  std::optional<BlockTable> blockTable = {};
 };
 
 /// One operation of the dialect.

@@ -64,6 +64,8 @@ std::string Initializer::str() const {
     return value == 0 ? "orthogonal" : "orthogonal" + text;
   case Kind::Sinusoid:
     return "sinusoid" + text;
+  case Kind::Blocks:
+    return "blocks";
   }
   return "glorot";
 }
@@ -257,6 +259,20 @@ int Elaborator::addWeight(const std::string &name, Shape shape,
   program->weights.push_back(
       {name, value, initializer, trainable, program->layers.size() - 1});
   return value;
+}
+
+/// Two readers of one table must both be content with it.
+void Elaborator::describeBlockTable(int value, BlockTable table) {
+  for (ProgramWeight &weight : program->weights) {
+    if (weight.value != value) {
+      continue;
+    }
+    if (weight.blockTable) {
+      table.allowsRepeats &= weight.blockTable->allowsRepeats;
+      table.isCausal |= weight.blockTable->isCausal;
+    }
+    weight.blockTable = table;
+  }
 }
 
 const ProgramWeight *

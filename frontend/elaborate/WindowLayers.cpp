@@ -199,7 +199,7 @@ int LayerContext::biasTable(const Windows &windows, int64_t heads) {
     return poison;
   }
   std::string kind = word("kind", "softmax");
-  if (kind == "performer" || kind == "linformer") {
+  if (kind == "performer" || kind == "linformer" || kind == "bigbird") {
     attributeError("relative_bias",
                    "kind " + kind +
                        " has no scores of two tokens that a bias could be "
@@ -227,7 +227,7 @@ bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
     return !failed;
   }
   std::string kind = word("kind", "softmax");
-  if (kind == "performer" || kind == "linformer") {
+  if (kind == "performer" || kind == "linformer" || kind == "bigbird") {
     attributeError("shift", "kind " + kind +
                                 " has no scores of two tokens that the mask of "
                                 "a shift could be added to");

@@ -167,7 +167,10 @@ void Planner::checkUse(const RuleUse &use) {
       complete = false;
       continue;
     }
-    if (!entry->second.isFloat) {
+    // Tables are what the libraries keep as integers.
+    const ProgramWeight *weight = program.findWeight(use.to[0]);
+    bool isTable = weight && weight->blockTable;
+    if (!entry->second.isFloat && !isTable) {
       plan.problems.push_back(inQuotes(name) + " has type " +
                               entry->second.dtype +
                               "; weights are floating-point");
@@ -270,7 +273,7 @@ public:
     if (!tensor) {
       return tensor;
     }
-    if (llvm::Error error = checkFinite(name, *tensor)) {
+    if (llvm::Error error = checkValues(*weight, *tensor)) {
       return std::move(error);
     }
     return tensor;

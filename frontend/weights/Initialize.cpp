@@ -11,6 +11,7 @@
 #include "frontend/weights/Weights.h"
 
 #include "dialect/TokenOps.h"
+#include "frontend/weights/BlockTables.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <vector>
@@ -48,10 +49,12 @@ public:
     return static_cast<double>(sum - 131070) / 37837.2;
   }
 
-private:
+  /// 64 random bits.
   uint64_t word(uint64_t index) const {
     return mix(key + index * 0x9E3779B97F4A7C15u);
   }
+
+private:
   uint64_t key;
 };
 
@@ -79,6 +82,7 @@ double draw(const Generator &generator, uint64_t index,
     return 0.1 * generator.normal(index);
   case Initializer::Kind::Orthogonal:
   case Initializer::Kind::Sinusoid:
+  case Initializer::Kind::Blocks:
     break; // not element by element
   }
   return 0;
@@ -164,6 +168,12 @@ public:
                     out);
       return tensor;
     }
+    if (weight->initializer.kind == Initializer::Kind::Blocks) {
+      drawBlocks(
+          *weight->blockTable, shape,
+          [&](uint64_t i) { return generator.word(i); }, out);
+      return tensor;
+    }
     for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
       out[i] = static_cast<float>(draw(generator, static_cast<uint64_t>(i),
                                        weight->initializer, bound));
@@ -192,18 +202,20 @@ std::string elementIndex(llvm::ArrayRef<int64_t> shape, int64_t element) {
   return "[" + index + "]";
 }
 
-llvm::Error checkFinite(llvm::StringRef name, const HostTensor &tensor) {
+llvm::Error checkValues(const ProgramWeight &weight, const HostTensor &tensor) {
   const float *values = tensor.as<float>();
   for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
     if (std::isfinite(values[i])) {
       continue;
     }
     return llvm::createStringError(
-        "weight \"" + name + "\" has the value " +
+        "weight \"" + weight.name + "\" has the value " +
         (std::isnan(values[i]) ? "NaN" : "infinity") + " at " +
         elementIndex(tensor.getShape(), i));
   }
-  return llvm::Error::success();
+  return weight.blockTable
+             ? checkBlocks(*weight.blockTable, weight.name, tensor)
+             : llvm::Error::success();
 }
 
 } // namespace hova::frontend

@@ -37,8 +37,9 @@ std::unique_ptr<WeightSource> drawWeights(const Program &program,
 /// The place of an element in a tensor of that shape: "[0, 17]".
 std::string elementIndex(llvm::ArrayRef<int64_t> shape, int64_t element);
 
-/// Fails with the name and the first index of an element that is not finite.
-llvm::Error checkFinite(llvm::StringRef name, const HostTensor &tensor);
+/// Fails with the name and the first index of an element that is not finite,
+/// or is no block where the numbers are some.
+llvm::Error checkValues(const ProgramWeight &weight, const HostTensor &tensor);
 
 } // namespace hova::frontend
 

@@ -9,6 +9,7 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/SparseAttentionOps.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <random>
@@ -100,6 +101,13 @@ constexpr Case kCases[] = {
      "tensor<1x2x2x2x2xf32>, tensor<1x5x4xf32>, tensor<1x5x2xf32>) -> "
      "tensor<1x5x2xf32>",
      "tensor<1x5x2xf32>"},
+    {"block_sparse_attention",
+     "%q: tensor<1x7x4xf32>, %k: tensor<1x7x4xf32>, %v: tensor<1x7x2xf32>",
+     "hova.block_sparse_attention %q, %k, %v {heads = 2 : i64, block = 2 : "
+     "i64, "
+     "causal = 1 : i64} : (tensor<1x7x4xf32>, tensor<1x7x4xf32>, "
+     "tensor<1x7x2xf32>) -> tensor<1x7x2xf32>",
+     "tensor<1x7x2xf32>"},
     {"unfold", "%x: tensor<2x3x4x6xf32>",
      "hova.unfold %x {kernel = 2 : i64, stride = 2 : i64} : "
      "tensor<2x3x4x6xf32> -> "
@@ -292,13 +300,15 @@ TEST_P(IterationSpaces, UnitsReadWhatTheMapsSay) {
 }
 
 /// What passes rely on: rows of a product and of a norm, but heads of an
-/// attention, and blocks of tokens of a linear one.
+/// attention, and blocks of tokens of a linear and of a sparse one.
 TEST_P(IterationSpaces, HaveUnits) {
-  bool hasBlocks = isa<KeySummaryOp, SummaryAttentionOp>(op);
-  bool hasHeads = hasBlocks || isa<AttentionOp, LinearAttentionOp>(op);
+  int64_t blocks = isa<KeySummaryOp, SummaryAttentionOp>(op) ? 2
+                   : isa<BlockSparseAttentionOp>(op)         ? 4
+                                                             : 0;
+  bool hasHeads = blocks || isa<AttentionOp, LinearAttentionOp>(op);
   EXPECT_EQ(space.dividesRows(), !hasHeads);
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  EXPECT_EQ(space.countUnits(), hasBlocks  ? shape[0] * 2 * 2
+  EXPECT_EQ(space.countUnits(), blocks     ? shape[0] * 2 * blocks
                                 : hasHeads ? 4
                                            : staticSize(shape.drop_back()));
 }

@@ -28,6 +28,7 @@ CASES = {
     "models/lra": [
         ["length=150", "depth=2", "partition=2", "omni=performer"],
         ["length=150", "depth=2", "attention=linformer"],
+        ["length=770", "depth=2", "attention=bigbird"],
     ],
     "models/omninet_b16": [["depth=2", "partition=2"]],
     "models/omninet_b32": [["depth=4", "partition=4", "width=192", "heads=3", "batch=2"]],

@@ -224,5 +224,11 @@ def cases():
                causal="flattened", pool="after_attention")
     yield omni("omni_linformer", 3, 2, 7, 12, 2, 20, kind="linformer",
                projected_tokens=5)
+    yield omni("omni_bigbird", 3, 2, 7, 12, 2, 20, kind="bigbird",
+               block_size=2, random_blocks=2, pool="after_attention")
+    yield omni("omni_bigbird_flattened", 3, 1, 7, 12, 2, 20, kind="bigbird",
+               block_size=2, random_blocks=1, causal="flattened", bias=False)
+    yield omni("omni_bigbird_block", 3, 1, 9, 12, 2, 20, kind="bigbird",
+               block_size=2, random_blocks=2, causal="block")
     yield omni("omni_block", 2, 2, 7, 12, 2, 20, causal="block",
                pool="after_attention")

@@ -204,6 +204,8 @@ class Net:
             k = self.with_slots(path + ".memory.key", k, memory, k.shape[-1])
             v = self.with_slots(path + ".memory.value", v, memory, memory)
             masks["slots"] = memory
+        if kind == "bigbird":
+            return self.bigbird(path, q, k, v, scale=scale, **masks)
         if kind == "performer":
             w = None
             if features:
@@ -226,6 +228,44 @@ class Net:
         self.scores = self.keep(given if score_bias is None else given + score_bias)
         masks.update(score_bias=score_bias, slots=slots)
         return self.keep(oracle.attend(self.keep(scores), v, mix=self.mix, **masks))
+
+    def bigbird(
+        self, path, q, k, v, scale=None, block_size=64, random_blocks=3,
+        repeats="error", **masks,
+    ):
+        """Big Bird, section 2; dense where random blocks have no place."""
+        blocks = -(-k.shape[2] // block_size)
+        scores = oracle.softmax_scores(q, k, scale)
+        if blocks <= 5 + 2 * random_blocks:
+            return self.weigh(scores, v, **masks)
+        shape = q.shape[1], blocks - 2, random_blocks
+        table = self.block_table(path + ".random_table", shape, repeats == "count")
+        seen = oracle.blocks_seen(blocks, table).astype(q.dtype)
+        keep = oracle.kept(scores.shape, **masks)
+        weights = oracle.sparse_probabilities(self.keep(scores), keep, seen, block_size)
+        return self.keep(self.mix(weights, v))
+
+    def draw_of(self, name):
+        """What a weight's values are drawn from."""
+        return self.draw
+
+    def block_table(self, name, shape, repeats):
+        """Blocks that row i - 1 may have, in any order, one in eight unused."""
+        if name in self.weights or not shape[2]:
+            return self.weights.get(name, np.zeros(shape))
+        draw, blocks = self.draw_of(name), shape[1] + 2
+        table = np.full(shape, -1.0, dtype=np.float32)
+        for m, row in np.ndindex(shape[:2]):
+            near = {0, row, row + 1, row + 2, blocks - 1}
+            free = [j for j in range(blocks) if j not in near]
+            order = np.argsort(draw.integers(2**30, len(free)), kind="stable")
+            taken = [free[j] for j in order[: shape[2]]]
+            if repeats:
+                taken = draw.integers(blocks, shape[2])
+            unused = draw.integers(8, len(taken)) == 0
+            table[m, row, : len(taken)] = np.where(unused, -1, taken)
+        self.weights[name] = table
+        return table
 
     def project_tokens(self, name, x, shape):
         """Linformer, Eq. 7, with the first rows of a longer projection."""
@@ -312,7 +352,7 @@ class Net:
             scores["causal"] = causal == "flattened"
             if feature_eps is not None:
                 scores["eps"] = feature_eps
-        elif kind == "softmax":
+        elif kind != "linformer":
             scores["mask"] = oracle.omni_keep(states[0].shape[1], count, causal)
 
         def sublayer(name, x, compute):

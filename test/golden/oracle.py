@@ -180,6 +180,35 @@ def additive_attention(q, k, v, wq, wk, wv, **masks):
     return attend(additive_scores(q, k, wq, wk, wv), v, **masks)
 
 
+def blocks_seen(blocks, random):
+    """How often query block i counts key block j (Big Bird, section 2): [M, n, n].
+
+    All for the first and the last; for others both of these, the neighbours, and
+    row i - 1 of `random` [M, n - 2, r] as often as a block is in it, unless it is -1.
+    """
+    seen = np.zeros((random.shape[0], blocks, blocks))
+    for i in range(blocks):
+        near = [j for j in (i - 1, i, i + 1) if 0 <= j < blocks]
+        seen[:, i, [0, blocks - 1, *near]] = 1
+    seen[:, [0, blocks - 1]] = 1
+    for m, row, entry in np.ndindex(random.shape):
+        if random[m, row, entry] >= 0:
+            seen[m, row + 1, int(random[m, row, entry])] += 1
+    return seen
+
+
+def sparse_probabilities(scores, keep, seen, size):
+    """Softmax over the keys of the blocks that are seen, each counted as often.
+
+    `seen` is [M, n, n]; block i is the tokens from `size` i on.
+    """
+    tokens = scores.shape[-1]
+    counts = seen.repeat(size, axis=1).repeat(size, axis=2)[:, :tokens, :tokens]
+    weights = counts * probabilities(scores, keep & (counts > 0))
+    total = weights.sum(axis=-1, keepdims=True)
+    return weights / np.where(total > 0, total, 1.0)
+
+
 PERFORMER = {
     "softmax": {"eps": 1e-6, "stabilizer": 1e-6, "denominator_eps": 0.0},
     "relu": {"eps": 1e-3, "stabilizer": 0.0, "denominator_eps": 0.0},

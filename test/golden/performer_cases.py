@@ -6,6 +6,8 @@
 # several, the last of which is shorter; rows without a key; widths and numbers
 # of features that are no multiple of a vector. Linformer with fewer and with more
 # rows than a register tile has, with biases, which are projected by themselves.
+# BigBird with blocks of one token, of fewer and of more than a vector, whose last is
+# shorter; with rows without a key; and with so few blocks that it is dense.
 #
 #===-----------------------------------------------------------------------===#
 
@@ -79,3 +81,30 @@ def cases():
     yield self_attention("mha_linformer_both", 2, 37, 12, 2, kind="linformer",
                          projected_tokens=4, bias=False, horizontal=True,
                          vertical=gate(4))
+    blocks = dict(kind="bigbird")
+    yield pooling("bigbird", 2, (23, 23), 2, (4, 5), block_size=2,
+                  random_blocks=2, **blocks)
+    yield pooling("bigbird_dense", 1, (18, 18), 2, (4, 5), block_size=2,
+                  random_blocks=2, **blocks)
+    yield pooling("bigbird_no_random", 1, (29, 29), 3, (6, 7), block_size=5,
+                  random_blocks=0, **blocks)
+    yield pooling("bigbird_one_token", 1, (13, 13), 1, (3, 2), block_size=1,
+                  random_blocks=3, causal=True, **blocks)
+    yield pooling("bigbird_causal", 1, (131, 131), 2, (6, 7), block_size=16,
+                  random_blocks=1, causal=True, **blocks)
+    yield pooling("bigbird_padding", 3, (151, 151), 2, (4, 3), block_size=13,
+                  random_blocks=3, empty=[*range(70), *range(80, 151)], **blocks)
+    yield pooling("bigbird_causal_padding", 3, (151, 151), 1, (4, 3),
+                  block_size=13, random_blocks=2, empty=range(70), causal=True,
+                  **blocks)
+    yield pooling("bigbird_repeats", 1, (70, 70), 2, (4, 5), block_size=7,
+                  random_blocks=2, repeats="count", **blocks)
+    yield pooling("bigbird_long_blocks", 1, (531, 531), 1, (5, 3),
+                  block_size=66, random_blocks=1, scale=3.0, **blocks)
+    yield pooling("bigbird_wide", 1, (35, 35), 1, (24, 40), block_size=4,
+                  random_blocks=1, **blocks)
+    yield self_attention("mha_bigbird", 2, 37, 12, 3, kind="bigbird",
+                         block_size=3, random_blocks=2, scale=0.4)
+    yield self_attention("mha_bigbird_both", 2, 37, 12, 2, kind="bigbird",
+                         block_size=4, random_blocks=1, causal=True,
+                         horizontal=True, vertical=gate(4))

@@ -132,6 +132,40 @@ def test_causal_performers_do_not_see_the_future():
         np.testing.assert_array_equal(before[:, :, :3], after[:, :, :3])
 
 
+def sparse(q, k, v, seen, size, **masks):
+    scores = oracle.softmax_scores(q, k)
+    keep = oracle.kept(scores.shape, **masks)
+    return oracle.mix(oracle.sparse_probabilities(scores, keep, seen, size), v)
+
+
+def test_a_table_of_all_blocks_is_attention():
+    q, k, v = (values(f"blocks {name}", 2, 3, 23, 4) for name in "qkv")
+    blocks = 6
+    free = [[j for j in range(blocks) if not {j} & {0, i - 1, i, i + 1, blocks - 1}]
+            for i in range(1, blocks - 1)]
+    table = np.array([[row + [-1] * (3 - len(row)) for row in free]] * 3)
+    seen = oracle.blocks_seen(blocks, table)
+    assert (seen == 1).all()
+    for causal in (False, True):
+        np.testing.assert_allclose(
+            sparse(q, k, v, seen, 4, causal=causal), oracle.attention(q, k, v, causal=causal),
+            rtol=1e-12, atol=1e-14,
+        )
+
+
+def test_blocks_that_are_seen_are_those_of_the_paper():
+    table = np.full((1, 6, 2), -1)
+    table[0, 2] = 5, 1  # of query block 3
+    seen = oracle.blocks_seen(8, table)[0]
+    assert [np.flatnonzero(row).tolist() for row in seen] == [
+        list(range(8)), [0, 1, 2, 7], [0, 1, 2, 3, 7], [0, 1, 2, 3, 4, 5, 7], [0, 3, 4, 5, 7],
+        [0, 4, 5, 6, 7], [0, 5, 6, 7], list(range(8)),
+    ]
+    assert seen.max() == 1
+    table[0, 2] = 0, 0
+    assert oracle.blocks_seen(8, table)[0, 3].tolist() == [3, 0, 1, 1, 1, 0, 0, 1]
+
+
 def test_one_head_is_not_reweighted():
     h, x = values("h", 2, 1, 5, 4), values("x", 2, 5, 6)
     weights = values("a1", 4, 4), values("a2", 6, 4), values("b", 4), 0.5

@@ -8,7 +8,8 @@ from attributes import ACTIVATIONS, Attributes, Layer, size, with_last
 from scopes import SIZES
 
 MOST_SCORES = 20000
-KINDS = ("softmax", "cosine", "additive", "performer", "linformer")
+KINDS = ("softmax", "cosine", "additive", "performer", "linformer", "bigbird")
+SCORELESS = ("performer", "linformer", "bigbird")  # none of every pair of tokens
 KERNELS = ("softmax", "relu", "exp")
 
 
@@ -25,6 +26,8 @@ def scores(scope, attributes, kind, default_hidden, keys):
     attributes.put("kind", kind, "softmax", KINDS)
     if kind == "performer":
         return features(scope, attributes)
+    if kind == "bigbird":
+        return blocks(scope, attributes, keys)
     if kind == "linformer":
         projection(scope, attributes, keys)
     elif kind == "additive":
@@ -67,9 +70,19 @@ def projection(scope, attributes, keys):
         attributes.number("scale", (1.0, -0.5, 0.125, 0, 2.5))
 
 
+def blocks(scope, attributes, tokens):
+    """Blocks of tokens, mostly so many that a few are drawn for each."""
+    size = max(1, tokens // scope.rng.choice((3, 6, 8, 9, 12, 20)))
+    attributes.put("block_size", size, 64)
+    attributes.put("random_blocks", scope.rng.choice((0, 1, 1, 2, 3)), 3)
+    attributes.word("repeats", ("error", "count"), "error")
+    if scope.chance(0.3):
+        attributes.number("scale", (1.0, -0.5, 0.125, 0, 2.5))
+
+
 def given_scores(scope, attributes, kind, shape):
     """The shape of the scores that a layer gives, or None."""
-    gives = kind not in ("performer", "linformer") and scope.chance(0.3)
+    gives = kind not in SCORELESS and scope.chance(0.3)
     attributes.put("scores", gives, False)
     return shape if gives else None
 
@@ -86,8 +99,8 @@ def masks(scope, attributes, kind, reads, shape):
         ("mask", "mask", "bool"),
         ("score_bias", "bias", "f32"),
     ):
-        if kind == "performer" and role != "key_valid":
-            continue  # it has no scores
+        if kind in SCORELESS and role != "key_valid":
+            continue
         if scope.chance(0.3):
             full = [n if scope.chance(0.6) else 1 for n in (batch, heads, queries)]
             wanted = (batch, keys) if role == "key_valid" else (*full, keys)
@@ -148,7 +161,7 @@ def windows(scope, attributes, tokens, kind):
     put_grid(scope, attributes, tokens, grid)
     attributes.put("window", side)
     attributes.put("clamp", clamp, "both", ("both", "per_axis"))
-    if kind not in ("performer", "linformer"):
+    if kind not in SCORELESS:
         attributes.put("shift", scope.rng.choice((0, side // 2, side - 1)), 0)
         relative_bias(scope, attributes)
         if scope.chance(0.3):
@@ -234,7 +247,7 @@ def multi_head_attention(scope):
         reads, key = projected(scope, query)
         keys = key.shape[1]
         shape = batch, heads, queries, keys
-        if not few_scores(*shape):
+        if not few_scores(*shape) or (kind == "bigbird" and queries != keys):
             return None
         masks(scope, attributes, kind, reads, shape)
         given = given_scores(scope, attributes, kind, shape)
@@ -265,6 +278,8 @@ def attention(scope):
     key = scope.memory(batch, (width,)) or scope.pick(is_key)
     if not few_scores(batch, heads, queries, key.shape[1]):
         return None
+    if kind == "bigbird" and queries != key.shape[1]:
+        key = query
     value = scope.pick(
         lambda s: len(s) == 3 and s[:2] == key.shape[:2] and s[2] % heads == 0
     )
@@ -326,7 +341,7 @@ def omni_attention(scope):
     attributes.number("eps", (1e-6, 1e-5, 0.01), 1e-6)
     attributes.word("norm", ("pre_ln", "res_post"), "pre_ln")
     attributes.word("pool", ("after_block", "after_attention"), "after_block")
-    kinds = ("softmax", "performer", "linformer")
+    kinds = ("softmax", "performer", "linformer", "bigbird")
     kind = scope.rng.choice(("softmax", *kinds))
     attributes.put("kind", kind, "softmax", kinds)
     orders = ("none", "flattened", "block")
@@ -336,6 +351,8 @@ def omni_attention(scope):
     elif kind == "linformer":
         projection(scope, attributes, tokens * count)
         orders = orders[:1]
+    elif kind == "bigbird":
+        blocks(scope, attributes, tokens * count)
     elif scope.chance(0.2):
         attributes.number("scale", (1.0, -0.5, 0.125, 2.5))
     attributes.word("causal", orders, "none")

@@ -166,7 +166,7 @@ def feed_forward(layer):
 
 
 def _score_options(layer):
-    kinds = ("softmax", "cosine", "additive", "performer", "linformer")
+    kinds = ("softmax", "cosine", "additive", "performer", "linformer", "bigbird")
     kind = layer.word("kind", kinds, "softmax")
     options = {
         "kind": kind,
@@ -176,6 +176,8 @@ def _score_options(layer):
     }
     if kind == "performer":
         return options | _feature_options(layer)
+    if kind == "bigbird":
+        return options | _block_options(layer)
     if kind == "linformer":
         options |= _projection_options(layer)
     masks = {role: layer.read(role) for role in ("mask", "score_bias")}
@@ -198,6 +200,14 @@ def _feature_options(layer):
         if key in layer
     }
     return {"features": count, "kernel": kernel} | constants
+
+
+def _block_options(layer):
+    return {
+        "block_size": layer.get("block_size", 64),
+        "random_blocks": layer.get("random_blocks", 3),
+        "repeats": layer.word("repeats", ("error", "count"), "error"),
+    }
 
 
 def _projection_options(layer):
@@ -295,8 +305,11 @@ def omni_attention(layer):
 
 
 def _omni_scores(layer):
-    kind = layer.word("kind", ("softmax", "performer", "linformer"), "softmax")
+    kinds = ("softmax", "performer", "linformer", "bigbird")
+    kind = layer.word("kind", kinds, "softmax")
     options = {"kind": kind, "scale": layer.get("scale")}
+    if kind == "bigbird":
+        options |= _block_options(layer)
     if kind == "linformer":
         options |= _projection_options(layer)
     if kind == "performer":

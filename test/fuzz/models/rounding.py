@@ -89,10 +89,14 @@ class Exact(net.Net):
     def enter(self, name, value):
         return value.astype(np.float64) if is_real(value) else value
 
+    def draw_of(self, name):
+        """By the name, so that layers may be removed."""
+        return net.Draw(f"{self.seed}/{name}")
+
     def _raw(self, name, *shape, scale=1.0, centre=0.0):
-        """The weight of the file: drawn by its name, so that layers may be removed."""
+        """The weight of the file."""
         if name not in self.weights:
-            drawn = net.Draw(f"{self.seed}/{name}").values(*shape, scale=scale)
+            drawn = self.draw_of(name).values(*shape, scale=scale)
             factor = self.weight_scale if len(shape) > 1 else 1
             self.weights[name] = (drawn * factor + centre).astype(np.float32)
         assert self.weights[name].shape == shape, (name, shape)

@@ -1,0 +1,114 @@
+//===- SparseAttentionOps.td - Attention to blocks of keys ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention whose queries see a few blocks of keys each, so that its cost grows
+// linearly with the number of tokens.
+
+#ifndef HOVA_DIALECT_SPARSEATTENTIONOPS
+#define HOVA_DIALECT_SPARSEATTENTIONOPS
+
+include "dialect/HovaDialect.td"
+include "dialect/Interfaces.td"
+
+def Hova_BlockSparseAttentionOp
+    : Hova_Op<"block_sparse_attention", [Pure, AttrSizedOperandSegments,
+        Hova_Site<["getInnerBytes"]>,
+        DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
+        DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+        DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
+        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "attention of every block of queries to a few blocks of keys";
+  let description = [{
+    Zaheer et al., Big Bird: Transformers for Longer Sequences, section 2 and
+    appendix D. Tokens `block * t .. block * (t + 1) - 1` are block t of n; the
+    last may be shorter. Per batch entry and head
+
+    `O_i = softmax over the keys j that query i sees of (scale * q_i . k_j) V`.
+
+    The queries of block t see the keys of these blocks:
+
+    - t = 0 and t = n - 1: all (global rows);
+    - others: 0 and n - 1 (global columns), t - 1, t and t + 1 (the window), and
+      the blocks in row t - 1 of `random_blocks`, which is `[heads, n - 2, r]`.
+
+    A global or window block is seen once. A random block is seen once for every
+    time that it stands in its row, besides the others: its exponentials enter
+    the softmax as often. A number that is no block, such as -1, is unused.
+
+    `causal = G` keeps key k for query q iff `floor(k/G) <= floor(q/G)`, as in
+    `hova.attention`. `key_valid [batch, tokens]` keeps the keys that are no
+    padding. Scores and softmax are f32 at least. A row all of whose scores are
+    -inf, one without keys above all, is 0.
+
+    Operands: query and key `[batch, tokens, heads*key_width]`, value `[batch,
+    tokens, heads*value_width]`. Result `[batch, tokens, heads*value_width]`.
+    Threads divide batch entries, heads and blocks of queries.
+
+    - C1: query, key and value have three dimensions and share batch and tokens.
+    - C2: heads divides the width of query, key and value.
+    - C3: query and key share their width.
+    - C4: there are four blocks at least.
+    - C5: random_blocks is [heads, blocks - 2, r].
+    - C6: key_valid is [batch, tokens].
+    - C7: the result is [batch, tokens, value width].
+    - C8: causal is positive and scale is finite.
+
+    ```mlir
+    func.func @attend(%q: tensor<1x23x8xf32>, %k: tensor<1x23x8xf32>,
+                      %v: tensor<1x23x6xf32>, %random: tensor<2x4x1xi32>,
+                      %valid: tensor<1x23xi1>) -> tensor<1x23x6xf32> {
+      %o = hova.block_sparse_attention %q, %k, %v random_blocks(%random)
+          key_valid(%valid) {heads = 2 : i64, block = 4 : i64, scale = 0.5 : f64}
+          : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x6xf32>,
+             tensor<2x4x1xi32>, tensor<1x23xi1>) -> tensor<1x23x6xf32>
+      return %o : tensor<1x23x6xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$query, Hova_Tensor:$key, Hova_Tensor:$value,
+      Optional<TensorOf<[I32]>>:$random_blocks, Optional<Hova_Mask>:$key_valid,
+      ConfinedAttr<I64Attr, [IntPositive]>:$heads,
+      ConfinedAttr<I64Attr, [IntPositive]>:$block,
+      DefaultValuedAttr<F64Attr, "1.0">:$scale,
+      OptionalAttr<I64Attr>:$causal);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value
+    oilist(`random_blocks` `(` $random_blocks `)`
+         | `key_valid` `(` $key_valid `)`)
+    attr-dict `:` functional-type(operands, $result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Blocks of tokens; dynamic where their number is not known.
+    int64_t getBlocks();
+    /// Blocks in a row of `random_blocks`; 0 without.
+    int64_t getRandomCount();
+  }];
+}
+
+def Hova_IndexTableOp : Hova_Op<"index_table", [Pure,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "the elements of a weight as integers";
+  let description = [{
+    `y = round(x)`, ties to even, and -1 where that is no number of 31 bits.
+    Weights are floating-point numbers; this makes a table of them of which an
+    operation takes indices, such as the random blocks of
+    `hova.block_sparse_attention`.
+
+    - C1: the result has the shape of x.
+
+    ```mlir
+    func.func @table(%x: tensor<2x4x1xf32>) -> tensor<2x4x1xi32> {
+      %t = hova.index_table %x : tensor<2x4x1xf32> -> tensor<2x4x1xi32>
+      return %t : tensor<2x4x1xi32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x);
+  let results = (outs TensorOf<[I32]>:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // HOVA_DIALECT_SPARSEATTENTIONOPS

@@ -1,0 +1,155 @@
+//===- SparseAttention.cpp - Meaning of attention to blocks of keys -------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every query collects the keys that it sees, in the order of the definition,
+// and its row is the softmax of their scores times their values.
+
+#include "dialect/SparseAttentionOps.h"
+#include "dialect/evaluate/Evaluate.h"
+#include "llvm/ADT/Sequence.h"
+#include <limits>
+#include <vector>
+
+using namespace mlir;
+using namespace hova;
+
+namespace {
+/// Everything of one operation but its numbers.
+struct SparseAttention {
+  SparseAttention(BlockSparseAttentionOp op, const OperandValues &value)
+      : batch(value(op.getQuery()).getShape()[0]),
+        tokens(value(op.getQuery()).getShape()[1]), heads(op.getHeads()),
+        keyWidth(value(op.getQuery()).getShape()[2] / heads),
+        valueWidth(value(op.getValue()).getShape()[2] / heads),
+        block(op.getBlock()), blocks((tokens + block - 1) / block),
+        causal(op.getCausal().value_or(0)),
+        scale(op.getScale().convertToDouble()),
+        random(value.optional(op.getRandomBlocks())),
+        keyValid(value.optional(op.getKeyValid())) {}
+
+  int64_t batch, tokens, heads, keyWidth, valueWidth, block, blocks;
+  int64_t causal; ///< 0: not
+  double scale;
+  const HostTensor *random, *keyValid;
+
+  /// Blocks that the queries of block `own` see, as often as they do.
+  SmallVector<int64_t> seenBlocks(int64_t head, int64_t own) const {
+    SmallVector<int64_t> seen = alwaysSeenBlocks(own, blocks);
+    if (!random || own == 0 || own == blocks - 1) {
+      return seen;
+    }
+    int64_t count = random->getShape()[2];
+    for (int64_t entry : llvm::seq(count)) {
+      int64_t drawn = static_cast<int64_t>(
+          random->at((head * (blocks - 2) + own - 1) * count + entry));
+      if (drawn >= 0 && drawn < blocks) {
+        seen.push_back(drawn);
+      }
+    }
+    return seen;
+  }
+
+  std::vector<int64_t> seenKeys(int64_t entry, int64_t query,
+                                ArrayRef<int64_t> seenBlocks) const {
+    std::vector<int64_t> keys;
+    for (int64_t own : seenBlocks) {
+      for (int64_t key = own * block; key < std::min((own + 1) * block, tokens);
+           ++key) {
+        bool isLater = causal && key / causal > query / causal;
+        if (!isLater &&
+            (!keyValid || keyValid->at(entry * tokens + key) != 0)) {
+          keys.push_back(key);
+        }
+      }
+    }
+    return keys;
+  }
+};
+} // namespace
+
+/// The row of one query and head; `q` is its query, keys and values begin at
+/// the batch entry's and the head's first.
+template <typename T>
+static void attend(const SparseAttention &attention, ArrayRef<int64_t> keys,
+                   const T *q, const T *key, const T *value, T *row) {
+  std::fill_n(row, attention.valueWidth, T(0));
+  std::vector<T> scores;
+  T peak = -std::numeric_limits<T>::infinity();
+  bool isUndefined = false;
+  for (int64_t j : keys) {
+    const T *k = key + j * attention.heads * attention.keyWidth;
+    T score = 0;
+    for (int64_t c = 0; c < attention.keyWidth; ++c) {
+      score += q[c] * k[c];
+    }
+    score *= static_cast<T>(attention.scale);
+    isUndefined |= std::isnan(score);
+    peak = std::max(peak, score);
+    scores.push_back(score);
+  }
+  if (isUndefined) {
+    peak = std::numeric_limits<T>::quiet_NaN(); // max() drops it
+  }
+  if (peak == -std::numeric_limits<T>::infinity()) {
+    return;
+  }
+  T sum = 0;
+  for (T &score : scores) {
+    score = std::exp(score - peak);
+    sum += score;
+  }
+  for (auto [j, weight] : llvm::zip(keys, scores)) {
+    const T *v = value + j * attention.heads * attention.valueWidth;
+    for (int64_t c = 0; c < attention.valueWidth; ++c) {
+      row[c] += weight / sum * v[c];
+    }
+  }
+}
+
+LogicalResult
+BlockSparseAttentionOp::evaluate(ArrayRef<HostTensor> operands,
+                                 SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  SparseAttention attention(*this, value);
+  int64_t tokens = attention.tokens, heads = attention.heads;
+  HostTensor result(value.resultElement(),
+                    {attention.batch, tokens, heads * attention.valueWidth});
+  withNumberType(result.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> q(value(getQuery())), k(value(getKey())), v(value(getValue()));
+    int64_t blocks = attention.blocks;
+    forEachInParallel(attention.batch * heads * blocks, [&](int64_t unit) {
+      int64_t block = unit % blocks, head = unit / blocks % heads;
+      int64_t entry = unit / blocks / heads;
+      // Rows of all heads, of which this is the place of the first of one.
+      auto placeOf = [&](int64_t token, int64_t width) {
+        return ((entry * tokens + token) * heads + head) * width;
+      };
+      SmallVector<int64_t> seen = attention.seenBlocks(head, block);
+      int64_t end = std::min((block + 1) * attention.block, tokens);
+      for (int64_t i = block * attention.block; i < end; ++i) {
+        attend<T>(attention, attention.seenKeys(entry, i, seen),
+                  q.data() + placeOf(i, attention.keyWidth),
+                  k.data() + placeOf(0, attention.keyWidth),
+                  v.data() + placeOf(0, attention.valueWidth),
+                  result.mutableAs<T>() + placeOf(i, attention.valueWidth));
+      }
+    });
+  });
+  results.push_back(result);
+  return success();
+}
+
+LogicalResult IndexTableOp::evaluate(ArrayRef<HostTensor> operands,
+                                     SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = operands[0];
+  HostTensor result(HostTensor::Element::I64, x.getShape());
+  for (int64_t i = 0, e = x.size(); i < e; ++i) {
+    double number = std::nearbyint(x.at(i));
+    bool isIndex = number >= 0 && number <= std::numeric_limits<int32_t>::max();
+    result.mutableAs<int64_t>()[i] =
+        isIndex ? static_cast<int64_t>(number) : -1;
+  }
+  results.push_back(result);
+  return success();
+}

@@ -1,0 +1,86 @@
+//===- BlockTables.cpp - Random blocks of block-sparse attention ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+//
+// Row i - 1 of a head holds the blocks that query block i sees besides the
+// first, the last and its own neighbourhood (Zaheer et al., Big Bird, section
+// 2). Where an entry is -1, there is none.
+
+#include "frontend/weights/BlockTables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace hova::frontend {
+
+/// Whether query block `own` sees `block` whatever the table says.
+static bool isAlwaysSeen(int64_t own, int64_t block, int64_t blocks) {
+  return block == 0 || block == blocks - 1 || std::abs(block - own) <= 1;
+}
+
+void drawBlocks(const BlockTable &table, const Shape &shape,
+                const std::function<uint64_t(uint64_t)> &word, float *out) {
+  int64_t rows = shape[1], count = shape[2];
+  for (int64_t row = 0; row < shape[0] * rows; ++row, out += count) {
+    int64_t own = row % rows + 1;
+    std::vector<int64_t> candidates;
+    for (int64_t block = 0; block < (table.isCausal ? own : table.blocks);
+         ++block) {
+      if (!isAlwaysSeen(own, block, table.blocks)) {
+        candidates.push_back(block);
+      }
+    }
+    // The first steps of a shuffle; all of them where there are fewer.
+    int64_t drawn = std::min<int64_t>(count, candidates.size());
+    for (int64_t i = 0; i < count; ++i) {
+      if (i >= drawn) {
+        out[i] = -1;
+        continue;
+      }
+      uint64_t rest = candidates.size() - static_cast<uint64_t>(i);
+      uint64_t taken = word(static_cast<uint64_t>(row * count + i)) % rest;
+      std::swap(candidates[i], candidates[i + static_cast<int64_t>(taken)]);
+      out[i] = static_cast<float>(candidates[i]);
+    }
+  }
+}
+
+llvm::Error checkBlocks(const BlockTable &table, llvm::StringRef name,
+                        const HostTensor &tensor) {
+  llvm::ArrayRef<int64_t> shape = tensor.getShape();
+  int64_t rows = shape[1], count = shape[2];
+  const float *numbers = tensor.as<float>();
+  for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
+    auto reject = [&](const std::string &message) {
+      return llvm::createStringError("weight \"" + name + "\" has " +
+                                     Scalar::ofReal(numbers[i]).str() + " at " +
+                                     elementIndex(shape, i) + ": " + message);
+    };
+    float number = numbers[i];
+    if (number != std::floor(number) || number < -1 ||
+        number >= static_cast<float>(table.blocks)) {
+      return reject("expected the number of a block, 0 to " +
+                    std::to_string(table.blocks - 1) + ", or -1 for none");
+    }
+    if (number == -1 || table.allowsRepeats) {
+      continue;
+    }
+    int64_t own = i / count % rows + 1;
+    if (isAlwaysSeen(own, static_cast<int64_t>(number), table.blocks)) {
+      return reject("query block " + std::to_string(own) +
+                    " sees this block already; \"repeats\": \"count\" counts "
+                    "it again");
+    }
+    const float *row = numbers + i / count * count;
+    if (std::find(row, numbers + i, number) != numbers + i) {
+      return reject("this block is in the row already; \"repeats\": "
+                    "\"count\" counts it again");
+    }
+  }
+  return llvm::Error::success();
+}
+
+} // namespace hova::frontend
