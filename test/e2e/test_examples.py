@@ -81,10 +81,15 @@ RUNS = [
 
 
 def runs_of(name, case):
-    """All for the first settings of a stored one, the storage of 16 bits once for others."""
+    """f32; for a stored one, storage of 16 bits too: once, and for its first settings on two
+    more levels, in turn. So each run has several kinds of layers.
+    """
     if Path(name).name not in STORED:
         return RUNS[:1]
-    return RUNS if case == CASES[name][0] else RUNS[:2]
+    if case != CASES[name][0]:
+        return RUNS[:2]
+    others, turn = RUNS[2:], 2 * STORED.index(Path(name).name)
+    return RUNS[:2] + [others[(turn + i) % len(others)] for i in range(2)]
 
 
 def run(*command):

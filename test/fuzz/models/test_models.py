@@ -1,4 +1,4 @@
-# ===- test_models.py - A hundred random models, and the generator itself ----=== #
+# ===- test_models.py - Random models, and the generator itself --------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """What ./dev fuzz models does, on fixed seeds, and that it would notice a mistake.
 
@@ -19,7 +19,7 @@ from model import Model
 from shrink import shrink
 from trial import HOVA, Trial, Verdict, bits
 
-MODELS = 100
+MODELS = 200
 DESCRIPTIONS = 4000  # for words that are rare
 
 
