@@ -78,7 +78,9 @@ def PropagateDemandedRowsPass : Pass<"hova-propagate-demanded-rows", "::mlir::fu
     token, and into the queries of attention. Declines where the value has other
     readers, where a table lines up with all tokens, where scores have a bias or
     mask of their own for every query, for causal attention unless the last rows
-    are demanded, and for causal linear attention.
+    are demanded, and for causal linear attention. Attention to blocks becomes
+    that to all keys where rows of its first or of its last block are demanded,
+    which see all; it declines for others, and where it is causal.
 
     ```mlir
     func.func @main(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {

@@ -14,6 +14,7 @@
 #include "dialect/DenseOps.h"
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
@@ -123,8 +124,29 @@ static OpOperand *queriesOf(Operation *op) {
   if (auto attention = dyn_cast_or_null<AttentionOp>(op)) {
     return &attention.getQueryMutable();
   }
+  if (auto attention = dyn_cast_or_null<BlockSparseAttentionOp>(op)) {
+    return &attention.getQueryMutable();
+  }
   auto attention = dyn_cast_or_null<LinearAttentionOp>(op);
   return attention ? &attention.getQueryMutable() : nullptr;
+}
+
+/// Why the sliced attention to blocks answers all queries: those of the first
+/// and the last block alone see the keys of all.
+static std::optional<Verdict> keepsQueries(SliceOp slice,
+                                           BlockSparseAttentionOp op) {
+  if (op.getCausal()) {
+    return Verdict::decline("causal attention to blocks answers all queries",
+                            "the attention is not causal");
+  }
+  int64_t first = slice.getOffset(), block = op.getBlock();
+  int64_t last = first + shapeOf(slice.getResult())[kTokenAxis] - 1;
+  if (last < block || first >= (op.getBlocks() - 1) * block) {
+    return std::nullopt;
+  }
+  return Verdict::decline(
+      "queries see other keys in each block",
+      "rows of the first or of the last block are demanded");
 }
 
 /// Why the sliced attention answers all queries.
@@ -145,6 +167,9 @@ static std::optional<Verdict> keepsQueries(SliceOp slice) {
                               "the attention is not causal");
     }
     return std::nullopt;
+  }
+  if (auto sparse = dyn_cast<BlockSparseAttentionOp>(attention)) {
+    return keepsQueries(slice, sparse);
   }
   auto op = cast<AttentionOp>(attention);
   int64_t tokens = shapeOf(slice.getResult())[kTokenAxis];
@@ -183,6 +208,24 @@ static FailureOr<Operation *> answerRows(RewriterBase &rewriter, SliceOp slice,
   return narrow;
 }
 
+/// The attention of all queries to all keys in the place of one to blocks,
+/// whose demanded queries see all.
+static Operation *seeAllKeys(RewriterBase &rewriter,
+                             BlockSparseAttentionOp op) {
+  rewriter.setInsertionPoint(op);
+  Value none;
+  auto all = AttentionOp::create(
+      rewriter, op.getLoc(), op.getResult().getType(), /*scores=*/Type(),
+      AttentionKind::softmax, op.getQuery(), op.getKey(), op.getValue(),
+      /*score_vector=*/none, /*score_bias=*/none, /*bias_index=*/none,
+      /*mask=*/none, op.getKeyValid(), /*memory_key=*/none,
+      /*memory_value=*/none, op.getHeads(), op.getScale(),
+      /*causal=*/IntegerAttr(), EmptyRow::zero, /*temperature=*/APFloat(1.0));
+  inheritSite(all, op);
+  rewriter.replaceOp(op, all.getResult());
+  return all;
+}
+
 /// slice (attention %q, %k, %v) -> attention (slice %q), %k, %v
 FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
                                              SliceOp slice) {
@@ -193,6 +236,10 @@ FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
   }
   if (std::optional<Verdict> decline = keepsQueries(slice)) {
     return notifyDecline(rewriter, slice, *decline);
+  }
+  if (auto sparse = dyn_cast<BlockSparseAttentionOp>(op)) {
+    op = seeAllKeys(rewriter, sparse);
+    queries = queriesOf(op);
   }
   return answerRows(rewriter, slice, op, queries->getOperandNumber(), 1);
 }
@@ -301,43 +348,13 @@ static void explainEnds(func::FuncOp function) {
 }
 
 namespace {
-struct RowsOfRowOp final : OpRewritePattern<SliceOp> {
-  using Base::Base;
-  LogicalResult matchAndRewrite(SliceOp op,
+/// What `rewrite` does to an operation, as a pattern.
+template <typename OpT, auto rewrite>
+struct Rewrite final : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpT op,
                                 PatternRewriter &rewriter) const override {
-    return demandRowsOfRowOp(rewriter, op);
-  }
-};
-
-struct RowsOfAttention final : OpRewritePattern<SliceOp> {
-  using Base::Base;
-  LogicalResult matchAndRewrite(SliceOp op,
-                                PatternRewriter &rewriter) const override {
-    return demandRowsOfAttention(rewriter, op);
-  }
-};
-
-struct RowsOfStates final : OpRewritePattern<SliceOp> {
-  using Base::Base;
-  LogicalResult matchAndRewrite(SliceOp op,
-                                PatternRewriter &rewriter) const override {
-    return demandRowsOfStates(rewriter, op);
-  }
-};
-
-struct EqualSlices final : OpRewritePattern<SliceOp> {
-  using Base::Base;
-  LogicalResult matchAndRewrite(SliceOp op,
-                                PatternRewriter &rewriter) const override {
-    return mergeEqualSlices(rewriter, op);
-  }
-};
-
-struct FirstRowOfPool final : OpRewritePattern<PoolOp> {
-  using Base::Base;
-  LogicalResult matchAndRewrite(PoolOp op,
-                                PatternRewriter &rewriter) const override {
-    return demandFirstRow(rewriter, op);
+    return rewrite(rewriter, op);
   }
 };
 
@@ -346,8 +363,11 @@ struct PropagateDemandedRowsPass final
   using Base::Base;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<RowsOfRowOp, RowsOfAttention, RowsOfStates, EqualSlices,
-                 FirstRowOfPool>(&getContext());
+    patterns.add<Rewrite<SliceOp, demandRowsOfRowOp>,
+                 Rewrite<SliceOp, demandRowsOfAttention>,
+                 Rewrite<SliceOp, demandRowsOfStates>,
+                 Rewrite<SliceOp, mergeEqualSlices>,
+                 Rewrite<PoolOp, demandFirstRow>>(&getContext());
     // Each rewrite moves a slice towards the inputs or takes one away.
     GreedyRewriteConfig config;
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);
