@@ -24,6 +24,7 @@ LANGUAGE = ["depth=2", "length=113", "vocab=300", "batch=2", *NARROW]
 CAPTION = ["depth=2", "vocab=300", "regions=13", "length=7", "batch=2", "width=96", "heads=2"]
 LRA = ["depth=2", "partition=2", "length=83", "batch=1", "width=96", "heads=2"]
 OMNI = [*LANGUAGE, "depth=3", "partition=3", "length=43"]
+MT = ["layers=3", "partition=3", "vocab=300", "src_len=23", "tgt_len=17", "batch=2", "width=96", "heads=2"]
 VIT = ["depth=2", "batch=2", "classes=37", *NARROW]
 SWIN = ["depth=2", "width=24", "batch=2", "classes=37"]
 T2T = ["depth=2", "width=48", "heads=2", "token_width=24", "image=83", "classes=37"]
@@ -49,7 +50,12 @@ CASES = {
     "models/minilm_l6": [BERT],
     "models/omninet_b16": [[*VIT, "depth=4", "partition=4", "image=64"]],
     "models/omninet_b32": [[*VIT, "partition=1"], [*VIT, "depth=4", "partition=4", "pool=after_block", "image=96"]],
-    "models/omninet_lm": [[*OMNI, "attend=performer"], [*OMNI, "causal=block", "pool=after_attention"], [*OMNI, "length=397", "attend=bigbird", "batch=1"]],
+    "models/omninet_lm": [[*OMNI, "attend=performer"], [*OMNI, "causal=block", "pool=after_attention"], [*OMNI, "head_width=80"], [*OMNI, "length=397", "attend=bigbird", "batch=1"]],
+    "models/omninet_mt": [
+        [*MT, "attend=performer"],
+        [*MT, "attend=linformer", "pool=after_attention", "projected_tokens=5"],
+        [*MT, "layers=4", "partition=2", "batch=1"],
+    ],
     "models/swin_t": [SWIN, [*SWIN, "image=128", "window=4", *BOTH]],
     "models/swinv2_t": [
         [*SWIN, "heads=2"],
@@ -60,7 +66,7 @@ CASES = {
     "models/tnt_s": [TNT, [*TNT, "variant=v1", "stem=image_conv", "batch=2"], [*TNT, "stem=linear", "word_width=17", "word_heads=1"]],
     "models/transformer_base": [TRANSLATION],
     "models/vanilla_hv": [TRANSLATION, TRANSLATION + BOTH],
-    "models/vit_b16": [VIT, VIT + BOTH],
+    "models/vit_b16": [VIT, VIT + BOTH, [*VIT, "classifier=gap", "pre_logits=true"]],
     "plugin/scaled": [[]],
     "models/vit_b32": [VIT],
 }

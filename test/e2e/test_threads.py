@@ -33,6 +33,7 @@ CASES = {
     "models/omninet_b16": [["depth=2", "partition=2"]],
     "models/omninet_b32": [["depth=4", "partition=4", "width=192", "heads=3", "batch=2"]],
     "models/omninet_lm": [["depth=3", "partition=3", "vocab=300", "attend=performer"]],
+    "models/omninet_mt": [["layers=2", "partition=2", "vocab=300", "width=256", "heads=4", "src_len=70", "tgt_len=70"]],
     "models/swin_t": [["depth=2", "width=48", *BOTH]],
     "models/m2": [["depth=1", "vocab=300"]],
     "models/swinv2_t": [["depth=2", "width=48", "heads=2", "window=16"]],

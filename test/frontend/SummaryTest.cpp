@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/inspect/Summary.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <gtest/gtest.h>
@@ -65,6 +64,10 @@ constexpr int64_t tntLinear =
     12 * (196 * 16 * 12 * squared(24) + 197 * 12 * squared(384)) + 384 * 1000;
 constexpr int64_t tntAttention =
     12 * 2 * (196 * squared(16) * 24 + squared(197) * 384);
+constexpr int64_t mtLinear =
+    256 * (10 * 12 + 6 * 16) * squared(1024) + int64_t{256} * 1024 * 32000;
+constexpr int64_t mtAttention =
+    17 * 2 * squared(256) * 1024 + 2 * 1280 * 1024 * (64 + 1);
 const Row rows[] = {
     {"wmt16", "vanilla_hv", {}, 49018880, 48986112, 3133145088, 75497472},
     {"wmt16_hor",
@@ -123,28 +126,78 @@ const Row rows[] = {
      24268800},
     {"vit_b16", "vit_b16", {}, 86567656, 0, 16848500736, 715327488},
     {"vit_b32", "vit_b32", {}, 88224232, 0, 4363106304, 46080000},
+    // The head of pre-training, behind a layer that is as wide as the tokens.
+    {"vit_b16_pre_training",
+     "vit_b16",
+     {{"classes", "18291"}, {"pre_logits", "true"}},
+     86567656 + 17291 * 769 + 769 * 768,
+     0,
+     16848500736 + 17291 * 768 + squared(768),
+     715327488},
+    // No class token and no position of it; the mean has no weights.
+    {"vit_b16_gap",
+     "vit_b16",
+     {{"classifier", "gap"}},
+     86567656 - 2 * 768,
+     0,
+     196 * squared(768) + 12 * 196 * 12 * squared(768) + 1000 * 768,
+     12 * 2 * squared(196) * 768},
+    {"vit_b32_pre_training",
+     "vit_b32",
+     {{"classes", "18291"}, {"pre_logits", "true"}},
+     88224232 + 17291 * 769 + 769 * 768,
+     0,
+     4363106304 + 17291 * 768 + squared(768),
+     46080000},
     {"swin_t", "swin_t", {}, 28288354, 28240264, 4350425088, 140141568},
-    {"swin_t_100", "swin_t", {hundred}, 27596254, 0, 4349733888, 140141568},
+    {"swin_t_100",
+     "swin_t",
+     {hundred},
+     27596254,
+     27548164,
+     4349733888,
+     140141568},
     {"swin_t_hor",
      "swin_t",
      {hundred, hor},
      27750250,
-     0,
+     27702160,
      4442684928,
      140141568},
     {"swin_t_ver",
      "swin_t",
      {hundred, ver},
      29218078,
-     0,
+     29169988,
      4609846272,
      140141568},
     {"swin_t_hor_ver",
      "swin_t",
      {hundred, hor, ver},
      29372074,
-     0,
+     29323984,
      4702797312,
+     140141568},
+    {"swin_t_1000_hor",
+     "swin_t",
+     {hor},
+     28442350,
+     0,
+     4442684928 + 900 * 768,
+     140141568},
+    {"swin_t_1000_ver",
+     "swin_t",
+     {ver},
+     29910178,
+     0,
+     4609846272 + 900 * 768,
+     140141568},
+    {"swin_t_1000_hor_ver",
+     "swin_t",
+     {hor, ver},
+     30064174,
+     0,
+     4702797312 + 900 * 768,
      140141568},
     {"swinv2_t", "swinv2_t", {}, 28347154, 0, 5700615168, 239075328},
     {"swinv2_t_16",
@@ -253,6 +306,27 @@ const Row rows[] = {
      0,
      2 * 4 * 4000 * 12 * squared(128) + 256 * 512 + 512 * 256 + 256 * 2,
      2 * 4 * 2 * squared(4000) * 128},
+    {"lra_retrieval_performer",
+     "lra",
+     {{"task", "retrieval"}, {"attention", "performer"}},
+     1087618,
+     0,
+     2 * 4 * 4000 * 12 * squared(128) + 256 * 512 + 512 * 256 + 256 * 2,
+     2 * 4 * 2 * 4000 * 128 * (32 + 1)},
+    {"lra_listops",
+     "lra",
+     {{"task", "listops"}},
+     8948746,
+     0,
+     4 * 2001 * 8 * squared(512) + 512 * 1024 + 1024 * 10,
+     4 * 2 * squared(2001) * 512},
+    {"lra_listops_linformer",
+     "lra",
+     {{"task", "listops"}, {"attention", "linformer"}},
+     8948746 + 4 * 2001 * 16,
+     0,
+     4 * 2001 * (8 * squared(512) + 2 * 16 * 512) + 512 * 1024 + 1024 * 10,
+     4 * 2 * 2001 * 16 * 512},
     // Two random features for the queries and the keys of each head.
     {"lra_listops_performer",
      "lra",
@@ -310,6 +384,84 @@ const Row rows[] = {
      0,
      8763998208 + 2 * 256 * 12 * squared(512),
      402653184 / 6 * 4 + 2 * 2 * 512 * 512 * (64 + 1)},
+    {"omninet_b32_after_block",
+     "omninet_b32",
+     {{"pool", "after_block"}},
+     88224232,
+     0,
+     4363106304 + (550 - 50) * 12 * squared(768),
+     46080000 / 12 * 11 + 2 * 550 * 768 * (64 + 1)},
+    // One state: as many products as an ordinary layer.
+    {"omninet_lm_2",
+     "omninet_lm",
+     {{"partition", "2"}},
+     49653040,
+     0,
+     8763998208,
+     402653184},
+    {"omninet_lm_3",
+     "omninet_lm",
+     {{"partition", "3"}},
+     49653040,
+     0,
+     8763998208 + 2 * 256 * 12 * squared(512),
+     402653184 / 6 * 4 + 2 * 2 * squared(512) * 512},
+    {"omninet_lm_2_performer",
+     "omninet_lm",
+     {{"partition", "2"}, {"attend", "performer"}},
+     49653040,
+     0,
+     8763998208,
+     402653184 / 6 * 3 + 3 * 2 * 256 * 512 * (64 + 1)},
+    {"omninet_lm_performer",
+     "omninet_lm",
+     {{"attend", "performer"}},
+     49653040,
+     0,
+     8763998208 + 4 * 256 * 12 * squared(512),
+     402653184 / 6 * 5 + 2 * 1280 * 512 * (64 + 1)},
+    // Four products of 512 x 2048 and two of 512 x 8192 weights: 16 and 32
+    // times the square of 512, in five ordinary layers and in one of five
+    // states.
+    {"omninet_lm_large",
+     "omninet_lm",
+     {{"hidden", "8192"}, {"head_width", "256"}},
+     106313008,
+     0,
+     int64_t{256} * 512 * 30000 + 2 * 5 * 256 * (16 + 32) * squared(512),
+     5 * 2 * squared(256) * 2048 + 2 * squared(1280) * 2048},
+    // Five ordinary layers of the encoder, and one of five states; decoder
+    // layers have two attentions.
+    {"omninet_mt", "omninet_mt", {}, 209055744, 0, mtLinear, mtAttention},
+    {"omninet_mt_linformer",
+     "omninet_mt",
+     {{"attend", "linformer"}},
+     209055744 + 1280 * 16,
+     0,
+     mtLinear + 2 * 1280 * 16 * 1024,
+     17 * 2 * squared(256) * 1024 + 2 * 1280 * 16 * 1024},
+    {"omninet_mt_2",
+     "omninet_mt",
+     {{"partition", "2"}},
+     209055744,
+     0,
+     mtLinear - 4 * 256 * 12 * squared(1024),
+     15 * 2 * squared(256) * 1024 + 3 * 2 * 256 * 1024 * (64 + 1)},
+    {"omninet_mt_3",
+     "omninet_mt",
+     {{"partition", "3"}},
+     209055744,
+     0,
+     mtLinear - 2 * 256 * 12 * squared(1024),
+     16 * 2 * squared(256) * 1024 + 2 * 2 * 512 * 1024 * (64 + 1)},
+    // Seven ordinary layers, and one of seven states.
+    {"omninet_mt_large",
+     "omninet_mt",
+     {{"layers", "8"}},
+     267816960,
+     0,
+     256 * (14 * 12 + 8 * 16) * squared(1024) + int64_t{256} * 1024 * 32000,
+     23 * 2 * squared(256) * 1024 + 2 * 1792 * 1024 * (64 + 1)},
     {"minilm_l6", "minilm_l6", {}, 22713216, 0, 1359101952, 75497472},
     {"t2t_vit_14",
      "t2t_vit_14",
@@ -390,6 +542,16 @@ const Row rows[] = {
      0,
      4030988288,
      75497472},
+    // The table; four products of attention and two of the feed-forward layer,
+    // whose hidden width is 4, in a layer of the encoder, and one attention
+    // more in a layer of the decoder; biases, and gains and biases of norms.
+    {"transformer_big",
+     "transformer_base",
+     {{"width", "1024"}, {"heads", "16"}},
+     37000 * 1024 + 6 * ((12 + 16) * squared(1024) + (9 + 11) * 1024),
+     0,
+     64 * (6 * (12 + 16) * squared(1024) + 37000 * 1024),
+     18 * 2 * squared(64) * 1024},
     // h (p_q d_q + p_k d_k + p_v d_v) + p_o h p_v; 9 queries, 11 keys.
     {"lecture_softmax",
      "lecture_mha",
@@ -409,58 +571,5 @@ const Row rows[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, Rows, testing::ValuesIn(rows),
                          [](const auto &info) { return info.param.name; });
-
-TEST(Summary, counts_tables_and_features_as_frozen) {
-  ModelOptions options;
-  options.path = HOVA_MODELS "/t2t_vit_14.json";
-  Model model;
-  std::string messages;
-  llvm::raw_string_ostream errors(messages);
-  ASSERT_EQ(readModel(options, model, errors), ModelStatus::Ok) << messages;
-  mlir::MLIRContext context;
-  inspect::Summary summary = inspect::summarize(*model.program, context);
-  EXPECT_EQ(summary.frozen, 197 * 384 + 2 * 32 * 64);
-}
-
-TEST(Summary, is_the_json_of_the_contract) {
-  ModelOptions options;
-  options.path = HOVA_MODELS "/lecture_mha.json";
-  std::string text, messages;
-  llvm::raw_string_ostream out(text), errors(messages);
-  ASSERT_EQ(inspect::runSummary(options, /*json=*/true, out, errors), 0);
-  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
-  ASSERT_TRUE(bool(parsed));
-  const llvm::json::Object &root = *parsed->getAsObject();
-  EXPECT_EQ(root.getString("model"), "lecture_mha");
-  EXPECT_EQ(root.getObject("parameters")->getInteger("trainable"), 180);
-  EXPECT_EQ(root.getObject("parameters")->getInteger("frozen"), 0);
-  EXPECT_EQ(root.getObject("parameters")->getArray("tensors")->size(), 4u);
-  EXPECT_EQ(*root.getInteger("flops"),
-            2 * (*root.getObject("macs")->getInteger("linear") +
-                 *root.getObject("macs")->getInteger("attention")));
-  EXPECT_EQ(root.getArray("inputs")->size(), 3u);
-  const llvm::json::Object &layer =
-      *(*root.getArray("layers"))[0].getAsObject();
-  EXPECT_EQ(layer.getString("path"), "attn");
-  EXPECT_EQ(layer.getString("kind"), "multi_head_attention");
-  EXPECT_EQ(layer.getInteger("parameters"), 180);
-  EXPECT_EQ(layer.getArray("output_shape")->size(), 3u);
-}
-
-TEST(Check, has_the_exit_codes_of_the_contract) {
-  std::string text, messages;
-  llvm::raw_string_ostream out(text), errors(messages);
-  ModelOptions options;
-  options.path = HOVA_MODELS "/vit_b32.json";
-  EXPECT_EQ(inspect::runCheck(options, /*json=*/false, out, errors), 0)
-      << messages;
-  options.overrides = {{"patch", "33"}};
-  EXPECT_EQ(inspect::runCheck(options, /*json=*/false, out, errors), 1);
-  EXPECT_NE(messages.find("patch 33 does not divide an image of 224 x 224"),
-            std::string::npos)
-      << messages;
-  options.path = "/no/such/file.json";
-  EXPECT_EQ(inspect::runCheck(options, /*json=*/false, out, errors), 74);
-}
 
 } // namespace

@@ -27,6 +27,7 @@ NARROW = {
     "omninet_b16": ["width=96", "heads=2", "image=64"],
     "omninet_b32": ["width=96", "heads=2", "image=64"],
     "omninet_lm": ["width=96", "heads=3", "length=30"],
+    "omninet_mt": ["width=96", "heads=3", "src_len=13", "tgt_len=11"],
     "swin_t": ["width=8", "heads=1", "window=4", "image=128", "batch=1"],
     "swinv2_t": ["width=8", "heads=1", "window=4", "image=128", "batch=1"],
     "t2t_vit_14": ["width=96", "heads=2", "token_width=24", "image=64"],
