@@ -10,7 +10,6 @@
 
 namespace hova::frontend {
 
-using reader::Diagnostic;
 using reader::inQuotes;
 using reader::Member;
 using reader::Node;
@@ -38,27 +37,8 @@ void SpecReader::readCheckpoint(const Member &member) {
   }
   checkKeys(node, {"set", "ignore", "rules"}, "a checkpoint source");
   NameScope scope = parameterScope();
-  if (const Node *set = node.get("set");
-      set && expect(*set, Node::Kind::Object, "\"set\"")) {
-    for (const Member *value : uniqueMembers(*set)) {
-      const ParameterSpec *parameter = parameterNames.count(value->key)
-                                           ? spec.findParameter(value->key)
-                                           : nullptr;
-      if (!parameter) {
-        Diagnostic &unknown =
-            errorAt(value->keyRange, *value->value,
-                    "unknown key " + inQuotes(value->key) + " in \"set\"");
-        if (!diagnostics.isFull()) {
-          suggestFor(unknown, value->key, scope.allScalars());
-        }
-        continue;
-      }
-      // Nothing has a name here: parameters come after these values.
-      if (auto literal =
-              parameterValue(*value->value, NameScope(), parameter->values)) {
-        checkpoint.set.push_back({value->key, std::move(*literal)});
-      }
-    }
+  if (const Node *set = node.get("set")) {
+    checkpoint.set = readParameterValues(*set, "\"set\"");
   }
   if (const Node *ignore = node.get("ignore");
       ignore && expect(*ignore, Node::Kind::Array, "\"ignore\"")) {

@@ -29,7 +29,7 @@ bool SpecReader::read() {
   }
   checkKeys(root,
             {"$schema", "hova", "name", "metadata", "parameters", "inputs",
-             "blocks", "layers", "outputs", "checkpoints"},
+             "blocks", "layers", "outputs", "checkpoints", "published"},
             "a description");
   readName(root);
   for (const char *section : {"inputs", "layers", "outputs"}) {
@@ -67,6 +67,9 @@ bool SpecReader::read() {
   }
   if (const Node *checkpoints = root.get("checkpoints")) {
     readCheckpoints(*checkpoints);
+  }
+  if (const Node *published = root.get("published")) {
+    readPublished(*published);
   }
   for (const BlockSpec &block : spec.blocks) {
     checkBlockUses(block.layers);
@@ -126,6 +129,7 @@ void SpecReader::readParameter(const Member &member, NameScope &scope) {
   } else if (auto value = setting(*member.value, SettingKind::Any, scope)) {
     parameter.value = std::move(*value);
   }
+  spec.parameterIndex.emplace(parameter.name, spec.parameters.size());
   spec.parameters.push_back(std::move(parameter));
 }
 

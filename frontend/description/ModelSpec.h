@@ -44,6 +44,11 @@ struct SpecLimits {
   /// Legal values of one parameter.
   static constexpr size_t values = 1000;
   static constexpr size_t nameBytes = 255;
+  /// Published tables, rows of one, and parameters that one row names: a row is
+  /// a program of its own where it is compared.
+  static constexpr size_t tables = 8;
+  static constexpr size_t rows = 32;
+  static constexpr size_t rowParameters = 16;
 };
 
 /// A number, boolean or word: written down, or an expression.
@@ -67,6 +72,9 @@ struct ParameterSpec {
   std::vector<Scalar> values;
   std::optional<double> minimum;
   std::optional<double> maximum;
+
+  /// Why the parameter cannot have the value `given`; empty if it can.
+  std::string problemWith(const Scalar &given) const;
 };
 
 struct InputSpec {
@@ -166,12 +174,53 @@ struct CheckpointSpec {
   std::vector<RuleSpec> rules;
 };
 
+/// A count as a paper prints it, such as `46.7M`.
+struct FigureSpec {
+  std::string text;
+  /// Digits behind the point.
+  int decimals = 0;
+  /// How often a factor of a thousand (or 1024) is left out: 2 for M.
+  int thousands = 0;
+  /// Why another number is expected of the program; empty if none is.
+  std::string differs;
+};
+
+/// What a paper says of one variant of the model.
+struct PublishedRowSpec {
+  std::string name;
+  /// The parameters of the variant; all others have their defaults.
+  std::vector<std::pair<std::string, Setting>> when;
+  std::optional<FigureSpec> parameters;
+  std::optional<FigureSpec> macs;
+};
+
+/// A table of a paper, whose rows are counted in one way.
+struct PublishedSpec {
+  enum class Parameters { Trainable, Dense, All };
+  enum class Macs { All, Linear, WithNorms };
+  std::string source;
+  Parameters parameters = Parameters::Trainable;
+  Macs macs = Macs::All;
+  /// Whether M and G are 2^20 and 2^30 instead of 10^6 and 10^9.
+  bool binary = false;
+  std::vector<PublishedRowSpec> rows;
+
+  /// The words of descriptions for these, in the order of the enumerations.
+  static const std::vector<std::string> parameterWords;
+  static const std::vector<std::string> macWords;
+  static const std::vector<std::string> unitWords;
+  /// A regular expression for figures.
+  static const char *const figurePattern;
+};
+
 struct ModelSpec {
   std::shared_ptr<const reader::Source> source;
   std::shared_ptr<const reader::Document> document;
 
   std::string name;
   std::vector<ParameterSpec> parameters;
+  /// Position in `parameters` of each name.
+  std::map<std::string, size_t, std::less<>> parameterIndex;
   std::vector<InputSpec> inputs;
   std::vector<BlockSpec> blocks;
   /// Position in `blocks` of each name.
@@ -180,6 +229,7 @@ struct ModelSpec {
   std::vector<std::pair<std::string, ValueUse>> outputs;
   std::vector<reader::Range> outputRanges;
   std::vector<CheckpointSpec> checkpoints;
+  std::vector<PublishedSpec> published;
 
   const BlockSpec *findBlock(std::string_view name) const;
   const ParameterSpec *findParameter(std::string_view name) const;

@@ -267,6 +267,34 @@ SpecReader::parameterValue(const Node &node, const NameScope &scope,
                  words);
 }
 
+std::vector<std::pair<std::string, Setting>>
+SpecReader::readParameterValues(const Node &node, const char *what) {
+  std::vector<std::pair<std::string, Setting>> values;
+  if (!expect(node, Node::Kind::Object, what)) {
+    return values;
+  }
+  for (const Member *member : uniqueMembers(node)) {
+    const ParameterSpec *parameter = parameterNames.count(member->key)
+                                         ? spec.findParameter(member->key)
+                                         : nullptr;
+    if (!parameter) {
+      Diagnostic &unknown = errorAt(member->keyRange, *member->value,
+                                    "unknown key " + inQuotes(member->key) +
+                                        " in " + std::string(what));
+      if (!diagnostics.isFull()) {
+        suggestFor(unknown, member->key, parameterScope().allScalars());
+      }
+      continue;
+    }
+    // Nothing has a name here: parameters come after these values.
+    if (auto literal =
+            parameterValue(*member->value, NameScope(), parameter->values)) {
+      values.push_back({member->key, std::move(*literal)});
+    }
+  }
+  return values;
+}
+
 /// Whether a value that needs no names is of the kind that is wanted; else an
 /// error, even where no use of the layer ever evaluates it.
 bool SpecReader::checkConstant(const Node &node, SettingKind kind,
@@ -426,18 +454,42 @@ std::vector<ValueUse> SpecReader::valueUses(const Node &node,
   return uses;
 }
 
+std::string ParameterSpec::problemWith(const Scalar &given) const {
+  // The default tells the kind, unless it is an expression.
+  const std::optional<Scalar> &initial = value.literal;
+  bool number = initial && initial->isNumber() && given.isNumber();
+  bool whole = !initial || !initial->is(Scalar::Kind::Integer) ||
+               given.is(Scalar::Kind::Integer);
+  if (initial && given.kind != initial->kind && !(number && whole)) {
+    return "parameter " + inQuotes(name) + " is " + describe(initial->kind);
+  }
+  std::string problem;
+  bool listed = values.empty() ||
+                std::find(values.begin(), values.end(), given) != values.end();
+  if (!listed) {
+    for (const Scalar &legal : values) {
+      problem += (problem.empty() ? " must be one of " : ", ") + legal.str();
+    }
+  } else if ((minimum || maximum) && !given.isNumber()) {
+    problem = " must be a number";
+  } else if (minimum && given.real < *minimum) {
+    problem = " must be at least " + Scalar::ofReal(*minimum).str();
+  } else if (maximum && given.real > *maximum) {
+    problem = " must be at most " + Scalar::ofReal(*maximum).str();
+  }
+  return problem.empty() ? ""
+                         : "parameter " + inQuotes(name) + problem + ", got " +
+                               reader::printable(given.str());
+}
+
 const BlockSpec *ModelSpec::findBlock(std::string_view name) const {
   auto found = blockIndex.find(name);
   return found == blockIndex.end() ? nullptr : &blocks[found->second];
 }
 
 const ParameterSpec *ModelSpec::findParameter(std::string_view name) const {
-  for (const ParameterSpec &parameter : parameters) {
-    if (parameter.name == name) {
-      return &parameter;
-    }
-  }
-  return nullptr;
+  auto found = parameterIndex.find(name);
+  return found == parameterIndex.end() ? nullptr : &parameters[found->second];
 }
 
 const CheckpointSpec *ModelSpec::findCheckpoint(std::string_view name) const {

@@ -156,6 +156,18 @@ private:
   std::vector<Setting> readNumbers(const Node &node, const NameScope &scope);
   std::vector<std::string> readPatterns(const Node &node);
 
+  // Figures of papers.
+  void readPublished(const Node &node);
+  void readTable(const Node &node);
+  void readCounts(const Node &node, PublishedSpec &table);
+  void readRow(const Node &node, PublishedSpec &table);
+  std::optional<FigureSpec> readFigure(const Node &node);
+  std::optional<FigureSpec> parseFigure(const Node &node);
+
+  /// The values of parameters that the object `node`, which is called `what`,
+  /// gives.
+  std::vector<std::pair<std::string, Setting>>
+  readParameterValues(const Node &node, const char *what);
   NameScope parameterScope() const;
   void setBlock(const Node &node, LayerSpec &layer, const NameScope &scope);
 

@@ -51,51 +51,20 @@ static Scalar parseScalar(const std::string &text) {
 bool Elaborator::checkParameter(const ParameterSpec &parameter,
                                 const Scalar &value,
                                 const std::string &prefix) {
-  std::string message;
-  bool listed = parameter.values.empty() ||
-                std::find(parameter.values.begin(), parameter.values.end(),
-                          value) != parameter.values.end();
-  if (!listed) {
-    for (const Scalar &legal : parameter.values) {
-      message += (message.empty() ? " must be one of " : ", ") + legal.str();
-    }
-  } else if ((parameter.minimum || parameter.maximum) && !value.isNumber()) {
-    message = " must be a number";
-  } else if (parameter.minimum && value.real < *parameter.minimum) {
-    message = " must be at least " + Scalar::ofReal(*parameter.minimum).str();
-  } else if (parameter.maximum && value.real > *parameter.maximum) {
-    message = " must be at most " + Scalar::ofReal(*parameter.maximum).str();
+  std::string problem = parameter.problemWith(value);
+  if (!problem.empty() && prefix.empty()) {
+    error(*parameter.value.node, problem);
+  } else if (!problem.empty()) {
+    diagnostics.errorElsewhere(prefix + problem);
   }
-  if (message.empty()) {
-    return true;
-  }
-  message = "parameter " + inQuotes(parameter.name) + message + ", got " +
-            reader::printable(value.str());
-  if (prefix.empty()) {
-    error(*parameter.value.node, message);
-  } else {
-    diagnostics.errorElsewhere(prefix + message);
-  }
-  return false;
+  return problem.empty();
 }
 
 std::optional<Scalar> Elaborator::overridden(const ParameterSpec &parameter,
                                              const ParameterOverride &value) {
   Scalar given = parseScalar(value.text);
-  // The default tells the kind, unless it is an expression.
-  const std::optional<Scalar> &initial = parameter.value.literal;
-  bool number = initial && initial->isNumber() && given.isNumber();
-  bool whole = !initial || !initial->is(Scalar::Kind::Integer) ||
-               given.is(Scalar::Kind::Integer);
-  bool fits = !initial || given.kind == initial->kind || (number && whole);
   std::string prefix = value.origin + " " + reader::printable(value.name) +
                        "=" + reader::printable(value.text) + ": ";
-  if (!fits) {
-    diagnostics.errorElsewhere(prefix + "parameter " +
-                               inQuotes(parameter.name) + " is " +
-                               describe(initial->kind));
-    return std::nullopt;
-  }
   if (!checkParameter(parameter, given, prefix)) {
     return std::nullopt;
   }

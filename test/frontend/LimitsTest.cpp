@@ -64,6 +64,21 @@ TEST(Limits, count_what_is_written_down) {
                                        "\"s%\": {\"rules\": []}") +
                                   "}, "),
                  "17 checkpoint sources, more than the limit of 16");
+  std::string row = R"({"row": "r", "macs": "1G"})";
+  expectTooLarge(around(last, "\"published\": [" +
+                                  many(SpecLimits::tables + 1,
+                                       R"({"source": "s%", "rows": []})") +
+                                  "], "),
+                 "9 published tables, more than the limit of 8");
+  expectTooLarge(around(last, R"("published": [{"source": "s", "rows": [)" +
+                                  many(SpecLimits::rows + 1, row) + "]}], "),
+                 "33 rows of a published table, more than the limit of 32");
+  expectTooLarge(
+      around(
+          last,
+          R"("published": [{"source": "s", "rows": [{"row": "r", "when": {)" +
+              many(SpecLimits::rowParameters + 1, "\"n%\": 1") + "}}]}], "),
+      "17 parameters of a row, more than the limit of 16");
   expectTooLarge(
       around(many(SpecLimits::layers, R"({"name": "l%", "op": "none"})") +
              ", " + last),

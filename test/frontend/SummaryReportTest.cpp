@@ -68,7 +68,9 @@ TEST(Summary, is_the_json_of_the_contract) {
   options.path = HOVA_MODELS "/lecture_mha.json";
   std::string text, messages;
   llvm::raw_string_ostream out(text), errors(messages);
-  ASSERT_EQ(inspect::runSummary(options, /*json=*/true, out, errors), 0);
+  ASSERT_EQ(inspect::runSummary(options, inspect::SummaryKind::Layers,
+                                /*json=*/true, out, errors),
+            0);
   llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
   ASSERT_TRUE(bool(parsed));
   const llvm::json::Object &root = *parsed->getAsObject();

@@ -184,6 +184,9 @@ BOMBS = {
         + many('{"to": ["a%d","b","c","d","e","f","g","h","i","j"], "from": "b", "apply": ["transpose"]}', 9900) + "]}}, "),
     "16 sources": lambda: model(SCALE % ("y", "x"), more='"parameters": {' + many('"p%d": %d', 9900) + '}, "checkpoints": {'
         + many('"s%d": {"set": {' + many('"p@": 1', 9900).replace("@", "%d") + '}, "rules": []}', 16) + "}, "),
+    "rows that name parameters": lambda: model(SCALE % ("y", "x"), more='"parameters": {'
+        + many('"p%d": {"default": "a0", "values": [' + many('"a@"', 1000).replace("@", "%d") + "]}", 16) + '}, "published": ['
+        + many('{"source": "s%d", "rows": [' + many('{"row": "r%d", "macs": "1G", "when": {' + ", ".join(f'"p{i}": "a0"' for i in range(16)) + "}}", 32) + "]}", 8) + "], "),
     # What is large.
     "inputs": lambda: model(SCALE % ("y", "i0"), inputs=wide_inputs(10000)),
     "more inputs": lambda: model(SCALE % ("y", "i0"), inputs=wide_inputs(250000)),
@@ -219,6 +222,8 @@ BOMBS = {
     "rules": lambda: model(SCALE % ("y", "x"), more='"checkpoints": {"s": {"rules": [' + many('{"to": "a%d", "from": "b"}', 300000) + "]}}, "),
     "steps": lambda: model(SCALE % ("y", "x"), more='"checkpoints": {"s": {"rules": [{"to": "a", "from": "b", "apply": [' + many('"transpose"', 900000) + "]}]}}, "),
     "patterns": lambda: model(SCALE % ("y", "x"), more='"checkpoints": {"s": {"rules": [{"to": [' + many('"a%d"', 900000) + '], "from": "b"}]}}, '),
+    "published tables": lambda: model(SCALE % ("y", "x"), more='"published": [' + many('{"source": "s%d", "rows": []}', 300000) + "], "),
+    "published rows": lambda: model(SCALE % ("y", "x"), more='"published": [{"source": "s", "rows": [' + many('{"row": "r%d", "macs": "1G"}', 250000) + "]}], "),
     "initialisers": lambda: model(many('{"name":"l%d","op":"linear","input":"x","width":1,"init":{"weight":{"kind":"ones"}}}', 120000), out="l0"),
     "block uses": lambda: model(many('{"name":"l%d","block":"keep","input":"x"}', 200000), out="l0", blocks=IDENTITY),
     "settings of a block use": lambda: model('{"name":"y","block":"keep","input":"x","arguments":{' + many('"a%d":1', 900000) + "}}", blocks=IDENTITY),

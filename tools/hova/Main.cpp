@@ -32,7 +32,8 @@ constexpr VerbInfo verbs[] = {
     {"summary", SummaryVerb, "MODEL.json [options]",
      "Show layers, parameters and work",
      "hova summary model.json --set depth=6\n"
-     "hova summary model.json --format=json\n",
+     "hova summary model.json --format=json\n"
+     "hova summary model.json --paper\n",
      true, runSummary},
     {"explain", ExplainVerb, "MODEL.json [options]",
      "Tell for every attention whether it is fused, and why",

@@ -105,6 +105,8 @@ defm max_memory : Value<"max-memory", runners, "SIZE",
 // Single verbs.
 defm format : Value<"format", [CheckVerb, SummaryVerb, ExplainVerb, VerifyVerb, PackVerb], "text|json",
                     "Write the result as text or as JSON (default: text).">;
+def paper : Flag<["--"], "paper">, Visibility<[SummaryVerb]>,
+            HelpText<"Show the figures that papers print of the model beside ours, counted as the papers count. Without --set, show those of every variant.">;
 defm cases : Value<"cases", [VerifyVerb], "N",
                    "Compare on this many inputs. The first is random, the second holds edge values, the third zeros, and all others are random (default: 3).">;
 defm case : Value<"case", [VerifyVerb], "N",

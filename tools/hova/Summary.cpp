@@ -8,10 +8,12 @@
 
 int hova::tool::runSummary(Arguments &arguments) {
   frontend::ModelOptions options = readModelOptions(arguments);
+  auto kind = arguments.has(OPT_paper) ? inspect::SummaryKind::Paper
+                                       : inspect::SummaryKind::Layers;
   bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  return inspect::runSummary(options, json, llvm::outs(), llvm::errs(),
+  return inspect::runSummary(options, kind, json, llvm::outs(), llvm::errs(),
                              makeDialectRegistry());
 }

@@ -10,7 +10,7 @@
 
 #include "tools/inspect/Summary.h"
 
-#include "frontend/description/Vocabulary.h"
+#include "frontend/description/ModelSpec.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -243,6 +243,32 @@ Value checkpointSchema() {
                 {"rules"});
 }
 
+Value publishedSchema() {
+  Value printed = Object{{"type", "string"},
+                         {"pattern", PublishedSpec::figurePattern},
+                         {"description", "as it is printed: 46.7M"}};
+  Value known = closed(
+      Object{{"figure", printed},
+             {"differs",
+              Object{{"type", "string"},
+                     {"description", "why another number is expected"}}}},
+      {"figure", "differs"});
+  Value figure = Object{{"anyOf", Array{std::move(printed), std::move(known)}}};
+  Object row = closed(Object{{"row", Object{{"type", "string"}}},
+                             {"when", mapOf(reference("scalar"))},
+                             {"parameters", figure},
+                             {"macs", figure}},
+                      {"row"});
+  Value counts = closed(Object{
+      {"parameters", Object{{"enum", Array(PublishedSpec::parameterWords)}}},
+      {"macs", Object{{"enum", Array(PublishedSpec::macWords)}}},
+      {"units", Object{{"enum", Array(PublishedSpec::unitWords)}}}});
+  return closed(Object{{"source", Object{{"type", "string"}}},
+                       {"counts", std::move(counts)},
+                       {"rows", listOf(std::move(row))}},
+                {"source", "rows"});
+}
+
 Value initializer() {
   return closed(
       Object{
@@ -273,7 +299,8 @@ int runSchema(llvm::raw_ostream &out) {
                                 {"blocks", mapOf(blockSchema())},
                                 {"layers", listOf(reference("layer"), 1)},
                                 {"outputs", mapOf(Object{{"type", "string"}})},
-                                {"checkpoints", mapOf(checkpointSchema())}},
+                                {"checkpoints", mapOf(checkpointSchema())},
+                                {"published", listOf(publishedSchema())}},
                          {"hova", "name", "inputs", "layers", "outputs"});
   schema["$schema"] = "http://json-schema.org/draft-07/schema#";
   schema["title"] = "hova model description";

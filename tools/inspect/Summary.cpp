@@ -11,6 +11,7 @@
 #include "frontend/Import.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
+#include "tools/inspect/Published.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -67,12 +68,33 @@ void countParameters(const Program &program, Summary &summary) {
   }
 }
 
+/// The values that depend on an input.
+std::set<int> reachedValues(const Program &program) {
+  std::set<int> reached;
+  for (const ProgramInput &input : program.inputs) {
+    reached.insert(input.value);
+  }
+  for (const ProgramOperation &op : program.operations) {
+    bool isReached = llvm::any_of(op.operands, [&](const auto &operand) {
+      return reached.count(operand.second) > 0;
+    });
+    if (isReached) {
+      reached.insert(op.result);
+      for (const auto &[name, value] : program.furtherResultsOf(op)) {
+        reached.insert(value);
+      }
+    }
+  }
+  return reached;
+}
+
 void countWork(const Program &program, const ImportedProgram &imported,
                Summary &summary) {
   std::set<int> weights;
   for (const ProgramWeight &weight : program.weights) {
     weights.insert(weight.value);
   }
+  std::set<int> reached = reachedValues(program);
   for (auto [op, operation] :
        llvm::zip_equal(program.operations, imported.operations)) {
     LayerSummary &layer = summary.layers[op.layer];
@@ -85,6 +107,14 @@ void countWork(const Program &program, const ImportedProgram &imported,
     if (auto cost = llvm::dyn_cast<CostOpInterface>(operation)) {
       layer.linearMacs += *cost.getLinearMacs();
       layer.attentionMacs += *cost.getAttentionMacs();
+      summary.constantMacs +=
+          reached.count(op.result)
+              ? 0
+              : *cost.getLinearMacs() + *cost.getAttentionMacs();
+    }
+    if (op.mnemonic == "layer_norm") {
+      summary.normElements +=
+          elements(program.values[static_cast<size_t>(op.result)].type.shape);
     }
   }
   for (const LayerSummary &layer : summary.layers) {
@@ -95,16 +125,6 @@ void countWork(const Program &program, const ImportedProgram &imported,
 
 void loadDialects(mlir::MLIRContext &context) {
   context.loadDialect<HovaDialect, mlir::func::FuncDialect>();
-}
-
-/// 86567656 as `86,567,656`.
-std::string grouped(int64_t number) {
-  std::string digits = std::to_string(number);
-  for (size_t at = digits.size(); at > 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
 }
 
 llvm::json::Array jsonShape(const Shape &shape) {
@@ -121,20 +141,6 @@ llvm::json::Object jsonValue(const Program &program, const std::string &name,
   return llvm::json::Object{{"name", name},
                             {"shape", jsonShape(type.shape)},
                             {"dtype", frontend::name(type.dtype)}};
-}
-
-llvm::json::Value jsonScalar(const frontend::Scalar &value) {
-  using Kind = frontend::Scalar::Kind;
-  switch (value.kind) {
-  case Kind::Integer:
-    return value.integer;
-  case Kind::Real:
-    return value.real;
-  case Kind::Boolean:
-    return value.boolean;
-  default:
-    return value.str();
-  }
 }
 
 } // namespace
@@ -155,19 +161,33 @@ Summary summarize(const Program &program, mlir::MLIRContext &context) {
   return summary;
 }
 
-void printText(const Summary &summary, const Program &program,
-               llvm::raw_ostream &out) {
-  std::vector<std::array<std::string, 6>> rows = {
-      {"Layer", "Operator", "Input", "Output", "Parameters", "Mult-Adds"}};
-  for (const LayerSummary &layer : summary.layers) {
-    int64_t macs = layer.linearMacs + layer.attentionMacs;
-    rows.push_back({reader::escaped(layer.path), layer.kind,
-                    str(layer.inputShape), str(layer.outputShape),
-                    layer.parameters > 0 ? grouped(layer.parameters) : "-",
-                    macs > 0 ? grouped(macs) : "-"});
+llvm::json::Value jsonScalar(const frontend::Scalar &value) {
+  using Kind = frontend::Scalar::Kind;
+  switch (value.kind) {
+  case Kind::Integer:
+    return value.integer;
+  case Kind::Real:
+    return value.real;
+  case Kind::Boolean:
+    return value.boolean;
+  default:
+    return value.str();
   }
-  std::array<size_t, 6> widths = {};
-  for (const auto &row : rows) {
+}
+
+std::string grouped(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+void printTable(const std::vector<std::vector<std::string>> &rows,
+                size_t firstNumber, llvm::raw_ostream &out) {
+  std::vector<size_t> widths(rows.front().size());
+  for (const std::vector<std::string> &row : rows) {
     for (size_t column = 0; column < row.size(); ++column) {
       widths[column] = std::max(widths[column], row[column].size());
     }
@@ -177,14 +197,13 @@ void printText(const Summary &summary, const Program &program,
     total += width;
   }
   std::string rule(total, '-');
-  out << reader::escaped(program.name) << '\n' << rule << '\n';
+  out << rule << '\n';
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t column = 0; column < widths.size(); ++column) {
-      bool isNumber = column >= 4;
       const std::string &cell = rows[i][column];
       unsigned width = static_cast<unsigned>(widths[column]);
       std::string text = column + 1 < widths.size() ? "  " : "";
-      if (isNumber) {
+      if (column >= firstNumber) {
         out << llvm::right_justify(cell, width) << text;
       } else {
         out << llvm::left_justify(cell, width) << text;
@@ -192,9 +211,24 @@ void printText(const Summary &summary, const Program &program,
     }
     out << '\n' << (i == 0 ? rule + "\n" : "");
   }
+  out << rule << '\n';
+}
+
+void printText(const Summary &summary, const Program &program,
+               llvm::raw_ostream &out) {
+  std::vector<std::vector<std::string>> rows = {
+      {"Layer", "Operator", "Input", "Output", "Parameters", "Mult-Adds"}};
+  for (const LayerSummary &layer : summary.layers) {
+    int64_t macs = layer.linearMacs + layer.attentionMacs;
+    rows.push_back({reader::escaped(layer.path), layer.kind,
+                    str(layer.inputShape), str(layer.outputShape),
+                    layer.parameters > 0 ? grouped(layer.parameters) : "-",
+                    macs > 0 ? grouped(macs) : "-"});
+  }
   int64_t macs = summary.linearMacs + summary.attentionMacs;
-  out << rule << '\n'
-      << "Trainable parameters:  " << grouped(summary.trainable) << '\n'
+  out << reader::escaped(program.name) << '\n';
+  printTable(rows, /*firstNumber=*/4, out);
+  out << "Trainable parameters:  " << grouped(summary.trainable) << '\n'
       << "Frozen parameters:     " << grouped(summary.frozen) << '\n'
       << "Of dense layers:       " << grouped(summary.dense) << '\n'
       << "Weights in f32:        "
@@ -320,8 +354,8 @@ int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
   return 0;
 }
 
-int runSummary(const ModelOptions &options, bool json, llvm::raw_ostream &out,
-               llvm::raw_ostream &errors,
+int runSummary(const ModelOptions &options, SummaryKind kind, bool json,
+               llvm::raw_ostream &out, llvm::raw_ostream &errors,
                const mlir::DialectRegistry &dialects) {
   Model model;
   ModelStatus status = read(options, model, errors);
@@ -329,6 +363,14 @@ int runSummary(const ModelOptions &options, bool json, llvm::raw_ostream &out,
     return static_cast<int>(status);
   }
   mlir::MLIRContext context(dialects);
+  if (kind == SummaryKind::Paper) {
+    std::vector<PublishedComparison> rows;
+    if (!comparePublished(model, options, context, rows, errors)) {
+      return static_cast<int>(ModelStatus::Rejected);
+    }
+    (json ? printPublishedJson : printPublishedText)(rows, model, out);
+    return 0;
+  }
   Summary summary = summarize(*model.program, context);
   (json ? printJson : printText)(summary, *model.program, out);
   return 0;

@@ -10,6 +10,7 @@
 #include "frontend/Model.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/JSON.h"
 
 namespace hova::inspect {
 
@@ -37,6 +38,10 @@ struct Summary {
   /// Activation x weight, and activation x activation.
   int64_t linearMacs = 0;
   int64_t attentionMacs = 0;
+  /// Those of both kinds that no input reaches: a program has their results.
+  int64_t constantMacs = 0;
+  /// Elements of the results of norms.
+  int64_t normElements = 0;
   std::vector<LayerSummary> layers;
 };
 
@@ -50,14 +55,29 @@ void printText(const Summary &summary, const frontend::Program &program,
 void printJson(const Summary &summary, const frontend::Program &program,
                llvm::raw_ostream &out);
 
+/// A number, a boolean or a string.
+llvm::json::Value jsonScalar(const frontend::Scalar &value);
+
+/// 86567656 as `86,567,656`.
+std::string grouped(int64_t number);
+
+/// Rows below a head, in columns as wide as their longest cell. Columns from
+/// `firstNumber` on are numbers; a line of dashes is drawn around the head, and
+/// at the end.
+void printTable(const std::vector<std::vector<std::string>> &rows,
+                size_t firstNumber, llvm::raw_ostream &out);
+
+/// What `hova summary` shows of a model: its layers, or what papers say of it.
+enum class SummaryKind { Layers, Paper };
+
 /// The verbs `hova check`, `hova summary` and `hova schema`. A weight file,
 /// where one is given, must fit. Data goes to `out`, messages to `errors`; the
 /// result is the exit code. `dialects` are those of plugins.
 int runCheck(const frontend::ModelOptions &options, bool json,
              llvm::raw_ostream &out, llvm::raw_ostream &errors,
              const mlir::DialectRegistry &dialects = mlir::DialectRegistry());
-int runSummary(const frontend::ModelOptions &options, bool json,
-               llvm::raw_ostream &out, llvm::raw_ostream &errors,
+int runSummary(const frontend::ModelOptions &options, SummaryKind kind,
+               bool json, llvm::raw_ostream &out, llvm::raw_ostream &errors,
                const mlir::DialectRegistry &dialects = mlir::DialectRegistry());
 int runSchema(llvm::raw_ostream &out);
 
