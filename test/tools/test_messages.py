@@ -88,6 +88,8 @@ def hostile_descriptions():
     yield "block", {**LINEAR, "parameters": text, "layers": block}
     yield "choice", {**LINEAR, "parameters": {"j": {"default": "q", "values": ["b", HOSTILE]}}}
     yield "source", {**LINEAR, "checkpoints": {HOSTILE: {"rules": [{"to": HOSTILE}]}}}
+    rows = [{"row": HOSTILE, "parameters": HOSTILE, "when": {HOSTILE: HOSTILE}}]
+    yield "figure", {**LINEAR, "published": [{"source": HOSTILE, "rows": rows}]}
 
 
 VERBS = [
@@ -130,6 +132,21 @@ def test_names_of_tensors_are_escaped(model, tmp_path):
         file = tensors(tmp_path / f"{HOSTILE}.safetensors", {**FITTING, name: ([1],)})
         result = hova("compile", model, "--weights", file, "-o", tmp_path / "x")
         assert result.returncode == 1 and message in result.stderr
+        assert_safe(result)
+
+
+def test_published_figures_are_escaped(tmp_path):
+    figure = {"figure": "8", "differs": HOSTILE}
+    rows = [{"row": HOSTILE, "when": {"j": HOSTILE}, "parameters": figure}]
+    description = {
+        **LINEAR,
+        "parameters": {"j": {"default": "b", "values": ["b", HOSTILE]}},
+        "published": [{"source": HOSTILE, "rows": rows}],
+    }
+    path = write(tmp_path / "m.json", json.dumps(description, ensure_ascii=False))
+    for options, message in ([], b"differs, known (1)"), (["--set", "j=b"], b"--set j="):
+        result = hova("summary", "--paper", path, *options)
+        assert result.returncode == 0 and message in result.stdout
         assert_safe(result)
 
 
