@@ -14,7 +14,7 @@ import lit.formats
 config.name = "hova"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "checkpoints", "golden", "style"]
+config.excludes = ["Inputs", "peers", "golden", "style"]
 config.test_source_root = os.path.dirname(__file__)
 
 source, build = Path(config.hova_source), Path(config.hova_build)

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs lit, CTest and pytest and ends with one line: "N passed, N failed, N skipped".
 
-`./dev test` and the target check-hova call it. As many runners run at a time as there are
-processors, because a test seldom uses more than one; pytest runs once per folder of test/.
+`./dev test` and the target check-hova call it; `./dev test --peers` lets it run test/peers
+alone. As many runners run at a time as there are processors, because a test seldom uses
+more than one; pytest runs once per folder of test/.
 What a runner says is printed when it ends. The counts come from the JUnit files that the
 runners write. A runner that fails without naming a failed test counts as one failure. The
 exit status is 1 when something failed or when nothing ran.
 
-Environment: HOVA_BUILD, the build folder; HOVA_LLVM, where LLVM is installed;
-HOVA_SKIP_CHECKPOINTS, why the checkpoint tests cannot run (empty: they can).
+Environment: HOVA_BUILD, the build folder; HOVA_LLVM, where LLVM is installed.
 """
 
 import argparse
@@ -27,7 +27,7 @@ SOURCE = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ["HOVA_BUILD"])
 LLVM = Path(os.environ["HOVA_LLVM"])
 TESTS = SOURCE / "test"
-CHECKPOINTS = TESTS / "checkpoints"
+PEERS = TESTS / "peers"
 FULL = TESTS / "full"
 RESULTS = BUILD / "test-results"
 
@@ -119,12 +119,11 @@ def run_ctest(only):
     return run("ctest", command, quiet=True)
 
 
-def run_pytest(runner, venv, tests, select="", problem=""):
-    """Runs pytest on a folder; skips it for a problem."""
+def run_pytest(runner, venv, tests, select="", options=()):
+    """Runs pytest on a folder; skips it where its environment is missing."""
     python = BUILD / venv / "bin/python"
-    if not problem and not python.exists():
+    if not python.exists():
         problem = f"no {python.parent.parent}: ./dev test makes it"
-    if problem:
         names = sorted(path.name for path in tests.rglob("test_*.py"))
         return Count(skipped=[f"{runner}: {name} ({problem})" for name in names])
     return run(
@@ -144,6 +143,7 @@ def run_pytest(runner, venv, tests, select="", problem=""):
             f"--junitxml={RESULTS / runner}.xml",
             "-k",
             select,
+            *options,
             tests,
         ],
         empty_status=PYTEST_NOTHING_COLLECTED,
@@ -154,7 +154,7 @@ def python_runs(only):
     """A run of pytest for each folder below test/ that has tests, or for one folder."""
     folders = {path.parent for path in (TESTS / only).rglob("test_*.py")}
     rooms = {folder.relative_to(TESTS).parts[0] for folder in folders}
-    rooms -= {CHECKPOINTS.name, FULL.name}
+    rooms -= {PEERS.name, FULL.name}
     return [
         partial(run_pytest, f"pytest-{room}", "venv-test", TESTS / (only or room))
         for room in sorted(rooms, key=lambda room: ((*LONG, room).index(room), room))
@@ -169,15 +169,16 @@ def run_smoke():
     return run_pytest("smoke", "venv-test", TESTS / "e2e", select=SMOKE)
 
 
-def run_checkpoints():
-    problem = os.environ.get("HOVA_SKIP_CHECKPOINTS", "")
-    return run_pytest("checkpoints", "venv-checkpoints", CHECKPOINTS, problem=problem)
+def run_peers(record):
+    return run_pytest("peers", "venv-peers", PEERS, options=["--record"] if record else [])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", metavar="ROOM", default="")
     parser.add_argument("--full", action="store_true", help="the long suites too")
+    parser.add_argument("--peers", action="store_true", help="test/peers alone")
+    parser.add_argument("--record", action="store_true", help="with --peers: write its table")
     arguments = parser.parse_args()
     only = arguments.only
 
@@ -185,14 +186,14 @@ def main():
     for old in RESULTS.glob("*.xml"):
         old.unlink()
     runs = []
-    if only not in ("checkpoints", "full"):
+    if arguments.peers:
+        runs.append(partial(run_peers, arguments.record))
+    elif only != "full":
         runs += python_runs(only)
         runs.insert(1, partial(run_lit, only))
         runs.append(partial(run_ctest, only))
-    if only not in ("", "e2e"):
+    if not arguments.peers and only not in ("", "e2e"):
         runs.append(run_smoke)
-    if only in ("", "checkpoints"):
-        runs.insert(2, run_checkpoints)
     total = Count()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for count in pool.map(lambda one: one(), runs):

@@ -3,7 +3,7 @@
 """`hova verify` on every description in examples/, and the runs that they promise.
 
 The big models are made shallow or narrow here, by parameters that keep every kind of
-layer; the checkpoint tests run them in full size against their frameworks.
+layer; the tests of test/peers run them in full depth against other implementations.
 """
 
 import os

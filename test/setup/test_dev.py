@@ -130,3 +130,23 @@ def test_more_arguments_than_a_test_takes_are_an_error(machine, tmp_path):
     for arguments in (["--full", "--only", "frontend"], ["--only", "frontend", "x"]):
         sentence = last_sentence(machine("test", *arguments))
         assert f"not {' '.join(arguments)}" in sentence
+
+
+def test_peers_take_no_other_arguments(machine):
+    for arguments in (["--full"], ["--record", "x"]):
+        sentence = last_sentence(machine("test", "--peers", *arguments))
+        assert f"not {' '.join(arguments)}" in sentence
+
+
+def test_only_peers_need_a_framework(machine, tmp_path):
+    """Everything is installed and built but PyTorch, and Python makes any environment."""
+    (tmp_path / "test").mkdir()
+    (tmp_path / "build/bin").mkdir(parents=True)
+    (tmp_path / "build/build.ninja").touch()
+    no_torch = f'[ "$4" = python3-torch ] && exit 1; {INSTALLED}'
+    stand_ins = {"dpkg_query": no_torch, "apt_get": 'echo "$@"', "cmake": "exit 0", "cmp": "exit 0"}
+    peers = machine("test", "--peers", **stand_ins)
+    if "Debian 12 only" in peers.stderr:
+        pytest.skip("this machine is not Debian 12")
+    assert "installing python3-torch\n" in peers.stderr
+    assert "python3-torch" not in machine("test", **stand_ins).stderr

@@ -5,18 +5,10 @@
 Norms of SwinV2 begin as zeros, and tables and factors as constants: all are drawn anew.
 """
 
-import numpy as np
 import pytest
 import timm
 import torch
-from harness import (
-    assert_policy,
-    compile_model,
-    in_both_precisions,
-    randomise,
-    run_program,
-    save_weights,
-)
+from harness import image_classes, random_image, randomise
 from transformers import (
     SwinConfig,
     SwinForImageClassification,
@@ -26,11 +18,11 @@ from transformers import (
 
 BATCH = 2
 SIDES = {"swin_t": 224, "swinv2_t": 256}
+NAMES = {"swin_t": "swin_tiny_patch4_window7_224", "swinv2_t": "swinv2_tiny_window8_256"}
 
 
 def timm_model(name):
-    names = {"swin_t": "swin_tiny_patch4_window7_224", "swinv2_t": "swinv2_tiny_window8_256"}
-    return timm.create_model(names[name], pretrained=False)
+    return timm.create_model(NAMES[name], pretrained=False)
 
 
 def transformers_model(name):
@@ -57,26 +49,18 @@ def draw_windows(model, seed):
     return model
 
 
-def logits_of(model, image):
-    result = model(image.to(next(model.parameters()).dtype))
-    return result if torch.is_tensor(result) else result.logits
-
-
 @pytest.mark.parametrize("name", list(SIDES))
-@pytest.mark.parametrize(
-    "source, make", [("timm", timm_model), ("transformers", transformers_model)]
-)
-def test_same_logits(source, make, name, scratch):
-    model = draw_windows(randomise(make(name), seed=7), seed=8)
-    save_weights(model.state_dict(), scratch / "model.safetensors")
-    side = SIDES[name]
-    image = torch.randn(BATCH, 3, side, side, generator=torch.Generator().manual_seed(1))
-    single, double = in_both_precisions(lambda m: logits_of(m, image), model)
-
-    program, said = compile_model(
-        name, scratch / "model.safetensors", scratch, [f"batch={BATCH}"]
+@pytest.mark.parametrize("source", ["timm", "transformers"])
+def test_checkpoint(source, name, compare):
+    model = timm_model(name) if source == "timm" else transformers_model(name)
+    against = NAMES[name] if source == "timm" else type(model).__name__
+    image = random_image(BATCH, SIDES[name])
+    compare(
+        name,
+        draw_windows(randomise(model, seed=7), seed=8),
+        f"{source} {against}",
+        {"image": image.numpy()},
+        image_classes(image),
+        settings=[f"batch={BATCH}"],
+        source=source,
     )
-    assert source in said, "hova does not say which checkpoint source it took"
-    outputs = run_program(program, {"image": image.numpy()}, scratch)
-    assert_policy(outputs["logits"], single, double, "logits")
-    assert np.array_equal(outputs["logits"].argmax(1), double.argmax(1))

