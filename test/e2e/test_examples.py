@@ -37,6 +37,10 @@ CASES = {
     "01-digits/digits": [[], ["batch=3"]],
     "02-crossed-towers/crossed_towers": [[]],
     "models/bert_base": [BERT],
+    "models/bigbird_base": [
+        ["depth=1", "length=790", "vocab=500", "repeats=count", *NARROW],
+        ["depth=1", "length=61", "vocab=500", "block_size=5", "batch=2", *NARROW],
+    ],
     "models/lecture_mha": [[], ["kind=additive"]],
     "models/lm": [LANGUAGE, [*LANGUAGE, "attention=performer"], [*LANGUAGE, "depth=3", "attention=realformer"], [*LANGUAGE, "length=797", "attention=bigbird"]],
     "models/lra": [

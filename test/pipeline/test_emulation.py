@@ -20,6 +20,7 @@ BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 # and have few of them. test/full has them whole.
 NARROW = {
     "bert_base": ["width=192", "heads=3"],
+    "bigbird_base": ["width=96", "heads=3", "length=37", "block_size=3"],
     "lm": ["width=96", "heads=3", "length=70"],
     "lra": ["width=48", "heads=1", "length=30"],
     "m2": ["width=48", "heads=1", "regions=9", "length=5", "feature_width=40"],
