@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from peer import torch_net
+from peer import net_with_tables
 
 # From this version on GELU is an operator.
 OPSET = 20
@@ -19,10 +19,10 @@ OPSET = 20
 
 def main():
     job = json.loads(Path(sys.argv[1]).read_text())
-    inputs = tuple(torch.from_numpy(np.load(path)) for path in job["inputs"])
+    inputs = [np.load(path) for path in job["inputs"]]
     program = torch.onnx.export(
-        torch_net(job),
-        inputs,
+        net_with_tables(job, inputs),
+        tuple(map(torch.from_numpy, inputs)),
         dynamo=True,
         opset_version=OPSET,
         output_names=job["outputs"],

@@ -52,15 +52,17 @@ class Case:
         return self.folder / f"in-{name}.npy"
 
     def parameters(self):
-        """Numbers and booleans among the parameters; expressions are left out."""
+        """Numbers, booleans and names to choose from; expressions are left out."""
         document = json.loads(self.description.read_text())
-        values = {}
+        values, choices = {}, set()
         for name, value in document.get("parameters", {}).items():
             values[name] = value["default"] if isinstance(value, dict) else value
+            if isinstance(value, dict) and "values" in value:
+                choices.add(name)
         for setting in self.settings:
             name, _, value = setting.partition("=")
             values[name] = json.loads(value) if is_json(value) else value
-        return {k: v for k, v in values.items() if not isinstance(v, str)}
+        return {k: v for k, v in values.items() if k in choices or not isinstance(v, str)}
 
     def write_weights(self, hova):
         """Draws a value for every weight that `hova summary` names."""
@@ -76,6 +78,7 @@ class Case:
             tensor["name"]: draw(generator, tensor, tensor["name"] in tables)
             for tensor in self.summary["parameters"]["tensors"]
         }
+        soften_exponents(tensors)
         save_file(tensors, self.weights)
 
     def write_inputs(self, program):
@@ -102,6 +105,19 @@ class Case:
 
 def is_json(text):
     return bool(re.fullmatch(r"true|false|-?\d+(\.\d+)?([eE][+-]?\d+)?", text))
+
+
+def soften_exponents(tensors):
+    """Halves queries and keys of features exp(w x - |x|^2/2), which have no maximum.
+
+    With x of order one in 64 channels, products of two of them would be 1e-28, nothing
+    beside the 1e-8 in the denominators, and the attention would have no effect.
+    """
+    for name in tensors:
+        place, _, role = name.rpartition(".attn.features")
+        for part in ("query", "key") if place and not role else ():
+            if f"{place}.{part}.weight" in tensors:
+                tensors[f"{place}.{part}.weight"] *= np.float32(0.5)
 
 
 def draw(generator, tensor, table):

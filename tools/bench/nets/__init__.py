@@ -4,18 +4,41 @@
 
 A family is a function of layers `f` (layers_torch.py, layers_jax.py), the parameters
 of the description and the inputs. It reads the weights by the names that hova gives
-them, and returns the outputs in the order of the description.
+them, and returns the outputs in the order of the description. `prepare` is what a user
+does to the weights of a file before all runs.
 """
 
-from . import bert, encoder, linear_attention, swin, translation, vit
+from . import (
+    bert,
+    captions,
+    encoder,
+    language_model,
+    linear_attention,
+    long_range,
+    omninet,
+    swin,
+    tnt,
+    tokens_to_token,
+    translation,
+    vit,
+)
 
 FAMILIES = {
     "vit_b16": vit,
     "vit_b32": vit,
     "swin_t": swin,
+    "swinv2_t": swin,
+    "t2t_vit_14": tokens_to_token,
+    "tnt_s": tnt,
+    "omninet_b16": omninet,
+    "omninet_b32": omninet,
     "bert_base": bert,
     "minilm_l6": bert,
     "vanilla_hv": translation,
+    "m2": captions,
+    "lm": language_model,
+    "omninet_lm": language_model,
+    "lra": long_range,
     "encoder": encoder,
     "token_performer": linear_attention,
     "causal_performer": linear_attention,

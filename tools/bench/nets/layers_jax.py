@@ -42,6 +42,20 @@ class Layers:
         x = x.transpose(0, 2, 4, 1, 3, 5).reshape(batch, rows * columns, -1)
         return self.linear(x, path)
 
+    def convolution(self, image, path, kernel, stride, padding):
+        matrix = self.weights[f"{path}.weight"]
+        weight = matrix.T.reshape(matrix.shape[1], image.shape[1], kernel, kernel)
+        rims = [(padding, padding)] * 2
+        y = jax.lax.conv_general_dilated(image, weight, (stride, stride), rims)
+        y = y.reshape(*y.shape[:2], -1).swapaxes(1, 2)
+        return y + self.weights[f"{path}.bias"]
+
+    def unfold(self, image, kernel, stride, padding):
+        rims = [(padding, padding)] * 2
+        shape, strides = (kernel, kernel), (stride, stride)
+        y = jax.lax.conv_general_dilated_patches(image, shape, strides, rims)
+        return y.reshape(*y.shape[:2], -1).swapaxes(1, 2)
+
     def prepend(self, x, name):
         first = jnp.broadcast_to(self.weights[name], (x.shape[0], 1, x.shape[2]))
         return jnp.concatenate([first, x], axis=1)
@@ -55,8 +69,9 @@ class Layers:
             score = jnp.where(seen, score, -jnp.inf)
         return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(score, -1), v)
 
-    def biased_attention(self, q, k, v, bias):
-        score = jnp.einsum("...qd,...kd->...qk", q, k) * q.shape[-1] ** -0.5 + bias
+    def biased_attention(self, q, k, v, bias, scale=None):
+        scale = q.shape[-1] ** -0.5 if scale is None else scale
+        score = jnp.einsum("...qd,...kd->...qk", q, k) * scale + bias
         return jnp.einsum("...qk,...kd->...qd", jax.nn.softmax(score, -1), v)
 
     def thirds(self, x):
@@ -65,8 +80,19 @@ class Layers:
     def softmax(self, x, axis):
         return jax.nn.softmax(x, axis)
 
-    def constant(self, array):
-        return jnp.asarray(array)
+    def log_softmax(self, x):
+        return jax.nn.log_softmax(x)
+
+    def normalize(self, x):
+        length = jnp.sqrt(jnp.square(x).sum(-1, keepdims=True))
+        return x / jnp.maximum(length, 1e-12)
+
+    def largest(self, x, axes):
+        return x.max(axes, keepdims=True)
+
+    def constant(self, make, *arguments):
+        """What `make` computes in NumPy, as a constant of the compiled function."""
+        return jnp.asarray(make(*arguments))
 
     def roll(self, x, shifts, axes):
         return jnp.roll(x, shifts, axes)
@@ -74,8 +100,17 @@ class Layers:
     def repeat(self, x, times):
         return jnp.concatenate([x] * times)
 
-    def concat(self, parts):
-        return jnp.concatenate(parts, axis=-1)
+    def concat(self, parts, axis=-1):
+        return jnp.concatenate(parts, axis=axis)
+
+    def stack(self, parts, axis):
+        return jnp.stack(parts, axis=axis)
+
+    def float32(self, x):
+        return x
+
+    def gelu_tanh(self, x):
+        return jax.nn.gelu(x, approximate=True)
 
     def gelu(self, x):
         return jax.nn.gelu(x, approximate=False)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The layers that the families use, as a PyTorch user would write them."""
 
+from fnmatch import fnmatchcase
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -10,15 +12,17 @@ from torch import nn
 class Net(nn.Module):
     """A family with its weights.
 
-    Matrices are kept [out, in] as nn.Linear keeps them; hova's files have [in, out].
+    Matrices are kept [out, in] as nn.Linear keeps them; hova's files have [in, out]. The
+    family's TABLES are patterns of names of what is no matrix of a linear layer.
     """
 
     def __init__(self, family, parameters, weights):
         super().__init__()
         self.family, self.parameters_of_model = family, parameters
-        for name, array in family.prepare(weights).items():
+        for name, array in family.prepare(weights, parameters).items():
             tensor = torch.from_numpy(array)
-            if tensor.dim() == 2 and name not in family.TABLES:
+            table = any(fnmatchcase(name, pattern) for pattern in family.TABLES)
+            if tensor.dim() == 2 and not table:
                 tensor = tensor.t().contiguous()
             value = nn.Parameter(tensor, requires_grad=False)
             self.register_parameter(name.replace(".", "/"), value)
@@ -56,6 +60,16 @@ class Net(nn.Module):
         y = F.conv2d(image, kernel, self.weight(f"{path}.bias"), stride=patch)
         return y.flatten(2).transpose(1, 2)
 
+    def convolution(self, image, path, kernel, stride, padding):
+        weight = self.matrix(path)
+        weight = weight.reshape(len(weight), image.shape[1], kernel, kernel)
+        y = F.conv2d(image, weight, self.weight(f"{path}.bias"), stride, padding)
+        return y.flatten(2).transpose(1, 2)
+
+    def unfold(self, image, kernel, stride, padding):
+        y = F.unfold(image, kernel, padding=padding, stride=stride)
+        return y.transpose(1, 2)
+
     def prepend(self, x, name):
         first = self.weight(name).expand(x.shape[0], 1, -1)
         return torch.cat([first, x], dim=1)
@@ -69,8 +83,8 @@ class Net(nn.Module):
             mask = mask & torch.ones(shape, dtype=torch.bool).tril()
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
-    def biased_attention(self, q, k, v, bias):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+    def biased_attention(self, q, k, v, bias, scale=None):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=scale)
 
     def thirds(self, x):
         return x.chunk(3, dim=-1)
@@ -78,8 +92,22 @@ class Net(nn.Module):
     def softmax(self, x, axis):
         return torch.softmax(x, dim=axis)
 
-    def constant(self, array):
-        return torch.from_numpy(array)
+    def log_softmax(self, x):
+        return torch.log_softmax(x, dim=-1)
+
+    def normalize(self, x):
+        return F.normalize(x, dim=-1, eps=1e-12)
+
+    def largest(self, x, axes):
+        return x.amax(axes, keepdim=True)
+
+    def constant(self, make, *arguments):
+        """What `make` computes in NumPy, once: the first run leaves it in a buffer."""
+        name = "/".join([make.__name__, *map(str, arguments)]).replace(".", ",")
+        if name not in self._buffers:
+            tensor = torch.from_numpy(make(*arguments))
+            self.register_buffer(name, tensor, persistent=False)
+        return self._buffers[name]
 
     def roll(self, x, shifts, axes):
         return torch.roll(x, shifts, axes)
@@ -87,8 +115,17 @@ class Net(nn.Module):
     def repeat(self, x, times):
         return x.repeat(times, *[1] * (x.dim() - 1)) if times > 1 else x
 
-    def concat(self, parts):
-        return torch.cat(parts, dim=-1)
+    def concat(self, parts, axis=-1):
+        return torch.cat(parts, dim=axis)
+
+    def stack(self, parts, axis):
+        return torch.stack(parts, dim=axis)
+
+    def float32(self, x):
+        return x.float()
+
+    def gelu_tanh(self, x):
+        return F.gelu(x, approximate="tanh")
 
     gelu = staticmethod(F.gelu)
     relu = staticmethod(F.relu)

@@ -4,27 +4,19 @@
 
 import math
 
-import numpy as np
-
 from .attention import depth, feed_forward, multi_head_attention
+from .positions import sinusoid
 
 TABLES = ("embed.weight",)
 
 
-def prepare(weights):
+def prepare(weights, parameters):
     return weights
-
-
-def sinusoid(length, width):
-    """Interleaved sines and cosines [length, width]."""
-    angle = np.arange(length)[:, None] / 10000 ** (np.arange(0, width, 2) / width)
-    table = np.stack([np.sin(angle), np.cos(angle)], axis=2)
-    return table.reshape(length, width).astype(np.float32)
 
 
 def embed(f, parameters, tokens, norm):
     x = f.embedding(tokens, "embed.weight")
-    x = x + f.constant(sinusoid(tokens.shape[1], x.shape[-1]))
+    x = x + f.constant(sinusoid, tokens.shape[1], x.shape[-1])
     return f.layer_norm(x, norm, parameters["eps"])
 
 

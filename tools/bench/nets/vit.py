@@ -2,25 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """vit_b16 and vit_b32, with one projection for query, key and value as in timm."""
 
-import re
-
-import numpy as np
-
-from .attention import depth, feed_forward, multi_head_attention
+from .attention import depth, encoder_layer, join_projections
 
 TABLES = ("tokens.weight", "placed.weight")
 
 
-def prepare(weights):
-    """Joins the three projections of each attention."""
-    joined = dict(weights)
-    for name in weights:
-        part = re.fullmatch(r"(.*\.attn)\.query\.(weight|bias)", name)
-        if part:
-            path, kind = part.groups()
-            parts = [joined.pop(f"{path}.{r}.{kind}") for r in ("query", "key", "value")]
-            joined[f"{path}.qkv.{kind}"] = np.concatenate(parts, axis=-1)
-    return joined
+def prepare(weights, parameters):
+    return join_projections(weights)
 
 
 def forward(f, parameters, image):
@@ -29,10 +17,6 @@ def forward(f, parameters, image):
     x = f.patches(image, "patches", parameters["patch"])
     x = f.prepend(x, "tokens.weight") + f.weight("placed.weight")
     for i in range(depth(f, "encoder", "norm1.gain")):
-        path = f"encoder.{i}"
-        normed = f.layer_norm(x, f"{path}.norm1", eps)
-        x = x + multi_head_attention(f, f"{path}.attn", normed, parameters["heads"])
-        normed = f.layer_norm(x, f"{path}.norm2", eps)
-        x = x + feed_forward(f, f"{path}.ffn", normed, f.gelu)
+        x = encoder_layer(f, f"encoder.{i}", x, parameters["heads"], eps)
     x = f.layer_norm(x, "norm", eps)
     return (f.linear(x[:, 0], "head"),)
