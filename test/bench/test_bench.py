@@ -19,9 +19,12 @@ BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 
 sys.path.insert(0, str(TOOLS))
 import bench  # noqa: E402
+import comparisons  # noqa: E402
 import contest  # noqa: E402
 import report  # noqa: E402
-from workload import draw  # noqa: E402
+import suites  # noqa: E402
+from nets import FAMILIES  # noqa: E402
+from workload import Case, draw, soften_exponents  # noqa: E402
 
 
 def load_kernels():
@@ -97,18 +100,75 @@ def row(name, median_ms, **more):
     return {"name": name, "status": "timed", "median_ms": median_ms, **more}
 
 
-def test_a_batch_selects_cases_of_the_suite(monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["bench", "--batch", "8"])
-    labels = [case.label for case in bench.cases_of(bench.parse_arguments())]
-    assert len(labels) == len(bench.SUITE) // 2
+@pytest.fixture
+def ask(monkeypatch, tmp_path):
+    """The options that arguments give; cases lie in a folder of the test."""
+    monkeypatch.setattr(bench, "BUILD", tmp_path)
+
+    def parse(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bench", *arguments])
+        return bench.parse_arguments()
+
+    return parse
+
+
+def labels_of(options):
+    return [case.label for case in bench.cases_of(options)]
+
+
+def test_a_batch_selects_cases_of_the_suite(ask):
+    labels = labels_of(ask("--batch", "8"))
+    assert len(labels) == len(suites.DENSE)
     assert all("batch=8" in label for label in labels)
 
 
-def test_a_batch_and_a_model_are_an_error(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["bench", "--batch", "1", "model.json"])
+def test_models_are_selected_from_all_suites_but_growth(ask):
+    options = ask("--models", "tnt_s,swin_t,lm", "--batch", "1")
+    labels = labels_of(options)
+    both = "horizontal=true vertical=true"
+    assert labels[:2] == ["swin_t batch=1", f"swin_t {both} batch=1"]
+    assert labels[2] == "tnt_s batch=1"
+    assert len(labels) == 6 and not any("length" in label for label in labels)
+    assert bench.results_name(options).startswith("tnt_s-swin_t-lm-batch-1-threads-")
+
+
+def test_suites_follow_each_other(ask):
+    options = ask("--suite", "growth,images", "--threads", "1", "--dtype", "bf16")
+    labels = labels_of(options)
+    assert len(labels) == len(suites.GROWTH) + 2 * len(suites.IMAGES)
+    assert "length=4096" in labels[0]
+    assert bench.results_name(options) == "growth-images-threads-1-bf16"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--batch", "1", "model.json"], "--batch selects from suites"),
+        (["--suite", "images", "--odd"], "leave the other out"),
+        (["--models", "tnt_s", "model.json"], "leave the other out"),
+        (["--suite", "pictures"], "'pictures' is none of"),
+        (["--models", "tnt"], "'tnt' is none of"),
+    ],
+)
+def test_arguments_that_exclude_each_other_are_an_error(ask, capsys, arguments, message):
     with pytest.raises(SystemExit):
-        bench.parse_arguments()
-    assert "--batch selects from the suite" in capsys.readouterr().err
+        ask(*arguments)
+    assert message in capsys.readouterr().err
+
+
+def test_peers_know_every_model_of_the_suites():
+    for cases in suites.SUITES.values():
+        assert {model for model, _ in cases} <= set(FAMILIES)
+
+
+def test_names_to_choose_from_are_parameters_of_a_network(tmp_path):
+    model = SOURCE / "examples/models/lra.json"
+    case = Case(model, ["attention=performer", "batch=2"], tmp_path, "f32")
+    parameters = case.parameters()
+    assert parameters["task"] == "text" and parameters["attention"] == "performer"
+    assert parameters["batch"] == 2 and parameters["eps"] == 1e-6
+    # Its default is an expression, which a network has from the shapes of its weights.
+    assert "width" not in parameters
 
 
 def test_ratio_is_to_the_fastest_peer_that_was_timed():
@@ -175,6 +235,80 @@ def test_no_drawn_weight_is_without_effect():
     assert abs(gain.mean() - 1) < 0.02 and gain.std() > 0.05
     assert abs(bias.mean()) < 0.02 and bias.std() > 0.05
     assert matrix.std() == pytest.approx(1 / 20, rel=0.05)
+
+
+def test_features_without_a_maximum_get_smaller_queries_and_keys():
+    names = ("a.query.weight", "a.key.weight", "a.value.weight", "b.attn.query.weight")
+    tensors = {name: np.ones((4, 4), np.float32) for name in names}
+    soften_exponents({**tensors, "b.attn.features": np.ones((2, 4))})
+    assert all(tensor.all() for tensor in tensors.values())
+    soften_exponents({**tensors, "a.attn.features": np.ones((2, 4))})
+    assert [tensors[name][0, 0] for name in names] == [0.5, 0.5, 1, 1]
+
+
+def compared(settings, median_ms, flops=1e9, arena=100):
+    rows = [
+        row("hova", median_ms, arena_bytes=arena, run_mib=50.0),
+        row("torch", 2 * median_ms, run_mib=1.0),
+    ]
+    fields = {"model": "m", "dtype": "f32", "threads": 2, "flops": flops}
+    label = " ".join(["m", *settings])
+    return {**fields, "label": label, "settings": settings, "contestants": rows}
+
+
+def test_a_variant_stands_beside_its_plain_model():
+    both = ["horizontal=true", "vertical=true"]
+    cases = [
+        compared(["batch=1"], 10.0),
+        compared([*both, "batch=1"], 12.0, flops=1.1e9),
+        compared([*both, "batch=8"], 99.0),
+    ]
+    rows = comparisons.variants(cases)
+    assert [r["contestant"] for r in rows] == ["hova", "torch"]
+    assert rows[0]["label"] == "m horizontal=true vertical=true batch=1"
+    assert rows[0]["time"] == pytest.approx(1.2) and rows[0]["flops"] == pytest.approx(1.1)
+    assert rows[0]["time_over_flops"] == pytest.approx(1.2 / 1.1)
+    assert not comparisons.growth(cases)
+
+
+def test_growth_is_that_of_the_longer_case():
+    cases = [
+        compared(["kind=a", "length=4096"], 10.0),
+        compared(["kind=a", "length=16384"], 42.0, arena=400),
+        compared(["kind=b", "length=16384"], 1.0),
+    ]
+    rows = comparisons.growth(cases)
+    assert [r["contestant"] for r in rows] == ["hova", "torch"]
+    assert rows[0]["lengths"] == (4096, 16384) and rows[0]["tokens"] == 4
+    assert rows[0]["time"] == pytest.approx(4.2) and rows[0]["memory"] == pytest.approx(4)
+    assert rows[1]["memory"] == 1
+    assert not comparisons.variants(cases)
+
+
+def test_the_report_ends_with_what_is_compared():
+    results = {"cases": [compared(["length=1"], 1.0), compared(["length=2"], 3.0)]}
+    (text,) = comparisons.compare(results)
+    assert "| m length=1 | hova | 1 to 2 | 2.00 | 3.00 | 1.00 |" in text
+    assert len(results["growth"]) == 2 and "variants" not in results
+
+
+def test_a_peer_that_ends_between_runs_is_a_row_with_its_reason(tmp_path):
+    class Ending(contest.Peer):
+        def __init__(self):
+            contest.Contestant.__init__(self, "torch")
+            self.log = tmp_path / "log"
+            self.log.write_text("Killed")
+            command = [sys.executable, "-c", "exit(9)"]
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            self.process = subprocess.Popen(command, text=True, **pipes)
+            self.process.wait()
+
+    peer = Ending()
+    peer.turn(0.1)
+    peer.turn(0.1)
+    found = peer.record()
+    assert found["status"] == "failed"
+    assert found["reason"] == "ended between runs: Killed (exit status 9)"
 
 
 def event(name, symbol, start, duration):

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 
 from against_report import write_report
-from bench import BUILD, DTYPES, MODELS, SOURCE, SUITE, say
+from bench import BUILD, DTYPES, MODELS, SOURCE, say
 from before import build_hova, find_commit
 from contest import launch
 from machine import commit as working_tree
@@ -25,6 +25,7 @@ from machine import describe_machine
 from machinecode import SAME, Kernel, Object, compare
 from pairs import Timing, in_turns
 from programs import BenchError, latency, pinned, trace
+from suites import SUITES
 from workload import Case
 
 COMPILATIONS = 3  # of each compiler and program
@@ -97,7 +98,7 @@ def parse_arguments():
 def cases_of(options):
     """The programs to compare, each in a folder of its own."""
     chosen = [(path, options.set) for path in options.models] or [
-        (MODELS / f"{model}.json", settings) for model, settings in SUITE
+        (MODELS / f"{model}.json", settings) for model, settings in SUITES["dense"]
     ]
     folder = BUILD / "against" / "programs"
     for path, settings in chosen:

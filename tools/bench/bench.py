@@ -20,6 +20,7 @@ from machine import commit, describe_machine
 from peak import Peak
 from programs import BenchError
 from report import write_report
+from suites import BATCHES, ODD, QUICK, SUITES, select
 from workload import Case
 
 SOURCE = TOOLS.parents[1]
@@ -29,32 +30,6 @@ MODELS = SOURCE / "examples/models"
 PEERS = ("openvino", "onnxruntime", "inductor", "torch", "jax")
 NEED_ONNX = ("openvino", "onnxruntime")
 DTYPES = ("f32", "bf16", "f16")
-
-BATCHES = (1, 8)
-SUITE = [
-    (model, [*settings, f"batch={batch}"])
-    for batch in BATCHES
-    for model, settings in (
-        ("vit_b16", []),
-        ("bert_base", []),
-        ("minilm_l6", []),
-        ("vanilla_hv", []),
-        ("vanilla_hv", ["horizontal=true", "vertical=true"]),
-        ("swin_t", []),
-        ("swin_t", ["horizontal=true", "vertical=true"]),
-    )
-]
-ODD = [
-    ("encoder", settings)
-    for settings in (
-        *([f"tokens={tokens}"] for tokens in (1, 7, 50, 333)),
-        *([f"width={width}", "heads=4"] for width in (40, 100)),
-        *(["width=336", f"heads={heads}"] for heads in (1, 3, 28)),
-        # The inner block of Transformer in Transformer: the words of 196 patches.
-        ["batch=196", "tokens=16", "width=24", "heads=4", "depth=1"],
-    )
-]
-QUICK = [("minilm_l6", ["batch=1"]), ("vanilla_hv", ["batch=1"])]
 
 ROUNDS = 5
 
@@ -195,6 +170,21 @@ def add_ratios(entry):
         entry["ratio_to_best_peer"] = best["median_ms"] / timed[0]["median_ms"]
 
 
+def names_of(known):
+    """A reader of names, separated by commas, that are all known."""
+
+    def read(text):
+        names = text.split(",")
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(
+                    f"'{name}' is none of {', '.join(sorted(known))}"
+                )
+        return names
+
+    return read
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(
         prog="./dev bench",
@@ -203,7 +193,23 @@ def parse_arguments():
         "those of that commit instead: ./dev bench --against COMMIT --help.",
     )
     parser.add_argument(
-        "model", nargs="?", type=Path, help="a description; default: the suite"
+        "model", nargs="?", type=Path, help="a description; default: the suite dense"
+    )
+    parser.add_argument(
+        "--suite",
+        type=names_of(SUITES),
+        default=[],
+        metavar="NAMES",
+        help=f"comma separated, of {', '.join(SUITES)} (docs/bench/README.md)",
+    )
+    known = {model for suite in SUITES.values() for model, _ in suite}
+    parser.add_argument(
+        "--models",
+        type=names_of(known),
+        default=[],
+        metavar="NAMES",
+        help="comma separated: only their cases, of all suites but growth unless --suite "
+        "says of which",
     )
     parser.add_argument(
         "--set",
@@ -245,7 +251,7 @@ def parse_arguments():
         "--odd", action="store_true", help="an encoder of odd shapes instead"
     )
     parser.add_argument(
-        "--batch", type=int, choices=BATCHES, help="only this batch of the suite"
+        "--batch", type=int, choices=BATCHES, help="only this batch of the suites"
     )
     parser.add_argument(
         "--out", type=Path, help="folder of the results (default: printed)"
@@ -258,8 +264,11 @@ def parse_arguments():
             parser.error(f"no peer is called {name}; there are {', '.join(PEERS)}")
     if options.set and not options.model:
         parser.error("--set needs a model")
-    if options.batch and (options.model or options.quick or options.odd):
-        parser.error("--batch selects from the suite: use --set with a model")
+    if options.model or options.quick or options.odd:
+        if options.batch:
+            parser.error("--batch selects from suites: use --set with a model")
+        if options.suite or options.models:
+            parser.error("--suite and --models name what runs: leave the other out")
     if options.quick:
         options.seconds = min(options.seconds, 0.5)
     return options
@@ -269,13 +278,13 @@ def cases_of(options):
     if options.model:
         chosen = [(options.model, options.set)]
     else:
-        suite = ODD if options.odd else QUICK if options.quick else SUITE
         folder = TOOLS if options.odd else MODELS
-        chosen = [
-            (folder / f"{model}.json", sets)
-            for model, sets in suite
-            if not options.batch or f"batch={options.batch}" in sets
-        ]
+        every = [name for name in SUITES if name != "growth"]
+        suites = options.suite or (every if options.models else ["dense"])
+        cases = select(suites, options.models, options.batch)
+        if options.odd or options.quick:
+            cases = ODD if options.odd else QUICK
+        chosen = [(folder / f"{model}.json", sets) for model, sets in cases]
     for path, settings in chosen:
         name = "-".join([path.stem, *settings]).replace("/", "_")
         if options.dtype != "f32":
@@ -285,12 +294,24 @@ def cases_of(options):
 
 
 def output_folder(options):
-    """Only a whole suite is kept with the sources."""
+    """Only whole suites are kept with the sources."""
     if options.out:
         return options.out
-    if options.model or options.quick:
+    if options.model or options.models or options.quick:
         return BUILD / "bench/results"
     return SOURCE / "docs/bench" / commit(SOURCE)
+
+
+def results_name(options):
+    parts = [*options.suite, *options.models]
+    if options.odd:
+        parts.append("odd")
+    if options.batch:
+        parts.append(f"batch-{options.batch}")
+    parts.append(f"threads-{options.threads}")
+    if options.dtype != "f32":
+        parts.append(options.dtype)
+    return "-".join(parts)
 
 
 def on_alarm(signal_number, frame):
@@ -311,22 +332,17 @@ def main():
         "seconds": options.seconds,
         "cases": [],
     }
+    folder, name = output_folder(options), results_name(options)
     for case in cases_of(options):
         entry = run_case(
             hova, case, options.cpus, options.peers, peak, options.seconds
         )
         add_ratios(entry)
         results["cases"].append(entry)
-    results["total_s"] = time.monotonic() - start
-    folder = output_folder(options)
-    name = f"threads-{options.threads}"
-    if options.odd:
-        name = f"odd-{name}"
-    if options.batch:
-        name = f"batch-{options.batch}-{name}"
-    if options.dtype != "f32":
-        name += f"-{options.dtype}"
-    print(write_report(results, folder, name))
+        results["total_s"] = time.monotonic() - start
+        # A long run that is cut off leaves what it has.
+        report = write_report(results, folder, name)
+    print(report)
     say(f"{results['total_s']:.0f} s; results are in {folder}")
     wrong = [c["label"] for c in results["cases"] if disagrees_with_all(c)]
     if wrong:

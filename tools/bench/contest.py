@@ -43,8 +43,15 @@ class Contestant:
         self.facts = {}
 
     def turn(self, seconds):
-        """Warms up, runs for about so long and remembers the samples."""
-        self.rounds.append(self.run_turn(seconds))
+        """Warms up, runs for about so long and remembers the samples.
+
+        Who has failed takes no further turns.
+        """
+        if self.reason:
+            return
+        samples = self.run_turn(seconds)
+        if samples:
+            self.rounds.append(samples)
 
     def record(self):
         """The row of this contestant in the results."""
@@ -206,12 +213,17 @@ class Peer(Contestant):
         return json.loads(line) if line else None
 
     def run_turn(self, seconds):
+        """Samples, or none if the process has ended, as for want of memory."""
         self.process.send_signal(signal.SIGCONT)
-        self.process.stdin.write(f"{seconds}\n")
-        self.process.stdin.flush()
-        turn = self.answer()
+        try:
+            self.process.stdin.write(f"{seconds}\n")
+            self.process.stdin.flush()
+            turn = self.answer()
+        except BrokenPipeError:
+            turn = None
         if turn is None:
-            raise BenchError(f"{self.name} ended: {self.last_words()}")
+            self.fail(f"ended between runs: {self.last_words()}")
+            return []
         self.process.send_signal(signal.SIGSTOP)
         self.facts["run_mib"] = turn["run_mib"]
         return turn["samples_ms"]

@@ -4,6 +4,8 @@
 
 import json
 
+from comparisons import compare
+
 COLOURS = {
     "hova": "#1b3a6b",
     "openvino": "#5b9bd5",
@@ -66,6 +68,7 @@ def case_text(entry):
 
 
 def table(results):
+    """The report; what is compared joins the results too."""
     machine = results["machine"]
     head = [
         f"# Benchmark of {results['commit']}, {results['date']}",
@@ -79,7 +82,8 @@ def table(results):
         "`prepare` is the time from the weights' file to the first result (hova: the time "
         "to compile a program), `first result` the time from the start of the process.",
     ]
-    return "\n\n".join(["\n".join(head), *map(case_text, results["cases"])]) + "\n"
+    parts = ["\n".join(head), *map(case_text, results["cases"]), *compare(results)]
+    return "\n\n".join(parts) + "\n"
 
 
 def plot(results, stem):
@@ -129,9 +133,9 @@ def timed(entry):
 def write_report(results, folder, stem):
     """Writes STEM.json, STEM.md and, with peers, the plot; returns the table."""
     folder.mkdir(parents=True, exist_ok=True)
+    said = table(results)
     text = json.dumps(results, indent=1, allow_nan=False)
     (folder / f"{stem}.json").write_text(text + "\n")
-    said = table(results)
     (folder / f"{stem}.md").write_text(said)
     plot(results, folder / stem)
     return said
