@@ -17,6 +17,7 @@ import math
 import torch
 from torch import nn
 from torch.nn import functional as F
+from training import FeedForward, LayerNorm, Linear, Table
 
 WIDTH, HEADS, HIDDEN, PATCH, CLASSES = 48, 4, 96, 2, 10
 TOKENS = (8 // PATCH) ** 2 + 1
@@ -25,30 +26,6 @@ EPS = 1e-6
 
 def gelu(x):
     return F.gelu(x, approximate="tanh")
-
-
-class Linear(nn.Module):
-    """y = x W + b with W [inputs, outputs]."""
-
-    def __init__(self, inputs, outputs, bias=True):
-        super().__init__()
-        bound = math.sqrt(6.0 / (inputs + outputs))
-        self.weight = nn.Parameter(torch.empty(inputs, outputs).uniform_(-bound, bound))
-        self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
-
-    def forward(self, x):
-        y = x @ self.weight
-        return y if self.bias is None else y + self.bias
-
-
-class LayerNorm(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(width))
-        self.bias = nn.Parameter(torch.zeros(width))
-
-    def forward(self, x):
-        return F.layer_norm(x, self.gain.shape, self.gain, self.bias, EPS)
 
 
 def matrix(inputs, outputs):
@@ -121,25 +98,15 @@ class Attention(nn.Module):
         return self.attend(x)
 
 
-class FeedForward(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.hidden = Linear(WIDTH, HIDDEN)
-        self.output = Linear(HIDDEN, WIDTH)
-
-    def forward(self, x):
-        return self.output(gelu(self.hidden(x)))
-
-
 class Layer(nn.Module):
     """One pre-norm block: x + Attention(LN(x)), then x + FeedForward(LN(x))."""
 
     def __init__(self):
         super().__init__()
-        self.norm1 = LayerNorm(WIDTH)
+        self.norm1 = LayerNorm(WIDTH, EPS)
         self.attn = Attention(reweighted=True)
-        self.norm2 = LayerNorm(WIDTH)
-        self.ffn = FeedForward()
+        self.norm2 = LayerNorm(WIDTH, EPS)
+        self.ffn = FeedForward(WIDTH, HIDDEN, gelu)
 
     def forward(self, x):
         x = x + self.attn(self.norm1(x))
@@ -155,23 +122,15 @@ class Omni(Attention):
 
     def __init__(self):
         super().__init__(reweighted=False)
-        self.norm1 = LayerNorm(WIDTH)
-        self.norm2 = LayerNorm(WIDTH)
-        self.feed_forward = FeedForward()
+        self.norm1 = LayerNorm(WIDTH, EPS)
+        self.norm2 = LayerNorm(WIDTH, EPS)
+        self.feed_forward = FeedForward(WIDTH, HIDDEN, gelu)
 
     def forward(self, states):  # K states [B, N, D]
         rows = torch.stack(states, dim=2).flatten(1, 2)  # [B, N*K, D]
         rows = rows + self.attend(self.norm1(rows))
         rows = rows + self.feed_forward(self.norm2(rows))
         return rows.unflatten(1, (-1, len(states))).amax(dim=2)
-
-
-class Table(nn.Module):
-    """A learned table: the class token, the positions."""
-
-    def __init__(self, *shape):
-        super().__init__()
-        self.weight = nn.Parameter(0.02 * torch.randn(*shape))
 
 
 class Digits(nn.Module):
@@ -183,7 +142,7 @@ class Digits(nn.Module):
         self.early = nn.ModuleList([Layer(), Layer()])
         self.omni = Omni()
         self.late = Layer()
-        self.norm = LayerNorm(WIDTH)
+        self.norm = LayerNorm(WIDTH, EPS)
         self.head = Linear(WIDTH, CLASSES)
 
     def forward(self, image):  # [B, 1, 8, 8], grey values 0..1

@@ -17,19 +17,20 @@ Packages: torch 1.13 or later, numpy, scikit-learn, safetensors. Three minutes.
 
 import argparse
 import math
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from training import BATCH, rate, start, write  # first: it sets up OpenBLAS
 
 import numpy as np
 import torch
 from model import Digits
-from safetensors.torch import save_file
 from sklearn.datasets import load_digits
 from torch.nn import functional as F
 
 HELD_OUT = 400
-BATCH = 64
 PEAK_RATE = 2e-3
-WARM_UP = 200
 
 
 def load_split():
@@ -58,13 +59,6 @@ def distort(images):
     )
     grid = F.affine_grid(affine, images.shape, align_corners=False)
     return F.grid_sample(images, grid, align_corners=False)
-
-
-def rate(step, steps):
-    """Linear warm-up, then half a cosine down to zero."""
-    if step < WARM_UP:
-        return (step + 1) / WARM_UP
-    return 0.5 * (1 + math.cos(math.pi * (step - WARM_UP) / (steps - WARM_UP)))
 
 
 def train(images, labels, epochs):
@@ -96,22 +90,10 @@ def main():
     parser.add_argument("--output", type=Path, default=Path(__file__).parent)
     options = parser.parse_args()
 
-    torch.manual_seed(0)
-    torch.set_num_threads(1)
-    torch.use_deterministic_algorithms(True)
+    start()
     training, (images, labels) = load_split()
     model = train(*training, options.epochs)
-    with torch.no_grad():
-        logits = model(images)
-    right = int((logits.argmax(dim=1) == labels).sum())
-    print(f"held-out accuracy {right}/{len(labels)} = {right / len(labels):.4f}")
-    print(f"parameters {sum(p.numel() for p in model.parameters())}")
-
-    state = {k: v.detach().contiguous() for k, v in model.state_dict().items()}
-    save_file(state, options.output / "weights.safetensors")
-    np.save(options.output / "images.npy", images.numpy())
-    np.save(options.output / "labels.npy", labels.numpy().astype(np.int32))
-    np.save(options.output / "logits.npy", logits.numpy())
+    write(options.output, model, "images", images, labels)
 
 
 if __name__ == "__main__":
