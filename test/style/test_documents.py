@@ -85,6 +85,30 @@ def test_commands_in_documents_run(path, tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+# A report and, right behind it, what a document quotes of it.
+REPORT = re.compile(r"```sh\n(hova explain [^\n]*)\n```\n\n```text\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("path", [p for p in DOCUMENTS if REPORT.search(text(p))], ids=str)
+def test_quoted_reports_are_what_the_command_prints(path):
+    """Whole paragraphs, in their order; between them paragraphs may be left out."""
+    for command, quoted in REPORT.findall(text(path)):
+        search = os.pathsep.join([str(BIN), os.environ["PATH"]])
+        printed = subprocess.run(
+            command.split(),
+            cwd=SOURCE,
+            env={**os.environ, "PATH": search},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        at = 0
+        for paragraph in re.findall(r"^\S.*\n(?:[ ].*\n)*", quoted, re.MULTILINE):
+            found = re.compile(f"^{re.escape(paragraph)}(?! )", re.MULTILINE).search(printed, at)
+            assert found, f"{command} prints no such paragraph: {paragraph}"
+            at = found.end()
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=str)
 def test_links_and_quoted_paths_exist(path):
     content = text(path)
