@@ -37,6 +37,7 @@ CASES = {
     "01-digits/digits": [[], ["batch=3"]],
     "02-crossed-towers/crossed_towers": [[]],
     "03-outlines/outlines": [[], ["shifted=false"]],
+    "04-brackets/brackets": [[], ["batch=3"]],
     "models/bert_base": [BERT],
     "models/bigbird_base": [
         ["depth=1", "length=790", "vocab=500", "repeats=count", *NARROW],
@@ -78,7 +79,7 @@ CASES = {
 
 
 # Those that are verified with storage of 16 bits too: every kind of layer, small.
-STORED = ("digits", "crossed_towers", "outlines", "lecture_mha", "lm", "m2", "minilm_l6", "tnt_s", "vanilla_hv")
+STORED = ("digits", "crossed_towers", "outlines", "brackets", "lecture_mha", "lm", "m2", "minilm_l6", "tnt_s", "vanilla_hv")
 
 # bf16 differs by level: an instruction for pairs, 512 bits without it, 256 bits.
 RUNS = [

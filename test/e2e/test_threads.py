@@ -22,6 +22,7 @@ CASES = {
     "01-digits/digits": [["batch=64"]],
     "02-crossed-towers/crossed_towers": [[]],
     "03-outlines/outlines": [["batch=32"]],
+    "04-brackets/brackets": [["batch=32"]],
     "models/bert_base": [["depth=1", "vocab=500"]],
     "models/bigbird_base": [["depth=1", "vocab=500", "length=790"]],
     "models/lm": [["depth=1", "vocab=300", "attention=performer"], ["depth=2", "vocab=300", "attention=realformer"]],
