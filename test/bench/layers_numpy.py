@@ -100,6 +100,9 @@ class Layers:
     def stack(self, parts, axis):
         return np.stack(parts, axis=axis)
 
+    def integers(self, x):
+        return x.astype(np.int64)
+
     def float32(self, x):
         return x
 
@@ -116,5 +119,6 @@ class Layers:
     def sigmoid(self, x):
         return 1 / (1 + np.exp(-x))
 
+    where = staticmethod(np.where)
     exp = staticmethod(np.exp)
     tanh = staticmethod(np.tanh)

@@ -60,11 +60,14 @@ CASES = [
         for task in ("text", "retrieval", "listops")
         for kind in ("softmax", "performer", "linformer")
     ),
+    ("lra", ["width=24", "heads=2", "depth=2", "length=805", "attention=bigbird"]),
     ("lra", [*LRA, "omni=performer", "partition=2"]),
     ("lra", [*LRA, "omni=linformer"]),
     ("lm", [*LM, "attention=softmax"]),
     ("lm", [*LM, "attention=performer", "length=70"]),
     ("lm", [*LM, "attention=realformer"]),
+    ("lm", [*LM, "attention=bigbird", "length=781", "batch=2"]),
+    ("omninet_lm", [*OMNI, "attend=bigbird", "length=160"]),
     ("omninet_lm", [*OMNI, "attend=full"]),
     ("omninet_lm", [*OMNI, "attend=full", "partition=3", "causal=block"]),
     ("omninet_lm", [*OMNI, "attend=performer", "partition=3", "pool=after_attention"]),

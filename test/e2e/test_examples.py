@@ -59,6 +59,7 @@ CASES = {
     "models/omninet_lm": [[*OMNI, "attend=performer"], [*OMNI, "causal=block", "pool=after_attention"], [*OMNI, "head_width=80"], [*OMNI, "length=397", "attend=bigbird", "batch=1"]],
     "models/omninet_mt": [
         [*MT, "attend=performer"],
+        [*MT, "attend=bigbird", "src_len=411", "batch=1"],
         [*MT, "attend=linformer", "pool=after_attention", "projected_tokens=5"],
         [*MT, "layers=4", "partition=2", "batch=1"],
     ],

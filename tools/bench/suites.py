@@ -42,12 +42,14 @@ SEQUENCES = [
     *(
         ("lra", [f"task={task}", f"attention={kind}"])
         for task in ("text", "retrieval", "listops")
-        for kind in ("softmax", "performer", "linformer")
+        for kind in ("softmax", "performer", "linformer", "bigbird")
     ),
 ]
 LANGUAGE = [
     *(("lm", [f"attention={kind}"]) for kind in ("softmax", "performer", "realformer")),
-    *(("omninet_lm", [f"attend={kind}"]) for kind in ("full", "performer")),
+    # 256 tokens are too few blocks for it.
+    ("lm", ["attention=bigbird", "length=1024"]),
+    *(("omninet_lm", [f"attend={kind}"]) for kind in ("full", "performer", "bigbird")),
 ]
 
 # What grows with the length alone: few layers, and no large output projection.
@@ -58,6 +60,7 @@ GROWTH = [
         ("lm", ["attention=performer", "depth=2", "vocab=1000"]),
         ("lra", ["attention=performer", "depth=2"]),
         ("lra", ["attention=linformer", "depth=2"]),
+        ("lra", ["attention=bigbird", "depth=2"]),
     )
     for length in LENGTHS
 ]

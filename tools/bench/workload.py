@@ -120,9 +120,22 @@ def soften_exponents(tensors):
                 tensors[f"{place}.{part}.weight"] *= np.float32(0.5)
 
 
+def draw_blocks(generator, shape):
+    """Blocks of keys [heads, blocks - 2, r] that query block i does not see anyway."""
+    heads, inner, count = shape
+    table = np.empty(shape, np.float32)
+    for own in range(1, inner + 1):
+        free = [b for b in range(1, inner + 1) if abs(b - own) > 1]
+        for head in range(heads):
+            table[head, own - 1] = generator.permutation(free)[:count]
+    return table
+
+
 def draw(generator, tensor, table):
     """Values that keep activations of order one, and no gain or bias without effect."""
     shape = tensor["shape"]
+    if tensor["name"].endswith(".random_table"):
+        return draw_blocks(generator, shape)
     noise = generator.standard_normal(shape, np.float32)
     if table:
         return noise * np.float32(0.2)

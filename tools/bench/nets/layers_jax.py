@@ -106,6 +106,9 @@ class Layers:
     def stack(self, parts, axis):
         return jnp.stack(parts, axis=axis)
 
+    def integers(self, x):
+        return x.astype(jnp.int32)
+
     def float32(self, x):
         return x
 
@@ -116,6 +119,7 @@ class Layers:
         return jax.nn.gelu(x, approximate=False)
 
     relu = staticmethod(jax.nn.relu)
+    where = staticmethod(jnp.where)
     exp = staticmethod(jnp.exp)
     tanh = staticmethod(jnp.tanh)
     sigmoid = staticmethod(jax.nn.sigmoid)

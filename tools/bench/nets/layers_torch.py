@@ -121,6 +121,9 @@ class Net(nn.Module):
     def stack(self, parts, axis):
         return torch.stack(parts, dim=axis)
 
+    def integers(self, x):
+        return x.long()
+
     def float32(self, x):
         return x.float()
 
@@ -129,6 +132,7 @@ class Net(nn.Module):
 
     gelu = staticmethod(F.gelu)
     relu = staticmethod(F.relu)
+    where = staticmethod(torch.where)
     exp = staticmethod(torch.exp)
     tanh = staticmethod(torch.tanh)
     sigmoid = staticmethod(torch.sigmoid)

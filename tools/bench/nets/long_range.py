@@ -29,7 +29,7 @@ def forward(f, parameters, tokens):
     x, valid = f.embedding(tokens, "embed.weight"), tokens != 0
     if f.has("all.weight"):
         x, valid = f.prepend(x, "all.weight"), f.concat([valid[:, :1], valid], 1)
-    if kind == "softmax":
+    if kind in ("softmax", "bigbird"):
         layer["valid"] = valid
     x = x + f.constant(sinusoid, *x.shape[1:])
     x = omni_stack(f, "encoder", x, parameters, layer, over)

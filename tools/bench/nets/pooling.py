@@ -1,10 +1,11 @@
 # ===- pooling.py - What attention does between its projections --------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Softmax, performers and Linformer on heads [batch, heads, N, width].
+"""Softmax, performers, Linformer and BigBird on heads [batch, heads, N, width].
 
 Performers are computed as their authors do: sums over keys come first, so that no product
 has tokens x tokens elements. Causal sums are those of chunks of at most 64 tokens, added
-up, and scores inside of a chunk.
+up, and scores inside of a chunk. BigBird gathers the blocks of keys that a block of queries
+sees, as its authors do, so that scores are products of few matrices.
 
 A kind of attention that descriptions name is a function here and a line of KINDS.
 """
@@ -12,6 +13,7 @@ A kind of attention that descriptions name is a function here and a line of KIND
 import numpy as np
 
 CHUNK = 64
+BLOCK = 64  # tokens, of BigBird
 
 
 def softmax(f, path, q, k, v, valid=None, causal=False):
@@ -78,7 +80,76 @@ def performer(f, path, q, k, v, valid=None, causal=False):
     return causal_linear(f, q, k, v) if causal else linear(q, k, v)
 
 
-KINDS = {"softmax": softmax, "performer": performer, "linformer": linformer}
+def fixed_blocks(blocks):
+    """[blocks - 2, 5]: what the inner blocks always see; -1 for what is there twice."""
+    rows = []
+    for own in range(1, blocks - 1):
+        row = [0, own - 1, own, own + 1, blocks - 1]
+        rows.append([-1 if b in row[:i] else b for i, b in enumerate(row)])
+    return np.array(rows)
+
+
+def counted(*shape):
+    """0, 1, .. in that shape."""
+    return np.arange(np.prod(shape)).reshape(shape)
+
+
+def bigbird(f, path, q, k, v, valid=None, causal=False):
+    """Few blocks are all seen: the description has no table then."""
+    if not f.has(f"{path}.random_table"):
+        return f.attention(q, k, v, valid, causal)
+    table = f.integers(f.weight(f"{path}.random_table"))
+    batch, heads, tokens, _ = q.shape
+    blocks = table.shape[1] + 2
+    rest = blocks * BLOCK - tokens
+
+    def in_blocks(x):
+        x = f.concat([x, x[:, :, :rest] * 0], 2) if rest else x
+        return x.reshape(batch, heads, blocks, BLOCK, x.shape[-1])
+
+    q, k, v = in_blocks(q), in_blocks(k), in_blocks(v)
+    place = f.constant(counted, blocks, BLOCK)
+    counts = (place < tokens)[None]
+    if valid is not None:
+        valid = f.concat([valid, valid[:, :rest]], 1) if rest else valid
+        counts = counts & valid.reshape(batch, blocks, BLOCK)
+    zero = q[0, 0, 0, 0, 0] * 0
+
+    def attend(queries, keys, values, seen):
+        return f.biased_attention(queries, keys, values, f.where(seen, zero, -np.inf))
+
+    def all_rows(x):
+        return x.reshape(*x.shape[:2], -1, x.shape[-1])
+
+    # The first and the last block see all keys.
+    ends = f.concat([q[:, :, 0], q[:, :, -1]], 2)
+    seen = counts.reshape(len(counts), 1, 1, -1)
+    if causal:
+        rows = f.concat([place[0], place[-1]], 0)
+        seen = seen & (place.reshape(-1) <= rows[:, None])
+    ends = attend(ends, all_rows(k), all_rows(v), seen)
+    # The others see the blocks of a row: [heads, blocks - 2, 5 + r].
+    row = f.concat([f.constant(fixed_blocks, blocks) + table[..., :1] * 0, table], 2)
+    head = f.constant(counted, heads, 1, 1)
+    gathered = [
+        x[:, head, row].reshape(batch, heads, blocks - 2, -1, x.shape[-1]) for x in (k, v)
+    ]
+    seen = counts[:, row] & (row >= 0)[..., None]
+    seen = seen.reshape(*seen.shape[:3], 1, -1)
+    if causal:
+        keys = place[row].reshape(heads, blocks - 2, 1, -1)
+        seen = seen & (keys <= place[1:-1][..., None])
+    inner = all_rows(attend(q[:, :, 1:-1], *gathered, seen))
+    y = f.concat([ends[:, :, :BLOCK], inner, ends[:, :, BLOCK:]], 2)
+    return y[:, :, :tokens]
+
+
+KINDS = {
+    "softmax": softmax,
+    "performer": performer,
+    "linformer": linformer,
+    "bigbird": bigbird,
+}
 
 
 def kind_of(name):
