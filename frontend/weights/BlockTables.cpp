@@ -12,7 +12,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <set>
+#include <unordered_map>
 
 namespace hova::frontend {
 
@@ -25,25 +26,30 @@ void drawBlocks(const BlockTable &table, const Shape &shape,
                 const std::function<uint64_t(uint64_t)> &word, float *out) {
   int64_t rows = shape[1], count = shape[2];
   for (int64_t row = 0; row < shape[0] * rows; ++row, out += count) {
-    int64_t own = row % rows + 1;
-    std::vector<int64_t> candidates;
-    for (int64_t block = 0; block < (table.isCausal ? own : table.blocks);
-         ++block) {
-      if (!isAlwaysSeen(own, block, table.blocks)) {
-        candidates.push_back(block);
-      }
-    }
-    // The first steps of a shuffle; all of them where there are fewer.
-    int64_t drawn = std::min<int64_t>(count, candidates.size());
+    // Blocks before the window, and blocks behind it.
+    int64_t own = row % rows + 1, before = std::max<int64_t>(own - 2, 0);
+    int64_t behind =
+        table.isCausal ? 0 : std::max<int64_t>(table.blocks - 3 - own, 0);
+    // The first steps of a shuffle of them, of which those that have moved are
+    // kept; all of them where there are fewer.
+    std::unordered_map<int64_t, int64_t> moved;
+    auto at = [&](int64_t place) {
+      auto found = moved.find(place);
+      return found == moved.end() ? place : found->second;
+    };
     for (int64_t i = 0; i < count; ++i) {
-      if (i >= drawn) {
+      int64_t rest = before + behind - i;
+      if (rest <= 0) {
         out[i] = -1;
         continue;
       }
-      uint64_t rest = candidates.size() - static_cast<uint64_t>(i);
-      uint64_t taken = word(static_cast<uint64_t>(row * count + i)) % rest;
-      std::swap(candidates[i], candidates[i + static_cast<int64_t>(taken)]);
-      out[i] = static_cast<float>(candidates[i]);
+      uint64_t random = word(static_cast<uint64_t>(row * count + i));
+      int64_t place =
+          i + static_cast<int64_t>(random % static_cast<uint64_t>(rest));
+      int64_t taken = at(place);
+      moved[place] = at(i);
+      out[i] = static_cast<float>(taken < before ? 1 + taken
+                                                 : own + 2 + taken - before);
     }
   }
 }
@@ -53,6 +59,7 @@ llvm::Error checkBlocks(const BlockTable &table, llvm::StringRef name,
   llvm::ArrayRef<int64_t> shape = tensor.getShape();
   int64_t rows = shape[1], count = shape[2];
   const float *numbers = tensor.as<float>();
+  std::set<float> seen; ///< in the row so far
   for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
     auto reject = [&](const std::string &message) {
       return llvm::createStringError("weight \"" + name + "\" has " +
@@ -60,6 +67,9 @@ llvm::Error checkBlocks(const BlockTable &table, llvm::StringRef name,
                                      elementIndex(shape, i) + ": " + message);
     };
     float number = numbers[i];
+    if (i % count == 0) {
+      seen.clear();
+    }
     if (number != std::floor(number) || number < -1 ||
         number >= static_cast<float>(table.blocks)) {
       return reject("expected the number of a block, 0 to " +
@@ -74,8 +84,7 @@ llvm::Error checkBlocks(const BlockTable &table, llvm::StringRef name,
                     " sees this block already; \"repeats\": \"count\" counts "
                     "it again");
     }
-    const float *row = numbers + i / count * count;
-    if (std::find(row, numbers + i, number) != numbers + i) {
+    if (!seen.insert(number).second) {
       return reject("this block is in the row already; \"repeats\": "
                     "\"count\" counts it again");
     }

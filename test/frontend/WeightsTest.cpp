@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace hova;
 using namespace hova::frontend;
@@ -73,6 +74,49 @@ TEST(DrawnWeights, are_the_same_on_every_machine) {
   EXPECT_EQ(weight[0], -0x1.1917f4p-5f);
   EXPECT_EQ(weight[16383], 0x1.3e1e5cp-8f);
   EXPECT_EQ(bias[7], 0x1.2df3cp-1f);
+}
+
+/// Tables [2, 18, 3] of 20 blocks of two tokens.
+std::vector<float> drawTable(bool causal) {
+  Read read(R"({"hova": 1, "name": "m", "inputs": {"x": {"shape": [1, 39, 8]}},
+ "layers": [{"name": "y", "op": "multi_head_attention", "input": "x",
+   "heads": 2, "kind": "bigbird", "block_size": 2, "causal": )" +
+            std::string(causal ? "true" : "false") +
+            R"(}], "outputs": {"out": "y"}})");
+  EXPECT_TRUE(read.program) << read.printed();
+  return read.program ? draw(read, 5, "y.random_table") : std::vector<float>();
+}
+
+TEST(DrawnWeights, are_blocks_that_are_not_seen_anyway) {
+  std::vector<float> table = drawTable(false);
+  ASSERT_EQ(table.size(), 2u * 18 * 3);
+  std::set<float> drawn;
+  for (size_t i = 0; i < table.size(); i += 3) {
+    float own = static_cast<float>(i / 3 % 18 + 1);
+    std::set<float> row(&table[i], &table[i] + 3);
+    EXPECT_EQ(row.size(), 3u);
+    for (float block : row) {
+      EXPECT_TRUE(block >= 1 && block <= 18 && std::abs(block - own) > 1)
+          << block << " of row " << own;
+      drawn.insert(block);
+    }
+  }
+  EXPECT_EQ(drawn.size(), 18u); // and any of them may be
+}
+
+TEST(DrawnWeights, are_blocks_before_those_of_a_causal_row) {
+  std::vector<float> table = drawTable(true);
+  ASSERT_EQ(table.size(), 2u * 18 * 3);
+  for (size_t i = 0; i < table.size(); ++i) {
+    int64_t own = static_cast<int64_t>(i / 3 % 18 + 1);
+    int64_t candidates = std::max<int64_t>(own - 2, 0);
+    if (static_cast<int64_t>(i % 3) < candidates) {
+      EXPECT_TRUE(table[i] >= 1 && table[i] <= static_cast<float>(own - 2))
+          << table[i] << " of row " << own;
+    } else {
+      EXPECT_EQ(table[i], -1);
+    }
+  }
 }
 
 TEST(DrawnWeights, know_the_weights_of_the_model_only) {
