@@ -213,11 +213,18 @@ def test_program_equals_the_evaluator(model, level, tmp_path):
 
 
 # f16 is converted by the same instructions on both levels of AVX-512.
-@pytest.mark.parametrize(
-    ("dtype", "level"),
-    [("bf16", level) for level in EVERY_LEVEL] + [("f16", level) for level in LEVELS],
-)
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+STORED = [("bf16", level) for level in EVERY_LEVEL] + [("f16", level) for level in LEVELS]
+
+
+def stored_runs():
+    """Three of the runs for each model, in turn, so that each run has several models."""
+    for i, model in enumerate(MODELS):
+        for j in range(3):
+            dtype, level = STORED[(3 * i + j) % len(STORED)]
+            yield pytest.param(model, dtype, level, id=f"{model.__name__}-{dtype}-{level}")
+
+
+@pytest.mark.parametrize(("model", "dtype", "level"), stored_runs())
 def test_stored_numbers_equal_the_evaluator(model, dtype, level, tmp_path):
     verify(model, level, tmp_path, dtype)
 

@@ -47,8 +47,8 @@ def run(program, *arguments):
 
 
 def narrow_examples():
-    """Parameters (name, settings, dtype, level): the first settings of an example in every
-    run, others that make another model in one of the runs, in turn.
+    """Parameters (name, settings, dtype, level): the first settings of an example in f32 and
+    in one of the runs in bf16, others that make another model in one of the runs, in turn.
     """
     seen, runs = {}, []
     for name, case in (example.values for example in examples()):
@@ -56,7 +56,8 @@ def narrow_examples():
         known = seen.setdefault(name, [])
         if own in known:
             continue
-        chosen = RUNS if not known else [RUNS[len(known) % len(RUNS)]]
+        stored = RUNS[1 + len(seen) % 2]
+        chosen = [RUNS[len(known) % len(RUNS)]] if known else [RUNS[0], stored]
         known.append(own)
         settings = [f"{key}={value}" for key, value in own.items()]
         identifier = "-".join([Path(name).name, *settings])
