@@ -97,7 +97,8 @@ def test_slots_anywhere(keys, slots, dtype, tmp_path):
                 {"key_valid": "valid", "mask": "mask", "score_bias": "bias", "causal": True}]
     layers = [layer | variant | {"name": f"y{i}"} for i, variant in enumerate(variants)]
     model = describe(tmp_path, layers, {one["name"]: one["name"] for one in layers}, **inputs)
-    for level in ("x86-64-v3", "native"):
+    # f16 is converted where it is read, on both alike.
+    for level in ("x86-64-v3",) if dtype == "f16" else ("x86-64-v3", "native"):
         hova("verify", model, f"--dtype={dtype}", f"--march={level}", "--guard")
 
 
