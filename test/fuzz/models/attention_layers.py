@@ -96,7 +96,7 @@ def masks(scope, attributes, kind, reads, shape):
         attributes.flag("causal", 0.3)
     for role, stem, dtype in (
         ("key_valid", "valid", "bool"),
-        ("mask", "mask", "bool"),
+        ("mask", "seen", "bool"),
         ("score_bias", "bias", "f32"),
     ):
         if kind in SCORELESS and role != "key_valid":
