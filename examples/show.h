@@ -173,4 +173,26 @@ static inline void print_images(const struct samples *all, size_t side,
   }
 }
 
+/* Prints what choose() finds, up to `shown` images of [side, side] in rows of
+ * `per_row`, each with the name of the class that the program gives it. */
+static inline void print_predictions(const struct samples *all, size_t side,
+                                     const char *const *names, size_t shown,
+                                     size_t per_row) {
+  size_t which[16];
+  shown = choose(all, which, shown < 16 ? shown : 16);
+  for (size_t first = 0; first < shown; first += per_row) {
+    size_t count = shown - first < per_row ? shown - first : per_row;
+    print_images(all, side, which + first, count);
+    for (size_t i = first; i < first + count; ++i) {
+      int guess = answer(all, all->logits, which[i]);
+      char text[64];
+      snprintf(text, sizeof text, "%s (%2.0f %%)%s", names[guess],
+               100 * confidence(all, which[i], guess),
+               guess == all->labels[which[i]] ? "" : " wrong");
+      printf("  %-*s", (int)(2 * side), text);
+    }
+    printf("\n\n");
+  }
+}
+
 #endif

@@ -59,7 +59,7 @@ private:
   void storeResult(Value row, Value end);
   void forEachValueColumn(llvm::function_ref<void(Value, int64_t, int64_t)>);
 
-  Value isLess(arith::CmpIPredicate predicate, Value a, Value b) {
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
     return make<arith::CmpIOp>(predicate, a, b);
   }
   Value load(Value buffer) {
@@ -244,7 +244,7 @@ void SparseAttentionEmitter::forEachSeenBlock(
     Value last, llvm::function_ref<void(Value)> body) {
   using arith::CmpIPredicate;
   auto is = [&](Value a, int64_t b) {
-    return isLess(CmpIPredicate::eq, a, e.index(b));
+    return compare(CmpIPredicate::eq, a, e.index(b));
   };
   auto select = [&](Value condition, Value a, Value b) -> Value {
     return make<arith::SelectOp>(condition, a, b);
@@ -257,29 +257,28 @@ void SparseAttentionEmitter::forEachSeenBlock(
     Value neighbour = e.add(e.add(block, entry), -2);
     Value other = layout.random ? drawnBlock(entry) : e.index(lastBlock);
     other = select(is(entry, 4), e.index(lastBlock), other);
-    Value isWindow = isLess(CmpIPredicate::ult, entry, e.index(4));
+    Value isWindow = compare(CmpIPredicate::ult, entry, e.index(4));
     other = select(isWindow, neighbour, other);
     other = select(is(entry, 0), e.index(0), other);
     Value seen = select(isGlobal, entry, other);
-    // Block 1 has block 0 as its neighbour, which is there already; so has the
-    // last but one the last.
-    Value isTwice = make<arith::OrIOp>(
-        make<arith::AndIOp>(is(block, 1), is(entry, 1)),
-        make<arith::AndIOp>(is(block, layout.blocks - 2), is(entry, 3)));
-    isTwice = make<arith::AndIOp>(
-        isTwice, isLess(CmpIPredicate::eq, isGlobal,
-                        make<arith::ConstantOp>(b.getBoolAttr(false))));
     // A number below 0 is a large one.
-    Value isNone = isLess(CmpIPredicate::uge, seen, e.index(layout.blocks));
+    Value counts = compare(CmpIPredicate::ult, seen, e.index(layout.blocks));
+    auto restrict = [&](Value condition) {
+      counts = make<arith::AndIOp>(counts, condition);
+    };
+    // Block 1 has block 0 as its neighbour, which is there already; so has the
+    // last but one the last. Neither is one that sees all blocks.
+    auto isNot = [&](int64_t own, int64_t neighbour) -> Value {
+      return make<arith::OrIOp>(
+          compare(CmpIPredicate::ne, block, e.index(own)),
+          compare(CmpIPredicate::ne, entry, e.index(neighbour)));
+    };
+    restrict(isNot(1, 1));
+    restrict(isNot(layout.blocks - 2, 3));
     if (layout.causal) {
       Value limit = e.mul(e.add(e.div(last, layout.causal), 1), layout.causal);
-      Value isLater =
-          isLess(CmpIPredicate::uge, e.mul(seen, layout.block), limit);
-      isNone = make<arith::OrIOp>(isNone, isLater);
+      restrict(compare(CmpIPredicate::ult, e.mul(seen, layout.block), limit));
     }
-    Value skips = make<arith::OrIOp>(isTwice, isNone);
-    Value counts = isLess(CmpIPredicate::eq, skips,
-                          make<arith::ConstantOp>(b.getBoolAttr(false)));
     e.ifThen(counts, [&] { body(seen); });
   });
 }
@@ -320,8 +319,8 @@ void SparseAttentionEmitter::writeLimits(Value first, Value key, Value end) {
     };
     Value own = make<arith::AddIOp>(iota, splatIndex(first));
     Value counts = make<arith::AndIOp>(
-        isLess(arith::CmpIPredicate::sge, own, splatIndex(key)),
-        isLess(arith::CmpIPredicate::slt, own, splatIndex(end)));
+        compare(arith::CmpIPredicate::sge, own, splatIndex(key)),
+        compare(arith::CmpIPredicate::slt, own, splatIndex(end)));
     if (op.getKeyValid()) {
       // A matrix with a row per batch entry.
       Value bytes = e.loadLanes(e.buffer(op.getKeyValid()),
@@ -329,7 +328,7 @@ void SparseAttentionEmitter::writeLimits(Value first, Value key, Value end) {
                                 e.add(first, from), kTransposed, valid);
       Value zero = make<arith::ConstantOp>(b.getZeroAttr(bytes.getType()));
       counts = make<arith::AndIOp>(
-          counts, isLess(arith::CmpIPredicate::ne, bytes, zero));
+          counts, compare(arith::CmpIPredicate::ne, bytes, zero));
     }
     auto limitType = e.vectorType(kTransposed);
     Value limit = make<arith::SelectOp>(counts, e.splat(kInfinity, limitType),
@@ -363,9 +362,9 @@ Value SparseAttentionEmitter::maskedScores(Value score, Value keyRow,
         e.mul(e.div(e.add(first, keyRow), layout.causal), layout.causal);
     Value least = make<arith::SubIOp>(asNumber(own), asNumber(row));
     Value sees =
-        isLess(arith::CmpIPredicate::sge,
-               make<arith::ConstantOp>(DenseElementsAttr::get(type, numbers)),
-               splat(least));
+        compare(arith::CmpIPredicate::sge,
+                make<arith::ConstantOp>(DenseElementsAttr::get(type, numbers)),
+                splat(least));
     score = make<arith::SelectOp>(sees, score, constant(-kInfinity));
   }
   return score;

@@ -13,22 +13,12 @@
 
 enum { SIDE = 8, CLASSES = 10, SHOWN = 8, PER_ROW = 4 };
 
+static const char *const names[CLASSES] = {"0", "1", "2", "3", "4",
+                                           "5", "6", "7", "8", "9"};
+
 int main(int argc, char **argv) {
   struct samples all = read_samples(argc, argv, "<f4", SIDE * SIDE, CLASSES);
-  size_t which[SHOWN], shown = choose(&all, which, SHOWN);
-  for (size_t first = 0; first < shown; first += PER_ROW) {
-    size_t count = shown - first < PER_ROW ? shown - first : PER_ROW;
-    print_images(&all, SIDE, which + first, count);
-    for (size_t i = first; i < first + count; ++i) {
-      int guess = answer(&all, all.logits, which[i]);
-      char text[32];
-      snprintf(text, sizeof text, "%d (%2.0f %%)%s", guess,
-               100 * confidence(&all, which[i], guess),
-               guess == all.labels[which[i]] ? "" : " wrong");
-      printf("  %-16s", text);
-    }
-    printf("\n\n");
-  }
+  print_predictions(&all, SIDE, names, SHOWN, PER_ROW);
   int status = compare(&all, "images");
   free_samples(&all);
   return status;

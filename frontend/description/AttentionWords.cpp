@@ -98,6 +98,12 @@ std::vector<std::string> attentionWeights() {
           "memory.key",      "memory.value"};
 }
 
+/// Weights of the linears around an attention.
+std::vector<std::string> projectionWeights() {
+  return {"query.weight", "query.bias", "key.weight",    "key.bias",
+          "value.weight", "value.bias", "output.weight", "output.bias"};
+}
+
 Roles maskRoles() {
   return {
       {"key_valid", false, false,
@@ -168,26 +174,13 @@ OperatorInfo multiHeadAttention() {
            std::nullopt,
            "gate the channels of each token (vertical attention)"},
       });
-  op.weights = joined(attentionWeights(), {"query.weight",
-                                           "query.bias",
-                                           "key.weight",
-                                           "key.bias",
-                                           "value.weight",
-                                           "value.bias",
-                                           "output.weight",
-                                           "output.bias",
-                                           "horizontal.head",
-                                           "horizontal.input",
-                                           "horizontal.score",
-                                           "horizontal.score_bias",
-                                           "relative_bias",
-                                           "relative_bias.hidden.weight",
-                                           "relative_bias.hidden.bias",
-                                           "relative_bias.output.weight",
-                                           "vertical.input",
-                                           "vertical.output",
-                                           "vertical.gate",
-                                           "vertical.gate_bias"});
+  op.weights = joined(attentionWeights(), projectionWeights());
+  op.weights = joined(
+      op.weights, {"horizontal.head", "horizontal.input", "horizontal.score",
+                   "horizontal.score_bias", "relative_bias",
+                   "relative_bias.hidden.weight", "relative_bias.hidden.bias",
+                   "relative_bias.output.weight", "vertical.input",
+                   "vertical.output", "vertical.gate", "vertical.gate_bias"});
   return op;
 }
 
@@ -232,27 +225,13 @@ OperatorInfo omniAttention() {
   own = joined(std::move(own), featureAttributes("feature_eps"));
   own = joined(std::move(own), projectionAttributes());
   op.attributes = joined(std::move(own), blockAttributes());
-  op.weights = {"norm1.gain",
-                "norm1.bias",
-                "query.weight",
-                "query.bias",
-                "key.weight",
-                "key.bias",
-                "value.weight",
-                "value.bias",
-                "output.weight",
-                "output.bias",
-                "norm2.gain",
-                "norm2.bias",
-                "feed_forward.hidden.weight",
-                "feed_forward.hidden.bias",
-                "feed_forward.output.weight",
-                "feed_forward.output.bias",
-                "features",
-                "token_projection",
-                "key_projection",
-                "value_projection",
-                "random_table"};
+  op.weights = joined(std::vector<std::string>{"norm1.gain", "norm1.bias"},
+                      projectionWeights());
+  op.weights = joined(
+      op.weights, {"norm2.gain", "norm2.bias", "feed_forward.hidden.weight",
+                   "feed_forward.hidden.bias", "feed_forward.output.weight",
+                   "feed_forward.output.bias", "features", "token_projection",
+                   "key_projection", "value_projection", "random_table"});
   return op;
 }
 

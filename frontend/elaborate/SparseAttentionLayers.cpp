@@ -66,7 +66,7 @@ LayerContext::sparseBlocks(const Heads &heads) {
   blocks.count = (tokens - 1) / blocks.size + 1;
   // What the public implementations do: below, the random blocks could not be
   // apart from the others.
-  bool isDense = blocks.random > (blocks.count - 6) / 2 || blocks.count < 6;
+  bool isDense = blocks.count <= 5 + 2 * blocks.random;
   return isDense ? std::nullopt : std::optional(blocks);
 }
 

@@ -263,16 +263,13 @@ int Elaborator::addWeight(const std::string &name, Shape shape,
 
 /// Two readers of one table must both be content with it.
 void Elaborator::describeBlockTable(int value, BlockTable table) {
-  for (ProgramWeight &weight : program->weights) {
-    if (weight.value != value) {
-      continue;
-    }
-    if (weight.blockTable) {
-      table.allowsRepeats &= weight.blockTable->allowsRepeats;
-      table.isCausal |= weight.blockTable->isCausal;
-    }
-    weight.blockTable = table;
+  const std::string &name = program->values[static_cast<size_t>(value)].path;
+  ProgramWeight &weight = program->weights[program->weightIndex.at(name)];
+  if (weight.blockTable) {
+    table.allowsRepeats &= weight.blockTable->allowsRepeats;
+    table.isCausal |= weight.blockTable->isCausal;
   }
+  weight.blockTable = table;
 }
 
 const ProgramWeight *

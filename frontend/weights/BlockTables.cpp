@@ -10,17 +10,16 @@
 
 #include "frontend/weights/BlockTables.h"
 
+#include "dialect/SparseAttentionOps.h"
+
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <unordered_map>
 
 namespace hova::frontend {
-
-/// Whether query block `own` sees `block` whatever the table says.
-static bool isAlwaysSeen(int64_t own, int64_t block, int64_t blocks) {
-  return block == 0 || block == blocks - 1 || std::abs(block - own) <= 1;
-}
 
 void drawBlocks(const BlockTable &table, const Shape &shape,
                 const std::function<uint64_t(uint64_t)> &word, float *out) {
@@ -79,7 +78,8 @@ llvm::Error checkBlocks(const BlockTable &table, llvm::StringRef name,
       continue;
     }
     int64_t own = i / count % rows + 1;
-    if (isAlwaysSeen(own, static_cast<int64_t>(number), table.blocks)) {
+    if (llvm::is_contained(alwaysSeenBlocks(own, table.blocks),
+                           static_cast<int64_t>(number))) {
       return reject("query block " + std::to_string(own) +
                     " sees this block already; \"repeats\": \"count\" counts "
                     "it again");
