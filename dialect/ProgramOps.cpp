@@ -216,6 +216,10 @@ LogicalResult ShareBufferOp::verify() {
                        "bytes, got ")
            << getBuffer().getType();
   }
+  if (getOffset() % 64 != 0 || getRowBytesBefore() % 64 != 0) { // C2
+    return emitOpError("expects places that are multiples of 64 bytes, got ")
+           << getOffset() << " and " << getRowBytesBefore();
+  }
   return success();
 }
 
@@ -228,10 +232,6 @@ LogicalResult LaunchOp::verify() {
       return emitOpError("expects positive costs whose number divides ")
              << units << " units, got " << *costs;
     }
-  }
-  if (getShareStart().value_or(0) % 64 != 0) { // C4
-    return emitOpError("expects a share_start that is a multiple of 64, got ")
-           << *getShareStart();
   }
   for (Value buffer : getBuffers()) {
     if (buffer.getDefiningOp<ShareBufferOp>()) {

@@ -307,17 +307,26 @@ def Hova_ShareBufferOp : Hova_Op<"share_buffer"> {
     (`block` of the launch). The rows stand in the order of the units, from the
     first unit of the thread on; the type has the rows of all units, of which
     no thread has more than its own. They lie in the arena, where nothing is
-    alive during the launch.
+    alive during the launch: the first thread's rows begin `offset` bytes behind
+    its start and, where buffers whose number of rows depends on the threads
+    stand in front, as many more as these have, each `row_bytes_before` bytes
+    together.
 
     - C1: rows begin at multiples of 64 bytes.
+    - C2: so do the places of the buffer.
 
     ```mlir
     func.func @buffer() {
-      %b = hova.share_buffer : memref<4x8xf32, strided<[16, 1]>>
+      %b = hova.share_buffer {offset = 256 : i64, row_bytes_before = 64 : i64}
+          : memref<4x8xf32, strided<[16, 1]>>
       return
     }
     ```
   }];
+  let arguments = (ins
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$offset,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">
+          :$row_bytes_before);
   let results = (outs Res<AnyMemRef, "memory of each thread",
                           [MemAlloc<DefaultResource>]>:$buffer);
   let assemblyFormat = "attr-dict `:` type($buffer)";
@@ -340,14 +349,12 @@ def Hova_LaunchOp : Hova_Op<"launch", [
     Where units differ in cost, `costs` are those of the first units, and of as
     many behind them, and so on; the parts are then such that their costs are
     alike. `block` is how many units of a part pass through all stages together,
-    at most, if not all. Share buffers begin `share_start` bytes behind the start
-    of the arena.
+    at most, if not all.
 
     - C1: callee is a function whose arguments are the buffers' types, scratch
       bytes and two indices.
     - C2: costs are positive, and their number divides the units.
     - C3: a share buffer has a row for every unit and no second user.
-    - C4: share_start is a multiple of 64.
 
     ```mlir
     func.func private @k(memref<4x8xf32>, memref<64xi8>, index, index)
@@ -362,7 +369,6 @@ def Hova_LaunchOp : Hova_Op<"launch", [
       StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive]>:$units,
       ConfinedAttr<I64Attr, [IntPositive]>:$grain, I64Attr:$flops,
       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$block,
-      OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$share_start,
       OptionalAttr<DenseI64ArrayAttr>:$costs);
   let assemblyFormat =
       "$callee `(` $buffers `)` $name attr-dict `:` `(` type($buffers) `)`";

@@ -209,18 +209,16 @@ enum hova_buffer_kind {
 };
 
 /// One call of a kernel, divided among the first `parts` threads at most.
-/// Behind it lie its buffers (see `hova_buffer_kind`) and its costs, then the
-/// next launch.
+/// Behind it lie its buffers (see `hova_buffer_kind`), its costs, and a
+/// `hova_share` for each of the buffers HOVA_IN_SHARE, then the next launch.
 ///
 /// Where units differ in cost, `num_costs` numbers are what the first 1, 2, ..
 /// units cost together, and so many units behind them cost the same again. The
 /// threads then divide the cost, otherwise the number of units.
 ///
-/// The buffers of the threads' shares lie `share_start` bytes behind the start
-/// of the arena, where nothing is alive during the launch: buffer by buffer,
-/// and in it thread by thread, a row for every unit of the share or for `block`
-/// of them, whichever is less. The call is given the address that the row of
-/// unit 0 would have.
+/// A buffer of the threads' shares holds, thread by thread, a row for every
+/// unit of the share or for `block` of them, whichever is less. The call is
+/// given the address that the row of unit 0 would have.
 typedef struct hova_launch {
   uint64_t kernel; ///< number that the program's code knows it by
   uint64_t parts;
@@ -228,9 +226,17 @@ typedef struct hova_launch {
   uint64_t num_buffers;
   uint64_t scratch_bytes; ///< of each thread
   uint64_t block;
-  uint64_t share_start; ///< a multiple of 64
-  uint64_t num_costs;   ///< a divisor of `units`; 0: all alike
+  uint64_t num_costs; ///< a divisor of `units`; 0: all alike
+  uint64_t num_shares;
 } hova_launch;
+
+/// Where the rows of all shares begin, in the arena, where nothing is alive
+/// during the launch: `offset` bytes behind its start and `row_bytes_before`
+/// more for each of the rows. Both are multiples of 64.
+typedef struct hova_share {
+  uint64_t offset;
+  uint64_t row_bytes_before;
+} hova_share;
 
 /// A run as data. The launches lie behind it.
 typedef struct hova_launches {
@@ -252,7 +258,9 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
 
 /// Processor features that generated code may need, and no others, whatever
 /// level it is for: X(NAME, "llvm-name"). The bit of a feature is its place in
-/// this list.
+/// this list. Random numbers are none of them: no kernel draws any, and a
+/// processor may announce rdseed where its operating system has switched it off
+/// for an erratum.
 #define HOVA_CPU_FEATURES(X)                                                   \
   X(SSE3, "sse3")                                                              \
   X(SSSE3, "ssse3")                                                            \
@@ -292,8 +300,6 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
   X(AVX512FP16, "avx512fp16")                                                  \
   X(AVXVNNI, "avxvnni")                                                        \
   X(RDPID, "rdpid")                                                            \
-  X(RDRND, "rdrnd")                                                            \
-  X(RDSEED, "rdseed")                                                          \
   X(CLFLUSHOPT, "clflushopt")                                                  \
   X(CLWB, "clwb")                                                              \
   X(MOVDIRI, "movdiri")                                                        \

@@ -106,17 +106,25 @@ private:
     auto kernel =
         kernels.try_emplace(op.getCalleeAttr().getAttr(), kernels.size());
     ArrayRef<int64_t> costs = op.getCosts().value_or(ArrayRef<int64_t>());
-    words.append({kernel.first->second,
-                  static_cast<uint64_t>(partsOfLaunch(op)), op.getUnits(),
-                  op.getBuffers().size(), scratchOf(op),
-                  op.getBlock().value_or(op.getUnits()),
-                  op.getShareStart().value_or(0), costs.size()});
+    SmallVector<ShareBufferOp> shares;
+    for (Value buffer : op.getBuffers()) {
+      if (auto share = buffer.getDefiningOp<ShareBufferOp>()) {
+        shares.push_back(share);
+      }
+    }
+    words.append(
+        {kernel.first->second, static_cast<uint64_t>(partsOfLaunch(op)),
+         op.getUnits(), op.getBuffers().size(), scratchOf(op),
+         op.getBlock().value_or(op.getUnits()), costs.size(), shares.size()});
     for (Value buffer : op.getBuffers()) {
       words.push_back(describeBuffer(buffer));
     }
     uint64_t sum = 0;
     for (int64_t cost : costs) {
       words.push_back(sum += cost);
+    }
+    for (ShareBufferOp share : shares) {
+      words.append({share.getOffset(), share.getRowBytesBefore()});
     }
   }
 

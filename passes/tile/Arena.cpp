@@ -48,25 +48,40 @@ int64_t hova::placeBlocks(llvm::MutableArrayRef<ArenaBlock> blocks) {
   return total;
 }
 
-int64_t hova::findFree(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel,
-                       int64_t bytes) {
-  llvm::SmallVector<const ArenaBlock *> alive;
+void hova::placeShares(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel,
+                       bool fitAll, llvm::MutableArrayRef<ShareRows> shares) {
+  // What is in use during the kernel, by offset: [begin, end).
+  llvm::SmallVector<std::pair<int64_t, int64_t>> used = {{0, 0}};
   for (const ArenaBlock &block : blocks) {
     if (block.firstUse <= kernel && kernel <= block.lastUse) {
-      alive.push_back(&block);
+      used.push_back({block.offset, block.offset + block.bytes});
     }
   }
-  llvm::sort(alive, [](const ArenaBlock *a, const ArenaBlock *b) {
-    return a->offset < b->offset;
-  });
-  int64_t offset = 0;
-  for (const ArenaBlock *block : alive) {
-    if (offset + bytes <= block->offset) {
-      break;
-    }
-    offset = llvm::alignTo(block->offset + block->bytes, kAlignment);
+  llvm::sort(used);
+  int64_t end = 0, rowBytes = 0;
+  for (auto [from, to] : used) {
+    end = std::max<int64_t>(end, llvm::alignTo(to, kAlignment));
   }
-  return offset;
+  auto findGap = [&](int64_t bytes) {
+    for (auto [before, behind] : llvm::zip(used, llvm::drop_begin(used))) {
+      int64_t offset = llvm::alignTo(before.second, kAlignment);
+      if (offset + bytes <= behind.first) {
+        return offset;
+      }
+    }
+    return end;
+  };
+  for (ShareRows &share : shares) {
+    int64_t bytes = share.rowBytes * share.units;
+    share.offset = fitAll ? findGap(bytes) : end;
+    if (share.offset < end) {
+      used.push_back({share.offset, share.offset + bytes});
+      llvm::sort(used);
+    } else {
+      share.rowBytesBefore = rowBytes;
+      rowBytes += share.rowBytes;
+    }
+  }
 }
 
 mlir::DictionaryAttr hova::describeArenaValue(llvm::StringRef path,

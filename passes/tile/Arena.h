@@ -24,10 +24,21 @@ struct ArenaBlock {
 /// Returns the size of the arena.
 int64_t placeBlocks(llvm::MutableArrayRef<ArenaBlock> blocks);
 
-/// The lowest place, a multiple of 64, where `bytes` bytes are free during a
-/// kernel; behind all blocks that are alive then, every number is.
-int64_t findFree(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel,
-                 int64_t bytes);
+/// A buffer of the threads' shares in the units of a kernel.
+struct ShareRows {
+  int64_t rowBytes = 0;
+  int64_t units = 0;
+  int64_t offset = 0;         ///< the result, a multiple of 64
+  int64_t rowBytesBefore = 0; ///< the result: as many more for each row
+};
+
+/// Places buffers where nothing is alive during a kernel. Where `fitAll` tells
+/// that threads never have more rows together than there are units, a buffer
+/// stands in the lowest gap between blocks that has room for so many. Others
+/// stand one behind the other, behind all blocks: there is no end to how many
+/// threads can be.
+void placeShares(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
+                 llvm::MutableArrayRef<ShareRows> shares);
 
 /// Where a value lies that kernel `number` writes, as an entry of the program's
 /// list of values: its `path`, `kernel`, `type`, `row_stride` and `offset`.

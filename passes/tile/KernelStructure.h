@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Schedule.h"
+#include "passes/tile/Arena.h"
 
 namespace hova {
 
@@ -23,7 +24,7 @@ struct KernelBuffers {
   /// those inputs.
   llvm::SmallVector<unsigned> overwritten;
   int64_t units = 0, flops = 0, scratchBytes = 64;
-  bool keepsRows = false; ///< whether values pass from one stage to a later one
+  llvm::SmallVector<ShareRows> shares; ///< values from a stage to a later one
 };
 
 /// The layout of a value that a stage of a kernel hands on.

@@ -11,7 +11,6 @@
 #include "passes/tile/WeightPlaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
-#include <limits>
 
 using namespace mlir;
 
@@ -21,7 +20,7 @@ namespace {
 struct Place {
   enum Kind { Argument, Image, Arena, Share } kind = Arena;
   MemRefType type;
-  int64_t index = 0;   ///< argument number, image offset, or arena block
+  int64_t index = 0;   ///< argument number, image offset, block, or share
   int64_t bytes = 0;   ///< from the start of the arena block
   bool isPart = false; ///< of the value that the arena block is
 };
@@ -173,9 +172,12 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
       LayoutAttr layout = layoutOf(value);
       if (layout.getKind() == LayoutKind::rows && !places.count(value)) {
         auto type = cast<RankedTensorType>(value.getType());
-        places[value] = {Place::Share, bufferType(type, layout.getSize())};
+        MemRefType buffer = bufferType(type, layout.getSize());
+        int64_t rows = type.getNumElements() / type.getShape().back();
+        int64_t index = buffers.shares.size();
+        places[value] = {Place::Share, buffer, index};
+        buffers.shares.push_back({bytesOf(buffer) / rows, rows});
         use(value, value);
-        buffers.keepsRows = true;
       }
     }
   }
@@ -270,25 +272,13 @@ void ProgramTiler::createLaunch(int64_t number, ValueRange operands) {
   KernelOp kernel = buffers.kernel;
   const Schedule &schedule = buffers.schedule;
   SmallVector<int64_t> costs = code.getUnitCosts(kernel, schedule);
-  IntegerAttr block, shareStart;
-  if (buffers.keepsRows) {
+  IntegerAttr block;
+  if (!buffers.shares.empty()) {
     block = builder.getI64IntegerAttr(schedule.block);
-    // However many threads there are, they have no more than all rows. Shares
-    // of equal cost may have a whole block each, for which no gap between
-    // values is enough.
-    int64_t most = std::numeric_limits<int64_t>::max() / 2;
-    int64_t bytes = costs.empty() ? 0 : most;
-    for (Value value : buffers.values) {
-      const Place &place = places[value];
-      if (place.kind == Place::Share) {
-        bytes = std::min(bytes + bytesOf(place.type), most);
-      }
-    }
-    shareStart = builder.getI64IntegerAttr(findFree(blocks, number, bytes));
   }
   LaunchOp::create(builder, kernel.getLoc(), callees[number], operands,
                    kernel.getName(), buffers.units, schedule.grain,
-                   buffers.flops, block, shareStart,
+                   buffers.flops, block,
                    costs.empty() ? DenseI64ArrayAttr()
                                  : builder.getDenseI64ArrayAttr(costs));
 }
@@ -322,6 +312,7 @@ void ProgramTiler::rewriteMain() {
   builder.setInsertionPointToStart(entry);
   // One place has a buffer for every value that lives there, with its name.
   DenseMap<std::tuple<int64_t, Type, Attribute>, Value> arena, image;
+  SmallVector<ShareRows> shares; // of the launch
   auto bufferOf = [&](Value value) -> Value {
     const Place &place = places[value];
     if (place.kind == Place::Argument) {
@@ -329,7 +320,9 @@ void ProgramTiler::rewriteMain() {
     }
     Location origin = originOf(value);
     if (place.kind == Place::Share) {
-      return ShareBufferOp::create(builder, origin, place.type);
+      const ShareRows &rows = shares[place.index];
+      return ShareBufferOp::create(builder, origin, place.type, rows.offset,
+                                   rows.rowBytesBefore);
     }
     if (place.kind == Place::Image) {
       Value &buffer = image[{place.index, place.type, origin}];
@@ -351,6 +344,11 @@ void ProgramTiler::rewriteMain() {
     return buffer;
   };
   for (int64_t i = 0, e = kernels.size(); i < e; ++i) {
+    // Shares of equal cost may have a whole block each.
+    shares = kernels[i].shares;
+    bool fitAll =
+        code.getUnitCosts(kernels[i].kernel, kernels[i].schedule).empty();
+    placeShares(blocks, i, fitAll, shares);
     SmallVector<Value> operands;
     for (Value value : kernels[i].values) {
       operands.push_back(bufferOf(value));

@@ -78,8 +78,7 @@ static void find_buffers(const walker *walker, const hova_launch *launch,
                          uint64_t thread, uint64_t parts, uint64_t begin,
                          void **addresses) {
   const uint64_t *buffers = (const uint64_t *)(launch + 1);
-  // Not an address: the thread need not have the row of unit 0.
-  uintptr_t place = (uintptr_t)walker->arena + launch->share_start;
+  const hova_share *share = hova_shares_of(launch);
   uint64_t before = 0, rows = 0;
   for (uint64_t i = 0; i < launch->num_buffers; ++i) {
     if ((buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_SHARE) {
@@ -88,8 +87,11 @@ static void find_buffers(const walker *walker, const hova_launch *launch,
         before = hova_rows_before(launch, thread, parts);
         rows = hova_rows_before(launch, parts, parts);
       }
+      // Not an address: the thread need not have the row of unit 0.
+      uintptr_t place = (uintptr_t)walker->arena + share->offset +
+                        rows * share->row_bytes_before;
       addresses[i] = (void *)(place + before * row - begin * row);
-      place += rows * row;
+      ++share;
     } else {
       addresses[i] = address_of(walker, buffers[i]);
     }

@@ -11,10 +11,13 @@
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-const hova_launch *hova_next_launch(const hova_launch *launch) {
+const hova_share *hova_shares_of(const hova_launch *launch) {
   const uint64_t *behind = (const uint64_t *)(launch + 1);
-  return (const hova_launch *)(behind + launch->num_buffers +
-                               launch->num_costs);
+  return (const hova_share *)(behind + launch->num_buffers + launch->num_costs);
+}
+
+const hova_launch *hova_next_launch(const hova_launch *launch) {
+  return (const hova_launch *)(hova_shares_of(launch) + launch->num_shares);
 }
 
 uint64_t hova_parts_of(const hova_launch *launch, uint64_t threads) {
@@ -37,18 +40,24 @@ uint64_t hova_rows_before(const hova_launch *launch, uint64_t thread,
 static bool measure_rows(const hova_launch *launch, uint64_t threads,
                          uint64_t *end) {
   const uint64_t *buffers = (const uint64_t *)(launch + 1);
-  uint64_t parts = hova_parts_of(launch, threads), own;
+  const hova_share *share = hova_shares_of(launch);
+  uint64_t parts = hova_parts_of(launch, threads), bytes;
   uint64_t rows = hova_rows_before(launch, parts, parts);
-  bool fits = true;
   *end = 0;
-  for (uint64_t i = 0; i < launch->num_buffers && fits; ++i) {
-    if ((buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_SHARE) {
-      uint64_t row = buffers[i] & ~(uint64_t)HOVA_BUFFER_KINDS;
-      *end = *end ? *end : launch->share_start;
-      fits = hova_multiply(rows, row, &own) && hova_add(*end, own, end);
+  for (uint64_t i = 0; i < launch->num_buffers; ++i) {
+    if ((buffers[i] & HOVA_BUFFER_KINDS) != HOVA_IN_SHARE) {
+      continue;
     }
+    uint64_t row = buffers[i] & ~(uint64_t)HOVA_BUFFER_KINDS;
+    if (!hova_add(share->row_bytes_before, row, &bytes) ||
+        !hova_multiply(rows, bytes, &bytes) ||
+        !hova_add(share->offset, bytes, &bytes)) {
+      return false;
+    }
+    *end = bytes > *end ? bytes : *end;
+    ++share;
   }
-  return fits;
+  return true;
 }
 
 /// Where scratch begins: behind the arena and the rows of all shares.

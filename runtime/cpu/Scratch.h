@@ -18,6 +18,9 @@
 
 #include <stdbool.h>
 
+/// Where the buffers of its shares lie, in the order of the buffers.
+const hova_share *hova_shares_of(const hova_launch *launch);
+
 /// The launch behind `launch`.
 const hova_launch *hova_next_launch(const hova_launch *launch);
 

@@ -37,7 +37,6 @@ std::string kernelName(const std::string &name) {
       {"bmi", "bmi1"},
       {"pclmul", "pclmulqdq"},
       {"sha", "sha_ni"},
-      {"rdrnd", "rdrand"},
       {"prfchw", "3dnowprefetch"},
       {"avx512vbmi2", "avx512_vbmi2"},
       {"avx512vnni", "avx512_vnni"},

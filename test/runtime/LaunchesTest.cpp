@@ -54,9 +54,8 @@ constexpr uint64_t numbered(uint64_t number, uint64_t kind) {
 const uint64_t launches[] = {
     // count, most buffers
     4, 3,
-    // kernel, parts, units, number of buffers, bytes of scratch, block, start
-    // of
-    // shares, number of costs, buffers
+    // kernel, parts, units, number of buffers, bytes of scratch, block, number
+    // of costs, number of shares, buffers
     0, 2, kUnits, 2, sizeof(Share), kUnits, 0, 0, HOVA_INPUT,
     64 | HOVA_IN_ARENA,
     //
@@ -72,18 +71,18 @@ const uint64_t launches[] = {
 /// input -> output by rows of shares.
 const uint64_t shares[] = {2, 3,
                            //
-                           2, 3, kUnits, 3, sizeof(Share), kBlock, 64, 0,
-                           HOVA_INPUT, HOVA_OUTPUT, kRow | HOVA_IN_SHARE,
+                           2, 3, kUnits, 3, sizeof(Share), kBlock, 0, 1,
+                           HOVA_INPUT, HOVA_OUTPUT, kRow | HOVA_IN_SHARE, 64, 0,
                            //
-                           2, 3, kUnits, 3, sizeof(Share), kBlock, kArena, 0,
+                           2, 3, kUnits, 3, sizeof(Share), kBlock, 0, 1,
                            numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT),
-                           kRow | HOVA_IN_SHARE};
+                           kRow | HOVA_IN_SHARE, kArena, 0};
 
 /// Like `launches`' first, by costs 9, 1 and 1, which repeat.
 constexpr uint64_t kCostly = 9;
 const uint64_t costs[] = {
-    1, 2,          0,           kCostly, kCostly, 2, sizeof(Share), kCostly, 0,
-    3, HOVA_INPUT, HOVA_OUTPUT, 9,       10,      11};
+    1, 2,          0,           kCostly, kCostly, 2, sizeof(Share), kCostly, 3,
+    0, HOVA_INPUT, HOVA_OUTPUT, 9,       10,      11};
 
 template <const uint64_t *data>
 void run(void *const *inputs, void *const *outputs, char *arena,
@@ -239,7 +238,7 @@ TEST(Launches, take_none_where_the_run_tells_of_none) {
 TEST(Launches, take_no_rows_beyond_those_of_shares) {
   // A row for each unit of a share, behind the arena, and 4 bytes of scratch.
   const uint64_t data[] = {
-      1, 1, 0, 7, 7, 1, 4, 100, kArena, 0, kRow | HOVA_IN_SHARE};
+      1, 1, 0, 7, 7, 1, 4, 100, 0, 1, kRow | HOVA_IN_SHARE, kArena, 0};
   EXPECT_EQ(scratchOf(data, 1), 7 * kRow + kLine);
   EXPECT_EQ(scratchOf(data, 2), 7 * kRow + 2 * kLine);
   EXPECT_EQ(scratchOf(data, 64), 7 * kRow + 7 * kLine);
@@ -248,17 +247,31 @@ TEST(Launches, take_no_rows_beyond_those_of_shares) {
 TEST(Launches, take_the_place_of_values_that_are_not_alive) {
   // Two rows of a line, of which the second is behind the arena.
   const uint64_t data[] = {
-      1, 1, 0, 2, 2, 1, 4, 2, kArena / 2, 0, 64 | HOVA_IN_SHARE};
+      1, 1, 0, 2, 2, 1, 4, 2, 0, 1, 64 | HOVA_IN_SHARE, kArena / 2, 0};
   EXPECT_EQ(scratchOf(data, 1), kLine + kLine);
   const uint64_t inside[] = {
-      1, 1, 0, 1, 1, 1, 4, 1, kArena / 2, 0, 64 | HOVA_IN_SHARE};
+      1, 1, 0, 1, 1, 1, 4, 1, 0, 1, 64 | HOVA_IN_SHARE, kArena / 2, 0};
   EXPECT_EQ(scratchOf(inside, 1), kLine);
+}
+
+TEST(Launches, take_rows_one_behind_the_other_or_in_gaps) {
+  // Of four rows, three lines and a line stand behind the arena; between them
+  // in the list is a buffer within it.
+  const uint64_t data[] = {1, 3,
+                           //
+                           0, 1, 4, 3, 4, 4, 0, 3,
+                           //
+                           192 | HOVA_IN_SHARE, 64 | HOVA_IN_SHARE,
+                           64 | HOVA_IN_SHARE,
+                           //
+                           kArena, 0, 0, 0, kArena, 192};
+  EXPECT_EQ(scratchOf(data, 1), 4 * (192 + 64) + kLine);
 }
 
 TEST(Launches, say_when_the_rows_of_shares_are_beyond_memory) {
   const uint64_t row = UINT64_C(1) << 62;
-  const uint64_t data[] = {
-      1, 1, 0, 1, 64, 1, 64, 64, 0, 0, row | HOVA_IN_SHARE};
+  const uint64_t data[] = {1, 1, 0, 1, 64, 1, 64, 64, 0, 1, row | HOVA_IN_SHARE,
+                           0, 0};
   EXPECT_EQ(scratchOf(data, 1), UINT64_MAX - kArena);
   hova_level level = {"any", 0, run<launches>,
                       reinterpret_cast<const hova_launches *>(data)};

@@ -95,11 +95,12 @@ func.func private @kernel_a(%y: memref<90x8xf32>, %scratch: memref<64xi8>, %begi
 // -----
 
 // A buffer of a thread's share is told by the bytes of its row (64 | 4), and how
-// many rows of it a block has; costs as sums of the first 1, 2 and 3.
-// CHECK: @hova_launches(dense<[1, 2, 0, 9, 9, 2, 64, 4, 128, 3, 3, 68, 10, 12, 13]>
+// many rows of it a block has; costs as sums of the first 1, 2 and 3; and where
+// the rows begin.
+// CHECK: @hova_launches(dense<[1, 2, 0, 9, 9, 2, 64, 4, 3, 1, 3, 68, 10, 12, 13, 128, 64]>
 func.func @main(%y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64} {
-  %h = hova.share_buffer : memref<9x8xf32, strided<[16, 1]>>
-  hova.launch @kernel_a(%y, %h) "a" {flops = 1000000 : i64, grain = 1 : i64, units = 9 : i64, block = 4 : i64, share_start = 128 : i64, costs = array<i64: 10, 2, 1>} : (memref<9x8xf32>, memref<9x8xf32, strided<[16, 1]>>)
+  %h = hova.share_buffer {offset = 128 : i64, row_bytes_before = 64 : i64} : memref<9x8xf32, strided<[16, 1]>>
+  hova.launch @kernel_a(%y, %h) "a" {flops = 1000000 : i64, grain = 1 : i64, units = 9 : i64, block = 4 : i64, costs = array<i64: 10, 2, 1>} : (memref<9x8xf32>, memref<9x8xf32, strided<[16, 1]>>)
   return
 }
 func.func private @kernel_a(%y: memref<9x8xf32>, %h: memref<9x8xf32, strided<[16, 1]>>, %scratch: memref<64xi8>, %begin: index, %end: index) {

@@ -9,7 +9,7 @@
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 0 : i64
 // CHECK: %[[SHARE:.*]] = hova.share_buffer : memref<20x16xf32>
-// CHECK: hova.launch @kernel_takes_rows_in_blocks(%{{.*}}, %{{.*}}, %{{.*}}, %[[SHARE]]) "takes_rows_in_blocks" {block = 8 : i64, flops = {{[0-9]+}} : i64, grain = 8 : i64, share_start = 0 : i64, units
+// CHECK: hova.launch @kernel_takes_rows_in_blocks(%{{.*}}, %{{.*}}, %{{.*}}, %[[SHARE]]) "takes_rows_in_blocks" {block = 8 : i64, flops = {{[0-9]+}} : i64, grain = 8 : i64, units
 // CHECK-LABEL: func.func private @kernel_takes_rows_in_blocks(
 // CHECK-SAME: %[[X:.*]]: memref<20x16xf32> {llvm.noalias}, %[[W:.*]]: memref<1x16x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<20x16xf32> {llvm.noalias}, %[[HIDDEN:.*]]: memref<20x16xf32> {llvm.noalias}, %{{.*}}: memref<64xi8> {llvm.noalias}, %[[BEGIN:.*]]: index, %{{.*}}: index)
 // CHECK: scf.for
@@ -46,15 +46,18 @@ func.func private @weights() {
 // -----
 
 // Rows of shares lie where nothing is alive during their launch: behind two values
-// of 1280 bytes, then in the place of the first of them.
+// of 1280 bytes, then in the place of the first of them. What does not fit into
+// that follows behind the second, one behind the other.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 2560 : i64
 // CHECK: hova.launch @kernel_before(%{{.*}}) "before" {flops
 // CHECK-SAME: grain = 8 : i64, units = 20 : i64}
-// CHECK: %[[FIRST:.*]] = hova.share_buffer : memref<20x16xf32>
-// CHECK: hova.launch @[[CALLEE:.*]](%{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST]]) "first" {{.*}}share_start = 2560 : i64
-// CHECK: %[[SECOND:.*]] = hova.share_buffer : memref<20x16xf32>
-// CHECK: hova.launch @[[CALLEE]](%{{.*}}, %{{.*}}, %{{.*}}, %[[SECOND]]) "second" {{.*}}share_start = 0 : i64
+// CHECK: %[[FIRST:.*]] = hova.share_buffer {offset = 2560 : i64} : memref<20x16xf32>
+// CHECK: hova.launch @kernel_first(%{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST]]) "first"
+// CHECK: %[[IN_GAP:.*]] = hova.share_buffer : memref<20x16xf32>
+// CHECK: %[[BEHIND:.*]] = hova.share_buffer {offset = 2560 : i64} : memref<20x16xf32>
+// CHECK: %[[LAST:.*]] = hova.share_buffer {offset = 2560 : i64, row_bytes_before = 64 : i64} : memref<20x16xf32>
+// CHECK: hova.launch @kernel_second(%{{.*}}, %{{.*}}, %{{.*}}, %[[IN_GAP]], %[[BEHIND]], %[[LAST]]) "second"
 func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
   %p = hova.kernel "before" units<batch 1, token 20> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
@@ -83,8 +86,16 @@ func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
       %n = hova.layer_norm %x_ {eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
       hova.yield %n : tensor<1x20x16xf32>
     } : tensor<1x20x16xf32>
+    %a_out = hova.stage [#hova.layout<rows 16>] {
+      %a = hova.activation relu %n_out : tensor<1x20x16xf32>
+      hova.yield %a : tensor<1x20x16xf32>
+    } : tensor<1x20x16xf32>
+    %b_out = hova.stage [#hova.layout<rows 16>] {
+      %b = hova.activation tanh %a_out : tensor<1x20x16xf32>
+      hova.yield %b : tensor<1x20x16xf32>
+    } : tensor<1x20x16xf32>
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.linear %n_out, %w_ : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
+      %r = hova.linear %b_out, %w_ : tensor<1x20x16xf32>, tensor<16x16xf32> -> tensor<1x20x16xf32>
       hova.yield %r : tensor<1x20x16xf32>
     } : tensor<1x20x16xf32>
     hova.yield %r_out : tensor<1x20x16xf32>

@@ -90,10 +90,10 @@ func.func @names_dims_of_units(%x: tensor<4x8xf32>) {
 }
 
 // CHECK-LABEL: @launches_a_kernel_on_shares_of_costs
-// CHECK: %[[ROWS:.*]] = hova.share_buffer : memref<4x8xf32, strided<[16, 1]>>
+// CHECK: %[[ROWS:.*]] = hova.share_buffer {offset = 256 : i64, row_bytes_before = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
 // CHECK: hova.launch @of_shares(%[[ROWS]]) "act" {block = 2 : i64, costs = array<i64: 1, 3>, flops = 0 : i64, grain = 1 : i64, units = 4 : i64} : (memref<4x8xf32, strided<[16, 1]>>)
 func.func @launches_a_kernel_on_shares_of_costs() {
-  %h = hova.share_buffer : memref<4x8xf32, strided<[16, 1]>>
+  %h = hova.share_buffer {offset = 256 : i64, row_bytes_before = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
   hova.launch @of_shares(%h) "act" {block = 2 : i64, costs = array<i64: 1, 3>, flops = 0 : i64, grain = 1 : i64, units = 4 : i64} : (memref<4x8xf32, strided<[16, 1]>>)
   return
 }

@@ -78,12 +78,14 @@ static const struct {
   hova_launches head;
   hova_launch add;
   uint64_t add_buffers[4];
+  hova_share add_share;
   hova_launch twice;
   uint64_t twice_buffers[3];
 } launches = {
     {2, 4},
-    {0, 1, 1, 4, SCRATCH_BYTES, 1, 128, 0},
+    {0, 1, 1, 4, SCRATCH_BYTES, 1, 0, 1},
     {HOVA_INPUT, HOVA_IN_WEIGHTS, 64 | HOVA_IN_ARENA, 64 | HOVA_IN_SHARE},
+    {128, 0},
     {1, 1, 1, 3, 0, 1, 0, 0},
     {64 | HOVA_IN_ARENA, HOVA_IN_WEIGHTS, HOVA_OUTPUT},
 };
