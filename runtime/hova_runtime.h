@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 2
+#define HOVA_ABI_VERSION 3
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
