@@ -316,6 +316,25 @@ def test_a_peer_that_ends_between_runs_is_a_row_with_its_reason(tmp_path):
     assert found["reason"] == "ended between runs: Killed (exit status 9)"
 
 
+def test_a_reason_is_the_exception_and_not_the_advice_behind_it():
+    log = "frame\nlib.CompilerFailed: it raised:\nValueError: no axis 5\n\nSet VERBOSE=1 for more\n"
+    assert contest.last_exception(log) == "ValueError: no axis 5"
+    assert contest.last_exception("terminate called\n\n") == "terminate called"
+    assert contest.last_exception("") == "no message"
+    summary = "Error: at the end\n## Exception summary\n\n<class 'AssertionError'>: only 4D\n<class 'E'>: x\n"
+    assert bench.cause(summary) == "<class 'AssertionError'>: only 4D"
+    assert bench.cause(log) == "ValueError: no axis 5"
+
+
+def test_a_peer_whose_environment_is_missing_says_so(tmp_path):
+    missing = tmp_path / "venv/bin/python"
+    peer = contest.Peer("zentorch", None, [0], {}, missing)
+    peer.turn(0.1)
+    found = peer.record()
+    assert found["status"] == "failed"
+    assert found["reason"] == f"not installed: there is no {missing}"
+
+
 def event(name, symbol, start, duration):
     arguments = {"symbol": symbol, "flops": 4000, "bytes": 2000}
     return {"name": name, "ts": start, "dur": duration, "args": arguments}

@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from contest import TOOLS, Peer, Program
+from contest import TOOLS, Peer, Program, last_exception
 from machine import commit, describe_machine
 from peak import Peak
 from programs import BenchError
@@ -27,7 +27,9 @@ SOURCE = TOOLS.parents[1]
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 MODELS = SOURCE / "examples/models"
 
-PEERS = ("openvino", "onnxruntime", "inductor", "torch", "jax")
+PEERS = ("openvino", "onnxruntime", "inductor", "zentorch", "torch", "jax")
+# It pins a PyTorch of its own.
+ENVIRONMENTS = {"zentorch": BUILD / "venv-zentorch/bin/python"}
 NEED_ONNX = ("openvino", "onnxruntime")
 DTYPES = ("f32", "bf16", "f16")
 
@@ -71,8 +73,14 @@ def export(case, job):
     if done.returncode == 0:
         stamp.write_text(key)
         return None
-    lines = [line for line in log.read_text().splitlines() if line.strip()]
-    return f"no ONNX model: {lines[-1][:300] if lines else 'no message'}"
+    return f"no ONNX model: {cause(log.read_text())[:300]}"
+
+
+def cause(log):
+    """The exporter ends with a summary of its exceptions, the first cause first."""
+    summary = log.partition("## Exception summary")[2]
+    lines = [line.strip() for line in summary.splitlines() if line.strip()]
+    return lines[0] if lines else last_exception(log)
 
 
 def make_peers(names, case, cpus):
@@ -92,7 +100,10 @@ def make_peers(names, case, cpus):
         "threads": len(cpus),
         "dtype": case.dtype,
     }
-    peers = [Peer(name, case, cpus, {**job, "peer": name}) for name in names]
+    peers = [
+        Peer(name, case, cpus, {**job, "peer": name}, ENVIRONMENTS.get(name, sys.executable))
+        for name in names
+    ]
     if model not in FAMILIES:
         reason = f"no reference for the model {model}"
     elif set(names) & set(NEED_ONNX):

@@ -9,6 +9,7 @@ do not slow down the others.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -154,12 +155,15 @@ class Program(Contestant):
 
 
 class Peer(Contestant):
-    """A framework in peer.py, stopped between its turns."""
+    """A framework in peer.py, stopped between its turns. `python` is the interpreter of the
+    environment that it is installed in."""
 
-    def __init__(self, name, case, cpus, job):
+    def __init__(self, name, case, cpus, job, python=sys.executable):
         super().__init__(name)
-        self.case, self.cpus, self.job = case, cpus, job
+        self.case, self.cpus, self.job, self.python = case, cpus, job, python
         self.process = None
+        if not Path(python).exists():
+            self.reason = f"not installed: there is no {python}"
 
     def start(self):
         folder = self.case.folder / f"out-{self.name}"
@@ -167,7 +171,7 @@ class Peer(Contestant):
         file = self.case.folder / f"{self.name}.json"
         file.write_text(json.dumps({**self.job, "folder": str(folder)}))
         self.log = self.case.folder / f"{self.name}.log"
-        command = pinned(self.cpus, [sys.executable, TOOLS / "peer.py", file])
+        command = pinned(self.cpus, [self.python, TOOLS / "peer.py", file])
         threads = str(len(self.cpus))
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
@@ -229,10 +233,9 @@ class Peer(Contestant):
         return turn["samples_ms"]
 
     def last_words(self):
-        """The last line that the process wrote, which is its exception's."""
+        """What the process ended with."""
         self.process.wait()
-        lines = [line for line in self.log.read_text().splitlines() if line.strip()]
-        said = lines[-1].strip() if lines else "no message"
+        said = last_exception(self.log.read_text())
         return f"{said[:300]} (exit status {self.process.returncode})"
 
     def fail(self, reason):
@@ -243,6 +246,13 @@ class Peer(Contestant):
         if self.process and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+
+
+def last_exception(log):
+    """The line of the last exception, behind which frameworks put advice; else the last."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    raised = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Failed)\b.*:", line)]
+    return (raised or lines or ["no message"])[-1]
 
 
 def difference(reference, folder, names):

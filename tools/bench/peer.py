@@ -140,6 +140,20 @@ def prepare_inductor(job, inputs):
     return torch.__version__, start, *run_torch(compiled, job, inputs)
 
 
+def prepare_zentorch(job, inputs):
+    """torch.compile with AMD's plug-in, which chooses the kernels of products."""
+    import torch
+    import torch._inductor.config
+    import zentorch
+
+    torch._inductor.config.freezing = True
+    torch._inductor.config.fx_graph_cache = False
+    start = time.monotonic()
+    net = net_with_tables(job, inputs)
+    compiled = torch.compile(net, backend="zentorch", dynamic=False)
+    return zentorch.__version__, start, *run_torch(compiled, job, inputs)
+
+
 def prepare_jax(job, inputs):
     """JAX under jit; the weights are arguments, as users keep them."""
     import jax
@@ -173,6 +187,7 @@ PEERS = {
     "onnxruntime": prepare_onnxruntime,
     "torch": prepare_torch,
     "inductor": prepare_inductor,
+    "zentorch": prepare_zentorch,
     "jax": prepare_jax,
 }
 

@@ -128,18 +128,20 @@ def bigbird(f, path, q, k, v, valid=None, causal=False):
         rows = f.concat([place[0], place[-1]], 0)
         seen = seen & (place.reshape(-1) <= rows[:, None])
     ends = attend(ends, all_rows(k), all_rows(v), seen)
-    # The others see the blocks of a row: [heads, blocks - 2, 5 + r].
+    # The others see the blocks of a row: [heads, blocks - 2, 5 + r]. Heads and blocks are
+    # one axis, because ONNX has attention for four axes alone.
     row = f.concat([f.constant(fixed_blocks, blocks) + table[..., :1] * 0, table], 2)
     head = f.constant(counted, heads, 1, 1)
-    gathered = [
-        x[:, head, row].reshape(batch, heads, blocks - 2, -1, x.shape[-1]) for x in (k, v)
-    ]
+    each = heads * (blocks - 2)
+    inner = q[:, :, 1:-1].reshape(batch, each, BLOCK, q.shape[-1])
+    gathered = [x[:, head, row].reshape(batch, each, -1, x.shape[-1]) for x in (k, v)]
     seen = counts[:, row] & (row >= 0)[..., None]
     seen = seen.reshape(*seen.shape[:3], 1, -1)
     if causal:
         keys = place[row].reshape(heads, blocks - 2, 1, -1)
         seen = seen & (keys <= place[1:-1][..., None])
-    inner = all_rows(attend(q[:, :, 1:-1], *gathered, seen))
+    seen = seen.reshape(len(seen), each, *seen.shape[3:])
+    inner = attend(inner, *gathered, seen).reshape(batch, heads, -1, v.shape[-1])
     y = f.concat([ends[:, :, :BLOCK], inner, ends[:, :, BLOCK:]], 2)
     return y[:, :, :tokens]
 
