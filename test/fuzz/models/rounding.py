@@ -182,8 +182,20 @@ class Plain(Exact):
     def activation(self, x, kind):
         if kind == "gelu_erf":
             erf = _erf(x * np.float32(math.sqrt(0.5))).astype(np.float32)
-            return self.keep(oracle.gelu(x, 1 + erf))
+            # Far left the sum is small and keeps the error of the function.
+            return self.keep(oracle.gelu(x, 1 + self._move(erf, 1)))
         return net.Net.activation(self, x, kind)
+
+    def attend(self, path, q, k, v, kind="softmax", **options):
+        """Unknown: where scores are in the range of float32 although sums on the way to
+        them may leave it, in one order or another.
+        """
+        result = super().attend(path, q, k, v, kind=kind, **options)
+        if kind != "softmax":
+            return result
+        sizes = np.abs(q.astype(np.float64)) @ np.abs(k.astype(np.float64)).swapaxes(2, 3)
+        leaves = (sizes > np.finfo(np.float32).max).any(axis=-1, keepdims=True)
+        return np.where(leaves, np.float32(self.unknown), result)
 
     def mix(self, weights, v):
         return net.Net.mix(self, weights, v)
