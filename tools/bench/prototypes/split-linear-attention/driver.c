@@ -52,8 +52,11 @@ void __wrap_hova_run_launches(void *const *inputs, void *const *outputs,
   uint64_t at = sizeof(*launches) / sizeof(uint64_t);
   for (uint64_t i = 0; i < launches->count; ++i) {
     const uint64_t *from = (const uint64_t *)launches + at;
-    uint64_t size = sizeof(hova_launch) / sizeof(uint64_t) +
-                    ((const hova_launch *)from)->num_buffers;
+    const hova_launch *read = (const hova_launch *)from;
+    uint64_t size =
+        (sizeof(hova_launch) + read->num_shares * sizeof(hova_share)) /
+            sizeof(uint64_t) +
+        read->num_buffers + read->num_costs;
     memcpy(words + at, from, size * sizeof(uint64_t));
     hova_launch *launch = (hova_launch *)(words + at);
     launch->parts = launch->units;
