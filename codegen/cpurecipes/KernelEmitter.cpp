@@ -130,6 +130,34 @@ void KernelEmitter::finishAndStoreTile(const TilePlace &anchorPlace,
   }
 }
 
+void KernelEmitter::prefetchPlaced(const TilePlace &anchorPlace) {
+  for (Operation *op : llvm::drop_begin(stage)) {
+    ColumnRange own = columns.of(op);
+    if (!own.contains(columnGroup)) {
+      continue;
+    }
+    TilePlace place = anchorPlace;
+    place.column = add(place.column, -own.from);
+    for (Value operand : op->getOperands()) {
+      if (rowTable(operand)) {
+        prefetchTile(operand, place);
+      }
+    }
+  }
+}
+
+void KernelEmitter::prefetchTile(Value tensor, const TilePlace &place) {
+  Value matrix = buffer(tensor);
+  int64_t line = 8 * CpuFacts::lineBytes /
+                 cast<MemRefType>(matrix.getType()).getElementTypeBitWidth();
+  for (int64_t row = 0; row < place.rows; ++row) {
+    Value own = rowOf(tensor, add(place.row, row));
+    for (int64_t column = 0; column < place.valid; column += line) {
+      prefetch(matrix, {own, add(place.column, column)}, CacheLevel::first);
+    }
+  }
+}
+
 Value KernelEmitter::operandTile(Operation *op, unsigned index,
                                  const TilePlace &place,
                                  const DenseMap<Value, Value> &tiles) {
@@ -278,13 +306,10 @@ Value KernelEmitter::loadScalar(Value memref, Value row, Value column) {
       memref::LoadOp::create(builder, loc, memref, ValueRange{row, column}));
 }
 
-/// Locality of a prefetch. Into the first level it gains a sixth of what it
-/// does into the second, which waits for more lines at a time.
-static constexpr uint32_t kSecondLevel = 2;
-
-void KernelEmitter::prefetch(Value memref, ValueRange place) {
+void KernelEmitter::prefetch(Value memref, ValueRange place, CacheLevel level) {
+  uint32_t locality = level == CacheLevel::first ? 3 : 2;
   memref::PrefetchOp::create(builder, loc, memref, place, /*isWrite=*/false,
-                             kSecondLevel, /*isDataCache=*/true);
+                             locality, /*isDataCache=*/true);
 }
 
 void KernelEmitter::prefetchRow(Value matrix, Value row, Value column,

@@ -89,6 +89,11 @@ public:
   /// element-wise operations itself: then `tile` is empty.
   void finishAndStoreTile(const TilePlace &place, mlir::Value tile);
 
+  /// Prefetches what `finishAndStoreTile` will read there by a table of rows,
+  /// as a residual connection beside windows does: an order that the processor
+  /// does not foresee.
+  void prefetchPlaced(const TilePlace &place);
+
   /// A tile of `tensor` for a result of shape `shape`, broadcast as needed.
   mlir::Value loadTile(mlir::Value tensor, llvm::ArrayRef<int64_t> shape,
                        const TilePlace &place);
@@ -125,8 +130,11 @@ public:
     return loadScalar(memref, row, index(column));
   }
 
-  /// Prefetches the cache line of an element.
-  void prefetch(mlir::Value memref, mlir::ValueRange place);
+  /// Prefetches the cache line of an element. The second level waits for more
+  /// lines at a time than the first.
+  enum class CacheLevel { first, second };
+  void prefetch(mlir::Value memref, mlir::ValueRange place,
+                CacheLevel level = CacheLevel::second);
   /// Prefetches the lines of `width` elements of a matrix's row.
   void prefetchRow(mlir::Value matrix, mlir::Value row, mlir::Value column,
                    int64_t width);
@@ -153,6 +161,7 @@ public:
                llvm::function_ref<void(mlir::Value, int64_t, int64_t)> body);
 
 private:
+  void prefetchTile(mlir::Value tensor, const TilePlace &place);
   mlir::Value
   operandTile(mlir::Operation *op, unsigned index, const TilePlace &place,
               const llvm::DenseMap<mlir::Value, mlir::Value> &tiles);
