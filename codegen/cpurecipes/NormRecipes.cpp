@@ -30,8 +30,24 @@ static Value sumOf(KernelEmitter &emitter, Value value) {
                                      arith::FastMathFlags::reassoc);
 }
 
+/// A vector of `lanes` elements with the same sum: halves are added to each
+/// other.
+static Value foldTo(KernelEmitter &emitter, Value vector, int64_t lanes) {
+  int64_t own = cast<VectorType>(vector.getType()).getNumElements();
+  auto half = [&](int64_t from) -> Value {
+    return vector::ExtractStridedSliceOp::create(emitter.builder, emitter.loc,
+                                                 vector, from, own / 2, 1);
+  };
+  for (; own > lanes; own /= 2) {
+    vector = arith::AddFOp::create(emitter.builder, emitter.loc, half(0),
+                                   half(own / 2));
+  }
+  return vector;
+}
+
 /// Sum over `width` columns of a row, from `first` on; `addTerm` adds to a sum
-/// what it makes of a chunk.
+/// what it makes of a chunk. Across the lanes is added once, at the end: rows
+/// of 96 columns wait for such sums longer than for their elements.
 static Value sumRow(
     KernelEmitter &emitter, Value matrix, Value row, Value first, int64_t width,
     llvm::function_ref<Value(Value sum, Value chunk, int64_t lanes)> addTerm) {
@@ -46,7 +62,7 @@ static Value sumRow(
                                         lanes, lanes);
           return SmallVector<Value>{addTerm(carried[0], chunk, lanes)};
         });
-    sum = sumOf(emitter, total[0]);
+    sum = total[0];
   }
   if (int64_t rest = width - whole) {
     int64_t tail = llvm::PowerOf2Ceil(rest);
@@ -59,11 +75,11 @@ static Value sumRow(
           arith::SelectOp::create(emitter.builder, emitter.loc,
                                   emitter.laneMask(tail, rest), value, zero);
     }
-    Value part = sumOf(emitter, value);
-    sum = sum ? arith::AddFOp::create(emitter.builder, emitter.loc, sum, part)
-              : part;
+    sum = sum ? arith::AddFOp::create(emitter.builder, emitter.loc,
+                                      foldTo(emitter, sum, tail), value)
+              : value;
   }
-  return sum;
+  return sumOf(emitter, sum);
 }
 
 static void emit(KernelEmitter &emitter, LayerNormOp op) {

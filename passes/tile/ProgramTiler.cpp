@@ -47,7 +47,8 @@ private:
                                  KernelBuffers &buffers);
   LogicalResult describeKernels(), emitFunctions();
   void describeKernel(KernelBuffers &buffers);
-  void createLaunch(int64_t number, ValueRange operands);
+  void createLaunch(int64_t number, ValueRange operands,
+                    ArrayRef<int64_t> costs);
   void rewriteMain();
   ArrayAttr describeValues();
   StringRef nameFunction(const KernelBuffers &buffers);
@@ -267,11 +268,11 @@ ArrayAttr ProgramTiler::describeValues() {
   return builder.getArrayAttr(values);
 }
 
-void ProgramTiler::createLaunch(int64_t number, ValueRange operands) {
+void ProgramTiler::createLaunch(int64_t number, ValueRange operands,
+                                ArrayRef<int64_t> costs) {
   KernelBuffers &buffers = kernels[number];
   KernelOp kernel = buffers.kernel;
   const Schedule &schedule = buffers.schedule;
-  SmallVector<int64_t> costs = code.getUnitCosts(kernel, schedule);
   IntegerAttr block;
   if (!buffers.shares.empty()) {
     block = builder.getI64IntegerAttr(schedule.block);
@@ -344,16 +345,16 @@ void ProgramTiler::rewriteMain() {
     return buffer;
   };
   for (int64_t i = 0, e = kernels.size(); i < e; ++i) {
+    SmallVector<int64_t> costs =
+        code.getUnitCosts(kernels[i].kernel, kernels[i].schedule);
     // Shares of equal cost may have a whole block each.
     shares = kernels[i].shares;
-    bool fitAll =
-        code.getUnitCosts(kernels[i].kernel, kernels[i].schedule).empty();
-    placeShares(blocks, i, fitAll, shares);
+    placeShares(blocks, i, /*fitAll=*/costs.empty(), shares);
     SmallVector<Value> operands;
     for (Value value : kernels[i].values) {
       operands.push_back(bufferOf(value));
     }
-    createLaunch(i, operands);
+    createLaunch(i, operands, costs);
   }
   func::ReturnOp::create(builder, main.getLoc());
   auto set = [&](StringRef name, int64_t value) {
