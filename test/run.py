@@ -36,6 +36,9 @@ RESULTS = BUILD / "test-results"
 # that see no key, as pytest's -k selects them.
 SMOKE = "tiny or digits or lecture_mha or cross_causal_empty_rows"
 
+# The tests of test/full that provoke races and faults: nothing else runs beside them.
+ALONE = ("test_faults.py", "test_races.py")
+
 PYTEST_NOTHING_COLLECTED = 5
 
 # The folders whose tests take longest, longest first: they begin first, so that no
@@ -120,11 +123,12 @@ def run_ctest(only):
 
 
 def run_pytest(runner, venv, tests, select="", options=()):
-    """Runs pytest on a folder; skips it where its environment is missing."""
+    """Runs pytest on a folder or file; skips it where its environment is missing."""
     python = BUILD / venv / "bin/python"
     if not python.exists():
         problem = f"no {python.parent.parent}: ./dev test makes it"
-        names = sorted(path.name for path in tests.rglob("test_*.py"))
+        files = [tests] if tests.is_file() else tests.rglob("test_*.py")
+        names = sorted(path.name for path in files)
         return Count(skipped=[f"{runner}: {name} ({problem})" for name in names])
     return run(
         runner,
@@ -162,7 +166,12 @@ def python_runs(only):
 
 
 def run_full():
-    return run_pytest("full", "venv-test", FULL)
+    """The tests of test/full on all processors, then those that need the machine alone."""
+    beside = ["-n", os.cpu_count(), *(f"--ignore={FULL / name}" for name in ALONE)]
+    total = run_pytest("full", "venv-test", FULL, options=beside)
+    for name in ALONE:
+        total.add(run_pytest(f"full-{Path(name).stem}", "venv-test", FULL / name))
+    return total
 
 
 def run_smoke():
@@ -199,7 +208,7 @@ def main():
         for count in pool.map(lambda one: one(), runs):
             total.add(count)
     if arguments.full or only == "full":
-        total.add(run_full())  # alone: it provokes races and faults
+        total.add(run_full())
 
     for name in total.skipped:
         print(f"skipped  {name}")

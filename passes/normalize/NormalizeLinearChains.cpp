@@ -6,7 +6,8 @@
 // attention is the case that matters: `Y W_U2` with Y = H W^M becomes further
 // columns of the output projection. It pays where it takes no more
 // multiply-accumulates; both counts are in the verdict. Products of matrices
-// are rounded once more: a reassociation.
+// are rounded once more: a reassociation. In f16 they may leave its range
+// although both matrices are within it.
 
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
@@ -47,6 +48,10 @@ static Verdict composeLinears(RewriterBase &rewriter, LinearOp outer,
                             "on an input",
                             "both weights are [in, out] and, with their "
                             "biases, computed from weights");
+  }
+  if (getElementTypeOrSelf(outer.getWeight()).isF16()) {
+    return Verdict::decline("a product of weights may leave the range of f16",
+                            "weights are stored as f32 or bf16");
   }
   // Where the number of rows is not known, counts are those of one.
   bool isStatic = hasStaticShapes(outer);

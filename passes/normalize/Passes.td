@@ -109,8 +109,9 @@ def NormalizeLinearChainsPass : Pass<"hova-normalize-linear-chains", "::mlir::fu
   let description = [{
     Before: any linears. After: a linear that reads the result of another reads
     the other's input instead, through the product of both matrices, where that
-    takes no more multiply-accumulates. Declines where it takes more, and where
-    a weight or bias is transposed (tied) or depends on an input. Reassociates.
+    takes no more multiply-accumulates. Declines where it takes more, where a
+    weight or bias is transposed (tied) or depends on an input, and in f16, whose
+    range the product may leave. Reassociates.
 
     ```mlir
     func.func @main(%h: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x4x2xf32>) {

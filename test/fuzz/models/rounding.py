@@ -22,6 +22,8 @@ import numpy as np
 from golden import net, oracle
 
 UNIT = 2.0**-23
+# Functions are zero where their result is no normal number (docs/rationale/data-types.md).
+TINY = np.finfo(np.float32).tiny
 MOVED = 4  # units in the last place
 # An overflow leaves garbage, other rounding does not: the relative error that tells.
 GARBAGE = 0.01
@@ -34,7 +36,7 @@ def to_bf16(x):
     bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
     rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
     values = (rounded & np.uint32(0xFFFF0000)).view(np.float32)
-    values = np.where(np.abs(x) < np.finfo(np.float32).tiny, x * 0, values)
+    values = np.where(np.abs(x) < TINY, x * 0, values)
     return np.where(np.isnan(x), x, values)
 
 
@@ -184,7 +186,14 @@ class Plain(Exact):
             erf = _erf(x * np.float32(math.sqrt(0.5))).astype(np.float32)
             # Far left the sum is small and keeps the error of the function.
             return self.keep(oracle.gelu(x, 1 + self._move(erf, 1)))
-        return net.Net.activation(self, x, kind)
+        result = net.Net.activation(self, x, kind)
+        is_zero = (kind == "sigmoid") & (result < TINY)
+        return np.where(is_zero, np.float32(0), result)
+
+    def channel_gate(self, path, y, x, width):
+        """The gate is zero below TINY, however large the channel that it multiplies."""
+        gated = super().channel_gate(path, y, x, width)
+        return np.where(np.abs(gated) < TINY * np.abs(y), np.float32(0), gated)
 
     def attend(self, path, q, k, v, kind="softmax", **options):
         """Unknown: where scores are in the range of float32 although sums on the way to

@@ -149,3 +149,16 @@ func.func @composes_for_rows_that_are_not_known(%h: tensor<?x8xf32>) -> (tensor<
   %u = hova.linear %y, %b : tensor<?x8xf32>, tensor<8x2xf32> -> tensor<?x2xf32>
   return %y, %u : tensor<?x8xf32>, tensor<?x2xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @declines_in_f16
+// CHECK: hova.linear %{{.*}}fired = false, fires_if = "weights are stored as f32 or bf16", why = "a product of weights may leave the range of f16"}
+func.func @declines_in_f16(%h: tensor<1x4x8xf16>) -> tensor<1x4x2xf32> {
+  %a = hova.weight "a" : tensor<8x8xf16>
+  %b = hova.weight "b" : tensor<8x2xf16>
+  %y = hova.linear %h, %a : tensor<1x4x8xf16>, tensor<8x8xf16> -> tensor<1x4x8xf32>
+  %s = hova.convert %y : tensor<1x4x8xf32> -> tensor<1x4x8xf16>
+  %u = hova.linear %s, %b : tensor<1x4x8xf16>, tensor<8x2xf16> -> tensor<1x4x2xf32>
+  return %u : tensor<1x4x2xf32>
+}
