@@ -22,7 +22,7 @@ import numpy as np
 from golden import net, oracle
 
 UNIT = 2.0**-23
-# Functions are zero where their result is no normal number (docs/rationale/data-types.md).
+# Functions are zero where their result is no normal number (docs/rationale/large-scores.md).
 TINY = np.finfo(np.float32).tiny
 MOVED = 4  # units in the last place
 # An overflow leaves garbage, other rounding does not: the relative error that tells.
