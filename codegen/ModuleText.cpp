@@ -51,13 +51,17 @@ void printModule(ModuleOp module, const ModuleOrigin &origin,
 }
 
 static LogicalResult readField(ModuleOrigin &origin,
-                               AsmParsedResourceEntry &entry) {
+                               AsmParsedResourceEntry &entry,
+                               RefuseArgument refuse) {
   FailureOr<std::string> value = entry.parseAsString();
   if (failed(value)) {
     return failure();
   }
   if (entry.getKey() == kArguments) {
     for (StringRef word : llvm::split(*value, '\n')) {
+      if (std::string why = refuse(word); !why.empty()) {
+        return entry.emitError() << why;
+      }
       origin.arguments.push_back(word.str());
     }
     return success();
@@ -97,7 +101,8 @@ static llvm::Error checkSize(StringRef path) {
   return llvm::Error::success();
 }
 
-llvm::Expected<ReadModule> readModule(StringRef path, MLIRContext &context) {
+llvm::Expected<ReadModule> readModule(StringRef path, MLIRContext &context,
+                                      RefuseArgument refuse) {
   if (llvm::Error error = checkSize(path)) {
     return std::move(error);
   }
@@ -110,7 +115,7 @@ llvm::Expected<ReadModule> readModule(StringRef path, MLIRContext &context) {
   ReadModule result;
   ParserConfig config(&context);
   config.attachResourceParser("hova", [&](AsmParsedResourceEntry &entry) {
-    return readField(result.origin, entry);
+    return readField(result.origin, entry, refuse);
   });
   result.module = parseSourceFile<ModuleOp>(sources, config);
   return result;

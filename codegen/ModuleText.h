@@ -21,6 +21,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
@@ -55,10 +56,16 @@ struct ReadModule {
   ModuleOrigin origin;
 };
 
-/// Reads what printModule has printed. The error says why the file cannot be
-/// read.
+/// Why an option must not stand among the arguments of a module; empty: it may.
+using RefuseArgument = llvm::function_ref<std::string(llvm::StringRef)>;
+
+/// Reads what printModule has printed. Whoever wrote the file may have changed
+/// it, so every argument in it is first shown to `refuse`, whose reason becomes
+/// an error at the place of the arguments. The error says why the file cannot
+/// be read.
 llvm::Expected<ReadModule> readModule(llvm::StringRef path,
-                                      mlir::MLIRContext &context);
+                                      mlir::MLIRContext &context,
+                                      RefuseArgument refuse);
 
 } // namespace hova
 

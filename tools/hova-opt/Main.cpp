@@ -5,6 +5,7 @@
 // run phases of a compilation, `--check-meaning` evaluates the program after
 // every pass.
 
+#include "codegen/OutputFile.h"
 #include "codegen/Pipeline.h"
 #include "codegen/reference/MeaningCheck.h"
 #include "mlir/IR/AsmState.h"
@@ -13,7 +14,6 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace hova;
@@ -161,6 +161,30 @@ LogicalResult setUp(PassManager &manager, const MlirOptMainConfig &written,
   return addPhases(manager, flags);
 }
 
+/// Writes what the passes make of `input` to `output`. A file appears whole or
+/// not at all, behind the last read of the input, which may be the same file.
+int optimize(std::unique_ptr<llvm::MemoryBuffer> input, StringRef output,
+             DialectRegistry &registry, const MlirOptMainConfig &config) {
+  if (output == "-") {
+    return failed(
+        MlirOptMain(llvm::outs(), std::move(input), registry, config));
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (failed(MlirOptMain(stream, std::move(input), registry, config))) {
+    return 1;
+  }
+  llvm::Error error = writeFileWhole(output, 0666, [&](llvm::raw_ostream &os) {
+    os << text;
+    return llvm::Error::success();
+  });
+  if (error) {
+    llvm::errs() << "hova-opt: " << llvm::toString(std::move(error)) << "\n";
+    return 74; // as hova's ExitCode::InputOutput
+  }
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -188,14 +212,12 @@ int main(int argc, char **argv) {
       [&](PassManager &manager) { return setUp(manager, written, flags); });
   std::string message;
   auto file = openInputFile(input, &message);
-  auto out = file ? openOutputFile(output, &message) : nullptr;
-  if (!out) {
+  if (!file) {
     llvm::errs() << message << "\n";
     return 1;
   }
-  if (failed(MlirOptMain(out->os(), std::move(file), registry, config))) {
-    return 1;
+  if (int status = optimize(std::move(file), output, registry, config)) {
+    return status;
   }
-  out->keep();
   return flags.checkMeaning ? concludeCheck() : 0;
 }

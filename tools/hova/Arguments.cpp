@@ -90,6 +90,30 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
   }
 }
 
+std::string Arguments::refuseRecorded(StringRef word) {
+  static constexpr OptionID describing[] = {OPT_set,    OPT_march,   OPT_dtype,
+                                            OPT_strict, OPT_without, OPT_init};
+  std::string text = word.str();
+  unsigned missing = 0, missingCount = 0;
+  opt::InputArgList parsed =
+      parse(text.c_str(), CompileVerb, missing, missingCount);
+  const opt::Arg *option = parsed.size() == 1 ? *parsed.begin() : nullptr;
+  const OptionID *kind = llvm::find_if(describing, [&](OptionID id) {
+    return option && missingCount == 0 && option->getOption().matches(id);
+  });
+  bool isKnown = kind != std::end(describing);
+  if (isKnown && (*kind == OPT_strict || *option->getValue() != '\0')) {
+    return "";
+  }
+  std::vector<std::string> known;
+  for (OptionID id : describing) {
+    known.push_back(spelling(id));
+  }
+  return (isKnown ? "option '" + spelling(*kind) + "' needs a value"
+                  : "'" + word.str() + "' describes no program, as " +
+                        join(known, ", ") + " do");
+}
+
 void Arguments::inherit(ArrayRef<std::string> recorded,
                         ArrayRef<OptionID> settled, StringRef origin) {
   std::vector<const char *> words;
@@ -161,7 +185,7 @@ std::string Arguments::model() const {
   return info->takesModel ? list.getLastArgValue(OPT_INPUT).str() : "";
 }
 
-std::string Arguments::spelling(OptionID id) const {
+std::string Arguments::spelling(OptionID id) {
   return optionTable().getOptionPrefixedName(id).rtrim("=").str();
 }
 
@@ -193,6 +217,9 @@ uint64_t Arguments::number(OptionID id, uint64_t otherwise, uint64_t low,
 int Arguments::usageError(const Twine &message) const {
   std::vector<std::string> notes;
   if (!status) {
+    if (!inherited.empty()) {
+      notes.push_back(model() + " was made with " + join(inherited, " "));
+    }
     notes.push_back("'hova " + info->name.str() + " --help' lists the options");
   }
   printError(message, std::move(notes));

@@ -67,8 +67,14 @@ class Arguments {
 public:
   Arguments(const VerbInfo &verb, llvm::ArrayRef<const char *> words);
 
+  /// Why a word must not stand among the options that a file was made with;
+  /// empty: it may. A file may say what its program is, and nothing else: no
+  /// file that is read or written, and no library that is loaded.
+  static std::string refuseRecorded(llvm::StringRef word);
+
   /// Adds the options that the file `origin` was made with, where they are not
-  /// given. It is a mistake to give another value for one that is settled.
+  /// given; refuseRecorded has passed each of them. It is a mistake to give
+  /// another value for one that is settled.
   void inherit(llvm::ArrayRef<std::string> recorded,
                llvm::ArrayRef<OptionID> settled, llvm::StringRef origin);
 
@@ -103,7 +109,7 @@ public:
 private:
   void checkUnknown();
   void checkEmpty();
-  std::string spelling(OptionID id) const;
+  static std::string spelling(OptionID id);
 
   const VerbInfo *info;
   std::vector<const char *> given;

@@ -118,7 +118,8 @@ Session::Session(Arguments &arguments)
 //===----------------------------------------------------------------------===//
 
 void Session::openDump() {
-  llvm::Expected<ReadModule> read = readModule(path, mlirContext);
+  llvm::Expected<ReadModule> read =
+      readModule(path, mlirContext, Arguments::refuseRecorded);
   if (!read) {
     dumpStatus = reportError(read.takeError());
     return;
