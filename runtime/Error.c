@@ -3,6 +3,8 @@
 
 #include "runtime/Error.h"
 
+#include "runtime/Text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -17,20 +19,6 @@ hova_status hova_fail(hova_error *error, hova_status status, const char *format,
   va_start(arguments, format);
   vsnprintf(raw, sizeof raw, format, arguments);
   va_end(arguments);
-
-  static const char digits[] = "0123456789abcdef";
-  size_t length = 0;
-  for (const char *c = raw; *c && length + 5 < sizeof error->text; ++c) {
-    unsigned char byte = (unsigned char)*c;
-    if (byte >= 0x20 && byte < 0x7f) {
-      error->text[length++] = *c;
-      continue;
-    }
-    error->text[length++] = '\\';
-    error->text[length++] = 'x';
-    error->text[length++] = digits[byte >> 4];
-    error->text[length++] = digits[byte & 15];
-  }
-  error->text[length] = '\0';
+  hova_show(raw, error->text, sizeof error->text);
   return status;
 }

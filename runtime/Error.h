@@ -21,8 +21,9 @@ typedef struct hova_error {
   char text[640];
 } hova_error;
 
-/// Writes the message, unless `error` is null, and returns `status`. Characters
-/// that a terminal would obey (controls, text of other scripts) appear as \xNN.
+/// Writes the message, unless `error` is null, and returns `status`. Text of
+/// any script stays; what must not reach a terminal is escaped
+/// (runtime/Text.h).
 __attribute__((format(printf, 3, 4))) hova_status hova_fail(hova_error *error,
                                                             hova_status status,
                                                             const char *format,

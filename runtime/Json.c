@@ -3,6 +3,8 @@
 
 #include "runtime/Json.h"
 
+#include "runtime/Text.h"
+
 static bool take_hex4(hova_cursor *cursor, uint32_t *value) {
   *value = 0;
   for (int i = 0; i < 4; ++i) {
@@ -46,38 +48,12 @@ static bool take_escape(hova_cursor *cursor, uint32_t *code) {
   return true;
 }
 
-/// Takes one character of well-formed UTF-8: shortest form, no surrogate.
-static bool take_utf8(hova_cursor *cursor, uint32_t *code) {
-  static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
-  uint64_t lead, next;
-  if (!hova_take_integer(cursor, 1, &lead)) {
-    return false;
-  }
-  if (lead < 0x80) {
-    *code = (uint32_t)lead;
-    return true;
-  }
-  int more = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
-  if (lead < 0xc2 || lead > 0xf4) {
-    return false;
-  }
-  *code = (uint32_t)lead & (0x3fu >> more);
-  for (int i = 0; i < more; ++i) {
-    if (!hova_take_integer(cursor, 1, &next) || (next & 0xc0) != 0x80) {
-      return false;
-    }
-    *code = *code << 6 | (uint32_t)(next & 0x3f);
-  }
-  return *code >= smallest[more] && *code <= 0x10ffff &&
-         (*code < 0xd800 || *code > 0xdfff);
-}
-
 /// Takes one character of a string, decoded.
 static bool take_character(hova_cursor *cursor, uint32_t *code) {
   if (hova_take_byte(cursor, '\\')) {
     return take_escape(cursor, code);
   }
-  return take_utf8(cursor, code) && *code >= 0x20;
+  return hova_take_utf8(cursor, code) && *code >= 0x20;
 }
 
 /// Writes a character as UTF-8; returns its length, 1 to 4.

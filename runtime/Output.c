@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "runtime/Output.h"
+#include "runtime/Text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -100,11 +101,21 @@ hova_status hova_output_print(hova_output *output, hova_error *error,
 hova_status hova_output_print_string(hova_output *output, hova_error *error,
                                      const char *text) {
   hova_status status = hova_output_write(output, "\"", 1, error);
-  for (; text && *text && status == HOVA_OK; ++text) {
-    unsigned char byte = (unsigned char)*text;
-    bool plain = byte >= 0x20 && byte != 0x7f && byte != '"' && byte != '\\';
-    status = plain ? hova_output_write(output, text, 1, error)
-                   : hova_output_print(output, error, "\\u%04x", byte);
+  hova_cursor cursor = {{(const uint8_t *)text, text ? strlen(text) : 0}, 0};
+  while (cursor.at < cursor.span.size && status == HOVA_OK) {
+    uint64_t begin = cursor.at;
+    uint32_t code;
+    bool plain = hova_take_shown(&cursor, &code) && code != '"' && code != '\\';
+    if (plain) {
+      status =
+          hova_output_write(output, text + begin, cursor.at - begin, error);
+    } else if (code <= 0xffff) {
+      status = hova_output_print(output, error, "\\u%04x", (unsigned)code);
+    } else {
+      status = hova_output_print(output, error, "\\u%04x\\u%04x",
+                                 (unsigned)(0xd7c0 + (code >> 10)),
+                                 (unsigned)(0xdc00 + (code & 0x3ff)));
+    }
   }
   return status == HOVA_OK ? hova_output_write(output, "\"", 1, error) : status;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "runtime/Process.h"
+#include "runtime/Text.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -60,9 +61,14 @@ static char *name_at(mapping *line, uint64_t address) {
 }
 
 static void write_name(const char *prefix, char *name) {
-  for (char *c = name; *c; ++c) {
-    // A terminal would obey what is not printable.
-    *c = *c >= 0x20 && *c < 0x7f ? *c : '?';
+  // A terminal would obey what is not printable.
+  hova_cursor cursor = {{(const uint8_t *)name, strlen(name)}, 0};
+  while (cursor.at < cursor.span.size) {
+    uint64_t begin = cursor.at;
+    uint32_t code;
+    if (!hova_take_shown(&cursor, &code)) {
+      memset(name + begin, '?', cursor.at - begin);
+    }
   }
   const char *const parts[] = {prefix, "cannot read '", name,
                                "': it was cut off, or its disk failed, while "

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/reader/Text.h"
+#include "runtime/Text.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -16,56 +17,21 @@ namespace {
 /// Longer names in messages are cut: nobody reads them.
 constexpr size_t maxShownText = 120;
 
-/// Stands for one byte that is not UTF-8.
-constexpr uint32_t broken = 0xFFFD;
+/// The next code point of a text, or a byte that begins none.
+struct Character {
+  uint32_t point = 0;
+  std::string_view bytes;
+  bool isPlain = false; ///< may be printed as it is
 
-/// The code point at `at`, which moves behind it; broken bytes come one at a
-/// time.
-uint32_t decode(std::string_view text, size_t &at) {
-  unsigned char lead = static_cast<unsigned char>(text[at++]);
-  if (lead < 0x80) {
-    return lead;
+  /// Takes the one at `at`, which moves behind it.
+  Character(std::string_view text, size_t &at) {
+    hova_cursor cursor = {
+        {reinterpret_cast<const uint8_t *>(text.data()), text.size()}, at};
+    isPlain = hova_take_shown(&cursor, &point);
+    bytes = text.substr(at, cursor.at - at);
+    at = cursor.at;
   }
-  size_t more = lead >= 0xF8   ? 0
-                : lead >= 0xF0 ? 3
-                : lead >= 0xE0 ? 2
-                : lead >= 0xC0 ? 1
-                               : 0;
-  if (more == 0 || at + more > text.size()) {
-    return broken;
-  }
-  uint32_t point = lead & (0x3Fu >> more);
-  for (size_t i = 0; i < more; ++i) {
-    unsigned char next = static_cast<unsigned char>(text[at + i]);
-    if ((next & 0xC0) != 0x80) {
-      return broken;
-    }
-    point = point << 6 | (next & 0x3Fu);
-  }
-  // A code point has one spelling, the shortest; halves of pairs are none.
-  constexpr uint32_t least[] = {0, 0x80, 0x800, 0x10000};
-  bool isHalf = point >= 0xD800 && point <= 0xDFFF;
-  if (point < least[more] || point > 0x10FFFF || isHalf) {
-    return broken;
-  }
-  at += more;
-  return point;
-}
-
-/// Controls, marks that reorder text, and what is invisible: they would let a
-/// file forge what a terminal shows.
-bool isUnsafe(uint32_t point) {
-  constexpr uint32_t ranges[][2] = {
-      {0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},
-      {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},
-      {0x3164, 0x3164}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFD}, {0xE0000, 0xE0FFF}};
-  for (const auto &range : ranges) {
-    if (point >= range[0] && point <= range[1]) {
-      return true;
-    }
-  }
-  return false;
-}
+};
 
 /// Columns that a terminal gives a code point.
 size_t displayWidth(uint32_t point) {
@@ -94,20 +60,20 @@ std::string formatted(const char *format, Values... values) {
 } // namespace
 
 size_t appendShown(std::string &out, std::string_view text, size_t &at) {
-  size_t begin = at;
-  uint32_t point = decode(text, at);
-  if (point == '\t') {
+  Character next(text, at);
+  if (next.point == '\t') {
     out += "  ";
     return 2;
   }
-  if (!isUnsafe(point)) {
-    out += text.substr(begin, at - begin);
-    return displayWidth(point);
+  if (next.isPlain) {
+    out += next.bytes;
+    return displayWidth(next.point);
   }
-  bool isByte = point == broken && at == begin + 1;
+  // Of what is not plain, only a broken byte is one byte and no ASCII.
+  unsigned char byte = static_cast<unsigned char>(next.bytes.front());
+  bool isBroken = next.bytes.size() == 1 && byte >= 0x80;
   std::string escape =
-      isByte ? formatted("\\x%02x", static_cast<unsigned char>(text[begin]))
-             : formatted("\\u%04x", point);
+      isBroken ? formatted("\\x%02x", byte) : formatted("\\u%04x", next.point);
   out += escape;
   return escape.size();
 }
@@ -150,18 +116,17 @@ std::string inQuotes(std::string_view text) {
 std::string jsonEscaped(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
-    size_t begin = at;
-    uint32_t point = decode(text, at);
-    if (point == '"' || point == '\\') {
+    Character next(text, at);
+    if (next.point == '"' || next.point == '\\') {
       out += '\\';
-      out += static_cast<char>(point);
-    } else if (isUnsafe(point) && point > 0xFFFF) {
-      out += formatted("\\u%04x\\u%04x", 0xD7C0 + (point >> 10),
-                       0xDC00 + (point & 0x3FF));
-    } else if (isUnsafe(point)) {
-      out += formatted("\\u%04x", point);
+      out += next.bytes;
+    } else if (next.isPlain) {
+      out += next.bytes;
+    } else if (next.point > 0xFFFF) {
+      out += formatted("\\u%04x\\u%04x", 0xD7C0 + (next.point >> 10),
+                       0xDC00 + (next.point & 0x3FF));
     } else {
-      out += text.substr(begin, at - begin);
+      out += formatted("\\u%04x", next.point);
     }
   }
   return out;

@@ -24,7 +24,7 @@ BELOW = {
 # and the readers that compiler and programs share.
 SHARED = {
     "codegen": {"runtime/hova_runtime.h", "runtime/Npy.h", "runtime/Place.h", "runtime/Error.h"},
-    "frontend": {"runtime/Safetensors.h", "runtime/Error.h", "runtime/Bytes.h"},
+    "frontend": {"runtime/Safetensors.h", "runtime/Error.h", "runtime/Bytes.h", "runtime/Text.h"},
 }
 
 # Folders inside rooms, and which of these folders each may include besides itself.
