@@ -36,10 +36,10 @@ static OperatorInfo describe() {
   return info;
 }
 
-static int build(LayerContext &layer) {
+static ValueRef build(LayerContext &layer) {
   const char *wanted = "[batch, N, D]";
   const char *other = layer.reads("memory") ? "memory" : "input";
-  int input = layer.read("input"), memory = layer.read(other);
+  ValueRef input = layer.read("input"), memory = layer.read(other);
   int64_t heads = layer.integer("heads", 1);
   if (layer.hasFailed() || !layer.expectFloats("input", input, wanted) ||
       !layer.expectRank("input", input, 3, wanted) ||
@@ -66,11 +66,11 @@ static int build(LayerContext &layer) {
   if (layer.hasFailed()) {
     return poison;
   }
-  int query = layer.linear(input, "query", inner, bias);
-  int key = layer.linear(memory, "key", inner, bias);
-  int value = layer.linear(memory, "value", inner, bias);
-  int sink = layer.weight("sink", {heads}, {Initializer::Kind::Normal, 1});
-  int result = layer.emit(
+  ValueRef query = layer.linear(input, "query", inner, bias);
+  ValueRef key = layer.linear(memory, "key", inner, bias);
+  ValueRef value = layer.linear(memory, "value", inner, bias);
+  ValueRef sink = layer.weight("sink", {heads}, {Initializer::Kind::Normal, 1});
+  ValueRef result = layer.emit(
       "sigattn.attention", "",
       {{"query", query}, {"key", key}, {"value", value}, {"sink", sink}},
       {{"heads", Scalar::ofInteger(heads)},

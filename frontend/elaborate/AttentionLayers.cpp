@@ -12,7 +12,8 @@ namespace hova::frontend {
 
 using Kind = Initializer::Kind;
 
-bool LayerContext::splitsEvenly(const char *role, int value, int64_t heads) {
+bool LayerContext::splitsEvenly(const char *role, ValueRef value,
+                                int64_t heads) {
   if (width(value) % heads == 0) {
     return true;
   }
@@ -25,8 +26,8 @@ bool LayerContext::splitsEvenly(const char *role, int value, int64_t heads) {
 /// A mask or bias broadcasts to [batch, heads, Nq, Nk]; its last axis is whole.
 bool LayerContext::addMask(const char *role, const Heads &heads,
                            Operands &operands) {
-  int mask = readOptional(role);
-  if (failed || mask < 0) {
+  ValueRef mask = readOptional(role);
+  if (failed || !mask) {
     return !failed;
   }
   const Shape full = {shape(heads.query)[0], heads.count, shape(heads.query)[1],
@@ -51,7 +52,8 @@ bool LayerContext::addMask(const char *role, const Heads &heads,
 }
 
 /// Booleans for the tokens [batch, N, D].
-bool LayerContext::expectValid(const char *role, int valid, int tokens) {
+bool LayerContext::expectValid(const char *role, ValueRef valid,
+                               ValueRef tokens) {
   ValueType wanted{DType::Bool, {shape(tokens)[0], shape(tokens)[1]}};
   if (type(valid) == wanted) {
     return true;
@@ -64,8 +66,8 @@ bool LayerContext::expectValid(const char *role, int valid, int tokens) {
 }
 
 bool LayerContext::addKeyValid(const Heads &heads, Operands &operands) {
-  int valid = readOptional("key_valid");
-  if (failed || valid < 0) {
+  ValueRef valid = readOptional("key_valid");
+  if (failed || !valid) {
     return !failed;
   }
   if (!expectValid("key_valid", valid, heads.key)) {
@@ -87,26 +89,28 @@ bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
   }
   struct Side {
     const char *name;
-    int *value;
+    ValueRef *value;
   };
   for (const Side &side :
        {Side{"query", &heads.query}, Side{"key", &heads.key}}) {
     int64_t part = width(*side.value) / heads.count;
     std::string own = std::string("additive.") + side.name;
-    int blocks = weight(own, {heads.count, part, hidden}, {Kind::Glorot, 0});
-    int matrix = emit("block_diagonal", own + "_matrix", {{"blocks", blocks}},
-                      {}, {DType::F32, {width(*side.value), columns}});
+    ValueRef blocks =
+        weight(own, {heads.count, part, hidden}, {Kind::Glorot, 0});
+    ValueRef matrix =
+        emit("block_diagonal", own + "_matrix", {{"blocks", blocks}}, {},
+             {DType::F32, {width(*side.value), columns}});
     if (failed) {
       return false;
     }
-    auto map = [&](int value, const std::string &below) {
+    auto map = [&](ValueRef value, const std::string &below) {
       Shape mapped = shape(value);
       mapped.back() = columns;
       return emit("linear", below, {{"x", value}, {"weight", matrix}}, {},
                   {DType::F32, std::move(mapped)});
     };
     *side.value = map(*side.value, own);
-    if (side.value == &heads.key && heads.memoryKey >= 0) {
+    if (side.value == &heads.key && heads.memoryKey) {
       heads.memoryKey = map(heads.memoryKey, own + "_memory");
     }
   }
@@ -122,17 +126,17 @@ bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
 /// its temperature is at least 0.01), and queries take it on.
 bool LayerContext::normalizeHeads(Heads &heads) {
   constexpr double initial = 10, most = 100, shortest = 1e-12;
-  int logarithms =
+  ValueRef logarithms =
       weight("logit_scale", {heads.count}, {Kind::Constant, std::log(initial)});
-  int factors =
+  ValueRef factors =
       emit("head_factors", "logit_factors", {{"x", logarithms}},
            {{"most", Scalar::ofReal(most)}}, {DType::F32, {heads.count}});
-  auto normalize = [&](int &side, const char *below, int gain) {
+  auto normalize = [&](ValueRef &side, const char *below, ValueRef gain) {
     if (failed) {
       return;
     }
     Operands operands = {{"x", side}};
-    if (gain != poison) {
+    if (gain) {
       operands.push_back({"gain", gain});
     }
     side = emit("normalize_heads", below, std::move(operands),
@@ -148,10 +152,10 @@ bool LayerContext::normalizeHeads(Heads &heads) {
 /// Cornia et al., Meshed-Memory Transformer, section 3.1: sqrt(dk) M_k and
 /// sqrt(m) M_v behind the keys and values.
 bool LayerContext::addMemory(Heads &heads, int64_t slots) {
-  auto add = [&](const std::string &own, int rows, double spread,
+  auto add = [&](const std::string &own, ValueRef rows, double spread,
                  double factor) {
     Shape table = {slots, width(rows)};
-    int memory = weight(own, table, {Kind::Normal, spread});
+    ValueRef memory = weight(own, table, {Kind::Normal, spread});
     if (factor == 1) {
       return memory;
     }
@@ -167,7 +171,7 @@ bool LayerContext::addMemory(Heads &heads, int64_t slots) {
   return !failed;
 }
 
-int LayerContext::attend(const Heads &split, double defaultScale) {
+ValueRef LayerContext::attend(const Heads &split, double defaultScale) {
   Heads heads = split;
   std::string kind = word("kind", "softmax");
   if (failed || !rejectForeign(kind, heads)) {
@@ -211,10 +215,10 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
     return poison;
   }
   Operands masks;
-  if (heads.windowBias >= 0) {
+  if (heads.windowBias) {
     masks.push_back({"score_bias", heads.windowBias});
   }
-  if (heads.windowClasses >= 0) {
+  if (heads.windowClasses) {
     masks.push_back({"bias_index", heads.windowClasses});
   }
   if (!addMask("score_bias", heads, masks) || !addMask("mask", heads, masks) ||
@@ -251,25 +255,29 @@ int LayerContext::attend(const Heads &split, double defaultScale) {
   ValueType scores{DType::F32,
                    {shape(heads.query)[0], heads.count, shape(heads.query)[1],
                     shape(heads.key)[1]}};
-  int pooled = emit("attention", "", std::move(operands), std::move(attributes),
-                    {DType::F32, std::move(result)});
+  ValueRef pooled =
+      emit("attention", "", std::move(operands), std::move(attributes),
+           {DType::F32, std::move(result)});
   if (givesScores) {
     addResult("scores", std::move(scores));
   }
   return failed ? poison : pooled;
 }
 
-int LayerContext::reweight(int headsInput, int x, int64_t heads) {
+ValueRef LayerContext::reweight(ValueRef headsInput, ValueRef x,
+                                int64_t heads) {
   if (failed) {
     return poison;
   }
   int64_t part = width(headsInput) / heads;
   checkWork({shape(x)[0], shape(x)[1], width(headsInput) + width(x), part + 1});
-  int head = weight("horizontal.head", {part, part}, {Kind::Glorot, 0});
-  int input = weight("horizontal.input", {width(x), part}, {Kind::Glorot, 0});
-  int score = weight("horizontal.score", {part},
-                     {Kind::Normal, 1 / std::sqrt(static_cast<double>(part))});
-  int bias = weight("horizontal.score_bias", {1}, {Kind::Bias, 0});
+  ValueRef head = weight("horizontal.head", {part, part}, {Kind::Glorot, 0});
+  ValueRef input =
+      weight("horizontal.input", {width(x), part}, {Kind::Glorot, 0});
+  ValueRef score =
+      weight("horizontal.score", {part},
+             {Kind::Normal, 1 / std::sqrt(static_cast<double>(part))});
+  ValueRef bias = weight("horizontal.score_bias", {1}, {Kind::Bias, 0});
   return emit(
       "head_reweight", layer.op->name == "head_reweight" ? "" : "horizontal",
       {{"heads_in", headsInput},
@@ -281,16 +289,17 @@ int LayerContext::reweight(int headsInput, int x, int64_t heads) {
       {{"heads", Scalar::ofInteger(heads)}}, ValueType(type(headsInput)));
 }
 
-int LayerContext::gate(int gated, int x, int64_t hidden) {
+ValueRef LayerContext::gate(ValueRef gated, ValueRef x, int64_t hidden) {
   if (failed) {
     return poison;
   }
   int64_t out = width(gated);
   checkWork({shape(x)[0], shape(x)[1], width(x) + 2 * out, hidden});
-  int input = weight("vertical.input", {width(x), hidden}, {Kind::Glorot, 0});
-  int output = weight("vertical.output", {out, hidden}, {Kind::Glorot, 0});
-  int gate = weight("vertical.gate", {hidden, out}, {Kind::Glorot, 0});
-  int bias = weight("vertical.gate_bias", {out}, {Kind::Bias, 0});
+  ValueRef input =
+      weight("vertical.input", {width(x), hidden}, {Kind::Glorot, 0});
+  ValueRef output = weight("vertical.output", {out, hidden}, {Kind::Glorot, 0});
+  ValueRef gate = weight("vertical.gate", {hidden, out}, {Kind::Glorot, 0});
+  ValueRef bias = weight("vertical.gate_bias", {out}, {Kind::Bias, 0});
   return emit("channel_gate",
               layer.op->name == "channel_gate" ? "" : "vertical",
               {{"y", gated},
@@ -333,11 +342,11 @@ std::optional<int64_t> LayerContext::gateWidth(int64_t out) {
   return hidden;
 }
 
-int LayerContext::buildMultiHeadAttention() {
+ValueRef LayerContext::buildMultiHeadAttention() {
   const char *wanted = "[batch, N, D]";
-  int query = read(reads("query") ? "query" : "input");
-  int key = read(reads("key") ? "key" : "input");
-  int value = reads("value") ? read("value") : key;
+  ValueRef query = read(reads("query") ? "query" : "input");
+  ValueRef key = read(reads("key") ? "key" : "input");
+  ValueRef value = reads("value") ? read("value") : key;
   int64_t heads = integer("heads", 1);
   if (failed) {
     return poison;
@@ -345,7 +354,7 @@ int LayerContext::buildMultiHeadAttention() {
   const char *roles[] = {reads("query") ? "query" : "input",
                          reads("key") ? "key" : "input",
                          reads("value") ? "value" : "key"};
-  int inputs[] = {query, key, value};
+  ValueRef inputs[] = {query, key, value};
   for (int i = 0; i < 3; ++i) {
     if (!expectFloats(roles[i], inputs[i], wanted) ||
         !expectRank(roles[i], inputs[i], 3, wanted)) {
@@ -388,7 +397,8 @@ int LayerContext::buildMultiHeadAttention() {
   if (failed) {
     return poison;
   }
-  int result = attend(split, 1 / std::sqrt(static_cast<double>(headWidth)));
+  ValueRef result =
+      attend(split, 1 / std::sqrt(static_cast<double>(headWidth)));
   if (horizontal) {
     result = reweight(result, query, heads);
   }
@@ -399,7 +409,7 @@ int LayerContext::buildMultiHeadAttention() {
   return windows ? reverse(result, *windows) : result;
 }
 
-int LayerContext::buildAttention() {
+ValueRef LayerContext::buildAttention() {
   Heads heads;
   heads.count = integer("heads", 1);
   heads.causal = boolean("causal", false);
@@ -409,7 +419,7 @@ int LayerContext::buildAttention() {
   if (failed) {
     return poison;
   }
-  const std::pair<const char *, int> inputs[] = {
+  const std::pair<const char *, ValueRef> inputs[] = {
       {"query", heads.query}, {"key", heads.key}, {"value", heads.value}};
   for (const auto &[role, value] : inputs) {
     if (!expectFloats(role, value, "[batch, N, heads*width]") ||
@@ -431,9 +441,9 @@ int LayerContext::buildAttention() {
   return attend(heads, 1 / std::sqrt(headWidth));
 }
 
-int LayerContext::buildHeadReweight() {
-  int x = read("input");
-  int headsInput = read("heads_input");
+ValueRef LayerContext::buildHeadReweight() {
+  ValueRef x = read("input");
+  ValueRef headsInput = read("heads_input");
   int64_t heads = integer("heads", 1);
   if (failed || !expectFloats("input", x, "[batch, N, D]") ||
       !expectRank("input", x, 3, "[batch, N, D]") ||
@@ -451,9 +461,9 @@ int LayerContext::buildHeadReweight() {
   return reweight(headsInput, x, heads);
 }
 
-int LayerContext::buildChannelGate() {
-  int x = read("input");
-  int gated = read("gated");
+ValueRef LayerContext::buildChannelGate() {
+  ValueRef x = read("input");
+  ValueRef gated = read("gated");
   if (failed || !expectFloats("input", x, "[batch, N, D]") ||
       !expectRank("input", x, 3, "[batch, N, D]") ||
       !expectFloats("gated", gated, "[batch, N, E]") ||

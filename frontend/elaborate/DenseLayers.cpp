@@ -28,14 +28,14 @@ static int64_t rows(const Shape &shape) {
   return count;
 }
 
-int LayerContext::linear(int x, const std::string &below, int64_t out,
-                         bool bias) {
+ValueRef LayerContext::linear(ValueRef x, const std::string &below, int64_t out,
+                              bool bias) {
   std::string prefix = below.empty() ? "" : below + ".";
   if (failed) {
     return poison;
   }
   int64_t in = width(x);
-  int matrix = weight(prefix + "weight", {in, out}, {Kind::Glorot, 0});
+  ValueRef matrix = weight(prefix + "weight", {in, out}, {Kind::Glorot, 0});
   checkWork({rows(shape(x)), in, out});
   Operands operands = {{"x", x}, {"weight", matrix}};
   if (bias) {
@@ -47,8 +47,8 @@ int LayerContext::linear(int x, const std::string &below, int64_t out,
                      : ValueType{DType::F32, withLast(shape(x), out)});
 }
 
-int LayerContext::buildLinear() {
-  int x = read("input");
+ValueRef LayerContext::buildLinear() {
+  ValueRef x = read("input");
   int64_t out = integer("width", 0);
   bool bias = boolean("bias", true);
   boolean("transposed", false);
@@ -63,7 +63,7 @@ int LayerContext::buildLinear() {
   return tied ? buildTiedLinear(x, out) : linear(x, "", out, bias);
 }
 
-int LayerContext::buildTiedLinear(int x, int64_t out) {
+ValueRef LayerContext::buildTiedLinear(ValueRef x, int64_t out) {
   const auto &[node, pattern] = layer.paths.at("weight");
   std::optional<std::string> wanted =
       elaborator.evaluatePath(pattern, *node, environment);
@@ -79,7 +79,7 @@ int LayerContext::buildTiedLinear(int x, int64_t out) {
     failed = true;
     return poison;
   }
-  int value = shared->value;
+  ValueRef value = ValueRef::of(shared->value);
   bool transposed = boolean("transposed", false);
   Shape needed = transposed ? Shape{out, width(x)} : Shape{width(x), out};
   if (shape(value) != needed) {
@@ -100,19 +100,20 @@ int LayerContext::buildTiedLinear(int x, int64_t out) {
               {DType::F32, withLast(shape(x), out)});
 }
 
-int LayerContext::norm(int x, const std::string &below, double eps) {
+ValueRef LayerContext::norm(ValueRef x, const std::string &below, double eps) {
   if (failed) {
     return poison;
   }
   std::string prefix = below.empty() ? "" : below + ".";
   Shape vector = {width(x)};
-  int gain = weight(prefix + "gain", vector, {Kind::Gain, 0});
-  int bias = weight(prefix + "bias", vector, {Kind::Bias, 0});
+  ValueRef gain = weight(prefix + "gain", vector, {Kind::Gain, 0});
+  ValueRef bias = weight(prefix + "bias", vector, {Kind::Bias, 0});
   return emit("layer_norm", below, {{"x", x}, {"gain", gain}, {"bias", bias}},
               {{"eps", Scalar::ofReal(eps)}}, ValueType(type(x)));
 }
 
-int LayerContext::sum(int lhs, int rhs, const std::string &below) {
+ValueRef LayerContext::sum(ValueRef lhs, ValueRef rhs,
+                           const std::string &below) {
   if (failed) {
     return poison;
   }
@@ -120,8 +121,8 @@ int LayerContext::sum(int lhs, int rhs, const std::string &below) {
               ValueType(type(lhs)));
 }
 
-int LayerContext::buildLayerNorm() {
-  int x = read("input");
+ValueRef LayerContext::buildLayerNorm() {
+  ValueRef x = read("input");
   double eps = number("eps", 1e-5);
   if (failed || !expectFloats("input", x, "[.., D]")) {
     return poison;
@@ -129,8 +130,8 @@ int LayerContext::buildLayerNorm() {
   return norm(x, "", eps);
 }
 
-int LayerContext::activation(int x, const std::string &below,
-                             const std::string &kind) {
+ValueRef LayerContext::activation(ValueRef x, const std::string &below,
+                                  const std::string &kind) {
   if (failed) {
     return poison;
   }
@@ -138,8 +139,8 @@ int LayerContext::activation(int x, const std::string &below,
               ValueType(type(x)));
 }
 
-int LayerContext::buildActivation() {
-  int x = read("input");
+ValueRef LayerContext::buildActivation() {
+  ValueRef x = read("input");
   std::string kind = word("kind", "");
   if (failed || !expectFloats("input", x, "of any shape")) {
     return poison;
@@ -147,12 +148,12 @@ int LayerContext::buildActivation() {
   return activation(x, "", kind);
 }
 
-int LayerContext::buildElementwise() {
-  std::vector<int> inputs = readList("inputs");
+ValueRef LayerContext::buildElementwise() {
+  std::vector<ValueRef> inputs = readList("inputs");
   if (failed) {
     return poison;
   }
-  for (int input : inputs) {
+  for (ValueRef input : inputs) {
     if (!expectFloats("inputs", input, "of one shape")) {
       return poison;
     }
@@ -168,7 +169,7 @@ int LayerContext::buildElementwise() {
       return poison;
     }
   }
-  int result = inputs[0];
+  ValueRef result = inputs[0];
   for (size_t i = 1; i < inputs.size(); ++i) {
     // Only the last one carries the layer's own path.
     std::string below = i + 1 == inputs.size() ? "" : std::to_string(i);
@@ -179,8 +180,8 @@ int LayerContext::buildElementwise() {
   return result;
 }
 
-int LayerContext::buildSoftmax() {
-  int x = read("input");
+ValueRef LayerContext::buildSoftmax() {
+  ValueRef x = read("input");
   bool log = boolean("log", false);
   if (failed || !expectFloats("input", x, "[.., D]")) {
     return poison;
@@ -189,8 +190,8 @@ int LayerContext::buildSoftmax() {
               ValueType(type(x)));
 }
 
-int LayerContext::buildScale() {
-  int x = read("input");
+ValueRef LayerContext::buildScale() {
+  ValueRef x = read("input");
   double factor = number("by", 1);
   if (failed || !expectFloats("input", x, "of any shape")) {
     return poison;
@@ -199,7 +200,7 @@ int LayerContext::buildScale() {
               ValueType(type(x)));
 }
 
-int64_t LayerContext::axisOf(int value) {
+int64_t LayerContext::axisOf(ValueRef value) {
   int64_t rank = static_cast<int64_t>(shape(value).size());
   int64_t axis = integer("axis", -1);
   int64_t counted = axis < 0 ? axis + rank : axis;
@@ -213,8 +214,8 @@ int64_t LayerContext::axisOf(int value) {
   return counted;
 }
 
-int LayerContext::buildConcat() {
-  std::vector<int> inputs = readList("inputs");
+ValueRef LayerContext::buildConcat() {
+  std::vector<ValueRef> inputs = readList("inputs");
   if (failed || !expectFloats("inputs", inputs[0], "of any shape")) {
     return poison;
   }
@@ -225,7 +226,7 @@ int LayerContext::buildConcat() {
   Shape joined = shape(inputs[0]);
   joined[static_cast<size_t>(axis)] = 0;
   Operands operands;
-  for (int input : inputs) {
+  for (ValueRef input : inputs) {
     Shape other = shape(input);
     int64_t along = 0;
     if (other.size() == joined.size()) {
@@ -250,8 +251,8 @@ int LayerContext::buildConcat() {
               {{"axis", Scalar::ofInteger(axis)}}, {DType::F32, joined});
 }
 
-int LayerContext::buildSlice() {
-  int x = read("input");
+ValueRef LayerContext::buildSlice() {
+  ValueRef x = read("input");
   if (failed || !expectFloats("input", x, "of any shape")) {
     return poison;
   }
@@ -277,8 +278,8 @@ int LayerContext::buildSlice() {
       {DType::F32, part});
 }
 
-int LayerContext::buildPad() {
-  int x = read("input");
+ValueRef LayerContext::buildPad() {
+  ValueRef x = read("input");
   if (failed || !expectFloats("input", x, "of any shape")) {
     return poison;
   }
@@ -314,8 +315,8 @@ static std::optional<int64_t> countElements(const Shape &shape) {
   return count;
 }
 
-int LayerContext::buildReshape() {
-  int x = read("input");
+ValueRef LayerContext::buildReshape() {
+  ValueRef x = read("input");
   Shape wanted = shapeAttribute("shape");
   if (failed || !expectFloats("input", x, "of any shape")) {
     return poison;
@@ -330,8 +331,8 @@ int LayerContext::buildReshape() {
   return emit("reshape", "", {{"x", x}}, {}, {DType::F32, wanted});
 }
 
-int LayerContext::buildFeedForward() {
-  int x = read("input");
+ValueRef LayerContext::buildFeedForward() {
+  ValueRef x = read("input");
   int64_t hidden = integer("hidden", 0);
   std::string kind = word("activation", "relu");
   bool bias = boolean("bias", true);
@@ -339,8 +340,8 @@ int LayerContext::buildFeedForward() {
     return poison;
   }
   int64_t out = integer("width", width(x));
-  int inner = linear(x, "hidden", hidden, bias);
-  int active = activation(inner, "activation", kind);
+  ValueRef inner = linear(x, "hidden", hidden, bias);
+  ValueRef active = activation(inner, "activation", kind);
   return linear(active, "output", out, bias);
 }
 

@@ -24,7 +24,7 @@ std::string ownWeightPath(const Environment &environment,
   return environment.weightPath + path.substr(environment.path.size());
 }
 
-EntityPtr valueEntity(int value) {
+EntityPtr valueEntity(ValueRef value) {
   auto entity = std::make_shared<Entity>();
   entity->value = value;
   return entity;
@@ -176,7 +176,7 @@ EntityPtr Elaborator::passOn(const LayerSpec &layer,
   }
   auto list = std::make_shared<Entity>();
   list->isList = list->indexable = true;
-  for (int value : resolved->values) {
+  for (ValueRef value : resolved->values) {
     list->elements.push_back(valueEntity(value));
   }
   return list;
@@ -345,7 +345,7 @@ EntityPtr Elaborator::expandBlock(const LayerSpec &layer,
   entity->value = poison;
   bool first = true;
   for (const auto &[name, use] : block->outputs) {
-    int value = exhausted ? poison : resolveOne(use, inner);
+    ValueRef value = exhausted ? poison : resolveOne(use, inner);
     if (first) {
       entity->value = value;
       first = false;
@@ -405,7 +405,7 @@ bool Elaborator::bindInputs(const LayerSpec &layer, const BlockSpec &block,
       if (!spend(int64_t(resolved->values.size()), *use.node)) {
         return false;
       }
-      for (int value : resolved->values) {
+      for (ValueRef value : resolved->values) {
         list->elements.push_back(valueEntity(value));
       }
     }
@@ -447,8 +447,8 @@ bool Elaborator::bindArguments(const LayerSpec &layer, const BlockSpec &block,
 std::unique_ptr<Program>
 elaborate(const ModelSpec &spec,
           const std::vector<ParameterOverride> &overrides,
-          reader::Diagnostics &diagnostics) {
-  return Elaborator(spec, diagnostics).run(overrides);
+          reader::Diagnostics &diagnostics, int64_t units) {
+  return Elaborator(spec, diagnostics, units).run(overrides);
 }
 
 } // namespace hova::frontend

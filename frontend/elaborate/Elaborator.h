@@ -4,9 +4,9 @@
 //
 // Walks the layers as a program runs: a scope binds names to results, a
 // repetition instantiates its layer again and again, and operators append
-// operations. After a mistake the result is *poison*: whatever reads it stays
-// quiet, so that one mistake gives one message and independent mistakes are all
-// found.
+// operations. After a mistake the result is *poison* (ValueRef.h): whatever
+// reads it stays quiet, so that one mistake gives one message and independent
+// mistakes are all found.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,28 +14,17 @@
 #define HOVA_FRONTEND_ELABORATE_ELABORATOR_H
 
 #include "frontend/elaborate/Program.h"
+#include "frontend/elaborate/ValueRef.h"
 
 #include <set>
 
 namespace hova::frontend {
 
-/// The number of a value that a mistake has made unknown.
-constexpr int poison = -1;
-/// The number of "no value": of an input of a block that is `null`, and of what
-/// a layer that is left out passes on if it has nothing to pass on.
-constexpr int absent = -2;
-
 struct Entity;
 using EntityPtr = std::shared_ptr<Entity>;
 using ScopeMap = std::map<std::string, EntityPtr, std::less<>>;
 
-/// What a description may become, in units: a value that is made takes four,
-/// and one each is taken by a layer's turn, by every value that is read, listed
-/// or handed to a block, by an argument, by eight bytes of an expression that
-/// is evaluated, and by 32 bytes of a path. Far above any real model (a
-/// Transformer's encoder layer takes 170), and small enough that every
-/// description is checked in two seconds and 256 MiB.
-constexpr int64_t maxUnits = 1800000;
+/// What is taken from the units of a description (maxUnits).
 constexpr int64_t unitsOfValue = 4;
 constexpr size_t expressionBytesOfUnit = 8;
 constexpr size_t pathBytesOfUnit = 32;
@@ -43,7 +32,7 @@ constexpr size_t pathBytesOfUnit = 32;
 /// What a name is bound to: a value, the results of a repetition, a list, or
 /// the inside of a block.
 struct Entity {
-  int value = absent;
+  ValueRef value;
   /// A list has no value of its own.
   bool isList = false;
   bool indexable = false;
@@ -74,16 +63,18 @@ struct Environment {
 
 class Elaborator {
 public:
-  Elaborator(const ModelSpec &spec, reader::Diagnostics &diagnostics)
+  Elaborator(const ModelSpec &spec, reader::Diagnostics &diagnostics,
+             int64_t units)
       : spec(spec), diagnostics(diagnostics),
-        program(std::make_unique<Program>()) {}
+        program(std::make_unique<Program>()), mostUnits(units),
+        unitsLeft(units) {}
 
   std::unique_ptr<Program> run(const std::vector<ParameterOverride> &overrides);
 
 private:
   friend class LayerContext;
   /// What takes the place of the inputs of a repeated layer, by role.
-  using Carried = std::map<std::string, int>;
+  using Carried = std::map<std::string, ValueRef>;
 
   // Parameters and inputs.
   void fillParameters(const std::vector<ParameterOverride> &overrides);
@@ -93,7 +84,7 @@ private:
   bool checkParameter(const ParameterSpec &parameter, const Scalar &value,
                       const std::string &prefix);
   void addInput(const InputSpec &input, Environment &environment);
-  void checkOutput(const ValueUse &use, int value);
+  void checkOutput(const ValueUse &use, ValueRef value);
   void addOutputs(const Environment &environment);
   void checkUnusedWeights();
 
@@ -125,7 +116,7 @@ private:
 
   // Names of values.
   struct Resolved {
-    std::vector<int> values;
+    std::vector<ValueRef> values;
     bool isList = false;
     /// The one thing that is named, if it is one.
     EntityPtr entity;
@@ -143,7 +134,7 @@ private:
   bool isNothing(const std::vector<ValueUse> &uses,
                  const Environment &environment) const;
   /// One value; a list is an error.
-  int resolveOne(const ValueUse &use, const Environment &environment);
+  ValueRef resolveOne(const ValueUse &use, const Environment &environment);
 
   // Expressions.
   std::optional<Scalar> evaluate(const Setting &setting,
@@ -160,12 +151,16 @@ private:
                                           const Environment &environment);
 
   // Values and weights.
-  int addValue(ValueType type, std::string path, reader::Range range);
-  int addWeight(const std::string &name, Shape shape,
-                const Initializer &initializer, bool trainable,
-                reader::Range range);
+  ValueRef addValue(ValueType type, std::string path, reader::Range range);
+  ValueRef addWeight(const std::string &name, Shape shape,
+                     const Initializer &initializer, bool trainable,
+                     reader::Range range);
+  /// The value itself. One that a mistake has made unknown has eight axes of
+  /// one element: any axis and any width can be asked for, and nothing comes of
+  /// it, for what reads it makes nothing.
+  const ProgramValue &valueOf(ValueRef value) const;
   /// Says what the numbers of a weight are.
-  void describeBlockTable(int value, BlockTable table);
+  void describeBlockTable(ValueRef value, BlockTable table);
   /// The weight that `path` means in `environment`: below the block first,
   /// then from the top; with the names of shared weights followed.
   const ProgramWeight *findSharedWeight(const std::string &path,
@@ -190,14 +185,15 @@ private:
                             const std::string &subject = "");
   reader::Diagnostic &errorInside(const reader::Node &node,
                                   const TextError &inner);
-  void noteValue(reader::Diagnostic &diagnostic, int value);
+  void noteValue(reader::Diagnostic &diagnostic, ValueRef value);
 
   const ModelSpec &spec;
   reader::Diagnostics &diagnostics;
   std::unique_ptr<Program> program;
   /// Paths of layers and where their weights are.
   std::map<std::string, std::string, std::less<>> weightPaths;
-  int64_t unitsLeft = maxUnits;
+  const int64_t mostUnits;
+  int64_t unitsLeft;
   bool exhausted = false;
 };
 

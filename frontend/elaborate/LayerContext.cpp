@@ -52,14 +52,21 @@ bool LayerContext::addBuilder(const std::string &name, LayerBuilder builder) {
   return builders().emplace(name, std::move(builder)).second;
 }
 
-int LayerContext::build() {
+ValueRef LayerContext::build() {
   Program &program = *elaborator.program;
   size_t index = program.layers.size();
   program.layers.push_back(
-      {path, layer.op->name, layer.op->site, layer.nameRange, poison});
-  int result = builders().at(layer.op->name)(*this);
-  program.layers[index].result = result;
-  return failed ? poison : result;
+      {path, layer.op->name, layer.op->site, layer.nameRange});
+  ValueRef result = builders().at(layer.op->name)(*this);
+  if (failed) {
+    return poison;
+  }
+  if (!result) {
+    elaborator.error(*layer.node, layer.op->name + " has made no value");
+    return poison;
+  }
+  program.layers[index].result = result.number();
+  return result;
 }
 
 int64_t LayerContext::integer(const char *name, int64_t otherwise) {
@@ -164,22 +171,22 @@ bool LayerContext::isWord(const char *name, const char *word) {
   return value && value->is(Scalar::Kind::Text) && value->text == word;
 }
 
-int LayerContext::read(const char *role) {
+ValueRef LayerContext::read(const char *role) {
   auto kept = carried.find(role);
   if (kept != carried.end()) {
-    failed |= kept->second < 0;
+    failed |= !kept->second;
     return kept->second;
   }
   auto uses = layer.reads.find(role);
-  int value = uses == layer.reads.end() || uses->second.empty()
-                  ? poison
-                  : elaborator.resolveOne(uses->second[0], environment);
-  failed |= value < 0;
+  ValueRef value = uses == layer.reads.end() || uses->second.empty()
+                       ? poison
+                       : elaborator.resolveOne(uses->second[0], environment);
+  failed |= !value;
   return value;
 }
 
-std::vector<int> LayerContext::readList(const char *role) {
-  std::vector<int> values;
+std::vector<ValueRef> LayerContext::readList(const char *role) {
+  std::vector<ValueRef> values;
   auto uses = layer.reads.find(role);
   if (uses == layer.reads.end()) {
     failed = true;
@@ -202,9 +209,9 @@ std::vector<int> LayerContext::readList(const char *role) {
   return values;
 }
 
-int LayerContext::readOptional(const char *role) {
+ValueRef LayerContext::readOptional(const char *role) {
   if (!reads(role)) {
-    return poison;
+    return absent;
   }
   auto uses = layer.reads.find(role);
   if (uses->second.size() == 1) {
@@ -215,7 +222,7 @@ int LayerContext::readOptional(const char *role) {
       return poison;
     }
     if (resolved->isList && resolved->values.size() <= 1) {
-      return resolved->values.empty() ? poison : resolved->values[0];
+      return resolved->values.empty() ? absent : resolved->values[0];
     }
   }
   return read(role);
@@ -228,29 +235,43 @@ static const reader::Node &placeOf(const LayerSpec &layer,
   return node ? *node : *layer.node;
 }
 
-void LayerContext::shapeError(const char *role, int value,
+/// What is said of a value that a mistake has made unknown would follow from
+/// that mistake alone.
+static bool isAnyPoison(ValueRef value, const std::vector<ValueRef> &others) {
+  return value.isPoison() ||
+         std::any_of(others.begin(), others.end(),
+                     [](ValueRef other) { return other.isPoison(); });
+}
+
+void LayerContext::shapeError(const char *role, ValueRef value,
                               const std::string &message,
-                              const std::vector<int> &others) {
+                              const std::vector<ValueRef> &others) {
   failed = true;
+  if (isAnyPoison(value, others)) {
+    return;
+  }
   Diagnostic &error =
       elaborator.error(placeOf(layer, role), message,
                        layer.op->name + " " + inQuotes(path) + " ");
   elaborator.noteValue(error, value);
-  for (int other : others) {
+  for (ValueRef other : others) {
     elaborator.noteValue(error, other);
   }
 }
 
 void LayerContext::attributeError(const char *name, const std::string &message,
-                                  const std::vector<int> &others) {
+                                  const std::vector<ValueRef> &others) {
   failed = true;
+  if (isAnyPoison(absent, others)) {
+    return;
+  }
   Diagnostic &error = elaborator.error(placeOf(layer, name), message);
-  for (int other : others) {
+  for (ValueRef other : others) {
     elaborator.noteValue(error, other);
   }
 }
 
-bool LayerContext::expectRank(const char *role, int value, size_t rank,
+bool LayerContext::expectRank(const char *role, ValueRef value, size_t rank,
                               const char *wanted) {
   if (shape(value).size() == rank) {
     return true;
@@ -261,7 +282,7 @@ bool LayerContext::expectRank(const char *role, int value, size_t rank,
   return false;
 }
 
-bool LayerContext::expectFloats(const char *role, int value,
+bool LayerContext::expectFloats(const char *role, ValueRef value,
                                 const char *wanted) {
   if (type(value).dtype == DType::F32 && !shape(value).empty()) {
     return true;
@@ -272,7 +293,7 @@ bool LayerContext::expectFloats(const char *role, int value,
   return false;
 }
 
-bool LayerContext::expectIntegers(const char *role, int value,
+bool LayerContext::expectIntegers(const char *role, ValueRef value,
                                   const char *wanted) {
   DType dtype = type(value).dtype;
   if (dtype == DType::I32 || dtype == DType::I64) {
@@ -328,8 +349,8 @@ bool LayerContext::mayBorrow(const std::string &name) {
   return false;
 }
 
-int LayerContext::weight(const std::string &own, Shape shape,
-                         Initializer initializer, bool trainable) {
+ValueRef LayerContext::weight(const std::string &own, Shape shape,
+                              Initializer initializer, bool trainable) {
   auto given = layer.initializers.find(own);
   if (given != layer.initializers.end()) {
     const InitializerSpec &spec = given->second;
@@ -382,24 +403,31 @@ int LayerContext::weight(const std::string &own, Shape shape,
     failed = true;
     return poison;
   }
-  int value =
+  ValueRef value =
       elaborator.addWeight(name, std::move(shape), initializer,
                            environment.trainable && trainable, layer.nameRange);
-  failed |= value < 0;
+  failed |= !value;
   return value;
 }
 
 /// Of the tokens of an operand, where the result has the same ones.
-Grid LayerContext::inheritedGrid(int operand, const Shape &result) const {
+Grid LayerContext::inheritedGrid(ValueRef operand, const Shape &result) const {
   const Shape &from = shape(operand);
   bool isSame = from.size() == 3 && result.size() == 3 &&
                 from[0] == result[0] && from[1] == result[1];
   return isSame ? type(operand).grid : Grid();
 }
 
-int LayerContext::emit(const char *mnemonic, const std::string &below,
-                       Operands operands, Attributes attributes,
-                       ValueType type) {
+ValueRef LayerContext::emit(const char *mnemonic, const std::string &below,
+                            Operands operands, Attributes attributes,
+                            ValueType type) {
+  for (const auto &[role, value] : operands) {
+    if (value.isAbsent() && !failed) {
+      elaborator.error(*layer.node, "the operand " + inQuotes(role) + " of " +
+                                        inQuotes(mnemonic) + " has no value");
+    }
+    failed |= !value;
+  }
   if (failed || !elaborator.checkSize(type.shape, *layer.node) ||
       !elaborator.spend(unitsOfValue + int64_t(operands.size()), *layer.node) ||
       !elaborator.spendPath(path, *layer.node)) {
@@ -412,11 +440,14 @@ int LayerContext::emit(const char *mnemonic, const std::string &below,
   ProgramOperation operation;
   operation.mnemonic = mnemonic;
   operation.path = below.empty() ? path : path + "." + below;
-  operation.operands = std::move(operands);
+  for (const auto &[role, value] : operands) {
+    operation.operands.push_back({role, value.number()});
+  }
   operation.attributes = std::move(attributes);
   operation.layer = elaborator.program->layers.size() - 1;
-  operation.result =
+  ValueRef result =
       elaborator.addValue(std::move(type), operation.path, layer.nameRange);
+  operation.result = result.number();
   // The projections of an attention are linears of their own.
   bool isProjection = operation.mnemonic == "linear" &&
                       layer.op->name != "linear" && layer.op->site.empty();
@@ -424,7 +455,7 @@ int LayerContext::emit(const char *mnemonic, const std::string &below,
     operation.attributes["require"] = Scalar::ofText("fused");
   }
   elaborator.program->operations.push_back(std::move(operation));
-  return elaborator.program->operations.back().result;
+  return result;
 }
 
 void LayerContext::addResult(const std::string &name, ValueType type) {
@@ -435,9 +466,10 @@ void LayerContext::addResult(const std::string &name, ValueType type) {
     return;
   }
   ProgramOperation &operation = elaborator.program->operations.back();
-  int value = elaborator.addValue(std::move(type), operation.path + "." + name,
-                                  layer.nameRange);
-  elaborator.program->furtherResults[operation.result].push_back({name, value});
+  ValueRef value = elaborator.addValue(
+      std::move(type), operation.path + "." + name, layer.nameRange);
+  elaborator.program->furtherResults[operation.result].push_back(
+      {name, value.number()});
   more.push_back({name, value});
 }
 

@@ -23,11 +23,11 @@ class LayerContext;
 
 /// Appends the operations of a layer; returns its result, or poison after a
 /// mistake, which was reported.
-using LayerBuilder = std::function<int(LayerContext &)>;
+using LayerBuilder = std::function<ValueRef(LayerContext &)>;
 
 class LayerContext {
 public:
-  using Operands = std::vector<std::pair<std::string, int>>;
+  using Operands = std::vector<std::pair<std::string, ValueRef>>;
   using Attributes = std::map<std::string, Scalar>;
 
   LayerContext(Elaborator &elaborator, const LayerSpec &layer,
@@ -38,11 +38,11 @@ public:
         carried(carried) {}
 
   /// Appends the layer's operations; returns its result, or poison.
-  int build();
+  ValueRef build();
 
   /// Values of the layer besides its result, by the names that they are read
   /// by: `layer.name`.
-  const std::vector<std::pair<std::string, int>> &moreValues() const {
+  const std::vector<std::pair<std::string, ValueRef>> &moreValues() const {
     return more;
   }
 
@@ -66,34 +66,40 @@ public:
   }
 
   // Values.
-  int read(const char *role);
+  ValueRef read(const char *role);
   /// Whether there is a value for a role that needs none.
   bool reads(const char *role) const {
     auto uses = layer.reads.find(role);
     return uses != layer.reads.end() &&
            !elaborator.isNothing(uses->second, environment);
   }
-  std::vector<int> readList(const char *role);
-  /// A value that may be missing, also as an empty list; poison then.
-  int readOptional(const char *role);
-  const ValueType &type(int value) const {
-    return elaborator.program->values[static_cast<size_t>(value)].type;
+  std::vector<ValueRef> readList(const char *role);
+  /// A value that may be missing, also as an empty list; absent then, and
+  /// poison after a mistake.
+  ValueRef readOptional(const char *role);
+  /// Of a value that a mistake has made unknown: eight axes of one element, so
+  /// that whatever a builder asks next has an answer; `emit` makes nothing
+  /// then.
+  const ValueType &type(ValueRef value) const {
+    return elaborator.valueOf(value).type;
   }
-  const Shape &shape(int value) const { return type(value).shape; }
-  int64_t width(int value) const { return shape(value).back(); }
+  const Shape &shape(ValueRef value) const { return type(value).shape; }
+  int64_t width(ValueRef value) const { return shape(value).back(); }
 
-  // Checks; each reports and returns false.
+  // Checks; each reports and returns false. Of poison they say nothing: its
+  // mistake has been reported.
   /// `wanted` reads like `[batch, N, D]`.
-  bool expectRank(const char *role, int value, size_t rank, const char *wanted);
-  bool expectFloats(const char *role, int value, const char *wanted);
-  bool expectIntegers(const char *role, int value, const char *wanted);
+  bool expectRank(const char *role, ValueRef value, size_t rank,
+                  const char *wanted);
+  bool expectFloats(const char *role, ValueRef value, const char *wanted);
+  bool expectIntegers(const char *role, ValueRef value, const char *wanted);
   /// Both places are shown: the one that is read and the ones in `others`.
-  void shapeError(const char *role, int value, const std::string &message,
-                  const std::vector<int> &others = {});
+  void shapeError(const char *role, ValueRef value, const std::string &message,
+                  const std::vector<ValueRef> &others = {});
   void attributeError(const char *name, const std::string &message,
-                      const std::vector<int> &others = {});
+                      const std::vector<ValueRef> &others = {});
   /// Whether `heads` divides the width of `value`.
-  bool splitsEvenly(const char *role, int value, int64_t heads);
+  bool splitsEvenly(const char *role, ValueRef value, int64_t heads);
   /// a*b, or an error if that is no dimension.
   int64_t product(int64_t a, int64_t b);
   /// Rejects counts of multiply-accumulates that leave 64 bits.
@@ -101,21 +107,24 @@ public:
 
   // Results.
   /// A weight below the layer's path; `own` is its name there.
-  int weight(const std::string &own, Shape shape, Initializer initializer,
-             bool trainable = true);
+  ValueRef weight(const std::string &own, Shape shape, Initializer initializer,
+                  bool trainable = true);
   /// An operation; its path is `below` that of the layer. The mnemonic of
-  /// another dialect's has the dialect's name: "mine.attention".
-  int emit(const char *mnemonic, const std::string &below, Operands operands,
-           Attributes attributes, ValueType type);
+  /// another dialect's has the dialect's name: "mine.attention". Makes nothing,
+  /// and returns poison, after a mistake of the layer or where an operand has
+  /// no value.
+  ValueRef emit(const char *mnemonic, const std::string &below,
+                Operands operands, Attributes attributes, ValueType type);
   /// Another result of the operation that was emitted last, which the dialect
   /// and readers of the layer know by `name`.
   void addResult(const std::string &name, ValueType type);
 
   // Parts that several operators have.
-  int linear(int x, const std::string &below, int64_t out, bool bias);
-  int norm(int x, const std::string &below, double eps);
-  int sum(int lhs, int rhs, const std::string &below);
-  int activation(int x, const std::string &below, const std::string &kind);
+  ValueRef linear(ValueRef x, const std::string &below, int64_t out, bool bias);
+  ValueRef norm(ValueRef x, const std::string &below, double eps);
+  ValueRef sum(ValueRef lhs, ValueRef rhs, const std::string &below);
+  ValueRef activation(ValueRef x, const std::string &below,
+                      const std::string &kind);
 
 private:
   /// The value of an attribute; nothing where it is not given, or after a
@@ -125,24 +134,15 @@ private:
   static std::map<std::string, LayerBuilder> &builders();
 
   bool mayBorrow(const std::string &name);
-  Grid inheritedGrid(int operand, const Shape &result) const;
-  struct Masks {
-    int keyValid = poison;
-    int mask = poison;
-    int scoreBias = poison;
-  };
+  Grid inheritedGrid(ValueRef operand, const Shape &result) const;
   struct Heads {
     int64_t count = 0;
-    int query = poison;
-    int key = poison;
-    int value = poison;
+    ValueRef query, key, value;
     /// Learned rows behind those of key and value.
-    int memoryKey = poison;
-    int memoryValue = poison;
+    ValueRef memoryKey, memoryValue;
     /// Of windows: tables that are added to scores, and which of them each
     /// window takes.
-    int windowBias = poison;
-    int windowClasses = poison;
+    ValueRef windowBias, windowClasses;
     /// Rows that see each other in a causal attention, 1 unless they are the
     /// states of a token; 0: not causal.
     int64_t causal = 0;
@@ -151,8 +151,8 @@ private:
     const char *featureEps = "eps";
     bool hasFeedForward = false;
   };
-  int attend(const Heads &heads, double defaultScale);
-  int attendLinearly(const Heads &heads);
+  ValueRef attend(const Heads &heads, double defaultScale);
+  ValueRef attendLinearly(const Heads &heads);
   bool normalizeHeads(Heads &heads);
   bool rejectForeign(const std::string &kind, const Heads &heads);
   void rejectMasks(std::initializer_list<const char *> roles,
@@ -168,23 +168,23 @@ private:
   };
   void rejectBesideBlocks(const Heads &heads);
   std::optional<Blocks> sparseBlocks(const Heads &heads);
-  int randomBlocks(const Blocks &blocks, const Heads &heads);
-  int attendSparsely(const Heads &heads, const Blocks &blocks,
-                     double defaultScale);
+  ValueRef randomBlocks(const Blocks &blocks, const Heads &heads);
+  ValueRef attendSparsely(const Heads &heads, const Blocks &blocks,
+                          double defaultScale);
   /// The number of random features; 0 for none.
   int64_t featureCount() { return integer("features", 0); }
-  int featureMatrix(const std::string &kernel, int64_t width);
+  ValueRef featureMatrix(const std::string &kernel, int64_t width);
   bool addMask(const char *role, const Heads &heads, Operands &operands);
   bool addKeyValid(const Heads &heads, Operands &operands);
-  bool expectValid(const char *role, int valid, int tokens);
+  bool expectValid(const char *role, ValueRef valid, ValueRef tokens);
   bool addAdditive(Heads &heads, int64_t hidden, Operands &operands);
   bool addMemory(Heads &heads, int64_t slots);
-  int reweight(int headsInput, int x, int64_t heads);
-  int gate(int gated, int x, int64_t hidden);
+  ValueRef reweight(ValueRef headsInput, ValueRef x, int64_t heads);
+  ValueRef gate(ValueRef gated, ValueRef x, int64_t hidden);
 
   // States of several layers.
-  std::vector<int> readStates();
-  int sortStates(const std::vector<int> &states);
+  std::vector<ValueRef> readStates();
+  ValueRef sortStates(const std::vector<ValueRef> &states);
 
   // Windows.
   struct Windows {
@@ -195,47 +195,47 @@ private:
     /// Tokens of a window.
     int64_t area() const { return window.height * window.width; }
   };
-  std::optional<Grid> gridOf(int tokens);
+  std::optional<Grid> gridOf(ValueRef tokens);
   std::optional<Grid> unfoldedGrid(const Grid &image);
-  std::optional<Windows> windowsOf(int tokens);
+  std::optional<Windows> windowsOf(ValueRef tokens);
   static Attributes windowAttributes(const Windows &windows);
-  int partition(int tokens, const Windows &windows);
-  int reverse(int tokens, const Windows &windows);
+  ValueRef partition(ValueRef tokens, const Windows &windows);
+  ValueRef reverse(ValueRef tokens, const Windows &windows);
   bool addWindowBias(const Windows &windows, Heads &heads);
-  int biasTable(const Windows &windows, int64_t heads);
-  int continuousBiasTable(const Windows &windows, int64_t heads);
+  ValueRef biasTable(const Windows &windows, int64_t heads);
+  ValueRef continuousBiasTable(const Windows &windows, int64_t heads);
 
   // One builder per operator.
-  int buildLinear();
-  int buildTiedLinear(int x, int64_t out);
-  int buildLayerNorm();
-  int buildActivation();
-  int buildElementwise();
-  int buildScale();
-  int buildConcat();
-  int buildSlice();
-  int buildPad();
-  int buildReshape();
-  int buildFeedForward();
-  int buildEmbedding();
-  int buildPositions();
-  int buildPatchEmbedding();
-  int buildClassToken();
-  int buildPool();
-  int buildPaddingMask();
-  int buildMaskRows();
-  int buildPositionIds();
-  int buildSoftmax();
-  int buildMultiHeadAttention();
-  int buildAttention();
-  int buildHeadReweight();
-  int buildChannelGate();
-  int buildOmniAttention();
-  int buildMergePatches();
-  int buildUnfold();
-  int buildWindows();
+  ValueRef buildLinear();
+  ValueRef buildTiedLinear(ValueRef x, int64_t out);
+  ValueRef buildLayerNorm();
+  ValueRef buildActivation();
+  ValueRef buildElementwise();
+  ValueRef buildScale();
+  ValueRef buildConcat();
+  ValueRef buildSlice();
+  ValueRef buildPad();
+  ValueRef buildReshape();
+  ValueRef buildFeedForward();
+  ValueRef buildEmbedding();
+  ValueRef buildPositions();
+  ValueRef buildPatchEmbedding();
+  ValueRef buildClassToken();
+  ValueRef buildPool();
+  ValueRef buildPaddingMask();
+  ValueRef buildMaskRows();
+  ValueRef buildPositionIds();
+  ValueRef buildSoftmax();
+  ValueRef buildMultiHeadAttention();
+  ValueRef buildAttention();
+  ValueRef buildHeadReweight();
+  ValueRef buildChannelGate();
+  ValueRef buildOmniAttention();
+  ValueRef buildMergePatches();
+  ValueRef buildUnfold();
+  ValueRef buildWindows();
   std::optional<int64_t> gateWidth(int64_t width);
-  int64_t axisOf(int value);
+  int64_t axisOf(ValueRef value);
 
   Elaborator &elaborator;
   const LayerSpec &layer;
@@ -243,7 +243,7 @@ private:
   const std::string path;
   const std::string weightPath;
   const Elaborator::Carried &carried;
-  std::vector<std::pair<std::string, int>> more;
+  std::vector<std::pair<std::string, ValueRef>> more;
   bool failed = false;
 };
 

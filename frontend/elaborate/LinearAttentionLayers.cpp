@@ -129,7 +129,7 @@ void LayerContext::rejectMasks(std::initializer_list<const char *> roles,
                                const std::string &before,
                                const std::string &after) {
   for (const char *role : roles) {
-    if (readOptional(role) >= 0) {
+    if (readOptional(role)) {
       attributeError(role, before + role + " could change; " + after);
     }
   }
@@ -164,7 +164,7 @@ bool LayerContext::projectTokens(Heads &heads) {
   Initializer initializer = {Kind::Normal,
                              1 / std::sqrt(static_cast<double>(rows))};
   auto matrix = [&](const std::string &name) {
-    int whole = weight(name, {most, rows}, initializer);
+    ValueRef whole = weight(name, {most, rows}, initializer);
     return failed || most == tokens
                ? whole
                : emit("slice", name + "_rows", {{"x", whole}},
@@ -172,35 +172,35 @@ bool LayerContext::projectTokens(Heads &heads) {
                        {"offset", Scalar::ofInteger(0)}},
                       {DType::F32, {tokens, rows}});
   };
-  auto project = [&](int x, int matrix, const char *below) {
+  auto project = [&](ValueRef x, ValueRef matrix, const char *below) {
     return failed
                ? poison
                : emit("project_tokens", below, {{"x", x}, {"weight", matrix}},
                       {}, {DType::F32, {shape(x)[0], rows, width(x)}});
   };
-  int ofKeys = matrix(isShared ? "token_projection" : "key_projection");
-  int ofValues = isShared ? ofKeys : matrix("value_projection");
+  ValueRef ofKeys = matrix(isShared ? "token_projection" : "key_projection");
+  ValueRef ofValues = isShared ? ofKeys : matrix("value_projection");
   heads.key = project(heads.key, ofKeys, "projected_key");
   heads.value = project(heads.value, ofValues, "projected_value");
   return !failed;
 }
 
-/// The frozen features as the dialect reads them, or poison without.
-int LayerContext::featureMatrix(const std::string &kernel, int64_t width) {
+/// The frozen features as the dialect reads them; absent without.
+ValueRef LayerContext::featureMatrix(const std::string &kernel, int64_t width) {
   int64_t count = featureCount();
   if (!count) {
-    return poison;
+    return absent;
   }
   // The token performer's rows are orthogonal and as long as they are many;
   // others are as long as those of a Gaussian matrix.
   double length = kernel == "exp" ? std::sqrt(static_cast<double>(count)) : 0;
-  int rows = weight("features", {count, width}, {Kind::Orthogonal, length},
-                    /*trainable=*/false);
+  ValueRef rows = weight("features", {count, width}, {Kind::Orthogonal, length},
+                         /*trainable=*/false);
   return emit("transpose", "features_matrix", {{"x", rows}}, {},
               {DType::F32, {width, count}});
 }
 
-int LayerContext::attendLinearly(const Heads &heads) {
+ValueRef LayerContext::attendLinearly(const Heads &heads) {
   // What the public implementations take without being told.
   int64_t random = featureCount();
   std::string kernel = word("kernel", random ? "softmax" : "relu");
@@ -261,7 +261,7 @@ int LayerContext::attendLinearly(const Heads &heads) {
   checkWork({shape(heads.query)[0], shape(heads.query)[1] + shape(heads.key)[1],
              heads.count, count,
              width + this->width(heads.value) / heads.count + 1});
-  int features = featureMatrix(kernel, width);
+  ValueRef features = featureMatrix(kernel, width);
   if (random) {
     operands.push_back({"features", features});
   }

@@ -15,9 +15,9 @@
 namespace hova::frontend {
 
 /// The states as they are read, all of one shape; empty after a mistake.
-std::vector<int> LayerContext::readStates() {
-  std::vector<int> states = readList("inputs");
-  for (int state : states) {
+std::vector<ValueRef> LayerContext::readStates() {
+  std::vector<ValueRef> states = readList("inputs");
+  for (ValueRef state : states) {
     if (failed || !expectFloats("inputs", state, "[batch, N, D]") ||
         !expectRank("inputs", state, 3, "[batch, N, D]")) {
       return {};
@@ -30,15 +30,15 @@ std::vector<int> LayerContext::readStates() {
       return {};
     }
   }
-  return failed ? std::vector<int>() : states;
+  return failed ? std::vector<ValueRef>() : states;
 }
 
 /// Row i * K + l is row i of state l.
-int LayerContext::sortStates(const std::vector<int> &states) {
+ValueRef LayerContext::sortStates(const std::vector<ValueRef> &states) {
   Shape sorted = shape(states[0]);
   sorted[1] = product(static_cast<int64_t>(states.size()), sorted[1]);
   Operands operands;
-  for (int state : states) {
+  for (ValueRef state : states) {
     operands.push_back({"states", state});
   }
   return failed ? poison
@@ -46,8 +46,8 @@ int LayerContext::sortStates(const std::vector<int> &states) {
                        {DType::F32, std::move(sorted)});
 }
 
-int LayerContext::buildOmniAttention() {
-  std::vector<int> states = readStates();
+ValueRef LayerContext::buildOmniAttention() {
+  std::vector<ValueRef> states = readStates();
   Heads split;
   split.count = integer("heads", 1);
   split.featureEps = "feature_eps";
@@ -72,30 +72,32 @@ int LayerContext::buildOmniAttention() {
   }
   int64_t headWidth = integer("head_width", d / split.count);
   int64_t inner = product(split.count, headWidth);
-  int z = sortStates(states);
-  auto pool = [&](int x) {
+  ValueRef z = sortStates(states);
+  auto pool = [&](ValueRef x) {
     return failed ? poison
                   : emit("layer_pool", "pool", {{"x", x}},
                          {{"layers", Scalar::ofInteger(layers)}},
                          ValueType(type(states[0])));
   };
-  int in = normsFirst ? norm(z, "norm1", eps) : z;
+  ValueRef in = normsFirst ? norm(z, "norm1", eps) : z;
   split.query = linear(in, "query", inner, bias);
   split.key = linear(in, "key", inner, bias);
   split.value = linear(in, "value", inner, bias);
   if (failed) {
     return poison;
   }
-  int heads = attend(split, 1 / std::sqrt(static_cast<double>(headWidth)));
-  int attended = linear(heads, "output", d, bias);
-  int a = sum(normsFirst ? attended : norm(attended, "norm1", eps), z, "mid");
+  ValueRef heads = attend(split, 1 / std::sqrt(static_cast<double>(headWidth)));
+  ValueRef attended = linear(heads, "output", d, bias);
+  ValueRef a =
+      sum(normsFirst ? attended : norm(attended, "norm1", eps), z, "mid");
   if (!poolsLast) {
     a = pool(a);
   }
-  int normed = normsFirst ? norm(a, "norm2", eps) : a;
-  int inside = linear(normed, "feed_forward.hidden", hidden, true);
-  int result = linear(activation(inside, "feed_forward.activation", active),
-                      "feed_forward.output", d, true);
+  ValueRef normed = normsFirst ? norm(a, "norm2", eps) : a;
+  ValueRef inside = linear(normed, "feed_forward.hidden", hidden, true);
+  ValueRef result =
+      linear(activation(inside, "feed_forward.activation", active),
+             "feed_forward.output", d, true);
   result = sum(normsFirst ? result : norm(result, "norm2", eps), a, "out");
   return poolsLast ? pool(result) : result;
 }

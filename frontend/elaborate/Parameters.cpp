@@ -173,16 +173,16 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
     added.range = {*low, *high};
   }
   entity->value = addValue(std::move(type), input.name, input.nameRange);
-  added.value = entity->value;
+  added.value = entity->value.number();
   program->inputs.push_back(std::move(added));
 }
 
 /// A program copies numbers that it hands through, but no ids and no masks.
-void Elaborator::checkOutput(const ValueUse &use, int value) {
-  const ValueType &type = program->values[static_cast<size_t>(value)].type;
+void Elaborator::checkOutput(const ValueUse &use, ValueRef value) {
+  const ValueType &type = valueOf(value).type;
   bool isInput = std::any_of(
       program->inputs.begin(), program->inputs.end(),
-      [&](const ProgramInput &input) { return input.value == value; });
+      [&](const ProgramInput &input) { return input.value == value.number(); });
   if (isInput && (type.dtype != DType::F32 || type.shape.empty())) {
     error(*use.node, "the input " + inQuotes(use.node->text) + " is " +
                          type.str() +
@@ -192,10 +192,10 @@ void Elaborator::checkOutput(const ValueUse &use, int value) {
 
 void Elaborator::addOutputs(const Environment &environment) {
   for (const auto &[name, use] : spec.outputs) {
-    int value = exhausted ? poison : resolveOne(use, environment);
-    if (value != poison) {
+    ValueRef value = exhausted ? poison : resolveOne(use, environment);
+    if (value) {
       checkOutput(use, value);
-      program->outputs.push_back({name, value});
+      program->outputs.push_back({name, value.number()});
     }
   }
 }

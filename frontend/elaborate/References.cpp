@@ -48,14 +48,14 @@ Elaborator::resolve(const ValueUse &use, const Environment &environment) {
       resolved.values.push_back(element->value);
     }
   }
-  for (int value : resolved.values) {
-    if (value == absent) {
+  for (ValueRef value : resolved.values) {
+    if (value.isAbsent()) {
       error(*use.node, inQuotes(use.node->text) +
                            " has no value: it is null here, or its layer was "
                            "left out");
       return std::nullopt;
     }
-    if (value == poison) {
+    if (value.isPoison()) {
       return std::nullopt;
     }
   }
@@ -71,11 +71,11 @@ bool Elaborator::isNothing(const std::vector<ValueUse> &uses,
   auto base = environment.scope->find(reference.base);
   return base != environment.scope->end() && base->second &&
          reference.accessors.empty() && !base->second->isList &&
-         base->second->value == absent;
+         base->second->value.isAbsent();
 }
 
-int Elaborator::resolveOne(const ValueUse &use,
-                           const Environment &environment) {
+ValueRef Elaborator::resolveOne(const ValueUse &use,
+                                const Environment &environment) {
   std::optional<Resolved> resolved = resolve(use, environment);
   if (!resolved) {
     return poison;
@@ -98,7 +98,7 @@ bool Elaborator::select(const ValueUse &use,
   }
   std::vector<EntityPtr> selected;
   for (const EntityPtr &item : items) {
-    if (item->value == poison && item->elements.empty()) {
+    if (item->value.isPoison() && item->elements.empty()) {
       return false;
     }
     if (!item->indexable) {
@@ -196,7 +196,7 @@ bool Elaborator::selectMember(const ValueUse &use,
         continue;
       }
     }
-    if (item->value == poison) {
+    if (item->value.isPoison()) {
       return false;
     }
     TextError place{accessor.begin + 1, accessor.end,

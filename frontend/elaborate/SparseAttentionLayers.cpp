@@ -71,7 +71,7 @@ LayerContext::sparseBlocks(const Heads &heads) {
 }
 
 /// The random blocks of all heads as the dialect reads them.
-int LayerContext::randomBlocks(const Blocks &blocks, const Heads &heads) {
+ValueRef LayerContext::randomBlocks(const Blocks &blocks, const Heads &heads) {
   const char *own = "random_table";
   auto given = layer.initializers.find(own);
   if (given != layer.initializers.end()) {
@@ -86,8 +86,8 @@ int LayerContext::randomBlocks(const Blocks &blocks, const Heads &heads) {
     }
   }
   Shape table = {heads.count, blocks.count - 2, blocks.random};
-  int numbers = weight(own, table, {Initializer::Kind::Blocks, 0},
-                       /*trainable=*/false);
+  ValueRef numbers = weight(own, table, {Initializer::Kind::Blocks, 0},
+                            /*trainable=*/false);
   if (failed) {
     return poison;
   }
@@ -97,8 +97,8 @@ int LayerContext::randomBlocks(const Blocks &blocks, const Heads &heads) {
               {DType::I32, table});
 }
 
-int LayerContext::attendSparsely(const Heads &heads, const Blocks &blocks,
-                                 double defaultScale) {
+ValueRef LayerContext::attendSparsely(const Heads &heads, const Blocks &blocks,
+                                      double defaultScale) {
   double scale = number("scale", defaultScale);
   int64_t queryWidth = width(heads.query) / heads.count;
   int64_t keyWidth = width(heads.key) / heads.count;

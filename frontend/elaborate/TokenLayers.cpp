@@ -18,19 +18,20 @@ constexpr Initializer tableInitializer = {Kind::Normal, 0.2};
 
 } // namespace
 
-int LayerContext::buildEmbedding() {
-  int ids = read("input");
+ValueRef LayerContext::buildEmbedding() {
+  ValueRef ids = read("input");
   int64_t vocab = integer("vocab", 0);
   int64_t columns = integer("width", 0);
   if (failed || !expectIntegers("input", ids, "[batch, N]")) {
     return poison;
   }
   for (ProgramInput &input : elaborator.program->inputs) {
-    if (input.value == ids && !input.range) {
+    bool isRead = input.value == ids.number();
+    if (isRead && !input.range) {
       // Programs check ids before they run; the table tells the range.
       input.range = {0, vocab};
     }
-    bool outside = input.value == ids && input.range &&
+    bool outside = isRead && input.range &&
                    ((*input.range)[0] < 0 || (*input.range)[1] > vocab);
     if (outside) {
       shapeError("input", ids,
@@ -50,13 +51,13 @@ int LayerContext::buildEmbedding() {
   }
   Shape result = shape(ids);
   result.push_back(columns);
-  int table = weight("weight", {vocab, columns}, tableInitializer);
+  ValueRef table = weight("weight", {vocab, columns}, tableInitializer);
   return emit("embedding", "", {{"ids", ids}, {"table", table}}, {},
               {DType::F32, std::move(result)});
 }
 
-int LayerContext::buildPositions() {
-  int x = read("input");
+ValueRef LayerContext::buildPositions() {
+  ValueRef x = read("input");
   std::string kind = word("kind", "");
   std::string layout = word("layout", "interleaved");
   if (failed || !expectFloats("input", x, "[batch, N, D]") ||
@@ -82,7 +83,7 @@ int LayerContext::buildPositions() {
     return poison;
   }
   ValueType tableType{DType::F32, {length, width(x)}};
-  int table = poison;
+  ValueRef table;
   if (kind == "learned") {
     table = weight("weight", tableType.shape, tableInitializer);
   } else {
@@ -98,8 +99,8 @@ int LayerContext::buildPositions() {
   return sum(x, table, "");
 }
 
-int LayerContext::buildPatchEmbedding() {
-  int image = read("input");
+ValueRef LayerContext::buildPatchEmbedding() {
+  ValueRef image = read("input");
   int64_t patch = integer("patch", 1);
   int64_t out = integer("width", 0);
   bool bias = boolean("bias", true);
@@ -122,7 +123,7 @@ int LayerContext::buildPatchEmbedding() {
   if (failed) {
     return poison;
   }
-  int matrix = weight("weight", {in, out}, {Kind::Glorot, 0});
+  ValueRef matrix = weight("weight", {in, out}, {Kind::Glorot, 0});
   checkWork({pixels[0], patches, in, out});
   Operands operands = {{"image", image}, {"weight", matrix}};
   if (bias) {
@@ -135,21 +136,21 @@ int LayerContext::buildPatchEmbedding() {
                {pixels[2] / patch, pixels[3] / patch}});
 }
 
-int LayerContext::buildClassToken() {
-  int x = read("input");
+ValueRef LayerContext::buildClassToken() {
+  ValueRef x = read("input");
   if (failed || !expectFloats("input", x, "[batch, N, D]") ||
       !expectRank("input", x, 3, "[batch, N, D]")) {
     return poison;
   }
   Shape result = shape(x);
   result[1] += 1;
-  int token = weight("weight", {width(x)}, tableInitializer);
+  ValueRef token = weight("weight", {width(x)}, tableInitializer);
   return emit("class_token", "", {{"x", x}, {"token", token}}, {},
               {DType::F32, std::move(result)});
 }
 
-int LayerContext::buildPool() {
-  int x = read("input");
+ValueRef LayerContext::buildPool() {
+  ValueRef x = read("input");
   std::string kind = word("kind", "");
   if (failed || !expectFloats("input", x, "[batch, N, D]") ||
       !expectRank("input", x, 3, "[batch, N, D]")) {
@@ -159,8 +160,8 @@ int LayerContext::buildPool() {
               {DType::F32, {shape(x)[0], width(x)}});
 }
 
-int LayerContext::buildPaddingMask() {
-  int ids = read("input");
+ValueRef LayerContext::buildPaddingMask() {
+  ValueRef ids = read("input");
   int64_t pad = integer("pad", 0);
   bool classToken = boolean("class_token", false);
   if (failed || !expectIntegers("input", ids, "[batch, N]") ||
@@ -181,16 +182,16 @@ int LayerContext::buildPaddingMask() {
 }
 
 /// input * factors, which are 0 for masked rows and 1 for the others.
-int LayerContext::buildMaskRows() {
-  int x = read("input");
-  int valid = read("valid");
+ValueRef LayerContext::buildMaskRows() {
+  ValueRef x = read("input");
+  ValueRef valid = read("valid");
   if (failed || !expectFloats("input", x, "[batch, N, D]") ||
       !expectRank("input", x, 3, "[batch, N, D]") ||
       !expectValid("valid", valid, x)) {
     return poison;
   }
-  int factors = emit("mask_factors", "factors", {{"valid", valid}}, {},
-                     {DType::F32, {shape(x)[0], shape(x)[1], 1}});
+  ValueRef factors = emit("mask_factors", "factors", {{"valid", valid}}, {},
+                          {DType::F32, {shape(x)[0], shape(x)[1], 1}});
   if (failed) {
     return poison;
   }
@@ -198,8 +199,8 @@ int LayerContext::buildMaskRows() {
               ValueType(type(x)));
 }
 
-int LayerContext::buildPositionIds() {
-  int valid = read("valid");
+ValueRef LayerContext::buildPositionIds() {
+  ValueRef valid = read("valid");
   if (failed || !expectRank("valid", valid, 2, "[batch, N]")) {
     return poison;
   }

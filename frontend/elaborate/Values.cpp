@@ -98,7 +98,7 @@ bool Elaborator::spend(int64_t units, const reader::Node &node) {
     error(node, "the model becomes too large here: layers, what they read and "
                 "the values they make are counted after all repetitions, up "
                 "to " +
-                    std::to_string(maxUnits) + " units");
+                    std::to_string(mostUnits) + " units");
   }
   return !exhausted;
 }
@@ -117,8 +117,11 @@ Diagnostic &Elaborator::errorInside(const reader::Node &node,
                            inner.message, node.pointer());
 }
 
-void Elaborator::noteValue(Diagnostic &diagnostic, int value) {
-  const ProgramValue &known = program->values[static_cast<size_t>(value)];
+void Elaborator::noteValue(Diagnostic &diagnostic, ValueRef value) {
+  if (!value) {
+    return;
+  }
+  const ProgramValue &known = valueOf(value);
   diagnostic.notes.push_back(
       {inQuotes(known.path) + " is " + known.type.str(), known.range});
 }
@@ -232,19 +235,19 @@ bool Elaborator::checkSize(const Shape &shape, const reader::Node &node) {
   return true;
 }
 
-int Elaborator::addValue(ValueType type, std::string path,
-                         reader::Range range) {
+ValueRef Elaborator::addValue(ValueType type, std::string path,
+                              reader::Range range) {
   program->values.push_back({std::move(type), std::move(path), range});
-  return static_cast<int>(program->values.size()) - 1;
+  return ValueRef::of(static_cast<int>(program->values.size()) - 1);
 }
 
-int Elaborator::addWeight(const std::string &name, Shape shape,
-                          const Initializer &initializer, bool trainable,
-                          reader::Range range) {
+ValueRef Elaborator::addWeight(const std::string &name, Shape shape,
+                               const Initializer &initializer, bool trainable,
+                               reader::Range range) {
   auto known = program->weightIndex.find(name);
   if (known != program->weightIndex.end()) {
-    int value = program->weights[known->second].value;
-    const Shape &first = program->values[static_cast<size_t>(value)].type.shape;
+    ValueRef value = ValueRef::of(program->weights[known->second].value);
+    const Shape &first = valueOf(value).type.shape;
     if (first != shape) {
       Diagnostic &clash = diagnostics.error(
           range, "the shared weight " + inQuotes(name) + " has shape " +
@@ -254,16 +257,25 @@ int Elaborator::addWeight(const std::string &name, Shape shape,
     }
     return value;
   }
-  int value = addValue({DType::F32, std::move(shape)}, name, range);
+  ValueRef value = addValue({DType::F32, std::move(shape)}, name, range);
   program->weightIndex[name] = program->weights.size();
-  program->weights.push_back(
-      {name, value, initializer, trainable, program->layers.size() - 1});
+  program->weights.push_back({name, value.number(), initializer, trainable,
+                              program->layers.size() - 1});
   return value;
 }
 
+const ProgramValue &Elaborator::valueOf(ValueRef value) const {
+  static const ProgramValue unknown = {
+      {DType::F32, Shape(maxRank, 1)}, "", {0, 0}};
+  return value ? program->values[static_cast<size_t>(value.number())] : unknown;
+}
+
 /// Two readers of one table must both be content with it.
-void Elaborator::describeBlockTable(int value, BlockTable table) {
-  const std::string &name = program->values[static_cast<size_t>(value)].path;
+void Elaborator::describeBlockTable(ValueRef value, BlockTable table) {
+  if (!value) {
+    return;
+  }
+  const std::string &name = valueOf(value).path;
   ProgramWeight &weight = program->weights[program->weightIndex.at(name)];
   if (weight.blockTable) {
     table.allowsRepeats &= weight.blockTable->allowsRepeats;

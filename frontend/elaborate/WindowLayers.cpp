@@ -21,7 +21,7 @@ static std::string str(const Grid &grid) {
 }
 
 /// The image that tokens [batch, N, D] are of: as given, or as embedded.
-std::optional<Grid> LayerContext::gridOf(int tokens) {
+std::optional<Grid> LayerContext::gridOf(ValueRef tokens) {
   int64_t count = shape(tokens)[1];
   if (!given("grid_height")) {
     Grid grid = type(tokens).grid;
@@ -48,7 +48,7 @@ std::optional<Grid> LayerContext::gridOf(int tokens) {
 }
 
 /// The windows that the layer asks for, or nothing where it asks for none.
-std::optional<LayerContext::Windows> LayerContext::windowsOf(int tokens) {
+std::optional<LayerContext::Windows> LayerContext::windowsOf(ValueRef tokens) {
   if (!given("window")) {
     for (const char *name :
          {"shift", "relative_bias", "relative_bias_hidden", "pretrained_window",
@@ -131,7 +131,7 @@ int64_t LayerContext::Windows::count() const {
 }
 
 /// [batch, N, D] to [batch * windows, tokens of one, D].
-int LayerContext::partition(int tokens, const Windows &windows) {
+ValueRef LayerContext::partition(ValueRef tokens, const Windows &windows) {
   int64_t batch = product(shape(tokens)[0], windows.count());
   if (failed) {
     return poison;
@@ -143,7 +143,7 @@ int LayerContext::partition(int tokens, const Windows &windows) {
 }
 
 /// Back to [batch, N, D].
-int LayerContext::reverse(int tokens, const Windows &windows) {
+ValueRef LayerContext::reverse(ValueRef tokens, const Windows &windows) {
   if (failed) {
     return poison;
   }
@@ -157,7 +157,8 @@ int LayerContext::reverse(int tokens, const Windows &windows) {
 /// Swin Transformer V2, Eq. 3 and 4: a network of two layers makes the numbers
 /// of a difference of positions, on a logarithmic scale, so that they can be
 /// those of another window than the one that it was trained with.
-int LayerContext::continuousBiasTable(const Windows &windows, int64_t heads) {
+ValueRef LayerContext::continuousBiasTable(const Windows &windows,
+                                           int64_t heads) {
   constexpr double largest = 16;
   int64_t hidden = integer("relative_bias_hidden", 512);
   int64_t side = integer("pretrained_window", 0);
@@ -168,20 +169,22 @@ int LayerContext::continuousBiasTable(const Windows &windows, int64_t heads) {
       Scalar::ofInteger(side ? side : windows.window.height);
   attributes["reference_width"] =
       Scalar::ofInteger(side ? side : windows.window.width);
-  int offsets = emit("window_offsets", "relative_bias.offsets", {},
-                     std::move(attributes), {DType::F32, {rows, 2}});
-  int inner = linear(offsets, "relative_bias.hidden", hidden, /*bias=*/true);
-  int active = activation(inner, "relative_bias.activation", "relu");
-  int logits = linear(active, "relative_bias.output", heads, /*bias=*/false);
-  int shares = activation(logits, "relative_bias.sigmoid", "sigmoid");
+  ValueRef offsets = emit("window_offsets", "relative_bias.offsets", {},
+                          std::move(attributes), {DType::F32, {rows, 2}});
+  ValueRef inner =
+      linear(offsets, "relative_bias.hidden", hidden, /*bias=*/true);
+  ValueRef active = activation(inner, "relative_bias.activation", "relu");
+  ValueRef logits =
+      linear(active, "relative_bias.output", heads, /*bias=*/false);
+  ValueRef shares = activation(logits, "relative_bias.sigmoid", "sigmoid");
   return emit("scale", "relative_bias.table", {{"x", shares}},
               {{"factor", Scalar::ofReal(largest)}},
               {DType::F32, {rows, heads}});
 }
 
-/// A number for each difference of two positions in a window and each head; or
-/// poison where there is to be none, or after a mistake.
-int LayerContext::biasTable(const Windows &windows, int64_t heads) {
+/// A number for each difference of two positions in a window and each head;
+/// absent where there is to be none, and poison after a mistake.
+ValueRef LayerContext::biasTable(const Windows &windows, int64_t heads) {
   bool continuous = isWord("relative_bias", "continuous");
   if (!continuous) {
     for (const char *name : {"relative_bias_hidden", "pretrained_window"}) {
@@ -192,7 +195,7 @@ int LayerContext::biasTable(const Windows &windows, int64_t heads) {
       }
     }
     if (!boolean("relative_bias", false)) {
-      return poison;
+      return failed ? poison : absent;
     }
   }
   if (failed) {
@@ -222,8 +225,8 @@ bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
                          : number("mask_value", -100);
   int64_t classes = (windows.shift.height ? 2 : 1) * //
                     (windows.shift.width ? 2 : 1);
-  int table = biasTable(windows, heads.count);
-  if (failed || (table == poison && classes == 1)) {
+  ValueRef table = biasTable(windows, heads.count);
+  if (failed || (!table && classes == 1)) {
     return !failed;
   }
   std::string kind = word("kind", "softmax");
@@ -234,7 +237,7 @@ bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
     return false;
   }
   Operands operands;
-  if (table != poison) {
+  if (table) {
     operands.push_back({"table", table});
   }
   Attributes attributes = windowAttributes(windows);
@@ -243,8 +246,7 @@ bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
   heads.windowBias =
       emit("window_bias", "relative_bias", std::move(operands),
            std::move(attributes),
-           {DType::F32,
-            {classes, table != poison ? heads.count : 1, tokens, tokens}});
+           {DType::F32, {classes, table ? heads.count : 1, tokens, tokens}});
   if (classes > 1) {
     heads.windowClasses =
         emit("window_classes", "classes", {}, windowAttributes(windows),
@@ -253,8 +255,8 @@ bool LayerContext::addWindowBias(const Windows &windows, Heads &heads) {
   return !failed;
 }
 
-int LayerContext::buildWindows() {
-  int x = read("input");
+ValueRef LayerContext::buildWindows() {
+  ValueRef x = read("input");
   int64_t side = integer("window", 1);
   if (failed || !expectFloats("input", x, "[batch, N, D]") ||
       !expectRank("input", x, 3, "[batch, N, D]")) {
@@ -309,8 +311,8 @@ std::optional<Grid> LayerContext::unfoldedGrid(const Grid &image) {
   return Grid{room.height / stride + 1, room.width / stride + 1};
 }
 
-int LayerContext::buildUnfold() {
-  int x = read("input");
+ValueRef LayerContext::buildUnfold() {
+  ValueRef x = read("input");
   const char *wanted = "[batch, channels, height, width] or [batch, N, D]";
   if (failed || !expectFloats("input", x, wanted)) {
     return poison;
@@ -352,8 +354,8 @@ int LayerContext::buildUnfold() {
               {DType::F32, std::move(result), *places});
 }
 
-int LayerContext::buildMergePatches() {
-  int x = read("input");
+ValueRef LayerContext::buildMergePatches() {
+  ValueRef x = read("input");
   if (failed || !expectFloats("input", x, "[batch, N, D]") ||
       !expectRank("input", x, 3, "[batch, N, D]")) {
     return poison;

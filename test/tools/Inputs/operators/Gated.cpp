@@ -8,14 +8,14 @@
 
 using namespace hova::frontend;
 
-static int build(LayerContext &layer) {
-  int x = layer.read("input");
+static ValueRef build(LayerContext &layer) {
+  ValueRef x = layer.read("input");
   int64_t width = layer.integer("width", 1);
   if (layer.hasFailed() || !layer.expectFloats("input", x, "[.., D]")) {
     return poison;
   }
-  int value = layer.linear(x, "value", width, /*bias=*/true);
-  int gate = layer.linear(x, "gate", width, /*bias=*/true);
+  ValueRef value = layer.linear(x, "value", width, /*bias=*/true);
+  ValueRef gate = layer.linear(x, "gate", width, /*bias=*/true);
   gate = layer.activation(gate, "sigmoid", "sigmoid");
   if (layer.hasFailed()) {
     return poison;
