@@ -77,7 +77,25 @@ const VerbInfo *findVerb(ArrayRef<const char *> words) {
   return found == std::end(verbs) ? nullptr : found;
 }
 
+/// The verbs that begin with `word`, which is less than a verb: "weights".
+SmallVector<const VerbInfo *> verbsBelow(StringRef word) {
+  SmallVector<const VerbInfo *> below;
+  for (const VerbInfo &verb : verbs) {
+    if (verb.name.starts_with((word + " ").str())) {
+      below.push_back(&verb);
+    }
+  }
+  return below;
+}
+
 int unknownWord(StringRef word) {
+  SmallVector<const VerbInfo *> below = verbsBelow(word);
+  if (!below.empty()) {
+    printError("'hova " + word + "' is not a whole verb; there is '" +
+                   below.front()->name + "'",
+               {"'hova --help' lists the verbs"});
+    return Usage;
+  }
   std::vector<std::string> known = {"--help", "--version", "--list-phases",
                                     "help"};
   for (const VerbInfo &verb : verbs) {
@@ -95,11 +113,16 @@ int runHelp(ArrayRef<const char *> words) {
     printHelp(outs());
     return Ok;
   }
-  const VerbInfo *verb = findVerb(words);
-  if (!verb) {
+  SmallVector<const VerbInfo *> found = {findVerb(words)};
+  if (!found.front() && words.size() == 1) {
+    found = verbsBelow(words.front());
+  }
+  if (found.empty() || !found.front()) {
     return unknownWord(words.front());
   }
-  printHelp(*verb, outs());
+  for (const VerbInfo *verb : found) {
+    printHelp(*verb, outs());
+  }
   return Ok;
 }
 
@@ -119,7 +142,39 @@ int runGlobal(StringRef word) {
   return unknownWord(word);
 }
 
-int run(ArrayRef<const char *> words) {
+/// How messages are written holds from the first one on, also of a verb that
+/// there is not. In front of the verb, the option is as good as behind it.
+void moveDiagnostics(SmallVectorImpl<const char *> &words) {
+  SmallVector<const char *> leading;
+  while (!words.empty() &&
+         StringRef(words.front()).starts_with("--diagnostics")) {
+    bool isPair = words.front() == StringRef("--diagnostics");
+    auto end = words.begin() + std::min<size_t>(isPair ? 2 : 1, words.size());
+    leading.append(words.begin(), end);
+    words.erase(words.begin(), end);
+  }
+  if (!words.empty()) {
+    words.append(leading);
+  }
+  ArrayRef<const char *> all = words.empty() ? leading : words;
+  for (size_t i = 0; i < all.size(); ++i) {
+    StringRef word = all[i];
+    if (word == "--diagnostics=json" ||
+        (word == "--diagnostics" && i + 1 < all.size() &&
+         all[i + 1] == StringRef("json"))) {
+      setMessageFormat(hova::reader::DiagnosticFormat::Json);
+    }
+  }
+}
+
+int run(ArrayRef<const char *> given) {
+  SmallVector<const char *> moved(given);
+  moveDiagnostics(moved);
+  ArrayRef<const char *> words = moved;
+  if (words.empty() && !given.empty()) {
+    printError("a verb is missing", {"'hova --help' lists the verbs"});
+    return Usage;
+  }
   if (words.empty()) {
     printHelp(errs());
     return Usage;

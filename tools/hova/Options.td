@@ -49,7 +49,7 @@ def quiet_short : Flag<["-"], "q">, Visibility<readers>, Alias<quiet>;
 
 // The description.
 defm set : Value<"set", readers, "NAME=VALUE",
-                 "Override a parameter of the description. May be repeated.">;
+                 "Override a parameter of the description. May be repeated, once for each parameter.">;
 defm diagnostics : Value<"diagnostics", readers, "text|json",
                          "Write messages as text or as JSON (default: text).">;
 def werror : Flag<["--"], "werror">, Visibility<readers>,

@@ -29,12 +29,23 @@ frontend::ModelOptions readModelOptions(const Arguments &arguments) {
   frontend::ModelOptions options;
   options.path = arguments.model();
   for (const std::string &text : arguments.values(OPT_set)) {
-    if (auto given = frontend::parseOverride(text)) {
-      options.overrides.push_back(*given);
-    } else {
+    auto given = frontend::parseOverride(text);
+    if (!given) {
       arguments.usageError("option '--set' expects NAME=VALUE, got '" + text +
                            "'");
+      continue;
     }
+    auto isSame = [&](const frontend::ParameterOverride &other) {
+      return other.name == given->name;
+    };
+    auto earlier = llvm::find_if(options.overrides, isSame);
+    if (earlier != options.overrides.end()) {
+      arguments.usageError("option '--set' gives '" + given->name +
+                           "' twice: '" + earlier->text + "' and '" +
+                           given->text + "'");
+      continue;
+    }
+    options.overrides.push_back(*given);
   }
   options.color = wantsColor(arguments);
   arguments.word(OPT_diagnostics, {"text", "json"});
