@@ -199,15 +199,17 @@ std::optional<int64_t> AttentionOp::getAttentionMacs() {
     return std::nullopt;
   }
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
+  int64_t valueWidth = givesScoresAlone() ? 0 : staticSize({v[2]});
   return staticSize(q.take_front(2)) * (staticSize({v[1]}) + getSlots()) *
-         (staticSize({q[2]}) + staticSize({v[2]}));
+         (staticSize({q[2]}) + valueWidth);
 }
 
 /// Additive scores are no product of queries and keys.
 bool AttentionOp::isStored(unsigned index) {
   Value operand = (*this)->getOperand(index);
   bool entersScores = index < 2 || operand == getMemoryKey();
-  return index == 2 || operand == getMemoryValue() ||
+  bool isPooled = index == 2 || operand == getMemoryValue();
+  return (isPooled && !givesScoresAlone()) ||
          (entersScores && getKind() == AttentionKind::softmax);
 }
 

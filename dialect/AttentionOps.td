@@ -104,6 +104,10 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
   let extraClassDeclaration = [{
     /// Rows of memory_key; 0 without a memory.
     int64_t getSlots();
+    /// Whether the scores are read and the result is not: then no value is.
+    bool givesScoresAlone() {
+      return getScores() && getResult().use_empty();
+    }
   }];
 }
 

@@ -88,9 +88,10 @@ StringRef RearrangeOp::getSiteKind() { return "rearrangement"; }
 StringRef IndexSortOp::getSiteKind() { return "rearrangement"; }
 StringRef ConcatOp::getSiteKind() { return "rearrangement"; }
 
-/// The scores of all queries, keys and heads, in f32.
+/// The scores of all queries, keys and heads, in f32. Where they are all that
+/// is read there is nothing else.
 int64_t AttentionOp::getInnerBytes() {
-  if (!hasStaticShapes(*this)) {
+  if (!hasStaticShapes(*this) || givesScoresAlone()) {
     return 0;
   }
   ArrayRef<int64_t> q = shapeOf(getQuery());

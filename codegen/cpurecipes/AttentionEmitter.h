@@ -27,13 +27,16 @@ namespace hova {
 ///
 /// The slots of a memory are columns of scores behind those of the keys. Every
 /// query reads them, so with slots no panel is skipped.
+///
+/// Where the scores are all that is read, values have no width.
 struct AttentionLayout {
   AttentionLayout(AttentionOp op, const Schedule &schedule)
       : pairs(schedule.pairs), interleave(pairs ? 2 : 1), heads(op.getHeads()),
         queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
         slots(op.getSlots()), columns(keys + slots),
         keyWidth(shapeOf(op.getQuery())[2] / heads),
-        valueWidth(shapeOf(op.getValue())[2] / heads),
+        valueWidth(op.givesScoresAlone() ? 0
+                                         : shapeOf(op.getValue())[2] / heads),
         panel(schedule.tileColumns),
         // A uniform empty row reads every value.
         // So does who reads the scores.
@@ -45,10 +48,10 @@ struct AttentionLayout {
                                 kTransposed)),
         blockRows(std::min(schedule.tileRows, queries)),
         packedRows(llvm::divideCeil(keyWidth, interleave)),
-        valueRows(pairs ? llvm::divideCeil(columns, 2) : 0),
+        valueRows(pairs && valueWidth ? llvm::divideCeil(columns, 2) : 0),
         scoreStride(panels * panel + tailLanes + 16),
-        exponentialStride(pairs ? paddedStride(panels * panel + tailLanes, 2)
-                                : 0),
+        exponentialStride(
+            valueRows ? paddedStride(panels * panel + tailLanes, 2) : 0),
         limitLanes(op.getKeyValid() ? panels * panel + tailLanes : 0) {}
 
   /// Keys and elements of them that are transposed at once.
@@ -106,6 +109,8 @@ private:
   void prefetchNext(mlir::Value row);
   void emitScores(mlir::Value row, int64_t height, mlir::Value panels);
   void emitAdditiveScores(mlir::Value row, int64_t height, mlir::Value panels);
+  /// What is left to do where the scores are all that is read.
+  void emitScoresAlone(mlir::Value row, int64_t height, mlir::Value panels);
   void emitSoftmax(mlir::Value row, int64_t height, mlir::Value panels);
   void emitMaximum(mlir::Value i, mlir::Value query, mlir::Value panels);
   /// The rows whose scores are too large to take exponentials of them as they

@@ -83,7 +83,7 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
 /// Keys and values in the layout that the products read.
 void AttentionEmitter::pack() {
   packKeys();
-  if (layout.pairs) {
+  if (values) {
     packValues();
   }
   if (limits) {
@@ -128,6 +128,9 @@ void AttentionEmitter::emitBlock(Value row, int64_t height) {
     emitAdditiveScores(row, height, panels);
   } else {
     emitScores(row, height, panels);
+  }
+  if (!layout.valueWidth) {
+    return emitScoresAlone(row, height, panels);
   }
   emitSoftmax(row, height, panels);
   emitValues(row, height, panels);

@@ -186,6 +186,17 @@ Value AttentionEmitter::storeMaskedScores(Value score, Value i, Value query,
   return masked;
 }
 
+void AttentionEmitter::emitScoresAlone(Value row, int64_t height,
+                                       Value panels) {
+  e.forLoop("queries", e.index(0), e.index(height), 1, [&](Value i) {
+    forEachPanel(panels, [&](const KeyPanel &panel) {
+      Value score =
+          e.loadRow(scores, i, panel.column, panel.lanes, panel.lanes);
+      maskedScores(score, e.add(row, i), panel, /*isKept=*/true);
+    });
+  });
+}
+
 static arith::FastMathFlags flagsOf(vector::CombiningKind kind) {
   using arith::FastMathFlags;
   return kind == vector::CombiningKind::ADD

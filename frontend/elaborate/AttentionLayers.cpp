@@ -259,7 +259,9 @@ ValueRef LayerContext::attend(const Heads &split, double defaultScale) {
       emit("attention", "", std::move(operands), std::move(attributes),
            {DType::F32, std::move(result)});
   if (givesScores) {
-    addResult("scores", std::move(scores));
+    // In front of masks and softmax, and of the keys of tokens alone.
+    addResult("scores", std::move(scores),
+              {"query", "key", "score_vector", "score_bias", "bias_index"});
   }
   return failed ? poison : pooled;
 }

@@ -458,7 +458,8 @@ ValueRef LayerContext::emit(const char *mnemonic, const std::string &below,
   return result;
 }
 
-void LayerContext::addResult(const std::string &name, ValueType type) {
+void LayerContext::addResult(const std::string &name, ValueType type,
+                             std::vector<std::string> operands) {
   if (failed || !elaborator.checkSize(type.shape, *layer.node) ||
       !elaborator.spend(unitsOfValue, *layer.node) ||
       !elaborator.spendPath(path, *layer.node)) {
@@ -470,6 +471,9 @@ void LayerContext::addResult(const std::string &name, ValueType type) {
       std::move(type), operation.path + "." + name, layer.nameRange);
   elaborator.program->furtherResults[operation.result].push_back(
       {name, value.number()});
+  if (!operands.empty()) {
+    elaborator.program->operandsOfResult[value.number()] = std::move(operands);
+  }
   more.push_back({name, value});
 }
 

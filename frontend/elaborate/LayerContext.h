@@ -116,8 +116,10 @@ public:
   ValueRef emit(const char *mnemonic, const std::string &below,
                 Operands operands, Attributes attributes, ValueType type);
   /// Another result of the operation that was emitted last, which the dialect
-  /// and readers of the layer know by `name`.
-  void addResult(const std::string &name, ValueType type);
+  /// and readers of the layer know by `name`. It depends on the operands of the
+  /// dialect's names `operands` alone, or on all if there is none.
+  void addResult(const std::string &name, ValueType type,
+                 std::vector<std::string> operands = {});
 
   // Parts that several operators have.
   ValueRef linear(ValueRef x, const std::string &below, int64_t out, bool bias);

@@ -200,29 +200,79 @@ void Elaborator::addOutputs(const Environment &environment) {
   }
 }
 
-void Elaborator::checkUnusedWeights() {
+/// The operands of `operation` that one of the results in `live` depends on.
+static void addOperands(const Program &program,
+                        const ProgramOperation &operation,
+                        std::set<int> &live) {
+  bool readsAll = live.count(operation.result) > 0;
+  std::set<std::string_view> read;
+  for (const auto &[name, value] : program.furtherResultsOf(operation)) {
+    auto some = program.operandsOfResult.find(value);
+    if (live.count(value) && some != program.operandsOfResult.end()) {
+      read.insert(some->second.begin(), some->second.end());
+    } else {
+      readsAll |= live.count(value) > 0;
+    }
+  }
+  for (const auto &[name, value] : operation.operands) {
+    if (readsAll || read.count(name)) {
+      live.insert(value);
+    }
+  }
+}
+
+/// The values that an output depends on; with `wholeOperations` also those that
+/// its operations read for another result.
+static std::set<int> liveValues(const Program &program, bool wholeOperations) {
   std::set<int> live;
-  for (const ProgramOutput &output : program->outputs) {
+  for (const ProgramOutput &output : program.outputs) {
     live.insert(output.value);
   }
-  for (size_t i = program->operations.size(); i-- > 0;) {
-    const ProgramOperation &operation = program->operations[i];
-    bool isLive = live.count(operation.result) > 0;
-    for (const auto &[name, value] : program->furtherResultsOf(operation)) {
-      isLive |= live.count(value) > 0;
-    }
-    if (isLive) {
-      for (const auto &operand : operation.operands) {
-        live.insert(operand.second);
+  for (size_t i = program.operations.size(); i-- > 0;) {
+    const ProgramOperation &operation = program.operations[i];
+    for (const auto &[name, value] : program.furtherResultsOf(operation)) {
+      if (wholeOperations && live.count(value)) {
+        live.insert(operation.result);
       }
     }
+    addOperands(program, operation, live);
   }
+  return live;
+}
+
+/// Weights of a layer that nothing reads are a mistake. Those that only another
+/// result of an operation needs, as the values of an attention whose scores
+/// alone are read, cannot be left out of a description.
+void Elaborator::checkUnusedWeights() {
+  std::set<int> read = liveValues(*program, /*wholeOperations=*/true);
+  std::set<int> live = liveValues(*program, /*wholeOperations=*/false);
+  std::set<size_t> layers;
+  for (const ProgramOperation &operation : program->operations) {
+    if (read.count(operation.result)) {
+      layers.insert(operation.layer);
+    }
+  }
+  std::map<size_t, std::string> idle;
   for (const ProgramWeight &weight : program->weights) {
-    if (!live.count(weight.value)) {
-      const ProgramLayer &layer = program->layers[weight.layer];
+    const ProgramLayer &layer = program->layers[weight.layer];
+    if (!read.count(weight.value) && !layers.count(weight.layer)) {
       diagnostics.error(layer.range, "the weights of " + inQuotes(layer.path) +
                                          " are not used: no output depends "
                                          "on this layer");
+    } else if (!live.count(weight.value)) {
+      std::string &names = idle[weight.layer];
+      names += (names.empty() ? "" : ", ") + inQuotes(weight.name);
+    }
+  }
+  // Of a layer that is repeated the first one speaks for all.
+  std::set<size_t> warned;
+  for (const auto &[number, names] : idle) {
+    const ProgramLayer &layer = program->layers[number];
+    if (warned.insert(layer.range.begin).second) {
+      diagnostics.warning(layer.range,
+                          "some weights of " + inQuotes(layer.path) +
+                              " are not used: no output depends on " + names,
+                          "");
     }
   }
 }

@@ -169,6 +169,10 @@ struct Program {
   /// The results of an operation besides its first, with the dialect's names
   /// for them, by the number of the first.
   std::map<int, std::vector<std::pair<std::string, int>>> furtherResults;
+  /// The operands that a further result depends on, with the dialect's names
+  /// for them, by the number of the result; one that is not here depends on
+  /// all.
+  std::map<int, std::vector<std::string>> operandsOfResult;
 
   const std::vector<std::pair<std::string, int>> &
   furtherResultsOf(const ProgramOperation &operation) const;

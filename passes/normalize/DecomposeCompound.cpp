@@ -6,6 +6,7 @@
 // made of is its own business; this pass only replaces, and makes the parts of
 // a site parts of that site.
 
+#include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
@@ -71,12 +72,46 @@ struct PatchEmbeddingAsLinear final : OpRewritePattern<PatchEmbeddingOp> {
   }
 };
 
+/// An attention whose scores alone are read is made of what they depend on:
+/// they stand in front of masks and softmax, and only the result needs values.
+///   %o, %s = attention %q, %k, %v mask(%m) -> attention %q, %k, %k
+struct ScoresOfQueriesAndKeys final : OpRewritePattern<AttentionOp> {
+  using Base::Base;
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.givesScoresAlone()) {
+      return rewriter.notifyMatchFailure(op, "result of the attention is read");
+    }
+    bool isSimple = op.getValue() == op.getKey() && !op.getMask() &&
+                    !op.getKeyValid() && !op.getMemoryKey() && !op.getCausal();
+    if (isSimple) {
+      return rewriter.notifyMatchFailure(op, "attention reads no more already");
+    }
+    Value none;
+    ArrayRef<int64_t> queries = shapeOf(op.getQuery());
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    auto scores = AttentionOp::create(
+        rewriter, op.getLoc(), type.clone(queries), op.getScores().getType(),
+        op.getKind(), op.getQuery(), op.getKey(), /*value=*/op.getKey(),
+        op.getScoreVector(), op.getScoreBias(), op.getBiasIndex(),
+        /*mask=*/none, /*key_valid=*/none, /*memory_key=*/none,
+        /*memory_value=*/none, op.getHeads(), op.getScale(),
+        /*causal=*/IntegerAttr(), EmptyRow::zero, /*temperature=*/APFloat(1.0));
+    inheritSite(scores, op);
+    rewriter.replaceAllUsesWith(op.getScores(), scores.getScores());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct DecomposeCompoundPass final
     : impl::DecomposeCompoundPassBase<DecomposeCompoundPass> {
   using Base::Base;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<DecomposeCompound, PatchEmbeddingAsLinear>(&getContext());
+    patterns
+        .add<DecomposeCompound, PatchEmbeddingAsLinear, ScoresOfQueriesAndKeys>(
+            &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
       getOperation().emitError("decomposition did not converge");
       signalPassFailure();

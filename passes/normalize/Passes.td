@@ -9,8 +9,9 @@ def DecomposeCompoundPass : Pass<"hova-decompose-compound", "::mlir::func::FuncO
     Before: any hova operations. After: none that implements
     DecomposeOpInterface, and no patch embedding: horizontal and vertical
     attention are linears, scores and element-wise operations, and a patch
-    embedding is the linear of its unfolded patches. Leaves alone what is simple
-    already.
+    embedding is the linear of its unfolded patches. An attention whose scores
+    alone are read has its keys for values, and neither masks nor memory, so
+    that nothing is computed for them. Leaves alone what is simple already.
 
     ```mlir
     func.func @main(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>) -> tensor<1x4x64xf32> {

@@ -97,6 +97,20 @@ TEST(Program, splits_composite_operators_into_named_operations) {
       "f32 [8, 1]");
 }
 
+TEST(Program, warns_of_weights_that_no_read_result_needs) {
+  Read alone(around(
+      R"({"name": "v", "op": "linear", "input": "x", "width": 6},
+    {"name": "a", "op": "attention", "query": "x", "key": "x", "value": "v", "heads": 2, "scores": true},
+    {"name": "y", "op": "softmax", "input": "a.scores"})"));
+  EXPECT_TRUE(alone.diagnostics.hasWarnings());
+  EXPECT_FALSE(alone.diagnostics.hasErrors()) << alone.printed();
+  EXPECT_NE(
+      alone.printed().find("some weights of \"v\" are not used: no output "
+                           "depends on \"v.weight\", \"v.bias\""),
+      std::string::npos)
+      << alone.printed();
+}
+
 TEST(Program, repeats_with_paths_and_carries_the_first_input) {
   Read read(
       around(R"({"name": "body", "block": "layer", "repeat": 3, "input": "x"},

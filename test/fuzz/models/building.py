@@ -123,7 +123,10 @@ class Builder:
         value.grid = made.grid
         value.below, value.ranged = made.below, made.below > 0
         if made.scores:
-            scope.add_value(f"{value.name}.scores", made.scores, used=True)
+            # Sometimes the scores are all that is read of the layer.
+            alone = not scope.rows_only and scope.chance(0.35)
+            scope.add_value(f"{value.name}.scores", made.scores, used=not alone)
+            value.used = value.used or alone
         if "weight" not in layer:
             self._remember_matrix(layer, x, made.shape)
         scope.drawn.append(Drawn(layer, made.reads, (made.shape, made.dtype)))

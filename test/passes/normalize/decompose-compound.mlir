@@ -99,3 +99,31 @@ func.func @keeps_a_larger_site(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
       : (tensor<1x9x64xf32>, tensor<1x9x32xf32>, tensor<16x16xf32>, tensor<32x16xf32>, tensor<16xf32>) -> tensor<1x9x64xf32>
   return %y : tensor<1x9x64xf32>
 }
+
+// -----
+
+// CHECK-LABEL: @takes_keys_for_values_that_nobody_reads
+// CHECK-SAME: %[[Q:.*]]: tensor<1x3x8xf32>, %[[K:.*]]: tensor<1x4x8xf32>, %[[V:.*]]: tensor<1x4x6xf32>, %[[BIAS:.*]]: tensor<1x1x3x4xf32>
+// CHECK-NEXT: %{{.*}}, %[[SCORES:.*]] = hova.attention softmax %[[Q]], %[[K]], %[[K]] score_bias(%[[BIAS]]) {
+// CHECK-SAME: heads = 2 : i64, scale = 5.000000e-01 : f64} :
+// CHECK-SAME: -> (tensor<1x3x8xf32>, tensor<1x2x3x4xf32>)
+// CHECK-NEXT: return %[[SCORES]]
+func.func @takes_keys_for_values_that_nobody_reads(%q: tensor<1x3x8xf32>, %k: tensor<1x4x8xf32>, %v: tensor<1x4x6xf32>,
+    %b: tensor<1x1x3x4xf32>, %valid: tensor<1x4xi1>, %mk: tensor<2x8xf32>, %mv: tensor<2x6xf32>) -> tensor<1x2x3x4xf32> {
+  %o, %s = hova.attention softmax %q, %k, %v score_bias(%b) key_valid(%valid) memory(%mk, %mv)
+      {heads = 2 : i64, scale = 0.5 : f64, causal = 1 : i64, temperature = 2.0 : f64}
+      : (tensor<1x3x8xf32>, tensor<1x4x8xf32>, tensor<1x4x6xf32>, tensor<1x1x3x4xf32>, tensor<1x4xi1>, tensor<2x8xf32>,
+         tensor<2x6xf32>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>)
+  return %s : tensor<1x2x3x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_values_of_a_result_that_is_read
+// CHECK: hova.attention softmax %{{.*}}, %{{.*}}, %[[V:.*]] key_valid
+func.func @keeps_values_of_a_result_that_is_read(%q: tensor<1x3x8xf32>, %k: tensor<1x4x8xf32>, %v: tensor<1x4x6xf32>,
+    %valid: tensor<1x4xi1>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>) {
+  %o, %s = hova.attention softmax %q, %k, %v key_valid(%valid) {heads = 2 : i64}
+      : (tensor<1x3x8xf32>, tensor<1x4x8xf32>, tensor<1x4x6xf32>, tensor<1x4xi1>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>)
+  return %o, %s : tensor<1x3x6xf32>, tensor<1x2x3x4xf32>
+}

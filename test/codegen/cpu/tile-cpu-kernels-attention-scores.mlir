@@ -1,0 +1,28 @@
+// Scores that are all that is read of an attention.
+
+// RUN: hova-opt %s --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// They go from registers to scratch and, scaled, to the result. Nothing reads
+// values, and masks come behind them.
+// CHECK-LABEL: func.func private @kernel_gives_scores_alone(
+// CHECK: %[[SCORES:.*]] = memref.view %{{.*}} to memref<3x{{[0-9]+}}xf32>
+// CHECK: %[[TILE:.*]] = hova.tile_product %{{.*}} depth %c8
+// CHECK: hova.tile_store %[[TILE]], %[[SCORES]]
+// CHECK: %[[SCORE:.*]] = vector.load %[[SCORES]]
+// CHECK: %[[SCALED:.*]] = math.fma %[[SCORE]], %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK: vector.maskedstore %{{.*}}, %{{.*}}, %[[SCALED]]
+// CHECK-NOT: hova.exp2
+// CHECK-NOT: hova.tile_product
+// CHECK: return
+func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x9x16xf32>, %v: tensor<1x9x16xf32>, %valid: tensor<1x9xi1>) -> tensor<1x2x3x9xf32> {
+  %out = hova.kernel "gives_scores_alone" units<batch 1, head 2> (%q, %k, %v, %valid) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
+  ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x9x16xf32>, %v_: tensor<1x9x16xf32>, %valid_: tensor<1x9xi1>):
+    %r_out = hova.stage [#hova.layout<rows 9>] {
+      %r, %s = hova.attention softmax %q_, %k_, %v_ key_valid(%valid_) {heads = 2 : i64, scale = 0.25 : f64, causal = 1 : i64} : (tensor<1x3x16xf32>, tensor<1x9x16xf32>, tensor<1x9x16xf32>, tensor<1x9xi1>) -> (tensor<1x3x16xf32>, tensor<1x2x3x9xf32>)
+      hova.yield %s : tensor<1x2x3x9xf32>
+    } : tensor<1x2x3x9xf32>
+    hova.yield %r_out : tensor<1x2x3x9xf32>
+  } : (tensor<1x3x16xf32>, tensor<1x9x16xf32>, tensor<1x9x16xf32>, tensor<1x9xi1>) -> tensor<1x2x3x9xf32>
+  return %out : tensor<1x2x3x9xf32>
+}
