@@ -31,6 +31,7 @@ void hova::writeVerdict(Operation *last, const SiteVerdict &verdict) {
   add("kernels", verdict.kernels);
   add("columns", verdict.columns);
   add("joined", verdict.joined);
+  add("writers", verdict.writers);
   if (!apart.empty()) {
     entries.set("apart", builder.getArrayAttr(apart));
   }
@@ -65,6 +66,7 @@ std::optional<hova::SiteVerdict> hova::siteVerdictOf(Operation *op) {
   read("kernels", verdict.kernels);
   read("columns", verdict.columns);
   read("joined", verdict.joined);
+  read("writers", verdict.writers);
   auto apart = entries.getAs<ArrayAttr>("apart");
   for (Attribute element : apart ? apart.getValue() : ArrayRef<Attribute>()) {
     if (auto entry = dyn_cast<DictionaryAttr>(element)) {

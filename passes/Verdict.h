@@ -7,7 +7,8 @@
 //
 // - `hova.verdict` on the last operation of every site, a dictionary: `fused`
 //   (bool), `kernels` (the names of those that it stands in), `columns` (the
-//   paths of the linears that are columns of its product), `joined` (the paths
+//   paths of the linears that are columns of its product), `writers` (where it
+//   needs no kernel: those that write what it is made of), `joined` (the paths
 //   of neighbours in its kernels), `apart` (a dictionary for each neighbour in
 //   another kernel: its `path`, and `why`) and `why` (what stays in the kernel,
 //   or the first of the reasons why the site is not fused). Lists without
@@ -47,6 +48,8 @@ struct SiteVerdict {
   };
   bool fused = true;
   llvm::SmallVector<std::string> kernels, columns, joined;
+  /// Where it has no kernel of its own: those that write what it is made of.
+  llvm::SmallVector<std::string> writers;
   llvm::SmallVector<Neighbour> apart;
   std::string why;
 };

@@ -142,7 +142,8 @@ static std::string whyApart(const Edge &edge) {
                             std::to_string(edge.operand->getOperandNumber()))
                       : StringAttr();
   return why ? why.str()
-             : ("another pass has formed kernel '" + kernel.getName() + "'")
+             : ("another pass has formed kernel '" + kernel.getName() +
+                "'; it joins if that pass is left out")
                    .str();
 }
 
@@ -251,8 +252,15 @@ SiteVerdict Verdicts::judge(const SiteParts &parts) const {
   verdict.columns.append(merged.begin(), merged.end());
   if (verdict.kernels.empty()) {
     verdict.why = isa<ReshapeOp>(parts.ops.front())
-                      ? "what a kernel computes is read as it lies"
+                      ? "what it is made of is read as it lies"
                       : "its parts are written where they stand in it";
+    llvm::SetVector<StringRef> writers;
+    for (Operation *op : parts.ops) {
+      for (Operation *producer : producersOf(op->getResult(0))) {
+        writers.insert(producer->getParentOfType<KernelOp>().getName());
+      }
+    }
+    verdict.writers.append(writers.begin(), writers.end());
   } else if (verdict.fused && bytes) {
     verdict.why =
         std::to_string(bytes) + " bytes of intermediates never reach memory";

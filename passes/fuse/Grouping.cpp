@@ -130,7 +130,10 @@ std::string Grouping::whyNoRows(Operation *op) const {
     return "dividing rows does not pay for " + nameOf(op) + ": " +
            std::to_string(rowsOf(op)) + " rows against " +
            std::to_string(policy.fewRows) + ", and " + std::to_string(macs) +
-           " multiply-accumulates against " + std::to_string(policy.leastMacs);
+           " multiply-accumulates against " + std::to_string(policy.leastMacs) +
+           "; it pays from " + std::to_string(policy.fewRows) +
+           " rows on, or below " + std::to_string(policy.leastMacs) +
+           " multiply-accumulates";
   }
   return nameOf(op) + " divides " + textOf(unitsOf(op)) +
          " among threads, not rows";
@@ -141,12 +144,14 @@ bool Grouping::canHold(int number, Operation *op, std::string *why) const {
   Operation *first = group.ops.front();
   if (group.isFormed) {
     return refuse(why, "another pass has formed kernel '" +
-                           cast<KernelOp>(first).getName() + "'");
+                           cast<KernelOp>(first).getName() +
+                           "'; it joins if that pass is left out");
   }
   if (group.rows != rowsOf(op)) {
     return refuse(why, nameOf(op) + " computes " + Twine(rowsOf(op)) +
                            " rows, and " + nameOf(first) + " " +
-                           Twine(group.rows));
+                           Twine(group.rows) +
+                           "; it joins if it computes as many");
   }
   if (group.division == Division::inner) {
     return refuse(why, whyNoRows(first));
@@ -167,22 +172,28 @@ bool Grouping::canHoldColumns(int number, Operation *op,
   }
   if (!group.columns.find(op)) {
     return refuse(why, nameOf(op) + " computes other columns than those that " +
-                           "it reads of " + nameOf(product));
+                           "it reads of " + nameOf(product) +
+                           "; it joins if they are the same");
   }
   for (Value operand : op->getOperands()) {
     if (lookThroughViews(operand).placement) {
       return refuse(why, nameOf(op) + " reads rows in another order than " +
-                             nameOf(product) + " computes them");
+                             nameOf(product) +
+                             " computes them; it joins if the order is one");
     }
     if (groupOf(operand) == number && isView(operand.getDefiningOp())) {
       return refuse(why, nameOf(op) + " reads columns of " + nameOf(product) +
-                             " that may be another thread's");
+                             " that may be another thread's; it joins if they "
+                             "begin and end at multiples of " +
+                             Twine(policy.columnGroupWidth));
     }
     int64_t rows = rowsOf(operand);
     if (rows != 1 && rows != group.rows) {
       return refuse(why, "a table of " + Twine(rows) + " rows that " +
                              nameOf(op) + " reads does not line up with " +
-                             Twine(group.rows) + " rows");
+                             Twine(group.rows) +
+                             " rows; it joins if the table has 1 or " +
+                             Twine(group.rows));
     }
   }
   return true;
@@ -227,7 +238,8 @@ Grouping::placementIn(int number, Operation *op, std::string *why) const {
     PlacementAttrInterface placement =
         composePlacements(inverseOf(view), placementOf(producer));
     if (own && *own != placement) {
-      refuse(why, nameOf(op) + " reads rows of its operands in two orders");
+      refuse(why, nameOf(op) + " reads rows of its operands in two orders; it "
+                               "joins if they have one order");
       return std::nullopt;
     }
     own = placement;
@@ -256,7 +268,8 @@ int Grouping::earliestGroup(Operation *op) const {
 
 std::string Grouping::whyApart(OpOperand &operand) const {
   if (!chain) {
-    return "every operation is to be a kernel of its own";
+    return "every operation is to be a kernel of its own; it joins where "
+           "'hova-fuse-kernels' is not left out";
   }
   std::string why;
   Operation *op = operand.getOwner();
@@ -269,7 +282,8 @@ std::string Grouping::whyApart(OpOperand &operand) const {
     if (earliestGroupFor(other) > groupOf(operand.get())) {
       Operation *source = lookThroughViews(other.get()).source.getDefiningOp();
       return nameOf(op) + " also reads " + nameOf(source) +
-             ", which is computed in a later kernel";
+             ", which is computed in a later kernel; it joins if all that it "
+             "reads is computed in that kernel or before";
     }
   }
   return whyNoRows(op);

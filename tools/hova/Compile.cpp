@@ -184,16 +184,16 @@ int Compilation::emitModule() {
 /// Verdicts are still on the sites after `assign`.
 int Compilation::explain(ModuleOp assigned) {
   if (arguments.has(OPT_explain)) {
-    inspect::printVerdicts(assigned, llvm::errs());
+    inspect::printVerdicts(assigned, inspect::Scope(), llvm::errs());
   }
   if (!arguments.has(OPT_explain_file)) {
     return Ok;
   }
-  llvm::Error error = writeFileWhole(arguments.value(OPT_explain_file), 0666,
-                                     [&](llvm::raw_ostream &os) {
-                                       inspect::printVerdicts(assigned, os);
-                                       return llvm::Error::success();
-                                     });
+  llvm::Error error = writeFileWhole(
+      arguments.value(OPT_explain_file), 0666, [&](llvm::raw_ostream &os) {
+        inspect::printVerdicts(assigned, inspect::Scope(), os);
+        return llvm::Error::success();
+      });
   return error ? reportError(std::move(error)) : Ok;
 }
 

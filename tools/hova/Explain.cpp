@@ -8,6 +8,7 @@
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Files.h"
 #include "tools/hova/Verbs.h"
+#include "tools/inspect/Places.h"
 #include "tools/inspect/Verdicts.h"
 
 using namespace mlir;
@@ -22,6 +23,20 @@ static ModuleOp sourceOf(const Arguments &arguments, Session &session) {
   printNote(arguments.model() + " holds loops; the verdicts are those of the "
                                 "description behind them");
   return session.imported();
+}
+
+/// A path at which nothing stands is a mistake.
+static void checkPath(const Arguments &arguments, const inspect::Scope &scope) {
+  if (scope.path.empty() || inspect::hasPath(*scope.program, scope.path)) {
+    return;
+  }
+  std::vector<std::string> known = inspect::pathsOf(*scope.program);
+  std::string nearest = suggestion(scope.path, known);
+  arguments.usageError("no layer of '" + scope.program->name +
+                       "' is at or below '" + scope.path + "'" +
+                       (nearest.empty()
+                            ? "; 'hova summary' lists the paths of layers"
+                            : nearest));
 }
 
 int runExplain(Arguments &arguments) {
@@ -43,6 +58,8 @@ int runExplain(Arguments &arguments) {
     return status;
   }
   describeModel(arguments, session, options);
+  inspect::Scope scope{arguments.value(OPT_path).str(), &session.program()};
+  checkPath(arguments, scope);
   if (arguments.failed()) {
     return *arguments.failed();
   }
@@ -59,7 +76,7 @@ int runExplain(Arguments &arguments) {
     return trace.finish(reportError(result.takeError()));
   }
   // A site that had to be fused and is not has its verdict too.
-  (json ? inspect::printVerdictsJson : inspect::printVerdicts)(*module,
+  (json ? inspect::printVerdictsJson : inspect::printVerdicts)(*module, scope,
                                                                llvm::outs());
   return trace.finish(succeeded(*result) ? Ok : session.failureStatus());
 }

@@ -37,7 +37,9 @@ constexpr VerbInfo verbs[] = {
      true, runSummary},
     {"explain", ExplainVerb, "MODEL.json [options]",
      "Tell for every attention whether it is fused, and why",
-     "hova explain model.json\n", true, runExplain},
+     "hova explain model.json\n"
+     "hova explain model.json --path encoder.3\n",
+     true, runExplain},
     {"verify", VerifyVerb, "MODEL.json [options]",
      "Compare the compiled program with the reference evaluator",
      "hova verify model.json --cases 5\n", true, runVerify},

@@ -105,6 +105,8 @@ defm max_memory : Value<"max-memory", runners, "SIZE",
 // Single verbs.
 defm format : Value<"format", [CheckVerb, SummaryVerb, ExplainVerb, VerifyVerb, PackVerb], "text|json",
                     "Write the result as text or as JSON (default: text).">;
+defm path : Value<"path", [ExplainVerb], "PATH",
+                  "Tell only of the layers at this path or below it, such as encoder.3, and of the kernels that compute them.">;
 def paper : Flag<["--"], "paper">, Visibility<[SummaryVerb]>,
             HelpText<"Show the figures that papers print of the model beside ours, counted as the papers count. Without --set, show those of every variant.">;
 defm cases : Value<"cases", [VerifyVerb], "N",

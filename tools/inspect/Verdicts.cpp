@@ -4,6 +4,7 @@
 #include "tools/inspect/Verdicts.h"
 #include "frontend/reader/Text.h"
 #include "passes/Verdict.h"
+#include "tools/inspect/Places.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -18,16 +19,20 @@ namespace {
 
 struct JudgedSite {
   std::string kind, path;
+  Place place;
   SiteVerdict verdict;
 };
 
-std::vector<JudgedSite> sitesOf(ModuleOp module) {
+std::vector<JudgedSite> sitesOf(ModuleOp module, const Scope &scope) {
   std::vector<JudgedSite> sites;
   module.walk([&](Operation *op) {
     std::optional<SiteVerdict> verdict = siteVerdictOf(op);
     std::optional<Site> site = siteOf(op);
-    if (verdict && site) {
-      sites.push_back({site->kind.str(), site->path.str(), *verdict});
+    auto isMeant = [&](StringRef path) { return isBelow(path, scope.path); };
+    if (verdict && site &&
+        (isMeant(site->path) || llvm::any_of(verdict->columns, isMeant))) {
+      sites.push_back(
+          {site->kind.str(), site->path.str(), placeOf(op), *verdict});
     }
   });
   return sites;
@@ -40,10 +45,13 @@ struct Rewrite {
   std::string why, firesIf;
 };
 
-SmallVector<Rewrite> rewritesOf(ModuleOp module) {
+SmallVector<Rewrite> rewritesOf(ModuleOp module, const Scope &scope) {
   SmallVector<Rewrite> rewrites;
   module.walk([&](Operation *op) {
     auto entries = op->getAttrOfType<DictionaryAttr>(kRewritesAttr);
+    if (!isBelow(pathOf(op->getLoc()), scope.path)) {
+      return;
+    }
     for (NamedAttribute entry :
          entries ? entries.getValue() : ArrayRef<NamedAttribute>()) {
       auto verdict = cast<DictionaryAttr>(entry.getValue());
@@ -101,6 +109,7 @@ std::string keyOf(const JudgedSite &site) {
   add(";", verdict.kernels);
   add(";", verdict.columns);
   add(";", verdict.joined);
+  add(";", verdict.writers);
   for (const SiteVerdict::Neighbour &neighbour : verdict.apart) {
     add(neighbour.why, neighbour.path);
   }
@@ -123,16 +132,27 @@ std::string listed(ArrayRef<std::string> paths) {
   return reader::escaped(llvm::join(paths, ", "));
 }
 
+/// "kernel a", "kernels a, b".
+std::string named(StringRef what, ArrayRef<std::string> paths) {
+  return (what + (paths.size() > 1 ? "s " : " ") + listed(paths)).str();
+}
+
 void printSite(const JudgedSite &site, ArrayRef<std::string> alike,
                llvm::raw_ostream &os) {
   const SiteVerdict &verdict = site.verdict;
-  os << site.kind << ' ' << firstAndCount(alike) << ": "
-     << (verdict.fused ? "fused in " : "not fused, in ")
-     << (verdict.kernels.empty() ? "no kernel" : "kernel")
-     << (verdict.kernels.size() > 1 ? "s " : " ") << listed(verdict.kernels)
-     << "\n";
+  os << site.kind << ' ' << firstAndCount(alike) << ": ";
+  if (verdict.kernels.empty()) {
+    os << "needs no kernel";
+  } else {
+    os << (verdict.fused ? "fused in " : "not fused, in ")
+       << named("kernel", verdict.kernels);
+  }
+  os << "\n";
   if (!verdict.why.empty()) {
     os << "  " << reader::escaped(verdict.why) << "\n";
+  }
+  if (!verdict.writers.empty()) {
+    os << "  written by " << named("kernel", verdict.writers) << "\n";
   }
   if (!verdict.columns.empty()) {
     os << "  columns of its product: " << listed(verdict.columns) << "\n";
@@ -150,8 +170,8 @@ void printSite(const JudgedSite &site, ArrayRef<std::string> alike,
   }
 }
 
-void printSites(ModuleOp module, llvm::raw_ostream &os) {
-  std::vector<JudgedSite> sites = sitesOf(module);
+void printSites(ModuleOp module, const Scope &scope, llvm::raw_ostream &os) {
+  std::vector<JudgedSite> sites = sitesOf(module, scope);
   std::map<std::string, SmallVector<std::string>> alike;
   for (const JudgedSite &site : sites) {
     alike[keyOf(site)].push_back(site.path);
@@ -167,15 +187,33 @@ void printSites(ModuleOp module, llvm::raw_ostream &os) {
   os << fused << " of " << sites.size() << " sites are fused\n";
 }
 
+/// A line per layer, and one per kernel.
+void printPlaces(ModuleOp module, const Scope &scope, llvm::raw_ostream &os) {
+  for (const LayerPlace &layer :
+       layersBelow(module, *scope.program, scope.path)) {
+    os << "layer " << reader::escaped(layer.path) << " ("
+       << reader::escaped(layer.kind) << ", "
+       << reader::escaped(layer.place.file) << ':' << layer.place.line << ':'
+       << layer.place.column << "): "
+       << (layer.kernels.empty() ? layer.became
+                                 : "in " + named("kernel", layer.kernels))
+       << "\n";
+  }
+  for (const KernelContents &kernel : kernelsBelow(module, scope.path)) {
+    os << "kernel " << kernel.number << ' ' << reader::escaped(kernel.name)
+       << " holds " << listed(kernel.ops) << "\n";
+  }
+}
+
 /// A line per pass, and below it one per reason to fire or to decline.
-void printRewrites(ModuleOp module, llvm::raw_ostream &os) {
+void printRewrites(ModuleOp module, const Scope &scope, llvm::raw_ostream &os) {
   using Reasons = std::map<std::string, SmallVector<std::string>>;
   struct Sites {
     int64_t fired = 0, all = 0;
     Reasons reasons, declined;
   };
   std::map<std::string, Sites> passes;
-  for (const Rewrite &rewrite : rewritesOf(module)) {
+  for (const Rewrite &rewrite : rewritesOf(module, scope)) {
     Sites &sites = passes[rewrite.pass];
     ++sites.all;
     sites.fired += rewrite.fired;
@@ -208,33 +246,72 @@ llvm::json::Array jsonTexts(ArrayRef<std::string> texts) {
   return array;
 }
 
-} // namespace
-
-void printVerdicts(ModuleOp module, llvm::raw_ostream &os) {
-  printSites(module, os);
-  printRewrites(module, os);
+/// Where in the description something stands, if that is known.
+void addPlace(llvm::json::Object &entry, const Place &place) {
+  if (place.line) {
+    entry["file"] = place.file;
+    entry["line"] = place.line;
+    entry["column"] = place.column;
+  }
 }
 
-void printVerdictsJson(ModuleOp module, llvm::raw_ostream &os) {
+void addPlaces(llvm::json::Object &report, ModuleOp module,
+               const Scope &scope) {
+  llvm::json::Array layers, kernels;
+  for (const LayerPlace &layer :
+       layersBelow(module, *scope.program, scope.path)) {
+    llvm::json::Object entry{{"path", layer.path},
+                             {"kind", layer.kind},
+                             {"kernels", jsonTexts(layer.kernels)},
+                             {"became", layer.became}};
+    addPlace(entry, layer.place);
+    layers.push_back(std::move(entry));
+  }
+  for (const KernelContents &kernel : kernelsBelow(module, scope.path)) {
+    kernels.push_back(llvm::json::Object{{"name", kernel.name},
+                                         {"number", kernel.number},
+                                         {"holds", jsonTexts(kernel.ops)}});
+  }
+  report["layers"] = std::move(layers);
+  report["kernels"] = std::move(kernels);
+}
+
+} // namespace
+
+void printVerdicts(ModuleOp module, const Scope &scope, llvm::raw_ostream &os) {
+  if (!scope.path.empty()) {
+    printPlaces(module, scope, os);
+  }
+  printSites(module, scope, os);
+  printRewrites(module, scope, os);
+}
+
+void printVerdictsJson(ModuleOp module, const Scope &scope,
+                       llvm::raw_ostream &os) {
   llvm::json::Array sites;
-  for (const JudgedSite &site : sitesOf(module)) {
+  for (const JudgedSite &site : sitesOf(module, scope)) {
     const SiteVerdict &verdict = site.verdict;
     llvm::json::Array apart;
     for (const SiteVerdict::Neighbour &neighbour : verdict.apart) {
       apart.push_back(
           llvm::json::Object{{"path", neighbour.path}, {"why", neighbour.why}});
     }
-    sites.push_back(llvm::json::Object{{"path", site.path},
-                                       {"kind", site.kind},
-                                       {"fused", verdict.fused},
-                                       {"why", verdict.why},
-                                       {"kernels", jsonTexts(verdict.kernels)},
-                                       {"columns", jsonTexts(verdict.columns)},
-                                       {"joined", jsonTexts(verdict.joined)},
-                                       {"apart", std::move(apart)}});
+    llvm::json::Object entry{{"path", site.path},
+                             {"kind", site.kind},
+                             {"fused", verdict.fused},
+                             {"why", verdict.why},
+                             {"kernels", jsonTexts(verdict.kernels)},
+                             {"columns", jsonTexts(verdict.columns)},
+                             {"joined", jsonTexts(verdict.joined)},
+                             {"apart", std::move(apart)}};
+    addPlace(entry, site.place);
+    if (verdict.kernels.empty()) {
+      entry["writers"] = jsonTexts(verdict.writers);
+    }
+    sites.push_back(std::move(entry));
   }
   llvm::json::Array rewrites;
-  for (const Rewrite &rewrite : rewritesOf(module)) {
+  for (const Rewrite &rewrite : rewritesOf(module, scope)) {
     llvm::json::Object entry{{"path", rewrite.path},
                              {"pass", rewrite.pass},
                              {"fired", rewrite.fired},
@@ -248,6 +325,10 @@ void printVerdictsJson(ModuleOp module, llvm::raw_ostream &os) {
   llvm::json::Object report{{"model", model.getValue()},
                             {"sites", std::move(sites)},
                             {"rewrites", std::move(rewrites)}};
+  if (!scope.path.empty()) {
+    report["path"] = scope.path;
+    addPlaces(report, module, scope);
+  }
   os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
 }
 

@@ -4,16 +4,28 @@
 #ifndef HOVA_TOOLS_INSPECT_VERDICTS_H
 #define HOVA_TOOLS_INSPECT_VERDICTS_H
 
+#include "frontend/elaborate/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace hova::inspect {
 
+/// What a report is about: all of a module, or what stands at a path.
+struct Scope {
+  /// Dotted, as `encoder.3`; empty: everything.
+  std::string path;
+  /// The description, for the layers below the path.
+  const frontend::Program *program = nullptr;
+};
+
 /// The verdicts of a module after `fuse` for people: a paragraph per site, once
-/// for sites of which the same is said, and one per pass that rewrites.
-void printVerdicts(mlir::ModuleOp module, llvm::raw_ostream &os);
+/// for sites of which the same is said, and one per pass that rewrites. With a
+/// path, first the layers below it, and the kernels that hold parts of them.
+void printVerdicts(mlir::ModuleOp module, const Scope &scope,
+                   llvm::raw_ostream &os);
 
 /// One JSON object.
-void printVerdictsJson(mlir::ModuleOp module, llvm::raw_ostream &os);
+void printVerdictsJson(mlir::ModuleOp module, const Scope &scope,
+                       llvm::raw_ostream &os);
 
 } // namespace hova::inspect
 

@@ -58,7 +58,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 
 // The near miss: with two rows each product divides columns.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.verdict = {fused = false, kernels = ["ffn.hidden", "ffn.output"], why = "128 bytes that 'hova.activation' computes pass through memory: 'hova.linear' is not element-wise, and dividing rows does not pay for 'hova.linear': 2 rows against 3, and 256 multiply-accumulates against 64"}
+// CHECK: hova.verdict = {fused = false, kernels = ["ffn.hidden", "ffn.output"], why = "128 bytes that 'hova.activation' computes pass through memory: 'hova.linear' is not element-wise, and dividing rows does not pay for 'hova.linear': 2 rows against 3, and 256 multiply-accumulates against 64; it pays from 3 rows on, or below 64 multiply-accumulates"}
 func.func @main(%x: tensor<1x2x8xf32>) -> tensor<1x2x8xf32> {
   %w = hova.image_weight "w" : tensor<8x16xf32>
   %v = hova.image_weight "v" : tensor<16x8xf32>
@@ -73,7 +73,7 @@ func.func @main(%x: tensor<1x2x8xf32>) -> tensor<1x2x8xf32> {
 // Scaled heads are an intermediate of the site that scales them. Here the
 // reader computes its columns; above it would have stood in the kernel.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.scale_heads {{.*}}hova.verdict = {apart = [{path = "output", why = "dividing rows does not pay for 'hova.linear': 2 rows against 3, and 128 multiply-accumulates against 64"}], fused = false, kernels = ["heads"], why = "64 bytes that 'hova.scale_heads' computes pass through memory: dividing rows does not pay for 'hova.linear': 2 rows against 3, and 128 multiply-accumulates against 64"}
+// CHECK: hova.scale_heads {{.*}}hova.verdict = {apart = [{path = "output", why = "dividing rows does not pay for 'hova.linear': 2 rows against 3, and 128 multiply-accumulates against 64; it pays from 3 rows on, or below 64 multiply-accumulates"}], fused = false, kernels = ["heads"], why = "64 bytes that 'hova.scale_heads' computes pass through memory: dividing rows does not pay for 'hova.linear': 2 rows against 3, and 128 multiply-accumulates against 64; it pays from 3 rows on, or below 64 multiply-accumulates"}
 func.func @main(%h: tensor<1x2x8xf32>, %b: tensor<1x2x2xf32>) -> tensor<1x2x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %s = hova.scale_heads %h, %b : tensor<1x2x8xf32>, tensor<1x2x2xf32> loc("heads")
@@ -85,9 +85,9 @@ func.func @main(%h: tensor<1x2x8xf32>, %b: tensor<1x2x2xf32>) -> tensor<1x2x8xf3
 
 // A kernel that another pass has formed is a reason too, on both sides of it.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "inside", why = "another pass has formed kernel 'own'"}], fused = true, kernels = ["before"]}
-// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "before", why = "another pass has formed kernel 'own'"}, {path = "behind", why = "another pass has formed kernel 'own'"}], fused = true, kernels = ["own"]}
-// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "inside", why = "another pass has formed kernel 'own'"}], fused = true, kernels = ["behind"]}
+// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "inside", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}], fused = true, kernels = ["before"]}
+// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "before", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}, {path = "behind", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}], fused = true, kernels = ["own"]}
+// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "inside", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}], fused = true, kernels = ["behind"]}
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %a = hova.layer_norm %x {eps = 1.0e-6 : f64} : tensor<1x4x8xf32> loc("before")
   %k = hova.kernel "own" units<batch 1, token 4>(%a) {
@@ -104,7 +104,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 // What is assembled is no kernel's work; who reads it stands apart from those
 // that write its parts.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.index_sort {{.*}}hova.verdict = {fused = true, why = "its parts are written where they stand in it"}
+// CHECK: hova.index_sort {{.*}}hova.verdict = {fused = true, why = "its parts are written where they stand in it", writers = ["one"]}
 // CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "one", why = "'hova.layer_norm' reads 'hova.index_sort', whose rows several kernels write"}, {path = "two", why = "'hova.layer_norm' reads 'hova.index_sort', whose rows several kernels write"}], fused = true, kernels = ["norm"]}
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32> loc("one")

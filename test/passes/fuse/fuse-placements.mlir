@@ -64,7 +64,7 @@ func.func @main(%a: tensor<4x4x8xf32>) -> tensor<4x4x8xf32> {
 // CHECK: hova.activation relu
 // CHECK-NEXT: hova.yield
 // CHECK: hova.kernel {{.*}} attributes {input_placements = [#hova.window<4x4, shift 1x1, grid 4x4>, unit]}
-// CHECK: hova.add {{.*}}hova.partings = {"0" = "'hova.add' reads rows of its operands in two orders", "1" = "'hova.add' reads rows of its operands in two orders"}
+// CHECK: hova.add {{.*}}hova.partings = {"0" = "'hova.add' reads rows of its operands in two orders; it joins if they have one order", "1" = "'hova.add' reads rows of its operands in two orders; it joins if they have one order"}
 func.func @main(%a: tensor<1x16x8xf32>) -> tensor<1x16x8xf32> {
   %l = hova.activation relu %a : tensor<1x16x8xf32>
   %r = hova.rearrange %l [#hova.window<4x4, shift 1x1, grid 4x4>] : tensor<1x16x8xf32> -> tensor<1x16x8xf32>
@@ -129,7 +129,7 @@ func.func @main(%a: tensor<1x16x8xf32>) -> tensor<4x4x8xf32> {
 // CHECK: hova.kernel
 // CHECK-NOT: input_placements
 // CHECK: hova.rearrange %{{.*}}[#hova.inverse<#hova.window<1x1, shift 0x0, grid 1x2>>]
-// CHECK: hova.slice {{.*}}"0" = "'hova.slice' computes 1 rows, and 'hova.rearrange' 2"
+// CHECK: hova.slice {{.*}}"0" = "'hova.slice' computes 1 rows, and 'hova.rearrange' 2; it joins if it computes as many"
 func.func @main(%a: tensor<2x1x8xf32>) -> tensor<1x1x8xf32> {
   %l = hova.activation relu %a : tensor<2x1x8xf32>
   %r = hova.rearrange %l [#hova.inverse<#hova.window<1x1, shift 0x0, grid 1x2>>] : tensor<2x1x8xf32> -> tensor<1x2x8xf32>
