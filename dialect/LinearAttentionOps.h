@@ -5,6 +5,7 @@
 #define HOVA_DIALECT_LINEARATTENTIONOPS_H
 
 #include "dialect/HovaDialect.h"
+#include <cmath>
 
 namespace hova {
 
@@ -18,10 +19,18 @@ inline int64_t summaryExtraRows(FeatureMap map) {
   return map == FeatureMap::softmax ? 2 : 0;
 }
 
-/// The product of two features counts one over this: the features of the papers
-/// have a factor of one over the root of their number, rectified ones none.
+/// The product of two features counts one over this. The features of the papers
+/// have a factor of one over the root of their number, rectified ones none;
+/// those that are plain exponentials have theirs in the exponent.
 inline int64_t featureNormalizer(FeatureMap map, int64_t features) {
-  return map == FeatureMap::relu ? 1 : features;
+  return map == FeatureMap::softmax ? features : 1;
+}
+
+/// What the exponent of a feature, of base e, is lowered by: without a maximum
+/// the sum of `features` products would leave f32 so many times too early.
+inline double featureExponentShift(FeatureMap map, int64_t features) {
+  return map == FeatureMap::exp ? std::log(static_cast<double>(features)) / 2
+                                : 0;
 }
 
 } // namespace hova

@@ -37,7 +37,9 @@ def Hova_LinearAttentionOp
     - relu: `phi(x)_r = max((x~ w)_r, 0) + eps`; without features, of x~ itself.
       n = 1.
     - exp (the token performer of T2T-ViT):
-      `phi(x)_r = exp((x~ w)_r - |x~|^2/2)`, no maximum and no eps. n = m.
+      `phi(x)_r = exp((x~ w)_r - |x~|^2/2 - log(m)/2)`, no maximum and no eps.
+      n = 1: the features have the factor 1/sqrt(m) of the paper themselves,
+      because their sums know no bound.
 
     `R_i` grows by `2 * stabilizer` where it is not above `stabilizer`, and then
     by `denominator_eps`. A row whose R_i is 0 is 0: one without keys, above all.

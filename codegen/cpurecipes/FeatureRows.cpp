@@ -216,6 +216,25 @@ void FeatureRows::keepIf(Value keep, Value i) {
   });
 }
 
+void FeatureRows::enlarge(Value i, Value factor, Value from, Value j) {
+  Value most = e.scalar(std::numeric_limits<float>::max());
+  e.forEachChunk(
+      sizes.count + 1, [&](Value column, int64_t lanes, int64_t valid) {
+        Value own = e.loadRow(from, j, column, lanes, valid);
+        own = arith::MulFOp::create(b, loc, own, splat(factor, lanes));
+        own = arith::MinNumFOp::create(b, loc, own, splat(most, lanes));
+        e.storeRow(own, rows, i, column, valid);
+      });
+}
+
+void FeatureRows::save(Value i, Value to) {
+  e.forEachChunk(sizes.count + 1,
+                 [&](Value column, int64_t lanes, int64_t valid) {
+                   Value own = e.loadRow(rows, i, column, lanes, valid);
+                   e.storeRow(own, to, e.index(0), column, valid);
+                 });
+}
+
 void FeatureRows::scale(Value i, Value factor) {
   rewrite(i, [&](Value own, int64_t lanes) -> Value {
     return arith::MulFOp::create(b, loc, own, splat(factor, lanes));

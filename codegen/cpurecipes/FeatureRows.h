@@ -44,6 +44,10 @@ struct FeatureSizes {
 
   bool hasMaximum() const { return map == FeatureMap::softmax; }
   bool hasExponentials() const { return map != FeatureMap::relu; }
+  /// What is added to exponents, of base two, that are relative to no maximum.
+  double shift() const {
+    return -llvm::numbers::log2e * featureExponentShift(map, count);
+  }
 };
 
 class FeatureRows {
@@ -64,6 +68,12 @@ public:
   /// Row `i` becomes 0 unless `keep`.
   void keepIf(mlir::Value keep, mlir::Value i);
   void scale(mlir::Value i, mlir::Value factor);
+  /// Row `i`, with the column behind the features, becomes row `j` of `from`
+  /// times `factor`; what is finite stays so.
+  void enlarge(mlir::Value i, mlir::Value factor, mlir::Value from,
+               mlir::Value j);
+  /// Copies row `i`, with the column behind the features, to row 0 of `to`.
+  void save(mlir::Value i, mlir::Value to);
   mlir::Value sum(mlir::Value i);
   /// The sum over the first `count` elements of row `i` times those of `other`,
   /// a matrix of one row.

@@ -148,7 +148,7 @@ void KeySummaryEmitter::emitFeatures(int64_t tokens) {
   if (!sizes.hasExponentials() && !valid) {
     return;
   }
-  Value shift = e.scalar(0);
+  Value shift = e.scalar(sizes.shift());
   if (sizes.hasMaximum()) {
     maximum = emitMaximum(tokens);
     shift = arith::NegFOp::create(b, loc, maximum);

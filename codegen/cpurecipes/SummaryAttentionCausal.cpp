@@ -66,7 +66,7 @@ void SummaryAttentionEmitter::emitKeyFeatures(int64_t tokens) {
   e.forLoop("tokens", zero, e.index(tokens), 1, start,
             [&](Value i, ValueRange carried) {
               Value keep = op.getKeyValid() ? isValid(i) : Value();
-              Value largest = carried[0], shift = e.scalar(0);
+              Value largest = carried[0], shift = e.scalar(sizes.shift());
               if (sizes.hasMaximum()) {
                 Value own = keys->maximum(i);
                 own = keep ? make<arith::SelectOp>(keep, own, largest) : own;
@@ -131,8 +131,9 @@ void SummaryAttentionEmitter::transposeKeys(int64_t tokens) {
   }
 }
 
-void SummaryAttentionEmitter::emitScores(Value row, int64_t height,
-                                         Value tiles) {
+/// The scores of queries `row` to `row + height`, from row `to` of them.
+void SummaryAttentionEmitter::emitScores(Value row, int64_t height, Value tiles,
+                                         Value to) {
   auto type = VectorType::get({height, layout.tileColumns}, b.getF32Type());
   Value zero = e.index(0);
   e.forLoop("tiles", zero, tiles, 1, [&](Value tile) {
@@ -140,7 +141,7 @@ void SummaryAttentionEmitter::emitScores(Value row, int64_t height,
     Value own =
         make<TileProductOp>(type, queries.matrix(), row, zero, packed,
                             ValueRange{zero, column}, e.index(sizes.count));
-    make<TileStoreOp>(own, scores, zero, column, IntegerAttr());
+    make<TileStoreOp>(own, scores, to, column, IntegerAttr());
   });
 }
 
@@ -180,11 +181,12 @@ Value SummaryAttentionEmitter::maskScores(Value i, Value query, Value column,
   return own;
 }
 
-/// Scores and denominator of query `row + i`, whose features become relative to
-/// the exponent of its own keys.
-void SummaryAttentionEmitter::emitCausalRow(Value row, Value i, Value tiles) {
+/// Scores of row `i`, masked, and the sum of products of its query, whose
+/// features become relative to the exponent of its own keys.
+Value SummaryAttentionEmitter::emitCausalSum(Value i, Value query,
+                                             Value tiles) {
   int64_t lanes = layout.tileColumns;
-  Value zero = e.index(0), query = e.add(row, i);
+  Value zero = e.index(0);
   Value total = e.forLoop(
       "tiles", zero, tiles, 1, e.splat(0, e.vectorType(lanes)),
       [&](Value tile, ValueRange carried) {
@@ -200,8 +202,20 @@ void SummaryAttentionEmitter::emitCausalRow(Value row, Value i, Value tiles) {
                                            e.loadScalar(peaks, zero, query));
     queries.scale(query, exponential(difference));
   }
-  sum = make<arith::AddFOp>(queries.dot(query, ones, layout.depth), sum);
-  make<memref::StoreOp>(inverseOf(sum), inverse, ValueRange{i, zero});
+  return make<arith::AddFOp>(queries.dot(query, ones, layout.depth), sum);
+}
+
+void SummaryAttentionEmitter::emitCausalRow(Value row, Value i, Value tiles) {
+  Value query = e.add(row, i);
+  if (canVanish()) {
+    queries.save(query, saved);
+  }
+  writeInverse(
+      i, [&] { return emitCausalSum(i, query, tiles); },
+      [&](Value factor) {
+        queries.enlarge(query, factor, saved, e.index(0));
+        emitScores(query, 1, tiles, i);
+      });
 }
 
 void SummaryAttentionEmitter::emitCausalRows(int64_t tokens) {
@@ -210,7 +224,7 @@ void SummaryAttentionEmitter::emitCausalRows(int64_t tokens) {
                      Value limit = e.add(row, height);
                      Value tiles = e.div(e.add(limit, layout.tileColumns - 1),
                                          layout.tileColumns);
-                     emitScores(row, height, tiles);
+                     emitScores(row, height, tiles, e.index(0));
                      e.forLoop("queries", e.index(0), e.index(height), 1,
                                [&](Value i) { emitCausalRow(row, i, tiles); });
                      emitResults(row, height, limit);

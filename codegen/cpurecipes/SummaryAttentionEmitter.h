@@ -35,6 +35,15 @@ struct SummaryAttentionLayout {
 
 class SummaryAttentionEmitter {
 public:
+  /// The reciprocal of a denominator above this, and a product with it, stay in
+  /// f32.
+  static constexpr double kLeastDenominator = 0x1p-64;
+  /// The features of a query whose denominator is smaller are enlarged until it
+  /// is this, which the result does not see; where it is 0, since all products
+  /// vanish, by as much as f32 has.
+  static constexpr double kEnlargedDenominator = 0x1p-32;
+  static constexpr double kLargestFactor = 0x1p+127;
+
   SummaryAttentionEmitter(KernelEmitter &emitter, SummaryAttentionOp op,
                           mlir::Value weight);
   static int64_t scratchBytes(SummaryAttentionOp op, const Schedule &schedule);
@@ -50,7 +59,11 @@ private:
   // Queries.
   void emitBlock(int64_t tokens);
   void emitQueryFeatures(int64_t tokens);
-  mlir::Value inverseOf(mlir::Value denominator);
+  /// Whether a denominator may be small and not 0.
+  bool canVanish();
+  mlir::Value denominatorOf(mlir::Value sum, mlir::Value factor);
+  void writeInverse(mlir::Value place, llvm::function_ref<mlir::Value()> sum,
+                    llvm::function_ref<void(mlir::Value)> enlarge);
   void emitResults(mlir::Value row, int64_t height, mlir::Value limit);
 
   // Keys of a causal block.
@@ -61,7 +74,10 @@ private:
   void transposeBlock(mlir::Value token, int64_t tokens, mlir::Value feature,
                       int64_t features);
   void emitCausalRows(int64_t tokens);
-  void emitScores(mlir::Value row, int64_t height, mlir::Value tiles);
+  void emitScores(mlir::Value row, int64_t height, mlir::Value tiles,
+                  mlir::Value to);
+  mlir::Value emitCausalSum(mlir::Value i, mlir::Value query,
+                            mlir::Value tiles);
   void emitCausalRow(mlir::Value row, mlir::Value i, mlir::Value tiles);
   mlir::Value maskScores(mlir::Value i, mlir::Value query, mlir::Value column,
                          mlir::Value scores);
@@ -89,8 +105,9 @@ private:
   mlir::Value state, ones, peak, inverse;
   /// Of a causal block: features [features][tokens], exponents that they are
   /// relative to [1][tokens], which keys count [1][tokens], scores of a row
-  /// block [rows][tokens].
-  mlir::Value packed, peaks, valid, scores;
+  /// block [rows][tokens], and the features of one query as they were
+  /// [1][features + 1].
+  mlir::Value packed, peaks, valid, scores, saved;
   mlir::Value slots, result;
   // Of the current unit.
   mlir::Value batch, head, token, queryRow;

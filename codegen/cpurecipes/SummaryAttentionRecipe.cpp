@@ -33,6 +33,7 @@ scratchShapes(const SummaryAttentionLayout &l) {
     shapes.push_back({1, l.paddedTokens});
     shapes.push_back({1, l.paddedTokens});
     shapes.push_back({l.tileRows, paddedStride(l.paddedTokens, 4)});
+    shapes.push_back({1, l.sizes.stride});
   }
   return shapes;
 }
@@ -48,8 +49,8 @@ SummaryAttentionEmitter::SummaryAttentionEmitter(KernelEmitter &emitter,
   if (layout.isCausal) {
     keys.emplace(emitter, sizes, scratch, op.getKey(), weight);
   }
-  Value *buffers[] = {&state,  &ones,  &peak,  &inverse,
-                      &packed, &peaks, &valid, &scores};
+  Value *buffers[] = {&state, &ones,  &peak,   &inverse, &packed,
+                      &peaks, &valid, &scores, &saved};
   for (auto [buffer, shape] : llvm::zip(buffers, scratchShapes(layout))) {
     *buffer =
         e.scratchView(scratch.take(staticSize(shape)), shape, b.getF32Type());
@@ -194,8 +195,9 @@ void SummaryAttentionEmitter::emitBlock(int64_t tokens) {
     return emitCausalRows(tokens);
   }
   e.forLoop("queries", e.index(0), e.index(tokens), 1, [&](Value i) {
-    Value own = inverseOf(queries.dot(i, ones, layout.depth));
-    make<memref::StoreOp>(own, inverse, ValueRange{i, e.index(0)});
+    writeInverse(
+        i, [&] { return queries.dot(i, ones, layout.depth); },
+        [&](Value factor) { queries.enlarge(i, factor, queries.matrix(), i); });
   });
   forEachEvenBlock(
       e, "queries", tokens, e.schedule.tileRows,
@@ -208,7 +210,7 @@ void SummaryAttentionEmitter::emitQueryFeatures(int64_t tokens) {
   }
   e.forLoop("queries", e.index(0), e.index(tokens), 1, [&](Value i) {
     if (!sizes.hasMaximum()) {
-      return queries.exponentiate(i, e.scalar(0), 0);
+      return queries.exponentiate(i, e.scalar(sizes.shift()), 0);
     }
     Value shift = make<arith::NegFOp>(queries.maximum(i));
     queries.exponentiate(i, shift, sizes.eps);
@@ -218,27 +220,69 @@ void SummaryAttentionEmitter::emitQueryFeatures(int64_t tokens) {
   });
 }
 
-/// What a row's sums are multiplied with: 1 / (n R), 0 where R is 0.
-Value SummaryAttentionEmitter::inverseOf(Value denominator) {
-  Value share = e.scalar(
-      1.0 / static_cast<double>(featureNormalizer(sizes.map, sizes.count)));
-  Value own = make<arith::MulFOp>(denominator, share);
+/// Where nothing is added that keeps it away from 0. Features are not negative,
+/// and those of a key that counts are eps at least.
+bool SummaryAttentionEmitter::canVanish() {
+  double least = std::max({op.getStabilizer().convertToDouble(),
+                           op.getDenominatorEps().convertToDouble(),
+                           sizes.eps * sizes.eps});
+  return least < kLeastDenominator;
+}
+
+/// n R of a row, with what is added to it; `factor`, unless it is null, is what
+/// the row's features were enlarged by.
+Value SummaryAttentionEmitter::denominatorOf(Value sum, Value factor) {
+  double normalizer =
+      static_cast<double>(featureNormalizer(sizes.map, sizes.count));
+  auto enlarged = [&](double constant) -> Value {
+    Value own = e.scalar(constant);
+    return factor ? make<arith::MulFOp>(own, factor).getResult() : own;
+  };
+  Value own = make<arith::MulFOp>(sum, e.scalar(1.0 / normalizer));
   double stabilizer = op.getStabilizer().convertToDouble();
   if (stabilizer > 0) {
     Value isSmall =
         make<arith::CmpFOp>(arith::CmpFPredicate::OLE, make<math::AbsFOp>(own),
-                            e.scalar(stabilizer));
+                            enlarged(stabilizer));
     own = make<arith::SelectOp>(
-        isSmall, make<arith::AddFOp>(own, e.scalar(2 * stabilizer)), own);
+        isSmall, make<arith::AddFOp>(own, enlarged(2 * stabilizer)), own);
   }
   double eps = op.getDenominatorEps().convertToDouble();
-  if (eps > 0) {
-    own = make<arith::AddFOp>(own, e.scalar(eps));
+  return eps > 0 ? make<arith::AddFOp>(own, enlarged(eps)).getResult() : own;
+}
+
+/// Stores what the sums of the row at `place` are multiplied with: 1 / (n R), 0
+/// where R is 0. `sum` makes the row's sum of products; where R is so small
+/// that its reciprocal may leave f32, `enlarge` multiplies the features of the
+/// query first.
+void SummaryAttentionEmitter::writeInverse(
+    Value place, llvm::function_ref<Value()> sum,
+    llvm::function_ref<void(Value)> enlarge) {
+  double normalizer =
+      static_cast<double>(featureNormalizer(sizes.map, sizes.count));
+  auto isZero = [&](Value own) {
+    return make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, own, e.scalar(0));
+  };
+  auto store = [&](Value own) {
+    Value inverted = make<arith::DivFOp>(e.scalar(1.0 / normalizer), own);
+    Value factor = make<arith::SelectOp>(isZero(own), e.scalar(0), inverted);
+    make<memref::StoreOp>(factor, inverse, ValueRange{place, e.index(0)});
+  };
+  Value own = denominatorOf(sum(), Value());
+  store(own);
+  if (!canVanish()) {
+    return;
   }
-  Value isZero =
-      make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, own, e.scalar(0));
-  return make<arith::SelectOp>(isZero, e.scalar(0),
-                               make<arith::DivFOp>(share, own));
+  Value isSmall =
+      make<arith::CmpFOp>(arith::CmpFPredicate::OLE, make<math::AbsFOp>(own),
+                          e.scalar(kLeastDenominator));
+  e.ifThen(isSmall, [&] {
+    Value factor = make<arith::SelectOp>(
+        isZero(own), e.scalar(kLargestFactor),
+        make<arith::DivFOp>(e.scalar(kEnlargedDenominator), own));
+    enlarge(factor);
+    store(denominatorOf(sum(), factor));
+  });
 }
 
 /// The results of `height` queries; `limit` keys of the block are read besides

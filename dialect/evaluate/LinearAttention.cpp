@@ -65,7 +65,7 @@ template <typename T> struct KeySums {
           features.map == FeatureMap::relu
               ? std::max(key.products[r], T(0)) + static_cast<T>(features.eps)
               : std::exp(key.products[r] - key.halfNorm -
-                         (features.hasMaximum() ? maximum : T(0)));
+                         (features.hasMaximum() ? maximum : shift()));
       ones[r] += feature;
       for (int64_t c = 0; c < features.valueWidth; ++c) {
         values[r * features.valueWidth + c] += feature * value[c];
@@ -79,7 +79,7 @@ template <typename T> struct KeySums {
 
   /// The result of a query.
   void read(const Projection<T> &query, T *result) const {
-    T peak = features.hasMaximum() ? query.maximum() : T(0);
+    T peak = features.hasMaximum() ? query.maximum() : shift();
     bool addsEps = features.map != FeatureMap::exp;
     T eps = static_cast<T>(addsEps ? features.eps : 0);
     // Of keys, relu has added it.
@@ -107,6 +107,10 @@ template <typename T> struct KeySums {
       result[c] =
           denominator == T(0) ? T(0) : sums[c] / normalizer / denominator;
     }
+  }
+
+  T shift() const {
+    return static_cast<T>(featureExponentShift(features.map, features.count));
   }
 
   const Features &features;
