@@ -4,7 +4,8 @@
 // When are the numbers of a compiled program right? The reference is float64
 // evaluation on the same (already rounded) weights and inputs. Four tiers:
 //
-//   T0 exact        data movement, masks, gathers: every bit equal
+//   T0 exact        data movement, masks, gathers, and whatever is an integer
+//                   or a boolean: every bit equal
 //   T1 unary        element-wise functions: a count of units in the last place
 //   T2 contraction  sums of products: |y - y64| <= c u sum |a b|, element-wise
 //   T3 model        whole programs: the maximum and the root mean square of the
@@ -104,7 +105,8 @@ struct PlainError {
 PlainError measurePlain(const HostTensor &plain, const HostTensor &want);
 
 /// T3. `plain` is the value of a plain run in the storage type; `others` is
-/// what plain runs of neighbouring models had, at least.
+/// what plain runs of neighbouring models had, at least. Integers and booleans
+/// know no rounding: they are compared by T0.
 Comparison compareModel(const HostTensor &got, const HostTensor &plain,
                         const HostTensor &want, Storage storage = Storage::F32,
                         const PlainError &others = {});

@@ -3,7 +3,6 @@
 
 #include "codegen/reference/CompiledProgram.h"
 #include "dialect/Storage.h"
-#include "dialect/evaluate/Evaluate.h"
 #include <cstring>
 #include <dlfcn.h>
 #include <vector>
@@ -69,6 +68,28 @@ CompiledProgram::~CompiledProgram() {
 // Buffers
 //===----------------------------------------------------------------------===//
 
+static int64_t elementBytes(int32_t dtype) {
+  switch (dtype) {
+  case HOVA_BOOL:
+    return 1;
+  case HOVA_BF16:
+  case HOVA_F16:
+    return 2;
+  case HOVA_F32:
+  case HOVA_I32:
+    return 4;
+  }
+  return 8;
+}
+
+int64_t hova::storedBytes(const hova_tensor_info &info) {
+  int64_t bytes = elementBytes(info.dtype);
+  for (int64_t dim : llvm::ArrayRef(info.dims, info.rank)) {
+    bytes *= dim;
+  }
+  return bytes;
+}
+
 namespace {
 /// Memory of one input or output in the program's type, and the view of it.
 struct Buffer {
@@ -78,28 +99,10 @@ struct Buffer {
 
   explicit Buffer(const hova_tensor_info &info)
       : dims(info.dims, info.dims + info.rank) {
-    int64_t count = 1;
-    for (int64_t dim : dims) {
-      count *= dim;
-    }
-    // A result that is not written is NaN.
-    bytes.resize(count * elementBytes(info.dtype) + 1, '\xff');
+    // A result that is not written is NaN, and no boolean.
+    bytes.resize(storedBytes(info) + 1, '\xff');
     tensor = hova_make_tensor(info.name, static_cast<hova_dtype>(info.dtype),
                               info.rank, dims.data(), bytes.data());
-  }
-
-  static int64_t elementBytes(int32_t dtype) {
-    switch (dtype) {
-    case HOVA_BOOL:
-      return 1;
-    case HOVA_BF16:
-    case HOVA_F16:
-      return 2;
-    case HOVA_F32:
-    case HOVA_I32:
-      return 4;
-    }
-    return 8;
   }
 };
 
@@ -145,22 +148,64 @@ static bool fill(Buffer &buffer, int32_t dtype, const HostTensor &from) {
   return false;
 }
 
-/// One row of a stored value, as numbers.
-static bool readRow(const char *from, int64_t width, int32_t dtype, float *to) {
-  if (dtype == HOVA_F32) {
-    std::memcpy(to, from, width * sizeof(float));
-    return true;
+/// The type of host values that hold those of a program without loss.
+static Element elementOf(int32_t dtype) {
+  switch (dtype) {
+  case HOVA_F64:
+    return Element::F64;
+  case HOVA_I32:
+  case HOVA_I64:
+    return Element::I64;
+  case HOVA_BOOL:
+    return Element::I1;
   }
-  if (dtype != HOVA_BF16 && dtype != HOVA_F16) {
-    return false;
+  return Element::F32;
+}
+
+HostTensor hova::readStored(const char *from, int32_t dtype,
+                            llvm::ArrayRef<int64_t> shape, int64_t rowStride) {
+  HostTensor result(elementOf(dtype), shape);
+  int64_t width = shape.empty() ? 1 : shape.back();
+  int64_t pitch = rowStride * elementBytes(dtype);
+  auto copy = [&](auto stored, auto kept, auto convert) {
+    auto *to = result.mutableAs<decltype(kept)>();
+    for (int64_t i = 0, e = result.size(); i < e; ++i) {
+      const char *row = from + i / width * pitch;
+      std::memcpy(&stored, row + i % width * sizeof stored, sizeof stored);
+      to[i] = convert(stored);
+    }
+  };
+  auto same = [](auto value) { return value; };
+  switch (dtype) {
+  case HOVA_F32:
+    copy(float(), float(), same);
+    break;
+  case HOVA_F64:
+    copy(double(), double(), same);
+    break;
+  case HOVA_I32:
+    copy(int32_t(), int64_t(), same);
+    break;
+  case HOVA_I64:
+    copy(int64_t(), int64_t(), same);
+    break;
+  case HOVA_BOOL:
+    copy(uint8_t(), uint8_t(), same);
+    break;
+  case HOVA_BF16:
+  case HOVA_F16: {
+    Storage storage = dtype == HOVA_BF16 ? Storage::BF16 : Storage::F16;
+    copy(uint16_t(), float(),
+         [&](uint16_t bits) { return decode16(bits, storage); });
+    break;
   }
-  Storage storage = dtype == HOVA_BF16 ? Storage::BF16 : Storage::F16;
-  for (int64_t i = 0; i < width; ++i) {
-    uint16_t bits;
-    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
-    to[i] = decode16(bits, storage);
   }
-  return true;
+  return result;
+}
+
+HostTensor hova::readStored(const char *from, const hova_tensor_info &info) {
+  llvm::ArrayRef<int64_t> shape(info.dims, info.rank);
+  return readStored(from, info.dtype, shape, shape.empty() ? 1 : shape.back());
 }
 
 static void capture(void *user, int64_t kernel) {
@@ -170,18 +215,9 @@ static void capture(void *user, int64_t kernel) {
     if (info.kernel != kernel || info.rank == 0) {
       continue;
     }
-    llvm::ArrayRef<int64_t> shape(info.dims, info.rank);
-    HostTensor value(Element::F32, shape);
-    int64_t pitch = info.row_stride * Buffer::elementBytes(info.dtype);
-    bool isFloat = true;
-    for (int64_t row = 0, e = rowCount(shape); isFloat && row < e; ++row) {
-      isFloat =
-          readRow(state.arena + info.offset + row * pitch, shape.back(),
-                  info.dtype, value.mutableAs<float>() + row * shape.back());
-    }
-    if (isFloat) {
-      (*state.values)[index] = value;
-    }
+    (*state.values)[index] = readStored(
+        state.arena + info.offset, info.dtype,
+        llvm::ArrayRef<int64_t>(info.dims, info.rank), info.row_stride);
   }
 }
 
@@ -205,10 +241,6 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
   }
   std::vector<Buffer> results;
   for (uint32_t i = 0; i < program->num_outputs; ++i) {
-    if (program->outputs[i].dtype != HOVA_F32) {
-      return llvm::createStringError("output '%s' is not f32",
-                                     program->outputs[i].name);
-    }
     wanted.push_back(results.emplace_back(program->outputs[i]).tensor);
   }
   char text[1024] = "";
@@ -237,9 +269,8 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
                                    reason.c_str());
   }
   llvm::SmallVector<HostTensor> outputs;
-  for (Buffer &result : results) {
-    HostTensor &output = outputs.emplace_back(Element::F32, result.dims);
-    std::memcpy(output.mutableData(), result.bytes.data(), output.size() * 4);
+  for (auto [i, result] : llvm::enumerate(results)) {
+    outputs.push_back(readStored(result.bytes.data(), program->outputs[i]));
   }
   return outputs;
 }

@@ -25,6 +25,16 @@ struct RunHooks {
   void *interceptor = nullptr;
 };
 
+/// A tensor in a program's memory, of type `dtype` (hova_dtype), whose rows
+/// start every `rowStride` elements, as host values: numbers F32, or F64 where
+/// the program's are, integers I64, booleans I1 with their byte as it is.
+HostTensor readStored(const char *from, int32_t dtype,
+                      llvm::ArrayRef<int64_t> shape, int64_t rowStride);
+/// Bytes of an input or output in a program's memory.
+int64_t storedBytes(const hova_tensor_info &info);
+/// What such bytes are: the same of a dense tensor.
+HostTensor readStored(const char *from, const hova_tensor_info &info);
+
 class CompiledProgram {
 public:
   /// Loads the library at `path` whose functions start with `prefix`.
@@ -38,7 +48,7 @@ public:
 
   /// Runs on `inputs` (program order; ids I64, masks I1, numbers of any
   /// floating-point type, rounded to the program's) with `threads` threads.
-  /// Outputs are F32.
+  /// Outputs are as `readStored` has them.
   llvm::Expected<llvm::SmallVector<HostTensor>>
   run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
       const RunHooks &hooks = RunHooks());

@@ -316,15 +316,12 @@ llvm::Expected<GuardedResult> Guard::take() {
   }
   for (uint32_t i = 0; i < program.num_outputs; ++i) {
     const hova_tensor_info &info = program.outputs[i];
-    HostTensor &output = result.outputs.emplace_back(
-        HostTensor::Element::F32,
-        llvm::ArrayRef<int64_t>(info.dims, info.rank));
     uint64_t number = static_cast<uint64_t>(i) << HOVA_BUFFER_KIND_BITS;
-    int64_t bytes = output.size() * static_cast<int64_t>(sizeof(float));
-    auto block = blocks.find({number | HOVA_OUTPUT, bytes});
-    if (block != blocks.end()) {
-      memcpy(output.mutableData(), block->second.data(), bytes);
-    }
+    // Where no kernel wrote it, it is what nothing wrote.
+    std::vector<char> nothing(storedBytes(info), '\xff');
+    auto block = blocks.find({number | HOVA_OUTPUT, storedBytes(info)});
+    result.outputs.push_back(readStored(
+        block == blocks.end() ? nothing.data() : block->second.data(), info));
   }
   return std::move(result);
 }

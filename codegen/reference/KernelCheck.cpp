@@ -320,6 +320,10 @@ std::string KernelCheck::differenceOf(KernelOp kernel, unsigned index,
   }
   Storage storage =
       storageOf(getElementTypeOrSelf(kernel.getResult(index).getType()));
+  if (getElementTypeOrSelf(kernel.getResult(index).getType()).isInteger()) {
+    Comparison exact = compareExact(written.got, written.want);
+    return exact.within ? "" : name + ": " + exact.reason;
+  }
   Comparison comparison =
       compareModel(written.got, written.plain, written.want, storage);
   // One plain run may have been lucky.

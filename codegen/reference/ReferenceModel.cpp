@@ -54,6 +54,26 @@ int32_t ReferenceModel::kernelOfOutput(uint32_t output) const {
   return found == numbers.end() ? -1 : found->second;
 }
 
+/// Whether values of this tensor type are stored in a program as `dtype`.
+static bool isStoredAs(Type type, int32_t dtype) {
+  Type element = getElementTypeOrSelf(type);
+  switch (dtype) {
+  case HOVA_F32:
+    return element.isF32();
+  case HOVA_F64:
+    return element.isF64();
+  case HOVA_BF16:
+    return element.isBF16();
+  case HOVA_F16:
+    return element.isF16();
+  case HOVA_BOOL:
+    return element.isInteger(1);
+  case HOVA_I32:
+    return element.isInteger(32);
+  }
+  return dtype == HOVA_I64 && element.isInteger();
+}
+
 llvm::Expected<ReferenceRun>
 ReferenceModel::run(Precision precision, llvm::ArrayRef<HostTensor> inputs) {
   ReferenceRun result;
@@ -63,17 +83,22 @@ ReferenceModel::run(Precision precision, llvm::ArrayRef<HostTensor> inputs) {
                                                               : program.plain,
                                inputs);
   auto numbers = numberKernels(program.kernels);
-  // Values are matched by kernel, layer path and shape; where a kernel keeps
-  // several that agree in all three, by their order.
+  // Values are matched by kernel, layer path, type and shape; where a kernel
+  // keeps several that agree in all of them, by their order. The type tells the
+  // rounded copy of a layer that a product reads from the layer itself.
   evaluator.setObserver([&](OpResult of, const HostTensor &value) {
     auto kernel = dyn_cast<KernelOp>(of.getOwner());
-    if (!kernel) {
+    // What the function returns is an output and lies with the caller.
+    if (!kernel || llvm::any_of(of.getUsers(), [](Operation *user) {
+          return user->hasTrait<OpTrait::IsTerminator>();
+        })) {
       return;
     }
     llvm::StringRef path = resultPath(kernel, of.getResultNumber());
     for (uint32_t i = 0; i < description.num_values; ++i) {
       const hova_value_info &info = description.values[i];
       if (info.kernel == numbers.lookup(kernel) && path == info.path &&
+          isStoredAs(of.getType(), info.dtype) &&
           llvm::ArrayRef<int64_t>(info.dims, info.rank) == value.getShape() &&
           result.values.try_emplace(i, value).second) {
         return;

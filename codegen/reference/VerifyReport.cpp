@@ -68,7 +68,8 @@ void VerifyTable::add(const VerifiedCase &tried) {
   const VerifiedValue *worst = nullptr;
   int64_t count = 0;
   auto shareOf = [](const VerifiedValue &value) {
-    return value.comparison.maxError / value.comparison.maxBound;
+    double bound = value.comparison.maxBound; // of integers: 0
+    return bound > 0 ? value.comparison.maxError / bound : 0;
   };
   for (const VerifiedValue &value : tried.values) {
     if (value.check != Check::Value) {

@@ -179,7 +179,7 @@ static void softmaxRow(const Attention &attention, int64_t entry, int64_t head,
   }
   T sum = 0;
   for (int64_t j = 0; j < attention.columns; ++j) {
-    row[j] = kept[j] ? std::exp(row[j] - peak) : T(0);
+    row[j] = kept[j] ? evaluateExponential(row[j] - peak) : T(0);
     sum += row[j];
   }
   for (int64_t j = 0; j < attention.columns; ++j) {

@@ -120,11 +120,11 @@ LogicalResult SoftmaxOp::evaluate(ArrayRef<HostTensor> operands,
         peak = std::max(peak, from[j]); // a NaN makes the sum NaN
       }
       for (int64_t j = 0; j < width; ++j) {
-        sum += std::exp(from[j] - peak);
+        sum += evaluateExponential(from[j] - peak);
       }
       for (int64_t j = 0; j < width; ++j) {
         to[j] = getLog() ? from[j] - peak - std::log(sum)
-                         : std::exp(from[j] - peak) / sum;
+                         : evaluateExponential(from[j] - peak) / sum;
       }
     }
   });

@@ -18,6 +18,7 @@
 #include "dialect/Storage.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <cmath>
+#include <limits>
 #include <optional>
 
 namespace hova {
@@ -107,6 +108,14 @@ HostTensor evaluateActivation(ActivationKind kind, const HostTensor &x,
 /// `lhs + rhs`, the shape of rhs being a suffix of that of lhs, or a column.
 HostTensor evaluateSum(const HostTensor &lhs, const HostTensor &rhs,
                        HostTensor::Element element);
+/// exp(x) of scores and features. In float32 what would be a denormal number is
+/// 0, as it is in every compiled program: the plain run, which tells what f32
+/// makes of the formulas, has to lose the same keys.
+template <typename T> T evaluateExponential(T x) {
+  T power = std::exp(x);
+  bool isDenormal = power < std::numeric_limits<T>::min();
+  return sizeof(T) == sizeof(float) && isDenormal ? T(0) : power;
+}
 /// 1 / (1 + exp(-x)) by the branch that cannot overflow.
 template <typename T> T evaluateSigmoid(T x) {
   T small = std::exp(-std::abs(x));

@@ -48,7 +48,7 @@ template <typename T> struct KeySums {
     if (!features.hasMaximum() || maximum <= this->maximum) {
       return;
     }
-    T factor = std::exp(this->maximum - maximum);
+    T factor = evaluateExponential(this->maximum - maximum);
     for (T &sum : values) {
       sum *= factor;
     }
@@ -64,8 +64,9 @@ template <typename T> struct KeySums {
       T feature =
           features.map == FeatureMap::relu
               ? std::max(key.products[r], T(0)) + static_cast<T>(features.eps)
-              : std::exp(key.products[r] - key.halfNorm -
-                         (features.hasMaximum() ? maximum : shift()));
+              : evaluateExponential(
+                    key.products[r] - key.halfNorm -
+                    (features.hasMaximum() ? maximum : shift()));
       ones[r] += feature;
       for (int64_t c = 0; c < features.valueWidth; ++c) {
         values[r * features.valueWidth + c] += feature * value[c];
@@ -90,7 +91,8 @@ template <typename T> struct KeySums {
       T feature =
           features.map == FeatureMap::relu
               ? std::max(query.products[r], T(0)) + eps
-              : std::exp(query.products[r] - query.halfNorm - peak) + eps;
+              : evaluateExponential(query.products[r] - query.halfNorm - peak) +
+                    eps;
       denominator += feature * (ones[r] + keyEps * keys);
       for (int64_t c = 0; c < features.valueWidth; ++c) {
         sums[c] += feature * (values[r * features.valueWidth + c] +
@@ -295,7 +297,7 @@ template <typename T> static void mergeSums(KeySums<T> &sums, const T *block) {
     }
     T maximum = extra[columns] / static_cast<T>(llvm::numbers::log2e);
     sums.raise(maximum);
-    factor = std::exp(maximum - sums.maximum);
+    factor = evaluateExponential(maximum - sums.maximum);
     for (int64_t c = 0; c < features.valueWidth; ++c) {
       sums.plainValues[c] += extra[c];
     }

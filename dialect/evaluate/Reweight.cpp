@@ -59,7 +59,7 @@ static HostTensor scaleHeads(const HostTensor &headsIn,
       const T *row = b.data() + t * heads;
       T peak = *std::max_element(row, row + heads), sum = 0;
       for (int64_t m = 0; m < heads; ++m) {
-        alpha[m] = std::exp(row[m] - peak);
+        alpha[m] = evaluateExponential(row[m] - peak);
         sum += alpha[m];
       }
       for (int64_t c = 0; c < heads * width; ++c) {

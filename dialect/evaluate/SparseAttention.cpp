@@ -95,7 +95,7 @@ static void attend(const SparseAttention &attention, ArrayRef<int64_t> keys,
   }
   T sum = 0;
   for (T &score : scores) {
-    score = std::exp(score - peak);
+    score = evaluateExponential(score - peak);
     sum += score;
   }
   for (auto [j, weight] : llvm::zip(keys, scores)) {

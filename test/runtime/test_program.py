@@ -219,6 +219,15 @@ def test_tolerances_decide(files, tmp_path):
     assert run(*files, expected, "--atol=0.5", "--rtol=0").returncode == 0
 
 
+def test_integers_have_no_tolerance(files, tmp_path):
+    """The mask has three true values, and no option makes four of them."""
+    for want, status in [(3, 0), (4, 3)]:
+        np.save(tmp_path / "kept.npy", np.int32(want))
+        result = run(*files, f"--expected=kept={tmp_path}/kept.npy", "--atol=5", "--rtol=5")
+        assert result.returncode == status
+        assert result.stdout.startswith(f"kept: {int(status == 3)} of 1 elements differ (rtol 0, atol 0;")
+
+
 def test_expected_of_another_shape_or_kind(files, tmp_path):
     np.save(tmp_path / "y.npy", Y[:3])
     fails(1, "output 'y' is f32[4, 8], but", *files, f"--expected=y={tmp_path}/y.npy")

@@ -110,6 +110,20 @@ TEST(Model, allows_four_last_places_where_the_plain_run_is_exact) {
   EXPECT_FALSE(compareModel(doubles({8.0, 4.1 * ulp(8.0)}), want, want).within);
 }
 
+TEST(Model, knows_no_rounding_of_integers_and_booleans) {
+  // Beside 2^30, one is less than four last places of f32.
+  HostTensor ids(Element::I64, {2}), others(Element::I64, {2});
+  ids.mutableAs<int64_t>()[0] = others.mutableAs<int64_t>()[0] = 1 << 30;
+  others.mutableAs<int64_t>()[1] = 1;
+  EXPECT_TRUE(compareModel(ids, ids, ids).within);
+  EXPECT_FALSE(compareModel(ids, others, others).within);
+  HostTensor kept(Element::I1, {1}), two(Element::I1, {1});
+  kept.mutableAs<uint8_t>()[0] = 1;
+  two.mutableAs<uint8_t>()[0] = 2; // not the byte of a boolean
+  EXPECT_TRUE(compareModel(kept, kept, kept).within);
+  EXPECT_FALSE(compareModel(two, kept, kept).within);
+}
+
 TEST(Model, rejects_many_small_errors_below_the_maximum) {
   // One large error of the plain run must not hide errors everywhere.
   HostTensor want(Element::F64, {1000}), plain(Element::F64, {1000});

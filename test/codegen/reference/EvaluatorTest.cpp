@@ -8,6 +8,7 @@
 #include "codegen/reference/Compare.h"
 #include "codegen/reference/Inputs.h"
 #include "dialect/AttentionOps.h"
+#include "dialect/evaluate/Evaluate.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 
@@ -405,6 +406,13 @@ TEST_F(EvaluatorTest, pairs_of_rows_are_interleaved) {
   for (int64_t i = 0; i < 15; ++i) {
     EXPECT_EQ(back.at(i), i);
   }
+}
+
+TEST(Exponential, is_zero_where_programs_have_no_denormal_numbers) {
+  EXPECT_EQ(evaluateExponential(-88.0f), 0.0f); // 6e-39
+  EXPECT_EQ(evaluateExponential(-87.0f), std::exp(-87.0f));
+  EXPECT_EQ(evaluateExponential(-88.0), std::exp(-88.0));
+  EXPECT_TRUE(std::isnan(evaluateExponential(std::nanf(""))));
 }
 
 } // namespace

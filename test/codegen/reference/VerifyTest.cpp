@@ -127,6 +127,28 @@ TEST(CompiledProgram, says_which_function_is_missing) {
             "the compiled library has no function 'other_program'");
 }
 
+TEST(ReadStored, keeps_the_type_of_every_value) {
+  using Element = HostTensor::Element;
+  // Two rows of two elements, three elements apart.
+  const int32_t ids[] = {-7, 8, 99, 1 << 30, 4};
+  HostTensor read =
+      readStored(reinterpret_cast<const char *>(ids), HOVA_I32, {2, 2}, 3);
+  ASSERT_EQ(read.getElement(), Element::I64);
+  EXPECT_EQ(read.as<int64_t>()[0], -7);
+  EXPECT_EQ(read.as<int64_t>()[1], 8);
+  EXPECT_EQ(read.as<int64_t>()[2], 1 << 30);
+  const char flags[] = {1, 0, '\xff'};
+  read = readStored(flags, HOVA_BOOL, {3}, 3);
+  ASSERT_EQ(read.getElement(), Element::I1);
+  EXPECT_EQ(read.at(0), 1);
+  EXPECT_EQ(read.at(2), 255); // nothing wrote it
+  const uint16_t halves[] = {0x3fc0, 0xc000};
+  read = readStored(reinterpret_cast<const char *>(halves), HOVA_BF16, {2}, 2);
+  ASSERT_EQ(read.getElement(), Element::F32);
+  EXPECT_EQ(read.at(0), 1.5);
+  EXPECT_EQ(read.at(1), -2);
+}
+
 TEST(Inputs, differ_by_case_and_stay_in_range) {
   int64_t dims[] = {50, 40};
   hova_tensor_info info[] = {{"ids", HOVA_I32, 2, dims, 3, 9},
