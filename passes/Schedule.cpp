@@ -12,10 +12,46 @@ static bool hasBlocks(Division division) {
   return division == Division::rows || division == Division::panels;
 }
 
+/// Numbers of arguments: `values` are the kernel's arguments, or what it
+/// yields.
+static LogicalResult checkRowTables(KernelOp kernel, StringRef attribute,
+                                    ValueRange values) {
+  Attribute given = kernel->getAttr(attribute);
+  auto numbers = dyn_cast_or_null<DenseI64ArrayAttr>(given);
+  ValueRange arguments = kernel.getBody().getArguments();
+  auto isTableOf = [&](Value value, int64_t number) {
+    if (number < 0 || number >= static_cast<int64_t>(arguments.size())) {
+      return number == -1;
+    }
+    auto table = cast<RankedTensorType>(arguments[number].getType());
+    auto rows = cast<RankedTensorType>(value.getType());
+    return table.getElementType().isInteger(32) && table.getRank() == 1 &&
+           rows.getRank() > 0;
+  };
+  if (!given ||
+      (numbers && static_cast<size_t>(numbers.size()) <= values.size() &&
+       llvm::all_of(llvm::zip_first(numbers.asArrayRef(), values),
+                    [&](const auto &pair) {
+                      auto [number, value] = pair;
+                      return isTableOf(value, number);
+                    }))) {
+    return success();
+  }
+  return kernel.emitOpError("expects '")
+         << attribute << "' to be -1 or the number of a row table among its "
+         << arguments.size() << " arguments, got " << given;
+}
+
 FailureOr<Schedule> Schedule::of(KernelOp kernel) {
   auto tile = kernel->getAttrOfType<DenseI64ArrayAttr>(kTileAttr);
   if (!kernel.getUnits() || !tile || tile.size() != 2) {
     return kernel.emitOpError("has no complete schedule: run assign first");
+  }
+  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+  if (failed(checkRowTables(kernel, kInputRowsAttr,
+                            kernel.getBody().getArguments())) ||
+      failed(checkRowTables(kernel, kResultRowsAttr, yield.getValues()))) {
+    return failure();
   }
   Schedule schedule;
   schedule.division = divisionOf(kernel);

@@ -3,6 +3,7 @@
 """A dump that somebody has changed describes a program, and chooses no file that is read or written."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -105,3 +106,79 @@ def test_hova_opt_says_what_it_cannot_write(folder):
     done = run(folder, "hova-opt", "dump.mlir", "-o", "no/such/folder.mlir")
     assert done.returncode == 74
     assert "hova-opt: cannot write 'no/such/folder.mlir'" in done.stderr
+
+
+# What an edit may take away or change, in the dump of which phase, and what hova says of it.
+EDITS = {
+    "no main": ("import", r"@main", "@other", "a function 'main' with a body, and there is none"),
+    "a phase that is none": ("fuse", r'hova.phase = "fuse"', 'hova.phase = "fuze"', "to be the name of a phase"),
+    "a phase that is no name": ("fuse", r'hova.phase = "fuse"', "hova.phase = 3", "to be the name of a phase"),
+    "another input": ("fuse", r"hova.name = \"x\"", 'hova.name = "z"', """'hova.name' as in the description, "x", got "z\""""),
+    "two blocks": ("normalize", r"\n    return %", "\n    cf.br ^bb1\n  ^bb1:\n    return %", "expects one block, got 2"),
+    "weights with results": (
+        "normalize", r"@weights\(\) \{", "@weights(%no: i64) {", "a function of one block without arguments and results",
+    ),
+    "a verdict without a reason": ("fuse", r"(hova.rewrites = \{[\w\"-]+ = \{)fired = \w+, ", r"\1", "whether it fired, and why"),
+    "a schedule of words": ("assign", r"hova.lanes = \d+ : i64", 'hova.lanes = "8"', "has no complete schedule"),
+    "no tables": (
+        "assign", r"hova.lanes = ", "hova.input_rows = array<i64: 99>, hova.lanes = ", "the number of a row table among",
+    ),
+    "tables that are none": (
+        "assign", r"hova.lanes = ", "hova.result_rows = array<i64: 0>, hova.lanes = ", "the number of a row table among",
+    ),
+    "no arena": ("tile", r"hova.arena_bytes = \d+ : i64, ", "", "'hova.arena_bytes' to be a number of 64 bits, got none"),
+    "a small arena": ("tile", r"hova.arena_bytes = \d+", "hova.arena_bytes = 64", "that lie in the arena of 64 bytes"),
+    "a small image": ("vectorize", r"hova.image_bytes = \d+", "hova.image_bytes = 64", "before the image ends at 64"),
+    "no image": ("target", r"hova.image_bytes = \d+ : i64, ", "", "'hova.image_bytes' to be a number of 64 bits, got none"),
+    "inputs": ("vectorize", r"hova.inputs = 1", "hova.inputs = 9", "'hova.inputs' of the description, 1 : i64, got 9 : i64"),
+    "types": ("target", r"hova.types = \[[^\]]*\], ", "", "'hova.types' of the description"),
+    "values": ("tile", r"hova.values = \[", "hova.values = [3, ", "expects 'hova.values' to hold values"),
+    "a value of no launch": ("tile", r"\{kernel = 0", "{kernel = 7", "expects 'hova.values' to hold values"),
+    "no values": ("tile", r", hova.values = \[.*\]\}( loc|\s*\{)", r"}\1", "expects 'hova.values' to be a list, got none"),
+    "no offset": ("tile", r"(store_weight .*) \{hova.offset = \d+ : i64\}", r"\1", "expects 'hova.offset' from 0 on"),
+    "offsets that go back": ("target", r"(?s)(hova.offset = 0 .*?hova.offset = )\d+", r"\g<1>0", "expects 'hova.offset' from"),
+    "a buffer outside": (
+        "vectorize", r"arena_buffer \{offset = \d+", "arena_buffer {offset = 1048576", "buffer ends behind hova.arena_bytes",
+    ),
+    "a whole that is none": (
+        "tile", r"arena_buffer \{", "arena_buffer {hova.whole = array<i64: -64, 9>, ", "expects 'hova.whole' to be where",
+    ),
+    "no code": ("target", r"module @code", "module @cold", "the code of the program in a module 'code'"),
+    "no run": ("target", r"@hova_run_0", "@hova_ran_0", "expects a function 'hova_run_0' with a body"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory):
+    """The text of the dump of a phase, made once."""
+    folder, texts = tmp_path_factory.mktemp("dumps"), {}
+
+    def dump(phase):
+        if phase not in texts:
+            done = run(folder, "hova", "compile", MODEL, "--emit=mlir", f"--stop-after={phase}", "-o", "dump.mlir")
+            assert done.returncode == 0, done.stderr
+            texts[phase] = (folder / "dump.mlir").read_text()
+        return texts[phase]
+
+    return dump
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_that_leaves_no_program_is_one_error_in_every_verb(dumps, tmp_path, edit):
+    phase, pattern, replacement, message = EDITS[edit]
+    program, resources = dumps(phase).split("\n{-#\n")
+    program, count = re.subn(pattern, replacement, program, count=1)
+    assert count == 1
+    (tmp_path / "dump.mlir").write_text(f"{program}\n{{-#\n{resources}")
+    for verb in VERBS:
+        done = run(tmp_path, "hova", *verb.split(), "dump.mlir")
+        assert done.returncode == 1, (verb, done.returncode, done.stderr)
+        assert message in done.stderr, (verb, done.stderr)
+        assert done.stderr.count("error:") == 1, (verb, done.stderr)
+
+
+@pytest.mark.parametrize("phase", ["import", "normalize", "fuse", "assign", "tile", "vectorize", "target"])
+def test_a_dump_that_nobody_has_edited_is_a_program(dumps, tmp_path, phase):
+    (tmp_path / "dump.mlir").write_text(dumps(phase))
+    done = run(tmp_path, "hova", "verify", "--cases=1", "dump.mlir")
+    assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@
 #include "tools/hova/Session.h"
 #include "codegen/PassWatch.h"
 #include "codegen/Pipeline.h"
+#include "codegen/cpu/CheckDump.h"
 #include "dialect/Site.h"
 #include "frontend/Import.h"
 #include "frontend/weights/TensorFile.h"
@@ -215,7 +216,10 @@ LogicalResult Session::report(Diagnostic &diagnostic) {
     if (isDump(path)) {
       message.file = place.getFilename().str();
     }
-    message.place = reader::Position{place.getLine(), place.getColumn()};
+    // The module of a dump without locations begins before the first line.
+    if (place.getLine() != 0) {
+      message.place = reader::Position{place.getLine(), place.getColumn()};
+    }
   }
   if (std::string layer = layerOf(diagnostic); !layer.empty()) {
     message.notes.push_back(layer);
@@ -287,9 +291,10 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
     return refused;
   }
   importedModule = frontend::importProgram(*model.program, mlirContext).module;
-  return storage == Storage::F32 || succeeded(setStorage(storage))
-             ? Ok
-             : internalError("the storage type was not accepted");
+  if (storage != Storage::F32 && failed(setStorage(storage))) {
+    return internalError("the storage type was not accepted");
+  }
+  return !dump() || succeeded(checkDump(dump(), imported())) ? Ok : Rejected;
 }
 
 std::vector<std::string> Session::weightFiles() const {
