@@ -14,6 +14,13 @@
 
 namespace hova {
 
+/// Of an operation that makes its operand anew for every item of a batch. What
+/// depends on weights alone is computed once and stored, but a weight of a
+/// batch would be stored as often as the batch has items, and would belong to
+/// programs of that batch alone: such an operation stays in the program.
+template <typename OpT>
+class PerItem : public mlir::OpTrait::TraitBase<OpT, PerItem> {};
+
 /// Multiply-accumulates of all kinds; nothing where they are not known.
 inline std::optional<int64_t> macsOf(CostOpInterface op) {
   std::optional<int64_t> linear = op.getLinearMacs();

@@ -6,6 +6,12 @@
 
 include "mlir/IR/OpBase.td"
 
+/// An operation that makes its operand anew for every item of a batch: no
+/// weight of it is stored (dialect/Interfaces.h).
+def Hova_PerItem : NativeOpTrait<"PerItem"> {
+  let cppNamespace = "::hova";
+}
+
 def Hova_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::hova";
   let description = [{

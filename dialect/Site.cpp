@@ -83,6 +83,7 @@ StringRef PatchEmbeddingOp::getSiteKind() { return "patch embedding"; }
 StringRef UnfoldOp::getSiteKind() { return "rearrangement"; }
 StringRef PadOp::getSiteKind() { return "rearrangement"; }
 StringRef ReshapeOp::getSiteKind() { return "rearrangement"; }
+StringRef RepeatOp::getSiteKind() { return "rearrangement"; }
 StringRef ClassTokenOp::getSiteKind() { return "rearrangement"; }
 StringRef RearrangeOp::getSiteKind() { return "rearrangement"; }
 StringRef IndexSortOp::getSiteKind() { return "rearrangement"; }
@@ -104,6 +105,7 @@ bool ScaleHeadsOp::isResultIntermediate() { return true; }
 bool UnfoldOp::isResultIntermediate() { return true; }
 bool PadOp::isResultIntermediate() { return true; }
 bool ReshapeOp::isResultIntermediate() { return true; }
+bool RepeatOp::isResultIntermediate() { return true; }
 bool ClassTokenOp::isResultIntermediate() { return true; }
 bool RearrangeOp::isResultIntermediate() { return true; }
 bool IndexSortOp::isResultIntermediate() { return true; }

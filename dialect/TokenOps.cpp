@@ -501,5 +501,25 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   return getX().getType() == getResult().getType() ? getX() : OpFoldResult();
 }
 
+//===----------------------------------------------------------------------===//
+// RepeatOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult RepeatOp::verify() {
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  SmallVector<int64_t> expected(shapeOf(getX()));
+  expected.insert(expected.begin(), result.empty() ? 1 : result.front());
+  return expectResult(*this, expected); // C1
+}
+
+IterationSpace RepeatOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> axes = builder.rows();
+  axes.push_back(builder.parallel("column", shapeOf(getResult()).back()));
+  builder.result(axes);
+  builder.operand(0, ArrayRef(axes).drop_front());
+  return builder.build();
+}
+
 #define GET_OP_CLASSES
 #include "dialect/TokenOps.cpp.inc"

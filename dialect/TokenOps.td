@@ -415,4 +415,27 @@ def Hova_ReshapeOp : Hova_TokenOp<"reshape", [Hova_Site<["isResultIntermediate"]
   let hasFolder = 1;
 }
 
+def Hova_RepeatOp : Hova_TokenOp<"repeat", [Hova_PerItem,
+    Hova_Site<["isResultIntermediate"]>]> {
+  let summary = "the same elements for every item of a batch";
+  let description = [{
+    `y[b, ...] = x[...]`: learned queries or latents, which have no batch, for
+    items that do. It stays in the program where x is a weight, so that the
+    weights of a program do not depend on its batch.
+
+    - C1: the result has the shape of x behind one more axis.
+
+    ```mlir
+    func.func @latents(%x: tensor<4x8xf32>) -> tensor<2x4x8xf32> {
+      %y = hova.repeat %x : tensor<4x8xf32> -> tensor<2x4x8xf32>
+      return %y : tensor<2x4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // HOVA_DIALECT_TOKENOPS

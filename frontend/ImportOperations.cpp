@@ -178,6 +178,10 @@ static Operation *importReshape(OperationImport &op) {
   return ReshapeOp::create(op.builder, op.loc, op.result(), op.operand("x"));
 }
 
+static Operation *importRepeat(OperationImport &op) {
+  return RepeatOp::create(op.builder, op.loc, op.result(), op.operand("x"));
+}
+
 static Operation *importSlice(OperationImport &op) {
   return SliceOp::create(op.builder, op.loc, op.result(), op.operand("x"),
                          op.integer("axis"), op.integer("offset"));
@@ -388,6 +392,7 @@ static llvm::StringMap<OperationImporter> &importers() {
       {"slice", importSlice},
       {"pad", importPad},
       {"reshape", importReshape},
+      {"repeat", importRepeat},
       {"unfold", importUnfold},
       {"partition_windows", importPartitionWindows},
       {"reverse_windows", importReverseWindows},

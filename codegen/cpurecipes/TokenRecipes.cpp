@@ -405,6 +405,16 @@ static void emit(KernelEmitter &emitter, PadOp op) {
   });
 }
 
+static void emit(KernelEmitter &emitter, RepeatOp op) {
+  ArrayRef<int64_t> x = shapeOf(op.getX());
+  Value source = emitter.buffer(op.getX());
+  int64_t rows = staticSize(x.drop_back());
+  emitter.forEachRow([&](Value row) {
+    Value zero = emitter.index(0);
+    copyRow(emitter, source, emitter.rem(row, rows), zero, row, zero, x.back());
+  });
+}
+
 /// In the longest pieces that end where rows of x and of the result end.
 static void emit(KernelEmitter &emitter, ReshapeOp op) {
   int64_t from = shapeOf(op.getX()).back(), to = shapeOf(op.getResult()).back();
@@ -477,6 +487,7 @@ void attachTokenRecipes(MLIRContext &context) {
   attachRecipe<SliceOp, emit>(context);
   attachRecipe<PadOp, emit>(context);
   attachRecipe<ReshapeOp, emit>(context);
+  attachRecipe<RepeatOp, emit>(context);
 }
 
 } // namespace hova

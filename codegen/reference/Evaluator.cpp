@@ -28,7 +28,7 @@ static bool movesData(Operation *op) {
   }
   return isa<ConvertOp, TransposeOp, PackOp, EmbeddingOp, ConcatOp, SliceOp,
              ClassTokenOp, IndexSortOp, LayerPoolOp, UnfoldOp, PadOp, ReshapeOp,
-             RearrangeOp>(op);
+             RepeatOp, RearrangeOp>(op);
 }
 
 FailureOr<HostTensor>

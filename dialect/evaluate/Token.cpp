@@ -254,6 +254,25 @@ LogicalResult PadOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+LogicalResult RepeatOp::evaluate(ArrayRef<HostTensor> operands,
+                                 SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  auto type = cast<ShapedType>(getResult().getType());
+  if (!type.hasStaticShape()) {
+    return emitOpError("expects a static shape to evaluate");
+  }
+  HostTensor x = castTo(value(getX()), value.resultElement());
+  HostTensor result(x.getElement(), type.getShape());
+  withNumberType(x.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    for (int64_t item = 0; item < type.getDimSize(0); ++item) {
+      std::copy_n(x.as<T>(), x.size(), result.mutableAs<T>() + item * x.size());
+    }
+  });
+  results.push_back(result);
+  return success();
+}
+
 LogicalResult ReshapeOp::evaluate(ArrayRef<HostTensor> operands,
                                   SmallVectorImpl<HostTensor> &results) {
   const HostTensor &x = OperandValues(*this, operands)(getX());

@@ -77,6 +77,14 @@ std::vector<OperatorInfo> denseOperators() {
                {axis(), integer("before", "0", "elements in front", 0),
                 integer("after", "0", "elements behind", 0)},
                {}}),
+      {"weight",
+       "a value that is learned",
+       {},
+       {{"shape", Kind::Shape, true, "", {}, 1, "the axes of the weight"},
+        integer(
+            "batch", "none",
+            "items that get the value each: an axis in front of the shape")},
+       {"weight"}},
       fusable(
           {"reshape",
            "the same elements, row by row, in other axes",

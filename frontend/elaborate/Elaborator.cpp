@@ -54,6 +54,7 @@ Elaborator::run(const std::vector<ParameterOverride> &overrides) {
   addOutputs(environment);
   if (!diagnostics.hasErrors()) {
     checkUnusedWeights();
+    checkConstantOutputs();
   }
   return diagnostics.hasErrors() ? nullptr : std::move(program);
 }
@@ -125,7 +126,8 @@ EntityPtr Elaborator::passThrough(const LayerSpec &layer,
         return passOn(layer, read->second, environment);
       }
     }
-    return valueEntity(poison);
+    // A layer that reads something and does not is broken.
+    return valueEntity(layer.op->roles.empty() ? absent : poison);
   }
   const BlockSpec *block = blockOf(layer, environment);
   if (!block || block->inputs.empty()) {

@@ -87,6 +87,7 @@ private:
   void checkOutput(const ValueUse &use, ValueRef value);
   void addOutputs(const Environment &environment);
   void checkUnusedWeights();
+  void checkConstantOutputs();
 
   // Layers.
   void expandLayers(const std::vector<LayerSpec> &layers,

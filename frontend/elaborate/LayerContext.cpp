@@ -26,6 +26,7 @@ std::map<std::string, LayerBuilder> &LayerContext::builders() {
       {"slice", &LayerContext::buildSlice},
       {"pad", &LayerContext::buildPad},
       {"reshape", &LayerContext::buildReshape},
+      {"weight", &LayerContext::buildWeight},
       {"feed_forward", &LayerContext::buildFeedForward},
       {"embedding", &LayerContext::buildEmbedding},
       {"positions", &LayerContext::buildPositions},

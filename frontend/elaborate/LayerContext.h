@@ -218,6 +218,7 @@ private:
   ValueRef buildSlice();
   ValueRef buildPad();
   ValueRef buildReshape();
+  ValueRef buildWeight();
   ValueRef buildFeedForward();
   ValueRef buildEmbedding();
   ValueRef buildPositions();

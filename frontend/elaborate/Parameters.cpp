@@ -200,6 +200,34 @@ void Elaborator::addOutputs(const Environment &environment) {
   }
 }
 
+/// What weights alone make is the same in every run: no program computes it.
+void Elaborator::checkConstantOutputs() {
+  std::set<int> computed;
+  for (const ProgramInput &input : program->inputs) {
+    computed.insert(input.value);
+  }
+  for (const ProgramOperation &operation : program->operations) {
+    bool isComputed = std::any_of(
+        operation.operands.begin(), operation.operands.end(),
+        [&](const auto &operand) { return computed.count(operand.second); });
+    if (isComputed) {
+      computed.insert(operation.result);
+      for (const auto &[name, value] : program->furtherResultsOf(operation)) {
+        computed.insert(value);
+      }
+    }
+  }
+  for (size_t i = 0; i < program->outputs.size(); ++i) {
+    const ProgramOutput &output = program->outputs[i];
+    if (!computed.count(output.value)) {
+      error(*spec.outputs[i].second.node,
+            "the output " + inQuotes(output.name) +
+                " depends on no input: it is made of weights alone, and is the "
+                "same in every run");
+    }
+  }
+}
+
 /// The operands of `operation` that one of the results in `live` depends on.
 static void addOperands(const Program &program,
                         const ProgramOperation &operation,

@@ -56,6 +56,21 @@ ValueRef LayerContext::buildEmbedding() {
               {DType::F32, std::move(result)});
 }
 
+/// The parameter itself, which no operation makes; or one of it for every item.
+ValueRef LayerContext::buildWeight() {
+  Shape own = shapeAttribute("shape");
+  int64_t items = integer("batch", 0);
+  if (failed) {
+    return poison;
+  }
+  Shape result = own;
+  result.insert(result.begin(), items);
+  ValueRef value = weight("weight", std::move(own), tableInitializer);
+  return given("batch") ? emit("repeat", "", {{"x", value}}, {},
+                               {DType::F32, std::move(result)})
+                        : value;
+}
+
 ValueRef LayerContext::buildPositions() {
   ValueRef x = read("input");
   std::string kind = word("kind", "");

@@ -27,8 +27,9 @@ WeightValues::WeightValues(Block &block) {
 }
 
 void WeightValues::add(Operation *op) {
-  if (!op->hasTrait<OpTrait::IsTerminator>() && !op->getNumRegions() &&
-      op->getNumResults() == 1 && isMemoryEffectFree(op) &&
+  if (!op->hasTrait<OpTrait::IsTerminator>() && !op->hasTrait<PerItem>() &&
+      !op->getNumRegions() && op->getNumResults() == 1 &&
+      isMemoryEffectFree(op) &&
       llvm::all_of(op->getOperands(),
                    [&](Value operand) { return makes(operand); })) {
     ops.insert(op);

@@ -11,7 +11,8 @@
 namespace hova {
 
 /// The operations of a block that have no effects and are computed from weights
-/// and constants alone. They are found in one walk: asked one by one, each
+/// and constants alone, but for those that make them anew for every item of a
+/// batch (PerItem). They are found in one walk: asked one by one, each
 /// would have to look at everything before it, which takes the square of a
 /// model's depth.
 class WeightValues {

@@ -128,6 +128,11 @@ constexpr Case kCases[] = {
     {"reshape", "%x: tensor<2x3x4xf32>",
      "hova.reshape %x : tensor<2x3x4xf32> -> tensor<3x8xf32>",
      "tensor<3x8xf32>"},
+    {"repeat", "%x: tensor<3x4xf32>",
+     "hova.repeat %x : tensor<3x4xf32> -> tensor<2x3x4xf32>",
+     "tensor<2x3x4xf32>"},
+    {"repeat_row", "%x: tensor<4xf32>",
+     "hova.repeat %x : tensor<4xf32> -> tensor<2x4xf32>", "tensor<2x4xf32>"},
     {"patch_embedding",
      "%x: tensor<2x3x4x6xf32>, %w: tensor<12x5xf32>, %b: tensor<5xf32>",
      "hova.patch_embedding %x, %w bias(%b) {patch = 2 : i64} : "

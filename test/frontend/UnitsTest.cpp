@@ -32,6 +32,8 @@ const char *const layers[] = {
     R"({"name": "y", "op": "scale", "input": "x", "by": 2})",
     R"({"name": "y", "op": "concat", "inputs": ["x", "x", "x"]})",
     R"({"name": "y", "op": "slice", "input": "x", "end": 3})",
+    R"({"name": "w", "op": "weight", "shape": [4, 8]}, {"name": "v", "op": "weight", "shape": [4, 8], "batch": 2},
+       {"name": "y", "op": "add", "inputs": ["x", "w", "v"]})",
     R"({"name": "y", "op": "pad", "input": "x", "before": 3})",
     R"({"name": "y", "op": "reshape", "input": "x", "shape": [4, 16]})",
     R"({"name": "y", "op": "feed_forward", "input": "x", "hidden": 5})",

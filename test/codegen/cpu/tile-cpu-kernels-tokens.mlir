@@ -366,3 +366,23 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x2x8xf32> {
   } : (tensor<2x3x8xf32>) -> tensor<2x2x8xf32>
   return %out : tensor<2x2x8xf32>
 }
+
+// -----
+
+// Row r of the result is row r mod 3 of the operand.
+// CHECK-LABEL: func.func private @kernel_repeats_rows(
+// CHECK-SAME: %[[X:.*]]: memref<3x8xf32> {llvm.noalias}, %[[Y:.*]]: memref<6x8xf32> {llvm.noalias}, %{{.*}}: memref<64xi8>
+// CHECK: %[[FROM:.*]] = arith.remui %[[ROW:.*]], %c3
+// CHECK: vector.load %[[X]][%[[FROM]], %{{.*}}] : {{.*}}, vector<8xf32>
+// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %{{.*}}] : vector<1x8xf32>
+func.func @main(%x: tensor<3x8xf32>) -> tensor<2x3x8xf32> {
+  %out = hova.kernel "repeats_rows" units<batch 2, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  ^bb0(%x_: tensor<3x8xf32>):
+    %r_out = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.repeat %x_ : tensor<3x8xf32> -> tensor<2x3x8xf32>
+      hova.yield %r : tensor<2x3x8xf32>
+    } : tensor<2x3x8xf32>
+    hova.yield %r_out : tensor<2x3x8xf32>
+  } : (tensor<3x8xf32>) -> tensor<2x3x8xf32>
+  return %out : tensor<2x3x8xf32>
+}

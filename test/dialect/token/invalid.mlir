@@ -310,3 +310,19 @@ func.func @mask_factors_c1_a_column(%v: tensor<2x7xi1>) {
   %r = hova.mask_factors %v : tensor<2x7xi1> -> tensor<2x7x3xf32>
   return
 }
+
+// -----
+
+func.func @repeat_c1_result_has_one_axis_more(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{'hova.repeat' op expects a result of shape 4x4x8, got 4x8}}
+  %r = hova.repeat %x : tensor<4x8xf32> -> tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @repeat_c1_items_are_those_of_x(%x: tensor<4x8xf32>) {
+  // expected-error@+1 {{'hova.repeat' op expects a result of shape 3x4x8, got 3x5x8}}
+  %r = hova.repeat %x : tensor<4x8xf32> -> tensor<3x5x8xf32>
+  return
+}

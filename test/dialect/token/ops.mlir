@@ -64,6 +64,13 @@ func.func @pads(%x: tensor<2x4x8xf32>) -> tensor<2x7x8xf32> {
   return %r : tensor<2x7x8xf32>
 }
 
+// CHECK-LABEL: @repeats
+// CHECK: hova.repeat %{{[a-z0-9_]+}} : tensor<4x8xf32> -> tensor<3x4x8xf32>
+func.func @repeats(%x: tensor<4x8xf32>) -> tensor<3x4x8xf32> {
+  %r = hova.repeat %x : tensor<4x8xf32> -> tensor<3x4x8xf32>
+  return %r : tensor<3x4x8xf32>
+}
+
 // CHECK-LABEL: @reshapes
 // CHECK: hova.reshape %{{[a-z0-9_]+}} : tensor<6x16x24xf32> -> tensor<2x3x384xf32>
 func.func @reshapes(%x: tensor<6x16x24xf32>) -> tensor<2x3x384xf32> {

@@ -6,6 +6,7 @@ sublayer with its residual; or a block (blocks.py).
 
 from blocks import BlockUse
 from layers import LAYERS, ROW_LAYERS
+from learned import LearnedUse
 from scopes import MOST_NUMBERS, Drawn, Value, numbers
 
 MOST_DEPTH = 2
@@ -71,6 +72,8 @@ class Builder:
             if scope.depth < MOST_DEPTH and scope.chance(0.12) and self._block():
                 return
             if scope.chance(0.1) and self._residual():
+                return
+            if scope.chance(0.1) and LearnedUse(self).draw():
                 return
             if not scope.parent and scope.chance(0.1) and self._stack():
                 return

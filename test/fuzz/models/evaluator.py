@@ -271,7 +271,9 @@ class BoundLayer:
 
     def grid_of_result(self, value):
         """Tokens are of the same image through all that keeps their number."""
-        role = next(role for role in ROLES if role in {**self.carried, **self.layer})
+        role = next((r for r in ROLES if r in {**self.carried, **self.layer}), None)
+        if role is None:
+            return None
         first = self.carried.get(role)
         if first is None:
             first = self.evaluator._flat(self.layer[role], self.scope)[0]

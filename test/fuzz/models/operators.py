@@ -73,6 +73,14 @@ def slice_(layer):
     return x.take(places, axis=axis)
 
 
+def weight(layer):
+    shape = layer.sizes("shape")
+    value = layer.net.weight(layer.path + ".weight", *shape)
+    if "batch" in layer:
+        value = np.broadcast_to(value, (layer.get("batch"), *shape))
+    return value
+
+
 def embedding(layer):
     shape = layer.get("vocab"), layer.get("width")
     return layer.net.stored_weight(layer.path + ".weight", *shape)[layer.read("input")]
@@ -334,6 +342,7 @@ OPERATORS = {
     "slice": slice_,
     "pad": pad,
     "reshape": reshape,
+    "weight": weight,
     "embedding": embedding,
     "positions": positions,
     "patch_embedding": patch_embedding,

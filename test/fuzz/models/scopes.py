@@ -162,6 +162,7 @@ class Scope:
     given: dict = field(default_factory=dict)  # name: value at the first use
     matrices: list = field(default_factory=list)  # (path, shape) that may be shared
     drawn: list = field(default_factory=list)
+    learned: list = field(default_factory=list)  # (name, shape) of layers `weight`
     repeated: list = field(default_factory=list)  # the results of each repetition
 
     @property

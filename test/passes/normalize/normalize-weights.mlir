@@ -48,3 +48,21 @@ func.func @main(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
   %y = hova.activation relu %x : tensor<1x8xf32>
   return %y : tensor<1x8xf32>
 }
+
+// -----
+
+// What is made anew for every item is no weight: the weight is, whatever the batch.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[LATENTS:.*]] = hova.image_weight "latents.scale" : tensor<4x8xf32>
+// CHECK: %[[EACH:.*]] = hova.repeat %[[LATENTS]] : tensor<4x8xf32> -> tensor<2x4x8xf32>
+// CHECK: hova.add %{{.*}}, %[[EACH]]
+// CHECK: func.func private @weights()
+// CHECK-NOT: hova.repeat
+// CHECK: hova.store_weight "latents.scale"
+func.func @main(%x: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+  %w = hova.weight "latents" : tensor<4x8xf32>
+  %s = hova.scale %w {factor = 2.0 : f64} : tensor<4x8xf32>
+  %r = hova.repeat %s : tensor<4x8xf32> -> tensor<2x4x8xf32>
+  %y = hova.add %x, %r : tensor<2x4x8xf32>, tensor<2x4x8xf32>
+  return %y : tensor<2x4x8xf32>
+}

@@ -1,0 +1,158 @@
+# ===- learned.py - Draws learned values and what reads them -------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""A layer `weight`, a few operators on it, and a layer that reads it beside another value.
+
+No other layer reads it: what weights alone make cannot become an output.
+"""
+
+from attributes import ACTIVATIONS, Attributes, size
+from scopes import MOST_NUMBERS, numbers
+
+INITIALISERS = (
+    {"kind": "normal", "std": 0.5},
+    {"kind": "uniform", "bound": 2},
+    {"kind": "glorot"},
+    {"kind": "constant", "value": -0.5},
+)
+
+
+class LearnedUse:
+    """Learned values in one place of a scope."""
+
+    def __init__(self, builder):
+        self.builder, self.scope = builder, builder.scope
+        self.rng = builder.rng
+
+    def draw(self):
+        """Adds the layers; None if nothing fits."""
+        forms = [self._joined, self._joined, self._queries, self._memory]
+        if not self.scope.rows_only:
+            forms += [self._beside, self._latents]
+        return self.rng.choice(forms)()
+
+    # --- the value ---------------------------------------------------------------
+
+    def _weight(self, shape, batch=None, chain=True):
+        """The name of a learned value of this shape, or of one for each of `batch` items."""
+        scope = self.scope
+        attributes = Attributes(scope)
+        attributes["shape"] = [scope.say(n) if scope.chance(0.3) else n for n in shape]
+        if batch is not None:
+            attributes["batch"] = scope.say(batch)
+        layer = {"name": scope.new_name("learned"), "op": "weight"} | attributes
+        known = [name for name, other in scope.learned if other == tuple(shape)]
+        if known and scope.chance(0.5):
+            layer["weights"] = self.rng.choice(known)
+        elif scope.chance(0.3):
+            layer["init"] = {"weight": dict(self.rng.choice(INITIALISERS))}
+        if scope.chance(0.1):
+            layer["trainable"] = scope.say(False)
+        if scope.chance(0.1):
+            layer["if"] = scope.say(True)
+        scope.learned.append((layer["name"], tuple(shape)))
+        scope.layers.append(layer)
+        name = layer["name"]
+        while chain and scope.chance(0.3):
+            name = self._link(name, shape)
+        return name
+
+    def _link(self, name, shape):
+        """An operator on what was learned, of the same shape."""
+        scope = self.scope
+        op = self.rng.choice(("linear", "layer_norm", "softmax", "activation", "scale"))
+        layer = {"name": scope.new_name(op), "op": op, "input": name}
+        if op == "linear":
+            layer["width"] = shape[-1]
+        elif op == "activation":
+            layer["kind"] = self.rng.choice(ACTIVATIONS)
+        elif op == "scale":
+            layer["by"] = self.rng.choice((2, -0.5, 1))
+        scope.layers.append(layer)
+        return layer["name"]
+
+    # --- its readers -------------------------------------------------------------
+
+    def _append(self, op, attributes, x, shape):
+        layer = {"name": self.scope.new_name(op), "op": op} | attributes
+        return self.scope.append(layer, [x], shape)
+
+    def _joined(self):
+        """A gain, a bias or a table: added, or multiplied with."""
+        x = self.scope.pick(lambda shape: True)
+        if not x:
+            return None
+        lacking = self.rng.randrange(len(x.shape))
+        shape = x.shape[lacking:]
+        if lacking == 1 and self.scope.chance(0.5):
+            name = self._weight(shape, batch=x.shape[0])
+        elif self.scope.chance(0.2):
+            name = self._weight((*x.shape[:-1], 1))
+        else:
+            name = self._weight(shape)
+        op = self.rng.choice(("add", "multiply"))
+        value = self._append(op, {"inputs": [x.name, name]}, x, x.shape)
+        value.grid = x.grid
+        return value
+
+    def _beside(self):
+        """Learned tokens in front of others, or behind them."""
+        x = self.scope.pick()
+        if not x:
+            return None
+        batch, tokens, width = x.shape
+        more = self.rng.choice((1, 2, 5))
+        names = [x.name, self._weight((more, width), batch=batch)]
+        self.rng.shuffle(names)
+        shape = batch, tokens + more, width
+        if numbers(shape) > MOST_NUMBERS:
+            return None
+        return self._append("concat", {"inputs": names, "axis": 1}, x, shape)
+
+    def _latents(self):
+        """Learned queries of any number: they read a sequence."""
+        return self._attend(self.rng.choice((1, 2, 7, 16)))
+
+    def _queries(self):
+        """One learned query for each token."""
+        return self._attend(None)
+
+    def _attend(self, count):
+        scope = self.scope
+        x = scope.pick()
+        if not x:
+            return None
+        batch, tokens, width = x.shape
+        heads = self.rng.choice([h for h in (1, 2, 4) if width % h == 0])
+        count = count or tokens
+        if max(batch * count * width, batch * heads * count * tokens) > MOST_NUMBERS:
+            return None
+        shape = batch, count, width
+        if batch == 1 and scope.chance(0.3):
+            query = self._weight(shape)
+        else:
+            query = self._weight((count, width), batch=batch)
+        attributes = {"query": query, "key": x.name, "heads": heads}
+        if scope.chance(0.4):
+            attributes["value"] = x.name
+            return self._append("attention", attributes, x, shape)
+        return self._append("multi_head_attention", attributes, x, shape)
+
+    def _memory(self):
+        """Learned keys and values that tokens read."""
+        scope = self.scope
+        x = scope.pick()
+        if not x:
+            return None
+        batch, tokens, width = x.shape
+        slots, other = self.rng.choice((1, 3, 16, 17)), size(scope)
+        heads = self.rng.choice([h for h in (1, 2, 4) if width % h == 0])
+        if batch * heads * tokens * slots > MOST_NUMBERS:
+            return None
+        if scope.chance(0.5):
+            memory = self._weight((slots, other), batch=batch)
+            reads = {"query": x.name, "key": memory, "heads": heads}
+            return self._append("multi_head_attention", reads, x, x.shape)
+        key = self._weight((slots, width), batch=batch)
+        value = self._weight((slots, width), batch=batch)
+        reads = {"query": x.name, "key": key, "value": value, "heads": heads}
+        return self._append("attention", reads, x, x.shape)
