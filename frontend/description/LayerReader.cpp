@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/description/SpecReader.h"
+#include "frontend/reader/Suggest.h"
 
 #include <algorithm>
 
@@ -74,6 +75,8 @@ std::vector<LayerSpec> SpecReader::readLayers(const Node &node,
       errorAt(layer.nameRange, *element,
               "the name " + inQuotes(layer.name) + " is given twice")
           .notes.push_back({"first given here", known.first->second});
+      // Which of the two is read, and whose weights are whose, nobody knows.
+      layer.broken = true;
     }
     layers.push_back(std::move(layer));
   }
@@ -136,19 +139,50 @@ void SpecReader::readBody(const Node &node, LayerSpec &layer,
   if (auto word = stringOf(*op, "\"op\"")) {
     layer.op = findOperator(*word);
     if (!layer.op) {
-      std::vector<std::string> candidates;
-      if (!diagnostics.isFull()) {
-        candidates = blockNames;
-      }
-      for (const OperatorInfo &info : vocabulary()) {
-        candidates.push_back(info.name);
-      }
-      Diagnostic &unknown = error(*op, "unknown operator " + inQuotes(*word));
-      suggestFor(unknown, *word, candidates);
+      unknownOperator(node);
       return;
     }
     readOperator(node, layer, scope);
   }
+}
+
+/// The "op" of a layer, which is none. A block has another key, and what other
+/// libraries have is composed.
+void SpecReader::unknownOperator(const Node &node) {
+  const Member &op = *node.find("op");
+  const std::string &word = op.value->text;
+  Diagnostic &unknown = error(*op.value, "unknown operator " + inQuotes(word));
+  if (diagnostics.isFull()) {
+    return;
+  }
+  std::vector<std::string> operators;
+  for (const OperatorInfo &info : vocabulary()) {
+    operators.push_back(info.name);
+  }
+  if (knownBlocks.count(word)) {
+    unknown.notes.push_back(
+        {inQuotes(word) + " is a block: write \"block\": " + inQuotes(word),
+         std::nullopt});
+    unknown.fixIts.push_back({op.keyRange, "\"block\""});
+    return;
+  }
+  bool isRenamed = findOperator(canonicalWord(word)) != nullptr;
+  std::string advice = isRenamed ? "" : adviceFor(word);
+  if (!advice.empty()) {
+    unknown.notes.push_back({std::move(advice), std::nullopt});
+    return;
+  }
+  bool isNear = isRenamed || reader::suggest(word, operators);
+  std::optional<std::string> block;
+  if (!isNear) {
+    block = reader::suggest(word, blockNames);
+  }
+  if (block) {
+    unknown.notes.push_back(
+        {"did you mean the block " + inQuotes(*block) + "?", std::nullopt});
+    return;
+  }
+  suggestFor(unknown, word, operators);
 }
 
 void SpecReader::readConditions(const Node &node, LayerSpec &layer,
@@ -281,14 +315,31 @@ void SpecReader::readAttribute(const Member &member, const AttributeInfo &info,
 
 void SpecReader::readShape(const Node &node, std::vector<Setting> &shape,
                            const NameScope &scope) {
+  constexpr const char *writtenOut =
+      "every axis is written out, as an expression where it follows from "
+      "others, such as \"length*width\"";
   if (node.elements.empty()) {
     error(node, "a shape without axes");
   }
   for (const Node *dimension : node.elements) {
-    if (auto value = setting(*dimension, SettingKind::Integer, scope)) {
+    if (auto value = readDimension(*dimension, scope, writtenOut)) {
       shape.push_back(std::move(*value));
     }
   }
+}
+
+/// What is not known, in other libraries, is chosen when a model is compiled.
+std::optional<Setting> SpecReader::readDimension(const Node &node,
+                                                 const NameScope &scope,
+                                                 const char *hint) {
+  bool isNegative = node.is(Node::Kind::Integer) && node.integer < 0;
+  if (!node.is(Node::Kind::Null) && !isNegative) {
+    return setting(node, SettingKind::Integer, scope);
+  }
+  error(node, "a dimension must be 1 to 2147483647, got " +
+                  (isNegative ? std::to_string(node.integer) : "null"))
+      .notes.push_back({hint, std::nullopt});
+  return std::nullopt;
 }
 
 void SpecReader::readGate(const Node &node, const std::string &name,
@@ -313,6 +364,16 @@ void SpecReader::readInitializers(const Node &node, LayerSpec &layer,
                                   const NameScope &scope) {
   const Node &init = *node.get("init");
   if (!expect(init, Node::Kind::Object, "\"init\"")) {
+    return;
+  }
+  if (const Node *kind = init.get("kind");
+      kind && kind->is(Node::Kind::String)) {
+    std::string example = layer.op->weights.empty()
+                              ? ""
+                              : ": {\"" + layer.op->weights.front() +
+                                    "\": {\"kind\": " + inQuotes(kind->text) +
+                                    ", ...}}";
+    error(init, "\"init\" has an initialiser for each weight" + example);
     return;
   }
   checkKeys(init, layer.op->weights, "\"init\" of " + layer.op->name);
@@ -392,6 +453,19 @@ void SpecReader::readBlockUse(const Node &node, LayerSpec &layer,
 /// The name of a block is looked up, as there may be many.
 void SpecReader::setBlock(const Node &node, LayerSpec &layer,
                           const NameScope &scope) {
+  bool isOperator = node.is(Node::Kind::String) &&
+                    !knownBlocks.count(node.text) && findOperator(node.text) &&
+                    !scope.hasScalar(node.text);
+  if (isOperator) {
+    Diagnostic &unknown = error(node, "unknown block " + inQuotes(node.text));
+    unknown.notes.push_back(
+        {inQuotes(node.text) +
+             " is an operator: write \"op\": " + inQuotes(node.text),
+         std::nullopt});
+    unknown.fixIts.push_back(
+        {node.parent->members[node.index].keyRange, "\"op\""});
+    return;
+  }
   if (!node.is(Node::Kind::String) || !knownBlocks.count(node.text)) {
     layer.block = setting(node, SettingKind::Word, scope, blockNames);
     return;

@@ -199,22 +199,26 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
       missing(node, "shape", "missing key \"shape\" in an input");
     } else if (expect(*shape, Node::Kind::Array, "\"shape\"")) {
       for (const Node *dimension : shape->elements) {
-        if (auto value = setting(*dimension, SettingKind::Integer, scope)) {
+        if (auto value = readDimension(*dimension, scope, dimensionHint)) {
           input.shape.push_back(std::move(*value));
         }
       }
     }
+    bool isTyped = true;
     if (const Node *dtype = node.get("dtype")) {
       static const std::vector<std::string> dtypes = {"f32", "i32", "i64",
                                                       "bool"};
-      input.dtype = wordOf(*dtype, dtypes).value_or("f32");
+      std::optional<std::string> known = wordOf(*dtype, dtypes);
+      isTyped = known.has_value();
+      input.dtype = known.value_or("f32");
     }
     const Node *range = node.get("range");
     if (range &&
         (!range->is(Node::Kind::Array) || range->elements.size() != 2)) {
       error(*range, "\"range\" must be a list of two integers, "
                     "[lowest, behind the highest]");
-    } else if (range && input.dtype != "i32" && input.dtype != "i64") {
+    } else if (range && isTyped && input.dtype != "i32" &&
+               input.dtype != "i64") {
       error(*range, "\"range\" is for integers; this input is " + input.dtype);
     } else if (range) {
       auto low = setting(*range->elements[0], SettingKind::Integer, scope);

@@ -58,6 +58,11 @@ struct Setting {
   std::optional<Expression> expression;
 };
 
+/// What is said of a dimension that is left open.
+constexpr const char *dimensionHint =
+    "shapes are fixed when a model is compiled: name a parameter, such as "
+    "\"batch\", in the shape, and choose it with --set batch=8";
+
 /// Where a value is read.
 struct ValueUse {
   const reader::Node *node = nullptr;

@@ -10,6 +10,7 @@
 #ifndef HOVA_FRONTEND_DESCRIPTION_SPECREADER_H
 #define HOVA_FRONTEND_DESCRIPTION_SPECREADER_H
 
+#include "frontend/description/ForeignWords.h"
 #include "frontend/description/ModelSpec.h"
 
 #include <set>
@@ -140,6 +141,9 @@ private:
                       const NameScope &scope);
   void readBody(const Node &node, LayerSpec &layer, const NameScope &scope);
   void readCommon(const Node &node, LayerSpec &layer, const NameScope &scope);
+  void unknownOperator(const Node &node);
+  std::optional<Setting> readDimension(const Node &node, const NameScope &scope,
+                                       const char *hint);
   void readInitializers(const Node &node, LayerSpec &layer,
                         const NameScope &scope);
   void checkBlockUses(const std::vector<LayerSpec> &layers);

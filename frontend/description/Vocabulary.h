@@ -101,10 +101,6 @@ const std::vector<std::string> &commonLayerKeys();
 /// The operator called `name`, or null.
 const OperatorInfo *findOperator(std::string_view name);
 
-/// The word of this vocabulary for a word that other libraries use
-/// (`num_heads` is `heads`); empty if there is none.
-std::string_view canonicalWord(std::string_view foreign);
-
 } // namespace hova::frontend
 
 #endif // HOVA_FRONTEND_DESCRIPTION_VOCABULARY_H

@@ -17,9 +17,16 @@ bool LayerContext::splitsEvenly(const char *role, ValueRef value,
   if (width(value) % heads == 0) {
     return true;
   }
-  shapeError(role, value,
+  bool isGiven = given("heads");
+  shapeError(isGiven ? "heads" : role, value,
              "cannot split a width of " + std::to_string(width(value)) +
-                 " into " + std::to_string(heads) + " heads");
+                 " into " + std::to_string(heads) + " heads" +
+                 (isGiven ? ": \"heads\" must divide the width of " +
+                                reader::inQuotes(role)
+                          : "") +
+                 (layer.op->attribute("head_width")
+                      ? ", or \"head_width\" be given"
+                      : ""));
   return false;
 }
 

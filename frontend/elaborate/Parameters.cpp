@@ -144,8 +144,12 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
       return;
     }
     if (*size < 1 || *size > INT32_MAX) {
-      error(*dimension.node, "a dimension must be 1 to 2147483647, got " +
-                                 std::to_string(*size));
+      Diagnostic &bad =
+          error(*dimension.node, "a dimension must be 1 to 2147483647, got " +
+                                     std::to_string(*size));
+      if (*size < 0) {
+        bad.notes.push_back({dimensionHint, std::nullopt});
+      }
       return;
     }
     type.shape.push_back(*size);

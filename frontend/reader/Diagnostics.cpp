@@ -16,7 +16,7 @@ namespace {
 /// A longer source line is shown in part.
 constexpr size_t maxShownLine = 160;
 /// Names in a list of what there is.
-constexpr size_t maxListed = 24;
+constexpr size_t maxListed = 64;
 
 const char *name(Severity severity) {
   return severity == Severity::Error     ? "error"

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/reader/Json.h"
+#include "frontend/reader/NotJson.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -406,6 +407,14 @@ static std::string readable(std::string message) {
   if (read != std::string::npos) {
     message = message.substr(0, read) + tail;
   }
+  // A value ended, so that a comma would do as well.
+  for (const char *end : {"expected '}'", "expected ']'"}) {
+    size_t size = std::string_view(end).size();
+    if (message.size() >= size &&
+        message.compare(message.size() - size, size, end) == 0) {
+      message.insert(message.size() - 3, "',' or ");
+    }
+  }
   return printable(message);
 }
 
@@ -428,6 +437,16 @@ bool TreeBuilder::parse_error(size_t read, const std::string &token,
                          : std::string(open_.back()->is(Node::Kind::Object)
                                            ? "; an object is still open"
                                            : "; a list is still open")));
+  }
+  bool wantsKey = what.find("expected string literal") != std::string::npos;
+  if (auto foreign = recognizeNotJson(text, start, wantsKey)) {
+    Diagnostic &error =
+        diagnostics.error(foreign->range, foreign->message,
+                          open_.empty() ? "" : open_.back()->pointer());
+    if (foreign->replacement) {
+      error.fixIts.push_back({foreign->range, *foreign->replacement});
+    }
+    return false;
   }
   size_t at = read > 0 ? std::min(read - 1, text.size()) : 0;
   // A misplaced string, literal or number was read to its end: point at its

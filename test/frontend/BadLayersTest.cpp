@@ -156,7 +156,7 @@ std::vector<Bad> shapes() {
           "cannot combine shapes [2, 4, 8] and [2, 4, 4]"),
       layer(
           "heads_do_not_divide",
-          R"({"name": "y", "op": "multi_head_attention", "input": @"x", "heads": 3})",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": @3})",
           "cannot split a width of 8 into 3 heads"),
       layer(
           "key_width_of_softmax",

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/reader/Suggest.h"
+#include "frontend/description/ForeignWords.h"
 #include "frontend/description/Vocabulary.h"
 
 #include <gtest/gtest.h>

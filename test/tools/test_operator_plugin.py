@@ -97,9 +97,9 @@ def test_operator_is_suggested(hova, write):
 @pytest.mark.parametrize(
     "keys, pointer, message",
     [
-        ({"heads": 5}, "input", "cannot split a width of 12 into 5 heads"),
+        ({"heads": 5}, "heads", "cannot split a width of 12 into 5 heads"),
         ({"heads": 0}, "heads", '"heads" must be at least 1, got 0'),
-        ({"input": "m"}, "input", "cannot split a width of 10 into 3 heads"),
+        ({"input": "m"}, "heads", "cannot split a width of 10 into 3 heads"),
         ({"bias": 7}, "bias", "expected a boolean or an expression, got an integer"),
         ({"offsets": 1}, "offsets", 'did you mean "offset"?'),
         ({"init": {"sinks": {"kind": "zeros"}}}, "init/sinks", 'did you mean "sink"?'),
