@@ -3,6 +3,7 @@
 
 #include "codegen/PassWatch.h"
 #include "mlir/Pass/Pass.h"
+#include <atomic>
 
 using namespace mlir;
 
@@ -22,6 +23,19 @@ std::string getLastFailedPass() {
   return lastFailed;
 }
 
+static std::atomic<const CrashKeeper::Keep *> keeper{nullptr};
+
+CrashKeeper::CrashKeeper(Keep keep) : keep(std::move(keep)) {
+  keeper = &this->keep;
+}
+
+CrashKeeper::~CrashKeeper() { keeper = nullptr; }
+
+std::string keepCrashedProgram(StringRef pass) {
+  const CrashKeeper::Keep *keep = keeper;
+  return keep ? (*keep)(pass) : std::string();
+}
+
 static StringRef nameOf(Pass *pass) {
   return pass->getArgument().empty() ? pass->getName() : pass->getArgument();
 }
@@ -31,23 +45,22 @@ void PassWatch::runBeforePass(Pass *pass, Operation *op) {
   auto module = dyn_cast<ModuleOp>(op);
   if (keepsProgram && module && !module->getParentOp()) {
     failure.before = cast<ModuleOp>(module->clone());
+    // What repeats a pass on functions is all that share its walk.
+    failure.pipeline.clear();
+    llvm::raw_string_ostream os(failure.pipeline);
+    pass->printAsTextualPipeline(os);
   }
 }
 
 void PassWatch::runAfterPass(Pass *, Operation *) { running.pop_back(); }
 
-void PassWatch::runAfterPassFailed(Pass *pass, Operation *op) {
+void PassWatch::runAfterPassFailed(Pass *pass, Operation *) {
   running.pop_back();
   std::lock_guard<std::mutex> lock(mutex);
   if (failure.pass.empty()) {
     failure.pass = nameOf(pass).str();
     std::lock_guard<std::mutex> lastLock(lastFailedMutex);
     lastFailed = failure.pass;
-  }
-  // A pass on functions fails first, then all that share its walk as one.
-  if (isa<ModuleOp>(op) && !op->getParentOp() && failure.pipeline.empty()) {
-    llvm::raw_string_ostream os(failure.pipeline);
-    pass->printAsTextualPipeline(os);
   }
 }
 

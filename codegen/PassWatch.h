@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassInstrumentation.h"
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -33,6 +34,25 @@ struct PassFailure {
 
 /// The argument of the last pass that failed in this process, or nothing.
 std::string getLastFailedPass();
+
+/// As long as it lives, the program before a pass that crashes is kept by
+/// `keep`, which is called with the pass and returns the path of the file,
+/// empty if there is none. One lives at a time.
+class CrashKeeper {
+public:
+  using Keep = std::function<std::string(llvm::StringRef pass)>;
+  explicit CrashKeeper(Keep keep);
+  ~CrashKeeper();
+  CrashKeeper(const CrashKeeper &) = delete;
+  CrashKeeper &operator=(const CrashKeeper &) = delete;
+
+private:
+  Keep keep;
+};
+
+/// What a handler of crashes asks of the keeper; empty if there is none. It
+/// allocates, so what crashed may make it crash too.
+std::string keepCrashedProgram(llvm::StringRef pass);
 
 class PassWatch : public mlir::PassInstrumentation {
 public:

@@ -10,6 +10,7 @@
 #include "codegen/OutputFile.h"
 #include "codegen/PassWatch.h"
 #include "codegen/Passes.h"
+#include "codegen/ShellWord.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -121,19 +122,34 @@ public:
     return write(index, changed);
   }
 
-  /// What the pass that failed in this phase began with.
-  llvm::Error writeFailure(size_t index, PassFailure &failure) {
+  /// What the pass that failed in this phase, or crashed, began with.
+  llvm::Error writeFailure(size_t index, PassFailure &failure, StringRef end) {
     if (!isOn() || !failure.before) {
       return llvm::Error::success();
     }
-    return writeFile(
-        dumpPath(range, index, kFailed), [&](llvm::raw_ostream &os) {
-          os << "// " << phases[index].name << ": the program before '"
-             << failure.pass << "', which failed. This file and\n// "
-             << "--pass-pipeline='builtin.module(" << failure.pipeline
-             << ")'\n// show it again in hova-opt.\n";
-          printModule(*failure.before, range.origin, os);
-        });
+    std::string path = dumpPath(range, index, kFailed);
+    return writeFile(path, [&](llvm::raw_ostream &os) {
+      os << "// " << phases[index].name << ": the program before '"
+         << failure.pass << "', which " << end
+         << ". This shows it again:\n// hova-opt " << shellWord(path);
+      for (const std::string &plugin : range.plugins) {
+        os << " --load-pass-plugin=" << shellWord(plugin);
+      }
+      os << " --pass-pipeline="
+         << shellWord("builtin.module(" + failure.pipeline + ")") << "\n";
+      printModule(*failure.before, range.origin, os);
+    });
+  }
+
+  /// The same from a handler of crashes: its path, empty if there is no file.
+  std::string keepCrash(size_t index, PassFailure &failure, StringRef pass) {
+    failure.pass = pass.str();
+    if (llvm::Error error = writeFailure(index, failure, "crashed")) {
+      // Of the two, the crash is what there is to report.
+      llvm::consumeError(std::move(error));
+      return "";
+    }
+    return isOn() && failure.before ? dumpPath(range, index, kFailed) : "";
   }
 
 private:
@@ -272,8 +288,10 @@ llvm::Expected<LogicalResult> runPhases(ModuleOp module,
       range.onPhase(phases[i].name);
     }
     PassFailure failed;
+    CrashKeeper keeper(
+        [&](StringRef pass) { return dumper.keepCrash(i, failed, pass); });
     if (runPhase(phases[i], module, options, range, failed).failed()) {
-      if (llvm::Error error = dumper.writeFailure(i, failed)) {
+      if (llvm::Error error = dumper.writeFailure(i, failed, "failed")) {
         return std::move(error);
       }
       return failure();

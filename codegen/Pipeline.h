@@ -69,6 +69,9 @@ struct PhaseRange {
   /// `03-fuse-failed.mlir`, the program before the pass; empty: none.
   std::string dumpDirectory;
   ModuleOrigin origin; ///< part of every dump
+  /// The libraries that passes come from, for the command that repeats a pass
+  /// that failed.
+  std::vector<std::string> plugins;
   /// May add instrumentation to the manager of every phase; may be null.
   std::function<void(mlir::PassManager &)> configure;
   /// Called when a phase begins; may be null.

@@ -87,6 +87,7 @@ llvm::Expected<LogicalResult> Compiler::runUntil(ModuleOp module, size_t level,
   range.stopAfter = stop.str();
   range.dumpDirectory = level == 0 ? options.dumpDirectory : "";
   range.origin = options.origin;
+  range.plugins = options.plugins;
   range.configure = options.configure;
   range.onPhase = options.onPhase;
   return runPhases(module, options.pipeline(level), range);

@@ -51,6 +51,7 @@ struct CompileOptions {
   ExtendPipeline extend;
   /// See PhaseRange.
   ModuleOrigin origin;
+  std::vector<std::string> plugins;
   std::function<void(mlir::PassManager &)> configure;
   /// Called when a phase begins, `emit` too; may be null.
   std::function<void(llvm::StringRef phase)> onPhase;

@@ -109,11 +109,13 @@ struct Trap {
 } // namespace
 
 static thread_local Trap *activeTrap = nullptr;
+/// The process's own handler.
+static struct sigaction otherAction;
 
 static void onFault(int number, siginfo_t *info, void *context) {
   if (!activeTrap) {
-    // Not ours: by the default action it is shown as what it is.
-    signal(number, SIG_DFL);
+    // Not ours: it comes again at once, and the process's handler reports it.
+    sigaction(number, &otherAction, nullptr);
     return;
   }
   // Bit 1 of the processor's error code tells writes from reads.
@@ -125,10 +127,10 @@ static void onFault(int number, siginfo_t *info, void *context) {
 
 std::optional<MemoryFault>
 hova::catchFault(llvm::function_ref<void()> function) {
-  struct sigaction action = {}, before;
+  struct sigaction action = {};
   action.sa_sigaction = onFault;
   action.sa_flags = SA_SIGINFO;
-  sigaction(SIGSEGV, &action, &before);
+  sigaction(SIGSEGV, &action, &otherAction);
   Trap trap;
   activeTrap = &trap;
   bool faulted = sigsetjmp(trap.resume, /*savesigs=*/1) != 0;
@@ -136,6 +138,6 @@ hova::catchFault(llvm::function_ref<void()> function) {
     function();
   }
   activeTrap = nullptr;
-  sigaction(SIGSEGV, &before, nullptr);
+  sigaction(SIGSEGV, &otherAction, nullptr);
   return faulted ? std::optional(trap.fault) : std::nullopt;
 }

@@ -164,6 +164,7 @@ int Compilation::emitModule() {
   range.stopAfter = arguments.value(OPT_stop_after, "target").str();
   range.dumpDirectory = options.dumpDirectory;
   range.origin = options.origin;
+  range.plugins = options.plugins;
   range.configure = options.configure;
   PipelineOptions pipeline = options.pipeline();
   ModuleOp module = session.module();

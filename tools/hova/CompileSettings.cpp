@@ -3,12 +3,13 @@
 
 #include "tools/hova/CompileSettings.h"
 #include "codegen/OutputFile.h"
+#include "codegen/ShellWord.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "tools/hova/Crash.h"
 #include "tools/hova/Plugins.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/TimeProfiler.h"
 
 using namespace mlir;
@@ -29,6 +30,11 @@ namespace {
 struct Extension {
   std::string point;
   std::string passes;
+};
+
+/// Passes that crash are reported from whatever thread they run on.
+struct CrashInstrumentation : PassInstrumentation {
+  void runBeforePass(Pass *, Operation *) override { prepareThread(); }
 };
 
 /// Draws a pass as a span of the time trace. Passes that run on other threads
@@ -192,11 +198,18 @@ CompileOptions readCompileOptions(const Arguments &arguments) {
   if (!arguments.failed()) {
     options.extend = readExtensions(arguments);
   }
-  if (arguments.has(OPT_time_trace)) {
-    options.configure = [](PassManager &manager) {
-      manager.addInstrumentation(std::make_unique<TimeTraceInstrumentation>());
-    };
+  for (llvm::StringRef plugin : arguments.values(OPT_pass_plugin)) {
+    // The loader of another tool looks for a bare name elsewhere.
+    options.plugins.push_back((plugin.contains('/') ? "" : "./") +
+                              plugin.str());
   }
+  bool traced = arguments.has(OPT_time_trace);
+  options.configure = [traced](PassManager &manager) {
+    manager.addInstrumentation(std::make_unique<CrashInstrumentation>());
+    if (traced) {
+      manager.addInstrumentation(std::make_unique<TimeTraceInstrumentation>());
+    }
+  };
   return options;
 }
 
@@ -234,9 +247,7 @@ void describeModel(const Arguments &arguments, Session &session,
   // Enough to make an image of the same layout; no folders, because the same
   // input gives the same program anywhere.
   llvm::raw_string_ostream os(options.packArguments);
-  auto add = [&](llvm::StringRef word) {
-    llvm::sys::printArg(os, word, /*Quote=*/false);
-  };
+  auto add = [&](llvm::StringRef word) { os << shellWord(word); };
   add(options.origin.file);
   for (const std::string &set : arguments.values(OPT_set)) {
     os << " --set ";

@@ -68,6 +68,7 @@ int runExplain(Arguments &arguments) {
   range.stopAfter = "fuse";
   range.dumpDirectory = options.dumpDirectory;
   range.origin = options.origin;
+  range.plugins = options.plugins;
   range.configure = options.configure;
   OwningOpRef<ModuleOp> module =
       cast<ModuleOp>(sourceOf(arguments, session)->clone());

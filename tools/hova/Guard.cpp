@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/Guard.h"
-#include "codegen/PassWatch.h"
+#include "codegen/ShellWord.h"
 #include "runtime/Process.h"
+#include "tools/hova/Crash.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/Signals.h"
 #include <atomic>
 #include <csignal>
@@ -35,10 +35,11 @@ std::string &crashText() {
   return *text;
 }
 
-/// The same for a crash in a pass: what stands before and behind its name.
-std::pair<std::string, std::string> &passCrashText() {
-  static auto *text = new std::pair<std::string, std::string>;
-  return *text;
+/// The dump whose program has run in this process, and whether `--guard` can
+/// look at it; empty: none.
+std::pair<std::string, bool> &blamedDump() {
+  static auto *dump = new std::pair<std::string, bool>;
+  return *dump;
 }
 
 void writeText(StringRef text) {
@@ -46,33 +47,13 @@ void writeText(StringRef text) {
   [[maybe_unused]] ssize_t written = write(2, text.data(), text.size());
 }
 
-/// What LLVM does at SIGBUS.
-struct sigaction &crashAction() {
-  static struct sigaction action;
-  return action;
-}
-
-void onCrash(void *) {
-  sys::PrintStackTrace(errs());
-  StringRef pass = getRunningPass();
-  if (pass.empty()) {
-    writeText(crashText());
-  } else {
-    writeText(passCrashText().first);
-    writeText(pass);
-    writeText(passCrashText().second);
-  }
-  _exit(Internal);
-}
-
 /// A mapped file was cut off, or its disk fails: not hova's mistake.
-void onBusError(int number, siginfo_t *info, void *) {
+void onBusError(int, siginfo_t *info, void *) {
   if (hova_report_lost_file("hova: error: ", info->si_addr)) {
     sys::RunInterruptHandlers();
     _exit(InputOutput);
   }
-  // The same again, with LLVM's handler, which this one replaced.
-  sigaction(number, &crashAction(), nullptr);
+  reportCrash();
 }
 
 /// Removes unfinished files and ends by the signal. LLVM's own handler makes
@@ -98,26 +79,65 @@ void onFatalError(void *, const char *reason, bool) {
 }
 
 [[noreturn]] void onOutOfMemory() {
+  if (isCrashing()) {
+    reportCrash();
+  }
   sys::RunInterruptHandlers();
   _exit(outOfMemory());
 }
 
 void onBadAlloc(void *, const char *, bool) { onOutOfMemory(); }
 
+const std::string &plainCrashMessage() { return crashText(); }
+
+int crashStatus() { return blamedDump().first.empty() ? Internal : Rejected; }
+
 } // namespace
+
+static std::string errorText(std::string message,
+                             std::vector<std::string> notes = {}) {
+  reader::Message error{reader::Severity::Error, "hova", std::move(message),
+                        std::move(notes)};
+  return error.str(messageFormat());
+}
+
+/// The program of a dump runs as it is, so its mistakes may be its editor's.
+static std::string dumpCrashMessage() {
+  const auto &[path, canGuard] = blamedDump();
+  std::vector<std::string> notes = {
+      "a dump runs as it is: what is edited in it may leave its buffers",
+      "if nothing was edited, it is an internal error: please report it",
+      rerunText()};
+  if (canGuard) {
+    notes[0] += "; 'hova verify --guard' says which kernel does";
+  }
+  return errorText("the program in " + path + " crashed", std::move(notes));
+}
+
+/// The last words of a process that crashed.
+static std::string crashMessage(const CrashFacts &facts) {
+  if (facts.pass.empty()) {
+    return plainCrashMessage();
+  }
+  std::string what = "in pass '" + facts.pass.str() + "'";
+  what += facts.program.empty()
+              ? "; --dump-ir=DIR keeps the program before it"
+              : "; the program before it is in '" + facts.program + "'";
+  return errorText("internal error, please report it", {what, rerunText()});
+}
 
 void installGuard(int argc, char **argv) {
   hova_open_standard_files();
   std::string &rerun = rerunText();
   rerun = "the same again:";
   for (int i = 0; i < argc; ++i) {
-    raw_string_ostream stream(rerun);
-    stream << ' ';
-    sys::printArg(stream, argv[i], /*Quote=*/false);
+    rerun += " " + shellWord(argv[i]);
   }
   prepareMessages();
-  sys::AddSignalHandler(onCrash, nullptr);
-  // Behind the call above, which sets LLVM's.
+  // LLVM sets handlers of its own when it is first told of a file to remove, if
+  // it has none; these replace them.
+  sys::AddSignalHandler([](void *) {}, nullptr);
+  reportCrashes({crashMessage, plainCrashMessage, crashStatus});
   hova_report_size_limit();
   for (int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
     std::signal(number, onInterrupt);
@@ -125,7 +145,7 @@ void installGuard(int argc, char **argv) {
   struct sigaction busError = {};
   busError.sa_sigaction = onBusError;
   busError.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigaction(SIGBUS, &busError, &crashAction());
+  sigaction(SIGBUS, &busError, nullptr);
   install_fatal_error_handler(onFatalError);
   install_bad_alloc_error_handler(onBadAlloc);
   std::set_new_handler(onOutOfMemory);
@@ -142,26 +162,19 @@ int internalError(const std::string &message) {
   return Internal;
 }
 
-static std::string errorText(std::string message,
-                             std::vector<std::string> notes = {}) {
-  reader::Message error{reader::Severity::Error, "hova", std::move(message),
-                        std::move(notes)};
-  return error.str(messageFormat());
-}
-
 void prepareMessages(StringRef limit) {
   outOfMemoryText() =
       errorText("out of memory" +
                 (limit.empty() ? "" : ": --max-memory is " + limit.str()));
-  crashText() = errorText("internal error, please report it", {rerunText()});
-  constexpr char name = '@';
-  std::string inPass =
-      errorText("internal error, please report it",
-                {std::string("in pass '") + name +
-                     "'; --dump-ir=DIR keeps what the phases before it made",
-                 rerunText()});
-  auto [before, behind] = StringRef(inPass).split(name);
-  passCrashText() = {before.str(), behind.str()};
+  crashText() =
+      blamedDump().first.empty()
+          ? errorText("internal error, please report it", {rerunText()})
+          : dumpCrashMessage();
+}
+
+void blameDump(const std::string &path, bool canGuard) {
+  blamedDump() = {path, canGuard};
+  crashText() = dumpCrashMessage();
 }
 
 /// `4GiB` in bytes.

@@ -18,6 +18,11 @@ void installGuard(int argc, char **argv);
 /// current format; `limit` is what `--max-memory` says.
 void prepareMessages(llvm::StringRef limit = "");
 
+/// From here on the program of this dump may have run in this process: what it
+/// has overwritten shows in a crash, which is then reported as the program's,
+/// with status 1. `canGuard`: whether `--guard` can look at it.
+void blameDump(const std::string &path, bool canGuard);
+
 /// Reports a mistake in hova; the result is the status 70.
 int internalError(const std::string &message);
 

@@ -48,6 +48,8 @@ public:
   mlir::ModuleOp imported() { return *importedModule; }
   /// The dump; null where there is none.
   mlir::ModuleOp dump() { return dumped.module ? *dumped.module : nullptr; }
+  /// The file that the dump is in.
+  const std::string &dumpPath() const { return path; }
   /// What compilation starts from.
   mlir::ModuleOp module() { return dump() ? dump() : imported(); }
   /// Whether `module` is behind this phase.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/TemporaryProgram.h"
+#include "tools/hova/Guard.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <fcntl.h>
@@ -72,6 +73,9 @@ TemporaryProgram compileForUse(Session &session, CompileOptions options,
     return result;
   }
   auto program = CompiledProgram::load(file->path(), options.prefix);
+  if (session.dump()) {
+    blameDump(session.dumpPath(), !session.isBehind("tile"));
+  }
   if (program) {
     result.program.emplace(std::move(*program));
   } else {

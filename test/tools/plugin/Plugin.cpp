@@ -115,6 +115,44 @@ struct CrashPass : PassWrapper<CrashPass, OperationPass<ModuleOp>> {
   void runOnOperation() final { __builtin_trap(); }
 };
 
+/// A pass on functions, which are rewritten beside each other.
+struct CrashFunctionsPass
+    : PassWrapper<CrashFunctionsPass, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CrashFunctionsPass)
+  CrashFunctionsPass() = default;
+  CrashFunctionsPass(const CrashFunctionsPass &other) : PassWrapper(other) {}
+  StringRef getArgument() const final { return "test-crash-functions"; }
+  StringRef getDescription() const final {
+    return "Crash in every function at once";
+  }
+
+  Option<std::string> how{*this, "how", llvm::cl::init("null"),
+                          llvm::cl::desc("null, abort, recurse or heap")};
+
+  void runOnOperation() final {
+    if (how == "recurse") {
+      recurse();
+    }
+    if (how == "heap") {
+      // The allocator finds it and gives up with its lock held.
+      auto *bytes = static_cast<char *>(malloc(40));
+      memset(bytes - 8, 0x41, 64);
+      free(bytes);
+    }
+    if (how == "abort") {
+      abort();
+    }
+    volatile int *nothing = nullptr;
+    *nothing = 1;
+  }
+
+  int recurse() {
+    volatile char room[256];
+    room[0] = 1;
+    return how.empty() ? 0 : recurse() + room[0];
+  }
+};
+
 struct FailPass : PassWrapper<FailPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FailPass)
   StringRef getArgument() const final { return "test-fail"; }
@@ -144,6 +182,7 @@ void registerTestPasses() {
   PassRegistration<DoubleLinearsPass>();
   PassRegistration<PlantPass>();
   PassRegistration<CrashPass>();
+  PassRegistration<CrashFunctionsPass>();
   PassRegistration<FailPass>();
   PassRegistration<MarkLinearsPass>();
 }
