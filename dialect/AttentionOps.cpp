@@ -236,7 +236,7 @@ LogicalResult NormalizeHeadsOp::verify() {
 }
 
 IterationSpace NormalizeHeadsOp::getIterationSpace() {
-  return rowSpace(*this, 1);
+  return rowSpace(*this, 1).ignoringPosition();
 }
 
 LogicalResult HeadFactorsOp::verify() {
@@ -295,7 +295,7 @@ std::optional<int64_t> HeadReweightOp::getLinearMacs() {
 }
 
 IterationSpace HeadReweightOp::getIterationSpace() {
-  return rowSpace(*this, 2);
+  return rowSpace(*this, 2).ignoringPosition();
 }
 
 bool HeadReweightOp::isStored(unsigned index) {
@@ -338,7 +338,9 @@ std::optional<int64_t> HeadLogitsOp::getLinearMacs() {
   return rows * getHeads() * (staticSize(weight) + staticSize({weight[1]}));
 }
 
-IterationSpace HeadLogitsOp::getIterationSpace() { return rowSpace(*this, 2); }
+IterationSpace HeadLogitsOp::getIterationSpace() {
+  return rowSpace(*this, 2).ignoringPosition();
+}
 
 bool HeadLogitsOp::isStored(unsigned index) { return index == 0 || index == 2; }
 
@@ -354,7 +356,9 @@ LogicalResult ScaleHeadsOp::verify() {
   return success();
 }
 
-IterationSpace ScaleHeadsOp::getIterationSpace() { return rowSpace(*this, 2); }
+IterationSpace ScaleHeadsOp::getIterationSpace() {
+  return rowSpace(*this, 2).ignoringPosition();
+}
 
 /// The scaled heads are read by a product, and so are of the type themselves.
 bool ScaleHeadsOp::isStored(unsigned index) { return index == 0; }
@@ -400,7 +404,9 @@ std::optional<int64_t> ChannelGateOp::getLinearMacs() {
                                         staticSize(shapeOf(getGateWeight())));
 }
 
-IterationSpace ChannelGateOp::getIterationSpace() { return rowSpace(*this, 2); }
+IterationSpace ChannelGateOp::getIterationSpace() {
+  return rowSpace(*this, 2).ignoringPosition();
+}
 
 bool ChannelGateOp::isStored(unsigned index) { return index >= 2 && index < 5; }
 

@@ -72,7 +72,7 @@ IterationSpace LinearOp::getIterationSpace() {
     builder.operand(2, {column});
   }
   builder.result(withRows(column));
-  return builder.build();
+  return builder.build().ignoringPosition();
 }
 
 bool LinearOp::isStored(unsigned index) { return index < 2; }
@@ -124,7 +124,9 @@ LogicalResult LayerNormOp::verify() {
   return success();
 }
 
-IterationSpace LayerNormOp::getIterationSpace() { return rowSpace(*this, 1); }
+IterationSpace LayerNormOp::getIterationSpace() {
+  return rowSpace(*this, 1).ignoringPosition();
+}
 
 //===----------------------------------------------------------------------===//
 // SoftmaxOp
@@ -137,7 +139,9 @@ LogicalResult SoftmaxOp::verify() {
   return success();
 }
 
-IterationSpace SoftmaxOp::getIterationSpace() { return rowSpace(*this, 1); }
+IterationSpace SoftmaxOp::getIterationSpace() {
+  return rowSpace(*this, 1).ignoringPosition();
+}
 
 //===----------------------------------------------------------------------===//
 // ActivationOp

@@ -68,6 +68,10 @@ def Hova_StructuredOpInterface : OpInterface<"StructuredOpInterface"> {
     a kernel begins with the operation. An operand without a map is *gathered*:
     it must be complete before any part of the result is computed. What may
     share a kernel, and how its work is divided, follows from this alone.
+
+    A space also says whether a row ignores its position
+    (`IterationSpace::ignoringPosition`). Nothing is said where an operation
+    does not say it, and then all of its rows are computed in their order.
   }];
   let methods = [
     InterfaceMethod<"dims and maps; sizes that are not known are dynamic",

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/IterationSpace.h"
+#include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
 
 using namespace mlir;
@@ -31,6 +32,13 @@ bool IterationSpace::readsSameRow(unsigned index) const {
   }
   return !result.getNumResults() ||
          operand.getResults().drop_back() == result.getResults().drop_back();
+}
+
+bool IterationSpace::readsAlike(unsigned index, ArrayRef<unsigned> over) const {
+  AffineMap map = operands[index];
+  return map && llvm::none_of(over, [&](unsigned dim) {
+           return map.isFunctionOfDim(dim);
+         });
 }
 
 int64_t IterationSpace::countUnits() const {
@@ -123,7 +131,9 @@ IterationSpace elementwiseSpace(Operation *op) {
     builder.operand(index, read);
   }
   builder.result(axes);
-  return builder.build();
+  IterationSpace space = builder.build();
+  space.ignoresPosition = isa<TileOpInterface>(op);
+  return space;
 }
 
 IterationSpace rowSpace(Operation *op, unsigned count) {

@@ -14,6 +14,11 @@
 // share a kernel: two operations may, where the dims that threads divide stand
 // at the same axes of the value that passes between them.
 //
+// Maps say which elements are read, not what is made of them. An operation that
+// turns every row by its index (rotary positions) has the maps of one that does
+// not, so that is said apart: `ignoresPosition`. Of an operation that does not
+// say it no pass takes rows away or moves them.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HOVA_DIALECT_ITERATIONSPACE_H
@@ -51,12 +56,26 @@ struct IterationSpace {
   /// A parallel dim that threads may divide in blocks as well, where there are
   /// few units: the queries of an attention.
   std::optional<unsigned> blockDim;
+  /// Whether a row of the result is a function of the elements that the maps
+  /// name for it, and of nothing else: not of its index, nor of the number of
+  /// rows. Such an operation may be given some of the rows alone, or all in
+  /// another order, and computes the same rows.
+  bool ignoresPosition = false;
+
+  /// The same space, of an operation of which that is so.
+  IterationSpace ignoringPosition() && {
+    ignoresPosition = true;
+    return std::move(*this);
+  }
 
   /// Whether the units are the rows of the results: all axes but the last.
   bool dividesRows() const;
   /// Whether operand `index` is read at the result's row alone: a row is all of
   /// the last axis at one position of the others.
   bool readsSameRow(unsigned index) const;
+  /// Whether the same elements of operand `index` are read at all positions of
+  /// these dims. False for a gathered operand.
+  bool readsAlike(unsigned index, llvm::ArrayRef<unsigned> over) const;
   /// How many units there are; 0 where a size is not known.
   int64_t countUnits() const;
 };
@@ -102,11 +121,13 @@ private:
 
 /// Every element of the result is computed from the elements at its position;
 /// an operand of fewer axes repeats along the leading ones, one of a single
-/// column along the last.
+/// column along the last. What is computed of tiles (`TileOpInterface`) ignores
+/// the position, which no tile has; anything else says so itself.
 IterationSpace elementwiseSpace(mlir::Operation *op);
 
 /// Every row of the result is computed from the whole rows of the first `count`
 /// operands at its position, and from all of the others.
+/// `rowSpace(op, 1).ignoringPosition()` is that of a norm.
 IterationSpace rowSpace(mlir::Operation *op, unsigned count);
 
 } // namespace hova

@@ -381,7 +381,7 @@ IterationSpace ConcatOp::getIterationSpace() {
       axes.back() = axes.back() - width;
     }
   }
-  return builder.build();
+  return builder.build().ignoringPosition();
 }
 
 std::optional<RowSteps> ConcatOp::getOperandRows(unsigned index) {
@@ -438,7 +438,7 @@ IterationSpace SliceOp::getIterationSpace() {
   builder.result(axes);
   axes[getAxis()] = axes[getAxis()] + getOffset();
   builder.operand(0, axes);
-  return builder.build();
+  return builder.build().ignoringPosition();
 }
 
 //===----------------------------------------------------------------------===//
@@ -470,7 +470,7 @@ IterationSpace PadOp::getIterationSpace() {
   builder.result(axes);
   axes[getAxis()] = axes[getAxis()] - getBefore();
   builder.operand(0, axes); // outside of x nothing is read
-  return builder.build();
+  return builder.build().ignoringPosition();
 }
 
 LogicalResult ReshapeOp::verify() {

@@ -3,6 +3,7 @@
 
 #include "passes/fuse/Grouping.h"
 #include "dialect/Shapes.h"
+#include "passes/Validity.h"
 
 using namespace mlir;
 
@@ -213,17 +214,36 @@ bool Grouping::canJoin(OpOperand &operand, std::string *why) const {
 /// Whether `op` computes every row of its result from the same rows of its
 /// operands and from operands that are the same for all rows.
 static bool worksByRow(const IterationSpace &space) {
-  auto isFree = [&](unsigned index) {
-    AffineMap map = space.operands[index];
-    return map && llvm::none_of(space.units, [&](unsigned dim) {
-             return map.isFunctionOfDim(dim);
-           });
-  };
   return space.dividesRows() &&
          llvm::all_of(llvm::seq<unsigned>(0, space.operands.size()),
                       [&](unsigned index) {
-                        return space.readsSameRow(index) || isFree(index);
+                        return space.readsSameRow(index) ||
+                               space.readsAlike(index, space.units);
                       });
+}
+
+/// Why `op` cannot compute its rows as `placement` makes them; empty if it can.
+static std::string whyNotPlaced(Operation *op,
+                                PlacementAttrInterface placement) {
+  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
+  if (!worksByRow(space) || op->getNumResults() != 1) {
+    return nameOf(op) + " cannot compute its rows in another order";
+  }
+  if (!space.ignoresPosition) {
+    return "rows of " + nameOf(op) + " may depend on their position";
+  }
+  auto placed = [&](Type type) -> Type {
+    return placedType(placement, cast<RankedTensorType>(type));
+  };
+  SmallVector<Type> operands(op->getOperandTypes());
+  for (auto [index, type] : llvm::enumerate(operands)) {
+    type = space.readsSameRow(index) ? placed(type) : type;
+  }
+  SmallVector<Type> results = llvm::map_to_vector(op->getResultTypes(), placed);
+  if (!isValidWith(op, operands, results)) {
+    return nameOf(op) + " is not valid for rows in another order";
+  }
+  return "";
 }
 
 std::optional<PlacementAttrInterface>
@@ -244,9 +264,9 @@ Grouping::placementIn(int number, Operation *op, std::string *why) const {
     }
     own = placement;
   }
-  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
-  if (own && *own && !worksByRow(space)) {
-    refuse(why, nameOf(op) + " cannot compute its rows in another order");
+  std::string obstacle = own && *own ? whyNotPlaced(op, *own) : "";
+  if (!obstacle.empty()) {
+    refuse(why, obstacle);
     return std::nullopt;
   }
   return own.value_or(PlacementAttrInterface());

@@ -77,7 +77,8 @@ def PropagateDemandedRowsPass : Pass<"hova-propagate-demanded-rows", "::mlir::fu
     Before: any operations. After: a slice of tokens, or a pool of the first
     one, has moved before row-wise operations and maxima over the states of each
     token, and into the queries of attention. Declines where the value has other
-    readers, where a table lines up with all tokens, where scores have a bias or
+    readers, where the iteration space of an operation does not say that its rows
+    ignore their position, where a table lines up with all tokens, where scores have a bias or
     mask of their own for every query, for causal attention unless the last rows
     are demanded, and for causal linear attention. Attention to blocks becomes
     that to all keys where rows of its first or of its last block are demanded,

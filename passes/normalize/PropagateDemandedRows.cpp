@@ -16,6 +16,7 @@
 #include "dialect/Shapes.h"
 #include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
+#include "passes/Validity.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
 #include <variant>
@@ -63,7 +64,7 @@ static std::variant<SmallVector<unsigned>, Verdict>
 alignedOperands(SliceOp slice) {
   Operation *op = slice.getX().getDefiningOp();
   auto structured = dyn_cast_or_null<StructuredOpInterface>(op);
-  if (!isTokenSlice(slice) || !structured ||
+  if (!isTokenSlice(slice) || !structured || op->getNumResults() != 1 ||
       !structured.getIterationSpace().dividesRows()) {
     return Verdict::decline("operand is not computed row by row",
                             "an operation computes the operand row by row");
@@ -75,15 +76,21 @@ alignedOperands(SliceOp slice) {
   ArrayRef<int64_t> shape = shapeOf(slice.getX());
   IterationSpace space = structured.getIterationSpace();
   SmallVector<unsigned> aligned;
-  for (OpOperand &operand : op->getOpOperands()) {
-    ArrayRef<int64_t> own = shapeOf(operand.get());
-    if (space.readsSameRow(operand.getOperandNumber())) {
+  SmallVector<Type> types(op->getOperandTypes());
+  int64_t tokens = shapeOf(slice.getResult())[kTokenAxis];
+  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+    ArrayRef<int64_t> own = shapeOf(operand);
+    if (space.readsSameRow(index)) {
       if (own.size() != 3 || own.drop_back() != shape.drop_back()) {
         return Verdict::decline("rows do not line up",
                                 "operand and result have the same rows");
       }
-      aligned.push_back(operand.getOperandNumber());
-    } else if (own.size() == 2 && isa<AddOp, MultiplyOp>(op)) {
+      aligned.push_back(index);
+      types[index] = withTokens(operand.getType(), tokens);
+    } else if (!space.operands[index]) {
+      aligned.clear();
+      break;
+    } else if (!space.readsAlike(index, space.units[kTokenAxis])) {
       return Verdict::decline("a table lines up with tokens",
                               "the table has one row");
     }
@@ -91,6 +98,15 @@ alignedOperands(SliceOp slice) {
   if (aligned.empty()) {
     return Verdict::decline("operand gathers its rows",
                             "an operation computes the operand row by row");
+  }
+  if (!space.ignoresPosition) {
+    return Verdict::decline("rows may depend on their position",
+                            "the operation says that they do not");
+  }
+  if (!isValidWith(op, types, slice.getType())) {
+    return Verdict::decline("'" + op->getName().getStringRef() +
+                                "' is not valid for some of its rows",
+                            "its other operands may have more rows");
   }
   return aligned;
 }

@@ -1,0 +1,218 @@
+//===- Rows.cpp - Operations that passes must not take rows of ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The dialect of Rows.td, with recipes and operators of those that are
+// compiled.
+
+#include "codegen/cpurecipes/KernelEmitter.h"
+#include "codegen/cpurecipes/Recipe.h"
+#include "dialect/HovaDialect.h"
+#include "dialect/Interfaces.h"
+#include "dialect/Shapes.h"
+#include "dialect/evaluate/Evaluate.h"
+#include "frontend/Operator.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Tools/Plugins/DialectPlugin.h"
+
+#include "RowsDialect.h.inc"
+#define GET_OP_CLASSES
+#include "RowsOps.h.inc"
+
+using namespace mlir;
+using namespace hova;
+using namespace hova::frontend;
+
+#include "RowsDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "RowsOps.cpp.inc"
+
+void rows::RowsDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "RowsOps.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Iteration spaces
+//===----------------------------------------------------------------------===//
+
+// The maps of an activation; what it does with the index no map can say.
+IterationSpace rows::RotateOp::getIterationSpace() {
+  return elementwiseSpace(*this);
+}
+
+// It ignores the position, and yet has as many queries as keys.
+IterationSpace rows::AttendOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  ArrayRef<int64_t> shape = shapeOf(getQuery());
+  SmallVector<AffineExpr> query = builder.rows(), key = query, result = query;
+  query.push_back(builder.reduction("inner", shape[2]));
+  key[1] = builder.reduction("key", shape[1]);
+  key.push_back(builder.reduction("width", shape[2]));
+  result.push_back(builder.parallel("column", shape[2]));
+  builder.operand(0, query);
+  builder.operand(1, key);
+  builder.result(result);
+  return builder.build().ignoringPosition();
+}
+
+IterationSpace rows::ShiftOp::getIterationSpace() {
+  return elementwiseSpace(*this).ignoringPosition();
+}
+
+IterationSpace rows::HalvesOp::getIterationSpace() {
+  return elementwiseSpace(*this).ignoringPosition();
+}
+
+IterationSpace rows::SingleOp::getIterationSpace() {
+  return rowSpace(*this, 1).ignoringPosition();
+}
+
+LogicalResult rows::SingleOp::verify() {
+  return shapeOf(getX())[0] == 1 ? success()
+                                 : emitOpError("expects a batch of one");
+}
+
+IterationSpace rows::CentreOp::getIterationSpace() {
+  return rowSpace(*this, 1).ignoringPosition();
+}
+
+//===----------------------------------------------------------------------===//
+// Meaning
+//===----------------------------------------------------------------------===//
+
+/// Calls `element(x, row, column)` for every element of the result.
+template <typename Fn>
+static void evaluateRows(Operation *op, ArrayRef<HostTensor> operands,
+                         SmallVectorImpl<HostTensor> &results, Fn element) {
+  OperandValues value(op, operands);
+  const HostTensor &operand = value(op->getOperand(0));
+  int64_t width = operand.getShape().back();
+  HostTensor &result =
+      results.emplace_back(value.resultElement(), operand.getShape());
+  withNumberType(value.resultElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> x(operand);
+    for (int64_t i = 0; i < result.size(); ++i) {
+      result.template mutableAs<T>()[i] = element(x, i / width, i % width);
+    }
+  });
+}
+
+LogicalResult rows::RotateOp::evaluate(ArrayRef<HostTensor> operands,
+                                       SmallVectorImpl<HostTensor> &results) {
+  int64_t tokens = shapeOf(getX())[1], width = shapeOf(getX())[2];
+  evaluateRows(*this, operands, results,
+               [&](auto &x, int64_t row, int64_t column) {
+                 return x[row * width + column] * (1 + row % tokens);
+               });
+  return success();
+}
+
+LogicalResult rows::CentreOp::evaluate(ArrayRef<HostTensor> operands,
+                                       SmallVectorImpl<HostTensor> &results) {
+  int64_t width = shapeOf(getX()).back();
+  evaluateRows(*this, operands, results,
+               [&](auto &x, int64_t row, int64_t column) {
+                 return x[row * width + column] - x[row * width];
+               });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Rows of `x` with `factor(row)` times its elements and `shift(row)` added.
+template <typename Fn>
+static void emitRows(KernelEmitter &e, Value x, Fn change) {
+  Value matrix = e.buffer(x);
+  e.forEachRow([&](Value row) {
+    auto broadcast = [&](Value scalar, Value chunk) -> Value {
+      return vector::BroadcastOp::create(e.builder, e.loc, chunk.getType(),
+                                         scalar);
+    };
+    Value scalar = change(matrix, row, nullptr, nullptr);
+    e.forEachChunk(shapeOf(x).back(), [&](Value column, int64_t lanes,
+                                          int64_t valid) {
+      Value chunk = e.loadRow(matrix, row, column, lanes, valid);
+      Value changed = change(matrix, row, chunk, broadcast(scalar, chunk));
+      e.finishAndStoreTile({row, column, 1, lanes, valid}, e.asTile(changed));
+    });
+  });
+}
+
+static void emit(KernelEmitter &e, rows::RotateOp op) {
+  int64_t tokens = shapeOf(op.getX())[1];
+  emitRows(
+      e, op.getX(), [&](Value, Value row, Value chunk, Value factor) -> Value {
+        if (chunk) {
+          return arith::MulFOp::create(e.builder, e.loc, chunk, factor);
+        }
+        Value count =
+            arith::IndexCastOp::create(e.builder, e.loc, e.builder.getI32Type(),
+                                       e.add(e.rem(row, tokens), 1));
+        return arith::SIToFPOp::create(e.builder, e.loc, e.builder.getF32Type(),
+                                       count);
+      });
+}
+
+static void emit(KernelEmitter &e, rows::CentreOp op) {
+  emitRows(e, op.getX(),
+           [&](Value matrix, Value row, Value chunk, Value first) -> Value {
+             return chunk
+                        ? arith::SubFOp::create(e.builder, e.loc, chunk, first)
+                        : e.loadScalar(matrix, row, 0);
+           });
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+template <typename OpT> static Operation *import(OperationImport &op) {
+  return OpT::create(op.builder, op.loc, op.result(), op.operand("x"));
+}
+
+template <typename OpT>
+static void addOperator(OperatorRegistry &registry, const char *name,
+                        const char *mnemonic) {
+  OperatorInfo info;
+  info.name = name;
+  info.summary = "an operation of the tests";
+  info.roles = {{"input", true, false, "[batch, N, D]"}};
+  auto build = [mnemonic](LayerContext &layer) {
+    int x = layer.read("input");
+    if (layer.hasFailed() ||
+        !layer.expectRank("input", x, 3, "[batch, N, D]")) {
+      return poison;
+    }
+    return layer.emit(mnemonic, "", {{"x", x}}, {}, ValueType(layer.type(x)));
+  };
+  registry.add({info, build, {{mnemonic, import<OpT>}}});
+}
+
+static void addOperators(OperatorRegistry &registry) {
+  addOperator<rows::RotateOp>(registry, "rotate", "rows.rotate");
+  addOperator<rows::CentreOp>(registry, "centre", "rows.centre");
+}
+
+extern "C" LLVM_ATTRIBUTE_WEAK PluginInfo hovaGetPluginInfo() {
+  return {HOVA_PLUGIN_VERSIONS, "hova-test-plugin", addOperators};
+}
+
+extern "C" LLVM_ATTRIBUTE_WEAK DialectPluginLibraryInfo
+mlirGetDialectPluginInfo() {
+  return {MLIR_PLUGIN_API_VERSION, "rows", LLVM_VERSION_STRING,
+          [](DialectRegistry *registry) {
+            registry->insert<rows::RowsDialect>();
+            registry->addExtension(
+                +[](MLIRContext *context, rows::RowsDialect *) {
+                  attachRecipe<rows::RotateOp, emit>(*context);
+                  attachRecipe<rows::CentreOp, emit>(*context);
+                });
+          }};
+}

@@ -1,0 +1,62 @@
+//===- Rows.td - Operations that passes must not take rows of -------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each has rows as its units, and one reason why a pass that knows its maps
+// alone would be wrong; `centre` has none.
+
+include "dialect/HovaDialect.td"
+include "dialect/Interfaces.td"
+
+def Rows_Dialect : Dialect {
+  let name = "rows";
+  let cppNamespace = "::rows";
+}
+
+class Rows_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Rows_Dialect, mnemonic, traits # [Pure,
+          DeclareOpInterfaceMethods<Hova_StructuredOpInterface>]> {
+  let results = (outs Hova_Tensor:$result);
+}
+
+def Rows_RotateOp : Rows_Op<"rotate", [AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "row t of every batch entry times t + 1";
+  let arguments = (ins Hova_Tensor:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Rows_AttendOp
+    : Rows_Op<"attend", [AllTypesMatch<["query", "key", "result"]>]> {
+  let summary = "an attention whose units are rows, and whose types are one";
+  let arguments = (ins Hova_Tensor:$query, Hova_Tensor:$key);
+  let assemblyFormat = "$query `,` $key attr-dict `:` type($query)";
+}
+
+def Rows_ShiftOp : Rows_Op<"shift", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "every token plus its row of a table";
+  let arguments = (ins Hova_Tensor:$x, Hova_Tensor:$table);
+  let assemblyFormat =
+      "$x `,` $table attr-dict `:` type($x) `,` type($table)";
+}
+
+def Rows_HalvesOp : Rows_Op<"halves"> {
+  let summary = "two results";
+  let arguments = (ins Hova_Tensor:$x);
+  let results = (outs Hova_Tensor:$result, Hova_Tensor:$other);
+  let assemblyFormat =
+      "$x attr-dict `:` type($x) `->` type($result) `,` type($other)";
+}
+
+def Rows_CentreOp : Rows_Op<"centre", [AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "every row less its first element";
+  let arguments = (ins Hova_Tensor:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Rows_SingleOp : Rows_Op<"single", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "what computes its rows one by one, of a batch of one";
+  let arguments = (ins Hova_Tensor:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
