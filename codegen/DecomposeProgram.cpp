@@ -15,9 +15,9 @@ namespace hova {
 #define GEN_PASS_DEF_DECOMPOSEPROGRAMPASS
 #include "codegen/Passes.h.inc"
 
-static bool isWeightProgram(Operation &op) {
+static bool isProgram(Operation &op, StringRef name) {
   auto function = dyn_cast<func::FuncOp>(op);
-  return function && function.getName() == "weights";
+  return function && function.getName() == name;
 }
 
 static bool isTiledMain(Operation &op) {
@@ -40,7 +40,12 @@ struct DecomposeProgramPass final
     auto builder = OpBuilder::atBlockEnd(module.getBody());
     auto code = ModuleOp::create(builder, module.getLoc(), kCodeName);
     for (Operation *op : operations) {
-      if (isWeightProgram(*op)) {
+      if (isProgram(*op, kWeightProgram)) {
+        continue;
+      }
+      // Tables become data of the code.
+      if (isProgram(*op, kTableProgram)) {
+        op->moveBefore(code.getBody(), code.getBody()->end());
         continue;
       }
       // What `main` launches is declared beside it.

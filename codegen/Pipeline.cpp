@@ -67,7 +67,7 @@ constexpr Phase phases[] = {
     {"tile",
      "loops over buffers in destination-passing form that obey the schedule; "
      "equal kernels are one function, and every value has its place in the "
-     "arena or in the weight image",
+     "arena, in the weight image or in a table of the program",
      ofTarget<&Target::buildTilePhase>},
     {"vectorize",
      "vector code in which every loop-carried value is a scalar or a "

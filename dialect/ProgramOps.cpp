@@ -198,6 +198,7 @@ template <typename BufferOp> static LogicalResult verifyBuffer(BufferOp op) {
 
 LogicalResult ArenaBufferOp::verify() { return verifyBuffer(*this); }
 LogicalResult ImageBufferOp::verify() { return verifyBuffer(*this); }
+LogicalResult TableBufferOp::verify() { return verifyBuffer(*this); }
 
 int64_t ShareBufferOp::getRowBytes() {
   auto type = cast<MemRefType>(getBuffer().getType());

@@ -297,6 +297,7 @@ class Hova_BufferOp<string mnemonic, string place> : Hova_Op<mnemonic, [Pure]> {
 
 def Hova_ArenaBufferOp : Hova_BufferOp<"arena_buffer", "arena">;
 def Hova_ImageBufferOp : Hova_BufferOp<"image_buffer", "weight image">;
+def Hova_TableBufferOp : Hova_BufferOp<"table_buffer", "program's tables">;
 
 def Hova_ShareBufferOp : Hova_Op<"share_buffer"> {
   let summary = "rows that each thread keeps for its own units";

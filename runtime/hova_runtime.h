@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 3
+#define HOVA_ABI_VERSION 4
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -197,13 +197,16 @@ void hova_end_kernel(struct hova_team *team, int64_t kernel);
 /// What the low bits of a launch's buffer say of the rest: bytes behind the
 /// start of the arena or of the weights, both multiples of 64, or the number of
 /// an input or output, shifted by these bits, or the bytes of a row, a multiple
-/// of 64, of a buffer that each thread has for its own units.
+/// of 64, of a buffer that each thread has for its own units, or, a multiple of
+/// 64 too, bytes behind the start of the launches. There lie the tables by
+/// which kernels find rows: no image can change them.
 enum hova_buffer_kind {
   HOVA_IN_ARENA = 0,
   HOVA_IN_WEIGHTS = 1,
   HOVA_INPUT = 2,
   HOVA_OUTPUT = 3,
   HOVA_IN_SHARE = 4,
+  HOVA_IN_TABLES = 5,
   HOVA_BUFFER_KINDS = 7, ///< the mask
   HOVA_BUFFER_KIND_BITS = 3
 };
@@ -238,7 +241,8 @@ typedef struct hova_share {
   uint64_t row_bytes_before;
 } hova_share;
 
-/// A run as data. The launches lie behind it.
+/// A run as data, aligned to 64 bytes. The launches lie behind it, and behind
+/// them the program's tables.
 typedef struct hova_launches {
   uint64_t count;
   uint64_t most_buffers; ///< of any launch
@@ -329,12 +333,24 @@ uint64_t hova_cpu_features(void);
 #define HOVA_IMAGE_HEADER_BYTES 4096
 #define HOVA_IMAGE_MAGIC "HOVAIMG1"
 
+/// The end of an image, behind its weights. Little endian. The checksums are
+/// CRC-32 as in zlib and PNG, by which any burst of up to 32 changed bits is
+/// found: of the header (all 4096 bytes), which `hova_create` always compares,
+/// and of the weights, which are mapped and read where a run needs them, so
+/// that `hova_create` compares them only if `check_weights` asks for it.
+typedef struct hova_image_trailer {
+  char magic[8]; ///< HOVA_IMAGE_END, not terminated
+  uint32_t header_checksum;
+  uint32_t weight_checksum;
+} hova_image_trailer;
+#define HOVA_IMAGE_END "HOVAEND1"
+
 /// The start of an image; the rest of the 4096 bytes is zero. Little endian.
 typedef struct hova_image_header {
   char magic[8]; ///< HOVA_IMAGE_MAGIC, not terminated
   uint32_t abi;  ///< HOVA_ABI_VERSION
   uint32_t header_bytes;
-  uint64_t weight_bytes; ///< the file is header_bytes + weight_bytes long
+  uint64_t weight_bytes; ///< a hova_image_trailer follows and ends the file
   char id[128];          ///< `weight_id` of the programs that it fits
   char model[128];       ///< name of the model, for messages
 } hova_image_header;
@@ -358,7 +374,10 @@ typedef struct hova_options {
   /// Threads of the context, the caller's included, at most 1024. 0: one for
   /// each processor that the process may use.
   int32_t threads;
-  int32_t reserved; ///< 0
+  /// 1: read the whole image now and compare its checksum. 0: do not. Whatever
+  /// the image holds, a run stays inside of its memory; a changed one gives
+  /// other numbers, which only this tells.
+  int32_t check_weights;
   /// Path of a weight image. Null: `image`, else the embedded image.
   const char *weights;
   /// An image in memory (header included, 64-byte aligned) that outlives the

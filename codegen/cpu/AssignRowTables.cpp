@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A CPU reads and writes the rows of a placed value where a table says: a
-// number of four bytes for each row, made with the weights and kept in their
-// image (12 KB for 3136 rows), so that shifts and the borders of a grid are
+// number of four bytes for each row (12 KB for 3136 rows), made while compiling
+// and part of the program, so that shifts and the borders of a grid are
 // data and cost no instruction. Loops that must find the rows of an operand one
 // after the other, as those of a product, get a first stage that copies them;
 // a result that is read so in its own kernel gets a last one.

@@ -4,10 +4,12 @@
 // One parallel region for the whole program: each thread walks all launches,
 // takes its share of each kernel's units and meets the others behind it. The
 // walk is the runtime's; the launches are data, so that no later pass and no
-// code grows with the depth of a model. Does nothing to a module that was not
-// tiled.
+// code grows with the depth of a model. The tables by which kernels find rows
+// are evaluated here and lie behind the launches. Does nothing to a module that
+// was not tiled.
 
 #include "codegen/cpu/Passes.h"
+#include "codegen/reference/Evaluator.h"
 #include "dialect/ProgramOps.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -15,6 +17,7 @@
 #include "passes/tile/ProgramAttrs.h"
 #include "runtime/hova_runtime.h"
 #include "llvm/ADT/MapVector.h"
+#include <cstring>
 
 using namespace mlir;
 
@@ -47,10 +50,14 @@ public:
         pointer(LLVM::LLVMPointerType::get(builder.getContext())),
         i64(builder.getI64Type()) {}
 
-  void build() {
+  LogicalResult build() {
     builder.setInsertionPoint(main);
+    if (failed(evaluateTables())) {
+      return failure();
+    }
     LLVM::GlobalOp launches = buildLaunches();
     buildRun(launches, buildCall());
+    return success();
   }
 
 private:
@@ -64,6 +71,53 @@ private:
                              builder.getFunctionType(arguments, {}));
     function.addEntryBlock();
     return function;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The tables
+  //===--------------------------------------------------------------------===//
+
+  /// Fills `tables` with what the table program stores.
+  LogicalResult evaluateTables() {
+    auto bytes = main->getAttrOfType<IntegerAttr>(kTableBytesAttr);
+    if (bytes && bytes.getInt() < 0) {
+      return main.emitError("expects '")
+             << kTableBytesAttr << "' that is not negative, got "
+             << bytes.getInt();
+    }
+    tables.resize(bytes ? llvm::divideCeil(bytes.getInt(), 8) : 0);
+    auto program = module.lookupSymbol<func::FuncOp>(kTableProgram);
+    if (!program) {
+      return success();
+    }
+    Evaluator evaluator([](WeightOp op) -> FailureOr<HostTensor> {
+      return op.emitError("a table cannot depend on weight '")
+             << op.getName() << "'";
+    });
+    return evaluator.runWeightProgram(
+        program, [&](StoreWeightOp store, const HostTensor &value) {
+          return addTable(store, value);
+        });
+  }
+
+  LogicalResult addTable(StoreWeightOp store, const HostTensor &value) {
+    auto offset = store->getAttrOfType<IntegerAttr>(kOffsetAttr);
+    int64_t width = cast<RankedTensorType>(store.getValue().getType())
+                        .getElementTypeBitWidth() /
+                    8;
+    int64_t room = tables.size() * sizeof(uint64_t);
+    if (!offset || offset.getInt() < 0 ||
+        offset.getInt() + value.size() * width > room) {
+      return store.emitError("table '")
+             << store.getName() << "' has no place in the " << room
+             << " bytes of tables";
+    }
+    // The first bytes of an integer are its lower ones on these processors.
+    char *to = reinterpret_cast<char *>(tables.data()) + offset.getInt();
+    for (int64_t i = 0, e = value.size(); i < e; ++i) {
+      std::memcpy(to + i * width, value.as<int64_t>() + i, width);
+    }
+    return success();
   }
 
   //===--------------------------------------------------------------------===//
@@ -81,6 +135,10 @@ private:
     if (auto image = buffer.getDefiningOp<ImageBufferOp>()) {
       assert(image.getOffset() % 64 == 0 && "low bits tell the kind");
       return image.getOffset() | HOVA_IN_WEIGHTS;
+    }
+    if (auto table = buffer.getDefiningOp<TableBufferOp>()) {
+      assert(table.getOffset() % 64 == 0 && "low bits tell the kind");
+      return (tablesBegin + table.getOffset()) | HOVA_IN_TABLES;
     }
     int64_t number = cast<BlockArgument>(buffer).getArgNumber();
     int64_t inputs = attribute(kInputsAttr);
@@ -128,23 +186,34 @@ private:
     }
   }
 
-  LLVM::GlobalOp buildLaunches() {
-    uint64_t count = 0, most = 0;
-    SmallVector<uint64_t> launches;
+  SmallVector<uint64_t> describeLaunches() {
+    SmallVector<uint64_t> words = {0, 0};
     for (LaunchOp op : main.getOps<LaunchOp>()) {
-      describeLaunch(op, launches);
-      ++count;
-      most = std::max<uint64_t>(most, op.getBuffers().size());
+      describeLaunch(op, words);
+      ++words[0];
+      words[1] = std::max<uint64_t>(words[1], op.getBuffers().size());
     }
-    SmallVector<uint64_t> words = {count, most};
-    words.append(launches);
-    int64_t size = words.size();
-    auto data = DenseElementsAttr::get(RankedTensorType::get({size}, i64),
-                                       ArrayRef<uint64_t>(words));
+    return words;
+  }
+
+  LLVM::GlobalOp buildLaunches() {
+    // Behind the launches, whose number of words does not depend on it.
+    uint64_t size = describeLaunches().size() * sizeof(uint64_t);
+    tablesBegin = llvm::alignTo(size, 64);
+    SmallVector<uint64_t> words = describeLaunches();
+    if (!tables.empty()) {
+      words.resize(tablesBegin / sizeof(uint64_t));
+      words.append(tables);
+    }
+    size = words.size();
+    auto data = DenseElementsAttr::get(
+        RankedTensorType::get({static_cast<int64_t>(size)}, i64),
+        ArrayRef<uint64_t>(words));
     // The description of the program names them too.
     return LLVM::GlobalOp::create(
         builder, loc, LLVM::LLVMArrayType::get(i64, size), /*isConstant=*/true,
-        LLVM::Linkage::External, ("hova_launches" + suffix).str(), data);
+        LLVM::Linkage::External, ("hova_launches" + suffix).str(), data,
+        /*alignment=*/64);
   }
 
   //===--------------------------------------------------------------------===//
@@ -241,6 +310,8 @@ private:
   Location loc;
   LLVMTypeConverter converter;
   Type pointer, i64;
+  SmallVector<uint64_t> tables;
+  uint64_t tablesBegin = 0; ///< bytes behind the start of the launches
   /// In the order of their first launches.
   llvm::MapVector<StringAttr, uint64_t> kernels;
 };
@@ -257,10 +328,14 @@ struct LowerLaunchesPass final
       main.emitError("expects '") << kInputsAttr << "', the number of inputs";
       return signalPassFailure();
     }
-    RunBuilder(getOperation(), main, suffix, leastWork).build();
+    if (failed(RunBuilder(getOperation(), main, suffix, leastWork).build())) {
+      return signalPassFailure();
+    }
     main.erase();
-    if (auto weights = getOperation().lookupSymbol<func::FuncOp>("weights")) {
-      weights.erase();
+    for (StringRef name : {kWeightProgram, kTableProgram}) {
+      if (auto program = getOperation().lookupSymbol<func::FuncOp>(name)) {
+        program.erase();
+      }
     }
   }
 };

@@ -96,8 +96,8 @@ def AssignRowTablesPass : Pass<"hova-assign-row-tables", "::mlir::ModuleOp"> {
   let summary = "Give every placed value a table of its rows";
   let description = [{
     Before: a fused program whose kernels read inputs and write results by
-    placements. After: every such input and result has a table of rows in the
-    weight image, which is a further input of the kernel (`hova.input_rows`,
+    placements. After: every such input and result has a table of rows,
+    which the weight program makes and which is a further input of the kernel (`hova.input_rows`,
     `hova.result_rows`: the number of the table's argument for each, -1 where
     there is none), and so has every `hova.rearrange` of a kernel. An input
     whose reader needs its rows one after the other, as a product does, is read
@@ -153,9 +153,12 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
     Before: kernels with a schedule (`hova.tile`, `hova.lanes` on the kernel,
     `hova.stage` in its region, `panel` on image weights). After: every kernel is
     a function over buffers, its scratch and a range of units; `main` launches
-    them on places in the arena and in the weight image, whose offsets are
-    fixed, and on buffers that each thread has for its share of the units; the
-    weight program packs what has panels. Kernels that differ
+    them on places in the arena, in the weight image and among the program's
+    tables, whose offsets are fixed, and on buffers that each thread has for its
+    share of the units; the weight program packs what has panels. Integers that
+    no weight decides leave it for the table program, a function `tables`: they
+    say where kernels read and write, so they are part of the code and not of
+    the image, which comes from a file. Kernels that differ
     in their buffers alone share one function. Obeys the schedule and decides
     nothing. The loops are written by the recipes of the operations
     (codegen/cpurecipes/Recipe.td); an operation that begins a stage and has none
@@ -216,7 +219,8 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
     kernels. A kernel of little work has one part, the first thread's: the
     barrier, and rows that lie in the cache of another core, cost as much as two
     microseconds of work. Between two kernels of one part nobody waits. The weight
-    program is gone: it is not part of the code.
+    program is gone: it is not part of the code. What the table program makes lies
+    behind the launches, where no file can change it.
 
     ```mlir
     func.func @main(%x: memref<4x8xf32>, %y: memref<4x8xf32>)
@@ -233,7 +237,7 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     llvm.mlir.global external constant @hova_launches(dense<[1, 2, 0, 1, 4, 2, 64, 4, 0, 0, 2, 3]> : tensor<12xi64>)
-        {addr_space = 0 : i32} : !llvm.array<12 x i64>
+        {addr_space = 0 : i32, alignment = 64 : i64} : !llvm.array<12 x i64>
     func.func @hova_call(%number: i64, %buffers: !llvm.ptr, %memory: !llvm.ptr, %first: i64, %last: i64) {
       %bytes = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
       %rows = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>

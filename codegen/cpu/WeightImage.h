@@ -27,7 +27,8 @@ struct WeightImageInfo {
 /// The size of an image with its header.
 uint64_t getWeightImageBytes(const WeightImageInfo &info);
 
-/// Writes the header, then lets `writeData` write `weightBytes` bytes.
+/// Writes the header, then lets `writeData` write `weightBytes` bytes, then the
+/// checksums of both.
 llvm::Error writeWeightImage(llvm::raw_ostream &os, const WeightImageInfo &info,
                              WriteFunction writeData);
 

@@ -44,20 +44,18 @@ namespace {
 class BufferNames {
 public:
   BufferNames(ModuleOp tiled, func::FuncOp main) {
-    if (auto program = tiled.lookupSymbol<func::FuncOp>("weights")) {
-      for (StoreWeightOp store : program.getOps<StoreWeightOp>()) {
-        weights[store->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt()] =
-            store.getName().str();
-      }
-    }
+    collect(tiled, kWeightProgram, weights);
+    collect(tiled, kTableProgram, tables);
     values = main->getAttrOfType<ArrayAttr>(kValuesAttr);
   }
 
   /// As kernel `kernel` sees it.
   std::string nameOf(Value buffer, int64_t kernel) const {
     if (auto image = buffer.getDefiningOp<ImageBufferOp>()) {
-      auto found = weights.find(image.getOffset());
-      return "weight '" + (found == weights.end() ? "" : found->second) + "'";
+      return "weight '" + weights.lookup(image.getOffset()) + "'";
+    }
+    if (auto table = buffer.getDefiningOp<TableBufferOp>()) {
+      return "table '" + tables.lookup(table.getOffset()) + "'";
     }
     if (buffer.getDefiningOp<ShareBufferOp>()) {
       auto name = buffer.getLoc()->findInstanceOf<NameLoc>();
@@ -83,7 +81,19 @@ public:
   }
 
 private:
-  std::map<int64_t, std::string> weights;
+  using Names = DenseMap<int64_t, std::string>;
+
+  /// What `program` stores where.
+  static void collect(ModuleOp tiled, StringRef program, Names &names) {
+    if (auto function = tiled.lookupSymbol<func::FuncOp>(program)) {
+      for (StoreWeightOp store : function.getOps<StoreWeightOp>()) {
+        names[store->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt()] =
+            store.getName().str();
+      }
+    }
+  }
+
+  Names weights, tables;
   ArrayAttr values;
 };
 } // namespace
@@ -192,7 +202,7 @@ GuardedMemory *Guard::place(uint64_t buffer,
     problem = llvm::toString(memory.takeError());
     return nullptr;
   }
-  if (kind == HOVA_INPUT || kind == HOVA_IN_WEIGHTS) {
+  if (kind == HOVA_INPUT || kind == HOVA_IN_WEIGHTS || kind == HOVA_IN_TABLES) {
     memcpy(memory->data(), address, planned.bytes);
     memory->makeReadOnly();
   }

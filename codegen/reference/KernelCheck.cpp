@@ -216,9 +216,8 @@ static Memory packed(const HostTensor &value, Type element) {
   return memory;
 }
 
-LogicalResult KernelCheck::packWeights(ModuleOp tiled) {
-  auto program = tiled.lookupSymbol<func::FuncOp>("weights");
-  if (!program || !image.empty()) {
+LogicalResult KernelCheck::pack(func::FuncOp program, Image &stored) {
+  if (!program || !stored.empty()) {
     return success();
   }
   Evaluator evaluator(weights);
@@ -230,7 +229,7 @@ LogicalResult KernelCheck::packWeights(ModuleOp tiled) {
           return store.emitError("has no place in the image");
         }
         Type element = getElementTypeOrSelf(store.getValue().getType());
-        image[offset.getInt()] = packed(value, element);
+        stored[offset.getInt()] = packed(value, element);
         return success();
       });
 }
@@ -273,6 +272,10 @@ KernelCheck::Buffers KernelCheck::buffersOf(LaunchOp launch, KernelOp kernel) {
     }
     if (auto weight = buffer.getDefiningOp<ImageBufferOp>()) {
       entry->second = image[weight.getOffset()];
+      continue;
+    }
+    if (auto table = buffer.getDefiningOp<TableBufferOp>()) {
+      entry->second = tables[table.getOffset()];
       continue;
     }
     auto type = cast<MemRefType>(buffer.getType());
@@ -392,7 +395,8 @@ KernelCheck::check(ModuleOp tiled, StringRef onlyFunction) {
            << launches.size() << " functions for " << kernels.size()
            << " kernels";
   }
-  if (failed(packWeights(tiled))) {
+  if (failed(pack(tiled.lookupSymbol<func::FuncOp>(kWeightProgram), image)) ||
+      failed(pack(tiled.lookupSymbol<func::FuncOp>(kTableProgram), tables))) {
     return failure();
   }
   std::vector<CheckedKernel> result;

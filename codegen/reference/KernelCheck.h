@@ -61,7 +61,7 @@ private:
   mlir::LogicalResult run(llvm::ArrayRef<HostTensor> inputs);
   mlir::LogicalResult evaluateKernel(KernelOp kernel);
   mlir::LogicalResult runNeighbours(KernelOp kernel);
-  mlir::LogicalResult packWeights(mlir::ModuleOp tiled);
+  mlir::LogicalResult pack(mlir::func::FuncOp program, Image &stored);
   Buffers buffersOf(LaunchOp launch, KernelOp kernel);
   std::string differenceOf(KernelOp kernel, unsigned index,
                            const Memory &memory, mlir::MemRefType type,
@@ -73,8 +73,9 @@ private:
   /// What a plain run has between kernels.
   llvm::DenseMap<mlir::Value, HostTensor> values;
   llvm::DenseMap<mlir::Operation *, Expectation> expectations;
-  /// Weights as the kernels read them, by their place in the image.
-  Image image;
+  /// Weights as the kernels read them, by their place in the image, and tables
+  /// by theirs.
+  Image image, tables;
   llvm::StringMap<mlir::OperationFingerPrint> lastSeen;
 };
 

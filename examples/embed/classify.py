@@ -71,7 +71,7 @@ class Options(ctypes.Structure):
 
     _fields_ = [
         ("threads", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("check_weights", ctypes.c_int32),
         ("weights", ctypes.c_char_p),
         ("image", ctypes.c_void_p),
         ("image_bytes", ctypes.c_uint64),
@@ -91,7 +91,7 @@ def view(array, name):
 class Model:
     """A context of a compiled model; calls take and return NumPy arrays by name."""
 
-    ABI = 3  # HOVA_ABI_VERSION of hova_runtime.h
+    ABI = 4  # HOVA_ABI_VERSION of hova_runtime.h
 
     def __init__(self, path, prefix, threads=0):
         library = ctypes.CDLL(path)

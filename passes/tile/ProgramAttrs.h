@@ -8,9 +8,11 @@
 
 namespace hova {
 
-/// Bytes of the arena and of the weight image.
+/// Bytes of the arena, of the weight image, and (absent: none) of the tables
+/// that are part of the program.
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "hova.arena_bytes";
 inline constexpr llvm::StringLiteral kImageBytesAttr = "hova.image_bytes";
+inline constexpr llvm::StringLiteral kTableBytesAttr = "hova.table_bytes";
 /// The number of inputs; the buffers behind them are outputs.
 inline constexpr llvm::StringLiteral kInputsAttr = "hova.inputs";
 /// Types of inputs and outputs before they became buffers.
@@ -21,8 +23,12 @@ inline constexpr llvm::StringLiteral kValuesAttr = "hova.values";
 /// On `hova.arena_buffer` of rows of another value: where that value begins in
 /// the arena, and its bytes.
 inline constexpr llvm::StringLiteral kWholeAttr = "hova.whole";
-/// On `hova.store_weight`: the place in the image.
+/// On `hova.store_weight`: the place in the image, or among the tables.
 inline constexpr llvm::StringLiteral kOffsetAttr = "hova.offset";
+/// The function that makes the weight image, and after `tile` the one that
+/// makes the tables.
+inline constexpr llvm::StringLiteral kWeightProgram = "weights";
+inline constexpr llvm::StringLiteral kTableProgram = "tables";
 
 } // namespace hova
 

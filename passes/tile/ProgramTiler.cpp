@@ -18,7 +18,7 @@ namespace hova {
 namespace {
 /// Where a value of `main` lives.
 struct Place {
-  enum Kind { Argument, Image, Arena, Share } kind = Arena;
+  enum Kind { Argument, Image, Table, Arena, Share } kind = Arena;
   MemRefType type;
   int64_t index = 0;   ///< argument number, image offset, block, or share
   int64_t bytes = 0;   ///< from the start of the arena block
@@ -34,7 +34,8 @@ struct Part {
 class ProgramTiler {
 public:
   ProgramTiler(ModuleOp module, func::FuncOp main, const KernelCode &code)
-      : module(module), main(main), code(code), builder(module.getContext()) {}
+      : module(module), main(main), code(code), builder(module.getContext()),
+        weights(module, main) {}
 
   LogicalResult run();
 
@@ -64,7 +65,7 @@ private:
   SmallVector<KernelBuffers, 0> kernels;
   SmallVector<std::string> callees;
   llvm::StringMap<int> names;
-  int64_t imageBytes = 0;
+  WeightPlaces weights;
 };
 } // namespace
 
@@ -312,7 +313,7 @@ void ProgramTiler::rewriteMain() {
   nameBuffers(*entry, values);
   builder.setInsertionPointToStart(entry);
   // One place has a buffer for every value that lives there, with its name.
-  DenseMap<std::tuple<int64_t, Type, Attribute>, Value> arena, image;
+  DenseMap<std::tuple<int64_t, Type, Attribute>, Value> arena;
   SmallVector<ShareRows> shares; // of the launch
   auto bufferOf = [&](Value value) -> Value {
     const Place &place = places[value];
@@ -325,11 +326,9 @@ void ProgramTiler::rewriteMain() {
       return ShareBufferOp::create(builder, origin, place.type, rows.offset,
                                    rows.rowBytesBefore);
     }
-    if (place.kind == Place::Image) {
-      Value &buffer = image[{place.index, place.type, origin}];
-      return buffer ? buffer
-                    : buffer = ImageBufferOp::create(builder, origin,
-                                                     place.type, place.index);
+    if (place.kind == Place::Image || place.kind == Place::Table) {
+      return weights.getBuffer(builder, origin, place.type, place.index,
+                               place.kind == Place::Table);
     }
     int64_t offset = blocks[place.index].offset + place.bytes;
     Value &buffer = arena[{offset, place.type, origin}];
@@ -361,7 +360,10 @@ void ProgramTiler::rewriteMain() {
     tiled->setAttr(name, builder.getI64IntegerAttr(value));
   };
   set(kArenaBytesAttr, arenaBytes);
-  set(kImageBytesAttr, imageBytes);
+  set(kImageBytesAttr, weights.getBytes());
+  if (weights.getTableBytes() > 0) {
+    set(kTableBytesAttr, weights.getTableBytes());
+  }
   set(kInputsAttr, main.getNumArguments());
   tiled->setAttr(kTypesAttr, builder.getArrayAttr(types));
   tiled->setAttr(kValuesAttr, describeValues());
@@ -373,13 +375,12 @@ LogicalResult ProgramTiler::run() {
     return failure();
   }
   placeArguments();
-  WeightPlaces weights(module, main);
-  if (failed(weights.assign([&](Value value, MemRefType type, int64_t offset) {
-        places[value] = {Place::Image, type, offset};
-      }))) {
+  auto place = [&](Value value, MemRefType type, int64_t offset, bool isTable) {
+    places[value] = {isTable ? Place::Table : Place::Image, type, offset};
+  };
+  if (failed(weights.assign(place))) {
     return failure();
   }
-  imageBytes = weights.getBytes();
   if (failed(describeKernels()) || failed(emitFunctions())) {
     return failure();
   }

@@ -47,6 +47,8 @@ struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
         result = checkPlace(&op, arena.getOffset(), kArenaBytesAttr, main);
       } else if (auto image = dyn_cast<ImageBufferOp>(op)) {
         result = checkPlace(&op, image.getOffset(), kImageBytesAttr, main);
+      } else if (auto table = dyn_cast<TableBufferOp>(op)) {
+        result = checkPlace(&op, table.getOffset(), kTableBytesAttr, main);
       } else if (!isa<LaunchOp, ShareBufferOp>(op)) {
         result = op.emitError("tiled program still holds '")
                  << op.getName() << "'";
@@ -64,7 +66,8 @@ struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
       return signalPassFailure();
     }
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.getName() == "weights") {
+      if (function.getName() == kWeightProgram ||
+          function.getName() == kTableProgram) {
         continue;
       }
       WalkResult walked = function.walk([](Operation *op) {

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/tile/WeightPlaces.h"
+#include "mlir/IR/IRMapping.h"
 #include "passes/tile/KernelStructure.h"
 #include "passes/tile/ProgramAttrs.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -36,14 +38,78 @@ static MemRefType panelBuffer(RankedTensorType packed) {
                          IntegerType::get(packed.getContext(), 32));
 }
 
+/// What `store` is computed from, operands first.
+static llvm::SetVector<Operation *> producersOf(StoreWeightOp store) {
+  llvm::SetVector<Operation *> producers;
+  auto visit = [&](auto &self, Operation *op) -> void {
+    for (Value operand : op->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (producer && !producers.contains(producer)) {
+        self(self, producer);
+        producers.insert(producer);
+      }
+    }
+  };
+  visit(visit, store);
+  return producers;
+}
+
+/// Whether `store` keeps integers that are the same whatever the weights are.
+static bool isTable(StoreWeightOp store) {
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  return type.getElementType().isInteger() &&
+         llvm::none_of(producersOf(store), llvm::IsaPred<WeightOp>);
+}
+
+/// weights: t = row_table; store_weight t -> tables: t = row_table;
+/// store_weight t
+void WeightPlaces::moveToTables(StoreWeightOp store) {
+  auto tables = module.lookupSymbol<func::FuncOp>(kTableProgram);
+  OpBuilder builder(module.getContext());
+  if (!tables) {
+    auto weights = store->getParentOfType<func::FuncOp>();
+    builder.setInsertionPointAfter(weights);
+    tables = func::FuncOp::create(builder, weights.getLoc(), kTableProgram,
+                                  builder.getFunctionType({}, {}));
+    tables.setPrivate();
+    builder.setInsertionPointToStart(tables.addEntryBlock());
+    func::ReturnOp::create(builder, weights.getLoc());
+  }
+  builder.setInsertionPoint(tables.getBody().front().getTerminator());
+  llvm::SetVector<Operation *> producers = producersOf(store);
+  IRMapping moved;
+  for (Operation *producer : producers) {
+    builder.clone(*producer, moved);
+  }
+  builder.clone(*store, moved);
+  store.erase();
+  for (Operation *producer : llvm::reverse(producers)) {
+    if (isOpTriviallyDead(producer)) {
+      producer->erase();
+    }
+  }
+}
+
+Value WeightPlaces::getBuffer(OpBuilder &builder, Location origin,
+                              MemRefType type, int64_t offset, bool isTable) {
+  Value &buffer = (isTable ? tables : image)[{offset, type, origin}];
+  if (!buffer && isTable) {
+    buffer = TableBufferOp::create(builder, origin, type, offset);
+  } else if (!buffer) {
+    buffer = ImageBufferOp::create(builder, origin, type, offset);
+  }
+  return buffer;
+}
+
 LogicalResult WeightPlaces::assign(Place place) {
   llvm::StringMap<SmallVector<ImageWeightOp>> references;
   for (auto op : main.getOps<ImageWeightOp>()) {
     references[op.getName()].push_back(op);
   }
   llvm::StringSet<> stored;
-  if (auto weights = module.lookupSymbol<func::FuncOp>("weights")) {
-    for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
+  if (auto weights = module.lookupSymbol<func::FuncOp>(kWeightProgram)) {
+    auto stores = llvm::to_vector(weights.getOps<StoreWeightOp>());
+    for (StoreWeightOp store : stores) {
       stored.insert(store.getName());
       if (failed(assignWeight(store, references[store.getName()], place))) {
         return failure();
@@ -68,21 +134,26 @@ LogicalResult WeightPlaces::assignWeight(StoreWeightOp store,
   std::optional<int64_t> panel = ImageWeightOp(references.front()).getPanel();
   RankedTensorType packed = panel ? packedType(type, *panel) : type;
   MemRefType buffer = panel ? panelBuffer(packed) : bufferType(type, 0);
+  bool goesToTables = isTable(store);
+  int64_t &end = goesToTables ? tableBytes : bytes;
   for (ImageWeightOp op : references) {
     if (op.getType() != type || op.getPanel() != panel) {
       return op.emitOpError("expects the type that the weight program stores "
                             "and one layout, got ")
              << op.getType() << " for " << type;
     }
-    place(op.getResult(), buffer, bytes);
+    place(op.getResult(), buffer, end, goesToTables);
   }
   OpBuilder builder(store);
   if (panel) {
     store.getValueMutable().assign(
         PackOp::create(builder, store.getLoc(), packed, store.getValue()));
   }
-  store->setAttr(kOffsetAttr, builder.getI64IntegerAttr(bytes));
-  bytes += llvm::alignTo(buffer.getNumElements() * elementBytes(buffer), 64);
+  store->setAttr(kOffsetAttr, builder.getI64IntegerAttr(end));
+  end += llvm::alignTo(buffer.getNumElements() * elementBytes(buffer), 64);
+  if (goesToTables) {
+    moveToTables(store);
+  }
   return success();
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/TileOps.h"
+#include "passes/tile/ProgramAttrs.h"
 #include "passes/vectorize/Passes.h"
 
 using namespace mlir;
@@ -15,10 +16,11 @@ static bool isBeyondRow(Type type) {
   return vector && vector.getRank() > 1;
 }
 
-/// `main` launches kernels and the weight program keeps its tensors; every
-/// other function is a kernel.
+/// `main` launches kernels and the programs that make weights and tables keep
+/// their tensors; every other function is a kernel.
 static bool isKernelFunction(func::FuncOp function) {
-  return function.getName() != "main" && function.getName() != "weights";
+  StringRef name = function.getName();
+  return name != "main" && name != kWeightProgram && name != kTableProgram;
 }
 
 static LogicalResult check(Operation *op, bool inKernel) {

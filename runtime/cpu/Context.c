@@ -124,7 +124,8 @@ static hova_status open_weights(hova_context *context,
                      "the weight image must be aligned to 64 bytes");
   }
   hova_status status =
-      hova_image_check(image, name, program, &context->job.weights, error);
+      hova_image_check(image, name, program, options->check_weights != 0,
+                       &context->job.weights, error);
   if (status == HOVA_OK) {
     // Only a hint: the first run then meets fewer page faults.
     madvise((void *)((uintptr_t)image.data & ~UINT64_C(4095)),
@@ -178,11 +179,11 @@ static hova_status start(hova_context *context, const hova_options *options) {
     return status;
   }
   if (options->threads < 0 || options->threads > MAX_THREADS ||
-      options->reserved != 0) {
+      (options->check_weights != 0 && options->check_weights != 1)) {
     return hova_fail(error, HOVA_REJECTED,
-                     "expects 0 to %d threads and reserved fields 0, got %d "
-                     "threads",
-                     MAX_THREADS, options->threads);
+                     "expects 0 to %d threads, got %d, and 0 or 1 as "
+                     "check_weights, got %d",
+                     MAX_THREADS, options->threads, options->check_weights);
   }
   context->job.run = context->level->run;
   context->threads =

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "runtime/cpu/Image.h"
+#include "runtime/Checksum.h"
 
 #include <string.h>
 
@@ -30,9 +31,11 @@ static bool looks_like_safetensors(hova_span image) {
 }
 
 hova_status hova_image_check(hova_span image, const char *path,
-                             const hova_program *program, const char **weights,
-                             hova_error *error) {
+                             const hova_program *program, bool check_weights,
+                             const char **weights, hova_error *error) {
   hova_cursor cursor = {image, 0};
+  hova_span head, bytes, end;
+  hova_image_trailer trailer;
   if (!hova_take_text(&cursor, HOVA_IMAGE_MAGIC)) {
     return reject(path,
                   looks_like_safetensors(image)
@@ -40,11 +43,10 @@ hova_status hova_image_check(hova_span image, const char *path,
                       : "is not a weight image",
                   program, error);
   }
-  hova_span bytes;
   cursor.at = 0;
   hova_image_header header;
-  if (!hova_take(&cursor, HOVA_IMAGE_HEADER_BYTES, &bytes) ||
-      !hova_copy(bytes, &header, sizeof header)) {
+  if (!hova_take(&cursor, HOVA_IMAGE_HEADER_BYTES, &head) ||
+      !hova_copy(head, &header, sizeof header)) {
     return reject(path, "is cut off", program, error);
   }
   if (header.abi != HOVA_ABI_VERSION ||
@@ -62,10 +64,24 @@ hova_status hova_image_check(hova_span image, const char *path,
   }
   if (header.weight_bytes != program->weight_bytes ||
       !hova_take(&cursor, program->weight_bytes, &bytes) ||
-      hova_peek(&cursor) >= 0) {
+      !hova_take(&cursor, sizeof trailer, &end) ||
+      !hova_copy(end, &trailer, sizeof trailer) || hova_peek(&cursor) >= 0) {
     return reject(path,
                   "has another size than its header says or the program "
                   "needs",
+                  program, error);
+  }
+  if (memcmp(trailer.magic, HOVA_IMAGE_END, sizeof trailer.magic) != 0 ||
+      trailer.header_checksum != hova_checksum(head)) {
+    return reject(path,
+                  "has changed since it was made: the checksum of its header "
+                  "is another",
+                  program, error);
+  }
+  if (check_weights && trailer.weight_checksum != hova_checksum(bytes)) {
+    return reject(path,
+                  "has changed since it was made: the checksum of its weights "
+                  "is another",
                   program, error);
   }
   *weights = (const char *)bytes.data;

@@ -13,6 +13,7 @@ typedef struct walker {
   void *const *inputs, *const *outputs;
   char *arena;
   const char *weights;
+  const char *launches;
 } walker;
 
 /// Where a buffer lies that all threads see.
@@ -23,6 +24,8 @@ static void *address_of(const walker *walker, uint64_t buffer) {
     return walker->arena + place;
   case HOVA_IN_WEIGHTS:
     return (char *)walker->weights + place;
+  case HOVA_IN_TABLES:
+    return (char *)walker->launches + place;
   case HOVA_INPUT:
     return walker->inputs[place >> HOVA_BUFFER_KIND_BITS];
   default:
@@ -102,7 +105,8 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
                        const char *weights, int64_t thread, int64_t threads,
                        struct hova_team *team, const hova_launches *launches,
                        hova_call_fn *call) {
-  const walker walker = {inputs, outputs, arena, weights};
+  const walker walker = {inputs, outputs, arena, weights,
+                         (const char *)launches};
   const hova_launch *launch = (const hova_launch *)(launches + 1);
   const hova_job *job = hova_team_job(team);
   char *scratch = arena + job->scratch[thread];

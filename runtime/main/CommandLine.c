@@ -27,6 +27,7 @@ typedef enum option_id {
   OPTION_RANDOM_INPUTS,
   OPTION_THREADS,
   OPTION_WEIGHTS,
+  OPTION_CHECK_WEIGHTS,
   OPTION_BENCHMARK,
   OPTION_WARMUP,
   OPTION_REPETITIONS,
@@ -64,6 +65,9 @@ static const option_info infos[NUM_OPTIONS] = {
                         "threads (default: usable processors)"},
     [OPTION_WEIGHTS] = {"--weights", "FILE",
                         "weight image made by 'hova weights pack'"},
+    [OPTION_CHECK_WEIGHTS] = {"--check-weights", NULL,
+                              "read all weights first and compare their "
+                              "checksum"},
     [OPTION_BENCHMARK] = {"--benchmark", NULL, "measure the latency"},
     [OPTION_WARMUP] = {"--warmup", "N", "runs before measuring (default 3)"},
     [OPTION_REPETITIONS] = {"--repetitions", "N", "measured runs (default 20)"},
@@ -257,6 +261,9 @@ static hova_status apply(option_id id, const char *text,
     return HOVA_OK;
   case OPTION_WEIGHTS:
     options->weights = text;
+    return HOVA_OK;
+  case OPTION_CHECK_WEIGHTS:
+    options->check_weights = true;
     return HOVA_OK;
   case OPTION_BENCHMARK_OUT:
     options->benchmark_out = text;

@@ -25,6 +25,7 @@ typedef struct command_line {
   const char **expected;
   const char *output_directory;
   const char *weights;
+  bool check_weights;
   const char *benchmark_out;
   const char *trace;
   int64_t kernel; ///< measured alone; negative: the whole model

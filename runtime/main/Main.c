@@ -75,6 +75,7 @@ static hova_status find_weights(const command_line *options,
 static hova_status create(const command_line *options, const char *weights,
                           hova_context **context, hova_error *error) {
   hova_options chosen = {.threads = options->threads,
+                         .check_weights = options->check_weights,
                          .weights = weights,
                          .message = error->text,
                          .message_bytes = sizeof error->text};

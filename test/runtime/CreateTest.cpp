@@ -2,17 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "FixtureCall.h"
+#include "ImageChecksum.h"
+#include "runtime/Checksum.h"
 
 #include <cstring>
 #include <functional>
 #include <sched.h>
 #include <string>
+#include <vector>
 
 using namespace hova::test;
 
 namespace {
 
-constexpr uint64_t kImageBytes = HOVA_IMAGE_HEADER_BYTES + FIXTURE_WEIGHT_BYTES;
+constexpr uint64_t kWeightsEnd = HOVA_IMAGE_HEADER_BYTES + FIXTURE_WEIGHT_BYTES;
+constexpr uint64_t kImageBytes = kWeightsEnd + sizeof(hova_image_trailer);
 
 struct Image {
   alignas(64) char bytes[kImageBytes + 64] = {};
@@ -28,6 +32,12 @@ struct Image {
     set(header);
     const float w = 2;
     std::memcpy(bytes + HOVA_IMAGE_HEADER_BYTES, &w, sizeof w);
+    seal();
+  }
+  /// Writes the checksums of what is there.
+  void seal() {
+    hova_image_trailer trailer = sealOf(bytes, FIXTURE_WEIGHT_BYTES);
+    std::memcpy(bytes + kWeightsEnd, &trailer, sizeof trailer);
   }
   hova_image_header get() const {
     hova_image_header header;
@@ -65,6 +75,41 @@ TEST(Image, in_memory_is_used) {
   hova_destroy(context);
 }
 
+TEST(Image, is_read_whole_only_where_that_is_asked_for) {
+  for (int32_t check : {0, 1, 2}) {
+    Image image;
+    image.bytes[kWeightsEnd - 1] = 1;
+    if (check == 1) {
+      image.seal();
+    }
+    hova_options options = {};
+    options.image = image.bytes;
+    options.image_bytes = kImageBytes;
+    options.check_weights = check;
+    hova_context *context = nullptr;
+    std::string message;
+    EXPECT_EQ(create(options, message, &context),
+              check == 2 ? HOVA_REJECTED : HOVA_OK)
+        << message;
+    if (check == 2) {
+      EXPECT_NE(message.find("0 or 1 as check_weights"), std::string::npos);
+    }
+    hova_destroy(context);
+  }
+}
+
+TEST(Checksum, is_the_one_of_zlib) {
+  const char *text = "123456789";
+  EXPECT_EQ(hova_checksum({reinterpret_cast<const uint8_t *>(text), 9}),
+            0xCBF43926u);
+  std::vector<uint8_t> bytes;
+  for (uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(hova_checksum({bytes.data(), bytes.size()}),
+              crc32(bytes.data(), bytes.size()));
+    bytes.push_back(static_cast<uint8_t>(i * 97 + 13));
+  }
+}
+
 struct WrongImageCase {
   const char *name;
   std::function<void(Image &, hova_options &)> change;
@@ -91,6 +136,7 @@ template <typename Change> auto changeHeader(Change change) {
     hova_image_header header = image.get();
     change(header);
     image.set(header);
+    image.seal();
   };
 }
 
@@ -128,6 +174,17 @@ const WrongImageCase wrongImages[] = {
        h.model[0] = 'F';
      }),
      "weights of another model"},
+    {"other_end", [](Image &i, hova_options &) { i.bytes[kWeightsEnd] = 'h'; },
+     "the checksum of its header"},
+    {"changed_header",
+     [](Image &i, hova_options &) { i.bytes[HOVA_IMAGE_HEADER_BYTES - 1] = 1; },
+     "the checksum of its header"},
+    {"changed_weights",
+     [](Image &i, hova_options &o) {
+       i.bytes[kWeightsEnd - 1] = 1;
+       o.check_weights = 1;
+     },
+     "the checksum of its weights"},
     {"unaligned", [](Image &i, hova_options &o) { o.image = i.bytes + 32; },
      "aligned to 64 bytes"},
 };
@@ -142,7 +199,8 @@ TEST(Create, rejects_what_is_out_of_range) {
     options.threads = threads;
     EXPECT_EQ(create(options, message, &context, &hova_program_weightless),
               HOVA_REJECTED);
-    EXPECT_NE(message.find("expects 0 to 1024 threads"), std::string::npos);
+    EXPECT_NE(message.find("expects 0 to 1024 threads, got"),
+              std::string::npos);
   }
   EXPECT_EQ(create({}, message, &context, nullptr), HOVA_REJECTED);
   EXPECT_EQ(create({}, message, nullptr, &hova_program_weightless),

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ImageChecksum.h"
 #include "runtime/hova_runtime.h"
 
 #include <algorithm>
@@ -68,6 +69,22 @@ const uint64_t launches[] = {
     1, 8, kUnits, 3, sizeof(Share), kUnits, 0, 0, 64 | HOVA_IN_ARENA,
     numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT)};
 
+/// input + table -> output; the table is behind the launches.
+struct TableLaunches {
+  alignas(64) uint64_t launches[13];
+  alignas(64) float table[kUnits];
+};
+const TableLaunches tables = [] {
+  TableLaunches data = {
+      {1, 3, 1, 2, kUnits, 3, sizeof(Share), kUnits, 0, 0, HOVA_INPUT,
+       offsetof(TableLaunches, table) | HOVA_IN_TABLES, HOVA_OUTPUT},
+      {}};
+  for (uint64_t i = 0; i < kUnits; ++i) {
+    data.table[i] = 50.0f * i;
+  }
+  return data;
+}();
+
 /// input -> output by rows of shares.
 const uint64_t shares[] = {2, 3,
                            //
@@ -95,6 +112,18 @@ void run(void *const *inputs, void *const *outputs, char *arena,
 template <const uint64_t *data>
 const hova_level levelOf = {"any", 0, ::run<data>,
                             reinterpret_cast<const hova_launches *>(data)};
+
+/// `tables`, whose launches are no array of their own.
+const hova_level tableLevel = {
+    "any", 0,
+    [](void *const *inputs, void *const *outputs, char *arena,
+       const char *weights, int64_t thread, int64_t threads,
+       struct hova_team *team) {
+      hova_run_launches(
+          inputs, outputs, arena, weights, thread, threads, team,
+          reinterpret_cast<const hova_launches *>(tables.launches), call);
+    },
+    reinterpret_cast<const hova_launches *>(tables.launches)};
 
 struct Program {
   explicit Program(int32_t threads,
@@ -124,10 +153,11 @@ struct Program {
     for (uint64_t i = 0; i < kUnits; ++i) {
       image.weights[16 + i] = 100.0f;
     }
+    image.trailer = hova::test::sealOf(&image, sizeof image.weights);
     hova_options options = {};
     options.threads = threads;
     options.image = &image;
-    options.image_bytes = sizeof image;
+    options.image_bytes = offsetof(Image, trailer) + sizeof image.trailer;
     char message[256] = "";
     options.message = message;
     options.message_bytes = sizeof message;
@@ -158,10 +188,11 @@ struct Program {
                                             thread * kLine);
   }
 
-  struct {
+  struct Image {
     alignas(64) hova_image_header header;
     char rest[HOVA_IMAGE_HEADER_BYTES - sizeof(hova_image_header)];
     float weights[32];
+    hova_image_trailer trailer;
   } image = {};
   int64_t dims = 0;
   hova_tensor_info infos[4] = {};
@@ -233,6 +264,16 @@ TEST(Launches, take_none_where_the_run_tells_of_none) {
   hova_program program = {};
   hova_level level = {"any", 0, nullptr, nullptr};
   EXPECT_EQ(hova_scratch_bytes(&program, &level, 64), 0u);
+}
+
+TEST(Launches, find_tables_behind_them) {
+  for (int32_t threads : {1, 2, 5}) {
+    Program program(threads, tableLevel);
+    std::vector<float> out = program.run();
+    for (uint64_t i = 0; i < kUnits; ++i) {
+      EXPECT_EQ(out[i], 51.0f * i);
+    }
+  }
 }
 
 TEST(Launches, take_no_rows_beyond_those_of_shares) {

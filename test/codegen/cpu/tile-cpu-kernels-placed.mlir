@@ -3,6 +3,21 @@
 // RUN: hova-opt %s --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
+// The table is no part of the image.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: hova.image_bytes = 2048 : i64
+// CHECK-SAME: hova.table_bytes = 64 : i64
+// CHECK-DAG: %[[ROWS:.*]] = hova.table_buffer {offset = 0 : i64} : memref<1x16xi32>
+// CHECK-DAG: %[[W:.*]] = hova.image_buffer {offset = 0 : i64} : memref<1x16x32xf32>
+// CHECK: hova.launch @kernel_adds_rows_of_an_image(%{{.*}}, %[[W]], %{{.*}}, %[[ROWS]], %{{.*}})
+// CHECK-LABEL: func.func private @weights()
+// CHECK-NOT: hova.row_table
+// CHECK: hova.store_weight "w", %{{.*}} {hova.offset = 0 : i64}
+// CHECK-LABEL: func.func private @tables()
+// CHECK-NEXT: %[[NUMBERS:.*]] = hova.row_table
+// CHECK-NEXT: hova.store_weight "rows", %[[NUMBERS]] {hova.offset = 0 : i64} : tensor<16xi32>
+// CHECK-NEXT: return
+
 // While two rows are multiplied, the rows that the next two are added to are
 // prefetched into the first-level cache, each where its table says; behind the
 // last two there are none, and the last two are. A row of 32 columns has two lines.

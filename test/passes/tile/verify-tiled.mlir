@@ -83,3 +83,32 @@ func.func private @kernel_a(%x: tensor<1x9x8xf32>) {
   %y = hova.activation relu %x : tensor<1x9x8xf32>
   return
 }
+
+// -----
+
+// Tables have a limit of their own, and the tensors of their program stay.
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64, hova.table_bytes = 64 : i64} {
+  %t = hova.table_buffer {offset = 0 : i64} : memref<1x16xi32>
+  return
+}
+func.func private @tables() {
+  %t = arith.constant dense<0> : tensor<16xi32>
+  hova.store_weight "t", %t : tensor<16xi32>
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64, hova.table_bytes = 64 : i64} {
+  // expected-error@+1 {{buffer ends behind hova.table_bytes of the program, at 68}}
+  %t = hova.table_buffer {offset = 0 : i64} : memref<1x17xi32>
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
+  // expected-error@+1 {{buffer ends behind hova.table_bytes of the program, at 4}}
+  %t = hova.table_buffer {offset = 0 : i64} : memref<1x1xi32>
+  return
+}
