@@ -19,6 +19,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "passes/tile/ProgramAttrs.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <cmath>
@@ -191,20 +192,62 @@ static uint64_t writeTensor(llvm::raw_ostream &os, const HostTensor &value,
   return sizeof(uint16_t) * value.size();
 }
 
-/// Weights are finite, unless the type cannot hold them.
+/// Calls `visit` with every operation that `op` is computed from.
+static void forEachProducer(Operation *op, DenseSet<Operation *> &seen,
+                            llvm::function_ref<void(Operation *)> visit) {
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    if (producer && seen.insert(producer).second) {
+      forEachProducer(producer, seen, visit);
+      visit(producer);
+    }
+  }
+}
+
+/// Whether `op` says itself that a number is infinite, as masks do.
+static bool namesInfinity(Operation *op) {
+  return llvm::any_of(op->getAttrs(), [](NamedAttribute attribute) {
+    auto number = dyn_cast<FloatAttr>(attribute.getValue());
+    return number && !number.getValue().isFinite();
+  });
+}
+
+/// Numbers in files are finite, so what is stored is finite too, but for masks,
+/// unless the type cannot hold a number or a product of several.
 static LogicalResult checkFinite(StoreWeightOp op, const HostTensor &value) {
   Type element = getElementTypeOrSelf(op.getValue());
   if (element.isInteger()) {
     return success();
   }
-  Storage storage = storageOf(element);
   const float *begin = value.as<float>(), *end = begin + value.size();
-  if (storage == Storage::F32 ||
-      std::all_of(begin, end, [](float x) { return std::isfinite(x); })) {
+  if (std::all_of(begin, end, [](float x) { return std::isfinite(x); })) {
     return success();
   }
-  return op.emitError("weight '") << op.getName() << "' holds numbers that "
-                                  << nameOf(storage) << " cannot";
+  SmallVector<StringRef> sources;
+  bool hasMask = false;
+  DenseSet<Operation *> seen;
+  forEachProducer(op, seen, [&](Operation *producer) {
+    if (auto weight = dyn_cast<WeightOp>(producer)) {
+      sources.push_back(weight.getName());
+    }
+    hasMask |= namesInfinity(producer);
+  });
+  bool isMask = hasMask && std::all_of(begin, end, [](float x) {
+                  return std::isfinite(x) || x == -HUGE_VALF;
+                });
+  if (isMask) {
+    return success();
+  }
+  InFlightDiagnostic error = op.emitError("weight '")
+                             << op.getName() << "' holds numbers that "
+                             << nameOf(storageOf(element)) << " cannot";
+  if (sources.size() > 1) {
+    error.attachNote() << "it is computed from weights '"
+                       << llvm::join(sources, "', '")
+                       << "', which passes combine while compiling; --strict "
+                          "keeps them apart";
+  }
+  return error;
 }
 
 /// Runs the weight program; its results come in the order of the image.
