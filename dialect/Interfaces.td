@@ -45,6 +45,24 @@ def Hova_ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
   ];
 }
 
+def Hova_TableOpInterface : OpInterface<"TableOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    A table that the compiler makes: where rows are, which windows are alike,
+    how far positions are apart. `tabulate` is what stands in the weight image
+    of a program. `evaluate` of the same operation (ReferenceOpInterface) is its
+    definition. They share no code, so that verification sees a mistake in
+    either.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Computes the results from `operands` (in operand order), which are valid.
+    }], "void", "tabulate",
+      (ins "::llvm::ArrayRef<::hova::HostTensor>":$operands,
+           "::llvm::SmallVectorImpl<::hova::HostTensor> &":$results)>,
+  ];
+}
+
 def Hova_DecomposeOpInterface : OpInterface<"DecomposeOpInterface"> {
   let cppNamespace = "::hova";
   let description = [{

@@ -10,6 +10,7 @@
 #ifndef HOVA_DIALECT_PLACEMENT_H
 #define HOVA_DIALECT_PLACEMENT_H
 
+#include "dialect/HostTensor.h"
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 

@@ -36,6 +36,16 @@ def Hova_PlacementAttrInterface : AttrInterface<"PlacementAttrInterface"> {
     }], "::llvm::SmallVector<int32_t>", "getRows",
       (ins "::llvm::ArrayRef<int64_t>":$source)>,
     InterfaceMethod<[{
+      The rearranged tensor, by the definition: what verification compares
+      programs with, which shares no code with the other methods.
+    }], "::hova::HostTensor", "evaluate",
+      (ins "const ::hova::HostTensor &":$x)>,
+    InterfaceMethod<[{
+      The tensor that `evaluate` makes `placed` of. Of a permutation alone.
+    }], "::hova::HostTensor", "evaluateInverse",
+      (ins "const ::hova::HostTensor &":$placed), "",
+      [{ llvm_unreachable("the placement is no permutation"); }]>,
+    InterfaceMethod<[{
       Whether each row of the source is one row of the result: the placement
       has an inverse.
     }], "bool", "isPermutation", (ins), "", "return true;">,
@@ -52,7 +62,8 @@ class Hova_Placement<string name, string attrMnemonic,
   let genVerifyDecl = 1;
 }
 
-def Hova_WindowAttr : Hova_Placement<"Window", "window", ["getSourceShape"]> {
+def Hova_WindowAttr : Hova_Placement<"Window", "window",
+                                    ["getSourceShape", "evaluateInverse"]> {
   let hasCustomAssemblyFormat = 1;
   let summary = "windows of a cyclically shifted grid of tokens";
   let description = [{
@@ -101,7 +112,8 @@ def Hova_MergeAttr
 }
 
 def Hova_InverseAttr
-    : Hova_Placement<"Inverse", "inverse", ["getSourceShape"]> {
+    : Hova_Placement<"Inverse", "inverse",
+                     ["getSourceShape", "evaluateInverse"]> {
   let summary = "the inverse of a placement";
   let description = [{
     `#hova.inverse<#hova.window<..>>` puts windows back into their grid: the
@@ -112,7 +124,8 @@ def Hova_InverseAttr
 }
 
 def Hova_ChainAttr
-    : Hova_Placement<"Chain", "chain", ["getSegments", "isPermutation"]> {
+    : Hova_Placement<"Chain", "chain",
+                     ["getSegments", "isPermutation", "evaluateInverse"]> {
   let summary = "placements one after the other";
   let description = [{
     `#hova.chain<#hova.inverse<#hova.window<..>>, #hova.merge<..>>` applies the

@@ -43,6 +43,7 @@ def Hova_RearrangeOp : Hova_Op<"rearrange", [Pure,
 }
 
 def Hova_RowTableOp : Hova_Op<"row_table", [Pure,
+    DeclareOpInterfaceMethods<Hova_TableOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "the rows of a placement as numbers";
   let description = [{
@@ -70,6 +71,7 @@ def Hova_RowTableOp : Hova_Op<"row_table", [Pure,
 }
 
 def Hova_WindowBiasOp : Hova_Op<"window_bias", [Pure,
+    DeclareOpInterfaceMethods<Hova_TableOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "what is added to the scores of a window";
   let description = [{
@@ -80,6 +82,13 @@ def Hova_WindowBiasOp : Hova_Op<"window_bias", [Pure,
     (dy, dx) is the position of token i less that of token j. Without a table
     the first term is 0 and there is one head, for all. A mask_value of -inf
     masks.
+
+    Class k is of the windows at the lower edge of the rolled grid where k / 2 is
+    1, and of those at the right edge where k mod 2 is 1; where the grid is
+    rolled in one direction only, k is 1 at the edge of that direction. In a
+    window at the lower edge the last `shift` rows come from the upper end of
+    the grid, which is a region of its own, and so do the last columns at the
+    right edge.
 
     Operand: `table [(2 height - 1) * (2 width - 1), heads]`; result `[classes,
     heads, tokens, tokens]`.
@@ -107,6 +116,7 @@ def Hova_WindowBiasOp : Hova_Op<"window_bias", [Pure,
 }
 
 def Hova_WindowOffsetsOp : Hova_Op<"window_offsets", [Pure,
+    DeclareOpInterfaceMethods<Hova_TableOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "differences of positions in a window on a logarithmic scale";
   let description = [{
@@ -137,6 +147,7 @@ def Hova_WindowOffsetsOp : Hova_Op<"window_offsets", [Pure,
 }
 
 def Hova_WindowClassesOp : Hova_Op<"window_classes", [Pure,
+    DeclareOpInterfaceMethods<Hova_TableOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "the class of every window";
   let description = [{

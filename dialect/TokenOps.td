@@ -43,6 +43,7 @@ def Hova_EmbeddingOp : Hova_TokenOp<"embedding", [
 }
 
 def Hova_SinusoidOp : Hova_Op<"sinusoid", [Pure,
+    DeclareOpInterfaceMethods<Hova_TableOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "table of sine and cosine positions";
   let description = [{

@@ -180,6 +180,11 @@ LogicalResult Evaluator::runOperation(Operation *op,
     results.push_back(reshaped(operands.front(), op->getResult(0).getType()));
     return success();
   }
+  auto table = dyn_cast<TableOpInterface>(op);
+  if (table && makesImage) {
+    table.tabulate(operands, results);
+    return success();
+  }
   auto reference = dyn_cast<ReferenceOpInterface>(op);
   if (!reference) {
     return op->emitOpError("has no reference evaluation");
@@ -295,14 +300,14 @@ FailureOr<SmallVector<HostTensor>>
 Evaluator::runKernel(KernelOp kernel, ArrayRef<HostTensor> inputs) {
   Results arguments;
   for (auto [index, input] : llvm::enumerate(inputs)) {
-    arguments.push_back(
-        evaluatePlacement(kernel.getInputPlacement(index), input));
+    PlacementAttrInterface placement = kernel.getInputPlacement(index);
+    arguments.push_back(placement ? placement.evaluate(input) : input);
   }
   FailureOr<Results> results = runBlock(kernel.getBody().front(), arguments);
   if (succeeded(results)) {
     for (auto [index, result] : llvm::enumerate(*results)) {
-      result = evaluatePlacement(inverseOf(kernel.getResultPlacement(index)),
-                                 result);
+      PlacementAttrInterface placement = kernel.getResultPlacement(index);
+      result = placement ? placement.evaluateInverse(result) : result;
     }
   }
   return results;
@@ -318,10 +323,15 @@ LogicalResult Evaluator::runStores(func::FuncOp program,
 
 LogicalResult Evaluator::runWeightProgram(func::FuncOp program,
                                           StoreFunction newStore) {
-  return runStores(program, [&](StoreWeightOp op, const HostTensor &value) {
-    HostTensor number = isFloat(value) ? castTo(value, Element::F32) : value;
-    return newStore(op, inStorage(number, op.getValue().getType()));
-  });
+  makesImage = true;
+  LogicalResult done =
+      runStores(program, [&](StoreWeightOp op, const HostTensor &value) {
+        HostTensor number =
+            isFloat(value) ? castTo(value, Element::F32) : value;
+        return newStore(op, inStorage(number, op.getValue().getType()));
+      });
+  makesImage = false;
+  return done;
 }
 
 LogicalResult Evaluator::runWeightProgram(func::FuncOp program) {

@@ -58,7 +58,9 @@ public:
   llvm::LogicalResult runWeightProgram(mlir::func::FuncOp program);
 
   /// As above, but hands every tensor to `store`, rounded to the stored type,
-  /// and keeps none. Weights are loaded at their first use and freed after the
+  /// and keeps none. This makes the image of a program: tables are what the
+  /// compiler makes of them (TableOpInterface), not what they are defined to
+  /// be. Weights are loaded at their first use and freed after the
   /// last: few are in memory.
   llvm::LogicalResult runWeightProgram(mlir::func::FuncOp program,
                                        StoreFunction store);
@@ -106,6 +108,7 @@ private:
   Precision precision;
   ValueObserver observer;
   llvm::StringMap<HostTensor> image;
+  bool makesImage = false;
   StoreFunction store;
 };
 

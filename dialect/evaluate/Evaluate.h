@@ -149,11 +149,6 @@ HostTensor evaluateAttention(const AttentionParameters &parameters,
                              HostTensor::Element element,
                              HostTensor *scores = nullptr);
 
-/// The rows of `x` as the placement, which fits it, has them; null: as they
-/// are.
-HostTensor evaluatePlacement(PlacementAttrInterface placement,
-                             const HostTensor &x);
-
 } // namespace hova
 
 #endif // HOVA_DIALECT_EVALUATE_EVALUATE_H

@@ -26,6 +26,21 @@ struct Features {
   bool hasMaximum() const { return map == FeatureMap::softmax; }
 };
 
+/// The product of two features counts one over this: softmax and exponential
+/// ones have a factor of one over the root of their number.
+int64_t normalizerOf(const Features &features) {
+  return features.map == FeatureMap::relu ? 1 : features.count;
+}
+
+/// The maximum that a summary of no valid key has (`hova.key_summary`).
+constexpr double kNoMaximum = -1e30;
+
+/// Rows of a summary (`hova.key_summary`): one for each feature, and of those
+/// that have a maximum, the sum of the values and the maximum.
+int64_t summaryRows(const Features &features) {
+  return features.count + (features.hasMaximum() ? 2 : 0);
+}
+
 /// What the features of one token are made of: `(scale x w)_r`, and
 /// `|scale x|^2 / 2`.
 template <typename T> struct Projection {
@@ -99,8 +114,7 @@ template <typename T> struct KeySums {
                               keyEps * plainValues[c]);
       }
     }
-    T normalizer =
-        static_cast<T>(featureNormalizer(features.map, features.count));
+    T normalizer = static_cast<T>(normalizerOf(features));
     denominator /= normalizer;
     T stabilizer = static_cast<T>(features.stabilizer);
     denominator += std::abs(denominator) <= stabilizer ? 2 * stabilizer : T(0);
@@ -118,7 +132,7 @@ template <typename T> struct KeySums {
   const Features &features;
   std::vector<T> values, ones, plainValues;
   T keys = 0;
-  T maximum = static_cast<T>(kNoKeyMaximum);
+  T maximum = static_cast<T>(kNoMaximum);
 };
 
 /// The tokens of one operand that has heads.
@@ -281,7 +295,7 @@ template <typename T> static void writeSums(const KeySums<T> &sums, T *block) {
     bool any = sums.keys > T(0);
     std::fill_n(extra + columns, columns,
                 any ? sums.maximum * static_cast<T>(llvm::numbers::log2e)
-                    : static_cast<T>(kNoKeyMaximum));
+                    : static_cast<T>(kNoMaximum));
   }
 }
 
@@ -321,7 +335,7 @@ LogicalResult KeySummaryOp::evaluate(ArrayRef<HostTensor> operands,
       featuresOf(*this, key, weight, values.getShape()[2] / getHeads());
   int64_t tokens = key.getShape()[1], size = getBlock();
   int64_t blocks = llvm::divideCeil(tokens, size);
-  int64_t rows = features.count + summaryExtraRows(features.map);
+  int64_t rows = summaryRows(features);
   HostTensor result(value.resultElement(),
                     {key.getShape()[0], features.heads, blocks, rows,
                      features.valueWidth + 1});

@@ -34,8 +34,16 @@ struct SparseAttention {
 
   /// Blocks that the queries of block `own` see, as often as they do.
   SmallVector<int64_t> seenBlocks(int64_t head, int64_t own) const {
-    SmallVector<int64_t> seen = alwaysSeenBlocks(own, blocks);
-    if (!random || own == 0 || own == blocks - 1) {
+    bool seesAll = own == 0 || own == blocks - 1;
+    SmallVector<int64_t> seen;
+    for (int64_t other : llvm::seq(blocks)) {
+      bool isGlobal = other == 0 || other == blocks - 1;
+      bool isNeighbour = std::abs(other - own) <= 1;
+      if (seesAll || isGlobal || isNeighbour) {
+        seen.push_back(other);
+      }
+    }
+    if (!random || seesAll) {
       return seen;
     }
     int64_t count = random->getShape()[2];

@@ -4,7 +4,7 @@
 // Most of these move data: elements keep their type, and where operands differ
 // the widest wins.
 
-#include "dialect/Unfold.h"
+#include "dialect/TokenOps.h"
 #include "dialect/evaluate/Evaluate.h"
 #include <cmath>
 #include <cstring>
@@ -53,10 +53,18 @@ LogicalResult SinusoidOp::evaluate(ArrayRef<HostTensor>,
   if (ShapedType::isDynamicShape(shape)) {
     return emitOpError("expects a static table to evaluate");
   }
+  int64_t width = shape[1], half = width / 2;
+  bool interleaved = getLayout() == SinusoidLayout::interleaved;
   HostTensor result(Element::F32, shape);
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    int64_t position = i / width, column = i % width;
+    int64_t pair = interleaved ? column / 2 : column % half;
+    bool isSine = interleaved ? column % 2 == 0 : column < half;
+    double exponent =
+        interleaved ? 2.0 * pair / width : 1.0 * pair / (half - 1);
+    double angle = position / std::pow(10000.0, exponent);
     result.mutableAs<float>()[i] =
-        sinusoidAt(getLayout(), i / shape[1], i % shape[1], shape[1]);
+        static_cast<float>(isSine ? std::sin(angle) : std::cos(angle));
   }
   results.push_back(result);
   return success();
@@ -113,11 +121,33 @@ LogicalResult MaskFactorsOp::evaluate(ArrayRef<HostTensor> operands,
 // Images
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// An image that is unfolded: what a square of `kernel` pixels a side sees of
+/// it, or of each of its parts, as it moves over them.
+struct UnfoldedImage {
+  int64_t batch, channels, height, width;
+  /// Of the parts, which are images of their own: all of it, or squares.
+  int64_t partHeight, partWidth;
+  int64_t kernel, stride = 1, padding = 0;
+  /// Pixel after pixel with all channels, instead of channel after channel.
+  bool isOfTokens = false;
+
+  int64_t partsDown() const { return height / partHeight; }
+  int64_t partsAcross() const { return width / partWidth; }
+  /// Steps that a kernel can take along a side with its rims, and its start.
+  int64_t placesAlong(int64_t side) const {
+    return (side + 2 * padding - kernel) / stride + 1;
+  }
+};
+} // namespace
+
 /// The rows of an image, or of its tokens, that is unfolded.
-static HostTensor unfold(const HostTensor &x, const Unfolding &of) {
-  HostTensor result(x.getElement(), of.shape());
-  int64_t places = of.placesDown() * of.placesAcross();
-  int64_t squares = of.squaresDown() * of.squaresAcross();
+static HostTensor unfold(const HostTensor &x, const UnfoldedImage &of) {
+  int64_t placesAcross = of.placesAlong(of.partWidth);
+  int64_t places = of.placesAlong(of.partHeight) * placesAcross;
+  int64_t parts = of.partsDown() * of.partsAcross();
+  HostTensor result(x.getElement(), {of.batch * parts, places,
+                                     of.channels * of.kernel * of.kernel});
   withNumberType(x.getElement(), [&](auto zero) {
     using T = decltype(zero);
     T *out = result.mutableAs<T>();
@@ -128,22 +158,19 @@ static HostTensor unfold(const HostTensor &x, const Unfolding &of) {
               : ((entry * of.channels + c) * of.height + y) * of.width + x_;
       return x.as<T>()[at];
     };
-    for (int64_t row = 0; row < of.batch * squares * places; ++row) {
-      int64_t entry = row / (squares * places);
-      int64_t square = row / places % squares, place = row % places;
+    for (int64_t row = 0; row < of.batch * parts * places; ++row) {
+      int64_t entry = row / (parts * places);
+      int64_t part = row / places % parts, place = row % places;
+      int64_t top = part / of.partsAcross() * of.partHeight;
+      int64_t left = part % of.partsAcross() * of.partWidth;
       for (int64_t c = 0; c < of.channels; ++c) {
         for (int64_t i = 0; i < of.kernel; ++i) {
           for (int64_t j = 0; j < of.kernel; ++j) {
-            int64_t y = place / of.placesAcross() * of.stride + i - of.padding;
-            int64_t x_ = place % of.placesAcross() * of.stride + j - of.padding;
+            int64_t y = place / placesAcross * of.stride + i - of.padding;
+            int64_t x_ = place % placesAcross * of.stride + j - of.padding;
             bool isInside =
-                y >= 0 && y < of.squareHeight && x_ >= 0 && x_ < of.squareWidth;
-            *out++ =
-                isInside
-                    ? pixel(entry, c,
-                            square / of.squaresAcross() * of.squareHeight + y,
-                            square % of.squaresAcross() * of.squareWidth + x_)
-                    : T(0);
+                y >= 0 && y < of.partHeight && x_ >= 0 && x_ < of.partWidth;
+            *out++ = isInside ? pixel(entry, c, top + y, left + x_) : T(0);
           }
         }
       }
@@ -158,8 +185,8 @@ LogicalResult PatchEmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
   const HostTensor &image = value(getImage());
   ArrayRef<int64_t> shape = image.getShape();
   int64_t patch = getPatch();
-  Unfolding patches{shape[0], shape[1], shape[2], shape[3], shape[2],
-                    shape[3], patch,    patch,    0,        false};
+  UnfoldedImage patches{shape[0], shape[1], shape[2], shape[3],
+                        shape[2], shape[3], patch,    patch};
   results.push_back(evaluateLinear(
       unfold(image, patches), value(getWeight()), value.optional(getBias()),
       /*transposed=*/false, value.resultElement()));
@@ -168,8 +195,20 @@ LogicalResult PatchEmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
 
 LogicalResult UnfoldOp::evaluate(ArrayRef<HostTensor> operands,
                                  SmallVectorImpl<HostTensor> &results) {
-  results.push_back(
-      unfold(OperandValues(*this, operands)(getX()), Unfolding::get(*this)));
+  const HostTensor &x = OperandValues(*this, operands)(getX());
+  ArrayRef<int64_t> shape = x.getShape();
+  UnfoldedImage image{};
+  image.batch = shape[0];
+  image.isOfTokens = getGrid().has_value();
+  image.channels = image.isOfTokens ? shape[2] : shape[1];
+  image.height = image.isOfTokens ? (*getGrid())[0] : shape[2];
+  image.width = image.isOfTokens ? (*getGrid())[1] : shape[3];
+  image.partHeight = getWithin().value_or(image.height);
+  image.partWidth = getWithin().value_or(image.width);
+  image.kernel = getKernel();
+  image.stride = getStride();
+  image.padding = getPadding();
+  results.push_back(unfold(x, image));
   return success();
 }
 

@@ -87,6 +87,83 @@ def test_no_arrow_points_back_inside_a_room(name):
     assert wrong == []
 
 
+# Functions of dialect that its evaluator may call: containers, and what reads attributes and
+# types. All that decides where a row is, or how often a key counts, it defines by itself.
+SHARED_WITH_EVALUATION = {
+    "at",
+    "data",
+    "elementBytes",
+    "encode16",
+    "decode16",
+    "evaluate",
+    "evaluateInverse",
+    "getElement",
+    "getInputPlacement",
+    "getRank",
+    "getResultPlacement",
+    "getComputed",
+    "getShape",
+    "HostTensor",
+    "mutableAs",
+    "mutableData",
+    "pathOf",
+    "roundTo",
+    "size",
+    "storageOf",
+    "tabulate",
+    "toF64",
+    "view",
+}
+# Operands, attributes and local functions of the same names.
+NAMESAKES = {
+    ("Attention.cpp", "rows"),
+    ("Program.cpp", "getBlocks"),
+    ("Token.cpp", "getLayout"),
+}
+COMMENT = re.compile(r"//.*")
+# Names at the beginning of a definition in a source, and of what headers and ODS declare.
+DEFINED = re.compile(r"^(?!\s).*?\b(?:\w+::)+(\w+)\(", re.MULTILINE)
+DECLARED = re.compile(r"^ {0,6}(?!return|case|else)(?:[\w:<>,&*]+\s+)+[&*]*(\w+)\(", re.MULTILINE)
+OF_ODS = re.compile(r"extraClassDeclaration = \[\{(.*?)\}\]|\"(\w+)\",\s*\(ins", re.DOTALL)
+# No declaration of a variable: `HostTensor result(...)`.
+CALL = r"(?:(?<=return )|(?<![\w>&*] ))\b{}\("
+KEYWORDS = {"if", "for", "while", "switch", "return", "assert"}
+
+
+def functions_of_dialect():
+    """Names of all that is written by hand in dialect, but not of what ODS generates."""
+    names = set()
+    for path in files(".cpp", ".h", ".td", under="dialect/"):
+        source = COMMENT.sub("", text(path))
+        if folder(path) != "dialect":
+            continue
+        if path.suffix == ".cpp":
+            names |= set(DEFINED.findall(source))
+        elif path.suffix == ".h":
+            names |= set(DECLARED.findall(source))
+        else:
+            for declarations, method in OF_ODS.findall(source):
+                names |= set(DECLARED.findall(declarations)) | ({method} - {""})
+    return names - KEYWORDS
+
+
+def test_evaluation_shares_no_rule_with_the_compiler():
+    """A wrong shift in a function that both call would be wrong on both sides of hova verify."""
+    shared = functions_of_dialect()
+    # It finds what it is looking for.
+    assert {"getRows", "regionOf", "classOf", "alwaysSeenBlocks", "inverseOf"} <= shared
+    assert {"placesDown", "featureNormalizer", "sinusoidAt", "getPlacedShape"} <= shared
+    wrong = [
+        f"{path} calls {name}"
+        for under in ("dialect/evaluate/", "codegen/reference/Evaluator")
+        for path in files(".cpp", ".h", under=under)
+        for name in sorted(shared - SHARED_WITH_EVALUATION)
+        if (path.name, name) not in NAMESAKES
+        and re.search(CALL.format(name), COMMENT.sub("", text(path)))
+    ]
+    assert wrong == []
+
+
 # What programs load, and what runs under every sanitizer.
 WITHOUT_LLVM = (
     "runtime/",

@@ -408,6 +408,123 @@ TEST_F(EvaluatorTest, pairs_of_rows_are_interleaved) {
   }
 }
 
+/// What two weight programs store for the same operation, the image and the
+/// reference.
+class TableTest : public EvaluatorTest {
+protected:
+  void expectEqual(const std::string &operation, const std::string &type,
+                   const std::string &weight = "") {
+    func::FuncOp weights =
+        parse("func.func @weights() {" + weight + "\n%t = " + operation + "\n" +
+                  "hova.store_weight \"t\", %t : " + type + "\nreturn }\n" +
+                  "func.func @main() -> " + type +
+                  "{ %t = hova.image_weight \"t\" : " + type +
+                  "\n return %t : " + type + "}",
+              "weights");
+    HostTensor stored;
+    ASSERT_TRUE(succeeded(
+        evaluator.runWeightProgram(weights,
+                                   [&](StoreWeightOp, const HostTensor &value) {
+                                     stored = value;
+                                     return success();
+                                   })))
+        << message;
+    ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights))) << message;
+    HostTensor defined = run(module->lookupSymbol<func::FuncOp>("main"), {});
+    Comparison same = compareModel(stored, defined, defined);
+    EXPECT_TRUE(same.within) << operation << ": " << same.reason;
+    EXPECT_GT(same.elements, 0);
+  }
+};
+
+std::string sides(int64_t height, int64_t width) {
+  return std::to_string(height) + "x" + std::to_string(width);
+}
+
+TEST_F(TableTest, compiler_and_evaluator_agree_about_windows) {
+  const int64_t cases[][6] = {
+      {2, 2, 0, 0, 4, 4}, {2, 2, 1, 1, 4, 4}, {3, 2, 1, 0, 6, 8},
+      {3, 2, 0, 1, 6, 8}, {4, 3, 3, 1, 8, 9}, {3, 5, 2, 4, 9, 10},
+  };
+  for (auto &[h, w, down, right, gridH, gridW] : cases) {
+    std::string rule = "<" + sides(h, w) + ", shift " + sides(down, right) +
+                       ", grid " + sides(gridH, gridW) + ">";
+    int64_t tokens = gridH * gridW, windows = tokens / (h * w);
+    int64_t classes = (down ? 2 : 1) * (right ? 2 : 1);
+    std::string table = std::to_string((2 * h - 1) * (2 * w - 1)) + "x3xf32";
+    std::string own = std::to_string(h * w);
+    std::string rows = "tensor<" + std::to_string(2 * tokens) + "xi32>";
+    expectEqual("hova.row_table [#hova.window" + rule + "] source 2, " +
+                    std::to_string(tokens) + ", 8 : " + rows,
+                rows);
+    std::string back = "hova.row_table [#hova.inverse<#hova.window" + rule +
+                       ">] source " + std::to_string(2 * windows) + ", " + own +
+                       ", 8 : " + rows;
+    expectEqual(back, rows);
+    std::string kinds = "tensor<" + std::to_string(windows) + "xi32>";
+    expectEqual("hova.window_classes " + rule + " : " + kinds, kinds);
+    std::string bias =
+        "tensor<" + std::to_string(classes) + "x3x" + own + "x" + own + "xf32>";
+    expectEqual("hova.window_bias " + rule + " table(%w) : (tensor<" + table +
+                    ">) -> " + bias,
+                bias, "%w = hova.weight \"w\" : tensor<" + table + ">");
+    std::string offsets =
+        "tensor<" + std::to_string((2 * h - 1) * (2 * w - 1)) + "x2xf32>";
+    expectEqual("hova.window_offsets " + rule + " reference 5, 1 : " + offsets,
+                offsets);
+  }
+}
+
+TEST_F(TableTest, compiler_and_evaluator_agree_about_merges_and_chains) {
+  std::string rows = "tensor<96xi32>";
+  expectEqual(
+      "hova.row_table [#hova.merge<2x3, grid 4x12>] source 2, 48, 8 : " + rows,
+      rows);
+  expectEqual("hova.row_table [#hova.chain<#hova.inverse<#hova.window<2x2, "
+              "shift 1x0, grid 4x12>>, #hova.merge<2x3, grid 4x12>>] source "
+              "24, 4, 8 : " +
+                  rows,
+              rows);
+}
+
+TEST_F(TableTest, compiler_and_evaluator_agree_about_positions) {
+  expectEqual("hova.sinusoid interleaved : tensor<40x7xf32>",
+              "tensor<40x7xf32>");
+  expectEqual("hova.sinusoid split : tensor<40x8xf32>", "tensor<40x8xf32>");
+}
+
+TEST_F(EvaluatorTest, rearranges_by_the_definition) {
+  // A 4x4 image with the number of each token as its one channel.
+  std::vector<float> numbers(16);
+  for (int i = 0; i < 16; ++i) {
+    numbers[i] = static_cast<float>(i);
+  }
+  HostTensor image = floats({1, 16, 1}, numbers);
+  auto rearranged = [&](const char *placement, const char *shape) {
+    HostTensor value =
+        run(parse((llvm::Twine("func.func @main(%x: tensor<1x16x1xf32>) -> ") +
+                   shape + " { %y = hova.rearrange %x [" + placement +
+                   "] : tensor<1x16x1xf32> -> " + shape +
+                   " return %y : " + shape + " }")
+                      .str()),
+            {image});
+    std::vector<int> result;
+    for (int64_t i = 0; i < value.size(); ++i) {
+      result.push_back(static_cast<int>(value.at(i)));
+    }
+    return result;
+  };
+  // Rolled up by one row: the first row comes last.
+  EXPECT_EQ(
+      rearranged("#hova.window<2x2, shift 1x0, grid 4x4>", "tensor<4x4x1xf32>"),
+      (std::vector<int>{4, 5, 8, 9, 6, 7, 10, 11, //
+                        12, 13, 0, 1, 14, 15, 2, 3}));
+  // Upper left, lower left, upper right, lower right.
+  EXPECT_EQ(rearranged("#hova.merge<2x2, grid 4x4>", "tensor<1x4x4xf32>"),
+            (std::vector<int>{0, 4, 1, 5, 2, 6, 3, 7, //
+                              8, 12, 9, 13, 10, 14, 11, 15}));
+}
+
 TEST(Exponential, is_zero_where_programs_have_no_denormal_numbers) {
   EXPECT_EQ(evaluateExponential(-88.0f), 0.0f); // 6e-39
   EXPECT_EQ(evaluateExponential(-87.0f), std::exp(-87.0f));
