@@ -14,11 +14,19 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/hova DESTINATION ${CMAKE_INSTALL_LIB
 install(FILES runtime/hova_runtime.h DESTINATION ${headers}/runtime)
 
 # Headers keep their paths from the repository's root, which is how they include each other; the generated ones lie
-# beside them.
-foreach(room dialect passes codegen frontend)
-  install(DIRECTORY ${room} ${PROJECT_BINARY_DIR}/${room} DESTINATION ${headers}
-          FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.h.inc" PATTERN "CMakeFiles" EXCLUDE)
+# beside them, and so do the two of which PluginStamp.cpp is made.
+include(PublicHeaders)
+function(install_header from header)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${from}/${header} DESTINATION ${headers}/${folder})
+endfunction()
+foreach(header ${HOVA_PUBLIC_HEADERS} ${HOVA_INCLUDED_HEADERS} tools/plugins/PluginStamp.h)
+  install_header(${PROJECT_SOURCE_DIR} ${header})
 endforeach()
+foreach(header ${HOVA_GENERATED_HEADERS} tools/plugins/HeadersHash.h)
+  install_header(${PROJECT_BINARY_DIR} ${header})
+endforeach()
+install(FILES tools/plugins/PluginStamp.cpp DESTINATION ${package})
 
 install(EXPORT hovaTargets NAMESPACE hova:: DESTINATION ${package})
 configure_package_config_file(cmake/hovaConfig.cmake.in ${PROJECT_BINARY_DIR}/cmake/hovaConfig.cmake

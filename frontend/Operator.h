@@ -60,8 +60,9 @@ private:
   std::set<std::string> dialects;
 };
 
-/// What a plugin says of itself. The headers of hova and of LLVM are an
-/// interface of one version each: a plugin is built again for another.
+/// What a plugin brings. That it was built for this hova and this LLVM was made
+/// sure of before (tools/plugins/PluginStamp.h); the versions are for whoever
+/// calls the function by hand.
 struct PluginInfo {
   const char *hovaVersion;
   const char *llvmVersion;

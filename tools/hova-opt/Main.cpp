@@ -11,6 +11,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "tools/plugins/PluginFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -189,6 +190,10 @@ int optimize(std::unique_ptr<llvm::MemoryBuffer> input, StringRef output,
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  if (llvm::Error error = loadPluginsOfOptions(argc, argv)) {
+    llvm::errs() << "hova-opt: error: " << toString(std::move(error)) << "\n";
+    return 2;
+  }
   registerPipelines();
   DialectRegistry registry;
   registerDialects(registry);

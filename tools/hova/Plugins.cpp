@@ -6,8 +6,7 @@
 #include "frontend/Operator.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
-#include "llvm/Config/llvm-config.h"
-#include "llvm/Support/DynamicLibrary.h"
+#include "tools/plugins/PluginFile.h"
 
 using namespace mlir;
 
@@ -50,7 +49,6 @@ private:
   void loadPasses();
   void loadDialects();
   void loadOperators();
-  bool fitsVersion(const frontend::PluginInfo &info);
 
   const Arguments &arguments;
   std::string path;
@@ -60,31 +58,19 @@ private:
 } // namespace
 
 void PluginLoader::load() {
-  // The loader looks for a name without a folder elsewhere.
-  if (!llvm::StringRef(path).contains('/')) {
-    path = "./" + path;
+  path = pluginPath(path);
+  llvm::Expected<llvm::sys::DynamicLibrary> loaded = loadPlugin(path);
+  if (!loaded) {
+    return fail(llvm::toString(loaded.takeError()));
   }
-  std::string problem;
-  library =
-      llvm::sys::DynamicLibrary::getPermanentLibrary(path.c_str(), &problem);
-  if (!library.isValid()) {
-    return fail("cannot load '" + path + "': " + problem);
-  }
-  bool passes = offers("mlirGetPassPluginInfo");
-  bool dialects = offers("mlirGetDialectPluginInfo");
-  bool operators = offers("hovaGetPluginInfo");
-  if (!passes && !dialects && !operators) {
-    return fail("'" + path +
-                "' is no plugin: it has none of mlirGetPassPluginInfo, "
-                "mlirGetDialectPluginInfo and hovaGetPluginInfo");
-  }
-  if (passes) {
+  library = *loaded;
+  if (offers("mlirGetPassPluginInfo")) {
     loadPasses();
   }
-  if (dialects) {
+  if (offers("mlirGetDialectPluginInfo")) {
     loadDialects();
   }
-  if (operators) {
+  if (offers("hovaGetPluginInfo")) {
     loadOperators();
   }
 }
@@ -105,23 +91,9 @@ void PluginLoader::loadDialects() {
   }
 }
 
-bool PluginLoader::fitsVersion(const frontend::PluginInfo &info) {
-  if (info.hovaVersion == hovaVersion() &&
-      llvm::StringRef(info.llvmVersion) == LLVM_VERSION_STRING) {
-    return true;
-  }
-  fail("'" + path + "' was built for hova " + info.hovaVersion + " (LLVM " +
-       info.llvmVersion + "), but this is hova " + hovaVersion() +
-       " (LLVM " LLVM_VERSION_STRING "); build it again for this one");
-  return false;
-}
-
 void PluginLoader::loadOperators() {
   void *function = library.getAddressOfSymbol("hovaGetPluginInfo");
   frontend::PluginInfo info = reinterpret_cast<GetInfo>(function)();
-  if (!fitsVersion(info)) {
-    return;
-  }
   frontend::OperatorRegistry registry;
   info.addOperators(registry);
   for (const std::string &error : registry.getErrors()) {

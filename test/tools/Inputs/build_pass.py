@@ -28,6 +28,7 @@ plugin.write_text(
     f"""#include "passes/{phase}/Passes.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "passes/{phase}/{name}.cpp"
+#include "tools/plugins/PluginStamp.cpp"
 extern "C" LLVM_ATTRIBUTE_WEAK mlir::PassPluginLibraryInfo mlirGetPassPluginInfo() {{
   return {{MLIR_PLUGIN_API_VERSION, "new-pass", "1",
           [] {{ mlir::registerPass(hova::create{name}Pass); }}}};

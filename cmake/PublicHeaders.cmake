@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# The headers of hova that are installed. Plugins include those of the first list by name; docs/write-an-operator.md says what
+# each is for. The second holds what those include, and nothing else: a test compares it with their include lines. The stamp
+# of a plugin is made of all of them (cmake/StampHeaders.cmake).
+set(HOVA_PUBLIC_HEADERS
+  codegen/cpurecipes/KernelEmitter.h
+  codegen/cpurecipes/Recipe.h
+  codegen/cpurecipes/RowBlocks.h
+  codegen/cpurecipes/Transpose.h
+  dialect/AttentionOps.h
+  dialect/DenseOps.h
+  dialect/HostTensor.h
+  dialect/HovaDialect.h
+  dialect/HovaDialect.td
+  dialect/Interfaces.h
+  dialect/Interfaces.td
+  dialect/IterationSpace.h
+  dialect/LinearAttentionOps.h
+  dialect/PlacementOps.h
+  dialect/ProgramOps.h
+  dialect/Shapes.h
+  dialect/Site.h
+  dialect/SparseAttentionOps.h
+  dialect/Storage.h
+  dialect/TileOps.h
+  dialect/TokenOps.h
+  dialect/evaluate/Evaluate.h
+  frontend/OperationImport.h
+  frontend/Operator.h
+  frontend/description/Vocabulary.h
+  frontend/elaborate/LayerContext.h
+  passes/Verdict.h
+  passes/normalize/WeightValues.h)
+
+set(HOVA_INCLUDED_HEADERS
+  dialect/Placement.h
+  frontend/description/ModelSpec.h
+  frontend/elaborate/Elaborator.h
+  frontend/elaborate/Program.h
+  frontend/expression/Expression.h
+  frontend/reader/Diagnostics.h
+  frontend/reader/Json.h
+  frontend/reader/Source.h
+  frontend/reader/Text.h
+  passes/Columns.h
+  passes/OptionalPasses.h
+  passes/Passes.h
+  passes/PhaseBuilder.h
+  passes/Schedule.h
+  passes/Units.h
+  passes/fuse/FusionPolicy.h)
+
+# What mlir-tblgen writes of them, in the build's folder.
+set(HOVA_GENERATED_HEADERS
+  codegen/cpurecipes/Recipe.h.inc
+  dialect/AttentionOps.h.inc
+  dialect/DenseOps.h.inc
+  dialect/HovaAttrs.h.inc
+  dialect/HovaDialect.h.inc
+  dialect/HovaEnums.h.inc
+  dialect/Interfaces.h.inc
+  dialect/LinearAttentionOps.h.inc
+  dialect/PlacementInterface.h.inc
+  dialect/PlacementOps.h.inc
+  dialect/ProgramOps.h.inc
+  dialect/SparseAttentionOps.h.inc
+  dialect/TileOps.h.inc
+  dialect/TokenOps.h.inc)
