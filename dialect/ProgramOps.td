@@ -153,7 +153,7 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
   let summary = "one unit of code generation";
   let description = [{
     The operations of the region become one function: no thread waits for
-    another between them. `name` is the path of the anchor, `units` what the
+    another between them. `name` is the path of the operation with most work, `units` what the
     threads divide: named dims that every operation of the region has in
     parallel, such as the rows of all results, the heads of an attention, or the
     weight panels of one product. After `assign` the region is a list of stages

@@ -121,8 +121,8 @@ typedef struct hova_tensor_info {
   int64_t upper;       ///< lower == upper: every integer is valid
 } hova_tensor_info;
 
-/// A value that stays in the arena until kernel `kernel` has ended. Its rows
-/// (the last axis, dense) start every `row_stride` elements.
+/// A value that is in the arena from kernel `kernel` to kernel `last_kernel`.
+/// Its rows (the last axis, dense) start every `row_stride` elements.
 typedef struct hova_value_info {
   const char *path; ///< of the JSON description, dotted
   int32_t kernel;   ///< index of the kernel that finishes it
@@ -130,7 +130,8 @@ typedef struct hova_value_info {
   int32_t rank;
   const int64_t *dims; ///< [rank]
   int64_t row_stride;
-  uint64_t offset; ///< bytes from the start of the arena
+  uint64_t offset;     ///< bytes from the start of the arena
+  int32_t last_kernel; ///< index of the last kernel that reads it
 } hova_value_info;
 
 typedef struct hova_kernel_info {
@@ -139,6 +140,25 @@ typedef struct hova_kernel_info {
   uint64_t flops;     ///< executed, twice the multiply-accumulates
   uint64_t bytes;     ///< read and written outside the caches' reach
 } hova_kernel_info;
+
+/// What one stage of a kernel computes for one place of the description. Those
+/// of a kernel are neighbours, and its stages in order.
+typedef struct hova_part_info {
+  const char *path; ///< of the JSON description, dotted
+  uint32_t kernel;  ///< its index
+  uint32_t stage;   ///< its number in the kernel
+  uint64_t flops;   ///< executed, twice the multiply-accumulates
+  /// What a kernel's time is divided by: `flops`, and so many for each byte
+  /// that is computed as the division among threads counts.
+  uint64_t work;
+} hova_part_info;
+
+/// A weight in the image, as kernels read it.
+typedef struct hova_weight_info {
+  const char *name;
+  uint64_t offset; ///< bytes from the start of the image, behind its header
+  uint64_t bytes;
+} hova_weight_info;
 
 /// One whole run, executed by every thread of the team from start to end:
 /// the code takes its share by `thread` of `threads` and calls `hova_barrier`
@@ -184,6 +204,10 @@ typedef struct hova_program {
   const char *compiler; ///< name and version
   /// Type in which inputs of matrix products are stored: "f32", "bf16", "f16".
   const char *dtype;
+  uint32_t num_parts;
+  uint32_t num_weights;
+  const hova_part_info *parts;
+  const hova_weight_info *weights; ///< in the order of the image
 } hova_program;
 
 /// Called by every thread after kernel `kernel`. Returns when all have called;
@@ -433,6 +457,12 @@ void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user);
 /// start and the end of each kernel on the first thread, in nanoseconds of
 /// CLOCK_MONOTONIC.
 void hova_set_times(hova_context *context, uint64_t *times);
+
+/// Gives the next runs an array of 2 * threads * num_kernels times, or (null)
+/// none: when each thread began and ended its share of each kernel, thread by
+/// thread, in nanoseconds of CLOCK_MONOTONIC. A thread without a share of a
+/// kernel writes nothing.
+void hova_set_spans(hova_context *context, uint64_t *spans);
 
 /// Makes the next runs execute one kernel only, on what earlier runs left in
 /// the arena, or (negative) all of them again. For measuring: the outputs of

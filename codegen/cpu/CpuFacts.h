@@ -125,9 +125,11 @@ struct CpuFacts {
   /// tiles of an attention. Their features and values stay in the first-level
   /// cache, and merging the sums of blocks takes one percent of the time.
   int64_t blockTokens = 98;
+  /// What a byte that is read or written counts, in floating-point operations.
+  static constexpr int64_t flopsPerByte = 4;
   /// Work from which a kernel is divided at all: floating-point operations, and
-  /// 4 for every byte of its buffers. The barrier, and rows that lie in the
-  /// cache of another core, cost as much as two microseconds of work.
+  /// those that the bytes of its buffers count. The barrier, and rows that lie
+  /// in the cache of another core, cost as much as two microseconds of work.
   int64_t leastWork = 500000;
 };
 

@@ -8,6 +8,7 @@
 // are evaluated here and lie behind the launches. Does nothing to a module that
 // was not tiled.
 
+#include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/reference/Evaluator.h"
 #include "dialect/ProgramOps.h"
@@ -25,9 +26,6 @@ namespace hova {
 #define GEN_PASS_DEF_LOWERLAUNCHESPASS
 #include "codegen/cpu/Passes.h.inc"
 
-/// What a byte of a kernel's buffers counts, in floating-point operations.
-constexpr int64_t kFlopsPerByte = 4;
-
 /// The work of a kernel, in floating-point operations.
 static int64_t workOf(LaunchOp op) {
   int64_t bits = 0;
@@ -35,7 +33,7 @@ static int64_t workOf(LaunchOp op) {
     auto type = cast<MemRefType>(buffer.getType());
     bits += type.getNumElements() * type.getElementTypeBitWidth();
   }
-  return op.getFlops() + bits / 8 * kFlopsPerByte;
+  return op.getFlops() + bits / 8 * CpuFacts::flopsPerByte;
 }
 
 namespace {

@@ -6,6 +6,8 @@
 
 #include "codegen/cpu/ProgramDescriptor.h"
 #include "codegen/cpu/CodeUnit.h"
+#include "codegen/cpu/CpuFacts.h"
+#include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/tile/ProgramAttrs.h"
@@ -145,7 +147,30 @@ static llvm::Constant *describeValue(DescriptorBuilder &build,
       {build.text(value.getAs<StringAttr>("path").getValue()),
        build.i32(integer("kernel")), build.i32(dtypeOf(type.getElementType())),
        build.i32(type.getRank()), build.dims(type.getShape()),
-       build.i64(integer("row_stride")), build.i64(integer("offset"))});
+       build.i64(integer("row_stride")), build.i64(integer("offset")),
+       build.i32(integer("last"))});
+}
+
+static llvm::Constant *describePart(DescriptorBuilder &build,
+                                    DictionaryAttr part) {
+  auto integer = [&](StringRef name) {
+    return part.getAs<IntegerAttr>(name).getInt();
+  };
+  return build.record({build.text(part.getAs<StringAttr>("path").getValue()),
+                       build.i32(integer("kernel")),
+                       build.i32(integer("stage")), build.i64(integer("flops")),
+                       build.i64(integer("flops") +
+                                 integer("bytes") * CpuFacts::flopsPerByte)});
+}
+
+static llvm::Constant *describeWeight(DescriptorBuilder &build,
+                                      StoreWeightOp store) {
+  auto type = cast<RankedTensorType>(store.getValue().getType());
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  return build.record(
+      {build.text(store.getName()),
+       build.i64(store->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt()),
+       build.i64(llvm::divideCeil(bits, 8))});
 }
 
 static llvm::Constant *describeKernel(DescriptorBuilder &build,
@@ -168,7 +193,8 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
   auto integer = [&](StringRef name) {
     return main->getAttrOfType<IntegerAttr>(name).getInt();
   };
-  SmallVector<llvm::Constant *> inputs, outputs, kernels, values, codes;
+  SmallVector<llvm::Constant *> inputs, outputs, kernels, values, codes, parts,
+      weights;
   for (int64_t i = 0, e = main.getNumArguments(); i < e; ++i) {
     (i < integer(kInputsAttr) ? inputs : outputs)
         .push_back(describeArgument(build, main, i));
@@ -180,6 +206,16 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
   }
   for (Attribute value : main->getAttrOfType<ArrayAttr>(kValuesAttr)) {
     values.push_back(describeValue(build, cast<DictionaryAttr>(value)));
+  }
+  // A dump that was written by hand may be without.
+  auto counted = main->getAttrOfType<ArrayAttr>(kPartsAttr);
+  for (Attribute part : counted ? counted.getValue() : ArrayRef<Attribute>()) {
+    parts.push_back(describePart(build, cast<DictionaryAttr>(part)));
+  }
+  if (auto program = tiled.lookupSymbol<func::FuncOp>("weights")) {
+    for (StoreWeightOp store : program.getOps<StoreWeightOp>()) {
+      weights.push_back(describeWeight(build, store));
+    }
   }
   for (auto [index, level] : llvm::enumerate(options.levels)) {
     codes.push_back(
@@ -209,7 +245,11 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
        build.array(kernels),
        build.array(values),
        build.text(options.compilerVersion),
-       build.text(nameOf(options.storage))});
+       build.text(nameOf(options.storage)),
+       build.i32(parts.size()),
+       build.i32(weights.size()),
+       build.array(parts),
+       build.array(weights)});
   new llvm::GlobalVariable(module, program->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, program,
                            "hova_program_" + options.prefix);

@@ -123,17 +123,13 @@ int64_t CpuKernelCode::getScratchBytes(KernelOp kernel,
   return most;
 }
 
-int64_t CpuKernelCode::getExecutedMacs(KernelOp kernel,
+int64_t CpuKernelCode::getExecutedMacs(Operation *op,
                                        const Schedule &schedule) const {
-  int64_t macs = 0;
-  kernel.walk([&](Operation *op) {
-    if (auto recipe = dyn_cast<CpuRecipeOpInterface>(op)) {
-      macs += recipe.getExecutedMacs(schedule);
-    } else if (auto cost = dyn_cast<CostOpInterface>(op)) {
-      macs += *macsOf(cost);
-    }
-  });
-  return macs;
+  if (auto recipe = dyn_cast<CpuRecipeOpInterface>(op)) {
+    return recipe.getExecutedMacs(schedule);
+  }
+  auto cost = dyn_cast<CostOpInterface>(op);
+  return cost ? *macsOf(cost) : 0;
 }
 
 SmallVector<int64_t>

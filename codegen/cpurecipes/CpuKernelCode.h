@@ -13,7 +13,7 @@ class CpuKernelCode final : public KernelCode {
 public:
   int64_t getScratchBytes(KernelOp kernel,
                           const Schedule &schedule) const override;
-  int64_t getExecutedMacs(KernelOp kernel,
+  int64_t getExecutedMacs(mlir::Operation *op,
                           const Schedule &schedule) const override;
   llvm::SmallVector<int64_t>
   getUnitCosts(KernelOp kernel, const Schedule &schedule) const override;

@@ -8,7 +8,8 @@
 
 namespace hova {
 
-/// The operation that a kernel of `ops` is named for: the one with most work.
+/// The operation that a kernel of `ops` is named for: the one with most
+/// multiply-accumulates, of several the first.
 mlir::Operation *anchorOf(llvm::ArrayRef<mlir::Operation *> ops);
 
 /// Builds the kernel of group `number` at the end of the block and makes all

@@ -85,7 +85,8 @@ void hova::placeShares(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel,
 }
 
 mlir::DictionaryAttr hova::describeArenaValue(llvm::StringRef path,
-                                              int64_t number, mlir::Type type,
+                                              int64_t number, int64_t last,
+                                              mlir::Type type,
                                               mlir::MemRefType buffer,
                                               int64_t offset) {
   mlir::Builder builder(type.getContext());
@@ -93,6 +94,7 @@ mlir::DictionaryAttr hova::describeArenaValue(llvm::StringRef path,
   return builder.getDictionaryAttr(
       {builder.getNamedAttr("path", builder.getStringAttr(path)),
        builder.getNamedAttr("kernel", builder.getI64IntegerAttr(number)),
+       builder.getNamedAttr("last", builder.getI64IntegerAttr(last)),
        builder.getNamedAttr("type", mlir::TypeAttr::get(type)),
        builder.getNamedAttr("row_stride", builder.getI64IntegerAttr(stride)),
        builder.getNamedAttr("offset", builder.getI64IntegerAttr(offset))});

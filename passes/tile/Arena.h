@@ -40,10 +40,11 @@ struct ShareRows {
 void placeShares(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
                  llvm::MutableArrayRef<ShareRows> shares);
 
-/// Where a value lies that kernel `number` writes, as an entry of the program's
-/// list of values: its `path`, `kernel`, `type`, `row_stride` and `offset`.
+/// Where a value lies that kernel `number` writes and `last` is the last one to
+/// read, as an entry of the program's list of values: its `path`, `kernel`,
+/// `last`, `type`, `row_stride` and `offset`.
 mlir::DictionaryAttr describeArenaValue(llvm::StringRef path, int64_t number,
-                                        mlir::Type type,
+                                        int64_t last, mlir::Type type,
                                         mlir::MemRefType buffer,
                                         int64_t offset);
 

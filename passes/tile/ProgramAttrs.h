@@ -18,8 +18,12 @@ inline constexpr llvm::StringLiteral kInputsAttr = "hova.inputs";
 /// Types of inputs and outputs before they became buffers.
 inline constexpr llvm::StringLiteral kTypesAttr = "hova.types";
 /// Values that are kept between kernels: an array of dictionaries `path`,
-/// `kernel`, `type`, `row_stride`, `offset`.
+/// `kernel` (which writes it), `last` (the last kernel that reads it), `type`,
+/// `row_stride`, `offset`.
 inline constexpr llvm::StringLiteral kValuesAttr = "hova.values";
+/// What the stages of kernels compute: an array of dictionaries `kernel` and
+/// `stage` (their numbers), `path`, `flops` (executed) and `bytes` (computed).
+inline constexpr llvm::StringLiteral kPartsAttr = "hova.parts";
 /// On `hova.arena_buffer` of rows of another value: where that value begins in
 /// the arena, and its bytes.
 inline constexpr llvm::StringLiteral kWholeAttr = "hova.whole";

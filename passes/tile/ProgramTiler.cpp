@@ -7,9 +7,9 @@
 #include "dialect/TokenOps.h"
 #include "passes/tile/Arena.h"
 #include "passes/tile/CheckKernels.h"
+#include "passes/tile/KernelParts.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "passes/tile/WeightPlaces.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -186,7 +186,7 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
   buffers.scratchBytes = std::max(
       buffers.scratchBytes, code.getScratchBytes(kernel, buffers.schedule));
   buffers.units = kernel.getUnits()->count();
-  buffers.flops = 2 * code.getExecutedMacs(kernel, buffers.schedule);
+  buffers.flops = countFlops(code, buffers);
 }
 
 LogicalResult ProgramTiler::describeKernels() {
@@ -252,6 +252,7 @@ LogicalResult ProgramTiler::emitFunctions() {
 
 ArrayAttr ProgramTiler::describeValues() {
   SmallVector<Attribute> values;
+  DenseMap<Operation *, int64_t> numbers = numberKernels(kernels);
   for (auto [index, buffers] : llvm::enumerate(kernels)) {
     KernelOp kernel = buffers.kernel;
     for (Value result : kernel.getResults()) {
@@ -261,9 +262,9 @@ ArrayAttr ProgramTiler::describeValues() {
       }
       auto name = originOf(result)->findInstanceOf<NameLoc>();
       StringRef path = name ? name.getName().strref() : kernel.getName();
-      values.push_back(
-          describeArenaValue(path, index, result.getType(), place.type,
-                             blocks[place.index].offset + place.bytes));
+      values.push_back(describeArenaValue(
+          path, index, lastReaderOf(result, index, numbers), result.getType(),
+          place.type, blocks[place.index].offset + place.bytes));
     }
   }
   return builder.getArrayAttr(values);
@@ -367,6 +368,7 @@ void ProgramTiler::rewriteMain() {
   set(kInputsAttr, main.getNumArguments());
   tiled->setAttr(kTypesAttr, builder.getArrayAttr(types));
   tiled->setAttr(kValuesAttr, describeValues());
+  tiled->setAttr(kPartsAttr, describeParts(builder, code, kernels));
   main.erase();
 }
 

@@ -22,9 +22,9 @@ public:
   /// Bytes of scratch that each thread of the kernel needs.
   virtual int64_t getScratchBytes(KernelOp kernel,
                                   const Schedule &schedule) const = 0;
-  /// Multiply-accumulates that the kernel executes; what its loops skip is not
-  /// among them.
-  virtual int64_t getExecutedMacs(KernelOp kernel,
+  /// Multiply-accumulates that a kernel executes for one of its operations;
+  /// what its loops skip is not among them.
+  virtual int64_t getExecutedMacs(mlir::Operation *op,
                                   const Schedule &schedule) const = 0;
   /// What the first units of the kernel cost, and as many behind them, and so
   /// on; empty where they are alike.

@@ -322,6 +322,10 @@ void hova_set_times(hova_context *context, uint64_t *times) {
   context->job.times = times;
 }
 
+void hova_set_spans(hova_context *context, uint64_t *spans) {
+  context->job.spans = spans;
+}
+
 void hova_select_kernel(hova_context *context, int64_t kernel) {
   context->job.only = kernel;
 }

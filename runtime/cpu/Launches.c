@@ -101,6 +101,15 @@ static void find_buffers(const walker *walker, const hova_launch *launch,
   }
 }
 
+/// Where a run keeps when this thread began and ended its share of a kernel;
+/// null: nowhere.
+static uint64_t *span_of(const hova_job *job, const hova_launches *launches,
+                         int64_t thread, uint64_t number) {
+  return job->spans
+             ? job->spans + 2 * ((uint64_t)thread * launches->count + number)
+             : NULL;
+}
+
 void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
                        const char *weights, int64_t thread, int64_t threads,
                        struct hova_team *team, const hova_launches *launches,
@@ -128,11 +137,18 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
     }
     if (begin < end) {
       find_buffers(&walker, launch, self, parts, begin, addresses);
+      uint64_t *span = span_of(job, launches, thread, number);
+      if (span) {
+        span[0] = hova_now();
+      }
       if (job->intercept) {
         job->intercept(job->interceptor, number, launch, addresses, begin, end,
                        call);
       } else {
         call(launch->kernel, addresses, scratch, begin, end);
+      }
+      if (span) {
+        span[1] = hova_now();
       }
     }
     bool alone = only < 0 && launch->parts == 1 &&

@@ -139,7 +139,7 @@ static long futex(atomic_uint *word, int operation, unsigned value) {
                  NULL, 0);
 }
 
-static uint64_t now(void) {
+uint64_t hova_now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
@@ -161,8 +161,8 @@ static bool watch(hova_team *team, int64_t thread, gate *gate, unsigned old) {
       check_place(team, thread);
       sched_yield();
     }
-    start = start ? start : now();
-    passed = now() - start;
+    start = start ? start : hova_now();
+    passed = hova_now() - start;
   }
   return false;
 }
@@ -213,7 +213,7 @@ static void meet(hova_team *team, int64_t thread) {
 void hova_end_kernel(struct hova_team *team, int64_t kernel) {
   const hova_job *job = team->job;
   if (job->times) {
-    job->times[kernel + 1] = now();
+    job->times[kernel + 1] = hova_now();
   }
   if (job->hook) {
     job->hook(job->user, kernel);
@@ -267,7 +267,7 @@ void hova_team_run(hova_team *team, const hova_job *job) {
     team->job = job;
   }
   if (job->times) {
-    job->times[0] = now();
+    job->times[0] = hova_now();
   }
   if (team->threads > 1) {
     note_caller(team);

@@ -38,6 +38,7 @@ typedef struct hova_job {
   hova_hook_fn *hook; ///< null: none
   void *user;
   uint64_t *times;              ///< null: none
+  uint64_t *spans;              ///< null: none
   int64_t only;                 ///< the one launch to execute; negative: all
   hova_intercept_fn *intercept; ///< null: none
   void *interceptor;
@@ -61,6 +62,9 @@ void hova_team_run(hova_team *team, const hova_job *job);
 
 /// The job of the run that goes on.
 const hova_job *hova_team_job(const hova_team *team);
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+uint64_t hova_now(void);
 
 /// Processors that this process may use, at least 1.
 int32_t hova_usable_processors(void);

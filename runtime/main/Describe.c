@@ -1,6 +1,7 @@
 //===- Describe.c - What a program is -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "runtime/main/MemoryMap.h"
 #include "runtime/main/Report.h"
 
 #include "runtime/Elements.h"
@@ -50,7 +51,7 @@ static const hova_level *level_of(const hova_program *program) {
       return &program->levels[i];
     }
   }
-  return program->levels;
+  return program->num_levels ? program->levels : NULL;
 }
 
 static unsigned long long scratch_of(const hova_program *program,
@@ -100,6 +101,7 @@ void hova_print_description(const hova_program *program,
          program->weight_bytes == 0 ? ""
          : embedded_bytes           ? ", embedded"
                                     : ", in a file");
+  hova_print_memory_map(program, level_of(program));
 }
 
 void hova_print_version(const hova_program *program) {
@@ -179,7 +181,7 @@ static hova_status write_sizes(hova_output *output, const hova_program *program,
       output, error,
       ",\n  \"kernels\": %u,\n  \"flops\": %llu,\n  \"flops_executed\": "
       "%llu,\n  \"arena_bytes\": %llu,\n  \"scratch_bytes\": %llu,\n  "
-      "\"weight_bytes\": %llu,\n  \"weights_embedded\": %s\n}\n",
+      "\"weight_bytes\": %llu,\n  \"weights_embedded\": %s",
       program->num_kernels, (unsigned long long)program->flops,
       (unsigned long long)program->flops_executed,
       (unsigned long long)program->arena_bytes, scratch_of(program, 1),
@@ -217,6 +219,12 @@ hova_status hova_print_description_json(const hova_program *program,
   }
   if (status == HOVA_OK) {
     status = write_sizes(&output, program, embedded_bytes, error);
+  }
+  if (status == HOVA_OK) {
+    status = hova_write_memory_map(&output, program, level_of(program), error);
+  }
+  if (status == HOVA_OK) {
+    status = hova_output_print(&output, error, "\n}\n");
   }
   return hova_output_close(&output, status, error);
 }

@@ -11,6 +11,7 @@
 #include "runtime/main/Entry.h"
 #include "runtime/main/Files.h"
 #include "runtime/main/Help.h"
+#include "runtime/main/Profile.h"
 #include "runtime/main/Report.h"
 
 #include <limits.h>
@@ -20,6 +21,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+/// Runs that are made for the times of kernels, at most.
+enum { MOST_PROFILED = 10 };
 
 static int exit_status(hova_status status) {
   switch (status) {
@@ -92,6 +96,40 @@ static double milliseconds_now(void) {
   return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
 }
 
+/// Some more runs, in which every kernel is timed; the latencies are those of
+/// runs that read no clock in between.
+static hova_status measure_kernels(hova_context *context,
+                                   const command_line *options,
+                                   const tensor_set *set, profile *measured,
+                                   hova_error *error) {
+  uint32_t kernels = hova_linked_program.num_kernels;
+  uint64_t *times = calloc((size_t)kernels + 1, sizeof *times);
+  measured->kernel_ms = calloc((size_t)kernels + 1, sizeof(double));
+  if (!times || !measured->kernel_ms) {
+    free(times);
+    return hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory for a profile");
+  }
+  measured->runs = options->repetitions < MOST_PROFILED ? options->repetitions
+                                                        : MOST_PROFILED;
+  hova_set_times(context, times);
+  hova_status status = HOVA_OK;
+  for (uint64_t i = 0; i < measured->runs && status == HOVA_OK; ++i) {
+    if (options->cold) {
+      hova_flush_caches(context);
+    }
+    status = hova_run(context, set->inputs, set->outputs);
+    for (uint32_t k = 0; k < kernels; ++k) {
+      measured->kernel_ms[k] +=
+          (double)(times[k + 1] - times[k]) * 1e-6 / (double)measured->runs;
+    }
+  }
+  hova_set_times(context, NULL);
+  free(times);
+  return status == HOVA_OK
+             ? status
+             : hova_fail(error, status, "%s", hova_message(context));
+}
+
 static int compare_doubles(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -134,8 +172,15 @@ static hova_status measure(hova_context *context, const command_line *options,
     hova_print_latencies(context, measured);
   }
   if (options->benchmark_out) {
-    status =
-        hova_write_latencies(context, measured, options->benchmark_out, error);
+    profile profile = {NULL, 0};
+    if (options->kernel < 0) {
+      status = measure_kernels(context, options, set, &profile, error);
+    }
+    if (status == HOVA_OK) {
+      status = hova_write_latencies(context, measured, &profile,
+                                    options->benchmark_out, error);
+    }
+    free(profile.kernel_ms);
   }
   free(times);
   return status;
@@ -144,16 +189,14 @@ static hova_status measure(hova_context *context, const command_line *options,
 /// Runs as the options ask, with a trace if they want one.
 static hova_status run(hova_context *context, const command_line *options,
                        const tensor_set *set, hova_error *error) {
-  uint64_t *times = NULL;
+  trace_times times = {NULL, NULL};
+  hova_status status = HOVA_OK;
   if (options->trace) {
-    times = calloc((size_t)hova_linked_program.num_kernels + 1, sizeof *times);
-    if (!times) {
-      return hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory for a trace");
-    }
-    hova_set_times(context, times);
+    status = hova_start_trace(context, &times, error);
   }
-  hova_status status;
-  if (options->benchmark) {
+  if (status != HOVA_OK) {
+    // Said already.
+  } else if (options->benchmark) {
     status = measure(context, options, set, error);
   } else {
     status = hova_run(context, set->inputs, set->outputs);
@@ -161,10 +204,10 @@ static hova_status run(hova_context *context, const command_line *options,
       hova_fail(error, status, "%s", hova_message(context));
     }
   }
-  if (times && status == HOVA_OK) {
-    status = hova_write_trace(context, times, options->trace, error);
+  if (options->trace && status == HOVA_OK) {
+    status = hova_write_trace(context, &times, options->trace, error);
   }
-  free(times);
+  hova_free_trace(&times);
   return status;
 }
 

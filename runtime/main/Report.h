@@ -6,6 +6,8 @@
 
 #include "runtime/main/CommandLine.h"
 
+struct profile;
+
 /// Measured latencies of a context, sorted, in milliseconds.
 typedef struct latencies {
   const double *sorted;
@@ -27,14 +29,26 @@ void hova_print_version(const hova_program *program);
 
 void hova_print_latencies(const hova_context *context, latencies measured);
 
-/// Writes the measurement as JSON.
+/// Writes the measurement as JSON, with what `profile` holds.
 hova_status hova_write_latencies(const hova_context *context,
-                                 latencies measured, const char *path,
-                                 hova_error *error);
+                                 latencies measured,
+                                 const struct profile *profile,
+                                 const char *path, hova_error *error);
 
-/// Writes the kernels of one run as trace events; `times` as hova_set_times
-/// filled it.
-hova_status hova_write_trace(const hova_context *context, const uint64_t *times,
-                             const char *path, hova_error *error);
+/// What hova_set_times and hova_set_spans fill.
+typedef struct trace_times {
+  uint64_t *kernels, *spans;
+} trace_times;
+
+/// Makes the next runs fill `times`, which hova_free_trace frees, whatever the
+/// result.
+hova_status hova_start_trace(hova_context *context, trace_times *times,
+                             hova_error *error);
+void hova_free_trace(trace_times *times);
+
+/// Writes what each thread did in the last run as trace events.
+hova_status hova_write_trace(const hova_context *context,
+                             const trace_times *times, const char *path,
+                             hova_error *error);
 
 #endif // HOVA_RUNTIME_MAIN_REPORT_H

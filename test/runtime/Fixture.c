@@ -21,7 +21,13 @@ static const hova_kernel_info kernels[] = {
     {"layer.copy", "copy", 0, 2 * FIXTURE_SIZE * 4},
     {"layer.\"sum\"", "sum", 2 * FIXTURE_SIZE, 3 * FIXTURE_SIZE * 4}};
 static const hova_value_info values[] = {
-    {"layer.copy", 0, HOVA_F32, 2, matrix, FIXTURE_COLUMNS, 0}};
+    {"layer.copy", 0, HOVA_F32, 2, matrix, FIXTURE_COLUMNS, 0, 1}};
+/// The second kernel adds up and multiplies for two layers.
+static const hova_part_info parts[] = {
+    {"layer.copy", 0, 0, 0, FIXTURE_SIZE},
+    {"layer.\"sum\"", 1, 0, FIXTURE_SIZE, 3 * FIXTURE_SIZE},
+    {"other.scale", 1, 1, FIXTURE_SIZE, FIXTURE_SIZE}};
+static const hova_weight_info weight_places[] = {{"layer.w", 0, 64}};
 
 static void run(void *const *in, void *const *out, char *arena,
                 const char *weights, int64_t thread, int64_t threads,
@@ -92,7 +98,11 @@ static const hova_level future_levels[] = {{"future", NO_MACHINE, run, 0}};
    kernels,                                                                    \
    values,                                                                     \
    "hova test",                                                                \
-   "f32"}
+   "f32",                                                                      \
+   3,                                                                          \
+   1,                                                                          \
+   parts,                                                                      \
+   weight_places}
 
 const hova_program hova_program_fixture =
     PROGRAM(levels, 2, 3, 2, FIXTURE_WEIGHT_BYTES);

@@ -244,6 +244,7 @@ def test_benchmark_writes_what_the_contract_says(tmp_path):
     assert result.returncode == 0 and "latency ms: min " in result.stdout
     data = json.loads(path.read_text())
     latency, samples = data.pop("latency_ms"), data.pop("samples_ms")
+    assert data.pop("profile")["runs"] == 7
     assert data == {
         "model": "fixture",
         "target": "cpu",
@@ -261,6 +262,42 @@ def test_benchmark_writes_what_the_contract_says(tmp_path):
     assert latency["median"] == samples[3] and latency["max"] == samples[6]
 
 
+def test_a_profile_divides_kernels_by_counted_work(tmp_path):
+    """The second kernel of the fixture has counted three quarters for one layer and one for another."""
+    path = tmp_path / "b.json"
+    assert run("--random-inputs=1", "--benchmark", "--benchmark-out", path, "--repetitions=40").returncode == 0
+    profile = json.loads(path.read_text())["profile"]
+    kernels, stages = profile["kernels"], profile["stages"]
+    assert profile["runs"] == 10
+    assert [(k["kernel"], k["path"], k["symbol"], k["flops"]) for k in kernels] == [
+        (0, "layer.copy", "copy", 0),
+        (1, 'layer."sum"', "sum", 64),
+    ]
+    copy, add = (kernel["ms"] for kernel in kernels)
+    near = lambda ms: pytest.approx(ms, abs=2e-6)  # what is written is rounded to nanoseconds
+    assert profile["ms"] == near(copy + add)
+    assert [(s["kernel"], s["stage"], s["divided"], s["paths"], s["flops"]) for s in stages] == [
+        (0, 0, False, ["layer.copy"], 0),
+        (1, 0, True, ['layer."sum"'], 32),
+        (1, 1, True, ["other.scale"], 32),
+    ]
+    assert [s["ms"] for s in stages] == [near(copy), near(add * 3 / 4), near(add / 4)]
+    assert [(p["path"], p["divided"], p["flops"]) for p in profile["layers"]] == [
+        ("layer", True, 32),
+        ("layer.copy", False, 0),
+        ('layer."sum"', True, 32),
+        ("other", True, 32),
+        ("other.scale", True, 32),
+    ]
+    assert [p["ms"] for p in profile["layers"]] == [
+        near(copy + add * 3 / 4),
+        near(copy),
+        near(add * 3 / 4),
+        near(add / 4),
+        near(add / 4),
+    ]
+
+
 def test_a_kernel_is_measured_with_its_own_work(tmp_path):
     path = tmp_path / "k.json"
     result = run("--random-inputs=1", "--kernel=layer.copy", "--benchmark-out", path, "--repetitions=3")
@@ -269,7 +306,7 @@ def test_a_kernel_is_measured_with_its_own_work(tmp_path):
     assert run("--random-inputs=1", "--trace", trace).returncode == 0
     kernel = next(e for e in json.loads(trace.read_text())["traceEvents"] if e["name"] == "layer.copy")
     data = json.loads(path.read_text())
-    assert data["kernel"] == "layer.copy"
+    assert data["kernel"] == "layer.copy" and "profile" not in data
     assert data["flops"] == data["flops_executed"] == kernel["args"]["flops"]
 
 
@@ -287,7 +324,9 @@ def test_describe_needs_no_input():
     text = run("--describe").stdout
     assert "dtype      f32\nlevels     future (not on this machine), x86-64 (chosen here)" in text
     assert "input      ids i64[4] from 0 to 9" in text
-    assert "weights    64 bytes, embedded" in text
+    assert "weights    64 bytes, embedded\n\narena\n" in text
+    assert "           0         128  0-1      layer.copy\n" in text
+    assert text.endswith("           0          64  layer.w\n")
     assert run("--describe", program="future").returncode == 0
 
 
@@ -421,6 +460,22 @@ def test_version_says_which_program_this_is():
 
 def test_the_description_as_json():
     description = json.loads(run("--describe", "--format=json").stdout)
+    assert description["memory"] == {
+        "arena": [
+            {
+                "path": "layer.copy",
+                "offset": 0,
+                "bytes": 128,
+                "rows": 4,
+                "row_bytes": 32,
+                "row_stride": 32,
+                "first_kernel": 0,
+                "last_kernel": 1,
+            }
+        ],
+        "threads": [],
+        "weights": [{"name": "layer.w", "offset": 0, "bytes": 64}],
+    }
     assert description["inputs"][0] == {"name": "x", "dtype": "f32", "shape": [4, 8]}
     assert description["inputs"][1] == {"name": "ids", "dtype": "i64", "shape": [4], "lower": 0, "upper": 10}
     assert [output["name"] for output in description["outputs"]] == ["y", "kept"]

@@ -34,11 +34,15 @@ def run(program, cpus, *options):
 
 
 def trace(program, cpus, folder, *options):
-    """The kernels of one run, after two to warm up: complete events of the trace."""
+    """The kernels of one run, after two to warm up: complete events of the trace.
+
+    A kernel takes until all threads have met behind it.
+    """
     file = Path(folder) / "trace.json"
     run(program, cpus, "--warmup", 2, "--repetitions", 1, "--trace", file, *options)
     events = json.loads(file.read_text())["traceEvents"]
-    return [event for event in events if event["ph"] == "X"]
+    kernels = [event for event in events if event["ph"] == "X" and event["tid"] == 0]
+    return [{**event, "dur": event["args"]["kernel_us"]} for event in kernels]
 
 
 def latency(program, cpus, folder, *options):

@@ -37,7 +37,8 @@ enum Visibility : unsigned {
   ExplainVerb = 1 << 6,
   VerifyVerb = 1 << 7,
   EvaluateVerb = 1 << 8,
-  SchemaVerb = 1 << 9
+  SchemaVerb = 1 << 9,
+  ProfileVerb = 1 << 10
 };
 
 enum OptionID : unsigned {

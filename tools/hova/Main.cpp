@@ -49,6 +49,11 @@ constexpr VerbInfo verbs[] = {
      "hova evaluate model.json --weights model.safetensors --input x=x.npy "
      "--output-dir out\n",
      true, runEvaluate},
+    {"profile", ProfileVerb, "PROGRAM [options] [-- OPTIONS OF THE PROGRAM]",
+     "Run a compiled program and tell where its time goes",
+     "hova profile ./model\n"
+     "hova profile ./model --depth 3 -- --threads 1\n",
+     true, runProfile},
     {"schema", SchemaVerb, "", "Print the JSON Schema of descriptions",
      "hova schema > hova.schema.json\n", false, runSchema},
 };

@@ -14,6 +14,7 @@ def SummaryVerb : OptionVisibility;
 def ExplainVerb : OptionVisibility;
 def VerifyVerb : OptionVisibility;
 def EvaluateVerb : OptionVisibility;
+def ProfileVerb : OptionVisibility;
 def SchemaVerb : OptionVisibility;
 
 // Verbs that read a description, compute with its weights, lower it, and
@@ -25,7 +26,8 @@ defvar generators = [CompileVerb, PackVerb, ExplainVerb, VerifyVerb];
 defvar lowerers = [CompileVerb, VerifyVerb];
 defvar extensible = !listconcat(readers, [SchemaVerb]);
 defvar everyone = [GlobalVerb, CompileVerb, PackVerb, CheckVerb, SummaryVerb,
-                   ExplainVerb, VerifyVerb, EvaluateVerb, SchemaVerb];
+                   ExplainVerb, VerifyVerb, EvaluateVerb, ProfileVerb,
+                   SchemaVerb];
 
 multiclass Value<string name, list<OptionVisibility> verbs, string value,
                  string help> {
@@ -103,10 +105,12 @@ defm max_memory : Value<"max-memory", runners, "SIZE",
                         "End with status 71 instead of allocating more than this, for example 800MiB or 4GiB. Mapped files, the code of hova and its libraries (80 MiB) and the linker (20 MiB) are not counted.">;
 
 // Single verbs.
-defm format : Value<"format", [CheckVerb, SummaryVerb, ExplainVerb, VerifyVerb, PackVerb], "text|json",
+defm format : Value<"format", [CheckVerb, SummaryVerb, ExplainVerb, VerifyVerb, PackVerb, ProfileVerb], "text|json",
                     "Write the result as text or as JSON (default: text).">;
 defm path : Value<"path", [ExplainVerb], "PATH",
                   "Tell only of the layers at this path or below it, such as encoder.3, and of the kernels that compute them.">;
+defm depth : Value<"depth", [ProfileVerb], "N",
+                   "Show places of the description down to paths of this many parts, so encoder.3 for 2 (default: 2).">;
 def paper : Flag<["--"], "paper">, Visibility<[SummaryVerb]>,
             HelpText<"Show the figures that papers print of the model beside ours, counted as the papers count. Without --set, show those of every variant.">;
 defm cases : Value<"cases", [VerifyVerb], "N",

@@ -17,6 +17,7 @@ int runCompile(Arguments &arguments);
 int runEvaluate(Arguments &arguments);
 int runExplain(Arguments &arguments);
 int runPackWeights(Arguments &arguments);
+int runProfile(Arguments &arguments);
 int runSchema(Arguments &arguments);
 int runSummary(Arguments &arguments);
 int runVerify(Arguments &arguments);

@@ -134,7 +134,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
 // else, since b is still read.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 1728 : i64
-// CHECK-SAME: hova.values = [{kernel = 0 : i64, offset = 0 : i64, path = "a", row_stride = 16 : i64, type = tensor<1x9x8xf32>}, {kernel = 1 : i64, offset = 576 : i64, path = "b", {{.*}}}, {kernel = 2 : i64, offset = 1152 : i64, path = "c"
+// CHECK-SAME: hova.values = [{kernel = 0 : i64, last = 3 : i64, offset = 0 : i64, path = "a", row_stride = 16 : i64, type = tensor<1x9x8xf32>}, {kernel = 1 : i64, last = [[#]] : i64, offset = 576 : i64, path = "b", {{.*}}}, {kernel = 2 : i64, last = [[#]] : i64, offset = 1152 : i64, path = "c"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):
@@ -176,9 +176,9 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // The value of c takes the place of that of a, which nothing reads any more.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 1152 : i64
-// CHECK-SAME: {kernel = 0 : i64, offset = 0 : i64, path = "a"
-// CHECK-SAME: {kernel = 1 : i64, offset = 576 : i64, path = "b"
-// CHECK-SAME: {kernel = 2 : i64, offset = 0 : i64, path = "c"
+// CHECK-SAME: {kernel = 0 : i64, last = 1 : i64, offset = 0 : i64, path = "a"
+// CHECK-SAME: {kernel = 1 : i64, last = [[#]] : i64, offset = 576 : i64, path = "b"
+// CHECK-SAME: {kernel = 2 : i64, last = 3 : i64, offset = 0 : i64, path = "c"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
   ^bb0(%a: tensor<1x9x8xf32>):

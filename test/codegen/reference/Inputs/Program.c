@@ -59,7 +59,7 @@ static const hova_tensor_info outputs[] = {{"y", HOVA_F32, 2, dims, 0, 0}};
 static const hova_kernel_info kernels[] = {{"first", "k0", 0, 0},
                                            {"second", "k1", 0, 0}};
 static const hova_value_info values[] = {
-    {"layer.0.relu", 0, HOVA_F32, 2, dims, STRIDE, 64}};
+    {"layer.0.relu", 0, HOVA_F32, 2, dims, STRIDE, 64, 1}};
 static const hova_program program = {
     .abi = HOVA_ABI_VERSION,
     .num_levels = 1,
