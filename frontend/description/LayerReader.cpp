@@ -43,6 +43,7 @@ std::vector<LayerSpec> SpecReader::readLayers(const Node &node,
                                               NameScope &scope) {
   std::vector<LayerSpec> layers;
   if (!expect(node, Node::Kind::Array, "\"layers\"")) {
+    scope.lacksNames = true;
     return layers;
   }
   if (node.elements.empty()) {
@@ -51,6 +52,8 @@ std::vector<LayerSpec> SpecReader::readLayers(const Node &node,
   for (const Node *element : node.elements) {
     if (const Node *name = nameOf(*element)) {
       scope.later.emplace(name->text, name->range);
+    } else {
+      scope.lacksNames = true;
     }
   }
   layerCount += node.elements.size();
@@ -453,17 +456,11 @@ void SpecReader::readBlockUse(const Node &node, LayerSpec &layer,
 /// The name of a block is looked up, as there may be many.
 void SpecReader::setBlock(const Node &node, LayerSpec &layer,
                           const NameScope &scope) {
-  bool isOperator = node.is(Node::Kind::String) &&
-                    !knownBlocks.count(node.text) && findOperator(node.text) &&
-                    !scope.hasScalar(node.text);
-  if (isOperator) {
-    Diagnostic &unknown = error(node, "unknown block " + inQuotes(node.text));
-    unknown.notes.push_back(
-        {inQuotes(node.text) +
-             " is an operator: write \"op\": " + inQuotes(node.text),
-         std::nullopt});
-    unknown.fixIts.push_back(
-        {node.parent->members[node.index].keyRange, "\"op\""});
+  if (node.is(Node::Kind::String) && isName(node.text) &&
+      !knownBlocks.count(node.text) && !scope.hasScalar(node.text)) {
+    if (knowsParameters || findOperator(node.text)) {
+      unknownBlock(node);
+    }
     return;
   }
   if (!node.is(Node::Kind::String) || !knownBlocks.count(node.text)) {
@@ -473,6 +470,21 @@ void SpecReader::setBlock(const Node &node, LayerSpec &layer,
   layer.block.emplace();
   layer.block->node = &node;
   layer.block->literal = Scalar::ofText(node.text);
+}
+
+/// The value of "block", which is the name of none.
+void SpecReader::unknownBlock(const Node &node) {
+  Diagnostic &unknown = error(node, "unknown block " + inQuotes(node.text));
+  if (!findOperator(node.text)) {
+    suggestFor(unknown, node.text, blockNames);
+    return;
+  }
+  unknown.notes.push_back(
+      {inQuotes(node.text) +
+           " is an operator: write \"op\": " + inQuotes(node.text),
+       std::nullopt});
+  unknown.fixIts.push_back(
+      {node.parent->members[node.index].keyRange, "\"op\""});
 }
 
 void SpecReader::checkBlockUses(const std::vector<LayerSpec> &layers) {
@@ -498,7 +510,7 @@ void SpecReader::checkBlockUses(const std::vector<LayerSpec> &layers) {
       checkKeys(*given, arguments, "the arguments of " + block->name);
     }
     const Node *inputs = layer.node->get("inputs");
-    if (inputs && inputs->is(Node::Kind::Object)) {
+    if (inputs && inputs->is(Node::Kind::Object) && !block->broken) {
       checkKeys(*inputs, block->inputs, "the inputs of " + block->name);
     }
     for (size_t i = 0; i < block->inputs.size(); ++i) {

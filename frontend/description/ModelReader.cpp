@@ -263,6 +263,8 @@ void SpecReader::readBlock(const Member &member) {
             "a block");
   NameScope scope = parameterScope();
   const Node *inputs = node.get("inputs");
+  scope.lacksNames =
+      !inputs || !inputs->is(Node::Kind::Array) || inputs->elements.empty();
   if (!inputs) {
     missing(node, "inputs", "missing key \"inputs\" in a block");
   } else if (expect(*inputs, Node::Kind::Array, "\"inputs\" of a block")) {
@@ -276,6 +278,8 @@ void SpecReader::readBlock(const Member &member) {
           error(*input, "input " + inQuotes(*name) + " is given twice");
         }
         block.inputs.push_back(*name);
+      } else {
+        scope.lacksNames = true;
       }
     }
     if (inputs->elements.empty()) {
@@ -304,6 +308,7 @@ void SpecReader::readBlock(const Member &member) {
   const Node *layers = node.get("layers");
   if (!layers) {
     missing(node, "layers", "missing key \"layers\" in a block");
+    scope.lacksNames = true;
   }
   block.broken = diagnostics.mistakes() > mistakes;
   if (layers) {

@@ -418,7 +418,7 @@ std::optional<ValueUse> SpecReader::valueUse(const Node &node,
           .notes.push_back({"computed here", later->second});
       return std::nullopt;
     }
-    if (!knowsInputs) {
+    if (!knowsInputs || scope.lacksNames) {
       return std::nullopt;
     }
     place.message = "unknown value " + inQuotes(reference->base);

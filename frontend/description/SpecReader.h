@@ -34,6 +34,9 @@ struct NameScope {
   std::map<std::string, reader::Range, std::less<>> laterScalars;
   /// Values: inputs and the layers so far, with the place of each.
   std::map<std::string, reader::Range, std::less<>> values;
+  /// Whether a name of a value could not be read: then any value that is not
+  /// known may be that one, and nobody complains about it.
+  bool lacksNames = false;
   /// All layers of the list, those behind this place too.
   std::map<std::string, reader::Range, std::less<>> later;
 
@@ -142,6 +145,7 @@ private:
   void readBody(const Node &node, LayerSpec &layer, const NameScope &scope);
   void readCommon(const Node &node, LayerSpec &layer, const NameScope &scope);
   void unknownOperator(const Node &node);
+  void unknownBlock(const Node &node);
   std::optional<Setting> readDimension(const Node &node, const NameScope &scope,
                                        const char *hint);
   void readInitializers(const Node &node, LayerSpec &layer,

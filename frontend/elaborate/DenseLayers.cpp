@@ -74,8 +74,10 @@ ValueRef LayerContext::buildTiedLinear(ValueRef x, int64_t out) {
   const ProgramWeight *shared =
       elaborator.findSharedWeight(*wanted, environment);
   if (!shared) {
-    elaborator.error(*node,
-                     "no earlier layer has the weight " + inQuotes(*wanted));
+    if (!elaborator.isUnbuilt(*wanted, environment)) {
+      elaborator.error(*node,
+                       "no earlier layer has the weight " + inQuotes(*wanted));
+    }
     failed = true;
     return poison;
   }

@@ -66,6 +66,9 @@ void Elaborator::expandLayers(const std::vector<LayerSpec> &layers,
       return;
     }
     EntityPtr entity = expandLayer(layer, environment);
+    if (entity->value.isPoison() && spendPath(environment.path, *layer.node)) {
+      unbuilt.insert(environment.path + layer.name);
+    }
     (*environment.scope)[layer.name] = entity;
   }
 }
@@ -281,9 +284,25 @@ std::optional<std::string> Elaborator::weightPathOf(const LayerSpec &layer,
       return known->second;
     }
   }
-  error(*layer.weightsNode,
-        "no earlier layer has the path " + inQuotes(*wanted));
+  if (!isUnbuilt(*wanted, environment)) {
+    error(*layer.weightsNode,
+          "no earlier layer has the path " + inQuotes(*wanted));
+  }
   return std::nullopt;
+}
+
+bool Elaborator::isUnbuilt(std::string_view path,
+                           const Environment &environment) const {
+  for (std::string candidate :
+       {environment.path + std::string(path), std::string(path)}) {
+    for (size_t end = candidate.size(); end != std::string::npos && end > 0;
+         end = candidate.rfind('.', end - 1)) {
+      if (unbuilt.count(candidate.substr(0, end))) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 const BlockSpec *Elaborator::blockOf(const LayerSpec &layer,

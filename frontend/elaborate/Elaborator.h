@@ -191,8 +191,14 @@ private:
   const ModelSpec &spec;
   reader::Diagnostics &diagnostics;
   std::unique_ptr<Program> program;
+  /// Whether what the path names belongs to a layer that a mistake has kept
+  /// from being built.
+  bool isUnbuilt(std::string_view path, const Environment &environment) const;
+
   /// Paths of layers and where their weights are.
   std::map<std::string, std::string, std::less<>> weightPaths;
+  /// Paths of layers that a mistake has kept from being built.
+  std::set<std::string, std::less<>> unbuilt;
   const int64_t mostUnits;
   int64_t unitsLeft;
   bool exhausted = false;

@@ -397,10 +397,10 @@ std::vector<Bad> blocks() {
   return {
       block("unknown_block", identity,
             R"({"name": "y", "block": @"kep", "input": "x"})",
-            "unknown word \"kep\"; expected keep"),
+            "unknown block \"kep\""),
       block(
           "block_without_inputs",
-          R"("b": @{"layers": [{"name": "l", "op": "scale", "input": "@a", "by": 1}], "output": "l"})",
+          R"("b": @{"layers": [{"name": "l", "op": "scale", "input": "a", "by": 1}], "output": "l"})",
           R"({"name": "y", "block": "b", "input": "x"})",
           "missing key \"inputs\" in a block"),
       block(

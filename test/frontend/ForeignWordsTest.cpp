@@ -178,6 +178,48 @@ INSTANTIATE_TEST_SUITE_P(
         Foreign{"{\"hova\": [1 true]}",
                 "unexpected true literal; expected ',' or ']'"}));
 
+/// Around a block `b` of one input, which may be wrong, and its use.
+Foreign inBlock(const std::string &inputs, const std::string &layers,
+                const std::string &said) {
+  return {around(R"({"name": "y", "block": "b", "inputs": {"a": "x"}})",
+                 R"("blocks": {"b": {"inputs": )" + inputs + R"(, "layers": )" +
+                     layers + R"(, "output": "l"}},)"),
+          said};
+}
+
+// A value may have the name that could not be read, and a weight may belong to
+// the layer that could not be built: nothing is said of who reads them.
+INSTANTIATE_TEST_SUITE_P(
+    Consequences, ForeignWords,
+    testing::Values(
+        Foreign{
+            around(R"(7, {"name": "y", "op": "add", "inputs": ["x", "f"]})"),
+            "a layer must be an object, got an integer"},
+        Foreign{around(R"({"name": 7, "op": "scale", "input": "x", "by": 2},
+          {"name": "y", "op": "add", "inputs": ["x", "f"]})"),
+                "\"name\" must be a string, got an integer"},
+        Foreign{around(R"({"op": "scale", "input": "x", "by": 2},
+          {"name": "y", "op": "add", "inputs": ["x", "f"]})"),
+                "missing key \"name\" in a layer"},
+        inBlock(R"([7])",
+                R"([{"name": "l", "op": "scale", "input": "a", "by": 1}])",
+                "the input of a block must be a string, got an integer"),
+        inBlock(R"("a")",
+                R"([{"name": "l", "op": "scale", "input": "a", "by": 1}])",
+                "\"inputs\" of a block must be a list, got a string"),
+        inBlock(R"(["a"])", "7", "\"layers\" must be a list, got an integer"),
+        Foreign{
+            around(
+                R"({"name": "e", "op": "embedding", "input": "ids", "vocab": 9, "width": "q"},
+          {"name": "y", "op": "linear", "input": "x", "width": 9, "weight": "e.weight", "transposed": true})"),
+            "unknown name \"q\""},
+        Foreign{
+            around(R"({"name": "e", "op": "linear", "input": "x", "width": 0},
+          {"name": "y", "op": "linear", "input": "x", "width": 9, "weights": "e"})"),
+            "\"width\" must be at least 1, got 0"},
+        Foreign{around(R"({"name": "y", "block": "nothing", "input": "x"})"),
+                "unknown block \"nothing\""}));
+
 TEST(ForeignWords, do_not_mix_with_blocks) {
   const std::string blocks =
       R"("blocks": {"layer": {"inputs": ["a"], "layers": [{"name": "b", "op": "scale", "input": "a", "by": 1}], "output": "b"}},)";
