@@ -68,8 +68,19 @@ struct Candidate {
   std::unique_ptr<CheckpointPlan> plan;
 };
 
-/// The candidate with the fewest problems, the names of the description first.
-/// It has no plan if the model cannot take what the source sets, which happens
+/// Whether `plan` fits a file better than `other`: a plan without problems
+/// does, else the one that finds more of the file's tensors.
+bool fitsBetter(const CheckpointPlan &plan, const CheckpointPlan &other) {
+  if (plan.problems.empty() || other.problems.empty()) {
+    return plan.problems.empty() && !other.problems.empty();
+  }
+  return plan.found != other.found
+             ? plan.found > other.found
+             : plan.problems.size() < other.problems.size();
+}
+
+/// The candidate that fits best, the names of the description first. It has no
+/// plan if the model cannot take what the source sets, which happens
 /// to a source that was asked for.
 Candidate chooseSource(const ModelOptions &options, const Model &model) {
   std::vector<const CheckpointSpec *> sources;
@@ -94,12 +105,44 @@ Candidate chooseSource(const ModelOptions &options, const Model &model) {
     }
     candidate.plan = std::make_unique<CheckpointPlan>(
         planCheckpoint(*candidate.program, source, *model.file));
-    if (!best.plan ||
-        candidate.plan->problems.size() < best.plan->problems.size()) {
+    if (!best.plan || fitsBetter(*candidate.plan, *best.plan)) {
       best = std::move(candidate);
     }
   }
   return best;
+}
+
+/// Behind "by the names of ..": why these names and not others.
+std::string howItFits(const ModelOptions &options, const Model &model,
+                      const CheckpointPlan &plan) {
+  std::string known = "the description";
+  for (const CheckpointSpec &source : model.spec->checkpoints) {
+    known += ", " + source.name;
+  }
+  bool hasChoice =
+      options.checkpoint.empty() && !model.spec->checkpoints.empty();
+  if (plan.found == 0 && hasChoice) {
+    return ", nor by any other: it has no tensor that is wanted by the names "
+           "of " +
+           known;
+  }
+  return std::string(hasChoice ? ", which fit best" : "") + ": it has " +
+         std::to_string(plan.found) + " of the " + std::to_string(plan.wanted) +
+         " tensors that are wanted";
+}
+
+/// Behind the names of a file's source: what of the file is not in the model.
+std::string whatIsIgnored(const CheckpointPlan &plan) {
+  constexpr size_t mostNamed = 4;
+  std::string names;
+  for (size_t i = 0; i < plan.ignored.size() && i < mostNamed; ++i) {
+    names += (i ? ", " : "") + reader::printable(plan.ignored[i]);
+  }
+  if (plan.ignored.size() > mostNamed) {
+    names +=
+        " and " + std::to_string(plan.ignored.size() - mostNamed) + " more";
+  }
+  return names.empty() ? "" : "; the model has no part for " + names;
 }
 
 /// A forced source must exist.
@@ -130,6 +173,10 @@ ModelStatus checkSourceName(const ModelOptions &options, const Model &model,
 ModelStatus checkKind(const ModelOptions &options, llvm::StringRef text,
                       llvm::raw_ostream &errors) {
   auto kind = reader::recognizeFile({text.data(), text.size()});
+  // A description says that it is one.
+  if (!kind && !text.contains("\"hova\"") && !text.contains("\"layers\"")) {
+    kind = reader::recognizeJson({text.data(), text.size()});
+  }
   if (!kind) {
     return ModelStatus::Ok;
   }
@@ -274,7 +321,7 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
     }
     return fail(options, errors, options.weights,
                 "the file does not fit " + model.spec->name + " by the " +
-                    names,
+                    names + howItFits(options, model, *best.plan),
                 problems);
   }
   if (llvm::Error error = checkValues(*best.plan, *model.file)) {
@@ -285,7 +332,8 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   if (llvm::Error error = checkTables(*model.program, *model.weights)) {
     return failOnFile(options, errors, std::move(error));
   }
-  model.note = "weights from " + options.weights + " (" + names + ")";
+  model.note = "weights from " + options.weights + " (" + names +
+               whatIsIgnored(*model.plan) + ")";
   return ModelStatus::Ok;
 }
 

@@ -43,6 +43,7 @@ void SpecReader::readCheckpoint(const Member &member) {
   if (const Node *ignore = node.get("ignore");
       ignore && expect(*ignore, Node::Kind::Array, "\"ignore\"")) {
     checkpoint.ignore = readPatterns(*ignore);
+    checkPrefixes(*ignore, checkpoint.ignore);
   }
   const Node *rules = node.get("rules");
   if (!rules) {
@@ -57,6 +58,34 @@ void SpecReader::readCheckpoint(const Member &member) {
     }
   }
   spec.checkpoints.push_back(std::move(checkpoint));
+}
+
+/// Where optional prefixes in brackets end that a name of a file begins with;
+/// nothing if a bracket is alone or elsewhere.
+static std::optional<size_t> prefixesEnd(const std::string &pattern) {
+  size_t end = 0;
+  while (end < pattern.size() && pattern[end] == '[') {
+    size_t close = pattern.find_first_of("[]{}*", end + 1);
+    if (close == std::string::npos || pattern[close] != ']' ||
+        close == end + 1) {
+      return std::nullopt;
+    }
+    end = close + 1;
+  }
+  return pattern.find_first_of("[]", end) == std::string::npos
+             ? std::optional(end)
+             : std::nullopt;
+}
+
+void SpecReader::checkPrefixes(const Node &node,
+                               const std::vector<std::string> &patterns) {
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (!prefixesEnd(patterns[i])) {
+      error(node.is(Node::Kind::Array) ? *node.elements[i] : node,
+            "brackets hold a prefix that files may leave out, at the start of "
+            "a name, such as [bert.]pooler.weight");
+    }
+  }
 }
 
 std::vector<std::string> SpecReader::readPatterns(const Node &node) {
@@ -150,6 +179,7 @@ std::optional<RuleSpec> SpecReader::readRule(const Node &node,
     return rule;
   }
   rule.from = readPatterns(*from);
+  checkPrefixes(*from, rule.from);
   for (size_t i = 0; i < rule.from.size(); ++i) {
     std::vector<std::string> own;
     const Node &place =

@@ -6,6 +6,8 @@
 
 #include "frontend/reader/FileKind.h"
 
+#include <utility>
+
 namespace hova::reader {
 
 using namespace std::string_view_literals;
@@ -81,6 +83,46 @@ std::optional<FileKind> recognizeFile(std::string_view head) {
   for (const Magic &magic : magics) {
     if (startsWith(head, magic.bytes)) {
       return magic.kind;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<FileKind> recognizeJson(std::string_view text) {
+  auto has = [&](std::string_view key) {
+    return text.find(key) != std::string_view::npos;
+  };
+  if (has("\"weight_map\"")) {
+    return FileKind{"the index of a sharded checkpoint", "it is for --weights"};
+  }
+  if (has("\"model_type\"") || has("\"architectures\"") ||
+      has("\"architecture\"")) {
+    return FileKind{"the configuration of a model of another library",
+                    "the weights are in the .safetensors file beside it, and "
+                    "examples/models has descriptions to start from"};
+  }
+  if (has("\"tokenizer_class\"") || has("\"added_tokens\"")) {
+    return FileKind{"the file of a tokenizer",
+                    "hova takes token ids, which the tokenizer makes"};
+  }
+  return std::nullopt;
+}
+
+std::optional<FileKind> recognizeName(std::string_view path) {
+  constexpr std::pair<std::string_view, FileKind> kinds[] = {
+      {".bin", {"by its name a PyTorch file", fromTorch}},
+      {".pt", {"by its name a PyTorch file", fromTorch}},
+      {".pth", {"by its name a PyTorch file", fromTorch}},
+      {".ckpt", {"by its name a PyTorch file", fromTorch}},
+      {".onnx", {"by its name an ONNX model", convert}},
+      {".gguf", {"by its name a GGUF model", convert}},
+      {".h5", {"by its name an HDF5 file, as Keras writes it", convert}},
+      {".msgpack", {"by its name a Flax checkpoint", convert}},
+  };
+  for (const auto &[ending, kind] : kinds) {
+    if (path.size() > ending.size() &&
+        path.substr(path.size() - ending.size()) == ending) {
+      return kind;
     }
   }
   return std::nullopt;

@@ -27,6 +27,13 @@ struct FileKind {
 /// JSON in UTF-8 and for what is not recognised.
 std::optional<FileKind> recognizeFile(std::string_view head);
 
+/// The kind of a JSON file of a public library that is neither a description
+/// nor weights; none for others. `text` is the start of the file, or all of it.
+std::optional<FileKind> recognizeJson(std::string_view text);
+
+/// What a file of this name usually is, for one whose bytes say nothing.
+std::optional<FileKind> recognizeName(std::string_view path);
+
 } // namespace hova::reader
 
 #endif // HOVA_FRONTEND_READER_FILEKIND_H

@@ -59,6 +59,24 @@ std::string fillName(std::string_view pattern,
   return name;
 }
 
+std::string
+withPrefixes(std::string_view pattern,
+             const std::map<std::string, TensorFile::Entry> &names) {
+  std::string prefix;
+  while (!pattern.empty() && pattern[0] == '[') {
+    size_t close = pattern.find(']');
+    std::string longer = prefix + std::string(pattern.substr(1, close - 1));
+    // The first name that is not smaller begins so, if any does.
+    auto next = names.lower_bound(longer);
+    if (next != names.end() &&
+        next->first.compare(0, longer.size(), longer) == 0) {
+      prefix = std::move(longer);
+    }
+    pattern.remove_prefix(close + 1);
+  }
+  return prefix + std::string(pattern);
+}
+
 bool matchGlob(std::string_view pattern, std::string_view name) {
   // The last star takes the blame for a mismatch: one step back is enough.
   size_t p = 0, n = 0, star = std::string_view::npos, restart = 0;
@@ -86,6 +104,14 @@ namespace {
 
 const Shape &shapeOf(const Program &program, const ProgramWeight &weight) {
   return program.values[static_cast<size_t>(weight.value)].type.shape;
+}
+
+int64_t elementCount(const Shape &shape) {
+  int64_t count = 1;
+  for (int64_t size : shape) {
+    count *= size;
+  }
+  return count;
 }
 
 /// Makes a plan: the first rule that fits each weight, then every shape.
@@ -146,7 +172,8 @@ void Planner::assign(const ProgramWeight &weight) {
         use.to.push_back(fillName(to, captures));
       }
       for (const std::string &from : rule.from) {
-        use.from.push_back(fillName(from, captures));
+        use.from.push_back(
+            fillName(withPrefixes(from, file.entries()), captures));
       }
       addUse(std::move(use));
       return;
@@ -159,8 +186,18 @@ void Planner::checkUse(const RuleUse &use) {
   std::string target = inQuotes(use.to[0]);
   std::vector<Piece> pieces;
   bool complete = true;
+  // What the steps make is never larger than the file and the weights.
+  int64_t read = 0, makes = 0;
+  std::set<std::string_view> distinct;
+  for (const std::string &name : use.to) {
+    const ProgramWeight *weight = program.findWeight(name);
+    makes += weight ? elementCount(shapeOf(program, *weight)) : 0;
+  }
   for (const std::string &name : use.from) {
     auto entry = file.entries().find(name);
+    bool isNew = distinct.insert(name).second;
+    plan.wanted += isNew;
+    plan.found += isNew && entry != file.entries().end();
     if (entry == file.entries().end()) {
       plan.problems.push_back("missing: " + inQuotes(name) +
                               (name == use.to[0] ? "" : " for " + target));
@@ -180,14 +217,15 @@ void Planner::checkUse(const RuleUse &use) {
       plan.problems.push_back(inQuotes(name) + " has no elements");
       complete = false;
     }
+    // Of each, the first time is free.
+    read += isNew ? 0 : elementCount(entry->second.shape);
+    if (read > makes && complete) {
+      plan.problems.push_back("for " + target +
+                              ": the rule reads tensors again that have more "
+                              "elements together than the weights it makes");
+      complete = false;
+    }
     pieces.push_back({entry->second.shape, std::nullopt});
-  }
-  // Each tensor once: what the steps make is never larger than the file.
-  std::set<std::string_view> distinct(use.from.begin(), use.from.end());
-  if (distinct.size() != use.from.size()) {
-    plan.problems.push_back("for " + target +
-                            ": the rule reads a tensor more than once");
-    complete = false;
   }
   if (!complete || (use.rule && use.rule->constant)) {
     return;
@@ -227,10 +265,17 @@ void Planner::checkUse(const RuleUse &use) {
 
 void Planner::checkLeftOver() {
   for (const auto &entry : file.entries()) {
-    bool ignored = source && llvm::any_of(source->ignore, [&](auto &pattern) {
-                     return matchGlob(pattern, entry.first);
-                   });
-    if (!used.count(entry.first) && !ignored) {
+    bool ignored =
+        source && llvm::any_of(source->ignore, [&](auto &pattern) {
+          return matchGlob(withPrefixes(pattern, file.entries()), entry.first);
+        });
+    if (used.count(entry.first)) {
+      continue;
+    }
+    if (ignored && entry.second.isFloat) {
+      plan.ignored.push_back(entry.first);
+    }
+    if (!ignored) {
       plan.problems.push_back("left over: " + inQuotes(entry.first) + " " +
                               str(entry.second.shape));
     }

@@ -26,6 +26,11 @@ struct RuleUse {
 
 struct CheckpointPlan {
   std::vector<RuleUse> uses;
+  /// How many tensors of the file are used, of how many that are wanted.
+  size_t found = 0, wanted = 0;
+  /// Names of floating-point tensors that the source ignores: what the library
+  /// has and the model has not.
+  std::vector<std::string> ignored;
   /// Which use makes a weight, and which of its `to` the weight is.
   std::map<std::string, std::pair<size_t, size_t>> useOf;
   /// Everything that does not fit, one sentence each: missing tensors, tensors
@@ -65,6 +70,11 @@ bool matchName(std::string_view pattern, std::string_view name,
 /// `pattern` with its captures filled in.
 std::string fillName(std::string_view pattern,
                      const std::map<std::string, std::string> &captures);
+
+/// `pattern` as it is in a file of these names: a prefix in brackets at its
+/// start, or several, stands there as far as a name begins so.
+std::string withPrefixes(std::string_view pattern,
+                         const std::map<std::string, TensorFile::Entry> &names);
 
 /// Whether `name` fits `pattern`, in which `*` stands for anything.
 bool matchGlob(std::string_view pattern, std::string_view name);

@@ -52,6 +52,9 @@ static llvm::Error refused(const std::string &path, hova_status status,
   auto head = llvm::MemoryBuffer::getFileSlice(path, 64, 0);
   auto kind =
       head ? reader::recognizeFile((*head)->getBuffer().str()) : std::nullopt;
+  if (!kind) {
+    kind = reader::recognizeName(path);
+  }
   if (!kind || llvm::StringRef(kind->what).contains("safetensors")) {
     return llvm::createStringError(error.text);
   }
@@ -127,6 +130,7 @@ readIndex(const std::string &path) {
     return unreadable(reader::escaped(path) +
                       ": cannot read: " + std::strerror(errno));
   }
+  std::string_view start = source->text();
   reader::Diagnostics diagnostics(std::move(source));
   std::unique_ptr<reader::Document> document = reader::parseJson(diagnostics);
   if (!document || diagnostics.hasErrors()) {
@@ -138,7 +142,11 @@ readIndex(const std::string &path) {
   const reader::Node &root = *document->root();
   const reader::Node *map = root.get("weight_map");
   if (!root.is(Kind::Object) || !map || !map->is(Kind::Object)) {
-    return failure(path, "an index needs an object \"weight_map\"");
+    auto kind = reader::recognizeJson(start);
+    return failure(path, kind && !map
+                             ? std::string("this is ") + kind->what +
+                                   ", not weights; " + kind->hint
+                             : "an index needs an object \"weight_map\"");
   }
   std::map<std::string, std::string> files;
   for (const reader::Member &member : map->members) {
@@ -152,6 +160,10 @@ readIndex(const std::string &path) {
                                " must be a string");
     }
     const std::string &file = member.value->text;
+    if (auto kind = reader::recognizeName(file)) {
+      return failure(path, "the index is of files each of which is " +
+                               std::string(kind->what) + "; " + kind->hint);
+    }
     bool isBaseName = !file.empty() && file[0] != '.' &&
                       file.find_first_of("/\\") == std::string::npos &&
                       llvm::StringRef(file).ends_with(".safetensors");

@@ -60,6 +60,7 @@ struct Loaded {
   }
 };
 
+/// `rule` may close the list of rules and go on with further keys.
 std::string withRule(const std::string &rule) {
   return describe(R"("lib": {"rules": [{"to": "a.bias", "constant": 0.5}, )" +
                   rule + "]}");
@@ -298,13 +299,73 @@ TEST(Checkpoint, rejects_rules_of_nothing) {
       safetensors({{"v", {{2, 3}}}, {"w", {{2, 0}}}}), "lib");
   EXPECT_NE(empty.messages.find("\"w\" has no elements"), std::string::npos)
       << empty.messages;
-  Loaded twice(
+  Loaded often(
+      withRule(
+          R"({"to": "a.weight", "from": ["w", "w", "w"], "apply": [{"concatenate": 0}, {"slice": {"axis": 0, "end": 2}}]})"),
+      safetensors({{"w", {{2, 3}}}}), "lib");
+  EXPECT_NE(often.messages.find("the rule reads tensors again that have more "
+                                "elements together than the weights it makes"),
+            std::string::npos)
+      << often.messages;
+}
+
+TEST(Checkpoint, reads_a_tensor_twice) {
+  Loaded l(
       withRule(
           R"({"to": "a.weight", "from": ["w", "w"], "apply": [{"concatenate": 0}]})"),
-      safetensors({{"w", {{1, 3}}}}), "lib");
-  EXPECT_NE(twice.messages.find("the rule reads a tensor more than once"),
+      safetensors({{"w", {{1, 3}}}}));
+  ASSERT_EQ(l.status, ModelStatus::Ok) << l.messages;
+  EXPECT_EQ(l.values("a.weight"), (std::vector<float>{0, 1, 2, 0, 1, 2}));
+}
+
+TEST(Checkpoint, finds_names_with_and_without_their_prefixes) {
+  std::string rule =
+      R"({"to": "a.weight", "from": "[wrapper.][lib.]w"}], "ignore": ["[wrapper.][lib.]ids", "head.*")";
+  for (std::string prefix : {"", "lib.", "wrapper.lib.", "wrapper."}) {
+    Loaded l(withRule(rule), safetensors({{prefix + "w", {{2, 3}}},
+                                          {prefix + "ids", {{1}}},
+                                          {"head.bias", {{4}}}}));
+    ASSERT_EQ(l.status, ModelStatus::Ok) << prefix << l.messages;
+    EXPECT_EQ(l.values("a.weight"), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+    // What is in the file and not in the model is said.
+    EXPECT_NE(l.model.note.find("the model has no part for head.bias"),
+              std::string::npos)
+        << l.model.note;
+  }
+  Loaded other(withRule(rule), safetensors({{"other.w", {{2, 3}}}}));
+  EXPECT_NE(other.messages.find("missing: \"w\""), std::string::npos)
+      << other.messages;
+}
+
+TEST(Checkpoint, rejects_brackets_that_are_no_prefix) {
+  for (const char *name : {"a[b.]c", "[b.", "b.]c", "[]c", "[{i}]c", "[*]c"}) {
+    Loaded l(
+        withRule(std::string(R"({"to": "a.weight", "from": ")") + name + "\"}"),
+        safetensors({{"w", {{2, 3}}}}));
+    EXPECT_NE(
+        l.messages.find("brackets hold a prefix that files may leave out"),
+        std::string::npos)
+        << name << l.messages;
+  }
+}
+
+TEST(Checkpoint, names_the_source_that_fits_best_and_what_it_lacks) {
+  std::string sources =
+      R"("far": {"rules": [{"to": "a.weight", "from": "x"}, {"to": "a.bias", "from": "y"}]},)"
+      R"("near": {"rules": [{"to": "a.weight", "from": "v"}, {"to": "a.bias", "from": "u"}]})";
+  Loaded near(describe(sources), safetensors({{"v", {{2, 3}}}}));
+  EXPECT_NE(near.messages.find("by the names of near, which fit best: it has 1 "
+                               "of the 2 tensors that are wanted"),
             std::string::npos)
-      << twice.messages;
+      << near.messages;
+  EXPECT_NE(near.messages.find("missing: \"u\" for \"a.bias\""),
+            std::string::npos);
+  Loaded none(describe(sources), safetensors({{"z", {{2, 3}}}}));
+  EXPECT_NE(none.messages.find("nor by any other: it has no tensor that is "
+                               "wanted by the names of the description, far, "
+                               "near"),
+            std::string::npos)
+      << none.messages;
 }
 
 TEST(Checkpoint, rejects_values_that_are_not_finite) {
@@ -376,6 +437,9 @@ TEST_P(BadIndices, are_rejected) {
 const Index indices[] = {
     {"inverted", R"({"one.safetensors": "a.weight"})",
      "\"weight_map\" is inverted"},
+    {"of_pytorch", R"({"a.weight": "pytorch_model-00001.bin"})",
+     "the index is of files each of which is by its name a PyTorch file; save "
+     "its state_dict with"},
     {"path", R"({"a.weight": "../one.safetensors"})", "is not the plain name"},
     {"absolute", R"({"a.weight": "/one.safetensors"})",
      "is not the plain name"},

@@ -89,3 +89,62 @@ def test_missing_tensor_is_named(model, source, tmp_path):
     save_zeros(shapes, tmp_path / "model.safetensors")
     done = check(model, tmp_path / "model.safetensors")
     assert done.returncode == 1 and missing in done.stderr
+
+
+HEADS = {
+    "classifier.weight": [2, 768],
+    "classifier.bias": [2],
+    "cls.predictions.bias": [30522],
+    "cls.predictions.transform.dense.weight": [768, 768],
+}
+
+
+def note(model, path, *options):
+    """Which names a file that fits was read by."""
+    done = check(model, path, "--format=json", *options)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["weights"]
+
+
+def test_bert_is_taken_out_of_models_that_hold_it(tmp_path):
+    """BertForSequenceClassification has a prefix and a head, BertForMaskedLM no pooler."""
+    path = tmp_path / "model.safetensors"
+    bare = tensors("bert_base", "transformers")
+    inner = {f"bert.{name}": shape for name, shape in bare.items()}
+    save_zeros({**inner, **HEADS}, path)
+    taken = note("bert_base", path)
+    assert "the model has no part for classifier.bias, classifier.weight, cls.predictions" in taken
+    masked = {name: shape for name, shape in inner.items() if ".pooler." not in name}
+    save_zeros({**masked, **HEADS}, path)
+    done = check("bert_base", path)
+    assert done.returncode == 1
+    assert "by the names of transformers, which fit best: it has 197 of the 199 tensors" in done.stderr
+    assert done.stderr.count("missing: ") == 2
+    assert 'missing: "bert.pooler.dense.weight" for "pooler.weight"' in done.stderr
+    done = check("bert_base", path, "--set", "pooler=false")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("model", ["vit_b16", "vit_b32", "swin_t", "swinv2_t"])
+def test_a_prefix_may_be_missing(model, tmp_path):
+    path = tmp_path / "model.safetensors"
+    bare = {
+        re.sub("^(vit|swin|swinv2)[.]", "", name): shape
+        for name, shape in tensors(model, "transformers").items()
+    }
+    save_zeros(bare, path)
+    assert "(names of transformers" in note(model, path)
+
+
+def test_vit_model_has_no_head(tmp_path):
+    """ViTModel: no prefix, no classifier, and a pooler of its own."""
+    path = tmp_path / "model.safetensors"
+    names = tensors("vit_b16", "transformers")
+    bare = {n[4:]: shape for n, shape in names.items() if n.startswith("vit.")}
+    save_zeros({**bare, "pooler.dense.weight": [768, 768]}, path)
+    done = check("vit_b16", path)
+    assert done.returncode == 1
+    assert "by the names of transformers, which fit best" in done.stderr
+    assert 'missing: "classifier.weight" for "head.weight"' in done.stderr
+    taken = note("vit_b16", path, "--set", "classes=0")
+    assert taken.endswith("(names of transformers; the model has no part for pooler.dense.weight)")

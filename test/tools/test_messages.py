@@ -243,6 +243,21 @@ def test_files_of_others_are_named(model, tmp_path):
     assert b"model.pt: this is a PyTorch file, not a safetensors file; save its state_dict" in result.stderr
     result = hova("check", torch)
     assert result.returncode == 1 and b"this is a PyTorch file, not a description" in result.stderr
+    nameless = hova("compile", model, "--weights", write(tmp_path / "model.bin", b"old"), "-o", tmp_path / "p")
+    assert nameless.returncode == 1
+    assert b"model.bin: this is by its name a PyTorch file, not a safetensors file" in nameless.stderr
+    config = write(tmp_path / "config.json", b'{"architectures": ["BertModel"], "model_type": "bert"}')
+    result = hova("check", model, "--weights", config)
+    assert result.returncode == 1
+    assert b"config.json: this is the configuration of a model of another library, not weights; the weights" in result.stderr
+    result = hova("check", config)
+    assert result.returncode == 1
+    assert b"this is the configuration of a model of another library, not a description" in result.stderr
+    index = write(tmp_path / "model.safetensors.index.json", b'{"weight_map": {}}')
+    result = hova("check", index)
+    assert result.returncode == 1
+    assert b"this is the index of a sharded checkpoint, not a description" in result.stderr
+    assert b"it is for --weights" in result.stderr
     wide = write(tmp_path / "wide.json", json.dumps(LINEAR).encode("utf-16"))
     result = hova("check", wide)
     assert result.returncode == 1 and b"this is UTF-16 text, not a description" in result.stderr
