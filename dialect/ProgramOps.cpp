@@ -259,6 +259,15 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError("expects the buffers to fit the arguments of ")
            << getCallee();
   }
+  ArrayRef<Type> others = arguments.take_back(3);
+  auto scratch = dyn_cast<MemRefType>(others[0]);
+  if (!scratch || !scratch.hasStaticShape() || scratch.getRank() != 1 ||
+      !scratch.getElementType().isInteger(8) || !others[1].isIndex() ||
+      !others[2].isIndex()) { // C1
+    return emitOpError("expects scratch bytes and two indices behind the "
+                       "buffers of ")
+           << getCallee() << ", got " << others;
+  }
   return success();
 }
 

@@ -272,6 +272,12 @@ LogicalResult DumpCheck::checkFrame() {
   }
   auto launches = main.getOps<LaunchOp>();
   int64_t count = std::distance(launches.begin(), launches.end());
+  for (LaunchOp launch : launches) {
+    if (!dump.lookupSymbol<func::FuncOp>(launch.getCallee())) {
+      return launch.emitError("expects a 'func.func' named ")
+             << launch.getCallee();
+    }
+  }
   auto values = main->getAttrOfType<ArrayAttr>(kValuesAttr);
   if (!values) {
     return main.emitError("expects '") << kValuesAttr << "' to be a list, got "

@@ -158,6 +158,24 @@ func.func @launch_c1_buffers_are_arguments(%x: memref<4x8xf32>) {
 
 // -----
 
+func.func private @callee(memref<4x8xf32>, memref<64xf32>, index, index)
+func.func @launch_c1_callee_has_scratch_bytes(%x: memref<4x8xf32>) {
+  // expected-error@+1 {{'hova.launch' op expects scratch bytes and two indices behind the buffers of callee, got 'memref<64xf32>', 'index', 'index'}}
+  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x8xf32>)
+  return
+}
+
+// -----
+
+func.func private @callee(memref<4x8xf32>, memref<64xi8>, index, i64)
+func.func @launch_c1_callee_takes_units(%x: memref<4x8xf32>) {
+  // expected-error@+1 {{'hova.launch' op expects scratch bytes and two indices behind the buffers of callee, got 'memref<64xi8>', 'index', 'i64'}}
+  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x8xf32>)
+  return
+}
+
+// -----
+
 func.func @pack_c1_pairs_hold_all_rows(%w: tensor<9x40xbf16>) {
   // expected-error@+1 {{'hova.pack' op expects [ceil(out/panel), in, panel], or pairs of in, for [in, out] = 9x40, got 2x4x32x2}}
   %r = hova.pack %w : tensor<9x40xbf16> -> tensor<2x4x32x2xbf16>
