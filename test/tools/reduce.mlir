@@ -2,6 +2,16 @@
 
 // RUN: hova-reduce %s --reduction-tree='traversal-mode=0 test=%S/Inputs/has-gelu.sh' | FileCheck %s
 
+// Passes of a plugin reduce too, and are known by name only if it is loaded.
+// RUN: hova-reduce %s --load-pass-plugin=%plugin --opt-reduction-pass='opt-pass=test-erase-unrelated test=%S/Inputs/has-gelu.sh' | FileCheck %s
+// RUN: not hova-reduce %s --opt-reduction-pass='opt-pass=test-erase-unrelated test=%S/Inputs/has-gelu.sh' 2>&1 | FileCheck %s --check-prefix=WITHOUT
+// RUN: not hova-reduce %s --load-pass-plugin %t.so 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not hova-lsp-server --load-dialect-plugin=%plugin < /dev/null 2>&1 | FileCheck %s --check-prefix=NO-DIALECTS
+
+// WITHOUT: 'test-erase-unrelated' does not refer to a registered pass
+// NONE: hova-reduce: error: {{.*}}reduce.mlir.tmp.so
+// NO-DIALECTS: hova-lsp-server: error: {{.*}}hova-test-plugin.so
+
 // CHECK-NOT: @unrelated
 // CHECK: hova.activation gelu_erf
 // CHECK-NOT: @unrelated

@@ -358,6 +358,40 @@ def test_operation_is_printed_and_parsed(hova):
     assert "sigattn.attention" in hova.opt(attention_ir(), "--verify-roundtrip")
 
 
+def test_reducer_and_language_server_know_the_operation(hova, tmp_path):
+    """Both are upstream's, and load what hova-opt loads."""
+    code = tmp_path / "code.mlir"
+    unrelated = "func.func @unrelated(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}\n"
+    code.write_text(attention_ir() + unrelated)
+    interesting = tmp_path / "interesting.sh"
+    interesting.write_text('#!/bin/sh\n! grep -q sigattn.attention "$1"\n')
+    interesting.chmod(0o755)
+    load = f"--load-dialect-plugin={hova.plugin}"
+    reduce = hova.prefix / "bin/hova-reduce"
+    reduced = run(reduce, code, load, f"--reduction-tree=traversal-mode=0 test={interesting}")
+    assert "sigattn.attention" in reduced and "@unrelated" not in reduced
+    opened = {
+        "jsonrpc": "2.0",
+        "method": "textDocument/didOpen",
+        "params": {"textDocument": {"uri": "test:///a.mlir", "languageId": "mlir", "version": 1, "text": ""}},
+    }
+    opened["params"]["textDocument"]["text"] = attention_ir(HEADS="5")
+    messages = [
+        {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"processId": 1, "rootPath": "", "capabilities": {}}},
+        opened,
+        {"jsonrpc": "2.0", "id": 1, "method": "shutdown"},
+        {"jsonrpc": "2.0", "method": "exit"},
+    ]
+    said = subprocess.run(
+        [hova.prefix / "bin/hova-lsp-server", "-lit-test", load],
+        input="".join(json.dumps(message) + "\n// -----\n" for message in messages),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "expects widths divisible by 5 heads, got 12" in said
+
+
 def test_example_of_the_description_parses(hova):
     text = (EXAMPLE / "SigmoidAttention.td").read_text()
     hova.opt(re.search(r"```mlir\n(.*?)```", text, re.DOTALL)[1])

@@ -178,11 +178,33 @@ struct MarkLinearsPass
   }
 };
 
+/// Removes the functions without a GELU.
+struct EraseUnrelatedPass
+    : PassWrapper<EraseUnrelatedPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EraseUnrelatedPass)
+  StringRef getArgument() const final { return "test-erase-unrelated"; }
+  StringRef getDescription() const final {
+    return "Remove functions without a GELU";
+  }
+  void runOnOperation() final {
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      auto isGelu = [](hova::ActivationOp op) {
+        return op.getKind() == hova::ActivationKind::gelu_erf;
+      };
+      if (llvm::none_of(function.getOps<hova::ActivationOp>(), isGelu)) {
+        function.erase();
+      }
+    }
+  }
+};
+
 void registerTestPasses() {
   PassRegistration<DoubleLinearsPass>();
   PassRegistration<PlantPass>();
   PassRegistration<CrashPass>();
   PassRegistration<CrashFunctionsPass>();
+  PassRegistration<EraseUnrelatedPass>();
   PassRegistration<FailPass>();
   PassRegistration<MarkLinearsPass>();
 }
