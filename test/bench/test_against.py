@@ -218,6 +218,37 @@ def test_what_differs_is_timed_beside_two_identical_programs(tmp_path, head):
     assert not any(path.is_dir() for path in folder.iterdir())
 
 
+def test_the_commit_compiles_its_own_description(tmp_path, head):
+    """Its compiler is one that refuses today's, and its description is an older one."""
+    folder = tmp_path / "against" / head.sha
+    own = folder / "source" / MODEL.relative_to(SOURCE)
+    own.parent.mkdir(parents=True)
+    own.write_text(MODEL.read_text().replace("1e-12", "1e-3"))
+    assert own.read_text() != MODEL.read_text()
+    hova = folder / "bin/hova"
+    hova.parent.mkdir()
+    refuse = f'case " $* " in *" {MODEL} "*) echo "unknown key" >&2; exit 1;; esac'
+    hova.write_text(f'#!/bin/sh\n{refuse}\nexec {shlex.quote(str(BUILD / "bin/hova"))} "$@"\n')
+    hova.chmod(0o755)
+    settings = [*TINY, "--dtype", "f32", "--threads", 1, "--rounds", 3]
+    done = run_against(tmp_path, "HEAD", MODEL, *settings)
+    assert done.returncode == 0, done.stderr
+    assert "the commit has another description, its own" in done.stderr
+    stem = f"against-{head.sha}-threads-1"
+    (entry,) = json.loads((tmp_path / f"{stem}.json").read_text())["programs"]
+    found = states(entry["kernels"])
+    assert found["kernel_encoder_norm1.0"] == DIFFERS
+    assert found["kernel_encoder_attn_query.0"] == SAME
+
+
+def test_a_description_from_elsewhere_is_compiled_by_both(tmp_path):
+    """And one that the commit does not have yet."""
+    hova = tmp_path / "bin/hova"
+    for description in (tmp_path / "model.json", MODEL):
+        case = against.Case(description, [], tmp_path / "programs", "f32")
+        assert against.case_of_commit(case, hova) is case
+
+
 def test_the_summary_counts_kernels_and_shows_the_whole_program():
     row = {"kernel": "k", "bytes_before": 10, "bytes_now": 12, "machine_code": DIFFERS}
     before_ms = [10.0, 10.0, 10.0]

@@ -6,6 +6,7 @@
 """
 
 import argparse
+import dataclasses
 import os
 import shutil
 import subprocess
@@ -107,6 +108,25 @@ def cases_of(options):
             yield Case(path.resolve(), settings, folder / name, dtype)
 
 
+def case_of_commit(case, hova):
+    """The case as the commit's compiler gets it. A description of the repository is the
+    commit's own where it has one: today's may have keys that it does not know."""
+    source = Path(hova).resolve().parents[1] / "source"
+    if not case.description.is_relative_to(SOURCE):
+        return case
+    own = source / case.description.relative_to(SOURCE)
+    return dataclasses.replace(case, description=own) if own.is_file() else case
+
+
+def cases_by_compiler(compilers, case):
+    """One case for each compiler; a description that differs is said."""
+    cases = {"before": case_of_commit(case, compilers["before"]), "now": case}
+    before, now = (cases[name].description.read_bytes() for name in ("before", "now"))
+    if before != now:
+        say(f"{case.label}, {case.dtype}: the commit has another description, its own")
+    return cases
+
+
 def compilation(hova, case, options, *output):
     """A command. Weights are drawn from the same seed by both compilers."""
     command = [hova, "compile", *case.arguments, f"--dtype={case.dtype}", "--init=0"]
@@ -114,15 +134,18 @@ def compilation(hova, case, options, *output):
     return pinned(options.cpus, [*command, *output])
 
 
-def compile_objects(compilers, case, options):
+def compile_objects(compilers, cases, options):
     """The object files by compiler, and what it took to make them."""
+    case = cases["now"]
     report = case.folder / "launch.json"
     objects = {name: case.folder / f"{name}.o" for name in compilers}
     turns = {
         name: partial(
             launch,
             report,
-            compilation(hova, case, options, "--emit=obj", "-o", objects[name]),
+            compilation(
+                hova, cases[name], options, "--emit=obj", "-o", objects[name]
+            ),
         )
         for name, hova in compilers.items()
     }
@@ -170,13 +193,15 @@ def time_in_turns(programs, options, folder, *what) -> Timing:
     return Timing(**in_turns(turns, options.rounds))
 
 
-def time_case(compilers, case, options, kernels):
+def time_case(compilers, cases, options, kernels):
     """Rows of the whole program and of every kernel that differs."""
+    case = cases["now"]
     with tempfile.TemporaryDirectory(dir=case.folder) as folder:
         programs = {name: Path(folder) / name for name in (*compilers, "copy")}
         for name, hova in compilers.items():
             report = case.folder / "launch.json"
-            launch(report, compilation(hova, case, options, "-o", programs[name]))
+            made = compilation(hova, cases[name], options, "-o", programs[name])
+            launch(report, made)
         shutil.copy(programs["before"], programs["copy"])
         events = {
             name: trace(programs[name], options.cpus, folder) for name in compilers
@@ -191,7 +216,8 @@ def time_case(compilers, case, options, kernels):
 def run_case(compilers, case, options):
     """The entry of one program in the results."""
     say(f"{case.label}, {case.dtype}: compiling")
-    objects, costs = compile_objects(compilers, case, options)
+    cases = cases_by_compiler(compilers, case)
+    objects, costs = compile_objects(compilers, cases, options)
     kernels = {name: made.kernels() for name, made in objects.items()}
     entry = {
         "label": f"{case.label}, {case.dtype}",
@@ -202,7 +228,7 @@ def run_case(compilers, case, options):
     }
     if any(row["machine_code"] != SAME for row in entry["kernels"]):
         say(f"{case.label}, {case.dtype}: timing what differs, {options.rounds} rounds")
-        entry["timings"] = time_case(compilers, case, options, kernels)
+        entry["timings"] = time_case(compilers, cases, options, kernels)
     return entry
 
 
@@ -210,7 +236,8 @@ def run_cases(compilers, options):
     """All entries. A model of the suite that the commit does not know yet is left out."""
     entries = []
     for case in cases_of(options):
-        check = [compilers["before"], "check", *case.arguments]
+        before = compilers["before"]
+        check = [before, "check", *case_of_commit(case, before).arguments]
         known = subprocess.run(check, capture_output=True, check=False).returncode == 0
         if known or options.models:
             entries.append(run_case(compilers, case, options))
