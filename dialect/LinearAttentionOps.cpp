@@ -391,12 +391,15 @@ std::optional<int64_t> SummaryAttentionOp::getAttentionMacs() {
   int64_t valueWidth = staticSize({shapeOf(getResult())[2]}) / heads;
   int64_t features = staticSize({featureCount(getFeatures(), keyWidth)});
   int64_t projected = getFeatures() ? features * keyWidth : 0;
-  int64_t perToken = projected + features * valueWidth + features;
+  int64_t tokens = staticSize({q[1]});
+  int64_t perHead = tokens * (projected + features * valueWidth + features);
   if (getKey()) {
-    int64_t block = std::min<int64_t>(getBlock(), staticSize({q[1]}));
-    perToken += projected + block * (features + valueWidth);
+    // The keys' features again, and all pairs of each block.
+    int64_t block = getBlock(), last = tokens % block;
+    int64_t pairs = tokens / block * block * block + last * last;
+    perHead += tokens * projected + pairs * (features + valueWidth);
   }
-  return staticSize(q.take_front(2)) * heads * perToken;
+  return staticSize({q[0]}) * heads * perHead;
 }
 
 /// The summary is sums, which stay f32.

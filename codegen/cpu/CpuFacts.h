@@ -54,8 +54,6 @@ struct CpuFacts {
   static constexpr int64_t mostSequenceChannels = 128;
   /// Of sequences that are longer nobody expects that they fit a register tile.
   static constexpr int64_t shortTokens = 64;
-  /// Fewer sequences leave threads without work.
-  static constexpr int64_t leastSequences = 8;
 
   // Weights.
 

@@ -44,8 +44,7 @@ static int64_t countSequences(Value value) {
   if (!type || !type.hasStaticShape() || type.getRank() != 3 ||
       !type.getElementType().isF32() ||
       type.getShape()[1] != CpuFacts::sequenceTokens ||
-      type.getShape()[2] > CpuFacts::mostSequenceChannels ||
-      type.getShape()[0] < CpuFacts::leastSequences) {
+      type.getShape()[2] > CpuFacts::mostSequenceChannels) {
     return 0;
   }
   return type.getShape()[0];
@@ -62,17 +61,20 @@ static bool isVector(Value value, int64_t size) {
 static bool linesUp(Operation *op) {
   Value result = op->getResult(0);
   return llvm::all_of(op->getOperands(), [&](Value operand) {
-    return operand.getType() == result.getType() ||
-           (operand.getDefiningOp<ImageWeightOp>() &&
-            isVector(operand, shapeOf(result).back()));
+    return operand.getDefiningOp<ImageWeightOp>()
+               ? isVector(operand, shapeOf(result).back())
+               : operand.getType() == result.getType();
   });
 }
 
-/// Whether every operand is a value of as many sequences or a weight of f32.
+/// Whether every operand is a value of as many sequences, or a vector or matrix
+/// of weights in f32. Weights that look like sequences would be some of a batch
+/// of one only, and no batch has a kernel that adds in another order.
 static bool readsSequences(Operation *op, int64_t sequences) {
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return operand.getDefiningOp<ImageWeightOp>()
-               ? getElementTypeOrSelf(operand).isF32()
+               ? getElementTypeOrSelf(operand).isF32() &&
+                     shapeOf(operand).size() <= 2
                : countSequences(operand) == sequences;
   });
 }
@@ -123,11 +125,6 @@ static Verdict declineOf(Operation *attention) {
     return Verdict::decline(llvm::Twine(shape[2]) + " channels",
                             "at most " +
                                 llvm::Twine(CpuFacts::mostSequenceChannels));
-  }
-  if (shape[0] < CpuFacts::leastSequences) {
-    return Verdict::decline(
-        "a batch of " + llvm::Twine(shape[0]) + " sequences",
-        "at least " + llvm::Twine(CpuFacts::leastSequences));
   }
   auto recipe = dyn_cast<CpuRecipeOpInterface>(attention);
   if (!recipe || !recipe.keepsTokensInLanes()) {

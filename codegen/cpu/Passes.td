@@ -58,7 +58,7 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
 def FormSequenceKernelsPass : Pass<"hova-form-sequence-kernels", "::mlir::ModuleOp"> {
   let summary = "Form kernels of short sequences";
   let description = [{
-    Before: a normalised program. After: operations on at least 8 sequences of 16
+    Before: a normalised program. After: operations on sequences of 16
     tokens and at most 128 channels, in f32, that depend on each other stand in
     one kernel, if there is an attention among them. Its units are groups of up
     to four sequences. Products, norms, element-wise operations, and attentions

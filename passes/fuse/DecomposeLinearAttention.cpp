@@ -21,8 +21,16 @@ namespace hova {
 #define GEN_PASS_DEF_DECOMPOSELINEARATTENTIONPASS
 #include "passes/fuse/Passes.h.inc"
 
-/// Even blocks of at most `most` tokens: how many tokens all but the last have.
-static int64_t blockSize(int64_t tokens, int64_t most) {
+/// How many keys all blocks but the last have. Blocks of a longer sequence
+/// begin as those of a shorter one, so that padding adds zeros and nothing else
+/// to the sums of a block.
+static int64_t keyBlockSize(int64_t tokens, int64_t most) {
+  return std::min(tokens, most);
+}
+
+/// How many queries all blocks but the last have: even blocks, since no result
+/// depends on them.
+static int64_t queryBlockSize(int64_t tokens, int64_t most) {
   return llvm::divideCeil(tokens, llvm::divideCeil(tokens, most));
 }
 
@@ -37,7 +45,7 @@ static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
   if (!hasStaticShapes(op)) {
     return rewriter.notifyMatchFailure(op, "an operand has no static shape");
   }
-  int64_t heads = op.getHeads(), keyBlock = blockSize(k[1], most);
+  int64_t heads = op.getHeads(), keyBlock = keyBlockSize(k[1], most);
   int64_t features =
       op.getFeatures() ? shapeOf(op.getFeatures())[1] : k[2] / heads;
   bool isCausal = op.getCausal();
@@ -58,7 +66,8 @@ static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
       summary, isCausal ? op.getKey() : Value(),
       isCausal ? op.getValue() : Value(), op.getFeatures(),
       isCausal ? op.getKeyValid() : Value(), op.getHeadsAttr(),
-      rewriter.getI64IntegerAttr(isCausal ? keyBlock : blockSize(q[1], most)),
+      rewriter.getI64IntegerAttr(isCausal ? keyBlock
+                                          : queryBlockSize(q[1], most)),
       op.getScaleAttr(), op.getEpsAttr(), op.getStabilizerAttr(),
       op.getDenominatorEpsAttr());
   inheritVerdicts(queries, op);

@@ -51,8 +51,8 @@ def test_no_token_sees_the_future(kernel, tmp_path):
     draw = np.random.default_rng(5)
     before = draw.standard_normal((1, 300, 24)).astype(np.float32)
     plain = run(program, tmp_path / "plain", x=before)
-    # Inside of a block of keys, at its first and last token, and the first of all.
-    for token in (1, 57, 74, 75, 76, 149, 299):
+    # Inside of a block of 98 keys, at its first and last token, and the first of all.
+    for token in (1, 57, 97, 98, 99, 195, 299):
         after = before.copy()
         after[:, token:] = 3 * draw.standard_normal(after[:, token:].shape)
         changed = run(program, tmp_path / str(token), x=after)
@@ -109,8 +109,8 @@ def test_work_that_is_done_again_is_counted(tmp_path):
             check=True, capture_output=True,
         )
         counts[causal] = json.loads(report.read_text())
-    # A causal block of 75 keys: its features again, and scores of all its pairs.
-    again = 2 * 300 * (20 * 24 + 75 * (20 + 24))
+    # Causal blocks of 98 keys, and of 6: features again, and scores of all pairs of a block.
+    again = 2 * (300 * 20 * 24 + (3 * 98**2 + 6**2) * (20 + 24))
     plain, causal = counts["false"], counts["true"]
     assert plain["flops"] == causal["flops"] == plain["flops_executed"]
     assert causal["flops_executed"] == plain["flops_executed"] + again

@@ -29,8 +29,8 @@ func.func @divides_keys_and_queries(%q: tensor<1x9x8xf32>, %k: tensor<1x7x8xf32>
 // features have their eps from the start.
 // CHECK-LABEL: @keeps_the_keys_of_causal_blocks
 // CHECK-SAME: %[[Q:.*]]: tensor<1x9x8xf32>, %[[K:.*]]: tensor<1x9x8xf32>, %[[V:.*]]: tensor<1x9x6xf32>, %[[VALID:.*]]: tensor<1x9xi1>
-// CHECK: %[[SUMS:.*]] = hova.key_summary relu %[[K]], %[[V]] key_valid(%[[VALID]]) {block = 3 : i64, eps = 1.250000e-01 : f64, {{.*}} -> tensor<1x2x3x4x4xf32>
-// CHECK: hova.summary_attention relu %[[Q]], %[[SUMS]] key(%[[K]]) value(%[[V]]) key_valid(%[[VALID]]) {block = 3 : i64,
+// CHECK: %[[SUMS:.*]] = hova.key_summary relu %[[K]], %[[V]] key_valid(%[[VALID]]) {block = 4 : i64, eps = 1.250000e-01 : f64, {{.*}} -> tensor<1x2x3x4x4xf32>
+// CHECK: hova.summary_attention relu %[[Q]], %[[SUMS]] key(%[[K]]) value(%[[V]]) key_valid(%[[VALID]]) {block = 4 : i64,
 func.func @keeps_the_keys_of_causal_blocks(%q: tensor<1x9x8xf32>, %k: tensor<1x9x8xf32>, %v: tensor<1x9x6xf32>,
                                            %valid: tensor<1x9xi1>) -> tensor<1x9x6xf32> {
   %o = hova.linear_attention relu %q, %k, %v key_valid(%valid) {causal, heads = 2 : i64, eps = 0.125 : f64}
