@@ -281,8 +281,10 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
     return source;
   }
   if (options.weights.empty()) {
-    model.weights = drawWeights(*model.program, options.seed);
-    model.note = "weights drawn from seed " + std::to_string(options.seed);
+    bool varied = options.drawing == Drawing::Varied;
+    model.weights = drawWeights(*model.program, options.seed, options.drawing);
+    model.note = "weights drawn from seed " + std::to_string(options.seed) +
+                 (varied ? ", and none of them constant" : "");
     return ModelStatus::Ok;
   }
   llvm::Expected<TensorFile> file = TensorFile::open(options.weights);

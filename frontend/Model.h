@@ -31,6 +31,8 @@ struct ModelOptions {
   /// weights, the source whose parameters the program has.
   std::string checkpoint;
   uint64_t seed = 0;
+  /// What they are drawn for.
+  Drawing drawing = Drawing::Initialised;
   reader::DiagnosticFormat format = reader::DiagnosticFormat::Text;
   bool color = false;
   bool warningsAreErrors = false;

@@ -74,10 +74,15 @@ HostTensor hova::makeIds(llvm::ArrayRef<int64_t> shape, int64_t lower,
   Random random(seed);
   HostTensor result(Element::I64, shape);
   int64_t count = std::max<int64_t>(upper - lower, 1);
+  int64_t width = shape.empty() ? 1 : shape.back(), padding = 0;
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    if (i % width == 0) {
+      padding = static_cast<int64_t>(random.next() % (width / 2 + 1));
+    }
     int64_t id = 0;
     if (kind == InputKind::Random || kind == InputKind::Large) {
       id = static_cast<int64_t>(random.next() % count);
+      id = i % width >= width - padding ? 0 : id;
     } else if (kind == InputKind::Edges) {
       id = random.next() % 2 ? 0 : count - 1;
     }
@@ -91,8 +96,18 @@ HostTensor hova::makeMask(llvm::ArrayRef<int64_t> shape, InputKind kind,
   Random random(seed);
   HostTensor result(Element::I1, shape);
   int64_t width = shape.empty() ? 1 : shape.back();
+  // Runs of keys: all kept, kept by chance, or none.
+  enum { Whole, Scattered, None } run = Whole;
+  int64_t runEnd = 0;
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
-    bool keep = random.next() % 4 != 0;
+    if (i % width == 0 || i == runEnd) {
+      static const decltype(run) runs[] = {Whole, Scattered, None, Whole,
+                                           Scattered};
+      run = runs[random.next() % 5];
+      int64_t most = std::max<int64_t>(width / 2, 1);
+      runEnd = i + 1 + static_cast<int64_t>(random.next() % most);
+    }
+    bool keep = run == Whole || (run == Scattered && random.next() % 4 != 0);
     // Every other row without a key, from the first on.
     keep &= kind == InputKind::Random || kind == InputKind::Large ||
             (kind == InputKind::Edges && i / width % 2);

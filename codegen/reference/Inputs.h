@@ -12,12 +12,13 @@
 
 namespace hova {
 
-/// Random: normally distributed, ids anywhere in their range, three keys of
-/// four kept. Edges: magnitudes far from 1 and zeros of both signs, the first
-/// and the last id, masks with whole rows false. Zeros: zeros, the first id,
-/// all masked. Large: rows of zeros but one value, up to 1e18, so that scores
-/// reach 1e36 and the sum of a few squares is still a number of f32; ids and
-/// masks as random ones.
+/// Random: normally distributed; ids anywhere in their range, each row with the
+/// first id at its end, for up to half of it, as padding has; masks of runs
+/// that are kept, kept by chance (three keys of four) or not kept. Edges:
+/// magnitudes far from 1 and zeros of both signs, the first and the last id,
+/// masks with whole rows false. Zeros: zeros, the first id, all masked. Large:
+/// rows of zeros but one value, up to 1e18, so that scores reach 1e36 and the
+/// sum of a few squares is still a number of f32; ids and masks as random ones.
 enum class InputKind { Random, Edges, Zeros, Large };
 
 /// F32. Large values leave a type of `storage` room for what a product makes of

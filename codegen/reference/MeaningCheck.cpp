@@ -5,6 +5,7 @@
 #include "codegen/reference/Compare.h"
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/ReferenceModel.h"
+#include "dialect/SparseAttentionOps.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
@@ -38,8 +39,19 @@ void MeaningSummary::add(const MeaningSummary &later) {
 /// a deep model would overflow otherwise.
 static FailureOr<HostTensor> weightByName(WeightOp op) {
   ArrayRef<int64_t> shape = op.getResult().getType().getShape();
-  HostTensor value =
-      makeNumbers(shape, InputKind::Random, llvm::xxh3_64bits(op.getName()));
+  uint64_t seed = llvm::xxh3_64bits(op.getName());
+  // Numbers of blocks, for `[heads, blocks - 2, count]` of them.
+  bool isTable = llvm::any_of(
+      op->getUsers(), [](Operation *user) { return isa<IndexTableOp>(user); });
+  if (isTable && shape.size() == 3) {
+    HostTensor ids = makeIds(shape, -1, shape[1] + 2, InputKind::Random, seed);
+    HostTensor value(HostTensor::Element::F32, shape);
+    for (int64_t i = 0, e = value.size(); i < e; ++i) {
+      value.mutableAs<float>()[i] = static_cast<float>(ids.at(i));
+    }
+    return value;
+  }
+  HostTensor value = makeNumbers(shape, InputKind::Random, seed);
   if (shape.size() > 1) {
     float factor = 1 / std::sqrt(static_cast<float>(shape.front()));
     for (int64_t i = 0, e = value.size(); i < e; ++i) {

@@ -13,7 +13,9 @@
 #include "dialect/TokenOps.h"
 #include "frontend/weights/BlockTables.h"
 #include "llvm/Support/xxhash.h"
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace hova::frontend {
@@ -141,10 +143,56 @@ void fillPositions(const Shape &shape, int64_t first, float *out) {
   }
 }
 
+/// How far `vary` moves the elements of a weight; 0: they differ as it is.
+double variationOf(const Initializer &initializer) {
+  using Kind = Initializer::Kind;
+  bool isSpread =
+      initializer.kind == Kind::Normal || initializer.kind == Kind::Uniform;
+  bool isConstant = initializer.kind == Kind::Constant ||
+                    (isSpread && initializer.value == 0);
+  if (isConstant) {
+    // The factors of cosine attention: some beyond the largest allowed.
+    return std::max(0.25, std::abs(initializer.value) / 2);
+  }
+  return initializer.kind == Kind::Sinusoid ? 0.1 : 0;
+}
+
+/// Makes numbers random that the initialiser has made alike.
+void vary(const Initializer &initializer, const Generator &generator,
+          HostTensor &tensor) {
+  constexpr double largest = std::numeric_limits<float>::max();
+  double variation = variationOf(initializer);
+  float *out = tensor.mutableAs<float>();
+  for (int64_t i = 0, n = variation > 0 ? tensor.size() : 0; i < n; ++i) {
+    double moved =
+        out[i] + variation * generator.normal(static_cast<uint64_t>(i));
+    out[i] = static_cast<float>(std::clamp(moved, -largest, largest));
+  }
+}
+
+/// Draws a table of blocks with empty entries. Where blocks may repeat, with
+/// repetitions and blocks that are seen anyway.
+void drawVariedBlocks(const BlockTable &table, const Shape &shape,
+                      const Generator &generator, HostTensor &tensor) {
+  float *out = tensor.mutableAs<float>();
+  auto word = [&](uint64_t i) { return generator.word(i); };
+  drawBlocks(table, shape, word, out);
+  uint64_t choices = static_cast<uint64_t>(table.blocks) + 1;
+  for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
+    // Other words than those that draw blocks.
+    uint64_t random = generator.word(static_cast<uint64_t>(n + i));
+    if (table.allowsRepeats) {
+      out[i] = static_cast<float>(random % choices) - 1;
+    } else if (random % 4 == 0) {
+      out[i] = -1;
+    }
+  }
+}
+
 class DrawnWeights final : public WeightSource {
 public:
-  DrawnWeights(const Program &program, uint64_t seed)
-      : program(program), seed(seed) {}
+  DrawnWeights(const Program &program, uint64_t seed, Drawing drawing)
+      : program(program), seed(seed), drawing(drawing) {}
 
   llvm::Expected<HostTensor> load(llvm::StringRef name) override {
     const ProgramWeight *weight =
@@ -156,41 +204,57 @@ public:
     const Shape &shape =
         program.values[static_cast<size_t>(weight->value)].type.shape;
     HostTensor tensor(HostTensor::Element::F32, shape);
-    Generator generator(name, seed);
-    double bound = glorotBound(shape);
-    float *out = tensor.mutableAs<float>();
-    if (weight->initializer.kind == Initializer::Kind::Orthogonal) {
-      drawOrthogonal(generator, shape, weight->initializer.value, out);
+    if (drawing == Drawing::Initialised) {
+      fill(*weight, shape, tensor);
       return tensor;
     }
-    if (weight->initializer.kind == Initializer::Kind::Sinusoid) {
-      fillPositions(shape, static_cast<int64_t>(weight->initializer.value),
-                    out);
+    Generator variation((name + "/varied").str(), seed);
+    if (weight->blockTable) {
+      drawVariedBlocks(*weight->blockTable, shape, variation, tensor);
       return tensor;
     }
-    if (weight->initializer.kind == Initializer::Kind::Blocks) {
-      drawBlocks(
-          *weight->blockTable, shape,
-          [&](uint64_t i) { return generator.word(i); }, out);
-      return tensor;
-    }
-    for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
-      out[i] = static_cast<float>(draw(generator, static_cast<uint64_t>(i),
-                                       weight->initializer, bound));
-    }
+    fill(*weight, shape, tensor);
+    vary(weight->initializer, variation, tensor);
     return tensor;
   }
 
 private:
+  /// As the initialiser says.
+  void fill(const ProgramWeight &weight, const Shape &shape,
+            HostTensor &tensor) const {
+    Generator generator(weight.name, seed);
+    double bound = glorotBound(shape);
+    float *out = tensor.mutableAs<float>();
+    if (weight.initializer.kind == Initializer::Kind::Orthogonal) {
+      drawOrthogonal(generator, shape, weight.initializer.value, out);
+      return;
+    }
+    if (weight.initializer.kind == Initializer::Kind::Sinusoid) {
+      fillPositions(shape, static_cast<int64_t>(weight.initializer.value), out);
+      return;
+    }
+    if (weight.initializer.kind == Initializer::Kind::Blocks) {
+      drawBlocks(
+          *weight.blockTable, shape,
+          [&](uint64_t i) { return generator.word(i); }, out);
+      return;
+    }
+    for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
+      out[i] = static_cast<float>(
+          draw(generator, static_cast<uint64_t>(i), weight.initializer, bound));
+    }
+  }
+
   const Program &program;
   const uint64_t seed;
+  const Drawing drawing;
 };
 
 } // namespace
 
-std::unique_ptr<WeightSource> drawWeights(const Program &program,
-                                          uint64_t seed) {
-  return std::make_unique<DrawnWeights>(program, seed);
+std::unique_ptr<WeightSource> drawWeights(const Program &program, uint64_t seed,
+                                          Drawing drawing) {
+  return std::make_unique<DrawnWeights>(program, seed, drawing);
 }
 
 std::string elementIndex(llvm::ArrayRef<int64_t> shape, int64_t element) {

@@ -27,12 +27,23 @@ public:
   virtual llvm::Expected<HostTensor> load(llvm::StringRef name) = 0;
 };
 
+/// What weights are drawn for.
+enum class Drawing {
+  /// For use: exactly as the initialisers say.
+  Initialised,
+  /// For comparing programs. A mistake in how weights are read shows only where
+  /// they differ, so what an initialiser makes constant is random around it,
+  /// and tables of blocks have empty entries and whatever else they may have.
+  Varied
+};
+
 /// Weights drawn by the initialisers of the program. Every weight has a
 /// generator of its own, seeded by `seed` and its name, and every element a
 /// counter: a weight does not change when another one does, and not from one
 /// machine to the next.
-std::unique_ptr<WeightSource> drawWeights(const Program &program,
-                                          uint64_t seed);
+std::unique_ptr<WeightSource>
+drawWeights(const Program &program, uint64_t seed,
+            Drawing drawing = Drawing::Initialised);
 
 /// The place of an element in a tensor of that shape: "[0, 17]".
 std::string elementIndex(llvm::ArrayRef<int64_t> shape, int64_t element);

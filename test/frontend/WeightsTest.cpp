@@ -7,6 +7,7 @@
 #include "frontend/weights/Weights.h"
 #include "TestModel.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <set>
@@ -18,9 +19,10 @@ using test::Read;
 
 namespace {
 
-std::vector<float> draw(const Read &read, uint64_t seed, const char *name) {
+std::vector<float> draw(const Read &read, uint64_t seed, const char *name,
+                        Drawing drawing = Drawing::Initialised) {
   llvm::Expected<HostTensor> tensor =
-      drawWeights(*read.program, seed)->load(name);
+      drawWeights(*read.program, seed, drawing)->load(name);
   EXPECT_TRUE(bool(tensor));
   return {tensor->as<float>(), tensor->as<float>() + tensor->size()};
 }
@@ -74,6 +76,79 @@ TEST(DrawnWeights, are_the_same_on_every_machine) {
   EXPECT_EQ(weight[0], -0x1.1917f4p-5f);
   EXPECT_EQ(weight[16383], 0x1.3e1e5cp-8f);
   EXPECT_EQ(bias[7], 0x1.2df3cp-1f);
+}
+
+TEST(VariedWeights, have_no_constants) {
+  Read read(around(R"(
+    {"name": "a", "op": "multi_head_attention", "input": "x", "heads": 8, "kind": "cosine"},
+    {"name": "b", "op": "linear", "input": "a", "width": 9, "init": {"bias": {"kind": "zeros"},
+      "weight": {"kind": "normal", "std": 0}}},
+    {"name": "y", "op": "linear", "input": "b", "width": 16, "init": {"bias": {"kind": "constant", "value": -3e38}}})"));
+  ASSERT_TRUE(read.program) << read.printed();
+  for (const char *name : {"a.logit_scale", "b.bias", "b.weight", "y.bias"}) {
+    std::vector<float> alike = draw(read, 1, name);
+    EXPECT_EQ(std::set<float>(alike.begin(), alike.end()).size(), 1u) << name;
+    std::vector<float> values = draw(read, 1, name, Drawing::Varied);
+    EXPECT_GT(std::set<float>(values.begin(), values.end()).size(),
+              values.size() / 3)
+        << name;
+    for (float value : values) {
+      EXPECT_TRUE(std::isfinite(value)) << name;
+    }
+    EXPECT_NE(values, draw(read, 2, name, Drawing::Varied)) << name;
+  }
+}
+
+TEST(VariedWeights, are_those_of_the_seed_where_they_differ_anyway) {
+  Read read(around(layers));
+  ASSERT_TRUE(read.program) << read.printed();
+  for (const char *name : {"a.weight", "a.bias", "b.gain", "y.weight"}) {
+    EXPECT_EQ(draw(read, 4, name), draw(read, 4, name, Drawing::Varied));
+  }
+}
+
+/// Tables [2, 18, 3] of 20 blocks of two tokens.
+std::vector<float> drawVariedTable(const std::string &more) {
+  Read read(R"({"hova": 1, "name": "m", "inputs": {"x": {"shape": [1, 39, 8]}},
+ "layers": [{"name": "y", "op": "multi_head_attention", "input": "x",
+   "heads": 2, "kind": "bigbird", "block_size": 2)" +
+            more + R"(}], "outputs": {"out": "y"}})");
+  EXPECT_TRUE(read.program) << read.printed();
+  if (!read.program) {
+    return {};
+  }
+  llvm::Expected<HostTensor> table =
+      drawWeights(*read.program, 5, Drawing::Varied)->load("y.random_table");
+  EXPECT_TRUE(bool(table));
+  for (const ProgramWeight &weight : read.program->weights) {
+    if (weight.name == "y.random_table") {
+      llvm::Error error = checkValues(weight, *table);
+      EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
+    }
+  }
+  return {table->as<float>(), table->as<float>() + table->size()};
+}
+
+TEST(VariedWeights, are_tables_with_empty_entries) {
+  std::vector<float> table = drawVariedTable("");
+  auto empty = std::count(table.begin(), table.end(), -1.0f);
+  EXPECT_GT(empty, 10);
+  EXPECT_LT(empty, 50);
+}
+
+TEST(VariedWeights, are_any_blocks_where_blocks_may_repeat) {
+  std::vector<float> table = drawVariedTable(
+      R"(, "repeats": "count", "init": {"random_table": {"kind": "zeros"}})");
+  std::set<float> drawn(table.begin(), table.end());
+  EXPECT_GT(drawn.size(), 18u); // of 20 and none
+  bool repeats = false, sees = false;
+  for (size_t i = 0; i < table.size(); i += 3) {
+    float own = static_cast<float>(i / 3 % 18 + 1);
+    repeats |= table[i] >= 0 && table[i] == table[i + 1];
+    sees |= table[i] == 0 || table[i] == own;
+  }
+  EXPECT_TRUE(repeats);
+  EXPECT_TRUE(sees);
 }
 
 /// Tables [2, 18, 3] of 20 blocks of two tokens.

@@ -120,7 +120,7 @@ defm case : Value<"case", [VerifyVerb], "N",
 def guard : Flag<["--"], "guard">, Visibility<[VerifyVerb]>,
             HelpText<"Run the generated code once more between guard pages. An access out of bounds is then an error.">;
 defm seed : Value<"seed", [VerifyVerb], "S",
-                  "Draw the inputs from this seed (default: 0).">;
+                  "Draw the inputs from this seed, and the weights where neither --weights nor --init says what they are (default: 0).">;
 defm input : Value<"input", [EvaluateVerb], "NAME=FILE.npy",
                    "Read the tensor of an input from this file. NAME= may be left out where the model has one input.">;
 defm output_dir : Value<"output-dir", [EvaluateVerb], "DIR",

@@ -180,6 +180,12 @@ int runVerify(Arguments &arguments) {
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
   CompileOptions options = readCompileOptions(arguments);
   VerifyOptions verifyOptions = readVerifyOptions(arguments);
+  // Programs are compared on what tells them apart best, and the seed of a
+  // difference repeats all of it.
+  if (modelOptions.weights.empty() && !arguments.has(OPT_init)) {
+    modelOptions.drawing = frontend::Drawing::Varied;
+    modelOptions.seed = verifyOptions.seed;
+  }
   bool guard = arguments.has(OPT_guard);
   if (guard && options.levels.size() > 1) {
     arguments.usageError("option '--guard' expects one ISA level");

@@ -173,6 +173,32 @@ TEST(Inputs, differ_by_case_and_stay_in_range) {
   EXPECT_NE(std::memcmp(first[0].data(), fourth[0].data(), 8 * 2000), 0);
 }
 
+TEST(Inputs, have_masks_with_whole_and_empty_tiles) {
+  int64_t whole = 0, empty = 0, mixed = 0;
+  HostTensor mask = makeMask({8, 128}, InputKind::Random, 3);
+  for (int64_t tile = 0; tile < mask.size() / 16; ++tile) {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < 16; ++i) {
+      kept += mask.as<uint8_t>()[tile * 16 + i];
+    }
+    ++(kept == 16 ? whole : kept == 0 ? empty : mixed);
+  }
+  EXPECT_GT(whole, 4);
+  EXPECT_GT(empty, 4);
+  EXPECT_GT(mixed, 4);
+}
+
+TEST(Inputs, have_rows_of_ids_that_end_in_padding) {
+  HostTensor ids = makeIds({8, 100}, 2, 500, InputKind::Random, 3);
+  int64_t rows = 0;
+  for (int64_t row = 0; row < 8; ++row) {
+    const int64_t *own = ids.as<int64_t>() + row * 100;
+    rows += std::count(own + 98, own + 100, 2) == 2;
+    EXPECT_LT(std::count(own, own + 50, 2), 5);
+  }
+  EXPECT_GT(rows, 4);
+}
+
 TEST(Inputs, have_rows_of_one_large_value_that_the_storage_holds) {
   int64_t dims[] = {50, 40};
   hova_tensor_info info[] = {{"x", HOVA_F32, 2, dims, 0, 0}};
