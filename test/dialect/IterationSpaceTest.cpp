@@ -304,6 +304,33 @@ TEST_P(IterationSpaces, UnitsReadWhatTheMapsSay) {
   }
 }
 
+/// Of an operand that is read row by row, another row changes nothing.
+TEST_P(IterationSpaces, ReadTheSameRowWhereTheySaySo) {
+  int64_t width = shapeOf(op->getResult(0)).back();
+  HostTensor before = run();
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    if (!space.readsSameRow(index)) {
+      continue;
+    }
+    int64_t columns = shapeOf(operand.get()).back();
+    for (int64_t at = 0; at < arguments[index].size(); ++at) {
+      float &value = arguments[index].mutableAs<float>()[at];
+      float kept = value;
+      value += 2.5f;
+      HostTensor after = run();
+      arguments[index].mutableAs<float>()[at] = kept;
+      for (int64_t i = 0; i < after.size(); ++i) {
+        if (i / width != at / columns) {
+          EXPECT_EQ(after.as<double>()[i], before.as<double>()[i])
+              << "row " << at / columns << " of operand " << index
+              << " changes row " << i / width;
+        }
+      }
+    }
+  }
+}
+
 /// What passes rely on: rows of a product and of a norm, but heads of an
 /// attention, and blocks of tokens of a linear and of a sparse one.
 TEST_P(IterationSpaces, HaveUnits) {
