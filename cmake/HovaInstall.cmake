@@ -30,7 +30,8 @@ install(FILES tools/plugins/PluginStamp.cpp DESTINATION ${package})
 
 install(EXPORT hovaTargets NAMESPACE hova:: DESTINATION ${package})
 configure_package_config_file(cmake/hovaConfig.cmake.in ${PROJECT_BINARY_DIR}/cmake/hovaConfig.cmake
-                              INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+                              INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_INCLUDEDIR
+                              CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/hovaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/hovaConfig.cmake ${PROJECT_BINARY_DIR}/cmake/hovaConfigVersion.cmake
         DESTINATION ${package})
