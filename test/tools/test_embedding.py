@@ -80,3 +80,14 @@ def test_a_linker_finds_the_library_by_its_name(tmp_path):
     source = EXAMPLE / "classify.c"
     run("clang-22", "-I", tmp_path, source, "-L", tmp_path, "-ldigits", "-Wl,-rpath,$ORIGIN", "-o", program)
     assert run(program)
+
+
+def test_what_was_installed_can_be_removed(tmp_path):
+    """The commands of the README."""
+    run("cmake", "--install", BUILD, "--prefix", tmp_path / "hova")
+    assert "hova " in run(tmp_path / "hova/bin/hova", "--version")
+    # Installed again over itself: an update.
+    run("cmake", "--install", BUILD, "--prefix", tmp_path / "hova")
+    with open(BUILD / "install_manifest.txt", encoding="utf-8") as names:
+        subprocess.run(["xargs", "rm"], stdin=names, check=True)
+    assert [path for path in (tmp_path / "hova").rglob("*") if not path.is_dir()] == []
