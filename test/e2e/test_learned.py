@@ -40,6 +40,7 @@ MODEL = {
         }
     },
     "outputs": {"out": "out"},
+    "checkpoints": {"bare": {"rules": [{"to": "{name}.weight", "from": "{name}"}]}},
 }
 SHAPES = {
     "gain.weight": [WIDTH],
@@ -108,6 +109,17 @@ def test_one_file_serves_every_batch(folder, batch, biased):
     run(program, f"--input={path}/x.npy", f"--output={path}/y.npy")
     wanted = reference(x.astype(numpy.float64), weights, biased)
     numpy.testing.assert_allclose(numpy.load(path / "y.npy"), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_checkpoint_has_them_under_other_names(folder):
+    path, weights = folder
+    save_file({name.split(".")[0]: value for name, value in weights.items()}, path / "bare.safetensors")
+    x = numpy.random.default_rng(2).standard_normal((1, TOKENS, WIDTH)).astype(numpy.float32)
+    numpy.save(path / "x.npy", x)
+    command = [HOVA, "evaluate", path / "model.json", "--input", path / "x.npy", "--output-dir", path / "bare"]
+    run(*command, "--weights", path / "bare.safetensors", "--checkpoint=bare")
+    wanted = reference(x.astype(numpy.float64), weights)
+    numpy.testing.assert_allclose(numpy.load(path / "bare/out.npy"), wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_images_of_weights_do_not_depend_on_the_batch(folder):
