@@ -4,6 +4,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import faults
@@ -50,6 +51,15 @@ def test_a_fault_has_a_status_a_message_and_no_trace(folder, command, fault, sta
     result = faults.trace(command, f"--inject={fault}")
     assert (result.returncode, message in result.stderr) == (status, True), result.stderr
     assert (folder / "x").read_bytes() == b"old" or status == 0
+    assert sorted(os.listdir()) == sorted([*before, "log"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_of_a_file_leaves_the_old_one(folder, number):
+    before = sorted(os.listdir())
+    name = number.name.removeprefix("SIG")
+    assert faults.trace(COMPILE, f"--inject=fsync:signal={name}").returncode in (-number, 128 + number)
+    assert (folder / "x").read_bytes() == b"old"
     assert sorted(os.listdir()) == sorted([*before, "log"])
 
 

@@ -12,6 +12,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
+#include <csignal>
+#include <unistd.h>
 
 using namespace mlir;
 
@@ -115,6 +117,19 @@ struct CrashPass : PassWrapper<CrashPass, OperationPass<ModuleOp>> {
   void runOnOperation() final { __builtin_trap(); }
 };
 
+/// What somebody does who does not wait.
+struct InterruptPass : PassWrapper<InterruptPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(InterruptPass)
+  InterruptPass() = default;
+  InterruptPass(const InterruptPass &other) : PassWrapper(other) {}
+  StringRef getArgument() const final { return "test-interrupt"; }
+  StringRef getDescription() const final { return "Send a signal"; }
+
+  Option<int> number{*this, "signal", llvm::cl::desc("The signal's number")};
+
+  void runOnOperation() final { kill(getpid(), number); }
+};
+
 /// A pass on functions, which are rewritten beside each other.
 struct CrashFunctionsPass
     : PassWrapper<CrashFunctionsPass, OperationPass<func::FuncOp>> {
@@ -205,6 +220,7 @@ void registerTestPasses() {
   PassRegistration<CrashPass>();
   PassRegistration<CrashFunctionsPass>();
   PassRegistration<EraseUnrelatedPass>();
+  PassRegistration<InterruptPass>();
   PassRegistration<FailPass>();
   PassRegistration<MarkLinearsPass>();
 }
