@@ -1,10 +1,11 @@
 //===- BlockNames.cpp - Says in LLVM's text what code is for --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Debug locations would be comments for each instruction, but LLVM has them
-// from debug information, which changes what it prints and may change what it
-// generates. Names of blocks do neither. A block is a loop's head or body, or
-// what lies between two loops, so it belongs to few places of the model.
+// Debug locations (DebugLines.h) would be comments for each instruction, but
+// LLVM has them from debug information, which is made on request, and prints
+// its directives between. Names of blocks cost nothing and are always there. A
+// block is a loop's head or body, or what lies between two loops, so it belongs
+// to few places of the model.
 
 #include "codegen/cpu/BlockNames.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -16,17 +17,8 @@ using namespace mlir;
 
 namespace hova {
 
-namespace {
-/// What the location of an operation or of a block argument says.
-struct Origin {
-  StringRef path;  ///< of a value in the model
-  StringRef stage; ///< in the kernel: "stage 1"
-  StringRef loop;  ///< what the loop runs over: "rows"
-};
-} // namespace
-
 /// A loop's variable is named within the path of what the loop is for.
-static void addOrigin(Location location, Origin &origin) {
+static void addOrigin(Location location, CodeOrigin &origin) {
   if (auto name = dyn_cast<NameLoc>(location)) {
     origin.loop = origin.path;
     origin.path = name.getName();
@@ -39,8 +31,8 @@ static void addOrigin(Location location, Origin &origin) {
   }
 }
 
-static Origin originOf(Location location) {
-  Origin origin;
+CodeOrigin originOf(Location location) {
+  CodeOrigin origin;
   addOrigin(location, origin);
   return origin;
 }
@@ -50,7 +42,7 @@ static Origin originOf(Location location) {
 static std::string nameOf(Block &block) {
   llvm::SetVector<std::pair<StringRef, StringRef>> places;
   for (Operation &op : block) {
-    Origin origin = originOf(op.getLoc());
+    CodeOrigin origin = originOf(op.getLoc());
     bool isOnlyABranch = op.hasTrait<OpTrait::IsTerminator>();
     if (!origin.path.empty() && !(isOnlyABranch && !places.empty())) {
       places.insert({origin.path, origin.stage});

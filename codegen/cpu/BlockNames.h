@@ -9,6 +9,15 @@
 
 namespace hova {
 
+/// What the location of an operation or of a block argument says.
+struct CodeOrigin {
+  llvm::StringRef path;  ///< of a value in the model
+  llvm::StringRef stage; ///< in the kernel: "stage 1"
+  llvm::StringRef loop;  ///< what the loop runs over: "rows"
+};
+
+CodeOrigin originOf(mlir::Location location);
+
 /// Names the basic blocks of `translated` after what the same blocks of
 /// `lowered` (phase `target`) were made from: the paths of the values, the
 /// stages of the kernel, what a loop runs over. LLVM prints these names as the

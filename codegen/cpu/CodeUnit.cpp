@@ -54,6 +54,8 @@ static void addWhatIsNamed(ModuleOp unit, const SymbolTable &symbols) {
     }
     auto function =
         cast<LLVM::LLVMFuncOp>(builder.insert(named->cloneWithoutRegions()));
+    // Debug information is where the function is defined.
+    function->setLoc(UnknownLoc::get(unit.getContext()));
     function.setLinkage(LLVM::Linkage::External);
     function.setSymVisibility("private");
   }

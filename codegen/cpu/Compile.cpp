@@ -11,6 +11,7 @@
 #include "codegen/Passes.h"
 #include "codegen/cpu/CodeUnit.h"
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/cpu/DebugLines.h"
 #include "codegen/cpu/Link.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/ProgramDescriptor.h"
@@ -41,7 +42,11 @@ class Compiler {
 public:
   Compiler(ModuleOp imported, const CompileOptions &options,
            const WeightProvider &weights)
-      : imported(imported), options(options), weights(weights) {}
+      : imported(imported), options(options), weights(weights) {
+    if (!options.debugLines.empty()) {
+      lines.emplace(options.debugLines);
+    }
+  }
 
   llvm::Expected<LogicalResult> run(CompiledModule *keep);
   /// Up to `tile` of the first level, which fixes the image.
@@ -75,6 +80,7 @@ private:
   /// Of the first level, after `tile`.
   OwningOpRef<ModuleOp> tiled;
   SmallVector<CodeUnit> units;
+  std::optional<DebugLines> lines;
 };
 } // namespace
 
@@ -134,6 +140,10 @@ llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
   llvm::Expected<LogicalResult> result = runUntil(*module, level, "target");
   if (!result || failed(*result)) {
     return result;
+  }
+  if (lines &&
+      failed(lines->add(codeOf(*module), options.levels[level].name))) {
+    return failure();
   }
   if (isText(options.emit)) {
     units.emplace_back(CodeUnit{codeOf(*module).clone(), level, false});
@@ -324,21 +334,23 @@ llvm::Error Compiler::link(ArrayRef<StringRef> objects) {
                      [&](llvm::raw_ostream &os) { return writeWeights(os); });
 }
 
+static llvm::Error writeText(StringRef path, StringRef text) {
+  return writeFileWhole(path, 0644, [&](llvm::raw_ostream &os) {
+    os << text;
+    return llvm::Error::success();
+  });
+}
+
 llvm::Error Compiler::write(ArrayRef<StringRef> code) {
-  auto writeText = [&](StringRef text) {
-    return writeFileWhole(options.output, 0644, [&](llvm::raw_ostream &os) {
-      os << text;
-      return llvm::Error::success();
-    });
-  };
   if (isText(options.emit)) {
-    return writeText(code.front());
+    return writeText(options.output, code.front());
   }
   if (options.emit != EmitKind::Object) {
     return link(code);
   }
   auto joined = joinObjects(code);
-  return joined ? writeText(StringRef(joined->data(), joined->size()))
+  return joined ? writeText(options.output,
+                            StringRef(joined->data(), joined->size()))
                 : joined.takeError();
 }
 
@@ -370,6 +382,11 @@ llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {
   if (llvm::Error error =
           write(SmallVector<StringRef>(code->begin(), code->end()))) {
     return std::move(error);
+  }
+  if (lines) {
+    if (llvm::Error error = writeText(options.debugLines, lines->getText())) {
+      return std::move(error);
+    }
   }
   return success();
 }

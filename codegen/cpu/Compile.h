@@ -36,6 +36,9 @@ struct CompileOptions {
   /// `hova_program_<prefix>`; a C identifier.
   std::string prefix;
   std::string dumpDirectory;
+  /// The text that the line table of the code points into (DebugLines.h);
+  /// empty: there is no line table.
+  std::string debugLines;
   std::string compilerVersion;
   /// Of the imported module, which says so itself.
   Storage storage = Storage::F32;

@@ -105,6 +105,9 @@ void Compilation::refuseIdleOptions() {
     refuse(OPT_explain_file, "--explain");
     refuse(OPT_O, "-O");
   }
+  if (!product->kind || product->isText) {
+    refuse(OPT_debug_lines, "--debug-lines");
+  }
   if (product->kind != EmitKind::Executable &&
       product->kind != EmitKind::Library) {
     refuse(OPT_weights_mode, "--weights-mode");

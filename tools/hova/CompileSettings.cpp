@@ -194,6 +194,7 @@ CompileOptions readCompileOptions(const Arguments &arguments) {
     options.optimization = arguments.number(OPT_O, 2, 0, 3);
   }
   options.dumpDirectory = arguments.value(OPT_dump_ir).str();
+  options.debugLines = arguments.value(OPT_debug_lines).str();
   options.compilerVersion = versionText();
   if (!arguments.failed()) {
     options.extend = readExtensions(arguments);

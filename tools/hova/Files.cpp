@@ -34,6 +34,7 @@ void FileUses::writesReports(const Arguments &arguments,
                              const CompileOptions &options) {
   writes(arguments.value(OPT_explain_file), "--explain");
   writes(arguments.value(OPT_time_trace), "--time-trace");
+  writes(arguments.value(OPT_debug_lines), "--debug-lines");
   if (!options.dumpDirectory.empty()) {
     writesInto(options.dumpDirectory, dumpNames(), "--dump-ir");
   }

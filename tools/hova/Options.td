@@ -99,6 +99,8 @@ def explain_file : Joined<["--"], "explain=">, Visibility<[CompileVerb]>,
                    MetaVarName<"FILE">, HelpText<"Write into this file what --explain says.">;
 defm dump_ir : Value<"dump-ir", generators, "DIR",
                      "Write the IR after every phase, as DIR/02-normalize.mlir and so on. Where a pass fails, write the IR that it began with, as DIR/03-fuse-failed.mlir.">;
+defm debug_lines : Value<"debug-lines", [CompileVerb], "FILE",
+                         "Write a text with a line for each stage and path that code is generated for, and let the program's debug information point into it, for perf annotate and debuggers. The code stays the same.">;
 defm time_trace : Value<"time-trace", generators, "FILE",
                         "Write how long each step of the compilation takes, in the format of trace viewers.">;
 defm max_memory : Value<"max-memory", runners, "SIZE",
