@@ -172,7 +172,8 @@ def test_weights_larger_than_the_disk_are_refused_with_both_figures(folder):
     }
     (folder / "large.json").write_text(json.dumps(description))
     before = contents(folder)
-    result = hova("compile", "large.json", "-o", "x", timeout=20)
+    # Whoever began to write them would stop here.
+    result = hova("compile", "large.json", "-o", "x", preexec_fn=limit(1 << 20))
     assert result.returncode == 74
     figures = re.search(r"cannot write 'x': its weights take (\d+) MiB and (\d+) MiB are free there", result.stderr)
     assert figures and int(figures[1]) == pytest.approx(tables * table_mib, abs=2)
