@@ -15,6 +15,7 @@
 #include "codegen/cpu/Link.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/ProgramDescriptor.h"
+#include "codegen/cpu/SharedMemory.h"
 #include "codegen/cpu/WeightImage.h"
 #include "codegen/reference/Evaluator.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -135,6 +136,10 @@ llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
     llvm::Expected<LogicalResult> result = runUntil(*module, level, "tile");
     if (!result || failed(*result)) {
       return result;
+    }
+    if (failed(verifySharedMemory(*tiled, options.levels[0].name, *module,
+                                  options.levels[level].name))) {
+      return failure();
     }
   }
   llvm::Expected<LogicalResult> result = runUntil(*module, level, "target");

@@ -79,11 +79,19 @@ struct Chunks {
 };
 } // namespace
 
-/// Bytes of the sums that wait for the next K block.
+/// The rows of one call at most, whose sums wait for the next K block: where
+/// threads divide the columns, a call has all rows.
+static int64_t partialRows(LinearOp op, const Schedule &schedule) {
+  return schedule.division == Division::rows
+             ? schedule.block
+             : staticSize(shapeOf(op.getResult()).drop_back());
+}
+
+/// Bytes of these sums.
 static int64_t partialBytes(LinearOp op, const Schedule &schedule) {
   int64_t depth = shapeOf(op.getX()).back();
   return Chunks(depth, schedule.kBlock).count > 1
-             ? 4 * schedule.block * panelOf(op).value_or(0)
+             ? 4 * partialRows(op, schedule) * panelOf(op).value_or(0)
              : 0;
 }
 
@@ -145,8 +153,8 @@ private:
 
 void LinearLoops::emit() {
   if (kBlocks.count > 1) {
-    partials =
-        e.scratchView(0, {e.schedule.block, panelColumns}, b.getF32Type());
+    partials = e.scratchView(0, {partialRows(op, e.schedule), panelColumns},
+                             b.getF32Type());
   }
   if (depth > e.schedule.reductionSplit) {
     sums = e.scratchView(partialBytes(op, e.schedule),

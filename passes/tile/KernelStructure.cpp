@@ -114,6 +114,29 @@ static void printAttributes(raw_ostream &os, Operation *op) {
 
 static void printOperations(raw_ostream &os, Block &block,
                             DenseMap<Value, int> &number,
+                            const KernelBuffers &buffers);
+
+/// Stages have a region, and so may operations that others bring.
+static void printRegions(raw_ostream &os, Operation &op,
+                         DenseMap<Value, int> &number,
+                         const KernelBuffers &buffers) {
+  for (Region &region : op.getRegions()) {
+    os << '{';
+    for (Block &block : region) {
+      for (Value argument : block.getArguments()) {
+        int next = number.size();
+        number[argument] = next;
+        os << ' ' << argument.getType();
+      }
+      printOperations(os, block, number, buffers);
+      os << ';';
+    }
+    os << '}';
+  }
+}
+
+static void printOperations(raw_ostream &os, Block &block,
+                            DenseMap<Value, int> &number,
                             const KernelBuffers &buffers) {
   for (Operation &op : block) {
     os << '\n' << op.getName();
@@ -121,9 +144,7 @@ static void printOperations(raw_ostream &os, Block &block,
       os << ' ' << number[operand];
     }
     printAttributes(os, &op);
-    if (auto stage = dyn_cast<StageOp>(op)) {
-      printOperations(os, stage.getBody().front(), number, buffers);
-    }
+    printRegions(os, op, number, buffers);
     for (Value result : op.getResults()) {
       int next = number.size();
       number[result] = next;
