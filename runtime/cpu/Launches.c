@@ -33,13 +33,6 @@ static void *address_of(const walker *walker, uint64_t buffer) {
   }
 }
 
-/// The units before the share of `thread`: the first units % parts shares are
-/// one longer.
-static uint64_t units_before(uint64_t thread, uint64_t units, uint64_t parts) {
-  uint64_t longer = units % parts;
-  return thread * (units / parts) + (thread < longer ? thread : longer);
-}
-
 /// What the first `units` units cost.
 static uint64_t cost_before(const hova_launch *launch, const uint64_t *costs,
                             uint64_t units) {
@@ -72,7 +65,7 @@ static uint64_t share_start(const hova_launch *launch, uint64_t thread,
   const uint64_t *behind = (const uint64_t *)(launch + 1);
   return launch->num_costs ? units_of_cost(launch, behind + launch->num_buffers,
                                            thread, parts)
-                           : units_before(thread, launch->units, parts);
+                           : hova_units_before(thread, launch->units, parts);
 }
 
 /// The addresses that a kernel is given for the share of `thread`, which begins

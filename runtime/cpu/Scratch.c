@@ -24,16 +24,19 @@ uint64_t hova_parts_of(const hova_launch *launch, uint64_t threads) {
   return least(launch->parts, threads);
 }
 
+uint64_t hova_units_before(uint64_t thread, uint64_t units, uint64_t parts) {
+  return thread * (units / parts) + least(thread, units % parts);
+}
+
 uint64_t hova_rows_before(const hova_launch *launch, uint64_t thread,
                           uint64_t parts) {
   // Shares of equal cost may have any number of units.
   if (launch->num_costs) {
     return thread * least(launch->block, launch->units);
   }
-  // The first shares are one longer.
-  uint64_t units = launch->units / parts, longer = launch->units % parts;
-  uint64_t rows = thread * least(launch->block, units);
-  return units < launch->block ? rows + least(thread, longer) : rows;
+  return launch->units / parts < launch->block
+             ? hova_units_before(thread, launch->units, parts)
+             : thread * launch->block;
 }
 
 /// Where the rows of a launch's shares end.

@@ -27,6 +27,11 @@ const hova_launch *hova_next_launch(const hova_launch *launch);
 /// Threads, of `threads`, that have a part in a launch.
 uint64_t hova_parts_of(const hova_launch *launch, uint64_t threads);
 
+/// The units before the share of `thread`: the first units % parts shares are
+/// one longer. Kernels have loops for the shares that this can give alone
+/// (RowBlockSizes, codegen/cpurecipes/RowBlocks.h).
+uint64_t hova_units_before(uint64_t thread, uint64_t units, uint64_t parts);
+
 /// Rows of each buffer that the shares before `thread` have together.
 uint64_t hova_rows_before(const hova_launch *launch, uint64_t thread,
                           uint64_t parts);
