@@ -63,7 +63,12 @@ def draw(seed, name, shape, dtype, regime, below, storage):
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
     if dtype == "bool":
         seen = rng.random(shape) < rng.choice([0.1, 0.5, 0.9, 1.0])
-        return seen & (rng.random((*shape[:-1], 1)) < 0.8)  # rows without any key
+        seen &= rng.random((*shape[:-1], 1)) < 0.8  # rows without any key
+        if rng.random() < 0.5:  # padding: whole tiles of keys that nobody sees
+            seen &= np.arange(shape[-1]) < rng.integers(
+                0, shape[-1] + 1, (*shape[:-1], 1)
+            )
+        return seen
     if dtype != "f32":
         return rng.integers(0, below, shape).astype(DTYPES[dtype])
     values = REGIMES[regime](rng, shape)
