@@ -9,7 +9,7 @@
 //   kernels themselves, so that the first layer that goes wrong has a name;
 // - the evaluation of the kernels with that of the imported program, in
 //   float64: where only this differs, a pass changed the meaning;
-// - one thread with several, bit by bit;
+// - one thread with two and with three, bit by bit;
 // - where asked for, a run in which every access out of bounds faults, with one
 //   in ordinary memory, bit by bit (GuardedRun.h).
 //
@@ -34,6 +34,7 @@ struct VerifyOptions {
   /// The one case to run, instead of the first ones.
   std::optional<int64_t> onlyCase;
   uint64_t seed = 0;
+  /// Of a run that is compared with one on one thread; another has one more.
   int32_t threads = 2;
   /// The buffers of the program's launches: run it between guard pages too.
   /// Empty: do not.

@@ -9,6 +9,8 @@
 //   2  the second kernel gives NaN for inputs of 0
 //   3  the result depends on the number of threads
 //   4  the first kernel is one last place off, which rounding explains
+//   5  a share that begins at the last row is wrong, which two threads never
+//      have
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,6 +46,9 @@ static void run(void *const *inputs, void *const *outputs, char *arena,
         value = 0.0F / value;
       }
       if (MISTAKE == 3 && threads > 1) {
+        value *= 1 + 0x1p-23F;
+      }
+      if (MISTAKE == 5 && thread == ROWS - 1) {
         value *= 1 + 0x1p-23F;
       }
       y[i * COLUMNS + j] = 2 * value + 1;
