@@ -183,6 +183,7 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
     ```mlir
     func.func @main(%x: memref<4x8xf32>, %y: memref<4x8xf32>)
         attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64,
+                    hova.parts = [{bytes = 128 : i64, flops = 0 : i64, kernel = 0 : i64, path = "main", stage = 0 : i64} ],
                     hova.values = [],
                     hova.types = [tensor<1x4x8xf32>, tensor<1x4x8xf32>]} {
       hova.launch @kernel_main(%x, %y) "main" {flops = 0 : i64, grain = 4 : i64, units = 4 : i64}
