@@ -4,6 +4,7 @@
 #include "codegen/PassWatch.h"
 #include "mlir/Pass/Pass.h"
 #include <atomic>
+#include <dlfcn.h>
 
 using namespace mlir;
 
@@ -14,7 +15,7 @@ namespace hova {
 static thread_local SmallVector<StringRef, 4> running;
 
 static std::mutex lastFailedMutex;
-static std::string lastFailed;
+static std::string lastFailed, lastLibrary;
 
 StringRef getRunningPass() { return running.empty() ? "" : running.back(); }
 
@@ -34,6 +35,18 @@ CrashKeeper::~CrashKeeper() { keeper = nullptr; }
 std::string keepCrashedProgram(StringRef pass) {
   const CrashKeeper::Keep *keep = keeper;
   return keep ? (*keep)(pass) : std::string();
+}
+
+std::string getLastFailedLibrary() {
+  std::lock_guard<std::mutex> lock(lastFailedMutex);
+  return lastLibrary;
+}
+
+/// The library that holds the functions of the pass.
+static std::string libraryOf(const Pass *pass) {
+  Dl_info info;
+  const void *functions = *reinterpret_cast<const void *const *>(pass);
+  return dladdr(functions, &info) && info.dli_fname ? info.dli_fname : "";
 }
 
 static StringRef nameOf(Pass *pass) {
@@ -61,6 +74,7 @@ void PassWatch::runAfterPassFailed(Pass *pass, Operation *) {
     failure.pass = nameOf(pass).str();
     std::lock_guard<std::mutex> lastLock(lastFailedMutex);
     lastFailed = failure.pass;
+    lastLibrary = libraryOf(pass);
   }
 }
 

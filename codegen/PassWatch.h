@@ -35,6 +35,9 @@ struct PassFailure {
 /// The argument of the last pass that failed in this process, or nothing.
 std::string getLastFailedPass();
 
+/// The file of the library that brings it.
+std::string getLastFailedLibrary();
+
 /// As long as it lives, the program before a pass that crashes is kept by
 /// `keep`, which is called with the pass and returns the path of the file,
 /// empty if there is none. One lives at a time.

@@ -40,7 +40,9 @@ private:
   Value weight(const ProgramWeight &weight);
   /// The value of this number; a weight is made where it is first asked for.
   Value value(int number);
+  /// Null, with `mistake`, where the builder was wrong.
   Operation *build(const ProgramOperation &op, Location loc);
+  void fail(const ProgramOperation &op, const Twine &why);
 
   const Program &program;
   OpBuilder builder;
@@ -49,6 +51,7 @@ private:
   std::vector<int> weightOf;
   /// Values that an operation or an output reads.
   llvm::DenseSet<int> read;
+  std::optional<BuilderMistake> mistake;
 };
 
 Location Importer::locate(const std::string &path, reader::Range range) {
@@ -112,6 +115,32 @@ Value Importer::value(int number) {
   return values[number];
 }
 
+void Importer::fail(const ProgramOperation &op, const Twine &why) {
+  const ProgramLayer &layer = program.layers[op.layer];
+  mistake.emplace();
+  mistake->isOfPlugin = !layer.plugin.empty();
+  reader::Message &message = mistake->message;
+  message.file = program.source->name();
+  message.place = program.source->position(layer.range.begin);
+  std::string owner =
+      mistake->isOfPlugin ? " of plugin '" + layer.plugin + "'" : "";
+  message.message = ("operator \"" + layer.kind + "\"" + owner + " emits '" +
+                     op.mnemonic + "'" + why)
+                        .str();
+  message.notes.push_back("in layer " + op.path);
+}
+
+/// What the verifier of `op` says; empty if it is valid.
+static std::string verifierText(Operation *op) {
+  std::string text;
+  ScopedDiagnosticHandler listen(op->getContext(), [&](Diagnostic &said) {
+    text += (text.empty() ? "" : "; ") + said.str();
+    return success();
+  });
+  bool isValid = succeeded(op->getName().verifyInvariants(op));
+  return isValid ? "" : text.empty() ? "its verifier fails" : text;
+}
+
 Operation *Importer::build(const ProgramOperation &op, Location loc) {
   StringRef mnemonic = op.mnemonic;
   auto [dialect, rest] = mnemonic.split('.');
@@ -119,11 +148,33 @@ Operation *Importer::build(const ProgramOperation &op, Location loc) {
     builder.getContext()->getOrLoadDialect(dialect);
   }
   OperationImporter importer = findOperationImporter(mnemonic);
-  assert(importer && "operation of a program without importer");
+  if (!importer) {
+    fail(op, ", which is no operation" + suggestOperation(mnemonic));
+    return nullptr;
+  }
   auto valueOf = [this](int number) { return value(number); };
   auto isRead = [this](int number) { return read.contains(number); };
   OperationImport work(builder, loc, program, op, valueOf, isRead);
-  return importer(work);
+  Operation *built = importer(work);
+  std::string wrong = work.findMistake();
+  wrong = wrong.empty() ? "" : " " + wrong;
+  if (wrong.empty() && !built) {
+    wrong = ", and its importer makes nothing of it";
+  }
+  if (wrong.empty()) {
+    wrong = verifierText(built);
+    wrong = wrong.empty() ? "" : ", which is not valid: " + wrong;
+  }
+  if (wrong.empty() && built->getResult(0).getType() != work.result()) {
+    llvm::raw_string_ostream(wrong)
+        << " as " << work.result() << ", but it gives "
+        << built->getResult(0).getType();
+  }
+  if (!wrong.empty()) {
+    fail(op, wrong);
+    return nullptr;
+  }
+  return built;
 }
 
 ImportedProgram Importer::run() {
@@ -148,6 +199,13 @@ ImportedProgram Importer::run() {
   for (const ProgramOperation &op : program.operations) {
     Location loc = locate(op.path, program.layers[op.layer].range);
     Operation *built = build(op, loc);
+    if (!built) {
+      // What was made reads itself alone.
+      imported.operations.clear();
+      imported.module = {};
+      imported.mistake = std::move(mistake);
+      return imported;
+    }
     if (op.attributes.count("require")) {
       built->setAttr(kRequireAttr, builder.getStringAttr("fused"));
     }

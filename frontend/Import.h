@@ -14,6 +14,14 @@
 
 namespace hova::frontend {
 
+/// What a builder of an operator got wrong, which no description can.
+struct BuilderMistake {
+  /// Whether a plugin brings the operator.
+  bool isOfPlugin = false;
+  /// For whoever wrote the description: its place, and the path of the layer.
+  reader::Message message;
+};
+
 /// A program as IR.
 struct ImportedProgram {
   /// Attribute `hova.model`: the name. One function `main`: arguments and
@@ -21,15 +29,19 @@ struct ImportedProgram {
   /// (`array<i64: low, high>`, low <= x < high). Operations that must fuse
   /// carry `hova.require = "fused"`, those that are a site together
   /// `hova.site`. Every operation has a NameLoc with its dotted path over the
-  /// line and column of its layer.
+  /// line and column of its layer. Null if there is a mistake.
   mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The first mistake.
+  std::optional<BuilderMistake> mistake;
   /// The operation of each entry of Program::operations.
   std::vector<mlir::Operation *> operations;
 };
 
 /// Spells `program` in the hova dialect, which `context` must have loaded, and
-/// in those of plugins, which are loaded here. The program has been checked, so
-/// this cannot fail.
+/// in those of plugins, which are loaded here. The description has been
+/// checked; what the builders of its operators made of it is checked here: that
+/// every operation is one, has the operands and attributes that its importer
+/// asks for and no others, and is valid.
 ImportedProgram importProgram(const Program &program,
                               mlir::MLIRContext &context);
 

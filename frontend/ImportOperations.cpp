@@ -17,6 +17,7 @@
 #include "dialect/ProgramOps.h"
 #include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
+#include "frontend/reader/Suggest.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -24,77 +25,28 @@ using namespace mlir;
 namespace hova::frontend {
 
 //===----------------------------------------------------------------------===//
-// What an importer works with
-//===----------------------------------------------------------------------===//
-
-Value OperationImport::operand(StringRef role) {
-  int number = op.operand(std::string_view(role.data(), role.size()));
-  return number < 0 ? Value() : valueOf(number);
-}
-
-SmallVector<Value> OperationImport::operands(StringRef role) {
-  SmallVector<Value> list;
-  for (const auto &[name, number] : op.operands) {
-    if (name == role) {
-      list.push_back(valueOf(number));
-    }
-  }
-  return list;
-}
-
-RankedTensorType OperationImport::result() {
-  return importType(builder, program.values[op.result].type);
-}
-
-RankedTensorType OperationImport::result(StringRef wanted) {
-  for (const auto &[name, number] : program.furtherResultsOf(op)) {
-    if (name == wanted && isRead(number)) {
-      return importType(builder, program.values[number].type);
-    }
-  }
-  return {};
-}
-
-RankedTensorType importType(Builder &builder, const ValueType &type) {
-  Type element = builder.getF32Type();
-  switch (type.dtype) {
-  case DType::F32:
-    break;
-  case DType::I32:
-    element = builder.getI32Type();
-    break;
-  case DType::I64:
-    element = builder.getI64Type();
-    break;
-  case DType::Bool:
-    element = builder.getI1Type();
-    break;
-  }
-  return RankedTensorType::get(type.shape, element);
-}
-
-//===----------------------------------------------------------------------===//
 // Dense layers
 //===----------------------------------------------------------------------===//
 
 static Operation *importLinear(OperationImport &op) {
   Value x = op.operand("x"), weight = op.operand("weight"),
-        bias = op.operand("bias");
+        bias = op.optionalOperand("bias");
   return LinearOp::create(op.builder, op.loc, op.result(), x, weight, bias,
                           op.boolean("transposed"));
 }
 
 static Operation *importLayerNorm(OperationImport &op) {
-  Value x = op.operand("x"), gain = op.operand("gain"),
-        bias = op.operand("bias");
+  Value x = op.operand("x"), gain = op.optionalOperand("gain"),
+        bias = op.optionalOperand("bias");
   return LayerNormOp::create(op.builder, op.loc, op.result(), x, gain, bias,
                              op.real("eps"));
 }
 
 static Operation *importActivation(OperationImport &op) {
-  return ActivationOp::create(op.builder, op.loc, op.result(),
-                              *symbolizeActivationKind(op.word("kind")),
-                              op.operand("x"));
+  return ActivationOp::create(
+      op.builder, op.loc, op.result(),
+      op.word<ActivationKind>("kind", symbolizeActivationKind),
+      op.operand("x"));
 }
 
 static Operation *importSoftmax(OperationImport &op) {
@@ -127,13 +79,14 @@ static Operation *importEmbedding(OperationImport &op) {
 }
 
 static Operation *importSinusoid(OperationImport &op) {
-  return SinusoidOp::create(op.builder, op.loc, op.result(),
-                            *symbolizeSinusoidLayout(op.word("layout")));
+  return SinusoidOp::create(
+      op.builder, op.loc, op.result(),
+      op.word<SinusoidLayout>("layout", symbolizeSinusoidLayout));
 }
 
 static Operation *importPatchEmbedding(OperationImport &op) {
   Value image = op.operand("image"), weight = op.operand("weight"),
-        bias = op.operand("bias");
+        bias = op.optionalOperand("bias");
   return PatchEmbeddingOp::create(op.builder, op.loc, op.result(), image,
                                   weight, bias, op.integer("patch"));
 }
@@ -145,7 +98,8 @@ static Operation *importClassToken(OperationImport &op) {
 
 static Operation *importPool(OperationImport &op) {
   return PoolOp::create(op.builder, op.loc, op.result(),
-                        *symbolizePoolKind(op.word("kind")), op.operand("x"));
+                        op.word<PoolKind>("kind", symbolizePoolKind),
+                        op.operand("x"));
 }
 
 static Operation *importPaddingMask(OperationImport &op) {
@@ -235,7 +189,8 @@ static Operation *importUnfold(OperationImport &op) {
 
 static Operation *importWindowBias(OperationImport &op) {
   return WindowBiasOp::create(op.builder, op.loc, op.result(), windowOf(op),
-                              op.operand("table"), op.real("mask_value"));
+                              op.optionalOperand("table"),
+                              op.real("mask_value"));
 }
 
 static Operation *importWindowOffsets(OperationImport &op) {
@@ -259,7 +214,7 @@ static Operation *importBlockDiagonal(OperationImport &op) {
 }
 
 static Operation *importNormalizeHeads(OperationImport &op) {
-  Value x = op.operand("x"), gain = op.operand("gain");
+  Value x = op.operand("x"), gain = op.optionalOperand("gain");
   return NormalizeHeadsOp::create(
       op.builder, op.loc, op.result(), x, gain,
       op.builder.getI64IntegerAttr(op.integer("heads")), op.real("eps"));
@@ -273,20 +228,23 @@ static Operation *importHeadFactors(OperationImport &op) {
 static Operation *importAttention(OperationImport &op) {
   OpBuilder &builder = op.builder;
   Value query = op.operand("query"), key = op.operand("key"),
-        value = op.operand("value"), scoreVector = op.operand("score_vector"),
-        scoreBias = op.operand("score_bias"),
-        biasIndex = op.operand("bias_index"), mask = op.operand("mask"),
-        keyValid = op.operand("key_valid"),
-        memoryKey = op.operand("memory_key"),
-        memoryValue = op.operand("memory_value");
+        value = op.operand("value"),
+        scoreVector = op.optionalOperand("score_vector"),
+        scoreBias = op.optionalOperand("score_bias"),
+        biasIndex = op.optionalOperand("bias_index"),
+        mask = op.optionalOperand("mask"),
+        keyValid = op.optionalOperand("key_valid"),
+        memoryKey = op.optionalOperand("memory_key"),
+        memoryValue = op.optionalOperand("memory_value");
   IntegerAttr causal;
   if (op.has("causal")) {
     causal = builder.getI64IntegerAttr(op.integer("causal"));
   }
-  auto kind = AttentionKindAttr::get(builder.getContext(),
-                                     *symbolizeAttentionKind(op.word("kind")));
-  auto emptyRow = EmptyRowAttr::get(builder.getContext(),
-                                    *symbolizeEmptyRow(op.word("empty_row")));
+  auto kind = AttentionKindAttr::get(
+      builder.getContext(),
+      op.word<AttentionKind>("kind", symbolizeAttentionKind));
+  auto emptyRow = EmptyRowAttr::get(
+      builder.getContext(), op.word<EmptyRow>("empty_row", symbolizeEmptyRow));
   return AttentionOp::create(
       builder, op.loc, op.result(), op.result("scores"), kind, query, key,
       value, scoreVector, scoreBias, biasIndex, mask, keyValid, memoryKey,
@@ -297,10 +255,10 @@ static Operation *importAttention(OperationImport &op) {
 static Operation *importLinearAttention(OperationImport &op) {
   OpBuilder &builder = op.builder;
   Value query = op.operand("query"), key = op.operand("key"),
-        value = op.operand("value"), features = op.operand("features"),
-        keyValid = op.operand("key_valid");
-  auto map = FeatureMapAttr::get(builder.getContext(),
-                                 *symbolizeFeatureMap(op.word("map")));
+        value = op.operand("value"), features = op.optionalOperand("features"),
+        keyValid = op.optionalOperand("key_valid");
+  auto map = FeatureMapAttr::get(
+      builder.getContext(), op.word<FeatureMap>("map", symbolizeFeatureMap));
   UnitAttr causal;
   if (op.boolean("causal")) {
     causal = builder.getUnitAttr();
@@ -319,8 +277,9 @@ static Operation *importProjectTokens(OperationImport &op) {
 static Operation *importBlockSparseAttention(OperationImport &op) {
   OpBuilder &builder = op.builder;
   Value query = op.operand("query"), key = op.operand("key"),
-        value = op.operand("value"), random = op.operand("random_blocks"),
-        keyValid = op.operand("key_valid");
+        value = op.operand("value"),
+        random = op.optionalOperand("random_blocks"),
+        keyValid = op.optionalOperand("key_valid");
   IntegerAttr causal;
   if (op.has("causal")) {
     causal = builder.getI64IntegerAttr(op.integer("causal"));
@@ -342,7 +301,8 @@ static Operation *importTranspose(OperationImport &op) {
 static Operation *importHeadReweight(OperationImport &op) {
   Value headsIn = op.operand("heads_in"), x = op.operand("x"),
         head = op.operand("head_weight"), input = op.operand("input_weight"),
-        score = op.operand("score_weight"), bias = op.operand("score_bias");
+        score = op.operand("score_weight"),
+        bias = op.optionalOperand("score_bias");
   return HeadReweightOp::create(op.builder, op.loc, op.result(), headsIn, x,
                                 head, input, score, bias, op.integer("heads"));
 }
@@ -351,7 +311,7 @@ static Operation *importChannelGate(OperationImport &op) {
   Value y = op.operand("y"), x = op.operand("x"),
         input = op.operand("input_weight"),
         output = op.operand("output_weight"), gate = op.operand("gate_weight"),
-        bias = op.operand("gate_bias");
+        bias = op.optionalOperand("gate_bias");
   return ChannelGateOp::create(op.builder, op.loc, op.result(), y, x, input,
                                output, gate, bias);
 }
@@ -419,6 +379,16 @@ static llvm::StringMap<OperationImporter> &importers() {
 
 bool addOperationImporter(StringRef mnemonic, OperationImporter importer) {
   return importers().try_emplace(mnemonic, importer).second;
+}
+
+std::string suggestOperation(StringRef mnemonic) {
+  std::vector<std::string> known;
+  for (StringRef name : importers().keys()) {
+    known.push_back(name.str());
+  }
+  llvm::sort(known);
+  auto near = reader::suggest(mnemonic.str(), known);
+  return near ? "; did you mean '" + *near + "'?" : "";
 }
 
 OperationImporter findOperationImporter(StringRef mnemonic) {

@@ -34,8 +34,14 @@ public:
   mlir::OpBuilder &builder;
   const mlir::Location loc;
 
-  /// The operand called `role`; null if there is none.
+  // What is asked for and is not there, or of another kind, is a mistake of
+  // whoever emitted the operation. It is noted, and the answer is of no
+  // meaning; the same for what is there and nobody asks for.
+
+  /// The operand called `role`.
   mlir::Value operand(llvm::StringRef role);
+  /// The same; null if there is none.
+  mlir::Value optionalOperand(llvm::StringRef role);
   /// All operands called `role`.
   llvm::SmallVector<mlir::Value> operands(llvm::StringRef role);
   /// The type of the result.
@@ -43,25 +49,38 @@ public:
   /// The type of a further result that something reads; null without.
   mlir::RankedTensorType result(llvm::StringRef name);
 
-  bool has(const char *name) const { return op.attributes.count(name); }
-  int64_t integer(const char *name) const {
-    return op.attributes.at(name).integer;
+  bool has(const char *name);
+  int64_t integer(const char *name);
+  mlir::FloatAttr real(const char *name);
+  llvm::StringRef word(const char *name);
+  /// False where it is not given.
+  bool boolean(const char *name);
+  /// The enumerator that a word names, as `symbolizePoolKind` finds it.
+  template <typename Enum>
+  Enum word(const char *name,
+            std::optional<Enum> (*symbolize)(llvm::StringRef)) {
+    std::optional<Enum> value = symbolize(word(name));
+    if (!value) {
+      note("with '" + word(name) + "' as attribute '" + name + "'");
+    }
+    return value.value_or(Enum());
   }
-  mlir::FloatAttr real(const char *name) const {
-    return builder.getF64FloatAttr(op.attributes.at(name).real);
-  }
-  llvm::StringRef word(const char *name) const {
-    return op.attributes.at(name).text;
-  }
-  bool boolean(const char *name) const {
-    return has(name) && op.attributes.at(name).boolean;
-  }
+
+  /// The first mistake, as what follows "emits 'linear'"; empty if there is
+  /// none. After all that the importer asks for.
+  std::string findMistake();
 
 private:
   const Program &program;
   const ProgramOperation &op;
   const ValueOf valueOf;
   const IsRead isRead;
+  std::string mistake;
+  /// What was asked for.
+  std::vector<std::string> roles, names;
+
+  void note(const llvm::Twine &why);
+  const Scalar *attribute(const char *name, Scalar::Kind kind);
 };
 
 /// The type of a value of a program as IR.
@@ -74,6 +93,9 @@ using OperationImporter = mlir::Operation *(*)(OperationImport &);
 /// Adds the importer of the operations with this mnemonic. False where there is
 /// one.
 bool addOperationImporter(llvm::StringRef mnemonic, OperationImporter importer);
+
+/// `; did you mean 'add'?`, or nothing.
+std::string suggestOperation(llvm::StringRef mnemonic);
 
 /// The importer of the operations with this mnemonic, or null.
 OperationImporter findOperationImporter(llvm::StringRef mnemonic);

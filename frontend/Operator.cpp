@@ -10,6 +10,7 @@ namespace hova::frontend {
 
 void OperatorRegistry::add(Operator added) {
   std::string name = added.info.name;
+  added.info.plugin = plugin;
   std::string wrong = addToVocabulary(std::move(added.info));
   if (!wrong.empty()) {
     errors.push_back(std::move(wrong));

@@ -47,6 +47,9 @@ struct Operator {
 /// Where a plugin adds its operators.
 class OperatorRegistry {
 public:
+  /// `plugin`: what messages call whoever adds.
+  explicit OperatorRegistry(std::string plugin) : plugin(std::move(plugin)) {}
+
   /// Adds an operator, or notes what is wrong with it.
   void add(Operator added);
 
@@ -56,6 +59,7 @@ public:
   const std::set<std::string> &getDialects() const { return dialects; }
 
 private:
+  std::string plugin;
   std::vector<std::string> errors;
   std::set<std::string> dialects;
 };

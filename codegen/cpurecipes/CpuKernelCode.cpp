@@ -34,7 +34,9 @@ static LogicalResult emitStage(KernelEmitter &emitter, Operation *anchor) {
     return recipe.emitLoops(emitter);
   }
   if (!isa<TileOpInterface>(anchor)) {
-    return anchor->emitOpError("has no recipe for a CPU");
+    return anchor->emitOpError("has no recipe for a CPU: attach one with "
+                               "attachRecipe, or implement TileOpInterface if "
+                               "it is element-wise");
   }
   emitElementwiseLoops(emitter, anchor);
   return success();

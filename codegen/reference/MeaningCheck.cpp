@@ -5,6 +5,8 @@
 #include "codegen/reference/Compare.h"
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/ReferenceModel.h"
+#include "dialect/ProgramOps.h"
+#include "dialect/Site.h"
 #include "dialect/SparseAttentionOps.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -27,6 +29,7 @@ void MeaningSummary::add(const MeaningSummary &later) {
   if (guiltyPass.empty()) {
     guiltyPass = later.guiltyPass;
     guiltyLayer = later.guiltyLayer;
+    guiltyRecipes = later.guiltyRecipes;
   }
 }
 
@@ -251,8 +254,28 @@ LogicalResult MeaningCheck::startKernels() {
   return success();
 }
 
+/// The operations of the kernel at `path` that begin its stages: those whose
+/// recipes its loops are.
+static std::string anchorsOf(ModuleOp module, StringRef path) {
+  SmallVector<std::string> names;
+  module.walk([&](KernelOp kernel) {
+    if (pathOf(kernel.getLoc()) != path) {
+      return;
+    }
+    for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+      std::string name = stage.getAnchor()->getName().getStringRef().str();
+      if (!llvm::is_contained(names, name)) {
+        names.push_back(name);
+      }
+    }
+  });
+  return names.empty() ? "" : "'" + llvm::join(names, "', '") + "'";
+}
+
 void MeaningCheck::compareKernels(ModuleOp now, StringRef pass,
                                   StringRef onlyFunction) {
+  // The first functions are as the recipes have written them.
+  bool areNew = !kernels;
   FailureOr<std::vector<CheckedKernel>> checked = failure();
   {
     ScopedDiagnosticHandler silent(now.getContext(),
@@ -282,6 +305,9 @@ void MeaningCheck::compareKernels(ModuleOp now, StringRef pass,
     summary.inPart += kernel.units < kernel.ofUnits;
     if (!kernel.difference.empty() &&
         different.insert(kernel.function).second) {
+      if (areNew && summary.guiltyPass.empty()) {
+        summary.guiltyRecipes = anchorsOf(*previous, kernel.path);
+      }
       blame(pass, kernel.path);
       emitError(now.lookupSymbol(kernel.function)->getLoc())
           << "pass '" << pass << "' changes " << name << ": "
@@ -294,6 +320,11 @@ void MeaningCheck::compareKernels(ModuleOp now, StringRef pass,
 //===----------------------------------------------------------------------===//
 // Instrumentation
 //===----------------------------------------------------------------------===//
+
+/// What people call a pass.
+static StringRef argumentOf(Pass *pass) {
+  return pass->getArgument().empty() ? pass->getName() : pass->getArgument();
+}
 
 void MeaningCheck::runBeforePass(Pass *pass, Operation *op) {
   ModuleOp module = moduleOf(op);
@@ -320,7 +351,7 @@ void MeaningCheck::runAfterPass(Pass *pass, Operation *op) {
   }
   if (hasLaunches(module)) {
     auto function = dyn_cast<func::FuncOp>(op);
-    compareKernels(module, pass->getName(),
+    compareKernels(module, argumentOf(pass),
                    function ? function.getName() : StringRef());
     return;
   }
@@ -339,7 +370,7 @@ void MeaningCheck::runAfterPass(Pass *pass, Operation *op) {
     std::string what =
         differenceOf(entry.getKey(), entry.getValue(), known->second);
     if (!what.empty()) {
-      report(module, entry.getKey(), pass->getName(), what);
+      report(module, entry.getKey(), argumentOf(pass), what);
     }
   }
   summary.compared += summary.values > before;

@@ -37,6 +37,9 @@ struct MeaningSummary {
   /// The first pass that changes a result, and the layer that computes the
   /// first value that differs; empty where no pass does.
   std::string guiltyPass, guiltyLayer;
+  /// Where that pass wrote the loops of a kernel, the operations whose recipes
+  /// they are; else empty.
+  std::string guiltyRecipes;
 
   /// Adds what another check did and found later.
   void add(const MeaningSummary &later);

@@ -114,7 +114,10 @@ void VerifyTable::end(const Verdict &verdict, const Fault &fault) {
      << "  in case " << verdict.caseIndex << " (" << verdict.inputs
      << ") of seed " << seed << "; again with --case=" << verdict.caseIndex
      << " --seed=" << seed << "\n";
-  if (!fault.pass.empty()) {
+  if (!fault.recipes.empty()) {
+    os << "  recipe and evaluator of " << fault.recipes << " disagree, at "
+       << fault.layer << " (pass '" << fault.pass << "')\n";
+  } else if (!fault.pass.empty()) {
     os << "  pass '" << fault.pass << "' changes what the program computes";
     if (!fault.layer.empty()) {
       os << ", first at " << fault.layer;
@@ -228,6 +231,7 @@ void VerifyJson::end(const Verdict &verdict, const Fault &fault) {
     difference["case"] = verdict.caseIndex;
     for (auto [name, text] :
          {std::pair("pass", &fault.pass), std::pair("layer", &fault.layer),
+          std::pair("recipes", &fault.recipes),
           std::pair("inside", &fault.inside)}) {
       if (!text->empty()) {
         difference[name] = *text;

@@ -16,6 +16,8 @@ struct Fault {
   std::string pass;
   /// The first layer whose value it changes.
   std::string layer;
+  /// Where the pass wrote loops: the operations whose recipes they are.
+  std::string recipes;
   /// The kernel whose code does not do what its operations say: its path and
   /// function. Empty: none.
   std::string kernel, function;

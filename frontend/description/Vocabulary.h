@@ -81,6 +81,9 @@ struct OperatorInfo {
   /// What reports call the operations of such a layer together, where no single
   /// one of the dialect stands for them.
   std::string site = {};
+  /// The file of the plugin that brings it, which its registry fills in; empty:
+  /// it is hova's.
+  std::string plugin = {};
 
   const AttributeInfo *attribute(std::string_view name) const;
   const RoleInfo *role(std::string_view name) const;

@@ -56,8 +56,8 @@ bool LayerContext::addBuilder(const std::string &name, LayerBuilder builder) {
 ValueRef LayerContext::build() {
   Program &program = *elaborator.program;
   size_t index = program.layers.size();
-  program.layers.push_back(
-      {path, layer.op->name, layer.op->site, layer.nameRange});
+  program.layers.push_back({path, layer.op->name, layer.op->plugin,
+                            layer.op->site, layer.nameRange});
   ValueRef result = builders().at(layer.op->name)(*this);
   if (failed) {
     return poison;

@@ -134,6 +134,8 @@ struct ProgramLayer {
   std::string path;
   /// The name of its operator.
   std::string kind;
+  /// The file of the plugin that brings the operator; empty: it is hova's.
+  std::string plugin = {};
   /// What reports call its operations together; empty: each speaks for itself.
   std::string site;
   reader::Range range;

@@ -158,7 +158,11 @@ LogicalResult TileVectorizer::rewrite(Operation *op) {
       .Default([&](Operation *other) -> LogicalResult {
         if (!isa<ActivationOp, Exp2Op>(other) &&
             !OpTrait::hasElementwiseMappableTraits(other)) {
-          return other->emitOpError("has a tile but no form for its rows");
+          return other->emitOpError("has a tile but no form for its rows: "
+                                    "expects operations on tiles "
+                                    "(dialect/TileOps.h), element-wise ones, "
+                                    "broadcasts, extracts and "
+                                    "constants of one value");
         }
         rewriteElementwise(other);
         return success();

@@ -35,7 +35,7 @@
 // BOTH: status 1
 // LEVEL: error: unknown ISA level 'none'
 // LEVEL: status 1
-// MEANING: {{.*}}hova-opt.mlir:[[@LINE+12]]:{{.*}} error: pass '{{.*}}DoubleLinearsPass' changes result 0 of 'main' by up to {{.*}}; the first value that differs is that of 'hova.scale'
+// MEANING: {{.*}}hova-opt.mlir:[[@LINE+12]]:{{.*}} error: pass 'test-double-linears' changes result 0 of 'main' by up to {{.*}}; the first value that differs is that of 'hova.scale'
 // MEANING-NOT: func.func @main
 // MEANING: compared 1 results after 1 of 1 passes
 // MEANING: status 3

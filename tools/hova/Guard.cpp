@@ -162,6 +162,11 @@ int internalError(const std::string &message) {
   return Internal;
 }
 
+int pluginError(const std::string &message) {
+  printError(message, {rerunText()});
+  return Rejected;
+}
+
 void prepareMessages(StringRef limit) {
   outOfMemoryText() =
       errorText("out of memory" +

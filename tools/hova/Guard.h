@@ -26,6 +26,9 @@ void blameDump(const std::string &path, bool canGuard);
 /// Reports a mistake in hova; the result is the status 70.
 int internalError(const std::string &message);
 
+/// The same for a mistake in a plugin, which is nothing to report to hova.
+int pluginError(const std::string &message);
+
 /// Reports that memory does not suffice, and the limit; the result is the
 /// status 71.
 int outOfMemory();

@@ -7,6 +7,8 @@
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 #include "tools/plugins/PluginFile.h"
+#include "llvm/Support/Path.h"
+#include <map>
 
 using namespace mlir;
 
@@ -25,6 +27,31 @@ DialectRegistry makeDialectRegistry() {
   registerDialects(registry);
   pluginDialects().appendTo(registry);
   return registry;
+}
+
+/// What the plugins that are loaded are called, by their files and by their
+/// dialects.
+static std::map<std::string, std::string> &pluginsByLibrary() {
+  static std::map<std::string, std::string> plugins;
+  return plugins;
+}
+static std::map<std::string, std::string> &pluginsByDialect() {
+  static std::map<std::string, std::string> plugins;
+  return plugins;
+}
+
+static std::string findIn(const std::map<std::string, std::string> &plugins,
+                          llvm::StringRef key) {
+  auto found = plugins.find(key.str());
+  return found == plugins.end() ? "" : found->second;
+}
+
+std::string pluginOfLibrary(llvm::StringRef path) {
+  return findIn(pluginsByLibrary(), path);
+}
+
+std::string pluginOfDialect(llvm::StringRef dialect) {
+  return findIn(pluginsByDialect(), dialect);
 }
 
 namespace {
@@ -46,6 +73,8 @@ private:
   void fail(const llvm::Twine &why) {
     arguments.usageError("option '--pass-plugin': " + why);
   }
+  /// What messages call it.
+  std::string name() { return llvm::sys::path::filename(path).str(); }
   void loadPasses();
   void loadDialects();
   void loadOperators();
@@ -64,6 +93,7 @@ void PluginLoader::load() {
     return fail(llvm::toString(loaded.takeError()));
   }
   library = *loaded;
+  pluginsByLibrary()[path] = name();
   if (offers("mlirGetPassPluginInfo")) {
     loadPasses();
   }
@@ -85,7 +115,12 @@ void PluginLoader::loadPasses() {
 
 void PluginLoader::loadDialects() {
   if (llvm::Expected<DialectPlugin> plugin = DialectPlugin::load(path)) {
-    plugin->registerDialectRegistryCallbacks(pluginDialects());
+    DialectRegistry own;
+    plugin->registerDialectRegistryCallbacks(own);
+    for (llvm::StringRef dialect : own.getDialectNames()) {
+      pluginsByDialect()[dialect.str()] = name();
+    }
+    own.appendTo(pluginDialects());
   } else {
     fail(llvm::toString(plugin.takeError()));
   }
@@ -94,7 +129,7 @@ void PluginLoader::loadDialects() {
 void PluginLoader::loadOperators() {
   void *function = library.getAddressOfSymbol("hovaGetPluginInfo");
   frontend::PluginInfo info = reinterpret_cast<GetInfo>(function)();
-  frontend::OperatorRegistry registry;
+  frontend::OperatorRegistry registry(name());
   info.addOperators(registry);
   for (const std::string &error : registry.getErrors()) {
     fail("'" + path + "': " + error);

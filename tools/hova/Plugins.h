@@ -24,6 +24,13 @@ llvm::StringRef hovaVersion();
 /// mistakes in `arguments`.
 void loadPlugins(const Arguments &arguments);
 
+/// What messages call the plugin whose library is the file `path`; empty if it
+/// is none.
+std::string pluginOfLibrary(llvm::StringRef path);
+
+/// The same for the plugin that brings a dialect.
+std::string pluginOfDialect(llvm::StringRef dialect);
+
 /// The dialects of hova and of the plugins that are loaded.
 mlir::DialectRegistry makeDialectRegistry();
 

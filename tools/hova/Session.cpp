@@ -197,6 +197,21 @@ ModuleOrigin Session::origin(llvm::StringRef level) const {
   return origin;
 }
 
+std::string Session::foreignOperationAt(llvm::StringRef path) const {
+  if (!model.program || path.empty()) {
+    return "";
+  }
+  for (const frontend::ProgramOperation &op : model.program->operations) {
+    auto [dialect, rest] = llvm::StringRef(op.mnemonic).split('.');
+    std::string plugin =
+        rest.empty() || op.path != path ? "" : pluginOfDialect(dialect);
+    if (!plugin.empty()) {
+      return "operation '" + op.mnemonic + "' of plugin '" + plugin + "'";
+    }
+  }
+  return "";
+}
+
 /// "model.json:14:5: error: ..." and the path of the layer.
 LogicalResult Session::report(Diagnostic &diagnostic) {
   auto layerOf = [](Diagnostic &message) {
@@ -223,6 +238,9 @@ LogicalResult Session::report(Diagnostic &diagnostic) {
   }
   if (std::string layer = layerOf(diagnostic); !layer.empty()) {
     message.notes.push_back(layer);
+  }
+  if (severity == DiagnosticSeverity::Error && blamed.empty()) {
+    blamed = foreignOperationAt(pathOf(diagnostic.getLocation()));
   }
   for (Diagnostic &note : diagnostic.getNotes()) {
     std::string layer = layerOf(note);
@@ -290,11 +308,21 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
   if (int refused = model.weights ? checkWeights(*model.program, memory) : Ok) {
     return refused;
   }
-  importedModule = frontend::importProgram(*model.program, mlirContext).module;
+  frontend::ImportedProgram imported =
+      frontend::importProgram(*model.program, mlirContext);
+  if (imported.mistake) {
+    print(imported.mistake->message);
+    return imported.mistake->isOfPlugin
+               ? int(Rejected)
+               : internalError("the description was accepted, but an operator "
+                               "made no valid operation of it");
+  }
+  importedModule = std::move(imported.module);
   if (storage != Storage::F32 && failed(setStorage(storage))) {
     return internalError("the storage type was not accepted");
   }
-  return !dump() || succeeded(checkDump(dump(), imported())) ? Ok : Rejected;
+  return !dump() || succeeded(checkDump(dump(), this->imported())) ? Ok
+                                                                   : Rejected;
 }
 
 std::vector<std::string> Session::weightFiles() const {
@@ -320,6 +348,16 @@ int Session::failureStatus() {
   if (dump()) {
     // Whatever was edited in it, its messages say what does not fit.
     return Rejected;
+  }
+  std::string plugin = pluginOfLibrary(getLastFailedLibrary());
+  if (!plugin.empty()) {
+    return pluginError("pass '" + pass + "' of plugin '" + plugin +
+                       "' failed; --dump-ir=DIR keeps the program before it");
+  }
+  if (!blamed.empty()) {
+    return pluginError(blamed + " is not compiled: pass '" + pass +
+                       "' refuses it, for the reason above; --dump-ir=DIR "
+                       "keeps the program before it");
   }
   if (pass.empty()) {
     return internalError("the description was accepted, but not compiled");

@@ -79,6 +79,8 @@ private:
   int readModel(frontend::ModelOptions options, Weights weights);
   mlir::LogicalResult setStorage(Storage storage);
   mlir::LogicalResult report(mlir::Diagnostic &diagnostic);
+  /// The operation of a plugin whose path this is, in words; else empty.
+  std::string foreignOperationAt(llvm::StringRef path) const;
 
   Arguments &arguments;
   mlir::MLIRContext mlirContext;
@@ -89,6 +91,8 @@ private:
   ReadModule dumped;
   int dumpStatus = 0;
   bool weightsRejected = false;
+  /// The operation of a plugin that the first error is about, in words.
+  std::string blamed;
 };
 
 } // namespace hova::tool

@@ -138,6 +138,7 @@ Fault Verification::findFault(const Verdict &verdict,
       findChangingPass(session.module(), pipeline, session.weights(), inputs);
   fault.pass = passes.guiltyPass;
   fault.layer = passes.guiltyLayer;
+  fault.recipes = passes.guiltyRecipes;
   int32_t kernel = verdict.difference->kernel;
   if (fault.pass.empty() && kernel >= 0) {
     fault.kernel = description.kernels[kernel].path;

@@ -319,15 +319,33 @@ static void printCheck(const ModelOptions &options, const Model &model,
   out << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
 }
 
+/// Prints what a builder of an operator got wrong. The exit status: whoever
+/// wrote a plugin is rejected, and hova's own builders make no mistakes.
+static int reportMistake(const ImportedProgram &imported,
+                         const ModelOptions &options,
+                         llvm::raw_ostream &errors) {
+  constexpr int rejected = 1, internalError = 70;
+  if (!imported.mistake) {
+    return 0;
+  }
+  errors << imported.mistake->message.str(options.format);
+  return imported.mistake->isOfPlugin ? rejected : internalError;
+}
+
 int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
              llvm::raw_ostream &errors, const mlir::DialectRegistry &dialects) {
   Model model;
   ModelStatus status = read(options, model, errors);
-  if (json) {
-    printCheck(options, model, status == ModelStatus::Ok, out);
-  }
+  auto conclude = [&](int status) {
+    if (json) {
+      printCheck(options, model, status == 0, out);
+    } else if (status == 0) {
+      out << reader::escaped(options.path) << ": ok\n";
+    }
+    return status;
+  };
   if (status != ModelStatus::Ok) {
-    return static_cast<int>(status);
+    return conclude(static_cast<int>(status));
   }
   // Operations that pass the checks of the frontend pass those of the dialect.
   // Seeing that again takes more memory than all before, so a program that can
@@ -339,6 +357,9 @@ int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
   if (model.program->operations.size() <= mostVerified) {
     imported = importProgram(*model.program, context);
   }
+  if (int mistaken = reportMistake(imported, options, errors)) {
+    return conclude(mistaken);
+  }
   if (imported.module && mlir::failed(mlir::verify(*imported.module))) {
     constexpr int internalError = 70;
     reader::Message message{reader::Severity::Error, options.path,
@@ -346,12 +367,9 @@ int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
                             "operations are not valid; this is a mistake in "
                             "hova"};
     errors << message.str(options.format);
-    return internalError;
+    return conclude(internalError);
   }
-  if (!json) {
-    out << reader::escaped(options.path) << ": ok\n";
-  }
-  return 0;
+  return conclude(0);
 }
 
 int runSummary(const ModelOptions &options, SummaryKind kind, bool json,
@@ -370,6 +388,11 @@ int runSummary(const ModelOptions &options, SummaryKind kind, bool json,
     }
     (json ? printPublishedJson : printPublishedText)(rows, model, out);
     return 0;
+  }
+  loadDialects(context);
+  if (int status = reportMistake(importProgram(*model.program, context),
+                                 options, errors)) {
+    return status;
   }
   Summary summary = summarize(*model.program, context);
   (json ? printJson : printText)(summary, *model.program, out);

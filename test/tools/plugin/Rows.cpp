@@ -4,6 +4,7 @@
 // The dialect of Rows.td, with recipes and operators of those that are
 // compiled.
 
+#include "Faults.h"
 #include "codegen/cpurecipes/KernelEmitter.h"
 #include "codegen/cpurecipes/Recipe.h"
 #include "dialect/HovaDialect.h"
@@ -76,6 +77,10 @@ LogicalResult rows::SingleOp::verify() {
                                  : emitOpError("expects a batch of one");
 }
 
+IterationSpace rows::LiarOp::getIterationSpace() { return rowSpace(*this, 1); }
+
+IterationSpace rows::OddOp::getIterationSpace() { return rowSpace(*this, 1); }
+
 IterationSpace rows::CentreOp::getIterationSpace() {
   return rowSpace(*this, 1).ignoringPosition();
 }
@@ -112,14 +117,25 @@ LogicalResult rows::RotateOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
-LogicalResult rows::CentreOp::evaluate(ArrayRef<HostTensor> operands,
-                                       SmallVectorImpl<HostTensor> &results) {
-  int64_t width = shapeOf(getX()).back();
-  evaluateRows(*this, operands, results,
+static LogicalResult evaluateCentre(Operation *op,
+                                    ArrayRef<HostTensor> operands,
+                                    SmallVectorImpl<HostTensor> &results) {
+  int64_t width = shapeOf(op->getOperand(0)).back();
+  evaluateRows(op, operands, results,
                [&](auto &x, int64_t row, int64_t column) {
                  return x[row * width + column] - x[row * width];
                });
   return success();
+}
+
+LogicalResult rows::CentreOp::evaluate(ArrayRef<HostTensor> operands,
+                                       SmallVectorImpl<HostTensor> &results) {
+  return evaluateCentre(*this, operands, results);
+}
+
+LogicalResult rows::LiarOp::evaluate(ArrayRef<HostTensor> operands,
+                                     SmallVectorImpl<HostTensor> &results) {
+  return evaluateCentre(*this, operands, results);
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,6 +185,27 @@ static void emit(KernelEmitter &e, rows::CentreOp op) {
            });
 }
 
+static void emit(KernelEmitter &e, rows::LiarOp op) {
+  emitRows(e, op.getX(), [&](Value, Value, Value chunk, Value) -> Value {
+    return chunk ? chunk : e.scalar(0);
+  });
+}
+
+static void emit(KernelEmitter &e, rows::OddOp op) {
+  emitRows(e, op.getX(), [&](Value, Value, Value chunk, Value) -> Value {
+    if (!chunk) {
+      return e.scalar(0);
+    }
+    auto zeros = arith::ConstantOp::create(
+        e.builder, e.loc,
+        e.builder.getZeroAttr(VectorType::get({1}, e.builder.getF32Type())));
+    Value sum = vector::MultiDimReductionOp::create(
+        e.builder, e.loc, e.asTile(chunk), zeros, ArrayRef<bool>{false, true},
+        vector::CombiningKind::ADD);
+    return vector::BroadcastOp::create(e.builder, e.loc, chunk.getType(), sum);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Operators
 //===----------------------------------------------------------------------===//
@@ -198,6 +235,10 @@ static void addOperator(OperatorRegistry &registry, const char *name,
 static void addOperators(OperatorRegistry &registry) {
   addOperator<rows::RotateOp>(registry, "rotate", "rows.rotate");
   addOperator<rows::CentreOp>(registry, "centre", "rows.centre");
+  addOperator<rows::SingleOp>(registry, "single", "rows.single");
+  addOperator<rows::LiarOp>(registry, "liar", "rows.liar");
+  addOperator<rows::OddOp>(registry, "odd", "rows.odd");
+  addFaults(registry);
 }
 
 extern "C" LLVM_ATTRIBUTE_WEAK PluginInfo hovaGetPluginInfo() {
@@ -213,6 +254,8 @@ mlirGetDialectPluginInfo() {
                 +[](MLIRContext *context, rows::RowsDialect *) {
                   attachRecipe<rows::RotateOp, emit>(*context);
                   attachRecipe<rows::CentreOp, emit>(*context);
+                  attachRecipe<rows::LiarOp, emit>(*context);
+                  attachRecipe<rows::OddOp, emit>(*context);
                 });
           }};
 }

@@ -60,3 +60,16 @@ def Rows_SingleOp : Rows_Op<"single", [AllTypesMatch<["x", "result"]>]> {
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasVerifier = 1;
 }
+
+def Rows_LiarOp : Rows_Op<"liar", [AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "the meaning of `centre`, and loops that copy";
+  let arguments = (ins Hova_Tensor:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Rows_OddOp : Rows_Op<"odd", [AllTypesMatch<["x", "result"]>]> {
+  let summary = "a recipe that reduces a tile as nothing behind it can";
+  let arguments = (ins Hova_Tensor:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
