@@ -29,6 +29,7 @@ set(HOVA_PUBLIC_HEADERS
   frontend/Operator.h
   frontend/description/Vocabulary.h
   frontend/elaborate/LayerContext.h
+  passes/ExtensionPoints.h
   passes/Verdict.h
   passes/normalize/WeightValues.h)
 

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
+#include "passes/ExtensionPoints.h"
 
 using namespace mlir;
 
@@ -42,5 +43,8 @@ struct NormalizeScalesPass
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo mlirGetPassPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "scales", LLVM_VERSION_STRING,
-          [] { PassRegistration<NormalizeScalesPass>(); }};
+          [] {
+            PassRegistration<NormalizeScalesPass>();
+            hova::registerExtension("after-normalize", "normalize-scales");
+          }};
 }

@@ -6,7 +6,6 @@ import pytest
 from installation import BUILD, SOURCE, build_plugin, install, run
 
 EXAMPLE = SOURCE / "examples/plugin"
-POINT = "--pass-pipeline=after-normalize(normalize-scales)"
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +28,10 @@ def test_plugin_pass_runs_and_is_verified(installed, tmp_path):
     model, load = EXAMPLE / "scaled.json", f"--pass-plugin={plugin}"
     dump = tmp_path / "dump.mlir"
     options = ("--emit=mlir", "--stop-after=normalize", "-o", dump)
-    run(hova, "compile", model, load, POINT, *options)
+    run(hova, "compile", model, load, *options)
     assert dump.read_text().count("hova.scale") == 1
     assert "factor = 1.250000e-01" in dump.read_text()
-    assert "verified" in run(hova, "verify", model, load, POINT)
+    assert "verified" in run(hova, "verify", model, load)
 
 
 def test_without_it_both_scales_stay(tmp_path):

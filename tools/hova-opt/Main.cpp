@@ -5,6 +5,7 @@
 // run phases of a compilation, `--check-meaning` evaluates the program after
 // every pass.
 
+#include "codegen/Extensions.h"
 #include "codegen/OutputFile.h"
 #include "codegen/Pipeline.h"
 #include "codegen/reference/MeaningCheck.h"
@@ -113,7 +114,13 @@ LogicalResult addPhases(PassManager &manager, const PhaseFlags &flags) {
   if (!selection) {
     return emitError(unknown) << llvm::toString(selection.takeError());
   }
-  PipelineOptions options = {*target, *selection, nullptr};
+  llvm::Expected<std::vector<Extension>> extensions =
+      nestRegisteredExtensions();
+  if (!extensions) {
+    return emitError(unknown) << llvm::toString(extensions.takeError());
+  }
+  PipelineOptions options = {*target, *selection,
+                             extendBy(std::move(*extensions))};
   for (const Phase &phase : phases.slice(first, last - first + 1)) {
     if (phase.build) {
       buildPhase(phase, manager, options);

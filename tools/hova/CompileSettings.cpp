@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/CompileSettings.h"
+#include "codegen/Extensions.h"
 #include "codegen/OutputFile.h"
 #include "codegen/ShellWord.h"
 #include "mlir/Pass/PassInstrumentation.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "tools/hova/Crash.h"
 #include "tools/hova/Plugins.h"
 #include "llvm/Config/llvm-config.h"
@@ -25,12 +25,6 @@ std::string versionText() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-/// Passes at an extension point.
-struct Extension {
-  std::string point;
-  std::string passes;
-};
 
 /// Passes that crash are reported from whatever thread they run on.
 struct CrashInstrumentation : PassInstrumentation {
@@ -58,48 +52,6 @@ struct TimeTraceInstrumentation : PassInstrumentation {
 
 } // namespace
 
-/// Of every phase and of every pass in it.
-static std::vector<std::string> extensionPoints() {
-  std::vector<std::string> points;
-  for (const Phase &phase : getPhases()) {
-    std::vector<std::string> names = getPassNames(phase);
-    if (phase.build) {
-      names.push_back(phase.name.str());
-    }
-    for (const std::string &name : names) {
-      points.push_back("before-" + name);
-      points.push_back("after-" + name);
-    }
-  }
-  return points;
-}
-
-/// `passes` as a pipeline on a module: `my-pass`, a pass on functions, becomes
-/// `func.func(my-pass)`. Writes what is wrong with them.
-static FailureOr<std::string> nestPasses(llvm::StringRef passes,
-                                         llvm::raw_ostream &errors) {
-  OpPassManager onAnything, onModule(ModuleOp::getOperationName());
-  if (failed(parsePassPipeline(passes, onAnything, errors))) {
-    return failure();
-  }
-  std::string nested;
-  llvm::raw_string_ostream os(nested);
-  llvm::interleave(
-      onAnything.getPasses(), os,
-      [&](Pass &pass) {
-        std::optional<llvm::StringRef> anchor = pass.getOpName();
-        bool isNested = anchor && anchor != onModule.getOpName();
-        os << (isNested ? anchor->str() + "(" : "");
-        pass.printAsTextualPipeline(os);
-        os << (isNested ? ")" : "");
-      },
-      ",");
-  if (failed(parsePassPipeline(nested, onModule, errors))) {
-    return failure();
-  }
-  return nested;
-}
-
 /// `before-fuse(PASSES)`; the passes are parsed, so that later nothing can
 /// fail.
 static std::optional<Extension> readExtension(const Arguments &arguments,
@@ -108,7 +60,7 @@ static std::optional<Extension> readExtension(const Arguments &arguments,
     arguments.usageError("option '--pass-pipeline': " + why);
     return std::nullopt;
   };
-  std::vector<std::string> points = extensionPoints();
+  std::vector<std::string> points = getExtensionPoints();
   auto [point, rest] = text.split('(');
   if (!rest.consume_back(")")) {
     return fail("expected POINT(PASSES) such as 'before-fuse(my-pass)', got '" +
@@ -119,32 +71,27 @@ static std::optional<Extension> readExtension(const Arguments &arguments,
                 suggestion(point, points) +
                 "; 'hova --list-phases' shows what there is");
   }
-  std::string problem;
-  llvm::raw_string_ostream os(problem);
-  FailureOr<std::string> passes = nestPasses(rest, os);
-  if (failed(passes)) {
-    return fail(llvm::StringRef(problem).trim());
+  llvm::Expected<Extension> nested = nestPasses({point.str(), rest.str()});
+  if (!nested) {
+    return fail(llvm::toString(nested.takeError()));
   }
-  return Extension{point.str(), *passes};
+  return *nested;
 }
 
 static ExtendPipeline readExtensions(const Arguments &arguments) {
-  std::vector<Extension> extensions;
+  llvm::Expected<std::vector<Extension>> extensions =
+      nestRegisteredExtensions();
+  if (!extensions) {
+    arguments.usageError("option '--pass-plugin': " +
+                         llvm::toString(extensions.takeError()));
+    return {};
+  }
   for (const std::string &text : arguments.values(OPT_pass_pipeline)) {
     if (auto extension = readExtension(arguments, text)) {
-      extensions.push_back(*extension);
+      extensions->push_back(*extension);
     }
   }
-  return [extensions](llvm::StringRef point, OpPassManager &manager) {
-    for (const Extension &extension : extensions) {
-      if (extension.point == point) {
-        // It was parsed before with the same passes registered.
-        [[maybe_unused]] LogicalResult added =
-            parsePassPipeline(extension.passes, manager);
-        assert(succeeded(added));
-      }
-    }
-  };
+  return extendBy(std::move(*extensions));
 }
 
 //===----------------------------------------------------------------------===//

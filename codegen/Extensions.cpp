@@ -1,0 +1,89 @@
+//===- Extensions.cpp - Passes at extension points ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/Extensions.h"
+#include "codegen/Pipeline.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace hova {
+
+std::vector<std::string> getExtensionPoints() {
+  std::vector<std::string> points;
+  for (const Phase &phase : getPhases()) {
+    std::vector<std::string> names = getPassNames(phase);
+    if (phase.build) {
+      names.push_back(phase.name.str());
+    }
+    for (const std::string &name : names) {
+      points.push_back("before-" + name);
+      points.push_back("after-" + name);
+    }
+  }
+  return points;
+}
+
+llvm::Expected<Extension> nestPasses(const Extension &extension) {
+  std::string problem;
+  llvm::raw_string_ostream errors(problem);
+  auto fail = [&] {
+    return llvm::createStringError(StringRef(problem).trim());
+  };
+  OpPassManager onAnything, onModule(ModuleOp::getOperationName());
+  if (failed(parsePassPipeline(extension.passes, onAnything, errors))) {
+    return fail();
+  }
+  Extension nested{extension.point, ""};
+  llvm::raw_string_ostream os(nested.passes);
+  llvm::interleave(
+      onAnything.getPasses(), os,
+      [&](Pass &pass) {
+        std::optional<StringRef> anchor = pass.getOpName();
+        bool isNested = anchor && anchor != onModule.getOpName();
+        os << (isNested ? anchor->str() + "(" : "");
+        pass.printAsTextualPipeline(os);
+        os << (isNested ? ")" : "");
+      },
+      ",");
+  if (failed(parsePassPipeline(nested.passes, onModule, errors))) {
+    return fail();
+  }
+  return nested;
+}
+
+llvm::Expected<std::vector<Extension>> nestRegisteredExtensions() {
+  std::vector<Extension> nested;
+  for (const Extension &extension : getRegisteredExtensions()) {
+    if (!llvm::is_contained(getExtensionPoints(), extension.point)) {
+      return llvm::createStringError(
+          "a plugin registers '" + extension.passes +
+          "' at the extension point '" + extension.point +
+          "', which there is not; 'hova --list-phases' shows what there is");
+    }
+    llvm::Expected<Extension> own = nestPasses(extension);
+    if (!own) {
+      return llvm::createStringError("a plugin registers '" + extension.passes +
+                                     "' at '" + extension.point +
+                                     "': " + toString(own.takeError()));
+    }
+    nested.push_back(std::move(*own));
+  }
+  return nested;
+}
+
+ExtendPipeline extendBy(std::vector<Extension> extensions) {
+  return [extensions = std::move(extensions)](StringRef point,
+                                              OpPassManager &manager) {
+    for (const Extension &extension : extensions) {
+      if (extension.point == point) {
+        // It was parsed before with the same passes registered.
+        [[maybe_unused]] LogicalResult added =
+            parsePassPipeline(extension.passes, manager);
+        assert(succeeded(added));
+      }
+    }
+  };
+}
+
+} // namespace hova
