@@ -130,7 +130,9 @@ def Hova_TileOpInterface : OpInterface<"TileOpInterface"> {
   let cppNamespace = "::hova";
   let description = [{
     Element-wise operations that can join another operation's loop nest: given
-    tiles of the operands they emit their own tile.
+    tiles of the operands they emit their own tile. An element of the result is
+    a function of those at its place in the tiles, and of nothing else: nobody
+    says which rows and columns of the tensor a tile has.
   }];
   let methods = [
     InterfaceMethod<[{
