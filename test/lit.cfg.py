@@ -28,6 +28,11 @@ config.environment["FILECHECK_OPTS"] = "--enable-var-scope"
 # Freed memory gets other contents at once, so that a use of it shows every time.
 config.environment["MALLOC_PERTURB_"] = "165"
 
+# Which fault of a planted build is on, and where it counts branches (test/full/nets).
+for name in ("HOVA_FAULT", "LLVM_PROFILE_FILE"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
 examples = source / "examples"
 config.substitutions += [
     ("%models", str(examples / "models")),

@@ -36,8 +36,18 @@ RESULTS = BUILD / "test-results"
 # that see no key, as pytest's -k selects them.
 SMOKE = "tiny or digits or lecture_mha or cross_causal_empty_rows"
 
+# What a room adds to it: golden vectors, which share no code with hova. What an operation
+# means and what a description says shows without a program, in a tenth of a second each.
+ROOM_SMOKE = {
+    "dialect": "evaluator_equals_the_oracle",
+    "frontend": "evaluator_equals_the_oracle",
+}
+
 # The tests of test/full that provoke races and faults: nothing else runs beside them.
 ALONE = ("test_faults.py", "test_races.py")
+
+# The scripts of test/full/nets, which share one build.
+NETS = ("branches", "catch")
 
 PYTEST_NOTHING_COLLECTED = 5
 
@@ -171,11 +181,27 @@ def run_full():
     total = run_pytest("full", "venv-test", FULL, options=beside)
     for name in ALONE:
         total.add(run_pytest(f"full-{Path(name).stem}", "venv-test", FULL / name))
+    total.add(run_nets())
     return total
 
 
-def run_smoke():
-    return run_pytest("smoke", "venv-test", TESTS / "e2e", select=SMOKE)
+def smoke_of(room):
+    return " or ".join([SMOKE, *filter(None, [ROOM_SMOKE.get(room)])])
+
+
+def run_smoke(room):
+    return run_pytest("smoke", "venv-test", TESTS / "e2e", select=smoke_of(room))
+
+
+def run_nets():
+    """Planted faults, and branches that no reduced model takes (test/full/nets)."""
+    total = Count()
+    for name in NETS:
+        python = BUILD / "venv-test/bin/python"
+        count = run(name, [python, "-B", FULL / f"nets/{name}.py"])
+        count.passed += not count.failed
+        total.add(count)
+    return total
 
 
 def run_peers(record):
@@ -202,7 +228,7 @@ def main():
         runs.insert(1, partial(run_lit, only))
         runs.append(partial(run_ctest, only))
     if not arguments.peers and only not in ("", "e2e"):
-        runs.append(run_smoke)
+        runs.append(partial(run_smoke, only))
     total = Count()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for count in pool.map(lambda one: one(), runs):
