@@ -25,6 +25,9 @@ CAPTION = ["depth=2", "vocab=300", "regions=13", "length=7", "batch=2", "width=9
 LRA = ["depth=2", "partition=2", "length=83", "batch=1", "width=96", "heads=2"]
 OMNI = [*LANGUAGE, "depth=3", "partition=3", "length=43"]
 MT = ["layers=3", "partition=3", "vocab=300", "src_len=23", "tgt_len=17", "batch=2", "width=96", "heads=2"]
+# Few heads of many tokens: threads divide queries, and sums over keys have several blocks.
+BLOCKS = ["depth=1", "vocab=300", "length=401", "batch=1", "width=64", "heads=1"]
+CHUNKS = ["depth=2", "partition=2", "length=230", "batch=1", "width=96", "heads=2", "task=listops", "attention=performer"]
 VIT = ["depth=2", "batch=2", "classes=37", *NARROW]
 SWIN = ["depth=2", "width=24", "batch=2", "classes=37"]
 T2T = ["depth=2", "width=48", "heads=2", "token_width=24", "image=83", "classes=37"]
@@ -44,11 +47,12 @@ CASES = {
         ["depth=1", "length=61", "vocab=500", "block_size=5", "batch=2", *NARROW],
     ],
     "models/lecture_mha": [[], ["kind=additive"]],
-    "models/lm": [LANGUAGE, [*LANGUAGE, "attention=performer"], [*LANGUAGE, "depth=3", "attention=realformer"], [*LANGUAGE, "length=797", "attention=bigbird"]],
+    "models/lm": [LANGUAGE, [*LANGUAGE, "attention=performer"], [*LANGUAGE, "depth=3", "attention=realformer"], [*LANGUAGE, "length=797", "attention=bigbird"], BLOCKS],
     "models/lra": [
         [*LRA, "task=text"],
         [*LRA, "task=retrieval", "omni=performer", "batch=2"],
         [*LRA, "task=listops", "attention=performer"],
+        CHUNKS,
         [*LRA, "length=770", "attention=bigbird"],
         [*LRA, "task=text", "attention=linformer", "omni=linformer", "projected_tokens=5"],
     ],
