@@ -29,18 +29,28 @@ void call(uint64_t kernel, void *const *buffers, char *scratch, uint64_t begin,
   auto buffer = [&](int i) { return static_cast<float *>(buffers[i]); };
   auto row = [&](uint64_t unit) {
     uintptr_t rows = reinterpret_cast<uintptr_t>(buffers[2]);
-    uint64_t own = begin + (unit - begin) % kBlock;
+    uint64_t own = kernel == 3 ? unit : begin + (unit - begin) % kBlock;
     return reinterpret_cast<float *>(rows + own * kRow);
   };
   for (uint64_t i = begin; i < end; ++i) {
     if (kernel == 0) {
       buffer(1)[i] = 2 * buffer(0)[i];
+    } else if (kernel == 3) {
+      *row(i) = 2 * buffer(0)[i];
     } else if (kernel == 2) {
       std::fill_n(row(i), kRow / sizeof(float), 2 * buffer(0)[i]);
       buffer(1)[i] = row(i)[kRow / sizeof(float) - 1];
     } else {
       buffer(2)[i] = buffer(0)[i] + buffer(1)[i];
     }
+  }
+  // Lines of the second buffer must not lie in rows of the first.
+  for (uint64_t i = begin; kernel == 3 && i < end; ++i) {
+    std::fill_n(buffer(3) + i * kLine / sizeof(float), kLine / sizeof(float),
+                -1.0f);
+  }
+  for (uint64_t i = begin; kernel == 3 && i < end; ++i) {
+    buffer(1)[i] = *row(i);
   }
   auto share = reinterpret_cast<Share *>(scratch);
   ++share->calls;
@@ -94,6 +104,13 @@ const uint64_t shares[] = {2, 3,
                            2, 3, kUnits, 3, sizeof(Share), kBlock, 0, 1,
                            numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT),
                            kRow | HOVA_IN_SHARE, kArena, 0};
+
+/// The same by two buffers of rows, the second behind all rows of the first.
+const uint64_t sharesOfTwo[] = {1, 4,
+                                //
+                                3, 3, kUnits, 4, sizeof(Share), kUnits, 0, 2,
+                                HOVA_INPUT, HOVA_OUTPUT, kRow | HOVA_IN_SHARE,
+                                kLine | HOVA_IN_SHARE, 64, 0, 64, kRow};
 
 /// Like `launches`' first, by costs 9, 1 and 1, which repeat.
 constexpr uint64_t kCostly = 9;
@@ -236,6 +253,16 @@ TEST(Launches, give_each_share_rows_of_its_own) {
   }
 }
 
+TEST(Launches, lay_rows_of_one_buffer_behind_those_of_another) {
+  for (int32_t threads : {1, 2, 3, 13}) {
+    Program program(threads, levelOf<sharesOfTwo>);
+    std::vector<float> out = program.run();
+    for (uint64_t i = 0; i < kUnits; ++i) {
+      EXPECT_EQ(out[i], 2 * static_cast<float>(i)) << threads << " threads";
+    }
+  }
+}
+
 /// What a level with these launches takes besides an arena of kArena bytes.
 uint64_t scratchOf(const uint64_t *data, int32_t threads) {
   hova_program program = {};
@@ -283,6 +310,15 @@ TEST(Launches, take_no_rows_beyond_those_of_shares) {
   EXPECT_EQ(scratchOf(data, 1), 7 * kRow + kLine);
   EXPECT_EQ(scratchOf(data, 2), 7 * kRow + 2 * kLine);
   EXPECT_EQ(scratchOf(data, 64), 7 * kRow + 7 * kLine);
+}
+
+TEST(Launches, take_rows_for_every_unit_where_costs_divide_them) {
+  // One share may have all nine units, whatever the other has.
+  const uint64_t data[] = {
+      1, 1,  0,  2,      9, 1, 4, 100, 3, 1, kRow | HOVA_IN_SHARE,
+      9, 10, 11, kArena, 0};
+  EXPECT_EQ(scratchOf(data, 1), 9 * kRow + kLine);
+  EXPECT_EQ(scratchOf(data, 2), 2 * (9 * kRow + kLine));
 }
 
 TEST(Launches, take_the_place_of_values_that_are_not_alive) {
