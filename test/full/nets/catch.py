@@ -110,7 +110,7 @@ class Rooms:
 
 def name_of_failure(said):
     """The name of the first failed test, as lit, CTest or pytest writes it."""
-    for pattern in (r"^FAIL: hova :: (\S+)", r"\d+ - (.*) \((?:Failed|Subprocess|SEGFAULT|Timeout)", r"^FAILED (\S+)", r"^ERROR (\S+)"):
+    for pattern in (r"^FAIL: hova :: (\S+)", r"\d+ - (\S+).* \((?:Failed|Subprocess|SEGFAULT|Timeout)", r"^FAILED (\S+)", r"^ERROR (\S+)"):
         found = re.search(pattern, said, re.MULTILINE)
         if found:
             return found[1]
