@@ -48,6 +48,7 @@ std::vector<LayerSpec> SpecReader::readLayers(const Node &node,
   }
   if (node.elements.empty()) {
     error(node, "an empty list of layers");
+    scope.lacksNames = true;
   }
   for (const Node *element : node.elements) {
     if (const Node *name = nameOf(*element)) {
@@ -67,9 +68,9 @@ std::vector<LayerSpec> SpecReader::readLayers(const Node &node,
     if (diagnostics.isFull()) {
       break;
     }
-    size_t mistakes = diagnostics.mistakes();
+    size_t mistakes = mistakesSoFar();
     LayerSpec layer = readLayer(*element, scope);
-    layer.broken = diagnostics.mistakes() > mistakes;
+    layer.broken = mistakesSoFar() > mistakes;
     if (layer.name.empty()) {
       continue;
     }
@@ -102,7 +103,7 @@ LayerSpec SpecReader::readLayer(const Node &node, NameScope &scope) {
     layer.nameRange = name->range;
   }
   readConditions(node, layer, scope);
-  if (!layer.repeat) {
+  if (!node.get("repeat")) {
     readBody(node, layer, scope);
     return layer;
   }
@@ -458,8 +459,11 @@ void SpecReader::setBlock(const Node &node, LayerSpec &layer,
                           const NameScope &scope) {
   if (node.is(Node::Kind::String) && isName(node.text) &&
       !knownBlocks.count(node.text) && !scope.hasScalar(node.text)) {
-    if (knowsParameters || findOperator(node.text)) {
+    bool mayBeArgument = !knowsParameters || scope.lacksScalars;
+    if (!mayBeArgument || findOperator(node.text)) {
       unknownBlock(node);
+    } else {
+      ++unsaid;
     }
     return;
   }
@@ -492,7 +496,7 @@ void SpecReader::checkBlockUses(const std::vector<LayerSpec> &layers) {
     const BlockSpec *block = layer.block && layer.block->literal
                                  ? spec.findBlock(layer.block->literal->text)
                                  : nullptr;
-    if (!block || layer.broken || diagnostics.isFull()) {
+    if (!block || block->broken || layer.broken || diagnostics.isFull()) {
       continue;
     }
     std::vector<std::string> arguments;
@@ -510,7 +514,7 @@ void SpecReader::checkBlockUses(const std::vector<LayerSpec> &layers) {
       checkKeys(*given, arguments, "the arguments of " + block->name);
     }
     const Node *inputs = layer.node->get("inputs");
-    if (inputs && inputs->is(Node::Kind::Object) && !block->broken) {
+    if (inputs && inputs->is(Node::Kind::Object)) {
       checkKeys(*inputs, block->inputs, "the inputs of " + block->name);
     }
     for (size_t i = 0; i < block->inputs.size(); ++i) {

@@ -184,7 +184,7 @@ void SpecReader::readInputs(const Node &node) {
 }
 
 void SpecReader::readInput(const Member &member, const NameScope &scope) {
-  size_t mistakes = diagnostics.mistakes();
+  size_t mistakes = mistakesSoFar();
   InputSpec input;
   input.name = member.key;
   input.nameRange = member.keyRange;
@@ -228,7 +228,7 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
       }
     }
   }
-  input.broken = diagnostics.mistakes() > mistakes;
+  input.broken = mistakesSoFar() > mistakes;
   spec.inputs.push_back(std::move(input));
 }
 
@@ -249,7 +249,7 @@ void SpecReader::readBlocks(const Node &node) {
 }
 
 void SpecReader::readBlock(const Member &member) {
-  size_t mistakes = diagnostics.mistakes();
+  size_t mistakes = mistakesSoFar();
   BlockSpec block;
   block.name = member.key;
   block.nameRange = member.keyRange;
@@ -286,6 +286,8 @@ void SpecReader::readBlock(const Member &member) {
       error(*inputs, "a block needs an input");
     }
   }
+  scope.lacksScalars =
+      node.get("arguments") && !node.get("arguments")->is(Node::Kind::Object);
   if (const Node *arguments = node.get("arguments");
       arguments && expect(*arguments, Node::Kind::Object, "\"arguments\"")) {
     checkCount(*arguments, arguments->members.size(), SpecLimits::blockEntries,
@@ -310,14 +312,14 @@ void SpecReader::readBlock(const Member &member) {
     missing(node, "layers", "missing key \"layers\" in a block");
     scope.lacksNames = true;
   }
-  block.broken = diagnostics.mistakes() > mistakes;
+  block.broken = mistakesSoFar() > mistakes;
   if (layers) {
     // Each layer carries its own mistakes.
     block.layers = readLayers(*layers, scope);
   }
-  mistakes = diagnostics.mistakes();
+  mistakes = mistakesSoFar();
   readBlockOutputs(node, block, scope);
-  block.broken |= diagnostics.mistakes() > mistakes;
+  block.broken |= mistakesSoFar() > mistakes;
   spec.blockIndex.emplace(block.name, spec.blocks.size());
   spec.blocks.push_back(std::move(block));
 }

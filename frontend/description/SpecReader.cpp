@@ -162,7 +162,8 @@ bool SpecReader::checkScalars(const Node &node,
       continue;
     }
     known = false;
-    if (!knowsParameters) {
+    if (!knowsParameters || scope.lacksScalars) {
+      ++unsaid;
       continue;
     }
     TextError place{use.begin + shift, use.begin + shift + use.name.size(), ""};
@@ -344,7 +345,8 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
   bool isBoolean = node.text == "true" || node.text == "false";
   bool isBareWord = isName(node.text) && !scope.hasScalar(node.text);
   if (isBareWord && (isWord || (!words.empty() && !isBoolean))) {
-    if (!knowsParameters) {
+    if (!knowsParameters || scope.lacksScalars) {
+      ++unsaid;
       return std::nullopt;
     }
     std::string list = words.empty() ? "a parameter" : joined(words);
@@ -419,6 +421,7 @@ std::optional<ValueUse> SpecReader::valueUse(const Node &node,
       return std::nullopt;
     }
     if (!knowsInputs || scope.lacksNames) {
+      ++unsaid;
       return std::nullopt;
     }
     place.message = "unknown value " + inQuotes(reference->base);

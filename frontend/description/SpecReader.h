@@ -37,6 +37,8 @@ struct NameScope {
   /// Whether a name of a value could not be read: then any value that is not
   /// known may be that one, and nobody complains about it.
   bool lacksNames = false;
+  /// The same of parameters and arguments.
+  bool lacksScalars = false;
   /// All layers of the list, those behind this place too.
   std::map<std::string, reader::Range, std::less<>> later;
 
@@ -186,6 +188,10 @@ private:
   std::vector<std::string> blockNames;
   /// Keys that unknown ones were probably meant to be.
   std::set<std::pair<const Node *, std::string>> misspelt;
+  /// Mistakes, those too that follow from others and are not reported: what
+  /// they are in is broken all the same.
+  size_t mistakesSoFar() const { return diagnostics.mistakes() + unsaid; }
+  size_t unsaid = 0;
   /// False where a section is missing or no object: which names it has is then
   /// unknown, and nobody complains about them.
   bool knowsInputs = true;

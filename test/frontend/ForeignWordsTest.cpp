@@ -217,6 +217,23 @@ INSTANTIATE_TEST_SUITE_P(
             around(R"({"name": "e", "op": "linear", "input": "x", "width": 0},
           {"name": "y", "op": "linear", "input": "x", "width": 9, "weights": "e"})"),
             "\"width\" must be at least 1, got 0"},
+        // What reads the name alone is built of nothing, and says so to nobody.
+        Foreign{
+            around(R"(7, {"name": "y", "op": "scale", "input": "f", "by": 1})"),
+            "a layer must be an object, got an integer"},
+        Foreign{
+            around(
+                R"(7, {"name": "y", "block": "b", "inputs": {"a": "f"}})",
+                R"("blocks": {"b": {"inputs": ["a"], "layers": [{"name": "l", "op": "scale", "input": "a", "by": 1}], "output": "l"}},)"),
+            "a layer must be an object, got an integer"},
+        inBlock(R"(["a"])", "[]", "an empty list of layers"),
+        inBlock(R"(["a"], "arguments": 7)",
+                R"([{"name": "l", "op": "scale", "input": "a", "by": "k"}])",
+                "\"arguments\" must be an object, got an integer"),
+        Foreign{
+            around(
+                R"({"name": "y", "op": "scale", "input": "x", "by": "index", "repeat": 1.5})"),
+            "expected an integer or an expression, got a number"},
         Foreign{around(R"({"name": "y", "block": "nothing", "input": "x"})"),
                 "unknown block \"nothing\""}));
 
