@@ -257,6 +257,9 @@ void SpecReader::readBlock(const Member &member) {
   const Node &node = *member.value;
   checkName(member.key, member.keyRange, node, "block");
   if (!expect(node, Node::Kind::Object, "a block")) {
+    block.broken = true; // but there: its name is known
+    spec.blockIndex.emplace(block.name, spec.blocks.size());
+    spec.blocks.push_back(std::move(block));
     return;
   }
   checkKeys(node, {"inputs", "arguments", "layers", "output", "outputs"},
