@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/tile/WeightPlaces.h"
+#include "dialect/TokenOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/tile/KernelStructure.h"
 #include "passes/tile/ProgramAttrs.h"
@@ -59,6 +60,26 @@ static bool isTable(StoreWeightOp store) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
   return type.getElementType().isInteger() &&
          llvm::none_of(producersOf(store), llvm::IsaPred<WeightOp>);
+}
+
+/// store_weight "t.slice", (slice t {first rows}) -> store_weight "t", t
+///
+/// The first rows of a table lie where the table begins. What is stored is then
+/// the same for programs that read more of it and less: a table of positions
+/// for every length. Where t has other readers, it would be stored once more.
+static void storeUncut(StoreWeightOp store) {
+  auto slice = store.getValue().getDefiningOp<SliceOp>();
+  if (!slice || slice.getAxis() != 0 || slice.getOffset() != 0 ||
+      !slice->hasOneUse() || !slice.getX().hasOneUse()) {
+    return;
+  }
+  StringRef name = store.getName();
+  if (name.consume_back(slice->getName().stripDialect())) {
+    name.consume_back(".");
+    store.setName(name);
+  }
+  store.getValueMutable().assign(slice.getX());
+  slice.erase();
 }
 
 /// weights: t = row_table; store_weight t -> tables: t = row_table;
@@ -135,6 +156,9 @@ LogicalResult WeightPlaces::assignWeight(StoreWeightOp store,
   RankedTensorType packed = panel ? packedType(type, *panel) : type;
   MemRefType buffer = panel ? panelBuffer(packed) : bufferType(type, 0);
   bool goesToTables = isTable(store);
+  if (!panel && !goesToTables) {
+    storeUncut(store);
+  }
   int64_t &end = goesToTables ? tableBytes : bytes;
   for (ImageWeightOp op : references) {
     if (op.getType() != type || op.getPanel() != panel) {
@@ -150,7 +174,9 @@ LogicalResult WeightPlaces::assignWeight(StoreWeightOp store,
         PackOp::create(builder, store.getLoc(), packed, store.getValue()));
   }
   store->setAttr(kOffsetAttr, builder.getI64IntegerAttr(end));
-  end += llvm::alignTo(buffer.getNumElements() * elementBytes(buffer), 64);
+  auto stored = cast<RankedTensorType>(store.getValue().getType());
+  int64_t width = llvm::divideCeil(stored.getElementTypeBitWidth(), 8);
+  end += llvm::alignTo(stored.getNumElements() * width, 64);
   if (goesToTables) {
     moveToTables(store);
   }
