@@ -55,7 +55,9 @@ static void addOnce(std::vector<std::string> &texts, StringRef text) {
 /// The paths that an operation of a kernel computes a part of: its own, its
 /// site's, and those of its columns. None for columns that are only read.
 static SmallVector<std::string> pathsOf(Operation *op) {
-  if (isColumnSlice(op)) {
+  // Behind `assign` operations stand in stages.
+  if (isColumnSlice(op) || op->getNumRegions() != 0 ||
+      op->hasTrait<OpTrait::IsTerminator>()) {
     return {};
   }
   std::optional<Site> site = siteOf(op);
@@ -74,18 +76,18 @@ std::vector<KernelContents> kernelsBelow(ModuleOp module, StringRef top) {
   main.walk([&](KernelOp kernel) {
     std::vector<std::string> holds;
     bool isMeant = false;
-    for (Operation &op : kernel.getBody().front().without_terminator()) {
-      SmallVector<std::string> paths = pathsOf(&op);
+    kernel.getBody().walk([&](Operation *op) {
+      SmallVector<std::string> paths = pathsOf(op);
       isMeant |= llvm::any_of(
           paths, [&](const std::string &path) { return isBelow(path, top); });
       if (!paths.empty()) {
         // The site's path stands for those of its parts.
         addOnce(holds, paths.back());
-        for (const std::string &column : columnsOf(&op)) {
+        for (const std::string &column : columnsOf(op)) {
           addOnce(holds, column);
         }
       }
-    }
+    });
     if (isMeant) {
       kernels.push_back({kernel.getName().str(), number, std::move(holds)});
     }
@@ -99,14 +101,14 @@ static llvm::StringMap<std::vector<std::string>>
 kernelsByPath(ModuleOp module) {
   llvm::StringMap<std::vector<std::string>> kernels;
   module.lookupSymbol<func::FuncOp>("main").walk([&](KernelOp kernel) {
-    for (Operation &op : kernel.getBody().front().without_terminator()) {
-      for (StringRef path : pathsOf(&op)) {
+    kernel.getBody().walk([&](Operation *op) {
+      for (StringRef path : pathsOf(op)) {
         for (; !path.empty();
              path = path.contains('.') ? path.rsplit('.').first : "") {
           addOnce(kernels[path], kernel.getName());
         }
       }
-    }
+    });
   });
   return kernels;
 }
