@@ -9,7 +9,8 @@
 using namespace hova::frontend;
 
 /// What is emitted in front of `x`, a value [2, 9, 16].
-static int emitFault(LayerContext &layer, const std::string &fault, int x) {
+static ValueRef emitFault(LayerContext &layer, const std::string &fault,
+                          ValueRef x) {
   auto type = [&] { return ValueType(layer.type(x)); };
   if (fault == "mnemonic") {
     return layer.emit("addd", "", {{"lhs", x}, {"rhs", x}}, {}, type());
@@ -61,7 +62,7 @@ void addFaults(OperatorRegistry &registry) {
                         "kind", "word", "shape", "result", "nothing"},
                        "the mistake")};
   auto build = [](LayerContext &layer) {
-    int x = layer.read("input");
+    ValueRef x = layer.read("input");
     std::string fault = layer.word("fault", "");
     return layer.hasFailed() ? poison : emitFault(layer, fault, x);
   };

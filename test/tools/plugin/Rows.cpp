@@ -222,7 +222,7 @@ static void addOperator(OperatorRegistry &registry, const char *name,
   info.summary = "an operation of the tests";
   info.roles = {{"input", true, false, "[batch, N, D]"}};
   auto build = [mnemonic](LayerContext &layer) {
-    int x = layer.read("input");
+    ValueRef x = layer.read("input");
     if (layer.hasFailed() ||
         !layer.expectRank("input", x, 3, "[batch, N, D]")) {
       return poison;
