@@ -4,6 +4,7 @@
 #include "tools/ToolPlugins.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
+#include "tools/plugins/PluginFile.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -47,10 +48,7 @@ std::vector<std::string> valuesOf(StringRef name, ArrayRef<char *> words) {
       values.push_back(words[++i]);
     }
   }
-  // The loader looks for a name without a folder elsewhere.
-  for (std::string &value : values) {
-    value = (StringRef(value).contains('/') ? "" : "./") + value;
-  }
+  llvm::transform(values, values.begin(), pluginPath);
   return values;
 }
 
@@ -65,6 +63,10 @@ LogicalResult loadToolPlugins(int argc, char **argv,
                  << ": error: " << llvm::toString(std::move(error)) << "\n";
     return failure();
   };
+  // What the libraries were built for is looked at before their code runs.
+  if (llvm::Error error = loadPluginsOfOptions(argc, argv)) {
+    return fail(std::move(error));
+  }
   for (const std::string &path : valuesOf(kPassOption, words)) {
     llvm::Expected<PassPlugin> plugin = PassPlugin::load(path);
     if (!plugin) {

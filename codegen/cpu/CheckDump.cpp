@@ -312,19 +312,21 @@ LogicalResult DumpCheck::checkStores(func::FuncOp weights) {
   return success();
 }
 
+/// The weight program and the one that makes tables are looked up by name.
 LogicalResult DumpCheck::checkWeights() {
-  Operation *symbol = dump.lookupSymbol("weights");
-  auto weights = dyn_cast_or_null<func::FuncOp>(symbol);
-  if (!symbol) {
-    return success();
+  for (StringRef name : {kWeightProgram, kTableProgram}) {
+    Operation *symbol = dump.lookupSymbol(name);
+    auto program = dyn_cast_or_null<func::FuncOp>(symbol);
+    if (symbol &&
+        (!program || program.isExternal() || !program.getBody().hasOneBlock() ||
+         program.getNumArguments() || program.getNumResults())) {
+      return symbol->emitError("expects '")
+             << name
+             << "' to be a function of one block without arguments and results";
+    }
   }
-  if (!weights || weights.isExternal() || !weights.getBody().hasOneBlock() ||
-      weights.getNumArguments() || weights.getNumResults()) {
-    return symbol->emitError("expects the weight program 'weights' to be a "
-                             "function of one block without arguments and "
-                             "results");
-  }
-  return isFrom("tile") ? checkStores(weights) : success();
+  auto weights = dump.lookupSymbol<func::FuncOp>(kWeightProgram);
+  return weights && isFrom("tile") ? checkStores(weights) : success();
 }
 
 /// What links with the description of the program.

@@ -26,6 +26,10 @@ namespace hova {
 #define GEN_PASS_DEF_LOWERLAUNCHESPASS
 #include "codegen/cpu/Passes.h.inc"
 
+/// Tables have a number for each row of a value; those of models of hundreds of
+/// layers take a few megabytes.
+static constexpr int64_t kMostTableBytes = int64_t(1) << 30;
+
 /// The work of a kernel, in floating-point operations.
 static int64_t workOf(LaunchOp op) {
   int64_t bits = 0;
@@ -78,9 +82,9 @@ private:
   /// Fills `tables` with what the table program stores.
   LogicalResult evaluateTables() {
     auto bytes = main->getAttrOfType<IntegerAttr>(kTableBytesAttr);
-    if (bytes && bytes.getInt() < 0) {
+    if (bytes && (bytes.getInt() < 0 || bytes.getInt() > kMostTableBytes)) {
       return main.emitError("expects '")
-             << kTableBytesAttr << "' that is not negative, got "
+             << kTableBytesAttr << "' from 0 to " << kMostTableBytes << ", got "
              << bytes.getInt();
     }
     tables.resize(bytes ? llvm::divideCeil(bytes.getInt(), 8) : 0);
@@ -104,8 +108,9 @@ private:
                         .getElementTypeBitWidth() /
                     8;
     int64_t room = tables.size() * sizeof(uint64_t);
-    if (!offset || offset.getInt() < 0 ||
-        offset.getInt() + value.size() * width > room) {
+    int64_t bytes = value.size() * width;
+    if (!offset || offset.getInt() < 0 || offset.getInt() > room ||
+        bytes > room - offset.getInt()) {
       return store.emitError("table '")
              << store.getName() << "' has no place in the " << room
              << " bytes of tables";

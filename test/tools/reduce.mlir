@@ -6,11 +6,11 @@
 // RUN: hova-reduce %s --load-pass-plugin=%plugin --opt-reduction-pass='opt-pass=test-erase-unrelated test=%S/Inputs/has-gelu.sh' | FileCheck %s
 // RUN: not hova-reduce %s --opt-reduction-pass='opt-pass=test-erase-unrelated test=%S/Inputs/has-gelu.sh' 2>&1 | FileCheck %s --check-prefix=WITHOUT
 // RUN: not hova-reduce %s --load-pass-plugin %t.so 2>&1 | FileCheck %s --check-prefix=NONE
-// RUN: not hova-lsp-server --load-dialect-plugin=%plugin < /dev/null 2>&1 | FileCheck %s --check-prefix=NO-DIALECTS
+// RUN: not hova-lsp-server --load-dialect-plugin=%extension < /dev/null 2>&1 | FileCheck %s --check-prefix=NO-DIALECTS
 
 // WITHOUT: 'test-erase-unrelated' does not refer to a registered pass
 // NONE: hova-reduce: error: {{.*}}reduce.mlir.tmp.so
-// NO-DIALECTS: hova-lsp-server: error: {{.*}}hova-test-plugin.so
+// NO-DIALECTS: hova-lsp-server: error: {{.*}}hova-test-extension.so
 
 // CHECK-NOT: @unrelated
 // CHECK: hova.activation gelu_erf

@@ -118,6 +118,10 @@ EDITS = {
     "weights with results": (
         "normalize", r"@weights\(\) \{", "@weights(%no: i64) {", "a function of one block without arguments and results",
     ),
+    "tables that are no function": (
+        "tile", r"func.func private @weights\(\)", "func.func private @tables()\n  func.func private @weights()",
+        "expects 'tables' to be a function of one block",
+    ),
     "a verdict without a reason": ("fuse", r"(hova.rewrites = \{[\w\"-]+ = \{)fired = \w+, ", r"\1", "whether it fired, and why"),
     "a schedule of words": ("assign", r"hova.lanes = \d+ : i64", 'hova.lanes = "8"', "has no complete schedule"),
     "no tables": (

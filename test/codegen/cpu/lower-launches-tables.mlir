@@ -54,7 +54,7 @@ func.func private @tables() {
 
 // -----
 
-// expected-error@+1 {{expects 'hova.table_bytes' that is not negative, got -8}}
+// expected-error@+1 {{expects 'hova.table_bytes' from 0 to 1073741824, got -8}}
 func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64, hova.table_bytes = -8 : i64} {
   return
 }
