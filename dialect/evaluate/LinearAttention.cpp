@@ -26,10 +26,11 @@ struct Features {
   bool hasMaximum() const { return map == FeatureMap::softmax; }
 };
 
-/// The product of two features counts one over this: softmax and exponential
-/// ones have a factor of one over the root of their number.
+/// The product of two features counts one over this: softmax ones have a factor
+/// of one over the root of their number. So have plain exponentials, but in the
+/// exponent (KeySums::shift).
 int64_t normalizerOf(const Features &features) {
-  return features.map == FeatureMap::relu ? 1 : features.count;
+  return features.map == FeatureMap::softmax ? features.count : 1;
 }
 
 /// The maximum that a summary of no valid key has (`hova.key_summary`).
@@ -125,8 +126,12 @@ template <typename T> struct KeySums {
     }
   }
 
+  /// What is taken off the exponents of features without a maximum: their
+  /// factor of one over the root of their number.
   T shift() const {
-    return static_cast<T>(featureExponentShift(features.map, features.count));
+    return features.map == FeatureMap::exp
+               ? static_cast<T>(std::log(double(features.count)) / 2)
+               : T(0);
   }
 
   const Features &features;

@@ -3,7 +3,7 @@
 
 #include "passes/fuse/Grouping.h"
 #include "dialect/Shapes.h"
-#include "passes/Validity.h"
+#include "passes/fuse/PlacedRows.h"
 
 using namespace mlir;
 
@@ -209,41 +209,6 @@ bool Grouping::canJoin(OpOperand &operand, std::string *why) const {
                            " than it computes");
   }
   return canHold(groupOf(operand.get()), op, why);
-}
-
-/// Whether `op` computes every row of its result from the same rows of its
-/// operands and from operands that are the same for all rows.
-static bool worksByRow(const IterationSpace &space) {
-  return space.dividesRows() &&
-         llvm::all_of(llvm::seq<unsigned>(0, space.operands.size()),
-                      [&](unsigned index) {
-                        return space.readsSameRow(index) ||
-                               space.readsAlike(index, space.units);
-                      });
-}
-
-/// Why `op` cannot compute its rows as `placement` makes them; empty if it can.
-static std::string whyNotPlaced(Operation *op,
-                                PlacementAttrInterface placement) {
-  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
-  if (!worksByRow(space) || op->getNumResults() != 1) {
-    return nameOf(op) + " cannot compute its rows in another order";
-  }
-  if (!space.ignoresPosition) {
-    return "rows of " + nameOf(op) + " may depend on their position";
-  }
-  auto placed = [&](Type type) -> Type {
-    return placedType(placement, cast<RankedTensorType>(type));
-  };
-  SmallVector<Type> operands(op->getOperandTypes());
-  for (auto [index, type] : llvm::enumerate(operands)) {
-    type = space.readsSameRow(index) ? placed(type) : type;
-  }
-  SmallVector<Type> results = llvm::map_to_vector(op->getResultTypes(), placed);
-  if (!isValidWith(op, operands, results)) {
-    return nameOf(op) + " is not valid for rows in another order";
-  }
-  return "";
 }
 
 std::optional<PlacementAttrInterface>

@@ -380,10 +380,8 @@ LogicalResult ProgramTiler::run() {
   auto place = [&](Value value, MemRefType type, int64_t offset, bool isTable) {
     places[value] = {isTable ? Place::Table : Place::Image, type, offset};
   };
-  if (failed(weights.assign(place))) {
-    return failure();
-  }
-  if (failed(describeKernels()) || failed(emitFunctions())) {
+  if (failed(weights.assign(place)) || failed(describeKernels()) ||
+      failed(emitFunctions())) {
     return failure();
   }
   rewriteMain();

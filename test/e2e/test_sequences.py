@@ -67,6 +67,7 @@ def kernels(path, *options):
 
 SHAPES = {
     "tnt": {},
+    "one_sequence": {"sequences": 1},
     "one_sequence_a_unit": {"sequences": 9},
     "two_sequences_a_unit": {"sequences": 10, "bias": False},
     "one_head": {"heads": 1, "width": 17, "hidden": 31},
@@ -97,7 +98,6 @@ def test_every_pass_keeps_the_meaning(tmp_path):
 
 OTHERS = {
     "other_numbers_of_tokens": description([12, 15, 24], block("", "x", 4, 96), {"y": "out"}),
-    "few_sequences": inner(sequences=7),
     "wide_values": inner(hidden=136),
     "no_attention": description([12, 16, 24], [layer("y", "layer_norm", "x")], {"y": "y"}),
     "causal": inner(causal=True),

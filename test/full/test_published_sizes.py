@@ -42,7 +42,8 @@ def cases():
             settings = ["=".join(variant)] if variant else []
             for run in RUNS if variant is None else RUNS[:2]:
                 shorter = SHORTER.get(path.stem, []) if run != RUNS[0] else []
-                own = [*settings, *shorter]
+                # Of two values for one parameter the last holds.
+                own = [*map("=".join, dict(part.split("=") for part in [*settings, *shorter]).items())]
                 yield pytest.param(path, own, *run, id="-".join([path.stem, *own, *run]))
 
 

@@ -53,8 +53,9 @@ def save_weights(state, path):
 
 def hova(verb, name, settings, *arguments):
     command = [HOVA, verb, MODELS / f"{name}.json", *arguments]
-    for setting in settings:
-        command += ["--set", setting]
+    # Of two values for one parameter the last holds; a command takes one.
+    for parameter in dict(setting.split("=", 1) for setting in settings).items():
+        command += ["--set", "=".join(parameter)]
     done = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, check=False
     )

@@ -40,8 +40,12 @@ class Case:
 
     @property
     def arguments(self):
-        """The description and its settings on a command line of hova."""
-        sets = [part for setting in self.settings for part in ("--set", setting)]
+        """The description and its settings on a command line of hova.
+
+        Of two values for one parameter, a suite's and the user's, the last holds.
+        """
+        values = dict(setting.split("=", 1) for setting in self.settings)
+        sets = [part for value in values.items() for part in ("--set", "=".join(value))]
         return [self.description, *sets]
 
     @property
