@@ -42,8 +42,7 @@ struct NormalizeScalesPass
 } // namespace
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo mlirGetPassPluginInfo() {
-  return {MLIR_PLUGIN_API_VERSION, "scales", LLVM_VERSION_STRING,
-          [] {
+  return {MLIR_PLUGIN_API_VERSION, "scales", LLVM_VERSION_STRING, [] {
             PassRegistration<NormalizeScalesPass>();
             hova::registerExtension("after-normalize", "normalize-scales");
           }};

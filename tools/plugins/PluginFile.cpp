@@ -21,9 +21,7 @@ std::string pluginPath(StringRef path) {
   return path.contains('/') ? path.str() : ("./" + path).str();
 }
 
-static Error refuse(const Twine &why) {
-  return createStringError(why);
-}
+static Error refuse(const Twine &why) { return createStringError(why); }
 
 static bool hasEntry(const object::ELFObjectFileBase &file) {
   return any_of(file.getDynamicSymbolIterators(),

@@ -18,7 +18,7 @@
 
 /// What it holds.
 #define HOVA_PLUGIN_STAMP                                                      \
-  "hova " HOVA_STAMP_VERSION " (LLVM " LLVM_VERSION_STRING                           \
+  "hova " HOVA_STAMP_VERSION " (LLVM " LLVM_VERSION_STRING                     \
   ", headers " HOVA_HEADERS_HASH ")"
 
 #endif // HOVA_TOOLS_PLUGINS_PLUGINSTAMP_H
