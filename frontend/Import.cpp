@@ -141,6 +141,26 @@ static std::string verifierText(Operation *op) {
   return isValid ? "" : text.empty() ? "its verifier fails" : text;
 }
 
+/// What differs between the results of `built` and those of the layer that are
+/// read; empty: nothing.
+static std::string wrongResults(Operation *built,
+                                ArrayRef<RankedTensorType> wanted) {
+  std::string wrong;
+  llvm::raw_string_ostream os(wrong);
+  if (built->getNumResults() < wanted.size()) {
+    os << " with " << wanted.size() << " results that are read, but it gives "
+       << built->getNumResults();
+    return wrong;
+  }
+  for (auto [result, type] : llvm::zip(built->getResults(), wanted)) {
+    if (result.getType() != type) {
+      os << " as " << type << ", but it gives " << result.getType();
+      return wrong;
+    }
+  }
+  return wrong;
+}
+
 Operation *Importer::build(const ProgramOperation &op, Location loc) {
   StringRef mnemonic = op.mnemonic;
   auto [dialect, rest] = mnemonic.split('.');
@@ -165,11 +185,13 @@ Operation *Importer::build(const ProgramOperation &op, Location loc) {
     wrong = verifierText(built);
     wrong = wrong.empty() ? "" : ", which is not valid: " + wrong;
   }
-  if (wrong.empty() && built->getResult(0).getType() != work.result()) {
-    llvm::raw_string_ostream(wrong)
-        << " as " << work.result() << ", but it gives "
-        << built->getResult(0).getType();
+  SmallVector<RankedTensorType> wanted = {work.result()};
+  for (const auto &[name, number] : program.furtherResultsOf(op)) {
+    if (read.contains(number)) {
+      wanted.push_back(work.result(name));
+    }
   }
+  wrong = wrong.empty() ? wrongResults(built, wanted) : wrong;
   if (!wrong.empty()) {
     fail(op, wrong);
     return nullptr;

@@ -10,6 +10,7 @@
 #include "codegen/cpu/CheckDump.h"
 #include "codegen/Passes.h"
 #include "codegen/Pipeline.h"
+#include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Passes.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
@@ -47,6 +48,7 @@ private:
   LogicalResult checkBuffers();
   LogicalResult checkFrame();
   LogicalResult checkValue(Attribute value, int64_t launches);
+  LogicalResult checkParts(int64_t launches);
   LogicalResult checkWeights();
   LogicalResult checkStores(func::FuncOp weights);
   LogicalResult checkCode();
@@ -212,7 +214,8 @@ LogicalResult DumpCheck::checkValue(Attribute value, int64_t launches) {
                       ? bytesOf(tensor, integer("row_stride"))
                       : -1;
   if (bytes < 0 || !entry.getAs<StringAttr>("path") || integer("kernel") < 0 ||
-      integer("kernel") >= launches || integer("offset") < 0 ||
+      integer("kernel") >= launches || integer("last") < integer("kernel") ||
+      integer("last") >= launches || integer("offset") < 0 ||
       integer("offset") > arenaBytes ||
       bytes > arenaBytes - integer("offset")) {
     return main.emitError("expects '")
@@ -221,6 +224,30 @@ LogicalResult DumpCheck::checkValue(Attribute value, int64_t launches) {
            << " bytes, got " << value;
   }
   return success();
+}
+
+/// What `hova profile` divides times by.
+LogicalResult DumpCheck::checkParts(int64_t launches) {
+  // Parts are counted in floating-point operations, some for each byte.
+  constexpr int64_t kMost = kMostBytes / CpuFacts::flopsPerByte;
+  Attribute all = main->getAttr(kPartsAttr);
+  auto parts = dyn_cast_or_null<ArrayAttr>(all);
+  auto isPart = [&](Attribute part) {
+    auto entry = dyn_cast<DictionaryAttr>(part);
+    auto isUpTo = [&](StringRef name, int64_t most) {
+      auto number = entry.getAs<IntegerAttr>(name);
+      return number && number.getType().isInteger(64) && number.getInt() >= 0 &&
+             number.getInt() <= most;
+    };
+    return entry && entry.getAs<StringAttr>("path") &&
+           isUpTo("kernel", launches - 1) && isUpTo("stage", INT32_MAX) &&
+           isUpTo("flops", kMost) && isUpTo("bytes", kMost);
+  };
+  if (!all || (parts && llvm::all_of(parts, isPart))) {
+    return success();
+  }
+  return main.emitError("expects '") << kPartsAttr << "' to hold parts of its "
+                                     << launches << " launches, got " << all;
 }
 
 /// `hova.whole` is where `hova verify --guard` puts the rest of the value.
@@ -288,7 +315,7 @@ LogicalResult DumpCheck::checkFrame() {
       return failure();
     }
   }
-  return checkBuffers();
+  return failed(checkParts(count)) ? failure() : checkBuffers();
 }
 
 /// The image is written from its start to its end.

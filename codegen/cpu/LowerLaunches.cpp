@@ -104,9 +104,14 @@ private:
 
   LogicalResult addTable(StoreWeightOp store, const HostTensor &value) {
     auto offset = store->getAttrOfType<IntegerAttr>(kOffsetAttr);
-    int64_t width = cast<RankedTensorType>(store.getValue().getType())
-                        .getElementTypeBitWidth() /
-                    8;
+    Type element = getElementTypeOrSelf(store.getValue().getType());
+    if (!(element.isInteger(32) || element.isInteger(64)) ||
+        value.getElement() != HostTensor::Element::I64) {
+      return store.emitError(
+                 "expects a table of integers of 32 or 64 bits, got ")
+             << element;
+    }
+    int64_t width = element.getIntOrFloatBitWidth() / 8;
     int64_t room = tables.size() * sizeof(uint64_t);
     int64_t bytes = value.size() * width;
     if (!offset || offset.getInt() < 0 || offset.getInt() > room ||

@@ -204,6 +204,21 @@ void Elaborator::addOutputs(const Environment &environment) {
   }
 }
 
+/// Whether an operand of `operation` that its further result `value` depends on
+/// is one of `values`.
+static bool dependsOn(const Program &program, const ProgramOperation &operation,
+                      int value, const std::set<int> &values) {
+  auto some = program.operandsOfResult.find(value);
+  return std::any_of(operation.operands.begin(), operation.operands.end(),
+                     [&](const auto &operand) {
+                       bool isRead =
+                           some == program.operandsOfResult.end() ||
+                           std::count(some->second.begin(), some->second.end(),
+                                      operand.first) > 0;
+                       return isRead && values.count(operand.second) > 0;
+                     });
+}
+
 /// What weights alone make is the same in every run: no program computes it.
 void Elaborator::checkConstantOutputs() {
   std::set<int> computed;
@@ -214,9 +229,12 @@ void Elaborator::checkConstantOutputs() {
     bool isComputed = std::any_of(
         operation.operands.begin(), operation.operands.end(),
         [&](const auto &operand) { return computed.count(operand.second); });
-    if (isComputed) {
-      computed.insert(operation.result);
-      for (const auto &[name, value] : program->furtherResultsOf(operation)) {
+    if (!isComputed) {
+      continue;
+    }
+    computed.insert(operation.result);
+    for (const auto &[name, value] : program->furtherResultsOf(operation)) {
+      if (dependsOn(*program, operation, value, computed)) {
         computed.insert(value);
       }
     }

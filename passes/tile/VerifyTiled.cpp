@@ -4,6 +4,7 @@
 #include "dialect/ProgramOps.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/ProgramAttrs.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -19,9 +20,17 @@ static int64_t extentOf(MemRefType type) {
     return -1;
   }
   for (auto [size, stride] : llvm::zip(type.getShape(), strides)) {
-    last += (size - 1) * stride;
+    int64_t step = 0;
+    if (size < 1 || stride < 0 || llvm::MulOverflow(size - 1, stride, step) ||
+        llvm::AddOverflow(last, step, last)) {
+      return -1;
+    }
   }
-  return (last + 1) * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t bytes = 0;
+  bool tooMany = llvm::AddOverflow(last, int64_t(1), last) ||
+                 llvm::MulOverflow(last, element, bytes);
+  return tooMany ? -1 : bytes;
 }
 
 namespace {
@@ -33,9 +42,11 @@ struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
     auto bytes = main->getAttrOfType<IntegerAttr>(limit);
     auto type = cast<MemRefType>(op->getResult(0).getType());
     int64_t extent = extentOf(type);
-    if (!bytes || extent < 0 || offset + extent > bytes.getInt()) {
+    if (!bytes || extent < 0 || extent > bytes.getInt() ||
+        offset > bytes.getInt() - extent) {
       return op->emitError("buffer ends behind ")
-             << limit << " of the program, at " << offset + extent;
+             << limit << " of the program, at "
+             << static_cast<uint64_t>(offset) + static_cast<uint64_t>(extent);
     }
     return success();
   }

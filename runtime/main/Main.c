@@ -111,6 +111,8 @@ static hova_status measure_kernels(hova_context *context,
   }
   measured->runs = options->repetitions < MOST_PROFILED ? options->repetitions
                                                         : MOST_PROFILED;
+  // A trace is of the last measured run.
+  hova_set_spans(context, NULL);
   hova_set_times(context, times);
   hova_status status = HOVA_OK;
   for (uint64_t i = 0; i < measured->runs && status == HOVA_OK; ++i) {

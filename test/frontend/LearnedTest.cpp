@@ -98,6 +98,11 @@ TEST(Learned, cannot_be_all_that_an_output_is_made_of) {
     {"name": "l", "op": "linear", "input": "w", "width": 4},
     {"name": "y", "op": "add", "inputs": ["l", "l"]})",
                  message);
+  // Scores do not depend on the values, which alone are of an input.
+  expectOneError(R"({"name": "w", "op": "weight", "shape": [4, 8], "batch": 2},
+    {"name": "a", "op": "attention", "query": "w", "key": "w", "value": "x", "heads": 2, "scores": true},
+    {"name": "y", "op": "scale", "input": "a.scores", "by": 2})",
+                 message);
 }
 
 TEST(Learned, has_a_shape) {

@@ -138,11 +138,20 @@ EDITS = {
     "types": ("target", r"hova.types = \[[^\]]*\], ", "", "'hova.types' of the description"),
     "values": ("tile", r"hova.values = \[", "hova.values = [3, ", "expects 'hova.values' to hold values"),
     "a value of no launch": ("tile", r"\{kernel = 0", "{kernel = 7", "expects 'hova.values' to hold values"),
+    "a value that ends before it begins": ("tile", r"last = \d+", "last = -1", "expects 'hova.values' to hold values"),
+    "a value without an end": ("tile", r"last = \d+ : i64, ", "", "expects 'hova.values' to hold values"),
+    "parts that are none": ("tile", r"hova.parts = \[", "hova.parts = [3, ", "expects 'hova.parts' to hold parts"),
+    "a part of no launch": (
+        "vectorize", r"(hova.parts = \[\{[^}]*kernel = )\d+", r"\g<1>4000000", "expects 'hova.parts' to hold parts",
+    ),
     "no values": ("tile", r", hova.values = \[.*\]\}( loc|\s*\{)", r"}\1", "expects 'hova.values' to be a list, got none"),
     "no offset": ("tile", r"(store_weight .*) \{hova.offset = \d+ : i64\}", r"\1", "expects 'hova.offset' from 0 on"),
     "offsets that go back": ("target", r"(?s)(hova.offset = 0 .*?hova.offset = )\d+", r"\g<1>0", "expects 'hova.offset' from"),
     "a buffer outside": (
         "vectorize", r"arena_buffer \{offset = \d+", "arena_buffer {offset = 1048576", "buffer ends behind hova.arena_bytes",
+    ),
+    "a buffer beyond all numbers": (
+        "tile", r"arena_buffer \{offset = \d+", "arena_buffer {offset = 9223372036854775744", "buffer ends behind hova.arena_bytes",
     ),
     "a whole that is none": (
         "tile", r"arena_buffer \{", "arena_buffer {hova.whole = array<i64: -64, 9>, ", "expects 'hova.whole' to be where",

@@ -9,6 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
+#include <csignal>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -68,6 +69,8 @@ Outcome execute(const std::string &path, std::vector<std::string> words) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   pid_t child = 0;
+  // Where the signal is ignored, a child leaves no status.
+  std::signal(SIGCHLD, SIG_DFL);
   int error = posix_spawn(&child, path.c_str(), &actions, nullptr,
                           pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);

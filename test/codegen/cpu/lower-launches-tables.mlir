@@ -58,3 +58,27 @@ func.func private @tables() {
 func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64, hova.table_bytes = -8 : i64} {
   return
 }
+
+// -----
+
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64, hova.table_bytes = 512 : i64} {
+  return
+}
+func.func private @tables() {
+  %t = hova.sinusoid interleaved : tensor<4x16xf32>
+  // expected-error@+1 {{expects a table of integers of 32 or 64 bits, got 'f32'}}
+  hova.store_weight "a", %t {hova.offset = 0 : i64} : tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64, hova.table_bytes = 512 : i64} {
+  return
+}
+func.func private @tables() {
+  %t = arith.constant dense<3> : tensor<16xi32>
+  // expected-error@+1 {{table 'a' has no place in the 512 bytes of tables}}
+  hova.store_weight "a", %t {hova.offset = 9223372036854775744 : i64} : tensor<16xi32>
+  return
+}
