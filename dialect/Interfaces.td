@@ -50,7 +50,8 @@ def Hova_TableOpInterface : OpInterface<"TableOpInterface"> {
   let description = [{
     A table that the compiler makes: where rows are, which windows are alike,
     how far positions are apart. `tabulate` is what stands in the weight image
-    of a program. `evaluate` of the same operation (ReferenceOpInterface) is its
+    or, of integers that no weight decides, among the tables of the program.
+    `evaluate` of the same operation (ReferenceOpInterface) is its
     definition. They share no code, so that verification sees a mistake in
     either.
   }];

@@ -49,7 +49,7 @@ def Hova_RowTableOp : Hova_Op<"row_table", [Pure,
   let description = [{
     `y[r * segments + s]` is the row of a source of shape `source` that is
     segment s of row r of what the placement makes of it. A constant of the
-    weight image.
+    program, which no file can change.
 
     - C1: the placement fits `source`, and the result has a number for each
       segment of each row.

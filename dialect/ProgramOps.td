@@ -36,7 +36,9 @@ def Hova_WeightOp : Hova_Op<"weight", [Pure]> {
   let hasVerifier = 1;
 }
 
-/// What the weight image holds: numbers, and tables of rows and classes.
+/// What the weight program stores: numbers, and integers. Those that no weight
+/// decides, such as rows and kinds of windows, leave it at `tile` for the table
+/// program.
 def Hova_Stored : AnyTypeOf<[Hova_Tensor, Hova_Ids]>;
 
 def Hova_ImageWeightOp : Hova_Op<"image_weight", [Pure]> {

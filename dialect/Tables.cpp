@@ -1,9 +1,9 @@
 //===- Tables.cpp - Tables that the compiler makes ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands in the weight image for operations whose numbers follow from
-// their attributes. `dialect/evaluate` says what it should be, and shares no
-// code with this.
+// What stands in the weight image or among the tables of the program for
+// operations whose numbers follow from their attributes. `dialect/evaluate`
+// says what it should be, and shares no code with this.
 
 #include "dialect/PlacementOps.h"
 #include "dialect/TokenOps.h"

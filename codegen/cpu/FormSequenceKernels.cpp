@@ -1,7 +1,7 @@
 //===- FormSequenceKernels.cpp - One kernel for short sequences -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations on many sequences of 16 tokens and few channels, with an attention
+// Operations on sequences of 16 tokens and few channels, with an attention
 // among them, become one kernel whose threads divide the sequences. Nothing in
 // it depends on another sequence, so the attention needs no kernel of its own,
 // and the tokens of some sequences lie in the lanes of vectors, which channels

@@ -1,5 +1,4 @@
-//===- ForeignWords.h - Words of other libraries
-//---------------------------===//
+//===- ForeignWords.h - Words of other libraries ----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

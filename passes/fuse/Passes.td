@@ -54,9 +54,10 @@ def DecomposeLinearAttentionPass
   let description = [{
     Before: `hova.linear_attention`, whose sums run over all keys. After:
     `hova.key_summary`, the sums over blocks of keys, and
-    `hova.summary_attention`, which merges them in order. Blocks are even and
-    have `block-tokens` tokens at most; threads have no part in it. Declines
-    where a shape is not static.
+    `hova.summary_attention`, which merges them in order. Blocks have
+    `block-tokens` tokens at most: those of keys are full but for the last, those
+    of queries are even. Threads have no part in it. Declines where a shape is
+    not static.
 
     ```mlir
     func.func @main(%q: tensor<1x8x8xf32>, %k: tensor<1x8x8xf32>,

@@ -71,13 +71,15 @@ static const option_info infos[NUM_OPTIONS] = {
     [OPTION_BENCHMARK] = {"--benchmark", NULL, "measure the latency"},
     [OPTION_WARMUP] = {"--warmup", "N", "runs before measuring (default 3)"},
     [OPTION_REPETITIONS] = {"--repetitions", "N", "measured runs (default 20)"},
-    [OPTION_BENCHMARK_OUT] = {"--benchmark-out", "FILE.json",
-                              "write the measurement"},
+    [OPTION_BENCHMARK_OUT] =
+        {"--benchmark-out", "FILE.json",
+         "write the measurement, and a profile of layers and "
+         "kernels"},
     [OPTION_KERNEL] = {"--kernel", "PATH",
                        "measure this kernel alone, data in the caches"},
     [OPTION_COLD] = {"--cold", NULL, "the same, data in memory only"},
     [OPTION_TRACE] = {"--trace", "FILE.json",
-                      "write the times of every kernel of the last run"},
+                      "write when each thread ran each kernel in the last run"},
     [OPTION_DESCRIBE] = {"--describe", NULL, "print what the program is"},
     [OPTION_FORMAT] = {"--format", "text|json", "how --describe prints it"},
     [OPTION_VERSION] = {"--version", NULL,

@@ -5,7 +5,7 @@
 // A description that is too large ends somewhere inside of some layer, with a
 // value that nobody knows; what is built after it must not use it. Here every
 // operator is built with every smaller number of units than it needs. Built
-// with AddressSanitizer (test/full/test_sanitized_check.py), a use is a
+// with AddressSanitizer (test/full/test_check_of_bombs.py), a use is a
 // finding.
 //
 //===----------------------------------------------------------------------===//

@@ -65,7 +65,7 @@ defm weights : Value<"weights", readers, "FILE",
 defm checkpoint : Value<"checkpoint", readers, "SOURCE",
                         "Read the weights by the names that this checkpoint source of the description gives them (default: the source that fits the file).">;
 defm init : Value<"init", runners, "SEED",
-                  "Draw random weights from this seed, as the initialisers of the description say. Applies without --weights (default: 0).">;
+                  "Draw random weights from this seed, as the initialisers of the description say. Applies without --weights (default: 0, but hova verify without it draws the weights from --seed).">;
 
 // The program.
 def o : Separate<["-"], "o">, Visibility<[CompileVerb, PackVerb]>,

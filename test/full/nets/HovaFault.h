@@ -1,5 +1,4 @@
-//===- HovaFault.h - Which planted fault is on ----------------------*- C
-//-*-===//
+//===- HovaFault.h - Which planted fault is on ------------------*- C -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Included by the planted copies of sources only (test/full/nets/plant.py): the

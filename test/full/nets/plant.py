@@ -6,7 +6,7 @@ A fault has `text`, which its file holds exactly once, and in it `right`, once t
 becomes `wrong`: an expression, or with `statement = true` a statement. A text that has
 moved or changed is an error that names it. The copy lies in build/nets/source, the build in
 build/nets/build; only files that differ are written, so that a second run compiles little.
-What makes kernels is built with clang's source-based coverage (coverage.py).
+What makes kernels is built with clang's source-based coverage (branches.py).
 """
 
 import os
