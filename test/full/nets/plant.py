@@ -31,6 +31,7 @@ MEASURED = {
         "passes/fuse/FuseKernels.cpp",
         "passes/fuse/Grouping.cpp",
         "passes/fuse/KernelBuilder.cpp",
+        "passes/fuse/PlacedRows.cpp",
     ),
 }
 COVERAGE = "-fprofile-instr-generate;-fcoverage-mapping"
