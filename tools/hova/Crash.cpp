@@ -78,7 +78,29 @@ void writeText(StringRef text) {
 
 void onAlarm(int) { continueReport(); }
 
-void onCrash(int) { reportCrash(); }
+/// Upstream makes operations by malloc and does not ask what it returned: a
+/// null pointer is followed although nothing is wrong but the memory.
+bool ranOutOfMemory(int number, const siginfo_t &info) {
+  constexpr uintptr_t kFirstPage = 4096;
+  constexpr size_t kChunk = 1 << 20; // what malloc asks the system for
+  if (number != SIGSEGV ||
+      reinterpret_cast<uintptr_t>(info.si_addr) >= kFirstPage) {
+    return false;
+  }
+  void *memory = mmap(nullptr, kChunk, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED) {
+    munmap(memory, kChunk);
+  }
+  return memory == MAP_FAILED;
+}
+
+void onCrash(int number, siginfo_t *info, void *) {
+  if (!isCrashing() && ranOutOfMemory(number, *info)) {
+    currentReport().outOfMemory();
+  }
+  reportCrash();
+}
 
 /// Memory that a thread's handlers run on.
 class HandlerStack {
@@ -144,9 +166,9 @@ void reportCrashes(const CrashReport &report) {
   // back.
   new HandlerStack;
   struct sigaction action = {};
-  action.sa_handler = onCrash;
+  action.sa_sigaction = onCrash;
   // A crash in a handler comes at once, too.
-  action.sa_flags = SA_ONSTACK | SA_NODEFER;
+  action.sa_flags = SA_ONSTACK | SA_NODEFER | SA_SIGINFO;
   for (int number :
        {SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV, SIGSYS, SIGBUS}) {
     sigaction(number, &action, nullptr);

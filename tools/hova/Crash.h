@@ -24,6 +24,8 @@ struct CrashReport {
   /// handler.
   const std::string &(*plainMessage)();
   int (*status)();
+  /// Ends the process where memory ran out and nothing else is wrong.
+  void (*outOfMemory)();
 };
 
 /// From here on a crash removes unfinished files, shows the stack, keeps the

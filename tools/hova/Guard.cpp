@@ -137,7 +137,7 @@ void installGuard(int argc, char **argv) {
   // LLVM sets handlers of its own when it is first told of a file to remove, if
   // it has none; these replace them.
   sys::AddSignalHandler([](void *) {}, nullptr);
-  reportCrashes({crashMessage, plainCrashMessage, crashStatus});
+  reportCrashes({crashMessage, plainCrashMessage, crashStatus, onOutOfMemory});
   hova_report_size_limit();
   for (int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
     std::signal(number, onInterrupt);
