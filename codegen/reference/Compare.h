@@ -15,7 +15,11 @@
 //
 // T3 has no hand-picked tolerance: the yardstick is what rounding alone does to
 // the same formulas. In every tier NaN and infinities must sit exactly where
-// the reference has them; a NaN on one side fails.
+// the reference has them; a NaN on one side fails. What rounding does to an
+// element may be that it is no number: where the plain run has none either,
+// because something between leaves the range of the type, T3 cannot compare the
+// element. It is counted, and a value of which no element can be compared in
+// any case is not verified.
 //
 // All figures are in one table, `numericPolicy`; changing one is a change of
 // what hova promises.
@@ -71,6 +75,9 @@ struct Comparison {
   /// Of these, the ones that are finite numbers on both sides: where there are
   /// none, nothing is known of how well the numbers agree.
   int64_t compared = 0;
+  /// And the ones that neither the program nor a plain run in its type can
+  /// hold, though they are finite numbers in the reference.
+  int64_t overflowed = 0;
   double maxError = 0, maxBound = 0;
   double rmsError = 0, rmsBound = 0;
   /// The five largest errors; non-finite disagreements come first.

@@ -24,6 +24,7 @@ public:
 private:
   void printRow(llvm::StringRef title, const Comparison &comparison);
   void printDifference(const VerifiedValue &value);
+  void printOverflow(const VerifiedCase &tried);
 
   llvm::raw_ostream &os;
   uint64_t seed = 0;
@@ -56,6 +57,22 @@ void VerifyTable::printDifference(const VerifiedValue &value) {
   os << "  " << value.comparison.reason << "\n";
   if (!value.comparison.worst.empty()) {
     printWorst(value.comparison, value.shape, os);
+  }
+}
+
+/// Where numbers leave the range of the type, and how many are lost by it.
+void VerifyTable::printOverflow(const VerifiedCase &tried) {
+  const VerifiedValue *first = nullptr;
+  int64_t elements = 0;
+  for (const VerifiedValue &value : tried.values) {
+    first = !first && value.comparison.overflowed ? &value : first;
+    elements += value.comparison.overflowed;
+  }
+  if (first) {
+    os << "  " << elements
+       << " elements are not compared, since they are no finite numbers in a "
+          "plain run in the same type either; the first are of "
+       << first->title() << "\n";
   }
 }
 
@@ -94,6 +111,7 @@ void VerifyTable::add(const VerifiedCase &tried) {
       printRow(value.title(), value.comparison);
     }
   }
+  printOverflow(tried);
 }
 
 void VerifyTable::end(const Verdict &verdict, const Fault &fault) {
@@ -167,6 +185,7 @@ static llvm::json::Object toJson(const hova_program &program,
                             {"check", nameOf(value.check)},
                             {"elements", comparison.elements},
                             {"compared", comparison.compared},
+                            {"overflowed", comparison.overflowed},
                             {"max_error", number(comparison.maxError)},
                             {"max_bound", number(comparison.maxBound)},
                             {"rms_error", number(comparison.rmsError)},

@@ -141,8 +141,20 @@ TEST(Model, rejects_a_nan_on_either_side) {
   HostTensor finite = doubles({1.0, 2.0}), broken = doubles({1.0, kNan});
   EXPECT_FALSE(compareModel(broken, finite, finite).within);
   EXPECT_FALSE(compareModel(finite, broken, broken).within);
-  EXPECT_FALSE(compareModel(broken, broken, finite).within);
   EXPECT_TRUE(compareModel(broken, broken, broken).within);
+}
+
+TEST(Model, does_not_compare_what_a_plain_run_cannot_hold_either) {
+  HostTensor finite = doubles({1.0, 2.0}), broken = doubles({1.0, kNan});
+  HostTensor infinite = doubles({1.0, kInfinity}), other = doubles({1.5, kNan});
+  Comparison nan = compareModel(broken, infinite, finite);
+  EXPECT_TRUE(nan.within);
+  EXPECT_EQ(nan.compared, 1);
+  EXPECT_EQ(nan.overflowed, 1);
+  EXPECT_TRUE(compareModel(infinite, broken, finite).within);
+  // Its other elements are, and a number is one even there.
+  EXPECT_FALSE(compareModel(other, broken, finite).within);
+  EXPECT_FALSE(compareModel(doubles({1.0, 9.0}), broken, finite).within);
 }
 
 TEST(Model, rejects_an_infinity_in_place_of_a_number) {
