@@ -135,6 +135,11 @@ class BlockUse:
         known = {id(value) for value in builder.scope.values}
         if not all(id(value) in known for value in use.inputs.values()):
             return None  # some are of the first use's repetitions
+        rows = use.inputs["x"].shape[:-1]
+        if builder.scope.rows_only and any(
+            shape[:-1] != rows for shape in use.results.values()
+        ):
+            return None  # a repetition adds what it reads to its own rows
         inputs = {}
         for key, value in use.inputs.items():
             inputs[key] = builder.scope.like(value)

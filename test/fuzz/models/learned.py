@@ -78,7 +78,8 @@ class LearnedUse:
 
     def _joined(self):
         """A gain, a bias or a table: added, or multiplied with."""
-        x = self.scope.pick(lambda shape: True)
+        rows_only = self.scope.rows_only
+        x = self.scope.pick(lambda shape: len(shape) == 3 or not rows_only)
         if not x:
             return None
         lacking = self.rng.randrange(len(x.shape))

@@ -78,6 +78,13 @@ EXACT_GELU = {
 }
 
 
+# The function from -1 to 1 that a plain program adds to 1, in float32.
+SATURATING = {
+    "gelu_erf": lambda x: _erf(x * math.sqrt(0.5)),
+    "gelu_tanh": lambda x: np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)),
+}
+
+
 class Exact(net.Net):
     """Float64. Remembers the results of all operations for the Plain runs."""
 
@@ -182,10 +189,10 @@ class Plain(Exact):
         return np.where(infinite, np.float32(self.unknown), result)
 
     def activation(self, x, kind):
-        if kind == "gelu_erf":
-            erf = _erf(x * np.float32(math.sqrt(0.5))).astype(np.float32)
+        if kind in SATURATING:
             # Far left the sum is small and keeps the error of the function.
-            return self.keep(oracle.gelu(x, 1 + self._move(erf, 1)))
+            bounded = SATURATING[kind](x.astype(np.float64)).astype(np.float32)
+            return self.keep(oracle.gelu(x, 1 + self._move(bounded, 1)))
         result = net.Net.activation(self, x, kind)
         is_zero = (kind == "sigmoid") & (result < TINY)
         return np.where(is_zero, np.float32(0), result)

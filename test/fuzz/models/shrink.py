@@ -147,7 +147,8 @@ def layers(trial):
             reads = gone.get("inputs") if "block" in gone else None
             first = reads or next((gone[role] for role in ROLES if role in gone), None)
             first = next(iter(first.values())) if isinstance(first, dict) else first
-            first = first[0] if isinstance(first, list) else first
+            if isinstance(first, list):
+                first = next(iter(first), None)
             rename(without.description, own, gone["name"], first)
             yield without
 
