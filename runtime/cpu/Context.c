@@ -1,8 +1,8 @@
 //===- Context.c - Create, run and destroy --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/cpu/Arguments.h"
-#include "runtime/cpu/Image.h"
+#include "runtime/Arguments.h"
+#include "runtime/Image.h"
 #include "runtime/cpu/Scratch.h"
 #include "runtime/cpu/Team.h"
 
@@ -36,27 +36,6 @@ struct hova_context {
 //===----------------------------------------------------------------------===//
 // Creation, step by step
 //===----------------------------------------------------------------------===//
-
-/// What a corrupt or newer object could get wrong.
-static hova_status check_program(const hova_program *program,
-                                 hova_error *error) {
-  if (!program || program->abi != HOVA_ABI_VERSION) {
-    return hova_fail(error, HOVA_REJECTED,
-                     "expects a program of interface version %d, got %d",
-                     HOVA_ABI_VERSION, program ? (int)program->abi : -1);
-  }
-  for (uint32_t i = 0; i < program->num_inputs + program->num_outputs; ++i) {
-    const hova_tensor_info *info =
-        i < program->num_inputs ? &program->inputs[i]
-                                : &program->outputs[i - program->num_inputs];
-    if (!hova_info_is_valid(info)) {
-      return hova_fail(error, HOVA_REJECTED,
-                       "input or output %u of program '%s' is malformed", i,
-                       program->name);
-    }
-  }
-  return HOVA_OK;
-}
 
 static void list_missing(char *text, size_t size, uint64_t missing) {
   static const char *const names[] = {
@@ -94,44 +73,6 @@ static hova_status pick_level(const hova_program *program,
                    "program '%s' needs a processor of level %s; this machine "
                    "lacks %s",
                    program->name, last->name, missing);
-}
-
-static hova_status open_weights(hova_context *context,
-                                const hova_options *options) {
-  const hova_program *program = context->program;
-  hova_error *error = &context->error;
-  hova_span image = {options->image, options->image_bytes};
-  const char *name = "embedded image";
-  if (program->weight_bytes == 0) {
-    return HOVA_OK;
-  }
-  if (options->weights) {
-    hova_status status =
-        hova_map_file(options->weights, &context->image, error);
-    if (status != HOVA_OK) {
-      return status;
-    }
-    image = context->image;
-    name = options->weights;
-  }
-  if (!image.data && !options->weights) {
-    return hova_fail(error, HOVA_REJECTED,
-                     "program '%s' needs a weight image: pass its path",
-                     program->name);
-  }
-  if ((uintptr_t)image.data % 64 != 0) {
-    return hova_fail(error, HOVA_REJECTED,
-                     "the weight image must be aligned to 64 bytes");
-  }
-  hova_status status =
-      hova_image_check(image, name, program, options->check_weights != 0,
-                       &context->job.weights, error);
-  if (status == HOVA_OK) {
-    // Only a hint: the first run then meets fewer page faults.
-    madvise((void *)((uintptr_t)image.data & ~UINT64_C(4095)),
-            (size_t)image.size, MADV_WILLNEED);
-  }
-  return status;
 }
 
 /// Zero pages, aligned for huge ones: the arena and each thread's scratch.
@@ -191,7 +132,8 @@ static hova_status start(hova_context *context, const hova_options *options) {
   if (context->threads > MAX_THREADS) {
     context->threads = MAX_THREADS;
   }
-  status = open_weights(context, options);
+  status = hova_image_open(context->program, options, &context->image,
+                           &context->job.weights, error);
   if (status == HOVA_OK) {
     status = allocate_arena(context);
   }
@@ -218,7 +160,7 @@ hova_status hova_create(const hova_program *program,
     return HOVA_REJECTED;
   }
   *created = NULL;
-  hova_status status = check_program(program, &error);
+  hova_status status = hova_check_program(program, &error);
   if (status != HOVA_OK) {
     report(options, &error);
     return status;
@@ -279,9 +221,14 @@ hova_status hova_run(hova_context *context, const hova_tensor *inputs,
           ? hova_fail(&context->error, HOVA_REJECTED,
                       "the threads of this context are in the process that "
                       "created it, before a fork(): create another one here")
-          : hova_check_arguments(
-                context->program, inputs, outputs, context->data,
-                context->data + context->program->num_inputs, &context->error);
+          : hova_check_arguments(context->program, HOVA_CPU_MEMORY, inputs,
+                                 outputs, context->data,
+                                 context->data + context->program->num_inputs,
+                                 &context->error);
+  if (status == HOVA_OK) {
+    status =
+        hova_check_contents(context->program, context->data, &context->error);
+  }
   if (status == HOVA_OK) {
     hova_team_run(context->team, &context->job);
   }

@@ -5,7 +5,7 @@
 
 #include "runtime/Elements.h"
 #include "runtime/Npy.h"
-#include "runtime/cpu/Arguments.h"
+#include "runtime/Arguments.h"
 #include "runtime/main/Files.h"
 
 #include <math.h>

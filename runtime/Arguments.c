@@ -1,14 +1,16 @@
-//===- Arguments.c - Checks of the tensors of a call ----------------------===//
+//===- Arguments.c - Checks of a program and the tensors of a call --------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/cpu/Arguments.h"
+#include "runtime/Arguments.h"
 
 #include "runtime/Elements.h"
 #include "runtime/Npy.h"
 
 #include <string.h>
 
-bool hova_info_is_valid(const hova_tensor_info *info) {
+/// Whether name, type and shape of an input or output can be what a compiler
+/// emitted.
+static bool info_is_valid(const hova_tensor_info *info) {
   uint64_t count, bytes;
   return info->name && info->dtype >= 0 && info->dtype <= HOVA_BOOL &&
          info->rank >= 0 && info->rank <= HOVA_MAX_RANK &&
@@ -26,6 +28,25 @@ uint64_t hova_info_count(const hova_tensor_info *info) {
 
 uint64_t hova_info_bytes(const hova_tensor_info *info) {
   return hova_info_count(info) * hova_element_bytes((hova_element)info->dtype);
+}
+
+hova_status hova_check_program(const hova_program *program, hova_error *error) {
+  if (!program || program->abi != HOVA_ABI_VERSION) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "expects a program of interface version %d, got %d",
+                     HOVA_ABI_VERSION, program ? (int)program->abi : -1);
+  }
+  for (uint32_t i = 0; i < program->num_inputs + program->num_outputs; ++i) {
+    const hova_tensor_info *info =
+        i < program->num_inputs ? &program->inputs[i]
+                                : &program->outputs[i - program->num_inputs];
+    if (!info_is_valid(info)) {
+      return hova_fail(error, HOVA_REJECTED,
+                       "input or output %u of program '%s' is malformed", i,
+                       program->name);
+    }
+  }
+  return HOVA_OK;
 }
 
 static hova_status check_shape(const hova_tensor_info *info,
@@ -62,6 +83,7 @@ static bool is_dense(const hova_tensor *tensor) {
 
 /// Everything about one tensor that does not depend on its contents.
 static hova_status check_tensor(const hova_tensor_info *info,
+                                enum hova_memory_kind memory,
                                 const hova_tensor *tensor, const char *role,
                                 void **data, hova_error *error) {
   uint64_t bytes = hova_element_bytes((hova_element)info->dtype);
@@ -70,10 +92,11 @@ static hova_status check_tensor(const hova_tensor_info *info,
                      "%s '%s' expected at this position, got '%s'", role,
                      info->name, tensor->name);
   }
-  if (tensor->device.device_type != 1) {
+  if (tensor->device.device_type != (int32_t)memory) {
     return hova_fail(error, HOVA_REJECTED,
-                     "%s '%s' expects CPU memory (device type 1), got %d", role,
-                     info->name, tensor->device.device_type);
+                     "%s '%s' expects %s memory (device type %d), got %d", role,
+                     info->name, memory == HOVA_CPU_MEMORY ? "CPU" : "CUDA",
+                     (int)memory, tensor->device.device_type);
   }
   hova_data_type expected =
       hova_make_tensor(NULL, (hova_dtype)info->dtype, 0, NULL, NULL).dtype;
@@ -191,6 +214,7 @@ static hova_status check_overlap(const hova_program *program, uint32_t index,
 }
 
 hova_status hova_check_arguments(const hova_program *program,
+                                 enum hova_memory_kind memory,
                                  const hova_tensor *inputs,
                                  const hova_tensor *outputs, void **input_data,
                                  void **output_data, hova_error *error) {
@@ -201,19 +225,26 @@ hova_status hova_check_arguments(const hova_program *program,
   }
   hova_status status = HOVA_OK;
   for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
-    const hova_tensor_info *info = &program->inputs[i];
-    status = check_tensor(info, &inputs[i], "input", &input_data[i], error);
-    if (status == HOVA_OK) {
-      status =
-          hova_check_range(info, input_data[i], hova_info_count(info), error);
-    }
+    status = check_tensor(&program->inputs[i], memory, &inputs[i], "input",
+                          &input_data[i], error);
   }
   for (uint32_t i = 0; i < program->num_outputs && status == HOVA_OK; ++i) {
-    status = check_tensor(&program->outputs[i], &outputs[i], "output",
+    status = check_tensor(&program->outputs[i], memory, &outputs[i], "output",
                           &output_data[i], error);
     if (status == HOVA_OK) {
       status = check_overlap(program, i, input_data, output_data, error);
     }
+  }
+  return status;
+}
+
+hova_status hova_check_contents(const hova_program *program,
+                                void *const *input_data, hova_error *error) {
+  hova_status status = HOVA_OK;
+  for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
+    const hova_tensor_info *info = &program->inputs[i];
+    status =
+        hova_check_range(info, input_data[i], hova_info_count(info), error);
   }
   return status;
 }

@@ -1,8 +1,8 @@
 //===- Image.h - Weight images ----------------------------------*- C -*---===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_RUNTIME_CPU_IMAGE_H
-#define HOVA_RUNTIME_CPU_IMAGE_H
+#ifndef HOVA_RUNTIME_IMAGE_H
+#define HOVA_RUNTIME_IMAGE_H
 
 #include "runtime/Bytes.h"
 
@@ -14,4 +14,12 @@ hova_status hova_image_check(hova_span image, const char *path,
                              const hova_program *program, bool check_weights,
                              const char **weights, hova_error *error);
 
-#endif // HOVA_RUNTIME_CPU_IMAGE_H
+/// Finds the image that `options` name, in memory or in a file, and checks it.
+/// `*mapped` is the file, to be unmapped by the caller, empty where there is
+/// none, even where the check fails; `*weights` as above, and as it was for a
+/// program without weights.
+hova_status hova_image_open(const hova_program *program,
+                            const hova_options *options, hova_span *mapped,
+                            const char **weights, hova_error *error);
+
+#endif // HOVA_RUNTIME_IMAGE_H
