@@ -3,10 +3,10 @@
 # each is for. The second holds what those include, and nothing else: a test compares it with their include lines. The stamp
 # of a plugin is made of all of them (cmake/StampHeaders.cmake).
 set(HOVA_PUBLIC_HEADERS
-  codegen/cpurecipes/KernelEmitter.h
-  codegen/cpurecipes/Recipe.h
-  codegen/cpurecipes/RowBlocks.h
-  codegen/cpurecipes/Transpose.h
+  codegen/cpu/recipes/KernelEmitter.h
+  codegen/cpu/recipes/Recipe.h
+  codegen/cpu/recipes/RowBlocks.h
+  codegen/cpu/recipes/Transpose.h
   dialect/AttentionOps.h
   dialect/DenseOps.h
   dialect/HostTensor.h
@@ -54,7 +54,7 @@ set(HOVA_INCLUDED_HEADERS
 
 # What mlir-tblgen writes of them, in the build's folder.
 set(HOVA_GENERATED_HEADERS
-  codegen/cpurecipes/Recipe.h.inc
+  codegen/cpu/recipes/Recipe.h.inc
   dialect/AttentionOps.h.inc
   dialect/DenseOps.h.inc
   dialect/HovaAttrs.h.inc

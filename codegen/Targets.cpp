@@ -6,7 +6,7 @@
 #include "codegen/Targets.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpurecipes/Recipe.h"
+#include "codegen/cpu/recipes/Recipe.h"
 
 namespace hova {
 

@@ -5,8 +5,8 @@
 // out structures as C does.
 
 #include "codegen/cpu/ProgramDescriptor.h"
-#include "codegen/cpu/CodeUnit.h"
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/link/CodeUnit.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -11,11 +11,11 @@
 //   pack K ; for rows: W = sigmoid(c Q K^T + b) ;
 //                      O = (W V) / (exp(sink) + sum W)
 
-#include "codegen/cpurecipes/Recipe.h"
+#include "codegen/cpu/recipes/Recipe.h"
 #include "SigmoidAttention.h"
-#include "codegen/cpurecipes/KernelEmitter.h"
-#include "codegen/cpurecipes/RowBlocks.h"
-#include "codegen/cpurecipes/Transpose.h"
+#include "codegen/cpu/recipes/KernelEmitter.h"
+#include "codegen/cpu/recipes/RowBlocks.h"
+#include "codegen/cpu/recipes/Transpose.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TileOps.h"

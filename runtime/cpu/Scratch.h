@@ -29,7 +29,7 @@ uint64_t hova_parts_of(const hova_launch *launch, uint64_t threads);
 
 /// The units before the share of `thread`: the first units % parts shares are
 /// one longer. Kernels have loops for the shares that this can give alone
-/// (RowBlockSizes, codegen/cpurecipes/RowBlocks.h).
+/// (RowBlockSizes, codegen/cpu/recipes/RowBlocks.h).
 uint64_t hova_units_before(uint64_t thread, uint64_t units, uint64_t parts);
 
 /// Rows of each buffer that the shares before `thread` have together.

@@ -7,7 +7,7 @@
 // height that is missing would compute other rows. Here the runtime's own
 // function divides, and the rest is counted row by row.
 
-#include "codegen/cpurecipes/RowBlocks.h"
+#include "codegen/cpu/recipes/RowBlocks.h"
 #include <gtest/gtest.h>
 #include <set>
 

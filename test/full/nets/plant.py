@@ -23,8 +23,8 @@ ROOMS = ("dialect", "passes", "codegen", "frontend", "runtime")
 
 # What makes kernels: the target that compiles it, and files. Their branches are counted.
 MEASURED = {
-    "hova_cpu_recipes": ("codegen/cpurecipes/*.cpp",),
-    "hova_cpu": ("codegen/cpu/FormSequenceKernels.cpp",),
+    "hova_cpu_recipes": ("codegen/cpu/recipes/*.cpp",),
+    "hova_cpu": ("codegen/cpu/schedule/FormSequenceKernels.cpp",),
     "hova_passes": (
         "passes/fuse/Assemblies.cpp",
         "passes/fuse/Decompose*.cpp",

@@ -5,8 +5,8 @@
 // compiled.
 
 #include "Faults.h"
-#include "codegen/cpurecipes/KernelEmitter.h"
-#include "codegen/cpurecipes/Recipe.h"
+#include "codegen/cpu/recipes/KernelEmitter.h"
+#include "codegen/cpu/recipes/Recipe.h"
 #include "dialect/HovaDialect.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"

@@ -3,7 +3,7 @@
 """Attention of 49 queries and 49 keys of one head of width 32 in one window.
 
 Two forms. `panels`: two panels of 32 lanes, the second with 17 keys, as
-codegen/cpurecipes/AttentionRecipe.cpp writes it today. `split`: panels of 32 and 16 lanes, and
+codegen/cpu/recipes/AttentionRecipe.cpp writes it today. `split`: panels of 32 and 16 lanes, and
 the 49th key by itself: its scores are row sums of Q * k, and its powers, maxima and the
 reciprocals of the sums are one vector over the queries of a block. `bare` is `split`
 without FLOOR.
@@ -51,7 +51,7 @@ class Window:
 def exchange(
     f: Function, rows: list[str], distance: int, low: list[int], high: list[int]
 ) -> None:
-    """Between rows `distance` apart, as in codegen/cpurecipes/AttentionPacking.cpp."""
+    """Between rows `distance` apart, as in codegen/cpu/recipes/AttentionPacking.cpp."""
     for i in range(16):
         if not i & distance:
             a, b = rows[i], rows[i + distance]

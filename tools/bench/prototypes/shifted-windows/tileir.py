@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `generate.py` writes kernels with: values, loops, products, norms.
 
-The loops of a product are those of codegen/cpurecipes/LinearRecipe.cpp: panels of 64 columns
+The loops of a product are those of codegen/cpu/recipes/LinearRecipe.cpp: panels of 64 columns
 outside, chunks of the inner dimension, row blocks of even heights inside, every tile
 asking for its share of the next chunk.
 """

@@ -1,0 +1,401 @@
+//===- AttentionRecipe.cpp - Loops of attention ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units are batch entries and heads, and blocks of queries where these are few.
+// Per head the keys are packed as panels [keys/panel][width][panel], so that
+// scores are the same product as a linear layer's. Then per block of query
+// rows: scores of all keys into scratch, maxima, exponentials and sums in
+// place, values, division. A row of scores for a few thousand keys fits the
+// caches, so nothing is rescaled while it grows; the q_len x kv_len scores
+// never exist. Keys that are padding have a limit of -inf, which their scores
+// meet in registers before they are stored.
+//
+//   pack K ; for rows: S = min(Q K^T, limits) ; S = 2^(c S - c max S) ;
+//                      O = (S V) / sum S
+
+#include "codegen/cpu/recipes/AttentionEmitter.h"
+#include "codegen/cpu/recipes/AttentionTokenLanes.h"
+#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/recipes/RowBlocks.h"
+#include "dialect/DenseOps.h"
+#include "dialect/TileOps.h"
+
+using namespace mlir;
+
+namespace hova {
+
+namespace {
+/// A buffer of the scratch of one thread.
+struct ScratchPart {
+  SmallVector<int64_t> shape;
+  int64_t elementBytes;
+  int64_t bytes() const {
+    return llvm::alignTo(staticSize(shape) * elementBytes, 64);
+  }
+};
+
+/// The parts in their order; those without elements do not exist.
+struct AttentionScratch {
+  explicit AttentionScratch(const AttentionLayout &l)
+      : panels{{l.panels, l.packedRows, l.panel}, 4},
+        tail{{l.packedRows, l.tailLanes}, 4},
+        values{{l.valueRows, l.valueWidth}, 4},
+        scores{{l.blockRows, l.scoreStride}, 4},
+        exponentials{{l.blockRows, l.exponentialStride}, 2},
+        limits{{1, l.limitLanes}, 4}, inverse{{l.blockRows, 1}, 4} {}
+
+  ScratchPart panels, tail, values, scores, exponentials, limits, inverse;
+
+  int64_t bytes() const {
+    return panels.bytes() + tail.bytes() + values.bytes() + scores.bytes() +
+           exponentials.bytes() + limits.bytes() + inverse.bytes();
+  }
+};
+} // namespace
+
+AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
+    : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
+      layout(op, emitter.schedule),
+      queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
+      scale(op.getScale().convertToDouble()),
+      temperature(op.getTemperature().convertToDouble()) {
+  AttentionScratch scratch(layout);
+  int64_t offset = 0;
+  auto take = [&](const ScratchPart &part, Type element) -> Value {
+    if (!part.bytes()) {
+      return {};
+    }
+    Value buffer = e.scratchView(offset, part.shape, element);
+    offset += part.bytes();
+    return buffer;
+  };
+  Type f32 = b.getF32Type(), word = layout.pairs ? b.getI32Type() : f32;
+  packed = take(scratch.panels, word);
+  packedTail = take(scratch.tail, word);
+  values = take(scratch.values, word);
+  scores = take(scratch.scores, f32);
+  exponentials = take(scratch.exponentials, b.getBF16Type());
+  limits = take(scratch.limits, f32);
+  maxima = e.scratchView(offset, {1, layout.blockRows}, f32);
+  inverse = take(scratch.inverse, f32);
+}
+
+/// Keys and values in the layout that the products read.
+void AttentionEmitter::pack() {
+  packKeys();
+  if (values) {
+    packValues();
+  }
+  if (limits) {
+    writeLimits();
+  }
+}
+
+void AttentionEmitter::emit() {
+  SmallVector<int64_t> heights =
+      rowBlockHeights(layout.queries, queryBlocks, e.schedule.tileRows);
+  e.forLoop("head", e.begin, e.end, 1, [&](Value unit) {
+    Value block = e.rem(unit, queryBlocks), pair = e.div(unit, queryBlocks);
+    batch = e.div(pair, layout.heads);
+    head = e.rem(pair, layout.heads);
+    biasEntry = findBiasEntry();
+    next = make<arith::MinUIOp>(e.add(unit, 1), e.add(e.end, -1));
+    queryRow = e.mul(batch, layout.queries);
+    keyRow = e.mul(batch, layout.keys);
+    keyColumn = e.mul(head, layout.keyWidth);
+    valueColumn = e.mul(head, layout.valueWidth);
+    if (queryBlocks == 1) {
+      pack();
+    } else {
+      // The head's block before, if it was of this call, has packed them.
+      auto equal = arith::CmpIPredicate::eq;
+      Value isFirst = make<arith::CmpIOp>(equal, unit, e.begin);
+      Value isNew = make<arith::CmpIOp>(equal, block, e.index(0));
+      e.ifThen(make<arith::OrIOp>(isFirst, isNew), [&] { pack(); });
+    }
+    auto bound = [&](Value number) {
+      return e.div(e.mul(number, layout.queries), queryBlocks);
+    };
+    forEachRowBlock(
+        e, "queries", bound(block), bound(e.add(block, 1)), heights,
+        [&](const RowBlock &rows) { emitBlock(rows.row, rows.height); });
+  });
+}
+
+void AttentionEmitter::emitBlock(Value row, int64_t height) {
+  Value panels = panelCount(row, height);
+  if (op.getKind() == AttentionKind::additive) {
+    emitAdditiveScores(row, height, panels);
+  } else {
+    emitScores(row, height, panels);
+  }
+  if (!layout.valueWidth) {
+    return emitScoresAlone(row, height, panels);
+  }
+  emitSoftmax(row, height, panels);
+  emitValues(row, height, panels);
+}
+
+void AttentionEmitter::prefetchNext(Value row) {
+  if (queryBlocks > 1) {
+    return; // it is mostly the same head
+  }
+  Value nextBatch = e.div(next, layout.heads);
+  Value nextHead = e.rem(next, layout.heads);
+  auto prefetch = [&](Value operand, int64_t rows, int64_t width) {
+    // As many rows as it takes to have prefetched all with the last query.
+    int64_t share = llvm::divideCeil(rows, layout.queries);
+    Value matrix = e.buffer(operand), column = e.mul(nextHead, width);
+    Value first = e.mul(nextBatch, rows), last = e.index(rows - 1);
+    e.forLoop("rows", e.index(0), e.index(share), 1, [&](Value i) {
+      Value own = make<arith::MinUIOp>(e.add(e.mul(row, share), i), last);
+      e.prefetchRow(matrix, e.add(first, own), column, width);
+    });
+  };
+  prefetch(op.getQuery(), layout.queries, layout.keyWidth);
+  prefetch(op.getKey(), layout.keys, layout.keyWidth);
+  prefetch(op.getValue(), layout.keys, layout.valueWidth);
+}
+
+Value AttentionEmitter::causalLimit(Value query) {
+  int64_t group = *op.getCausal(), shift = layout.keys - layout.queries;
+  Value position = e.add(query, shift);
+  if (shift < 0) {
+    // Queries before the first key see nothing; division rounds down there.
+    Value quotient = make<arith::FloorDivSIOp>(position, e.index(group));
+    Value limit = e.mul(e.add(quotient, 1), group);
+    return make<arith::MaxSIOp>(limit, e.index(0));
+  }
+  return e.mul(e.add(e.div(position, group), 1), group);
+}
+
+Value AttentionEmitter::panelCount(Value row, int64_t height) {
+  if (!layout.skipsPanels) {
+    return e.index(layout.panels);
+  }
+  Value limit = causalLimit(e.add(row, height - 1));
+  Value panels = e.div(e.add(limit, layout.panel - 1), layout.panel);
+  return make<arith::MinUIOp>(panels, e.index(layout.panels));
+}
+
+void AttentionEmitter::forEachPanel(
+    Value panels, llvm::function_ref<void(const KeyPanel &)> body) {
+  if (layout.panels) {
+    e.forLoop("keys", e.index(0), panels, 1,
+              [&](Value index) { body(panelAt(index)); });
+  }
+  if (layout.tailLanes) {
+    body(tailPanel());
+  }
+}
+
+Value AttentionEmitter::packedKeys(const KeyPanel &panel,
+                                   SmallVectorImpl<Value> &position) {
+  position.assign(panel.index ? 3 : 2, e.index(0));
+  if (panel.index) {
+    position.front() = panel.index;
+  }
+  return panel.index ? packed : packedTail;
+}
+
+void AttentionEmitter::emitScores(Value row, int64_t height, Value panels) {
+  Value query = e.buffer(op.getQuery()), zero = e.index(0);
+  forEachPanel(panels, [&](const KeyPanel &panel) {
+    SmallVector<Value> position;
+    Value keys = packedKeys(panel, position);
+    auto type = VectorType::get({height, panel.lanes}, b.getF32Type());
+    Value tile =
+        make<TileProductOp>(type, query, e.add(queryRow, row), keyColumn, keys,
+                            position, e.index(layout.keyWidth));
+    TileStoreOp::create(b, loc, limitedEarly(tile, panel), scores, zero,
+                        panel.column, IntegerAttr());
+  });
+}
+
+/// score = sum over c of w[c] * tanh(q[c] + k[c]), keys in lanes.
+void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
+                                          Value panels) {
+  Value query = e.buffer(op.getQuery()), zero = e.index(0);
+  Value weight = e.buffer(op.getScoreVector());
+  e.forLoop("queries", zero, e.index(height), 1, [&](Value i) {
+    Value own = e.add(e.add(queryRow, row), i);
+    forEachPanel(panels, [&](const KeyPanel &panel) {
+      int64_t lanes = panel.lanes;
+      SmallVector<Value> position;
+      Value keys = packedKeys(panel, position);
+      Value *channel = position.end() - 2;
+      Value sum =
+          e.forLoop("channels", zero, e.index(layout.keyWidth), 1,
+                    constant(0, lanes), [&](Value c, ValueRange carried) {
+                      Value column = e.add(keyColumn, c);
+                      *channel = c;
+                      Value key = make<vector::LoadOp>(e.vectorType(lanes),
+                                                       keys, position);
+                      Value shifted = make<arith::AddFOp>(
+                          splat(e.loadScalar(query, own, column), lanes), key);
+                      Value score = make<ActivationOp>(
+                          e.vectorType(lanes), ActivationKind::tanh, shifted);
+                      return SmallVector<Value>{make<math::FmaOp>(
+                          splat(e.loadScalar(weight, zero, column), lanes),
+                          score, carried[0])};
+                    })[0];
+      e.storeRow(limitedEarly(sum, panel), scores, i, panel.column, lanes);
+    });
+  });
+}
+
+void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
+  Value out = e.buffer(op.getResult());
+  Value zero = e.index(0), outRow = e.add(queryRow, row);
+  // Exponentials behind the last key are not read, but for the second of a
+  // pair: it meets a zero.
+  Value depth =
+      e.index(layout.pairs ? llvm::alignTo(layout.columns, 2) : layout.keys);
+  if (layout.skipsPanels) {
+    depth = make<arith::MinUIOp>(e.mul(panels, layout.panel), depth);
+  }
+  auto emitColumns = [&](Value column, int64_t lanes, int64_t valid) {
+    IntegerAttr columns;
+    if (valid < lanes) {
+      columns = b.getI64IntegerAttr(valid);
+    }
+    auto type = VectorType::get({height, lanes}, b.getF32Type());
+    Value start = e.add(valueColumn, column);
+    Value sum =
+        layout.pairs
+            ? make<TileProductOp>(type, exponentials, zero, zero, values,
+                                  ValueRange{zero, column}, depth, columns)
+            : make<TileProductOp>(type, scores, zero, zero,
+                                  e.buffer(op.getValue()),
+                                  ValueRange{keyRow, start}, depth, columns);
+    if (layout.slots && !layout.pairs) {
+      sum = make<TileProductOp>(type, scores, zero, e.index(layout.keys),
+                                e.buffer(op.getMemoryValue()),
+                                ValueRange{zero, start}, e.index(layout.slots),
+                                columns, sum);
+    }
+    Value factor =
+        make<TileLoadOp>(VectorType::get({height, 1}, b.getF32Type()), inverse,
+                         zero, zero, IntegerAttr());
+    Value scaled =
+        make<arith::MulFOp>(sum, make<vector::BroadcastOp>(type, factor));
+    TileStoreOp::create(b, loc, scaled, out, outRow, start, columns);
+  };
+  int64_t lanes = e.schedule.tileColumns;
+  int64_t whole = layout.valueWidth / lanes * lanes;
+  if (whole) {
+    e.forLoop("columns", zero, e.index(whole), lanes,
+              [&](Value column) { emitColumns(column, lanes, lanes); });
+  }
+  if (int64_t rest = layout.valueWidth - whole) {
+    emitColumns(e.index(whole), llvm::PowerOf2Ceil(rest), rest);
+  }
+}
+
+static int64_t scratchBytes(AttentionOp op, const Schedule &schedule) {
+  return AttentionScratch(AttentionLayout(op, schedule)).bytes();
+}
+
+static void emit(KernelEmitter &emitter, AttentionOp op) {
+  AttentionEmitter(emitter, op).emit();
+}
+
+namespace {
+/// The keys that the row blocks of one head read, as the loops above count
+/// them.
+class VisitedKeys {
+public:
+  VisitedKeys(AttentionOp op, const AttentionLayout &layout, int64_t tileRows)
+      : layout(layout), tileRows(tileRows), group(op.getCausal().value_or(1)) {}
+
+  /// The queries of one of `shares` even shares.
+  int64_t countQueries(int64_t share, int64_t shares) const {
+    return (share + 1) * layout.queries / shares -
+           share * layout.queries / shares;
+  }
+
+  /// Pairs of a query and a key in the blocks that it is cut into.
+  int64_t countPairs(int64_t share, int64_t shares) const {
+    int64_t rows = countQueries(share, shares);
+    int64_t row = share * layout.queries / shares, pairs = 0;
+    int64_t blocks = llvm::divideCeil(rows, tileRows);
+    for (int64_t block = 0; block < blocks; ++block) {
+      int64_t height = rows / blocks + (block < rows % blocks);
+      row += height;
+      pairs += height * keysOf(row - 1);
+    }
+    return pairs;
+  }
+
+private:
+  /// Of a block whose last query is `last`: whole panels, up to the last key.
+  int64_t keysOf(int64_t last) const {
+    if (!layout.skipsPanels) {
+      return layout.columns;
+    }
+    int64_t position = last + layout.keys - layout.queries;
+    int64_t limit = position < 0 ? 0 : (position / group + 1) * group;
+    return std::min<int64_t>(llvm::alignTo(limit, layout.panel), layout.keys);
+  }
+
+  const AttentionLayout &layout;
+  int64_t tileRows, group;
+};
+
+struct AttentionRecipe
+    : CpuRecipe<AttentionRecipe, AttentionOp, emit, scratchBytes> {
+  bool takesJoins(Operation *) const { return false; }
+  /// Scores take the memory of those that they add to. Empty rows are found by
+  /// the biases of -inf, which are scores of -inf then.
+  std::optional<unsigned> getOverwritable(Operation *op, unsigned index) const {
+    auto own = cast<AttentionOp>(op);
+    Value bias = own.getScoreBias(), scores = own.getScores();
+    bool fits = bias && scores && op->getResult(index) == scores &&
+                bias.getType() == scores.getType() && !own.getBiasIndex();
+    return fits ? std::optional(own.getScoreBiasMutable()[0].getOperandNumber())
+                : std::nullopt;
+  }
+  bool keepsTokensInLanes(Operation *op) const {
+    return hova::keepsTokensInLanes(cast<AttentionOp>(op));
+  }
+  void emitTokenLanes(Operation *op, TokenLanes &lanes) const {
+    hova::emitTokenLanes(lanes, cast<AttentionOp>(op));
+  }
+  /// Behind a causal mask's last panel nothing is multiplied.
+  int64_t getExecutedMacs(Operation *op, const Schedule &schedule) const {
+    auto own = cast<AttentionOp>(op);
+    AttentionLayout layout(own, schedule);
+    int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
+    VisitedKeys keys(own, layout, schedule.tileRows);
+    int64_t pairs = 0;
+    for (int64_t share = 0; share < shares; ++share) {
+      pairs += keys.countPairs(share, shares);
+    }
+    return shapeOf(own.getQuery())[0] * layout.heads * pairs *
+           (layout.keyWidth + layout.valueWidth);
+  }
+  /// What a query costs besides its keys is little: as much as a panel.
+  SmallVector<int64_t> getUnitCosts(Operation *op,
+                                    const Schedule &schedule) const {
+    auto own = cast<AttentionOp>(op);
+    AttentionLayout layout(own, schedule);
+    int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
+    if (!layout.skipsPanels || shares == 1) {
+      return {};
+    }
+    VisitedKeys keys(own, layout, schedule.tileRows);
+    SmallVector<int64_t> costs;
+    for (int64_t share = 0; share < shares; ++share) {
+      costs.push_back(keys.countPairs(share, shares) +
+                      keys.countQueries(share, shares) * layout.panel);
+    }
+    return costs;
+  }
+};
+} // namespace
+
+void attachAttentionRecipe(MLIRContext &context) {
+  AttentionOp::attachInterface<AttentionRecipe>(context);
+}
+
+} // namespace hova

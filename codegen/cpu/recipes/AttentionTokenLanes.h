@@ -1,0 +1,20 @@
+//===- AttentionTokenLanes.h - Attention in short sequences -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CPU_RECIPES_ATTENTIONTOKENLANES_H
+#define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONTOKENLANES_H
+
+#include "dialect/AttentionOps.h"
+
+namespace hova {
+class TokenLanes;
+
+/// Whether the attention is one without masks and biases.
+bool keepsTokensInLanes(AttentionOp op);
+
+/// The loops of all heads of all sequences of a tile.
+void emitTokenLanes(TokenLanes &lanes, AttentionOp op);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CPU_RECIPES_ATTENTIONTOKENLANES_H

@@ -1,0 +1,254 @@
+//===- CpuKernelCode.cpp - The function of one kernel on a CPU ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stages in their order, each handed to the recipe of its anchor.
+
+#include "codegen/cpu/recipes/CpuKernelCode.h"
+#include "codegen/cpu/recipes/KernelEmitter.h"
+#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/recipes/TokenLanes.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// An element-wise operation that begins a stage: chunks of rows, whose tiles
+/// `finishAndStoreTile` makes of the operands.
+static void emitElementwiseLoops(KernelEmitter &emitter, Operation *op) {
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  int64_t width = shape.empty() ? 1 : shape.back();
+  emitter.forEachRow([&](Value row) {
+    emitter.forEachChunk(
+        width, [&](Value column, int64_t lanes, int64_t valid) {
+          emitter.finishAndStoreTile({row, column, 1, lanes, valid}, Value());
+        });
+  });
+}
+
+static LogicalResult emitStage(KernelEmitter &emitter, Operation *anchor) {
+  if (auto recipe = dyn_cast<CpuRecipeOpInterface>(anchor)) {
+    return recipe.emitLoops(emitter);
+  }
+  if (!isa<TileOpInterface>(anchor)) {
+    return anchor->emitOpError("has no recipe for a CPU: attach one with "
+                               "attachRecipe, or implement TileOpInterface if "
+                               "it is element-wise");
+  }
+  emitElementwiseLoops(emitter, anchor);
+  return success();
+}
+
+/// The place of a stage: its anchor's, with the number beside it for whoever
+/// reads dumps and assembly.
+static Location placeOf(int64_t stage, Operation *anchor) {
+  MLIRContext *context = anchor->getContext();
+  auto number = StringAttr::get(context, "stage " + Twine(stage));
+  return FusedLoc::get(context, anchor->getLoc(), number);
+}
+
+static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel) {
+  for (auto [number, stage] :
+       llvm::enumerate(kernel.getBody().getOps<StageOp>())) {
+    emitter.loc = placeOf(number, stage.getAnchor());
+    emitter.beginStage(stage);
+    if (failed(emitStage(emitter, stage.getAnchor()))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+/// Even blocks of at most `schedule.block` units, all stages on each: what one
+/// stage writes is in the caches when the next reads it.
+static LogicalResult
+forEachUnitBlock(OpBuilder &builder, Location loc, const KernelBuffers &buffers,
+                 Value begin, Value end,
+                 llvm::function_ref<LogicalResult(Value, Value)> body) {
+  int64_t top = buffers.schedule.block;
+  if (buffers.schedule.division != Division::rows || buffers.units <= top) {
+    return body(begin, end);
+  }
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  Value units = arith::SubIOp::create(builder, loc, end, begin);
+  Value blocks = arith::DivUIOp::create(
+      builder, loc, arith::AddIOp::create(builder, loc, units, index(top - 1)),
+      index(top));
+  auto loop = scf::ForOp::create(builder, loc, index(0), blocks, index(1));
+  nameLoop(loop, "blocks");
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  // Block i: from units * i / blocks up to units * (i + 1) / blocks.
+  auto bound = [&](Value number) -> Value {
+    Value share = arith::DivUIOp::create(
+        builder, loc, arith::MulIOp::create(builder, loc, units, number),
+        blocks);
+    return arith::AddIOp::create(builder, loc, begin, share);
+  };
+  Value number = loop.getInductionVar();
+  Value next = arith::AddIOp::create(builder, loc, number, index(1));
+  return body(bound(number), bound(next));
+}
+
+/// A view of a matrix whose row `from` is row `to` of it.
+static Value moveRows(OpBuilder &builder, Location loc, Value matrix,
+                      Value from, Value to) {
+  auto type = cast<MemRefType>(matrix.getType());
+  SmallVector<int64_t> strides = type.getStridesAndOffset().first;
+  Value rows = arith::SubIOp::create(builder, loc, to, from);
+  Value moved = arith::MulIOp::create(
+      builder, loc, rows,
+      arith::ConstantIndexOp::create(builder, loc, strides[0]));
+  auto view = MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides));
+  return memref::ReinterpretCastOp::create(
+      builder, loc, view, matrix, OpFoldResult(moved),
+      getAsIndexOpFoldResult(type.getContext(), type.getShape()),
+      getAsIndexOpFoldResult(type.getContext(), strides));
+}
+
+int64_t CpuKernelCode::getScratchBytes(KernelOp kernel,
+                                       const Schedule &schedule) const {
+  if (schedule.division == Division::sequences) {
+    return TokenLanesLayout(kernel, schedule).bytes;
+  }
+  int64_t most = 0;
+  kernel.walk([&](CpuRecipeOpInterface recipe) {
+    most = std::max(most, recipe.getScratchBytes(schedule));
+  });
+  return most;
+}
+
+int64_t CpuKernelCode::getExecutedMacs(Operation *op,
+                                       const Schedule &schedule) const {
+  if (auto recipe = dyn_cast<CpuRecipeOpInterface>(op)) {
+    return recipe.getExecutedMacs(schedule);
+  }
+  auto cost = dyn_cast<CostOpInterface>(op);
+  return cost ? *macsOf(cost) : 0;
+}
+
+SmallVector<int64_t>
+CpuKernelCode::getUnitCosts(KernelOp kernel, const Schedule &schedule) const {
+  auto recipe = dyn_cast_or_null<CpuRecipeOpInterface>(firstOf(kernel));
+  return recipe ? recipe.getUnitCosts(schedule) : SmallVector<int64_t>();
+}
+
+std::optional<unsigned> CpuKernelCode::getOverwritable(KernelOp kernel,
+                                                       unsigned result) const {
+  auto computed = dyn_cast<OpResult>(kernel.getComputed(result));
+  auto recipe = computed ? dyn_cast<CpuRecipeOpInterface>(computed.getOwner())
+                         : CpuRecipeOpInterface();
+  std::optional<unsigned> operand =
+      recipe ? recipe.getOverwritable(computed.getResultNumber())
+             : std::nullopt;
+  auto input =
+      operand
+          ? dyn_cast<BlockArgument>(computed.getOwner()->getOperand(*operand))
+          : BlockArgument();
+  // Nothing else of the kernel reads it.
+  return input && input.hasOneUse() ? std::optional(input.getArgNumber())
+                                    : std::nullopt;
+}
+
+/// Tells where the rows of inputs and results are.
+static void setRowTables(KernelEmitter &emitter, KernelOp kernel,
+                         Block &function) {
+  auto set = [&](StringRef attribute, ValueRange values) {
+    auto numbers = kernel->getAttrOfType<DenseI64ArrayAttr>(attribute);
+    for (size_t i = 0, e = numbers ? numbers.size() : 0; i < e; ++i) {
+      if (numbers[i] >= 0) {
+        emitter.setRowTable(values[i], function.getArgument(numbers[i]));
+      }
+    }
+  };
+  set(kInputRowsAttr, kernel.getBody().getArguments());
+  auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
+  set(kResultRowsAttr, yield.getValues());
+}
+
+/// What has tokens in lanes has those of a tile.
+static LogicalResult checkLanes(KernelOp kernel, int64_t lanes) {
+  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+    for (OpResult result : stage.getResults()) {
+      LayoutAttr layout = stage.getLayout(result.getResultNumber());
+      if (layout.getKind() == LayoutKind::token_lanes &&
+          layout.getSize() != lanes) {
+        return stage.emitOpError("expects ")
+               << lanes << " tokens in the lanes of result "
+               << result.getResultNumber() << ", got " << layout.getSize();
+      }
+    }
+  }
+  return success();
+}
+
+FailureOr<func::FuncOp>
+CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
+                            const KernelBuffers &buffers) const {
+  KernelOp kernel = buffers.kernel;
+  Location loc = kernel.getLoc();
+  SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
+  types.push_back(MemRefType::get({buffers.scratchBytes}, builder.getI8Type()));
+  types.append(2, builder.getIndexType());
+  auto function = func::FuncOp::create(builder, loc, name,
+                                       builder.getFunctionType(types, {}));
+  function.setPrivate();
+  for (unsigned i = 0, e = types.size() - 2; i < e; ++i) {
+    if (!llvm::is_contained(buffers.overwritten, i)) {
+      function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
+    }
+  }
+  Block *entry = function.addEntryBlock();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(entry);
+  auto end = func::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(end);
+  size_t count = buffers.values.size();
+  // Equal kernels share the function: its buffers have the first one's names.
+  nameBuffers(*entry, buffers.values);
+  StringRef rest[] = {"scratch", "begin", "end"};
+  for (auto [argument, name] :
+       llvm::zip(entry->getArguments().drop_front(count), rest)) {
+    argument.setLoc(NameLoc::get(builder.getStringAttr(name), loc));
+  }
+  Value scratch = entry->getArgument(count);
+  // Values between stages are of one block of rows: all blocks use the rows of
+  // the thread's first, which the caches still have.
+  size_t first = kernel.getInputs().size() + kernel.getNumResults();
+  Value firstUnit = entry->getArgument(count + 1);
+  auto emitUnits = [&](Value begin, Value end) {
+    KernelEmitter emitter(builder, loc, buffers.schedule, begin, end, scratch);
+    for (size_t i = 0; i < count; ++i) {
+      Value buffer = entry->getArgument(i);
+      if (i >= first && begin != firstUnit) {
+        buffer = moveRows(builder, loc, buffer, begin, firstUnit);
+      }
+      emitter.setBuffer(buffers.values[i], buffer);
+    }
+    setRowTables(emitter, kernel, *entry);
+    if (buffers.schedule.division == Division::sequences) {
+      TokenLanesLayout layout(kernel, buffers.schedule);
+      if (failed(checkLanes(kernel, layout.lanes))) {
+        return LogicalResult::failure();
+      }
+      TokenLanes(emitter, kernel, layout).emit();
+      return LogicalResult::success();
+    }
+    return emitBody(emitter, kernel);
+  };
+  if (failed(forEachUnitBlock(builder, loc, buffers,
+                              entry->getArgument(count + 1),
+                              entry->getArgument(count + 2), emitUnits))) {
+    return failure();
+  }
+  return function;
+}
+
+} // namespace hova

@@ -1,0 +1,75 @@
+//===- Recipe.td - The loops of an operation on a CPU ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CPU_RECIPES_RECIPE
+#define HOVA_CODEGEN_CPU_RECIPES_RECIPE
+
+include "mlir/IR/OpBase.td"
+
+def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    How an operation that begins a stage becomes loops on a CPU. It is attached
+    to operations from outside (an external model, as `attachRecipe` does), so
+    that an operation never knows a target, and whoever brings an operation can
+    bring its recipe. Element-wise operations (`TileOpInterface`) need none.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Writes the loops over the emitter's units. Tiles of the result go to
+      `KernelEmitter::finishAndStoreTile`, which applies what joined the stage and
+      stores what is read elsewhere. Fails with an error on the operation.
+    }], "::llvm::LogicalResult", "emitLoops",
+      (ins "::hova::KernelEmitter &":$emitter)>,
+    InterfaceMethod<[{
+      Bytes of a thread's scratch that the loops use.
+    }], "int64_t", "getScratchBytes", (ins "const ::hova::Schedule &":$schedule),
+        "", "return 0;">,
+    InterfaceMethod<[{
+      Multiply-accumulates that the loops execute: all of the operation's unless
+      they skip some.
+    }], "int64_t", "getExecutedMacs", (ins "const ::hova::Schedule &":$schedule),
+        "", [{
+          auto cost = llvm::dyn_cast<::hova::CostOpInterface>($_op.getOperation());
+          return cost ? *::hova::macsOf(cost) : 0;
+        }]>,
+    InterfaceMethod<[{
+      Where units differ in cost: what the first units of the kernel cost, to
+      any scale, and as many behind them, and so on. Empty where they are alike.
+    }], "::llvm::SmallVector<int64_t>", "getUnitCosts",
+      (ins "const ::hova::Schedule &":$schedule), "", "return {};">,
+    InterfaceMethod<[{
+      Whether the loops read operand `index`, a weight, in panels of columns.
+    }], "bool", "readsPanels", (ins "unsigned":$index), "", "return false;">,
+    InterfaceMethod<[{
+      Whether the loops read the rows of operand `index` where a table says
+      (`KernelEmitter::rowOf`). Others find them one after the other.
+    }], "bool", "readsRowsAnywhere", (ins "unsigned":$index), "",
+        "return false;">,
+    InterfaceMethod<[{
+      The operand whose memory result `index` may take where nothing reads the
+      operand afterwards, of the same shape and type: the loops read each of its
+      elements before they write the one that stands there, in the same unit.
+    }], "std::optional<unsigned>", "getOverwritable", (ins "unsigned":$index),
+      "", "return std::nullopt;">,
+    InterfaceMethod<[{
+      Whether element-wise operations may join the stage: the loops hand their
+      tiles to `KernelEmitter::finishAndStoreTile`.
+    }], "bool", "takesJoins", (ins), "", "return true;">,
+    InterfaceMethod<[{
+      Whether the operation has a form for short sequences whose tokens lie in
+      the lanes of vectors (TokenLanes.h).
+    }], "bool", "keepsTokensInLanes", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      Writes the loops of that form over the sequences of one tile. What is
+      computed goes to `TokenLanes::finishAndStore`.
+    }], "void", "emitTokenLanes", (ins "::hova::TokenLanes &":$lanes), "",
+        [{ llvm_unreachable("the operation has no such form"); }]>,
+    InterfaceMethod<[{
+      Whether the tiles are single rows, which line up with a table that repeats
+      every few rows.
+    }], "bool", "hasRowTiles", (ins), "", "return true;">,
+  ];
+}
+
+#endif // HOVA_CODEGEN_CPU_RECIPES_RECIPE

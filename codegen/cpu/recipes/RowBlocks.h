@@ -1,0 +1,48 @@
+//===- RowBlocks.h - Rows in even blocks of a register tile's height ------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CPU_RECIPES_ROWBLOCKS_H
+#define HOVA_CODEGEN_CPU_RECIPES_ROWBLOCKS_H
+
+#include "codegen/cpu/recipes/KernelEmitter.h"
+
+namespace hova {
+
+/// One of the even blocks that a range of rows is divided into.
+struct RowBlock {
+  mlir::Value row;
+  int64_t height = 1;
+  mlir::Value number; ///< 0 .. count
+  mlir::Value count;
+};
+
+/// Even blocks of at most `schedule.tileRows` rows from `from` up to `to`, with
+/// one body per height. `heights` are those that can occur.
+void forEachRowBlock(KernelEmitter &emitter, llvm::StringRef name,
+                     mlir::Value from, mlir::Value to,
+                     llvm::ArrayRef<int64_t> heights,
+                     llvm::function_ref<void(const RowBlock &)> body);
+
+/// The same from row 0 up to `rows`, of at most `most` rows each: `body(first
+/// row, height)`, with one loop per height, of which there are two at most.
+void forEachEvenBlock(KernelEmitter &emitter, llvm::StringRef name,
+                      int64_t rows, int64_t most,
+                      llvm::function_ref<void(mlir::Value, int64_t)> body);
+
+/// The heights of row blocks that occur where `rows` rows are cut into `shares`
+/// even shares, ascending.
+llvm::SmallVector<int64_t> rowBlockHeights(int64_t rows, int64_t shares,
+                                           int64_t most);
+
+/// The row blocks that can occur when threads, whatever their number, divide
+/// `rows`, if that is what they divide, and each passes `schedule.block` of its
+/// rows at most through all stages.
+struct RowBlockSizes {
+  RowBlockSizes(int64_t rows, const Schedule &schedule);
+  llvm::SmallVector<int64_t> heights; ///< ascending
+  int64_t fewest;                     ///< blocks of one call at least
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CPU_RECIPES_ROWBLOCKS_H

@@ -1,0 +1,264 @@
+//===- AssignCpuSchedule.cpp - Tiles, grains and panels for a CPU ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses by the facts of CpuFacts.h; Stages.cpp divides kernels into stages
+// and gives layouts to what they compute. Rows are divided among threads before
+// anything else, so that whole-row operations need no barrier; a share is large
+// enough for the weights that it reads to pay.
+
+#include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/Passes.h"
+#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/schedule/Stages.h"
+#include "dialect/AttentionOps.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "passes/Columns.h"
+#include "passes/Schedule.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_ASSIGNCPUSCHEDULEPASS
+#include "codegen/cpu/Passes.h.inc"
+
+//===----------------------------------------------------------------------===//
+// Division among threads
+//===----------------------------------------------------------------------===//
+
+/// Rows of a product that a thread takes at least. Every thread reads all
+/// weights, so where there are enough rows a share is several tiles.
+static int64_t chooseRows(int64_t rows, const CpuFacts &facts) {
+  int64_t tile = facts.productTile.rows, share = facts.leastShareTiles * tile;
+  if (rows >= 2 * share) {
+    return share;
+  }
+  return rows >= 2 * tile ? tile : std::max<int64_t>(tile / 2, 1);
+}
+
+/// Panels that a thread takes at least where threads divide columns.
+static int64_t choosePanels(Operation *op, const CpuFacts &facts) {
+  int64_t rows = staticSize(shapeOf(op->getResult(0)).drop_back());
+  int64_t macs = rows * shapeOf(op->getOperand(0)).back() * facts.panelColumns;
+  return llvm::divideCeil(facts.leastShareMacs, macs);
+}
+
+/// Units that a thread takes at least.
+static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
+  Operation *first = firstOf(kernel);
+  if (divisionOf(kernel) == Division::panels) {
+    return choosePanels(first, facts);
+  }
+  ArrayRef<int64_t> shape = shapeOf(first->getResult(0));
+  bool hasProduct = false;
+  kernel.walk(
+      [&](CostOpInterface op) { hasProduct |= *op.getLinearMacs() > 0; });
+  return hasProduct ? chooseRows(staticSize(shape.drop_back()), facts)
+                    : llvm::divideCeil(facts.leastShareElements,
+                                       shape.empty() ? 1 : shape.back());
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// Whether an operation reads this operand panel by panel.
+static bool readsPanels(OpOperand &use) {
+  auto kernel = use.getOwner()->getParentOfType<KernelOp>();
+  if (divisionOf(kernel) == Division::sequences) {
+    return false;
+  }
+  auto recipe = dyn_cast<CpuRecipeOpInterface>(use.getOwner());
+  return recipe && recipe.readsPanels(use.getOperandNumber());
+}
+
+/// A second image weight of the same value, for another layout.
+static ImageWeightOp storeAgain(ImageWeightOp op, ModuleOp module) {
+  std::string name = (op.getName() + ".panels").str();
+  auto weights = module.lookupSymbol<func::FuncOp>("weights");
+  for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
+    if (store.getName() == op.getName()) {
+      OpBuilder builder(weights.getBody().front().getTerminator());
+      StoreWeightOp::create(builder, store.getLoc(), name, store.getValue());
+      break;
+    }
+  }
+  OpBuilder builder(op);
+  return ImageWeightOp::create(builder, op.getLoc(), op.getType(), name,
+                               IntegerAttr());
+}
+
+static void assignPanels(ImageWeightOp op, ModuleOp module, int64_t columns) {
+  SmallVector<OpOperand *> packed;
+  bool plain = false;
+  for (OpOperand &use : op->getUses()) {
+    auto kernel = cast<KernelOp>(use.getOwner());
+    Value argument = kernel.getBody().getArgument(use.getOperandNumber());
+    bool panels = false, rest = false;
+    for (OpOperand &inner : argument.getUses()) {
+      (readsPanels(inner) ? panels : rest) = true;
+    }
+    if (panels && rest) {
+      // One kernel reads both layouts: give it an argument for each.
+      Value second = kernel.addInput(op.getResult());
+      argument.replaceUsesWithIf(
+          second, [](OpOperand &inner) { return !readsPanels(inner); });
+      return assignPanels(op, module, columns);
+    }
+    if (panels) {
+      packed.push_back(&use);
+    }
+    plain |= rest;
+  }
+  if (packed.empty()) {
+    return;
+  }
+  ImageWeightOp target = plain ? storeAgain(op, module) : op;
+  for (OpOperand *use : packed) {
+    use->set(target);
+  }
+  target.setPanel(columns);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Whether both products of an attention take pairs: where all that they read
+/// is bf16. Without an instruction for them shifts and masks cost what they
+/// save.
+static bool multipliesPairs(AttentionOp op) {
+  Value read[] = {op.getQuery(), op.getKey(), op.getValue(), op.getMemoryKey(),
+                  op.getMemoryValue()};
+  return op.getKind() == AttentionKind::softmax &&
+         llvm::all_of(read, [](Value operand) {
+           return !operand || getElementTypeOrSelf(operand).isBF16();
+         });
+}
+
+//===----------------------------------------------------------------------===//
+// Exactness
+//===----------------------------------------------------------------------===//
+
+/// Whether a product of the kernel adds up more than `most` f32 products.
+/// Rounding operands to 16 bits costs so much that the order of a sum does not
+/// show.
+static bool sumsMoreThan(int64_t most, KernelOp kernel) {
+  return llvm::any_of(kernel.getBody().front().getOps<LinearOp>(),
+                      [most](LinearOp op) {
+                        return getElementTypeOrSelf(op.getX()).isF32() &&
+                               getElementTypeOrSelf(op.getWeight()).isF32() &&
+                               shapeOf(op.getX()).back() > most;
+                      });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct AssignCpuSchedulePass final
+    : impl::AssignCpuSchedulePassBase<AssignCpuSchedulePass> {
+  using Base::Base;
+
+  /// The panels are those of the layout that is chosen here. A kernel that was
+  /// written without units has those of its first operation.
+  static void assignUnits(KernelOp kernel, const CpuFacts &facts) {
+    Operation *first = firstOf(kernel);
+    if (divisionOf(kernel) == Division::sequences) {
+      return;
+    }
+    if (divisionOf(kernel) == Division::panels) {
+      int64_t columns = shapeOf(first->getResult(0)).back();
+      kernel.setUnitsAttr(panelUnits(
+          kernel.getContext(), llvm::divideCeil(columns, facts.panelColumns)));
+    } else if (!kernel.getUnits()) {
+      kernel.setUnitsAttr(unitsOf(first));
+    }
+  }
+
+  /// Tiles, grains and buffers depend on sizes.
+  static WalkResult refuseUnknownSizes(Operation *op) {
+    if (Type type = firstDynamicType(op)) {
+      op->emitOpError("needs static shapes to be code for a CPU, got ") << type;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  }
+
+  static void assignSequences(KernelOp kernel, Schedule schedule,
+                              const CpuFacts &facts) {
+    schedule.tileRows = facts.sequenceTile.rows;
+    schedule.tileColumns = facts.sequenceTile.columns;
+    schedule.lanes = schedule.tileColumns;
+    int64_t macs = 0, units = kernel.getUnits()->count();
+    for (auto op : kernel.getBody().front().getOps<CostOpInterface>()) {
+      macs += *macsOf(op);
+    }
+    schedule.grain = llvm::divideCeil(facts.leastShareMacs,
+                                      std::max<int64_t>(macs / units, 1));
+    formStages(kernel, facts);
+    schedule.write(kernel);
+  }
+
+  void assignKernel(KernelOp kernel, const CpuFacts &facts) {
+    Operation *first = firstOf(kernel);
+    if (!first) {
+      return; // what `tile` rejects
+    }
+    Schedule schedule;
+    schedule.lanes = facts.rowLanes;
+    schedule.division = divisionOf(kernel);
+    bool isInner = schedule.division == Division::inner;
+    assignUnits(kernel, facts);
+    if (schedule.division == Division::sequences) {
+      return assignSequences(kernel, schedule, facts);
+    }
+    RegisterTile tile = isInner ? facts.attentionTile : facts.productTile;
+    schedule.tileRows = tile.rows;
+    schedule.tileColumns = tile.columns;
+    if (isInner) {
+      auto attention = dyn_cast<AttentionOp>(first);
+      schedule.pairs = bf16 && attention && multipliesPairs(attention);
+      formStages(kernel, facts);
+      return schedule.write(kernel);
+    }
+    schedule.kBlock = facts.kBlock;
+    schedule.block = facts.groupRows;
+    if (sumsMoreThan(facts.reductionSplit, kernel)) {
+      schedule.reductionSplit = facts.reductionSplit;
+    }
+    formStages(kernel, facts);
+    schedule.grain = chooseGrain(kernel, facts);
+    schedule.write(kernel);
+  }
+
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isExternal()) {
+      return;
+    }
+    CpuFacts facts(avx512, oneFma);
+    WalkResult assigned = main.walk([&](KernelOp kernel) {
+      if (kernel->hasAttr(kTileAttr)) {
+        return WalkResult::advance();
+      }
+      WalkResult known = kernel.walk(refuseUnknownSizes);
+      if (!known.wasInterrupted()) {
+        assignKernel(kernel, facts);
+      }
+      return known;
+    });
+    if (assigned.wasInterrupted()) {
+      return signalPassFailure();
+    }
+    SmallVector<ImageWeightOp> weights(main.getOps<ImageWeightOp>());
+    for (ImageWeightOp weight : weights) {
+      if (!weight.getPanel()) {
+        assignPanels(weight, getOperation(), facts.panelColumns);
+      }
+    }
+  }
+};
+} // namespace
+} // namespace hova
