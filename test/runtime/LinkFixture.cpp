@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cpu/Link.h"
-#include "codegen/cpu/WeightImage.h"
+#include "codegen/program/Link.h"
+#include "codegen/program/WeightImage.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 

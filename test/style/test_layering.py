@@ -40,8 +40,9 @@ FOLDERS = {
 }
 
 
-# The same of a target's folders, which may include all rooms below.
+# The same of what becomes a program, for all targets and of each; these may include all rooms below.
 TARGET_FOLDERS = {
+    "codegen/program": {"codegen"},
     "codegen/cpu/recipes": {"codegen/cpu"},
     "codegen/cpu/schedule": {"codegen/cpu", "codegen/cpu/recipes"},
     "codegen/cpu/lower": {"codegen/cpu", "codegen/reference"},
@@ -83,7 +84,7 @@ def test_every_folder_of_dialect_and_frontend_is_listed():
 
 
 def test_every_folder_of_a_target_is_listed():
-    assert folders("codegen/cpu/") - {"codegen/cpu"} == set(TARGET_FOLDERS)
+    assert folders("codegen/cpu/", "codegen/program/") - {"codegen/cpu"} == set(TARGET_FOLDERS)
 
 
 def arrows(name, known, allowed):

@@ -1,7 +1,7 @@
 //===- WeightSection.cpp - Room for weights in a linked file --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/WeightSection.h"
+#include "codegen/program/WeightSection.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/BinaryFormat/ELF.h"

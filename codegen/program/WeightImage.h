@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOVA_CODEGEN_CPU_WEIGHTIMAGE_H
-#define HOVA_CODEGEN_CPU_WEIGHTIMAGE_H
+#ifndef HOVA_CODEGEN_PROGRAM_WEIGHTIMAGE_H
+#define HOVA_CODEGEN_PROGRAM_WEIGHTIMAGE_H
 
 #include "codegen/OutputFile.h"
 
@@ -34,4 +34,4 @@ llvm::Error writeWeightImage(llvm::raw_ostream &os, const WeightImageInfo &info,
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_WEIGHTIMAGE_H
+#endif // HOVA_CODEGEN_PROGRAM_WEIGHTIMAGE_H

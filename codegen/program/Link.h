@@ -18,11 +18,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOVA_CODEGEN_CPU_LINK_H
-#define HOVA_CODEGEN_CPU_LINK_H
+#ifndef HOVA_CODEGEN_PROGRAM_LINK_H
+#define HOVA_CODEGEN_PROGRAM_LINK_H
 
 #include "codegen/OutputFile.h"
-#include "codegen/cpu/Linker.h"
+#include "codegen/program/Linker.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -64,4 +64,4 @@ llvm::Expected<std::string> makeLibraryHeader(llvm::StringRef prefix);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_LINK_H
+#endif // HOVA_CODEGEN_PROGRAM_LINK_H

@@ -1,10 +1,10 @@
 //===- Link.cpp - From object code to a program ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/Link.h"
+#include "codegen/program/Link.h"
 
-#include "codegen/cpu/Linker.h"
-#include "codegen/cpu/WeightSection.h"
+#include "codegen/program/Linker.h"
+#include "codegen/program/WeightSection.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"

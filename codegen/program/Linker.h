@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOVA_CODEGEN_CPU_LINKER_H
-#define HOVA_CODEGEN_CPU_LINKER_H
+#ifndef HOVA_CODEGEN_PROGRAM_LINKER_H
+#define HOVA_CODEGEN_PROGRAM_LINKER_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -48,4 +48,4 @@ llvm::Expected<LinkedFile> runLinker(llvm::ArrayRef<std::string> arguments);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_LINKER_H
+#endif // HOVA_CODEGEN_PROGRAM_LINKER_H

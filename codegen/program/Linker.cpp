@@ -1,9 +1,9 @@
 //===- Linker.cpp - The process that links --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/Linker.h"
+#include "codegen/program/Linker.h"
 
-#include "codegen/cpu/WeightSection.h"
+#include "codegen/program/WeightSection.h"
 
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/MemoryBuffer.h"

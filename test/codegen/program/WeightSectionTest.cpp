@@ -1,7 +1,7 @@
 //===- WeightSectionTest.cpp - What is taken for a linked file ------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/WeightSection.h"
+#include "codegen/program/WeightSection.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <gtest/gtest.h>
 #include <vector>

@@ -1,7 +1,7 @@
 //===- WeightImage.cpp - The file of packed weights -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/WeightImage.h"
+#include "codegen/program/WeightImage.h"
 
 #include "runtime/hova_runtime.h"
 #include "llvm/Support/CRC.h"

@@ -1,8 +1,8 @@
 //===- WeightSection.h - Room for weights in a linked file ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CPU_WEIGHTSECTION_H
-#define HOVA_CODEGEN_CPU_WEIGHTSECTION_H
+#ifndef HOVA_CODEGEN_PROGRAM_WEIGHTSECTION_H
+#define HOVA_CODEGEN_PROGRAM_WEIGHTSECTION_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -30,4 +30,4 @@ llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_WEIGHTSECTION_H
+#endif // HOVA_CODEGEN_PROGRAM_WEIGHTSECTION_H
