@@ -251,6 +251,15 @@ void buildPhase(const Phase &phase, OpPassManager &manager,
   manager.addPass(createAssignPhaseNamePass({phase.name.str()}));
 }
 
+void buildCheck(const Phase &phase, OpPassManager &manager,
+                const Target &target) {
+  PassSelection all;
+  ExtendPipeline none;
+  PhaseBuilder builder(phase.onCode ? manager.nest<ModuleOp>() : manager,
+                       phase.name, all, none, PhasePart::Check);
+  phase.build(builder, target);
+}
+
 std::vector<std::string> getPassNames(const Phase &phase) {
   std::vector<std::string> names;
   PipelineOptions options;

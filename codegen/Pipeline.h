@@ -54,6 +54,10 @@ std::vector<std::string> dumpNames();
 void buildPhase(const Phase &phase, mlir::OpPassManager &manager,
                 const PipelineOptions &options);
 
+/// Appends only the pass that checks the promise of such a phase.
+void buildCheck(const Phase &phase, mlir::OpPassManager &manager,
+                const Target &target);
+
 /// The arguments of a phase's passes in the order of running, each once.
 std::vector<std::string> getPassNames(const Phase &phase);
 

@@ -9,6 +9,7 @@
 #ifndef HOVA_CODEGEN_TARGET_H
 #define HOVA_CODEGEN_TARGET_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "passes/PhaseBuilder.h"
 #include "passes/fuse/FusionPolicy.h"
 
@@ -31,6 +32,14 @@ public:
   virtual void buildTilePhase(PhaseBuilder &phase) const = 0;
   virtual void buildVectorizePhase(PhaseBuilder &phase) const = 0;
   virtual void buildTargetPhase(PhaseBuilder &phase) const = 0;
+
+  /// Whether `code`, which a dump of the phase `target` holds, has what the
+  /// description of a program links with. Reports what is missing.
+  virtual llvm::LogicalResult checkCode(mlir::ModuleOp code) const = 0;
+
+  /// What a byte that a kernel computes counts beside floating-point
+  /// operations, where its time is divided among its stages.
+  virtual int64_t getFlopsPerByte() const = 0;
 };
 
 } // namespace hova

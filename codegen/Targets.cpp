@@ -6,6 +6,7 @@
 #include "codegen/Targets.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/link/CpuProgram.h"
 #include "codegen/cpu/recipes/Recipe.h"
 
 namespace hova {
@@ -17,6 +18,15 @@ makeCpuTarget(llvm::StringRef march) {
     return levels.takeError();
   }
   return std::make_shared<CpuTarget>(levels->front());
+}
+
+llvm::Expected<std::shared_ptr<const ProgramTarget>>
+makeCpuProgram(llvm::StringRef march) {
+  auto levels = resolveLevels(march);
+  if (!levels) {
+    return levels.takeError();
+  }
+  return std::make_shared<CpuProgram>(std::move(*levels));
 }
 
 std::shared_ptr<const Target> getDefaultTarget() {

@@ -10,10 +10,16 @@
 
 namespace hova {
 
+class ProgramTarget;
+
 /// The CPU target for the best of these ISA levels, comma separated. An
 /// error names the level that is unknown or given twice.
 llvm::Expected<std::shared_ptr<const Target>>
 makeCpuTarget(llvm::StringRef march);
+
+/// Programs for these ISA levels, as above.
+llvm::Expected<std::shared_ptr<const ProgramTarget>>
+makeCpuProgram(llvm::StringRef march);
 
 /// The target for which passes are listed where none was chosen: the CPU with
 /// everything that hova has code for.

@@ -10,18 +10,22 @@ namespace hova {
 
 PhaseBuilder::PhaseBuilder(OpPassManager &manager, StringRef phase,
                            const PassSelection &selection,
-                           const ExtendPipeline &extend)
-    : manager(manager), phase(phase), selection(selection), extend(extend) {
+                           const ExtendPipeline &extend, PhasePart part)
+    : manager(manager), phase(phase), selection(selection), extend(extend),
+      isListed(part == PhasePart::All) {
   extendAt("before-" + phase);
 }
 
 void PhaseBuilder::extendAt(const Twine &point) {
-  if (extend) {
+  if (extend && isListed) {
     extend(point.str(), manager);
   }
 }
 
 void PhaseBuilder::addTo(std::unique_ptr<Pass> pass, StringRef anchor) {
+  if (!isListed) {
+    return;
+  }
   std::string name = pass->getArgument().str();
   extendAt("before-" + name);
   // Neighbours with the same anchor are merged when they run.
@@ -43,6 +47,7 @@ void PhaseBuilder::addOptional(std::unique_ptr<Pass> pass) {
 
 void PhaseBuilder::addCheck(std::unique_ptr<Pass> pass) {
   extendAt("after-" + phase);
+  isListed = true; // whichever part is
   add(std::move(pass));
 }
 

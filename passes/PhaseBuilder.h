@@ -26,10 +26,14 @@ namespace hova {
 using ExtendPipeline =
     std::function<void(llvm::StringRef point, mlir::OpPassManager &manager)>;
 
+/// What of a phase is listed: all of it, or what checks its promise.
+enum class PhasePart { All, Check };
+
 class PhaseBuilder {
 public:
   PhaseBuilder(mlir::OpPassManager &manager, llvm::StringRef phase,
-               const PassSelection &selection, const ExtendPipeline &extend);
+               const PassSelection &selection, const ExtendPipeline &extend,
+               PhasePart part = PhasePart::All);
 
   /// Runs on the module, or on each function if it is a pass on functions.
   void add(std::unique_ptr<mlir::Pass> pass);
@@ -58,6 +62,8 @@ private:
   llvm::StringRef phase;
   const PassSelection &selection;
   const ExtendPipeline &extend;
+  /// Whether passes are listed, as all are, or the check alone.
+  bool isListed;
 };
 
 } // namespace hova

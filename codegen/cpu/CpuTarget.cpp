@@ -91,4 +91,14 @@ void CpuTarget::buildTargetPhase(PhaseBuilder &phase) const {
   phase.addCheck(createVerifyLoweredPass());
 }
 
+LogicalResult CpuTarget::checkCode(ModuleOp code) const {
+  auto run = code.lookupSymbol<LLVM::LLVMFuncOp>("hova_run_0");
+  auto launches = code.lookupSymbol<LLVM::GlobalOp>("hova_launches_0");
+  if (!run || run.isExternal() || !launches) {
+    return code.emitError("expects a function 'hova_run_0' with a body and a "
+                          "constant 'hova_launches_0'");
+  }
+  return success();
+}
+
 } // namespace hova

@@ -22,6 +22,8 @@ public:
   void buildTilePhase(PhaseBuilder &phase) const override;
   void buildVectorizePhase(PhaseBuilder &phase) const override;
   void buildTargetPhase(PhaseBuilder &phase) const override;
+  llvm::LogicalResult checkCode(mlir::ModuleOp code) const override;
+  int64_t getFlopsPerByte() const override { return CpuFacts::flopsPerByte; }
 
 private:
   IsaLevel level;

@@ -42,11 +42,11 @@ FOLDERS = {
 
 # The same of what becomes a program, for all targets and of each; these may include all rooms below.
 TARGET_FOLDERS = {
-    "codegen/program": {"codegen"},
+    "codegen/program": {"codegen", "codegen/reference"},
     "codegen/cpu/recipes": {"codegen/cpu"},
     "codegen/cpu/schedule": {"codegen/cpu", "codegen/cpu/recipes"},
     "codegen/cpu/lower": {"codegen/cpu", "codegen/reference"},
-    "codegen/cpu/link": {"codegen/cpu"},
+    "codegen/cpu/link": {"codegen/cpu", "codegen/program"},
 }
 
 

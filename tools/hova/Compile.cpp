@@ -134,10 +134,10 @@ void Compilation::readProduct() {
   }
   nameFiles();
   refuseIdleOptions();
-  if (product->oneLevel && options.levels.size() > 1) {
+  if (product->oneLevel && options.countLevels() > 1) {
     arguments.usageError("--emit=" + product->name +
                          " takes one ISA level, got " +
-                         llvm::Twine(options.levels.size()));
+                         llvm::Twine(options.countLevels()));
   }
   if (!arguments.has(OPT_stop_after)) {
     return;

@@ -130,11 +130,11 @@ CompileOptions readCompileOptions(const Arguments &arguments) {
   CompileOptions options;
   checkTarget(arguments);
   options.storage = readStorage(arguments);
-  if (auto levels = resolveLevels(arguments.value(OPT_march, "native"))) {
-    options.levels = std::move(*levels);
+  if (auto target = makeCpuProgram(arguments.value(OPT_march, "native"))) {
+    options.target = std::move(*target);
   } else {
     arguments.usageError("option '--march': " +
-                         llvm::toString(levels.takeError()));
+                         llvm::toString(target.takeError()));
   }
   options.passes = readPassSelection(arguments);
   if (arguments.verb().visibility != PackVerb) {
@@ -178,12 +178,13 @@ static void takeLevelOfDump(const Arguments &arguments, Session &session,
   if (level.empty()) {
     return;
   }
-  if (options.levels.front().name != level) {
+  std::string first = options.target->getLevels().front();
+  if (first != level) {
     arguments.usageError("option '--march': " + arguments.model() +
-                         " is for level '" + level + "' alone, got '" +
-                         options.levels.front().name + "'");
+                         " is for level '" + level + "' alone, got '" + first +
+                         "'");
   }
-  options.levels.truncate(1);
+  options.target = options.target->withFirstLevel();
 }
 
 void describeModel(const Arguments &arguments, Session &session,
@@ -191,7 +192,8 @@ void describeModel(const Arguments &arguments, Session &session,
   options.prefix = identifier(session.program().name);
   options.resumed = session.dump();
   takeLevelOfDump(arguments, session, options);
-  options.origin = session.origin(options.levels.front().name);
+  std::vector<std::string> levels = options.target->getLevels();
+  options.origin = session.origin(levels.front());
   // Enough to make an image of the same layout; no folders, because the same
   // input gives the same program anywhere.
   llvm::raw_string_ostream os(options.packArguments);
@@ -201,10 +203,7 @@ void describeModel(const Arguments &arguments, Session &session,
     os << " --set ";
     add(set);
   }
-  os << " --march=";
-  llvm::interleave(
-      options.levels, os, [&](const IsaLevel &level) { os << level.name; },
-      ",");
+  os << " --march=" << llvm::join(levels, ",");
   if (options.storage != Storage::F32) {
     os << " --dtype=" << nameOf(options.storage);
   }

@@ -4,7 +4,7 @@
 #ifndef HOVA_TOOLS_HOVA_COMPILESETTINGS_H
 #define HOVA_TOOLS_HOVA_COMPILESETTINGS_H
 
-#include "codegen/cpu/Compile.h"
+#include "codegen/program/Compile.h"
 #include "tools/hova/Session.h"
 
 namespace hova::tool {

@@ -7,7 +7,7 @@
 #ifndef HOVA_TOOLS_HOVA_FILES_H
 #define HOVA_TOOLS_HOVA_FILES_H
 
-#include "codegen/cpu/Compile.h"
+#include "codegen/program/Compile.h"
 #include "tools/hova/Arguments.h"
 
 namespace hova::tool {

@@ -4,7 +4,7 @@
 #include "tools/hova/Session.h"
 #include "codegen/PassWatch.h"
 #include "codegen/Pipeline.h"
-#include "codegen/cpu/CheckDump.h"
+#include "codegen/program/CheckDump.h"
 #include "dialect/Site.h"
 #include "frontend/Import.h"
 #include "frontend/weights/TensorFile.h"
@@ -321,8 +321,10 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
   if (storage != Storage::F32 && failed(setStorage(storage))) {
     return internalError("the storage type was not accepted");
   }
-  return !dump() || succeeded(checkDump(dump(), this->imported())) ? Ok
-                                                                   : Rejected;
+  return !dump() || succeeded(checkDump(dump(), this->imported(),
+                                        *getDefaultTarget()))
+             ? Ok
+             : Rejected;
 }
 
 std::vector<std::string> Session::weightFiles() const {

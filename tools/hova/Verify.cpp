@@ -188,7 +188,7 @@ int runVerify(Arguments &arguments) {
     modelOptions.seed = verifyOptions.seed;
   }
   bool guard = arguments.has(OPT_guard);
-  if (guard && options.levels.size() > 1) {
+  if (guard && options.countLevels() > 1) {
     arguments.usageError("option '--guard' expects one ISA level");
   }
   if (guard && session.isBehind("tile")) {

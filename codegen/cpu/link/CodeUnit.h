@@ -15,9 +15,8 @@
 #ifndef HOVA_CODEGEN_CPU_LINK_CODEUNIT_H
 #define HOVA_CODEGEN_CPU_LINK_CODEUNIT_H
 
-#include "codegen/cpu/Compile.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
-#include "llvm/IR/Module.h"
+#include "codegen/cpu/IsaLevel.h"
+#include "codegen/program/Compile.h"
 
 namespace hova {
 
@@ -41,15 +40,13 @@ std::string launchesName(size_t level, llvm::StringRef prefix);
 void splitCode(mlir::ModuleOp lowered, size_t level,
                llvm::SmallVectorImpl<CodeUnit> &units);
 
-/// Adds the description of the program to a module.
-using DescribeFunction = llvm::function_ref<void(llvm::Module &)>;
-
 /// The text or object code of each unit, in their order; units lose their
 /// modules. As many at once as `context` has threads. Failures are reported to
 /// the context.
 mlir::FailureOr<llvm::SmallVector<std::string>>
 generateCode(mlir::MLIRContext *context, llvm::MutableArrayRef<CodeUnit> units,
-             const CompileOptions &options, DescribeFunction describe);
+             llvm::ArrayRef<IsaLevel> levels, const CompileOptions &options,
+             DescribeFunction describe);
 
 } // namespace hova
 

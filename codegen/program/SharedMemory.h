@@ -1,8 +1,8 @@
 //===- SharedMemory.h - What the levels of a program share ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CPU_SHAREDMEMORY_H
-#define HOVA_CODEGEN_CPU_SHAREDMEMORY_H
+#ifndef HOVA_CODEGEN_PROGRAM_SHAREDMEMORY_H
+#define HOVA_CODEGEN_PROGRAM_SHAREDMEMORY_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -20,4 +20,4 @@ llvm::LogicalResult verifySharedMemory(mlir::ModuleOp first,
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_SHAREDMEMORY_H
+#endif // HOVA_CODEGEN_PROGRAM_SHAREDMEMORY_H

@@ -1,30 +1,24 @@
 //===- Compile.cpp - From kernels to object code and programs -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the phases once per level, generates code of all functions side by side,
-// without any middle end (vectors are final and nothing unrolls that was not
-// unrolled: `opt -O3` before changes speed by less than 1 %), links it with the
-// program's description, and streams the weights behind.
+// Runs the phases once per level, has the target generate their code, links it
+// with the program's description, and streams the weights behind.
 
-#include "codegen/cpu/Compile.h"
+#include "codegen/program/Compile.h"
 #include "codegen/OutputFile.h"
 #include "codegen/Passes.h"
-#include "codegen/cpu/CpuTarget.h"
-#include "codegen/cpu/Passes.h"
-#include "codegen/cpu/ProgramDescriptor.h"
-#include "codegen/cpu/SharedMemory.h"
-#include "codegen/cpu/link/CodeUnit.h"
-#include "codegen/cpu/link/DebugLines.h"
+#include "codegen/program/DebugLines.h"
 #include "codegen/program/Link.h"
+#include "codegen/program/ProgramDescriptor.h"
+#include "codegen/program/SharedMemory.h"
+#include "codegen/program/WeightData.h"
 #include "codegen/program/WeightImage.h"
-#include "codegen/reference/Evaluator.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <cmath>
 
 using namespace mlir;
 
@@ -43,7 +37,8 @@ class Compiler {
 public:
   Compiler(ModuleOp imported, const CompileOptions &options,
            const WeightProvider &weights)
-      : imported(imported), options(options), weights(weights) {
+      : imported(imported), options(options),
+        levels(options.target->getLevels()), weights(weights) {
     if (!options.debugLines.empty()) {
       lines.emplace(options.debugLines);
     }
@@ -77,16 +72,17 @@ private:
 
   ModuleOp imported;
   const CompileOptions &options;
+  const std::vector<std::string> levels;
   const WeightProvider &weights;
   /// Of the first level, after `tile`.
   OwningOpRef<ModuleOp> tiled;
-  SmallVector<CodeUnit> units;
+  std::unique_ptr<ProgramCode> code;
   std::optional<DebugLines> lines;
 };
 } // namespace
 
 PipelineOptions CompileOptions::pipeline(size_t level) const {
-  return {std::make_shared<CpuTarget>(levels[level], level), passes, extend};
+  return {target->getTarget(level), passes, extend};
 }
 
 llvm::Expected<LogicalResult> Compiler::runUntil(ModuleOp module, size_t level,
@@ -137,8 +133,7 @@ llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
     if (!result || failed(*result)) {
       return result;
     }
-    if (failed(verifySharedMemory(*tiled, options.levels[0].name, *module,
-                                  options.levels[level].name))) {
+    if (failed(verifySharedMemory(*tiled, levels[0], *module, levels[level]))) {
       return failure();
     }
   }
@@ -146,21 +141,16 @@ llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
   if (!result || failed(*result)) {
     return result;
   }
-  if (lines &&
-      failed(lines->add(codeOf(*module), options.levels[level].name))) {
+  if (lines && failed(lines->add(codeOf(*module), levels[level]))) {
     return failure();
   }
-  if (isText(options.emit)) {
-    units.emplace_back(CodeUnit{codeOf(*module).clone(), level, false});
-  } else {
-    splitCode(codeOf(*module), level, units);
-  }
+  code->add(codeOf(*module), level);
   return success();
 }
 
 void Compiler::describe(llvm::Module &module) {
-  addProgramDescriptor(module, *tiled, options,
-                       {flopsOf(imported), weightDigest(*tiled)});
+  addProgramDescriptor(module, *tiled, options, code->describeLevels(),
+                       flopsOf(imported));
 }
 
 WeightImageInfo Compiler::imageInfo() {
@@ -171,128 +161,11 @@ WeightImageInfo Compiler::imageInfo() {
               main->getAttrOfType<IntegerAttr>(kImageBytesAttr).getInt())};
 }
 
-/// Writes the numbers of a table in `bytes` bytes each.
-static uint64_t writeTable(llvm::raw_ostream &os, const HostTensor &value,
-                           unsigned bytes) {
-  for (int64_t i = 0, e = value.size(); i < e; ++i) {
-    // The first bytes of an integer are its lower ones on these processors.
-    os.write(reinterpret_cast<const char *>(value.as<int64_t>() + i), bytes);
-  }
-  return bytes * value.size();
-}
-
-/// Writes the elements of an f32 tensor in the type that they are stored in, or
-/// those of a table, and returns the number of bytes.
-static uint64_t writeTensor(llvm::raw_ostream &os, const HostTensor &value,
-                            Type element) {
-  if (element.isInteger()) {
-    return writeTable(os, value, element.getIntOrFloatBitWidth() / 8);
-  }
-  Storage storage = storageOf(element);
-  if (storage == Storage::F32) {
-    uint64_t bytes = sizeof(float) * value.size();
-    os.write(static_cast<const char *>(value.data()), bytes);
-    return bytes;
-  }
-  constexpr int64_t kChunk = 1 << 16;
-  std::vector<uint16_t> chunk;
-  for (int64_t begin = 0, e = value.size(); begin < e; begin += kChunk) {
-    chunk.clear();
-    for (int64_t i = begin; i < std::min(begin + kChunk, e); ++i) {
-      chunk.push_back(encode16(value.as<float>()[i], storage));
-    }
-    os.write(reinterpret_cast<const char *>(chunk.data()),
-             chunk.size() * sizeof(uint16_t));
-  }
-  return sizeof(uint16_t) * value.size();
-}
-
-/// Calls `visit` with every operation that `op` is computed from.
-static void forEachProducer(Operation *op, DenseSet<Operation *> &seen,
-                            llvm::function_ref<void(Operation *)> visit) {
-  for (Value operand : op->getOperands()) {
-    Operation *producer = operand.getDefiningOp();
-    if (producer && seen.insert(producer).second) {
-      forEachProducer(producer, seen, visit);
-      visit(producer);
-    }
-  }
-}
-
-/// Whether `op` says itself that a number is infinite, as masks do.
-static bool namesInfinity(Operation *op) {
-  return llvm::any_of(op->getAttrs(), [](NamedAttribute attribute) {
-    auto number = dyn_cast<FloatAttr>(attribute.getValue());
-    return number && !number.getValue().isFinite();
-  });
-}
-
-/// Numbers in files are finite, so what is stored is finite too, but for masks,
-/// unless the type cannot hold a number or a product of several.
-static LogicalResult checkFinite(StoreWeightOp op, const HostTensor &value) {
-  Type element = getElementTypeOrSelf(op.getValue());
-  if (element.isInteger()) {
-    return success();
-  }
-  const float *begin = value.as<float>(), *end = begin + value.size();
-  if (std::all_of(begin, end, [](float x) { return std::isfinite(x); })) {
-    return success();
-  }
-  SmallVector<StringRef> sources;
-  bool hasMask = false;
-  DenseSet<Operation *> seen;
-  forEachProducer(op, seen, [&](Operation *producer) {
-    if (auto weight = dyn_cast<WeightOp>(producer)) {
-      sources.push_back(weight.getName());
-    }
-    hasMask |= namesInfinity(producer);
-  });
-  bool isMask = hasMask && std::all_of(begin, end, [](float x) {
-                  return std::isfinite(x) || x == -HUGE_VALF;
-                });
-  if (isMask) {
-    return success();
-  }
-  InFlightDiagnostic error = op.emitError("weight '")
-                             << op.getName() << "' holds numbers that "
-                             << nameOf(storageOf(element)) << " cannot";
-  if (sources.size() > 1) {
-    error.attachNote() << "it is computed from weights '"
-                       << llvm::join(sources, "', '")
-                       << "', which passes combine while compiling; --strict "
-                          "keeps them apart";
-  }
-  return error;
-}
-
-/// Runs the weight program; its results come in the order of the image.
 llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
   WeightImageInfo info = imageInfo();
-  return writeWeightImage(
-      os, info, [&](llvm::raw_ostream &data) -> llvm::Error {
-        uint64_t written = 0;
-        auto program = tiled->lookupSymbol<func::FuncOp>("weights");
-        Evaluator evaluator(weights);
-        LogicalResult done = success();
-        if (program) {
-          done = evaluator.runWeightProgram(
-              program, [&](StoreWeightOp op, const HostTensor &value) {
-                uint64_t offset =
-                    op->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
-                data.write_zeros(offset - written);
-                written =
-                    offset + writeTensor(data, value,
-                                         getElementTypeOrSelf(op.getValue()));
-                return checkFinite(op, value);
-              });
-        }
-        if (failed(done)) {
-          return llvm::createStringError(std::errc::invalid_argument,
-                                         "the weights could not be packed");
-        }
-        data.write_zeros(info.weightBytes - written);
-        return llvm::Error::success();
-      });
+  return writeWeightImage(os, info, [&](llvm::raw_ostream &data) {
+    return packWeightData(data, *tiled, weights, info.weightBytes);
+  });
 }
 
 /// The layout is known long before the weights are written.
@@ -366,26 +239,20 @@ llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {
       return std::move(error);
     }
   }
-  for (size_t i = 0; result && succeeded(*result) && i < options.levels.size();
-       ++i) {
+  code = options.target->makeCode(imported.getContext(), options);
+  for (size_t i = 0; result && succeeded(*result) && i < levels.size(); ++i) {
     result = lowerLevel(i);
   }
   if (!result || failed(*result)) {
     return result;
   }
-  if (isText(options.emit)) {
-    units.front().describes = true;
-  } else {
-    units.emplace_back(CodeUnit{nullptr, 0, true});
-  }
   enter("emit");
-  auto code = generateCode(imported.getContext(), units, options,
-                           [&](llvm::Module &module) { describe(module); });
-  if (failed(code)) {
+  auto units = code->generate([&](llvm::Module &module) { describe(module); });
+  if (failed(units)) {
     return failure();
   }
   if (llvm::Error error =
-          write(SmallVector<StringRef>(code->begin(), code->end()))) {
+          write(SmallVector<StringRef>(units->begin(), units->end()))) {
     return std::move(error);
   }
   if (lines) {

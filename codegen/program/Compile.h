@@ -1,11 +1,11 @@
 //===- Compile.h - From kernels to object code and programs ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CPU_COMPILE_H
-#define HOVA_CODEGEN_CPU_COMPILE_H
+#ifndef HOVA_CODEGEN_PROGRAM_COMPILE_H
+#define HOVA_CODEGEN_PROGRAM_COMPILE_H
 
 #include "codegen/Pipeline.h"
-#include "codegen/cpu/IsaLevel.h"
+#include "codegen/program/ProgramTarget.h"
 #include "dialect/HostTensor.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Storage.h"
@@ -24,8 +24,9 @@ inline bool isText(EmitKind kind) {
 constexpr unsigned kTraceMicroseconds = 100;
 
 struct CompileOptions {
-  /// Best first; each is compiled by the phases from `assign` on.
-  llvm::SmallVector<IsaLevel> levels;
+  /// The program is compiled for each of its levels by the phases from `assign`
+  /// on.
+  std::shared_ptr<const ProgramTarget> target;
   EmitKind emit = EmitKind::Executable;
   /// The file to write; "-" is standard output, for text.
   std::string output;
@@ -59,6 +60,9 @@ struct CompileOptions {
   /// Called when a phase begins, `emit` too; may be null.
   std::function<void(llvm::StringRef phase)> onPhase;
 
+  /// 0 where no target is chosen yet.
+  size_t countLevels() const { return target ? target->getLevels().size() : 0; }
+
   /// How the phases of one level run.
   PipelineOptions pipeline(size_t level = 0) const;
 };
@@ -90,4 +94,4 @@ llvm::Expected<mlir::LogicalResult> packWeights(mlir::ModuleOp imported,
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_COMPILE_H
+#endif // HOVA_CODEGEN_PROGRAM_COMPILE_H

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HOVA_CODEGEN_CPU_LINK_DEBUGLINES_H
-#define HOVA_CODEGEN_CPU_LINK_DEBUGLINES_H
+#ifndef HOVA_CODEGEN_PROGRAM_DEBUGLINES_H
+#define HOVA_CODEGEN_PROGRAM_DEBUGLINES_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -43,4 +43,4 @@ private:
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_LINK_DEBUGLINES_H
+#endif // HOVA_CODEGEN_PROGRAM_DEBUGLINES_H

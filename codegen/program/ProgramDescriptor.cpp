@@ -4,43 +4,18 @@
 // Structures are built field by field in the order of hova_runtime.h; LLVM lays
 // out structures as C does.
 
-#include "codegen/cpu/ProgramDescriptor.h"
-#include "codegen/cpu/CpuFacts.h"
-#include "codegen/cpu/link/CodeUnit.h"
+#include "codegen/program/ProgramDescriptor.h"
+#include "codegen/program/WeightData.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "runtime/hova_runtime.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/Support/BLAKE3.h"
 
 using namespace mlir;
 
 namespace hova {
-
-std::string weightDigest(ModuleOp tiled) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (auto weights = tiled.lookupSymbol<func::FuncOp>("weights")) {
-    weights.walk([&](Operation *op) {
-      os << op->getName();
-      for (NamedAttribute attribute : op->getAttrs()) {
-        os << ' ' << attribute.getName().getValue() << '='
-           << attribute.getValue();
-      }
-      for (Value value : op->getOperands()) {
-        os << ' ' << value.getType();
-      }
-      llvm::interleave(op->getResultTypes(), os, " ");
-      os << '\n';
-    });
-  }
-  std::array<uint8_t, 32> hash =
-      llvm::BLAKE3::hash(llvm::arrayRefFromStringRef(text));
-  return llvm::toHex(hash, /*LowerCase=*/true);
-}
 
 namespace {
 /// Builds nested constants.
@@ -152,15 +127,15 @@ static llvm::Constant *describeValue(DescriptorBuilder &build,
 }
 
 static llvm::Constant *describePart(DescriptorBuilder &build,
-                                    DictionaryAttr part) {
+                                    DictionaryAttr part, int64_t flopsPerByte) {
   auto integer = [&](StringRef name) {
     return part.getAs<IntegerAttr>(name).getInt();
   };
-  return build.record({build.text(part.getAs<StringAttr>("path").getValue()),
-                       build.i32(integer("kernel")),
-                       build.i32(integer("stage")), build.i64(integer("flops")),
-                       build.i64(integer("flops") +
-                                 integer("bytes") * CpuFacts::flopsPerByte)});
+  return build.record(
+      {build.text(part.getAs<StringAttr>("path").getValue()),
+       build.i32(integer("kernel")), build.i32(integer("stage")),
+       build.i64(integer("flops")),
+       build.i64(integer("flops") + integer("bytes") * flopsPerByte)});
 }
 
 static llvm::Constant *describeWeight(DescriptorBuilder &build,
@@ -187,7 +162,7 @@ static llvm::Constant *describeKernel(DescriptorBuilder &build,
 
 void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
                           const CompileOptions &options,
-                          const ProgramFacts &facts) {
+                          ArrayRef<LevelCode> levels, int64_t flops) {
   DescriptorBuilder build(module);
   auto main = tiled.lookupSymbol<func::FuncOp>("main");
   auto integer = [&](StringRef name) {
@@ -207,21 +182,24 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
   for (Attribute value : main->getAttrOfType<ArrayAttr>(kValuesAttr)) {
     values.push_back(describeValue(build, cast<DictionaryAttr>(value)));
   }
+  int64_t flopsPerByte = options.target->getTarget(0)->getFlopsPerByte();
   // A dump that was written by hand may be without.
   auto counted = main->getAttrOfType<ArrayAttr>(kPartsAttr);
   for (Attribute part : counted ? counted.getValue() : ArrayRef<Attribute>()) {
-    parts.push_back(describePart(build, cast<DictionaryAttr>(part)));
+    parts.push_back(
+        describePart(build, cast<DictionaryAttr>(part), flopsPerByte));
   }
   if (auto program = tiled.lookupSymbol<func::FuncOp>("weights")) {
     for (StoreWeightOp store : program.getOps<StoreWeightOp>()) {
       weights.push_back(describeWeight(build, store));
     }
   }
-  for (auto [index, level] : llvm::enumerate(options.levels)) {
-    codes.push_back(
-        build.record({build.text(level.name), build.i64(level.requirements),
-                      build.function(runName(index, options.prefix)),
-                      build.constant(launchesName(index, options.prefix))}));
+  for (const LevelCode &level : levels) {
+    codes.push_back(build.record(
+        {build.text(level.name), build.i64(level.requirements),
+         build.function(level.run),
+         level.launches.empty() ? build.null()
+                                : build.constant(level.launches)}));
   }
   auto model = tiled->getAttrOfType<StringAttr>("hova.model");
   llvm::Constant *program = build.record(
@@ -235,10 +213,10 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
        build.array(outputs),
        build.i64(integer(kArenaBytesAttr)),
        build.i64(integer(kImageBytesAttr)),
-       build.text(facts.weightId),
+       build.text(weightDigest(tiled)),
        options.packArguments.empty() ? build.null()
                                      : build.text(options.packArguments),
-       build.i64(facts.flops),
+       build.i64(flops),
        build.i64(executed),
        build.i32(kernels.size()),
        build.i32(values.size()),

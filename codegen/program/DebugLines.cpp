@@ -1,8 +1,8 @@
 //===- DebugLines.cpp - Lines of a text for generated code ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/link/DebugLines.h"
-#include "codegen/cpu/link/BlockNames.h"
+#include "codegen/program/DebugLines.h"
+#include "codegen/program/BlockNames.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"

@@ -7,11 +7,9 @@
 // nothing in it is a number that is used unchecked, and nothing is missing that
 // code generation reads.
 
-#include "codegen/cpu/CheckDump.h"
+#include "codegen/program/CheckDump.h"
 #include "codegen/Passes.h"
 #include "codegen/Pipeline.h"
-#include "codegen/cpu/CpuFacts.h"
-#include "codegen/cpu/Passes.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/Storage.h"
@@ -20,7 +18,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Verdict.h"
 #include "passes/tile/KernelStructure.h"
-#include "passes/tile/Passes.h"
 #include "passes/tile/ProgramAttrs.h"
 
 using namespace mlir;
@@ -34,8 +31,9 @@ constexpr int64_t kMostBytes = int64_t(1) << 62;
 
 class DumpCheck {
 public:
-  DumpCheck(ModuleOp dump, ModuleOp imported)
-      : dump(dump), wanted(imported.lookupSymbol<func::FuncOp>("main")),
+  DumpCheck(ModuleOp dump, ModuleOp imported, const Target &target)
+      : dump(dump), target(target),
+        wanted(imported.lookupSymbol<func::FuncOp>("main")),
         storage(imported->getAttr(kStorageAttr)) {}
 
   LogicalResult run();
@@ -58,6 +56,7 @@ private:
   bool isFrom(StringRef name) { return &phaseOf(dump) >= findPhase(name); }
 
   ModuleOp dump;
+  const Target &target;
   func::FuncOp main, wanted;
   Attribute storage;
   int64_t arenaBytes = 0, imageBytes = 0;
@@ -229,19 +228,19 @@ LogicalResult DumpCheck::checkValue(Attribute value, int64_t launches) {
 /// What `hova profile` divides times by.
 LogicalResult DumpCheck::checkParts(int64_t launches) {
   // Parts are counted in floating-point operations, some for each byte.
-  constexpr int64_t kMost = kMostBytes / CpuFacts::flopsPerByte;
+  const int64_t most = kMostBytes / target.getFlopsPerByte();
   Attribute all = main->getAttr(kPartsAttr);
   auto parts = dyn_cast_or_null<ArrayAttr>(all);
   auto isPart = [&](Attribute part) {
     auto entry = dyn_cast<DictionaryAttr>(part);
-    auto isUpTo = [&](StringRef name, int64_t most) {
+    auto isUpTo = [&](StringRef name, int64_t last) {
       auto number = entry.getAs<IntegerAttr>(name);
       return number && number.getType().isInteger(64) && number.getInt() >= 0 &&
-             number.getInt() <= most;
+             number.getInt() <= last;
     };
     return entry && entry.getAs<StringAttr>("path") &&
            isUpTo("kernel", launches - 1) && isUpTo("stage", INT32_MAX) &&
-           isUpTo("flops", kMost) && isUpTo("bytes", kMost);
+           isUpTo("flops", most) && isUpTo("bytes", most);
   };
   if (!all || (parts && llvm::all_of(parts, isPart))) {
     return success();
@@ -363,13 +362,7 @@ LogicalResult DumpCheck::checkCode() {
     return dump.emitError("expects the code of the program in a module '")
            << kCodeName << "'";
   }
-  auto run = code.lookupSymbol<LLVM::LLVMFuncOp>("hova_run_0");
-  auto launches = code.lookupSymbol<LLVM::GlobalOp>("hova_launches_0");
-  if (!run || run.isExternal() || !launches) {
-    return code.emitError("expects a function 'hova_run_0' with a body and a "
-                          "constant 'hova_launches_0'");
-  }
-  return success();
+  return target.checkCode(code);
 }
 
 LogicalResult DumpCheck::run() {
@@ -393,20 +386,21 @@ LogicalResult DumpCheck::run() {
 }
 
 /// The promises of `assign` and `tile` say what their schedule and places are.
-static LogicalResult checkPromise(ModuleOp dump) {
+static LogicalResult checkPromise(ModuleOp dump, const Target &target) {
   PassManager manager(dump.getContext(), ModuleOp::getOperationName());
   const Phase *phase = &phaseOf(dump);
-  if (phase == findPhase("assign")) {
-    manager.addPass(createVerifyAssignedPass());
-  } else if (phase >= findPhase("tile")) {
-    manager.addPass(createVerifyTiledPass());
+  if (phase >= findPhase("assign")) {
+    buildCheck(*findPhase(phase == findPhase("assign") ? "assign" : "tile"),
+               manager, target);
   }
   return manager.run(dump);
 }
 
-LogicalResult checkDump(ModuleOp dump, ModuleOp imported) {
-  return failed(DumpCheck(dump, imported).run()) ? failure()
-                                                 : checkPromise(dump);
+LogicalResult checkDump(ModuleOp dump, ModuleOp imported,
+                        const Target &target) {
+  return failed(DumpCheck(dump, imported, target).run())
+             ? failure()
+             : checkPromise(dump, target);
 }
 
 } // namespace hova

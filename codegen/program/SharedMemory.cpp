@@ -5,8 +5,8 @@
 // not decide where a value lies: the level that is chosen when a program starts
 // finds the memory and the weights that were made for the first one.
 
-#include "codegen/cpu/SharedMemory.h"
-#include "codegen/cpu/ProgramDescriptor.h"
+#include "codegen/program/SharedMemory.h"
+#include "codegen/program/WeightData.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/tile/ProgramAttrs.h"
 

@@ -1,10 +1,10 @@
 //===- CheckDump.h - Whether a dump may be compiled from ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CPU_CHECKDUMP_H
-#define HOVA_CODEGEN_CPU_CHECKDUMP_H
+#ifndef HOVA_CODEGEN_PROGRAM_CHECKDUMP_H
+#define HOVA_CODEGEN_PROGRAM_CHECKDUMP_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "codegen/Target.h"
 
 namespace hova {
 
@@ -13,9 +13,12 @@ namespace hova {
 /// description behind it, and if everything that later phases, code generation
 /// and `hova verify` look up in it by name is there, has its type and lies
 /// within what it is a part of. What passes and MLIR's own verifier check is
-/// theirs. Otherwise one error is reported at its place in the dump.
-mlir::LogicalResult checkDump(mlir::ModuleOp dump, mlir::ModuleOp imported);
+/// theirs; of the phases from `assign` on, `target` says what code is, and
+/// checks the promises. Otherwise one error is reported at its place in the
+/// dump.
+mlir::LogicalResult checkDump(mlir::ModuleOp dump, mlir::ModuleOp imported,
+                              const Target &target);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_CHECKDUMP_H
+#endif // HOVA_CODEGEN_PROGRAM_CHECKDUMP_H

@@ -7,7 +7,7 @@
 // block is a loop's head or body, or what lies between two loops, so it belongs
 // to few places of the model.
 
-#include "codegen/cpu/link/BlockNames.h"
+#include "codegen/program/BlockNames.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,7 +1,7 @@
 //===- SharedMemoryTest.cpp - What the levels of a program share ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/SharedMemory.h"
+#include "codegen/program/SharedMemory.h"
 #include "dialect/HovaDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"

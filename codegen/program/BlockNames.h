@@ -1,8 +1,8 @@
 //===- BlockNames.h - Says in LLVM's text what code is for ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CPU_LINK_BLOCKNAMES_H
-#define HOVA_CODEGEN_CPU_LINK_BLOCKNAMES_H
+#ifndef HOVA_CODEGEN_PROGRAM_BLOCKNAMES_H
+#define HOVA_CODEGEN_PROGRAM_BLOCKNAMES_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/IR/Module.h"
@@ -26,4 +26,4 @@ void nameBlocks(mlir::ModuleOp lowered, llvm::Module &translated);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_LINK_BLOCKNAMES_H
+#endif // HOVA_CODEGEN_PROGRAM_BLOCKNAMES_H
