@@ -125,9 +125,9 @@ class Builder:
         value = scope.append(layer, read, made.shape, made.dtype)
         value.grid = made.grid
         value.below, value.ranged = made.below, made.below > 0
-        if made.scores:
+        if made.scores and not scope.rows_only:
             # Sometimes the scores are all that is read of the layer.
-            alone = not scope.rows_only and scope.chance(0.35)
+            alone = scope.chance(0.35)
             scope.add_value(f"{value.name}.scores", made.scores, used=not alone)
             value.used = value.used or alone
         if "weight" not in layer:
