@@ -34,7 +34,9 @@ set(HOVA_PUBLIC_HEADERS
   passes/normalize/WeightValues.h)
 
 set(HOVA_INCLUDED_HEADERS
+  codegen/cpu/CpuSchedule.h
   dialect/Placement.h
+  dialect/Schedule.h
   frontend/description/ModelSpec.h
   frontend/elaborate/Elaborator.h
   frontend/elaborate/Program.h
@@ -48,7 +50,6 @@ set(HOVA_INCLUDED_HEADERS
   passes/OptionalPasses.h
   passes/Passes.h
   passes/PhaseBuilder.h
-  passes/Schedule.h
   passes/Units.h
   passes/fuse/FusionPolicy.h)
 
@@ -65,6 +66,7 @@ set(HOVA_GENERATED_HEADERS
   dialect/PlacementInterface.h.inc
   dialect/PlacementOps.h.inc
   dialect/ProgramOps.h.inc
+  dialect/ScheduleInterfaces.h.inc
   dialect/SparseAttentionOps.h.inc
   dialect/TileOps.h.inc
   dialect/TokenOps.h.inc)

@@ -19,7 +19,7 @@ def DecomposeProgramPass : Pass<"hova-decompose-program", "::mlir::ModuleOp"> {
 
     ```mlir
     func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64} {
-      hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<9x8xf32>)
+      hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, shape = #hova_cpu.launch<units = 9, grain = 2>} : (memref<9x8xf32>, memref<9x8xf32>)
       return
     }
     func.func private @kernel(%x: memref<9x8xf32>, %y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {
@@ -29,13 +29,13 @@ def DecomposeProgramPass : Pass<"hova-decompose-program", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64} {
-      hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<9x8xf32>)
+      hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, shape = #hova_cpu.launch<units = 9, grain = 2>} : (memref<9x8xf32>, memref<9x8xf32>)
       return
     }
     func.func private @kernel(memref<9x8xf32>, memref<9x8xf32>, memref<64xi8>, index, index)
     module @code {
       func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64} {
-        hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<9x8xf32>)
+        hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, shape = #hova_cpu.launch<units = 9, grain = 2>} : (memref<9x8xf32>, memref<9x8xf32>)
         return
       }
       func.func private @kernel(%x: memref<9x8xf32>, %y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {

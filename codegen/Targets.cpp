@@ -5,6 +5,7 @@
 
 #include "codegen/Targets.h"
 #include "codegen/cpu/CpuTarget.h"
+#include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/link/CpuProgram.h"
 #include "codegen/cpu/recipes/Recipe.h"
@@ -36,6 +37,7 @@ std::shared_ptr<const Target> getDefaultTarget() {
 }
 
 void registerTargets(mlir::DialectRegistry &registry) {
+  registry.insert<HovaCpuDialect>();
   registerCpuRecipes(registry);
 }
 

@@ -224,29 +224,6 @@ LogicalResult ShareBufferOp::verify() {
   return success();
 }
 
-LogicalResult LaunchOp::verify() {
-  int64_t units = getUnits();
-  if (std::optional<ArrayRef<int64_t>> costs = getCosts()) { // C2
-    int64_t count = costs->size();
-    if (count == 0 || units % count != 0 ||
-        llvm::any_of(*costs, [](int64_t cost) { return cost <= 0; })) {
-      return emitOpError("expects positive costs whose number divides ")
-             << units << " units, got " << *costs;
-    }
-  }
-  for (Value buffer : getBuffers()) {
-    if (buffer.getDefiningOp<ShareBufferOp>()) {
-      int64_t rows = cast<MemRefType>(buffer.getType()).getShape()[0];
-      if (rows != units || !buffer.hasOneUse()) { // C3
-        return emitOpError("expects a share buffer of its own with a row for "
-                           "each of ")
-               << units << " units, got " << buffer.getType();
-      }
-    }
-  }
-  return success();
-}
-
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto callee = tables.lookupNearestSymbolFrom<FunctionOpInterface>(
       *this, getCalleeAttr());
@@ -254,21 +231,14 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &tables) {
     return emitOpError("expects a function named ") << getCallee();
   }
   ArrayRef<Type> arguments = callee.getArgumentTypes();
-  if (arguments.size() != getBuffers().size() + 3 ||
-      !llvm::equal(getBuffers().getTypes(), arguments.drop_back(3))) { // C1
+  size_t count = getBuffers().size();
+  if (arguments.size() < count ||
+      !llvm::equal(getBuffers().getTypes(),
+                   arguments.take_front(count))) { // C1
     return emitOpError("expects the buffers to fit the arguments of ")
            << getCallee();
   }
-  ArrayRef<Type> others = arguments.take_back(3);
-  auto scratch = dyn_cast<MemRefType>(others[0]);
-  if (!scratch || !scratch.hasStaticShape() || scratch.getRank() != 1 ||
-      !scratch.getElementType().isInteger(8) || !others[1].isIndex() ||
-      !others[2].isIndex()) { // C1
-    return emitOpError("expects scratch bytes and two indices behind the "
-                       "buffers of ")
-           << getCallee() << ", got " << others;
-  }
-  return success();
+  return getShape().verifyLaunch(*this, arguments.drop_front(count)); // C2
 }
 
 #define GET_OP_CLASSES

@@ -5,6 +5,7 @@
 #define HOVA_DIALECT_PROGRAMOPS_H
 
 #include "dialect/HovaDialect.h"
+#include "dialect/Schedule.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 

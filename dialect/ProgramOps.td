@@ -6,6 +6,7 @@
 
 include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
+include "dialect/Schedule.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
@@ -160,7 +161,8 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
     parallel, such as the rows of all results, the heads of an attention, or the
     weight panels of one product. After `assign` the region is a list of stages
     (`hova.stage`), and of slices of columns, which are addresses in what they
-    slice.
+    slice, and `schedule` is what the target has decided about the loops, an
+    attribute of its own: `#hova_cpu.schedule` on a CPU.
 
     The region has one order of rows. An input or result whose rows are in
     another order has a placement (`input_placements`, `result_placements`; `unit`
@@ -187,7 +189,8 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
   let arguments = (ins StrAttr:$name, Variadic<AnyRankedTensor>:$inputs,
                        OptionalAttr<Hova_UnitsAttr>:$units,
                        OptionalAttr<ArrayAttr>:$input_placements,
-                       OptionalAttr<ArrayAttr>:$result_placements);
+                       OptionalAttr<ArrayAttr>:$result_placements,
+                       OptionalAttr<Hova_ScheduleAttrInterface>:$schedule);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let extraClassDeclaration = [{
     /// Where the rows of an input or result are; null: in the region's order.
@@ -307,7 +310,7 @@ def Hova_ShareBufferOp : Hova_Op<"share_buffer"> {
     A buffer for a value between two stages of a kernel, one row a unit. It
     belongs to one operand of one launch and exists once for each thread, which
     has memory for as many rows as pass through all stages together, at most
-    (`block` of the launch). The rows stand in the order of the units, from the
+    (`block` of the launch's shape). The rows stand in the order of the units, from the
     first unit of the thread on; the type has the rows of all units, of which
     no thread has more than its own. They lie in the arena, where nothing is
     alive during the launch: the first thread's rows begin `offset` bytes behind
@@ -342,40 +345,29 @@ def Hova_ShareBufferOp : Hova_Op<"share_buffer"> {
 
 def Hova_LaunchOp : Hova_Op<"launch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "a kernel function run by all threads on its buffers";
+  let summary = "a kernel function run on its buffers";
   let description = [{
-    Threads divide `units` evenly into at most `units / grain` parts; each calls
-    `callee(buffers..., scratch, begin, end)` on its part, with scratch memory
-    of its own, and all threads meet behind it. `flops` is what the kernel
-    executes, twice the multiply-accumulates; `name` its path.
+    `shape` is how the target runs `callee`, an attribute of its own: on a CPU
+    `#hova_cpu.launch`, by which threads divide units of the kernel. `flops` is
+    what the kernel executes, twice the multiply-accumulates; `name` its path.
 
-    Where units differ in cost, `costs` are those of the first units, and of as
-    many behind them, and so on; the parts are then such that their costs are
-    alike. `block` is how many units of a part pass through all stages together,
-    at most, if not all.
-
-    - C1: callee is a function whose arguments are the buffers' types, scratch
-      bytes and two indices.
-    - C2: costs are positive, and their number divides the units.
-    - C3: a share buffer has a row for every unit and no second user.
+    - C1: callee is a function whose first arguments are of the buffers' types.
+    - C2: its other arguments, and the buffers, are what the shape asks for.
 
     ```mlir
     func.func private @k(memref<4x8xf32>, memref<64xi8>, index, index)
     func.func @main(%x: memref<4x8xf32>) {
-      hova.launch @k(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64}
+      hova.launch @k(%x) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>}
           : (memref<4x8xf32>)
       return
     }
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyMemRef>:$buffers,
-      StrAttr:$name, ConfinedAttr<I64Attr, [IntPositive]>:$units,
-      ConfinedAttr<I64Attr, [IntPositive]>:$grain, I64Attr:$flops,
-      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$block,
-      OptionalAttr<DenseI64ArrayAttr>:$costs);
+      StrAttr:$name, I64Attr:$flops,
+      Hova_LaunchShapeAttrInterface:$shape);
   let assemblyFormat =
       "$callee `(` $buffers `)` $name attr-dict `:` `(` type($buffers) `)`";
-  let hasVerifier = 1;
 }
 
 #endif // HOVA_DIALECT_PROGRAMOPS

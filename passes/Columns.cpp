@@ -17,6 +17,10 @@ bool isColumnSlice(Operation *op) {
   return slice && slice.takesColumns();
 }
 
+bool isKernelView(Operation *op) {
+  return isColumnSlice(op) && !isa<StageOp>(op->getParentOp());
+}
+
 ColumnRange columnsOf(SliceOp slice) {
   int64_t from = slice.getOffset();
   return {from, from + shapeOf(slice.getResult()).back()};

@@ -11,6 +11,7 @@
 #define HOVA_PASSES_COLUMNS_H
 
 #include "dialect/DenseOps.h"
+#include "dialect/ProgramOps.h"
 #include "dialect/TokenOps.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -33,6 +34,10 @@ struct ColumnRange {
 
 /// Whether `op` is a slice of columns.
 bool isColumnSlice(mlir::Operation *op);
+
+/// Whether `op` is a view: a slice of columns inside a kernel that belongs to
+/// no stage. It takes no time, because it is an address in its operand.
+bool isKernelView(mlir::Operation *op);
 
 /// The columns that a slice of columns reads of its operand.
 ColumnRange columnsOf(SliceOp slice);

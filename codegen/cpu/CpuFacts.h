@@ -30,6 +30,11 @@ struct CpuFacts {
 
   // Vectors and register tiles.
 
+  /// No schedule goes beyond these: each height of a tile is a body of its own,
+  /// and each row a vector that registers hold.
+  static constexpr int64_t mostTileRows = 64;
+  static constexpr int64_t mostLanes = 1024;
+
   /// Elements of a vector of a row operation.
   int64_t rowLanes;
   /// Of a product. With 32 registers of 512 bits, 6 rows by 64 columns need 24

@@ -10,8 +10,8 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
   let summary = "Choose tiles, stages and layouts for a CPU";
   let description = [{
     Before: a fused program. After: every kernel carries its schedule
-    (passes/Schedule.h): what threads divide, the register tile, the vector
-    length, the smallest share; its region is a list of stages, whose results have
+    (`#hova_cpu.schedule`): the register tile, the vector length, the smallest
+    share; its region is a list of stages, whose results have
     layouts; every weight that a product reads has panels. The operations are the
     same. A weight that is read both as a product's operand and otherwise is
     stored once for each. All figures come from CpuFacts.h.
@@ -30,8 +30,8 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
       %r = hova.kernel "main" units<batch 1, token 4> (%x)
-          attributes {hova.block = 256 : i64, hova.grain = 2048 : i64, hova.k_block = 256 : i64,
-                      hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>} {
+          attributes {schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 2048,
+                                                    k_block = 256, block = 256>} {
       ^bb0(%a: tensor<1x4x8xf32>):
         %s = hova.stage [#hova.layout<rows 8>] {
           %t = hova.activation relu %a : tensor<1x4x8xf32>
@@ -52,7 +52,7 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
            "can feed that, so K blocks are longer.">,
     Option<"bf16", "bf16", "bool", "true", "The ISA level has AVX512_BF16.">,
   ];
-  let dependentDialects = ["::hova::HovaDialect"];
+  let dependentDialects = ["::hova::HovaDialect", "::hova::HovaCpuDialect"];
 }
 
 def FormSequenceKernelsPass : Pass<"hova-form-sequence-kernels", "::mlir::ModuleOp"> {
@@ -150,7 +150,7 @@ def VerifyAssignedPass : Pass<"hova-verify-assigned", "::mlir::ModuleOp"> {
 def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn kernels into functions with loops for a CPU";
   let description = [{
-    Before: kernels with a schedule (`hova.tile`, `hova.lanes` on the kernel,
+    Before: kernels with a schedule (`#hova_cpu.schedule` on the kernel,
     `hova.stage` in its region, `panel` on image weights). After: every kernel is
     a function over buffers, its scratch and a range of units; `main` launches
     them on places in the arena, in the weight image and among the program's
@@ -167,8 +167,8 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
       %r = hova.kernel "main" units<batch 1, token 4> (%x)
-          attributes {hova.block = 256 : i64, hova.grain = 4 : i64, hova.k_block = 256 : i64,
-                      hova.lanes = 8 : i64, hova.tile = array<i64: 6, 64>} {
+          attributes {schedule = #hova_cpu.schedule<tile = 6x64, lanes = 8, grain = 4,
+                                                    k_block = 256, block = 256>} {
       ^bb0(%a: tensor<1x4x8xf32>):
         %s = hova.stage [#hova.layout<rows 8>] {
           %t = hova.activation relu %a : tensor<1x4x8xf32>
@@ -186,7 +186,7 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
                     hova.parts = [{bytes = 128 : i64, flops = 0 : i64, kernel = 0 : i64, path = "main", stage = 0 : i64} ],
                     hova.values = [],
                     hova.types = [tensor<1x4x8xf32>, tensor<1x4x8xf32>]} {
-      hova.launch @kernel_main(%x, %y) "main" {flops = 0 : i64, grain = 4 : i64, units = 4 : i64}
+      hova.launch @kernel_main(%x, %y) "main" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 4>}
           : (memref<4x8xf32>, memref<4x8xf32>)
       return
     }
@@ -203,8 +203,9 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::hova::HovaDialect", "::mlir::func::FuncDialect",
-      "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+  let dependentDialects = ["::hova::HovaDialect", "::hova::HovaCpuDialect",
+      "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect",
+      "::mlir::memref::MemRefDialect",
       "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect",
       "::mlir::math::MathDialect"];
 }
@@ -226,7 +227,7 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
     ```mlir
     func.func @main(%x: memref<4x8xf32>, %y: memref<4x8xf32>)
         attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64} {
-      hova.launch @kernel(%x, %y) "a" {flops = 0 : i64, grain = 4 : i64, units = 4 : i64}
+      hova.launch @kernel(%x, %y) "a" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 4>}
           : (memref<4x8xf32>, memref<4x8xf32>)
       return
     }

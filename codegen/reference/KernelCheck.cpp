@@ -239,8 +239,9 @@ LogicalResult KernelCheck::pack(func::FuncOp program, Image &stored) {
 //===----------------------------------------------------------------------===//
 
 /// Parts of a kernel's units, as threads would divide them, or a few of many.
-static SmallVector<std::pair<int64_t, int64_t>> sharesOf(LaunchOp launch) {
-  int64_t units = launch.getUnits(), grain = launch.getGrain();
+static SmallVector<std::pair<int64_t, int64_t>> sharesOf(LaunchOp launch,
+                                                         UnitRanges ranges) {
+  int64_t units = ranges.units, grain = ranges.least;
   int64_t flops = std::max<int64_t>(launch.getFlops(), 1);
   SmallVector<std::pair<int64_t, int64_t>> shares;
   // Of fewer than three there is no start, middle and end.
@@ -289,8 +290,8 @@ KernelCheck::Buffers KernelCheck::buffersOf(LaunchOp launch, KernelOp kernel) {
 
 /// Calls the function for shares of the units; the number of units.
 static FailureOr<int64_t>
-callInShares(Emulator &emulator, LaunchOp launch, MemRefType scratchType,
-             llvm::MapVector<Value, Memory> &memories) {
+callInShares(Emulator &emulator, LaunchOp launch, UnitRanges ranges,
+             MemRefType scratchType, llvm::MapVector<Value, Memory> &memories) {
   Memory scratch;
   SmallVector<Memory *> arguments;
   for (Value buffer : launch.getBuffers()) {
@@ -298,7 +299,7 @@ callInShares(Emulator &emulator, LaunchOp launch, MemRefType scratchType,
   }
   arguments.push_back(&scratch);
   int64_t units = 0;
-  for (auto [begin, end] : sharesOf(launch)) {
+  for (auto [begin, end] : sharesOf(launch, ranges)) {
     scratch.assign(sizeOf(scratchType), kPoison);
     if (failed(emulator.run(arguments, {begin, end}))) {
       return failure();
@@ -342,7 +343,14 @@ CheckedKernel KernelCheck::checkLaunch(LaunchOp launch, KernelOp kernel) {
   CheckedKernel checked;
   checked.function = launch.getCallee().str();
   checked.path = launch.getName().str();
-  checked.ofUnits = launch.getUnits();
+  std::optional<UnitRanges> ranges = launch.getShape().getUnitRanges();
+  if (!ranges) {
+    llvm::raw_string_ostream(checked.obstacle)
+        << "a launch of the shape " << launch.getShape()
+        << " does not call it for a range of units";
+    return checked;
+  }
+  checked.ofUnits = ranges->units;
   // A sentence of the result, not an error of the program.
   std::string said;
   ScopedDiagnosticHandler heard(launch.getContext(),
@@ -361,7 +369,8 @@ CheckedKernel KernelCheck::checkLaunch(LaunchOp launch, KernelOp kernel) {
   Buffers buffers = buffersOf(launch, kernel);
   size_t count = launch.getBuffers().size();
   auto scratch = cast<MemRefType>(function.getArgumentTypes()[count]);
-  FailureOr<int64_t> units = callInShares(emulator, launch, scratch, buffers);
+  FailureOr<int64_t> units =
+      callInShares(emulator, launch, *ranges, scratch, buffers);
   if (failed(units)) {
     checked.difference = said;
     return checked;

@@ -35,7 +35,7 @@ constexpr int64_t kTransposed = 16;
 
 /// Sizes of one attention and of its scratch.
 struct Layout {
-  Layout(sigattn::AttentionOp op, const Schedule &schedule)
+  Layout(sigattn::AttentionOp op, const CpuSchedule &schedule)
       : heads(op.getHeads()), queries(shapeOf(op.getQuery())[1]),
         keys(shapeOf(op.getKey())[1]),
         keyWidth(shapeOf(op.getQuery())[2] / heads),
@@ -256,7 +256,8 @@ static void emit(KernelEmitter &emitter, sigattn::AttentionOp op) {
   Emitter(emitter, op).emit();
 }
 
-static int64_t scratchBytes(sigattn::AttentionOp op, const Schedule &schedule) {
+static int64_t scratchBytes(sigattn::AttentionOp op,
+                            const CpuSchedule &schedule) {
   return Layout(op, schedule).bytes();
 }
 

@@ -133,9 +133,10 @@ KernelOp KernelBuilder::createKernel() {
     }
   }
   StringRef path = pathOf(anchor->getLoc());
-  KernelOp kernel = KernelOp::create(builder, anchor->getLoc(), types,
-                                     path.empty() ? "main" : path, ValueRange(),
-                                     group.units, ArrayAttr(), ArrayAttr());
+  KernelOp kernel =
+      KernelOp::create(builder, anchor->getLoc(), types,
+                       path.empty() ? "main" : path, ValueRange(), group.units,
+                       ArrayAttr(), ArrayAttr(), ScheduleAttrInterface());
   kernel.getBody().emplaceBlock();
   return kernel;
 }

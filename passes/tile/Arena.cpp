@@ -8,8 +8,6 @@
 
 using namespace hova;
 
-static constexpr int64_t kAlignment = 64;
-
 int64_t hova::placeBlocks(llvm::MutableArrayRef<ArenaBlock> blocks) {
   llvm::SmallVector<ArenaBlock *> bySize;
   for (ArenaBlock &block : blocks) {
@@ -34,11 +32,11 @@ int64_t hova::placeBlocks(llvm::MutableArrayRef<ArenaBlock> blocks) {
         break;
       }
       offset = std::max<int64_t>(
-          offset, llvm::alignTo(other->offset + other->bytes, kAlignment));
+          offset, llvm::alignTo(other->offset + other->bytes, kArenaAlignment));
     }
     block->offset = offset;
-    total = std::max<int64_t>(total,
-                              llvm::alignTo(offset + block->bytes, kAlignment));
+    total = std::max<int64_t>(
+        total, llvm::alignTo(offset + block->bytes, kArenaAlignment));
     auto place = llvm::upper_bound(
         placed, block, [](const ArenaBlock *a, const ArenaBlock *b) {
           return a->offset < b->offset;
@@ -46,42 +44,6 @@ int64_t hova::placeBlocks(llvm::MutableArrayRef<ArenaBlock> blocks) {
     placed.insert(place, block);
   }
   return total;
-}
-
-void hova::placeShares(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel,
-                       bool fitAll, llvm::MutableArrayRef<ShareRows> shares) {
-  // What is in use during the kernel, by offset: [begin, end).
-  llvm::SmallVector<std::pair<int64_t, int64_t>> used = {{0, 0}};
-  for (const ArenaBlock &block : blocks) {
-    if (block.firstUse <= kernel && kernel <= block.lastUse) {
-      used.push_back({block.offset, block.offset + block.bytes});
-    }
-  }
-  llvm::sort(used);
-  int64_t end = 0, rowBytes = 0;
-  for (auto [from, to] : used) {
-    end = std::max<int64_t>(end, llvm::alignTo(to, kAlignment));
-  }
-  auto findGap = [&](int64_t bytes) {
-    for (auto [before, behind] : llvm::zip(used, llvm::drop_begin(used))) {
-      int64_t offset = llvm::alignTo(before.second, kAlignment);
-      if (offset + bytes <= behind.first) {
-        return offset;
-      }
-    }
-    return end;
-  };
-  for (ShareRows &share : shares) {
-    int64_t bytes = share.rowBytes * share.units;
-    share.offset = fitAll ? findGap(bytes) : end;
-    if (share.offset < end) {
-      used.push_back({share.offset, share.offset + bytes});
-      llvm::sort(used);
-    } else {
-      share.rowBytesBefore = rowBytes;
-      rowBytes += share.rowBytes;
-    }
-  }
 }
 
 mlir::DictionaryAttr hova::describeArenaValue(llvm::StringRef path,

@@ -10,6 +10,9 @@
 
 namespace hova {
 
+/// What every place in the arena is a multiple of, in bytes.
+inline constexpr int64_t kArenaAlignment = 64;
+
 /// A block of memory and the kernels during which it is in use.
 struct ArenaBlock {
   int64_t bytes = 0;
@@ -23,22 +26,6 @@ struct ArenaBlock {
 /// Efficient Memory Management for Deep Neural Net Inference, section 5.2).
 /// Returns the size of the arena.
 int64_t placeBlocks(llvm::MutableArrayRef<ArenaBlock> blocks);
-
-/// A buffer of the threads' shares in the units of a kernel.
-struct ShareRows {
-  int64_t rowBytes = 0;
-  int64_t units = 0;
-  int64_t offset = 0;         ///< the result, a multiple of 64
-  int64_t rowBytesBefore = 0; ///< the result: as many more for each row
-};
-
-/// Places buffers where nothing is alive during a kernel. Where `fitAll` tells
-/// that threads never have more rows together than there are units, a buffer
-/// stands in the lowest gap between blocks that has room for so many. Others
-/// stand one behind the other, behind all blocks: there is no end to how many
-/// threads can be.
-void placeShares(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
-                 llvm::MutableArrayRef<ShareRows> shares);
 
 /// Where a value lies that kernel `number` writes and `last` is the last one to
 /// read, as an entry of the program's list of values: its `path`, `kernel`,

@@ -9,6 +9,8 @@
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 #include "passes/Columns.h"
+#include "passes/RowTables.h"
+#include "passes/Units.h"
 #include "passes/tile/KernelStructure.h"
 
 using namespace mlir;
@@ -252,9 +254,10 @@ LogicalResult checkKernels(func::FuncOp main) {
     if (!kernel && !isa<ImageWeightOp>(op) && !isWrittenInPlace(&op)) {
       return op.emitOpError("belongs to no kernel: run fuse first");
     }
-    if (kernel && (failed(checkBody(kernel)) ||
-                   failed(checkResults(kernel.getBody().front().getTerminator(),
-                                       kernel)))) {
+    if (kernel &&
+        (failed(checkBody(kernel)) || failed(checkRowTables(kernel)) ||
+         failed(
+             checkResults(kernel.getBody().front().getTerminator(), kernel)))) {
       return failure();
     }
   }

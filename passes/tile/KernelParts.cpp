@@ -25,7 +25,7 @@ struct Work {
 int64_t countFlops(const KernelCode &code, const KernelBuffers &buffers) {
   int64_t macs = 0;
   KernelOp(buffers.kernel).walk([&](Operation *op) {
-    macs += code.getExecutedMacs(op, buffers.schedule);
+    macs += code.getExecutedMacs(op);
   });
   return 2 * macs;
 }
@@ -62,7 +62,7 @@ ArrayAttr describeParts(Builder &builder, const KernelCode &code,
         }
         Work &work =
             works[{static_cast<int64_t>(stage), nameOf(inner, kernel)}];
-        work.flops += 2 * code.getExecutedMacs(inner, buffers.schedule);
+        work.flops += 2 * code.getExecutedMacs(inner);
         work.bytes += bytesComputed(inner);
       }
     }

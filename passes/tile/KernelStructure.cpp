@@ -11,6 +11,11 @@ using namespace mlir;
 
 namespace hova {
 
+size_t KernelBuffers::countArguments() const {
+  KernelOp own = kernel;
+  return own.getInputs().size() + own.getNumResults();
+}
+
 LayoutAttr layoutOf(Value value) {
   auto stage = value.getDefiningOp<StageOp>();
   assert(stage && "a stage computes what a kernel yields");
@@ -101,14 +106,20 @@ bool isLastReader(KernelOp kernel, unsigned index) {
 //===----------------------------------------------------------------------===//
 
 /// Prints what an operation is asked to do. Its name and what was said about it
-/// (verdicts, demands) are left out: they change no code.
+/// (verdicts, demands) are left out: they change no code. What of a schedule
+/// does, the target tells.
 static void printAttributes(raw_ostream &os, Operation *op) {
+  auto kernel = dyn_cast<KernelOp>(op);
   for (NamedAttribute attribute : op->getAttrs()) {
     StringRef name = attribute.getName();
-    bool isName = isa<KernelOp>(op) && name == "name";
-    if (!isName && !isRemark(name)) {
-      os << ' ' << name << '=' << attribute.getValue();
+    if ((kernel && name == kernel.getNameAttrName()) || isRemark(name)) {
+      continue;
     }
+    Attribute value = attribute.getValue();
+    if (kernel && name == kernel.getScheduleAttrName()) {
+      value = kernel.getScheduleAttr().getStructuralKey();
+    }
+    os << ' ' << name << '=' << value;
   }
 }
 

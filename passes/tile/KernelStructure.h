@@ -5,26 +5,27 @@
 #define HOVA_PASSES_TILE_KERNELSTRUCTURE_H
 
 #include "dialect/DenseOps.h"
+#include "dialect/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/Schedule.h"
-#include "passes/tile/Arena.h"
 
 namespace hova {
 
-/// A kernel and the buffers of its function: inputs, results, and values that
-/// pass from one stage to a later one.
+/// A kernel and the buffers of its function: inputs, results, and those values
+/// between its stages that the target wants to have buffers.
 struct KernelBuffers {
   KernelOp kernel;
-  Schedule schedule;
   llvm::SmallVector<mlir::Value>
       values; ///< of the region; yielded ones for results
   llvm::SmallVector<mlir::MemRefType> types;
   /// Positions in `values` of results that have the memory of an input, and of
   /// those inputs.
   llvm::SmallVector<unsigned> overwritten;
-  int64_t units = 0, flops = 0, scratchBytes = 64;
-  llvm::SmallVector<ShareRows> shares; ///< values from a stage to a later one
+  LaunchShapeAttrInterface shape; ///< of its launch
+  int64_t flops = 0;
+
+  /// How many of `values` are inputs and results; the others stand behind.
+  size_t countArguments() const;
 };
 
 /// The layout of a value that a stage of a kernel hands on.
@@ -54,9 +55,9 @@ void nameBuffers(mlir::Block &entry, llvm::ArrayRef<mlir::Value> values);
 /// Dumps call the induction variable by what the loop runs over.
 void nameLoop(mlir::scf::ForOp loop, llvm::StringRef name);
 
-/// Two kernels with equal keys are the same code: the whole schedule,
-/// operations, attributes, types and who reads whom, but not names, places or
-/// verdicts.
+/// Two kernels with equal keys are the same code: what their schedules say of
+/// it, operations, attributes, types and who reads whom, but not names, places
+/// or verdicts.
 std::string structureOf(const KernelBuffers &buffers);
 
 } // namespace hova

@@ -18,9 +18,9 @@ namespace hova {
 namespace {
 /// Where a value of `main` lives.
 struct Place {
-  enum Kind { Argument, Image, Table, Arena, Share } kind = Arena;
+  enum Kind { Argument, Image, Table, Arena } kind = Arena;
   MemRefType type;
-  int64_t index = 0;   ///< argument number, image offset, block, or share
+  int64_t index = 0;   ///< argument number, image offset, or block
   int64_t bytes = 0;   ///< from the start of the arena block
   bool isPart = false; ///< of the value that the arena block is
 };
@@ -47,9 +47,7 @@ private:
   std::optional<Place> placeOver(OpResult result, LayoutAttr layout,
                                  KernelBuffers &buffers);
   LogicalResult describeKernels(), emitFunctions();
-  void describeKernel(KernelBuffers &buffers);
-  void createLaunch(int64_t number, ValueRange operands,
-                    ArrayRef<int64_t> costs);
+  LogicalResult describeKernel(KernelBuffers &buffers);
   void rewriteMain();
   ArrayAttr describeValues();
   StringRef nameFunction(const KernelBuffers &buffers);
@@ -142,7 +140,7 @@ Place ProgramTiler::placeResult(OpResult result, LayoutAttr layout,
   return place;
 }
 
-void ProgramTiler::describeKernel(KernelBuffers &buffers) {
+LogicalResult ProgramTiler::describeKernel(KernelBuffers &buffers) {
   KernelOp kernel = buffers.kernel;
   int64_t index = kernels.size();
   auto use = [&](Value value, Value placed) {
@@ -169,24 +167,14 @@ void ProgramTiler::describeKernel(KernelBuffers &buffers) {
     }
     use(value, result);
   }
-  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
-    for (Value value : stage.getResults()) {
-      LayoutAttr layout = layoutOf(value);
-      if (layout.getKind() == LayoutKind::rows && !places.count(value)) {
-        auto type = cast<RankedTensorType>(value.getType());
-        MemRefType buffer = bufferType(type, layout.getSize());
-        int64_t rows = type.getNumElements() / type.getShape().back();
-        int64_t index = buffers.shares.size();
-        places[value] = {Place::Share, buffer, index};
-        buffers.shares.push_back({bytesOf(buffer) / rows, rows});
-        use(value, value);
-      }
-    }
+  for (Value value : code.getStageBuffers(kernel)) {
+    auto type = cast<RankedTensorType>(value.getType());
+    buffers.values.push_back(value);
+    buffers.types.push_back(bufferType(type, layoutOf(value).getSize()));
   }
-  buffers.scratchBytes = std::max(
-      buffers.scratchBytes, code.getScratchBytes(kernel, buffers.schedule));
-  buffers.units = kernel.getUnits()->count();
+  buffers.shape = kernel.getScheduleAttr().getLaunchShape(kernel);
   buffers.flops = countFlops(code, buffers);
+  return success(buffers.shape != nullptr);
 }
 
 LogicalResult ProgramTiler::describeKernels() {
@@ -201,14 +189,11 @@ LogicalResult ProgramTiler::describeKernels() {
     if (!kernel) {
       continue;
     }
-    FailureOr<Schedule> schedule = Schedule::of(kernel);
-    if (failed(schedule)) {
-      return failure();
-    }
     KernelBuffers buffers;
     buffers.kernel = kernel;
-    buffers.schedule = *schedule;
-    describeKernel(buffers);
+    if (failed(code.checkSchedule(kernel)) || failed(describeKernel(buffers))) {
+      return failure();
+    }
     kernels.push_back(std::move(buffers));
   }
   return success();
@@ -270,22 +255,6 @@ ArrayAttr ProgramTiler::describeValues() {
   return builder.getArrayAttr(values);
 }
 
-void ProgramTiler::createLaunch(int64_t number, ValueRange operands,
-                                ArrayRef<int64_t> costs) {
-  KernelBuffers &buffers = kernels[number];
-  KernelOp kernel = buffers.kernel;
-  const Schedule &schedule = buffers.schedule;
-  IntegerAttr block;
-  if (!buffers.shares.empty()) {
-    block = builder.getI64IntegerAttr(schedule.block);
-  }
-  LaunchOp::create(builder, kernel.getLoc(), callees[number], operands,
-                   kernel.getName(), buffers.units, schedule.grain,
-                   buffers.flops, block,
-                   costs.empty() ? DenseI64ArrayAttr()
-                                 : builder.getDenseI64ArrayAttr(costs));
-}
-
 void ProgramTiler::rewriteMain() {
   int64_t arenaBytes = placeBlocks(blocks);
   SmallVector<Type> arguments;
@@ -315,18 +284,12 @@ void ProgramTiler::rewriteMain() {
   builder.setInsertionPointToStart(entry);
   // One place has a buffer for every value that lives there, with its name.
   DenseMap<std::tuple<int64_t, Type, Attribute>, Value> arena;
-  SmallVector<ShareRows> shares; // of the launch
   auto bufferOf = [&](Value value) -> Value {
     const Place &place = places[value];
     if (place.kind == Place::Argument) {
       return entry->getArgument(place.index);
     }
     Location origin = originOf(value);
-    if (place.kind == Place::Share) {
-      const ShareRows &rows = shares[place.index];
-      return ShareBufferOp::create(builder, origin, place.type, rows.offset,
-                                   rows.rowBytesBefore);
-    }
     if (place.kind == Place::Image || place.kind == Place::Table) {
       return weights.getBuffer(builder, origin, place.type, place.index,
                                place.kind == Place::Table);
@@ -344,17 +307,17 @@ void ProgramTiler::rewriteMain() {
     }
     return buffer;
   };
-  for (int64_t i = 0, e = kernels.size(); i < e; ++i) {
-    SmallVector<int64_t> costs =
-        code.getUnitCosts(kernels[i].kernel, kernels[i].schedule);
-    // Shares of equal cost may have a whole block each.
-    shares = kernels[i].shares;
-    placeShares(blocks, i, /*fitAll=*/costs.empty(), shares);
+  for (auto [number, buffers] : llvm::enumerate(kernels)) {
+    KernelOp kernel = buffers.kernel;
     SmallVector<Value> operands;
-    for (Value value : kernels[i].values) {
+    ArrayRef<Value> arguments = buffers.values;
+    for (Value value : arguments.take_front(buffers.countArguments())) {
       operands.push_back(bufferOf(value));
     }
-    createLaunch(i, operands, costs);
+    llvm::append_range(
+        operands, code.createStageBuffers(builder, buffers, blocks, number));
+    LaunchOp::create(builder, kernel.getLoc(), callees[number], operands,
+                     kernel.getName(), buffers.flops, buffers.shape);
   }
   func::ReturnOp::create(builder, main.getLoc());
   auto set = [&](StringRef name, int64_t value) {

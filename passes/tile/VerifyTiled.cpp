@@ -33,6 +33,13 @@ static int64_t extentOf(MemRefType type) {
   return tooMany ? -1 : bytes;
 }
 
+/// Whether the target has made `op` as a buffer of a launch.
+static bool isBuffer(Operation *op) {
+  return op->getNumOperands() == 0 && op->getNumRegions() == 0 &&
+         op->getNumResults() == 1 &&
+         isa<MemRefType>(op->getResult(0).getType());
+}
+
 namespace {
 struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
   using Base::Base;
@@ -60,7 +67,7 @@ struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
         result = checkPlace(&op, image.getOffset(), kImageBytesAttr, main);
       } else if (auto table = dyn_cast<TableBufferOp>(op)) {
         result = checkPlace(&op, table.getOffset(), kTableBytesAttr, main);
-      } else if (!isa<LaunchOp, ShareBufferOp>(op)) {
+      } else if (!isa<LaunchOp>(op) && !isBuffer(&op)) {
         result = op.emitError("tiled program still holds '")
                  << op.getName() << "'";
       }

@@ -15,7 +15,7 @@
 // CHECK: func.func @called_from_outside(%
 // CHECK-NOT: module @code
 func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64} {
-  hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<9x8xf32>)
+  hova.launch @kernel(%x, %y) "a" {flops = 10 : i64, shape = #hova_cpu.launch<units = 9, grain = 2>} : (memref<9x8xf32>, memref<9x8xf32>)
   return
 }
 func.func private @weights() {

@@ -219,7 +219,7 @@ def test_one_file_knows_the_targets():
 
 # Constants of passes that are no figures of a machine, and what they are.
 NO_FIGURES = {
-    "kAlignment": "the multiple that hova.arena_buffer demands",
+    "kArenaAlignment": "the multiple that hova.arena_buffer demands",
     "kSecondLevel": "a locality of memref.prefetch",
     "kTokenAxis": "an axis of a shape",
 }

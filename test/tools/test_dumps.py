@@ -123,12 +123,12 @@ EDITS = {
         "expects 'tables' to be a function of one block",
     ),
     "a verdict without a reason": ("fuse", r"(hova.rewrites = \{[\w\"-]+ = \{)fired = \w+, ", r"\1", "whether it fired, and why"),
-    "a schedule of words": ("assign", r"hova.lanes = \d+ : i64", 'hova.lanes = "8"', "has no complete schedule"),
+    "a schedule of words": ("assign", r"lanes = \d+", 'lanes = "8"', "expected integer value"),
     "no tables": (
-        "assign", r"hova.lanes = ", "hova.input_rows = array<i64: 99>, hova.lanes = ", "the number of a row table among",
+        "assign", r"schedule = ", "hova.input_rows = array<i64: 99>, schedule = ", "the number of a row table among",
     ),
     "tables that are none": (
-        "assign", r"hova.lanes = ", "hova.result_rows = array<i64: 0>, hova.lanes = ", "the number of a row table among",
+        "assign", r"schedule = ", "hova.result_rows = array<i64: 0>, schedule = ", "the number of a row table among",
     ),
     "no arena": ("tile", r"hova.arena_bytes = \d+ : i64, ", "", "'hova.arena_bytes' to be a number of 64 bits, got none"),
     "a small arena": ("tile", r"hova.arena_bytes = \d+", "hova.arena_bytes = 64", "that lie in the arena of 64 bytes"),

@@ -9,12 +9,13 @@
 // was not tiled.
 
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/CpuSchedule.h"
+#include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/reference/Evaluator.h"
 #include "dialect/ProgramOps.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "passes/Schedule.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "runtime/hova_runtime.h"
 #include "llvm/ADT/MapVector.h"
@@ -54,7 +55,7 @@ public:
 
   LogicalResult build() {
     builder.setInsertionPoint(main);
-    if (failed(evaluateTables())) {
+    if (failed(checkShapes()) || failed(evaluateTables())) {
       return failure();
     }
     LLVM::GlobalOp launches = buildLaunches();
@@ -73,6 +74,18 @@ private:
                              builder.getFunctionType(arguments, {}));
     function.addEntryBlock();
     return function;
+  }
+
+  /// Another target's launches have another shape.
+  LogicalResult checkShapes() {
+    for (LaunchOp op : main.getOps<LaunchOp>()) {
+      if (!isa<CpuLaunchAttr>(op.getShape())) {
+        return op.emitOpError("expects the shape of a launch on a CPU, "
+                              "'#hova_cpu.launch', got ")
+               << op.getShape();
+      }
+    }
+    return success();
   }
 
   //===--------------------------------------------------------------------===//
@@ -156,8 +169,9 @@ private:
   }
 
   int64_t partsOfLaunch(LaunchOp op) {
+    auto shape = cast<CpuLaunchAttr>(op.getShape());
     return workOf(op) >= leastWork
-               ? partsOf(op.getUnits(), op.getGrain(), op.getUnits())
+               ? partsOf(shape.getUnits(), shape.getGrain(), shape.getUnits())
                : 1;
   }
 
@@ -171,7 +185,9 @@ private:
   void describeLaunch(LaunchOp op, SmallVectorImpl<uint64_t> &words) {
     auto kernel =
         kernels.try_emplace(op.getCalleeAttr().getAttr(), kernels.size());
-    ArrayRef<int64_t> costs = op.getCosts().value_or(ArrayRef<int64_t>());
+    auto shape = cast<CpuLaunchAttr>(op.getShape());
+    ArrayRef<int64_t> costs =
+        shape.getCosts() ? shape.getCosts().asArrayRef() : ArrayRef<int64_t>();
     SmallVector<ShareBufferOp> shares;
     for (Value buffer : op.getBuffers()) {
       if (auto share = buffer.getDefiningOp<ShareBufferOp>()) {
@@ -180,8 +196,10 @@ private:
     }
     words.append(
         {kernel.first->second, static_cast<uint64_t>(partsOfLaunch(op)),
-         op.getUnits(), op.getBuffers().size(), scratchOf(op),
-         op.getBlock().value_or(op.getUnits()), costs.size(), shares.size()});
+         static_cast<uint64_t>(shape.getUnits()), op.getBuffers().size(),
+         scratchOf(op),
+         static_cast<uint64_t>(shape.getBlock().value_or(shape.getUnits())),
+         costs.size(), shares.size()});
     for (Value buffer : op.getBuffers()) {
       words.push_back(describeBuffer(buffer));
     }

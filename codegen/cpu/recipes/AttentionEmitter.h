@@ -30,7 +30,7 @@ namespace hova {
 ///
 /// Where the scores are all that is read, values have no width.
 struct AttentionLayout {
-  AttentionLayout(AttentionOp op, const Schedule &schedule)
+  AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
       : pairs(schedule.pairs), interleave(pairs ? 2 : 1), heads(op.getHeads()),
         queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
         slots(op.getSlots()), columns(keys + slots),

@@ -292,7 +292,7 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
   }
 }
 
-static int64_t scratchBytes(AttentionOp op, const Schedule &schedule) {
+static int64_t scratchBytes(AttentionOp op, const CpuSchedule &schedule) {
   return AttentionScratch(AttentionLayout(op, schedule)).bytes();
 }
 
@@ -362,7 +362,7 @@ struct AttentionRecipe
     hova::emitTokenLanes(lanes, cast<AttentionOp>(op));
   }
   /// Behind a causal mask's last panel nothing is multiplied.
-  int64_t getExecutedMacs(Operation *op, const Schedule &schedule) const {
+  int64_t getExecutedMacs(Operation *op, const CpuSchedule &schedule) const {
     auto own = cast<AttentionOp>(op);
     AttentionLayout layout(own, schedule);
     int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
@@ -376,7 +376,7 @@ struct AttentionRecipe
   }
   /// What a query costs besides its keys is little: as much as a panel.
   SmallVector<int64_t> getUnitCosts(Operation *op,
-                                    const Schedule &schedule) const {
+                                    const CpuSchedule &schedule) const {
     auto own = cast<AttentionOp>(op);
     AttentionLayout layout(own, schedule);
     int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());

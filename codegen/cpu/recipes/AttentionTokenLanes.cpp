@@ -42,7 +42,7 @@ public:
 private:
   /// As many accumulators as a tile of products has.
   int64_t tileRows() const {
-    const Schedule &schedule = e.schedule;
+    const CpuSchedule &schedule = e.schedule;
     return schedule.tileRows * schedule.tileColumns / kTokens;
   }
   SmallVector<Value> emitScores(Value token, Value head);

@@ -114,7 +114,7 @@ static SmallVector<SmallVector<int64_t>> scratchShapes(const SparseLayout &l) {
 }
 
 static int64_t scratchBytes(BlockSparseAttentionOp op,
-                            const Schedule &schedule) {
+                            const CpuSchedule &schedule) {
   ScratchLayout scratch;
   for (ArrayRef<int64_t> shape : scratchShapes(SparseLayout(op, schedule))) {
     scratch.take(staticSize(shape));
@@ -515,7 +515,7 @@ struct BlockSparseAttentionRecipe
     : CpuRecipe<BlockSparseAttentionRecipe, BlockSparseAttentionOp, emit,
                 scratchBytes> {
   bool takesJoins(Operation *) const { return false; }
-  int64_t getExecutedMacs(Operation *op, const Schedule &schedule) const {
+  int64_t getExecutedMacs(Operation *op, const CpuSchedule &schedule) const {
     auto own = cast<BlockSparseAttentionOp>(op);
     SparseLayout layout(own, schedule);
     int64_t pairs = 0;
@@ -526,7 +526,7 @@ struct BlockSparseAttentionRecipe
            (layout.keyWidth + layout.valueWidth);
   }
   SmallVector<int64_t> getUnitCosts(Operation *op,
-                                    const Schedule &schedule) const {
+                                    const CpuSchedule &schedule) const {
     SparseLayout layout(cast<BlockSparseAttentionOp>(op), schedule);
     SmallVector<int64_t> costs;
     for (int64_t block : llvm::seq(layout.blocks)) {

@@ -4,6 +4,8 @@
 // Stages in their order, each handed to the recipe of its anchor.
 
 #include "codegen/cpu/recipes/CpuKernelCode.h"
+#include "codegen/cpu/HovaCpuDialect.h"
+#include "codegen/cpu/Shares.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
@@ -11,6 +13,7 @@
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "passes/RowTables.h"
 
 using namespace mlir;
 
@@ -65,11 +68,11 @@ static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel) {
 /// Even blocks of at most `schedule.block` units, all stages on each: what one
 /// stage writes is in the caches when the next reads it.
 static LogicalResult
-forEachUnitBlock(OpBuilder &builder, Location loc, const KernelBuffers &buffers,
-                 Value begin, Value end,
+forEachUnitBlock(OpBuilder &builder, Location loc, const CpuSchedule &schedule,
+                 int64_t count, Value begin, Value end,
                  llvm::function_ref<LogicalResult(Value, Value)> body) {
-  int64_t top = buffers.schedule.block;
-  if (buffers.schedule.division != Division::rows || buffers.units <= top) {
+  int64_t top = schedule.block;
+  if (schedule.division != Division::rows || count <= top) {
     return body(begin, end);
   }
   auto index = [&](int64_t value) -> Value {
@@ -113,31 +116,30 @@ static Value moveRows(OpBuilder &builder, Location loc, Value matrix,
       getAsIndexOpFoldResult(type.getContext(), strides));
 }
 
-int64_t CpuKernelCode::getScratchBytes(KernelOp kernel,
-                                       const Schedule &schedule) const {
+/// Bytes of scratch that each thread of the kernel needs: at least a line, so
+/// that there is an address.
+static int64_t scratchBytesOf(KernelOp kernel, const CpuSchedule &schedule) {
+  int64_t most = CpuFacts::lineBytes;
   if (schedule.division == Division::sequences) {
-    return TokenLanesLayout(kernel, schedule).bytes;
+    return std::max(most, TokenLanesLayout(kernel, schedule).bytes);
   }
-  int64_t most = 0;
   kernel.walk([&](CpuRecipeOpInterface recipe) {
     most = std::max(most, recipe.getScratchBytes(schedule));
   });
   return most;
 }
 
-int64_t CpuKernelCode::getExecutedMacs(Operation *op,
-                                       const Schedule &schedule) const {
+LogicalResult CpuKernelCode::checkSchedule(KernelOp kernel) const {
+  return success(succeeded(CpuSchedule::of(kernel)));
+}
+
+int64_t CpuKernelCode::getExecutedMacs(Operation *op) const {
   if (auto recipe = dyn_cast<CpuRecipeOpInterface>(op)) {
-    return recipe.getExecutedMacs(schedule);
+    auto kernel = op->getParentOfType<KernelOp>();
+    return recipe.getExecutedMacs(CpuSchedule::read(kernel));
   }
   auto cost = dyn_cast<CostOpInterface>(op);
   return cost ? *macsOf(cost) : 0;
-}
-
-SmallVector<int64_t>
-CpuKernelCode::getUnitCosts(KernelOp kernel, const Schedule &schedule) const {
-  auto recipe = dyn_cast_or_null<CpuRecipeOpInterface>(firstOf(kernel));
-  return recipe ? recipe.getUnitCosts(schedule) : SmallVector<int64_t>();
 }
 
 std::optional<unsigned> CpuKernelCode::getOverwritable(KernelOp kernel,
@@ -155,6 +157,32 @@ std::optional<unsigned> CpuKernelCode::getOverwritable(KernelOp kernel,
   // Nothing else of the kernel reads it.
   return input && input.hasOneUse() ? std::optional(input.getArgNumber())
                                     : std::nullopt;
+}
+
+SmallVector<Value> CpuKernelCode::getStageBuffers(KernelOp kernel) const {
+  return shareValuesOf(kernel);
+}
+
+SmallVector<Value> CpuKernelCode::createStageBuffers(
+    OpBuilder &builder, const KernelBuffers &buffers,
+    ArrayRef<ArenaBlock> blocks, int64_t number) const {
+  size_t first = buffers.countArguments();
+  ArrayRef<MemRefType> types = ArrayRef(buffers.types).drop_front(first);
+  SmallVector<ShareRows> shares;
+  for (MemRefType type : types) {
+    int64_t rows = type.getShape()[0];
+    shares.push_back({bytesOf(type) / rows, rows});
+  }
+  // Shares of equal cost may have a whole block each.
+  bool areAlike = !cast<CpuLaunchAttr>(buffers.shape).getCosts();
+  placeShares(blocks, number, /*fitAll=*/areAlike, shares);
+  SmallVector<Value> places;
+  for (auto [value, type, rows] : llvm::zip_equal(
+           ArrayRef(buffers.values).drop_front(first), types, shares)) {
+    places.push_back(ShareBufferOp::create(builder, originOf(value), type,
+                                           rows.offset, rows.rowBytesBefore));
+  }
+  return places;
 }
 
 /// Tells where the rows of inputs and results are.
@@ -193,9 +221,11 @@ FailureOr<func::FuncOp>
 CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
                             const KernelBuffers &buffers) const {
   KernelOp kernel = buffers.kernel;
+  CpuSchedule schedule = CpuSchedule::read(kernel);
   Location loc = kernel.getLoc();
   SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
-  types.push_back(MemRefType::get({buffers.scratchBytes}, builder.getI8Type()));
+  types.push_back(
+      MemRefType::get({scratchBytesOf(kernel, schedule)}, builder.getI8Type()));
   types.append(2, builder.getIndexType());
   auto function = func::FuncOp::create(builder, loc, name,
                                        builder.getFunctionType(types, {}));
@@ -221,10 +251,10 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   Value scratch = entry->getArgument(count);
   // Values between stages are of one block of rows: all blocks use the rows of
   // the thread's first, which the caches still have.
-  size_t first = kernel.getInputs().size() + kernel.getNumResults();
+  size_t first = buffers.countArguments();
   Value firstUnit = entry->getArgument(count + 1);
   auto emitUnits = [&](Value begin, Value end) {
-    KernelEmitter emitter(builder, loc, buffers.schedule, begin, end, scratch);
+    KernelEmitter emitter(builder, loc, schedule, begin, end, scratch);
     for (size_t i = 0; i < count; ++i) {
       Value buffer = entry->getArgument(i);
       if (i >= first && begin != firstUnit) {
@@ -233,8 +263,8 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
       emitter.setBuffer(buffers.values[i], buffer);
     }
     setRowTables(emitter, kernel, *entry);
-    if (buffers.schedule.division == Division::sequences) {
-      TokenLanesLayout layout(kernel, buffers.schedule);
+    if (schedule.division == Division::sequences) {
+      TokenLanesLayout layout(kernel, schedule);
       if (failed(checkLanes(kernel, layout.lanes))) {
         return LogicalResult::failure();
       }
@@ -243,7 +273,8 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
     }
     return emitBody(emitter, kernel);
   };
-  if (failed(forEachUnitBlock(builder, loc, buffers,
+  if (failed(forEachUnitBlock(builder, loc, schedule,
+                              kernel.getUnits()->count(),
                               entry->getArgument(count + 1),
                               entry->getArgument(count + 2), emitUnits))) {
     return failure();

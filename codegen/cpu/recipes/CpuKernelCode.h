@@ -11,14 +11,20 @@ namespace hova {
 /// Loops over buffers, written by the recipes of the kernel's operations.
 class CpuKernelCode final : public KernelCode {
 public:
-  int64_t getScratchBytes(KernelOp kernel,
-                          const Schedule &schedule) const override;
-  int64_t getExecutedMacs(mlir::Operation *op,
-                          const Schedule &schedule) const override;
-  llvm::SmallVector<int64_t>
-  getUnitCosts(KernelOp kernel, const Schedule &schedule) const override;
+  mlir::LogicalResult checkSchedule(KernelOp kernel) const override;
+  int64_t getExecutedMacs(mlir::Operation *op) const override;
   std::optional<unsigned> getOverwritable(KernelOp kernel,
                                           unsigned result) const override;
+  /// Those that lie in rows of a thread's share.
+  llvm::SmallVector<mlir::Value>
+  getStageBuffers(KernelOp kernel) const override;
+  llvm::SmallVector<mlir::Value>
+  createStageBuffers(mlir::OpBuilder &builder, const KernelBuffers &buffers,
+                     llvm::ArrayRef<ArenaBlock> blocks,
+                     int64_t number) const override;
+  /// Behind the buffers the function takes scratch, the first unit and the end
+  /// of the units. What passes between its stages in another layout than rows
+  /// is in its scratch.
   mlir::FailureOr<mlir::func::FuncOp>
   emitFunction(mlir::OpBuilder &builder, llvm::StringRef name,
                const KernelBuffers &buffers) const override;

@@ -24,8 +24,8 @@ int64_t paddedStride(int64_t width, int64_t elementBytes) {
 }
 
 KernelEmitter::KernelEmitter(OpBuilder &builder, Location loc,
-                             const Schedule &schedule, Value begin, Value end,
-                             Value scratch)
+                             const CpuSchedule &schedule, Value begin,
+                             Value end, Value scratch)
     : builder(builder), loc(loc), schedule(schedule), begin(begin), end(end),
       scratch(scratch) {}
 

@@ -18,9 +18,9 @@
 #ifndef HOVA_CODEGEN_CPU_RECIPES_KERNELEMITTER_H
 #define HOVA_CODEGEN_CPU_RECIPES_KERNELEMITTER_H
 
+#include "codegen/cpu/CpuSchedule.h"
 #include "passes/Columns.h"
 #include "passes/Passes.h"
-#include "passes/Schedule.h"
 
 namespace hova {
 
@@ -41,12 +41,12 @@ class KernelEmitter {
 public:
   /// `buffers` maps the region's arguments and stored values to memory.
   KernelEmitter(mlir::OpBuilder &builder, mlir::Location loc,
-                const Schedule &schedule, mlir::Value begin, mlir::Value end,
+                const CpuSchedule &schedule, mlir::Value begin, mlir::Value end,
                 mlir::Value scratch);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  const Schedule schedule;
+  const CpuSchedule schedule;
   /// The units of these loops: `begin` up to before `end`.
   const mlir::Value begin, end;
   /// Memory of the thread, `memref<bytes x i8>`; contents do not outlive a

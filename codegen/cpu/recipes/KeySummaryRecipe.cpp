@@ -235,7 +235,7 @@ void KeySummaryEmitter::emitPlainSums(int64_t tokens) {
       });
 }
 
-static int64_t scratchBytes(KeySummaryOp op, const Schedule &) {
+static int64_t scratchBytes(KeySummaryOp op, const CpuSchedule &) {
   FeatureSizes sizes = sizesOf(op);
   ScratchLayout layout;
   FeatureRows::takeScratch(sizes, layout);

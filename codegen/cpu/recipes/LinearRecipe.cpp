@@ -81,14 +81,14 @@ struct Chunks {
 
 /// The rows of one call at most, whose sums wait for the next K block: where
 /// threads divide the columns, a call has all rows.
-static int64_t partialRows(LinearOp op, const Schedule &schedule) {
+static int64_t partialRows(LinearOp op, const CpuSchedule &schedule) {
   return schedule.division == Division::rows
              ? schedule.block
              : staticSize(shapeOf(op.getResult()).drop_back());
 }
 
 /// Bytes of these sums.
-static int64_t partialBytes(LinearOp op, const Schedule &schedule) {
+static int64_t partialBytes(LinearOp op, const CpuSchedule &schedule) {
   int64_t depth = shapeOf(op.getX()).back();
   return Chunks(depth, schedule.kBlock).count > 1
              ? 4 * partialRows(op, schedule) * panelOf(op).value_or(0)
@@ -282,7 +282,7 @@ void LinearLoops::prefetchNext(const RowBlock &block, TilePlace place) {
 }
 
 /// `size` steps of the inner dimension, in order; or in splits of at most
-/// `hova.reduction_split` steps whose sums are added up.
+/// `reduction_split` steps whose sums are added up.
 Value LinearLoops::sumProducts(const ProductTile &tile, int64_t size) {
   Chunks splits(size, e.schedule.reductionSplit);
   Value zero = e.index(0);
@@ -321,7 +321,7 @@ Value LinearLoops::multiply(const ProductTile &tile, Value step, int64_t size) {
       b.getI64IntegerAttr(tile.prefetchMost), IntegerAttr());
 }
 
-static int64_t scratchBytes(LinearOp op, const Schedule &schedule) {
+static int64_t scratchBytes(LinearOp op, const CpuSchedule &schedule) {
   int64_t depth = shapeOf(op.getX()).back();
   return partialBytes(op, schedule) +
          (depth > schedule.reductionSplit

@@ -18,7 +18,7 @@ Value packedWeight(KernelEmitter &emitter, Operation *op, Value weight) {
   return packed;
 }
 
-int64_t tileLanes(const Schedule &schedule, int64_t rest) {
+int64_t tileLanes(const CpuSchedule &schedule, int64_t rest) {
   if (rest >= schedule.tileColumns) {
     return schedule.tileColumns;
   }

@@ -14,7 +14,7 @@ mlir::Value packedWeight(KernelEmitter &emitter, mlir::Operation *op,
 
 /// Lanes of the next tile when `rest` columns are left: the register tile's, or
 /// a power of two that wastes less than a cache line.
-int64_t tileLanes(const Schedule &schedule, int64_t rest);
+int64_t tileLanes(const CpuSchedule &schedule, int64_t rest);
 
 /// Columns 0 to `width` in register tiles: a loop over whole ones and one body
 /// for the rest. `body(column, lanes, lanes inside of the width)`.

@@ -20,10 +20,10 @@
 #ifndef HOVA_CODEGEN_CPU_RECIPES_RECIPE_H
 #define HOVA_CODEGEN_CPU_RECIPES_RECIPE_H
 
+#include "codegen/cpu/CpuSchedule.h"
 #include "dialect/Interfaces.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OpDefinition.h"
-#include "passes/Schedule.h"
 
 namespace hova {
 class KernelEmitter;
@@ -34,7 +34,9 @@ class TokenLanes;
 
 namespace hova {
 
-template <typename OpT> int64_t noScratch(OpT, const Schedule &) { return 0; }
+template <typename OpT> int64_t noScratch(OpT, const CpuSchedule &) {
+  return 0;
+}
 
 /// The recipe of `OpT` that two functions make: `emit` writes the loops, which
 /// cannot fail where it returns nothing, and `scratch` tells how many bytes of
@@ -51,7 +53,8 @@ struct CpuRecipe : CpuRecipeOpInterface::ExternalModel<Own, OpT> {
       return emit(emitter, own);
     }
   }
-  int64_t getScratchBytes(mlir::Operation *op, const Schedule &schedule) const {
+  int64_t getScratchBytes(mlir::Operation *op,
+                          const CpuSchedule &schedule) const {
     return scratch(llvm::cast<OpT>(op), schedule);
   }
 };
@@ -62,12 +65,12 @@ struct PlainCpuRecipe
 
 // `emit` may be the name of several functions: the type of one tells which.
 template <typename OpT, llvm::LogicalResult (*emit)(KernelEmitter &, OpT),
-          int64_t (*scratch)(OpT, const Schedule &) = noScratch<OpT>>
+          int64_t (*scratch)(OpT, const CpuSchedule &) = noScratch<OpT>>
 void attachRecipe(mlir::MLIRContext &context) {
   OpT::template attachInterface<PlainCpuRecipe<OpT, emit, scratch>>(context);
 }
 template <typename OpT, void (*emit)(KernelEmitter &, OpT),
-          int64_t (*scratch)(OpT, const Schedule &) = noScratch<OpT>>
+          int64_t (*scratch)(OpT, const CpuSchedule &) = noScratch<OpT>>
 void attachRecipe(mlir::MLIRContext &context) {
   OpT::template attachInterface<PlainCpuRecipe<OpT, emit, scratch>>(context);
 }

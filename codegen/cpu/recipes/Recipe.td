@@ -23,12 +23,12 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
       (ins "::hova::KernelEmitter &":$emitter)>,
     InterfaceMethod<[{
       Bytes of a thread's scratch that the loops use.
-    }], "int64_t", "getScratchBytes", (ins "const ::hova::Schedule &":$schedule),
+    }], "int64_t", "getScratchBytes", (ins "const ::hova::CpuSchedule &":$schedule),
         "", "return 0;">,
     InterfaceMethod<[{
       Multiply-accumulates that the loops execute: all of the operation's unless
       they skip some.
-    }], "int64_t", "getExecutedMacs", (ins "const ::hova::Schedule &":$schedule),
+    }], "int64_t", "getExecutedMacs", (ins "const ::hova::CpuSchedule &":$schedule),
         "", [{
           auto cost = llvm::dyn_cast<::hova::CostOpInterface>($_op.getOperation());
           return cost ? *::hova::macsOf(cost) : 0;
@@ -37,7 +37,7 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
       Where units differ in cost: what the first units of the kernel cost, to
       any scale, and as many behind them, and so on. Empty where they are alike.
     }], "::llvm::SmallVector<int64_t>", "getUnitCosts",
-      (ins "const ::hova::Schedule &":$schedule), "", "return {};">,
+      (ins "const ::hova::CpuSchedule &":$schedule), "", "return {};">,
     InterfaceMethod<[{
       Whether the loops read operand `index`, a weight, in panels of columns.
     }], "bool", "readsPanels", (ins "unsigned":$index), "", "return false;">,

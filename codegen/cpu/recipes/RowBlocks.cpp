@@ -17,7 +17,7 @@ static void addShares(llvm::SmallDenseSet<int64_t> &sizes, int64_t units,
   }
 }
 
-RowBlockSizes::RowBlockSizes(int64_t rows, const Schedule &schedule) {
+RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule) {
   llvm::SmallDenseSet<int64_t> parts, calls, sizes;
   bool divides = schedule.division == Division::rows;
   int64_t most = divides ? partsOf(rows, schedule.grain, rows) : 1;

@@ -38,7 +38,7 @@ llvm::SmallVector<int64_t> rowBlockHeights(int64_t rows, int64_t shares,
 /// `rows`, if that is what they divide, and each passes `schedule.block` of its
 /// rows at most through all stages.
 struct RowBlockSizes {
-  RowBlockSizes(int64_t rows, const Schedule &schedule);
+  RowBlockSizes(int64_t rows, const CpuSchedule &schedule);
   llvm::SmallVector<int64_t> heights; ///< ascending
   int64_t fewest;                     ///< blocks of one call at least
 };

@@ -4,16 +4,16 @@
 #ifndef HOVA_CODEGEN_CPU_RECIPES_SPARSELAYOUT_H
 #define HOVA_CODEGEN_CPU_RECIPES_SPARSELAYOUT_H
 
+#include "codegen/cpu/CpuSchedule.h"
 #include "dialect/Shapes.h"
 #include "dialect/SparseAttentionOps.h"
-#include "passes/Schedule.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace hova {
 
 /// The loops of one attention in numbers.
 struct SparseLayout {
-  SparseLayout(BlockSparseAttentionOp op, const Schedule &schedule)
+  SparseLayout(BlockSparseAttentionOp op, const CpuSchedule &schedule)
       : heads(op.getHeads()), tokens(shapeOf(op.getQuery())[1]),
         keyWidth(shapeOf(op.getQuery())[2] / heads),
         valueWidth(shapeOf(op.getValue())[2] / heads), block(op.getBlock()),

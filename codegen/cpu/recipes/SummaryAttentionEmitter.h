@@ -15,7 +15,7 @@ namespace hova {
 
 /// Sizes and the layout of the scratch.
 struct SummaryAttentionLayout {
-  SummaryAttentionLayout(SummaryAttentionOp op, const Schedule &schedule)
+  SummaryAttentionLayout(SummaryAttentionOp op, const CpuSchedule &schedule)
       : sizes(op, op.getQuery(), shapeOf(op.getSummary())[4] - 1),
         isCausal(op.getKey() != nullptr), merged(shapeOf(op.getSummary())[2]),
         depth(sizes.count + (sizes.hasMaximum() ? 1 : 0)),
@@ -46,7 +46,8 @@ public:
 
   SummaryAttentionEmitter(KernelEmitter &emitter, SummaryAttentionOp op,
                           mlir::Value weight);
-  static int64_t scratchBytes(SummaryAttentionOp op, const Schedule &schedule);
+  static int64_t scratchBytes(SummaryAttentionOp op,
+                              const CpuSchedule &schedule);
   void emit();
 
 private:

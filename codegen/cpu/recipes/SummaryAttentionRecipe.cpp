@@ -58,7 +58,7 @@ SummaryAttentionEmitter::SummaryAttentionEmitter(KernelEmitter &emitter,
 }
 
 int64_t SummaryAttentionEmitter::scratchBytes(SummaryAttentionOp op,
-                                              const Schedule &schedule) {
+                                              const CpuSchedule &schedule) {
   SummaryAttentionLayout layout(op, schedule);
   ScratchLayout scratch;
   for (int i = 0; i <= layout.isCausal; ++i) {
@@ -320,7 +320,8 @@ void SummaryAttentionEmitter::emitResults(Value row, int64_t height,
 // The recipe
 //===----------------------------------------------------------------------===//
 
-static int64_t scratchBytes(SummaryAttentionOp op, const Schedule &schedule) {
+static int64_t scratchBytes(SummaryAttentionOp op,
+                            const CpuSchedule &schedule) {
   return SummaryAttentionEmitter::scratchBytes(op, schedule);
 }
 

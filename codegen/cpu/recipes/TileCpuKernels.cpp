@@ -5,6 +5,7 @@
 // loops are those of the CPU's recipes. Does nothing to a module without
 // `@main`.
 
+#include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/recipes/CpuKernelCode.h"
 

@@ -34,7 +34,8 @@ static std::pair<Value, int64_t> sourceOf(Value value) {
 
 static bool isOfTokens(Value value) { return shapeOf(value).size() == 3; }
 
-TokenLanesLayout::TokenLanesLayout(KernelOp kernel, const Schedule &schedule) {
+TokenLanesLayout::TokenLanesLayout(KernelOp kernel,
+                                   const CpuSchedule &schedule) {
   int64_t sequences = shapeOf(firstOf(kernel)->getResult(0)).front();
   unitTokens = sequences / kernel.getUnits()->count() * kTokens;
   lanes = std::min(unitTokens, schedule.tileColumns);

@@ -27,7 +27,7 @@ namespace hova {
 /// Where the values of a kernel lie in the scratch of a thread.
 class TokenLanesLayout {
 public:
-  TokenLanesLayout(KernelOp kernel, const Schedule &schedule);
+  TokenLanesLayout(KernelOp kernel, const CpuSchedule &schedule);
 
   /// Tokens of a tile: those of whole sequences.
   int64_t lanes;

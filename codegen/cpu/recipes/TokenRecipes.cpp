@@ -89,7 +89,7 @@ static Value copyColumn(KernelEmitter &emitter, Value matrix, Value column,
   return copy;
 }
 
-static int64_t scratchBytes(EmbeddingOp op, const Schedule &) {
+static int64_t scratchBytes(EmbeddingOp op, const CpuSchedule &) {
   return op.getTransposed() ? 4 * columnElements(shapeOf(op.getResult()).back())
                             : 0;
 }

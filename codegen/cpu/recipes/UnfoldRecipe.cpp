@@ -165,7 +165,7 @@ static void emit(KernelEmitter &emitter, UnfoldOp op) {
   Unfolder(emitter, op).run();
 }
 
-static int64_t scratchBytes(UnfoldOp op, const Schedule &) {
+static int64_t scratchBytes(UnfoldOp op, const CpuSchedule &) {
   Unfolding of = Unfolding::get(op);
   return Unfolder::isGathered(of) ? 4 * of.shape()[2] : 0;
 }

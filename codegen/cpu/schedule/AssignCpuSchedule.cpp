@@ -7,6 +7,8 @@
 // enough for the weights that it reads to pay.
 
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/CpuSchedule.h"
+#include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/schedule/Stages.h"
@@ -14,7 +16,6 @@
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "passes/Columns.h"
-#include "passes/Schedule.h"
 
 using namespace mlir;
 
@@ -186,7 +187,7 @@ struct AssignCpuSchedulePass final
     return WalkResult::advance();
   }
 
-  static void assignSequences(KernelOp kernel, Schedule schedule,
+  static void assignSequences(KernelOp kernel, CpuSchedule schedule,
                               const CpuFacts &facts) {
     schedule.tileRows = facts.sequenceTile.rows;
     schedule.tileColumns = facts.sequenceTile.columns;
@@ -206,7 +207,7 @@ struct AssignCpuSchedulePass final
     if (!first) {
       return; // what `tile` rejects
     }
-    Schedule schedule;
+    CpuSchedule schedule;
     schedule.lanes = facts.rowLanes;
     schedule.division = divisionOf(kernel);
     bool isInner = schedule.division == Division::inner;
@@ -240,7 +241,7 @@ struct AssignCpuSchedulePass final
     }
     CpuFacts facts(avx512, oneFma);
     WalkResult assigned = main.walk([&](KernelOp kernel) {
-      if (kernel->hasAttr(kTileAttr)) {
+      if (kernel.getScheduleAttr()) {
         return WalkResult::advance();
       }
       WalkResult known = kernel.walk(refuseUnknownSizes);

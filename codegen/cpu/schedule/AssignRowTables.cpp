@@ -16,6 +16,7 @@
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/RowTables.h"
 
 using namespace mlir;
 

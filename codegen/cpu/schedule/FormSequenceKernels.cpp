@@ -282,7 +282,7 @@ static void formKernel(const Region &region) {
       builder, anchor->getLoc(), ValueRange(results).getTypes(),
       path.empty() ? "main" : path, inputs.getArrayRef(),
       sequenceUnits(builder.getContext(), countGroups(region.sequences)),
-      ArrayAttr(), ArrayAttr());
+      ArrayAttr(), ArrayAttr(), ScheduleAttrInterface());
   Block &body = kernel.getBody().emplaceBlock();
   IRMapping mapping;
   for (Value input : inputs) {

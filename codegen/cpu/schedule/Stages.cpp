@@ -14,7 +14,6 @@
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Columns.h"
-#include "passes/Schedule.h"
 
 using namespace mlir;
 

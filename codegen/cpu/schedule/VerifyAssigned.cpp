@@ -1,8 +1,10 @@
 //===- VerifyAssigned.cpp - The promise of assign -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/cpu/CpuSchedule.h"
 #include "codegen/cpu/Passes.h"
-#include "passes/Schedule.h"
+#include "passes/Columns.h"
+#include "passes/RowTables.h"
 
 using namespace mlir;
 
@@ -26,7 +28,8 @@ struct VerifyAssignedPass final
   using Base::Base;
   void runOnOperation() override {
     WalkResult walked = getOperation().walk([](KernelOp kernel) {
-      bool bad = failed(Schedule::of(kernel)) || failed(checkStages(kernel));
+      bool bad = failed(CpuSchedule::of(kernel)) ||
+                 failed(checkRowTables(kernel)) || failed(checkStages(kernel));
       return bad ? WalkResult::interrupt() : WalkResult::advance();
     });
     if (walked.wasInterrupted()) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/tile/KernelStructure.h"
+#include "codegen/cpu/HovaCpuDialect.h"
 #include "dialect/HovaDialect.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
@@ -11,10 +12,13 @@ using namespace mlir;
 namespace {
 
 /// What `structureOf` says of a kernel with the operation of another dialect.
-std::string structureWith(MLIRContext &context, llvm::StringRef operation) {
+std::string structureWith(MLIRContext &context, llvm::StringRef operation,
+                          llvm::StringRef lanes = "64") {
   std::string text =
       R"(func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  %k = hova.kernel "k" units<row 4> (%x) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
+  %k = hova.kernel "k" units<row 4> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = )" +
+      lanes.str() +
+      R"(, grain = 1>} {
   ^bb0(%a: tensor<4x8xf32>):
     %s = hova.stage [#hova.layout<rows 8>] {
       %y = )" +
@@ -45,9 +49,19 @@ std::string structureOfBody(MLIRContext &context, llvm::StringRef body) {
                                     .str());
 }
 
+TEST(KernelStructure, sees_the_schedule) {
+  MLIRContext context;
+  context.loadDialect<hova::HovaDialect, hova::HovaCpuDialect,
+                      func::FuncDialect>();
+  const char *relu = "hova.activation relu %a : tensor<4x8xf32>";
+  EXPECT_EQ(structureWith(context, relu), structureWith(context, relu));
+  EXPECT_NE(structureWith(context, relu), structureWith(context, relu, "32"));
+}
+
 TEST(KernelStructure, sees_the_regions_of_operations) {
   MLIRContext context;
-  context.loadDialect<hova::HovaDialect, func::FuncDialect>();
+  context.loadDialect<hova::HovaDialect, hova::HovaCpuDialect,
+                      func::FuncDialect>();
   context.allowUnregisteredDialects();
   std::string add = R"(
     ^bb0(%e: f32):

@@ -38,7 +38,7 @@ void addHeights(int64_t rows, int64_t tileRows, std::set<int64_t> &heights,
 }
 
 void check(const RowDivision &sizes) {
-  Schedule schedule;
+  CpuSchedule schedule;
   schedule.division = Division::rows;
   schedule.grain = sizes.grain;
   schedule.block = sizes.block;
@@ -114,7 +114,7 @@ TEST(RowBlockSizes, lists_the_heights_of_even_shares) {
 }
 
 TEST(RowBlockSizes, lists_one_share_where_rows_are_not_divided) {
-  Schedule schedule;
+  CpuSchedule schedule;
   schedule.division = Division::panels;
   schedule.block = 256;
   schedule.tileRows = 6;

@@ -5,9 +5,9 @@
 // One panel of 64 columns is more than the least share for 9 x 3000 rows and steps;
 // for 9 x 8 it takes 57.
 // CHECK-LABEL: hova.kernel "takes_one_panel" units<panel 1>
-// CHECK-SAME: hova.grain = 1 : i64
+// CHECK-SAME: grain = 1, k_block
 // CHECK: hova.kernel "takes_many_panels"
-// CHECK-SAME: hova.grain = 57 : i64
+// CHECK-SAME: grain = 57, k_block
 //
 // What reads nothing of the product is computed with its tiles all the same.
 // CHECK: hova.kernel "scales_an_input_beside"

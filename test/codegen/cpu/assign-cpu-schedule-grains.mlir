@@ -5,7 +5,7 @@
 
 // Without a product a share is counted in elements: 16,384 of them.
 // CHECK-LABEL: hova.kernel "takes_elements_without_a_product"
-// CHECK-SAME: hova.grain = 2048 : i64
+// CHECK-SAME: grain = 2048, k_block
 func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
   %out = hova.kernel "takes_elements_without_a_product" (%x) {
   ^bb0(%a: tensor<1x100x8xf32>):
@@ -20,12 +20,12 @@ func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
 // CHECK-LABEL: func.func @main
 // CHECK: hova.image_weight "w" {panel = 16 : i64}
 // CHECK: hova.kernel "keeps_a_schedule_that_is_there"
-// CHECK-SAME: hova.grain = 1 : i64, hova.k_block = 256 : i64, hova.lanes = 8 : i64, hova.tile = array<i64: 2, 16>
+// CHECK-SAME: schedule = #hova_cpu.schedule<tile = 2x16, lanes = 8, grain = 1, k_block = 256, block = 256>
 // CHECK: hova.stage
 // CHECK-NEXT: hova.linear
 func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %out = hova.kernel "keeps_a_schedule_that_is_there" units<batch 2, token 9> (%x, %w) attributes {hova.tile = array<i64: 2, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 8 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "keeps_a_schedule_that_is_there" units<batch 2, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 2x16, lanes = 8, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
       %p = hova.linear %a, %w_ : tensor<2x9x8xf32>, tensor<8x8xf32> -> tensor<2x9x8xf32>

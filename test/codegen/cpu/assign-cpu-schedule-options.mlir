@@ -6,13 +6,13 @@
 
 // AVX512-LABEL: func.func @main
 // AVX512: hova.image_weight "w" {panel = 64 : i64}
-// AVX512: hova.block = 256 : i64, hova.grain = 48 : i64, hova.k_block = 256 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>
+// AVX512: schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 48, k_block = 256, block = 256>
 // AVX2-LABEL: func.func @main
 // AVX2: hova.image_weight "w" {panel = 64 : i64}
-// AVX2: hova.block = 256 : i64, hova.grain = 48 : i64, hova.k_block = 256 : i64, hova.lanes = 32 : i64, hova.tile = array<i64: 6, 16>
+// AVX2: schedule = #hova_cpu.schedule<tile = 6x16, lanes = 32, grain = 48, k_block = 256, block = 256>
 // ONE-LABEL: func.func @main
 // ONE: hova.image_weight "w" {panel = 64 : i64}
-// ONE: hova.block = 256 : i64, hova.grain = 48 : i64, hova.k_block = 4096 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>
+// ONE: schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 48, k_block = 4096, block = 256>
 func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %out = hova.kernel "layer" (%x, %w) {
@@ -33,11 +33,11 @@ func.func private @weights() {
 // Long sums of f32 are sums of sums; those of bf16 gain nothing by it, and what
 // is short enough needs none.
 // AVX512-LABEL: func.func @main
-// AVX512: hova.kernel "long"{{.*}}hova.reduction_split = 384 : i64
+// AVX512: hova.kernel "long"{{.*}}reduction_split = 384
 // AVX512: hova.kernel "rounded"
-// AVX512-NOT: hova.reduction_split
+// AVX512-NOT: reduction_split
 // AVX512: hova.kernel "short"
-// AVX512-NOT: hova.reduction_split
+// AVX512-NOT: reduction_split
 func.func @main(%x: tensor<1x100x400xf32>, %b: tensor<1x100x400xbf16>, %y: tensor<1x100x384xf32>)
     -> (tensor<1x100x8xf32>, tensor<1x100x8xf32>, tensor<1x100x8xf32>) {
   %w = hova.image_weight "w" : tensor<400x8xf32>

@@ -4,10 +4,10 @@
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule=bf16=false | FileCheck %s --check-prefix=WITHOUT
 // SPDX-License-Identifier: Apache-2.0
 
-// WITHOUT-NOT: hova.pairs
+// WITHOUT-NOT: pairs>
 
 // CHECK-LABEL: hova.kernel "multiplies_pairs_of_bf16"
-// CHECK-SAME: hova.pairs
+// CHECK-SAME: pairs>
 func.func @main(%q: tensor<2x9x8xbf16>, %v: tensor<2x9x8xbf16>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
   %out = hova.kernel "multiplies_pairs_of_bf16" (%q, %v, %w) {
   ^bb0(%a: tensor<2x9x8xbf16>, %b: tensor<2x9x8xbf16>, %c: tensor<8xf32>):
@@ -20,7 +20,7 @@ func.func @main(%q: tensor<2x9x8xbf16>, %v: tensor<2x9x8xbf16>, %w: tensor<8xf32
 // -----
 
 // CHECK-LABEL: hova.kernel "has_no_pairs_of_f16"
-// CHECK-NOT: hova.pairs
+// CHECK-NOT: pairs>
 func.func @main(%q: tensor<2x9x8xf16>, %v: tensor<2x9x8xf16>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
   %out = hova.kernel "has_no_pairs_of_f16" (%q, %v, %w) {
   ^bb0(%a: tensor<2x9x8xf16>, %b: tensor<2x9x8xf16>, %c: tensor<8xf32>):
@@ -33,7 +33,7 @@ func.func @main(%q: tensor<2x9x8xf16>, %v: tensor<2x9x8xf16>, %w: tensor<8xf32>)
 // -----
 
 // CHECK-LABEL: hova.kernel "keeps_f32"
-// CHECK-NOT: hova.pairs
+// CHECK-NOT: pairs>
 func.func @main(%q: tensor<2x9x8xf32>, %v: tensor<2x9x8xf32>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
   %out = hova.kernel "keeps_f32" (%q, %v, %w) {
   ^bb0(%a: tensor<2x9x8xf32>, %b: tensor<2x9x8xf32>, %c: tensor<8xf32>):
@@ -47,7 +47,7 @@ func.func @main(%q: tensor<2x9x8xf32>, %v: tensor<2x9x8xf32>, %w: tensor<8xf32>)
 
 // Scores are no product here.
 // CHECK-LABEL: hova.kernel "keeps_additive_scores"
-// CHECK-NOT: hova.pairs
+// CHECK-NOT: pairs>
 func.func @main(%q: tensor<2x9x8xf32>, %v: tensor<2x9x8xbf16>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
   %out = hova.kernel "keeps_additive_scores" (%q, %v, %w) {
   ^bb0(%a: tensor<2x9x8xf32>, %b: tensor<2x9x8xbf16>, %c: tensor<8xf32>):

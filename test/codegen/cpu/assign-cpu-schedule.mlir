@@ -5,7 +5,7 @@
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule | hova-opt --split-input-file | FileCheck %s
 
 // CHECK-LABEL: hova.kernel "joins_what_follows_a_product"
-// CHECK-SAME: hova.block = 256 : i64, hova.grain = 6 : i64, hova.k_block = 256 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 6, 64>
+// CHECK-SAME: schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 6, k_block = 256, block = 256>
 // CHECK: hova.stage
 // CHECK-NEXT: hova.linear
 // CHECK-NEXT: hova.activation relu
@@ -245,7 +245,7 @@ func.func private @weights() {
 // -----
 
 // CHECK-LABEL: hova.kernel "copies_rows"
-// CHECK-SAME: hova.grain = 2048 : i64
+// CHECK-SAME: grain = 2048, k_block
 // CHECK: hova.stage
 // CHECK-NEXT: hova.slice
 func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x4x8xf32> {
@@ -260,7 +260,7 @@ func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x4x8xf32> {
 // -----
 
 // CHECK-LABEL: hova.kernel "divides_heads_of_attention"
-// CHECK-SAME: hova.grain = 1 : i64, hova.lanes = 64 : i64, hova.tile = array<i64: 14, 32>
+// CHECK-SAME: schedule = #hova_cpu.schedule<tile = 14x32, lanes = 64, grain = 1>
 // CHECK: hova.stage
 // CHECK-NEXT: hova.attention
 // CHECK: hova.yield
@@ -276,7 +276,7 @@ func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
 // -----
 
 // CHECK-LABEL: hova.kernel "takes_shares_of_100_rows"
-// CHECK-SAME: hova.grain = 48 : i64
+// CHECK-SAME: grain = 48, k_block
 func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %out = hova.kernel "takes_shares_of_100_rows" (%x, %w) {
@@ -295,7 +295,7 @@ func.func private @weights() {
 // -----
 
 // CHECK-LABEL: hova.kernel "takes_shares_of_96_rows"
-// CHECK-SAME: hova.grain = 48 : i64
+// CHECK-SAME: grain = 48, k_block
 func.func @main(%x: tensor<1x96x8xf32>) -> tensor<1x96x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %out = hova.kernel "takes_shares_of_96_rows" (%x, %w) {
@@ -314,7 +314,7 @@ func.func private @weights() {
 // -----
 
 // CHECK-LABEL: hova.kernel "takes_shares_of_95_rows"
-// CHECK-SAME: hova.grain = 6 : i64
+// CHECK-SAME: grain = 6, k_block
 func.func @main(%x: tensor<1x95x8xf32>) -> tensor<1x95x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %out = hova.kernel "takes_shares_of_95_rows" (%x, %w) {
@@ -333,7 +333,7 @@ func.func private @weights() {
 // -----
 
 // CHECK-LABEL: hova.kernel "takes_shares_of_12_rows"
-// CHECK-SAME: hova.grain = 6 : i64
+// CHECK-SAME: grain = 6, k_block
 func.func @main(%x: tensor<1x12x8xf32>) -> tensor<1x12x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %out = hova.kernel "takes_shares_of_12_rows" (%x, %w) {
@@ -352,7 +352,7 @@ func.func private @weights() {
 // -----
 
 // CHECK-LABEL: hova.kernel "takes_shares_of_11_rows"
-// CHECK-SAME: hova.grain = 3 : i64
+// CHECK-SAME: grain = 3, k_block
 func.func @main(%x: tensor<1x11x8xf32>) -> tensor<1x11x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %out = hova.kernel "takes_shares_of_11_rows" (%x, %w) {

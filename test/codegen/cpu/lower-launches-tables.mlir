@@ -13,7 +13,7 @@
 func.func @main(%x: memref<4x8xf32>, %y: memref<4x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64, hova.table_bytes = 80 : i64} {
   %a = hova.table_buffer {offset = 0 : i64} : memref<1x1xi64>
   %b = hova.table_buffer {offset = 64 : i64} : memref<1x4xi32>
-  hova.launch @kernel(%x, %a, %b, %y) "a" {flops = 0 : i64, grain = 4 : i64, units = 4 : i64} : (memref<4x8xf32>, memref<1x1xi64>, memref<1x4xi32>, memref<4x8xf32>)
+  hova.launch @kernel(%x, %a, %b, %y) "a" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 4>} : (memref<4x8xf32>, memref<1x1xi64>, memref<1x4xi32>, memref<4x8xf32>)
   return
 }
 func.func private @tables() {

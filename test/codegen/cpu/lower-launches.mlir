@@ -44,9 +44,9 @@
 // SUFFIX: constant @hova_call_0
 func.func @main(%x: memref<9x8xf32>, %m: memref<2x3xi8>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64, hova.inputs = 2 : i64} {
   %p = hova.arena_buffer {offset = 64 : i64} : memref<9x8xf32, strided<[16, 1]>>
-  hova.launch @kernel_a(%x, %m, %p) "a" {flops = 1000000 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>, memref<2x3xi8>, memref<9x8xf32, strided<[16, 1]>>)
+  hova.launch @kernel_a(%x, %m, %p) "a" {flops = 1000000 : i64, shape = #hova_cpu.launch<units = 9, grain = 2>} : (memref<9x8xf32>, memref<2x3xi8>, memref<9x8xf32, strided<[16, 1]>>)
   %w = hova.image_buffer {offset = 64 : i64} : memref<1x8xf32>
-  hova.launch @kernel_b(%p, %w, %y) "b" {flops = 1000000 : i64, grain = 100 : i64, units = 9 : i64} : (memref<9x8xf32, strided<[16, 1]>>, memref<1x8xf32>, memref<9x8xf32>)
+  hova.launch @kernel_b(%p, %w, %y) "b" {flops = 1000000 : i64, shape = #hova_cpu.launch<units = 9, grain = 100>} : (memref<9x8xf32, strided<[16, 1]>>, memref<1x8xf32>, memref<9x8xf32>)
   return
 }
 func.func private @weights() {
@@ -68,9 +68,9 @@ func.func private @kernel_b(%x: memref<9x8xf32, strided<[16, 1]>>, %w: memref<1x
 // CHECK-NOT: func.call
 // CHECK-LABEL: func.func @hova_run(
 func.func @main(%x: memref<9x8xf32>, %y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64} {
-  hova.launch @kernel_a(%x) "a" {flops = 1000000 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
-  hova.launch @kernel_b(%y) "b" {flops = 1000000 : i64, grain = 9 : i64, units = 9 : i64} : (memref<9x8xf32>)
-  hova.launch @kernel_a(%y) "c" {flops = 1000000 : i64, grain = 2 : i64, units = 9 : i64} : (memref<9x8xf32>)
+  hova.launch @kernel_a(%x) "a" {flops = 1000000 : i64, shape = #hova_cpu.launch<units = 9, grain = 2>} : (memref<9x8xf32>)
+  hova.launch @kernel_b(%y) "b" {flops = 1000000 : i64, shape = #hova_cpu.launch<units = 9, grain = 9>} : (memref<9x8xf32>)
+  hova.launch @kernel_a(%y) "c" {flops = 1000000 : i64, shape = #hova_cpu.launch<units = 9, grain = 2>} : (memref<9x8xf32>)
   return
 }
 func.func private @kernel_a(%y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {
@@ -85,7 +85,7 @@ func.func private @kernel_b(%y: memref<9x8xf32>, %scratch: memref<64xi8>, %begin
 // A kernel has as many parts as its grain allows, however many those are.
 // CHECK: @hova_launches(dense<[1, 1, 0, 90, 90, 1, 64, 90, 0, 0, 3]>
 func.func @main(%y: memref<90x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64} {
-  hova.launch @kernel_a(%y) "a" {flops = 1000000 : i64, grain = 1 : i64, units = 90 : i64} : (memref<90x8xf32>)
+  hova.launch @kernel_a(%y) "a" {flops = 1000000 : i64, shape = #hova_cpu.launch<units = 90, grain = 1>} : (memref<90x8xf32>)
   return
 }
 func.func private @kernel_a(%y: memref<90x8xf32>, %scratch: memref<64xi8>, %begin: index, %end: index) {
@@ -100,7 +100,7 @@ func.func private @kernel_a(%y: memref<90x8xf32>, %scratch: memref<64xi8>, %begi
 // CHECK: @hova_launches(dense<[1, 2, 0, 9, 9, 2, 64, 4, 3, 1, 3, 68, 10, 12, 13, 128, 64]>
 func.func @main(%y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64} {
   %h = hova.share_buffer {offset = 128 : i64, row_bytes_before = 64 : i64} : memref<9x8xf32, strided<[16, 1]>>
-  hova.launch @kernel_a(%y, %h) "a" {flops = 1000000 : i64, grain = 1 : i64, units = 9 : i64, block = 4 : i64, costs = array<i64: 10, 2, 1>} : (memref<9x8xf32>, memref<9x8xf32, strided<[16, 1]>>)
+  hova.launch @kernel_a(%y, %h) "a" {flops = 1000000 : i64, shape = #hova_cpu.launch<units = 9, grain = 1, block = 4, costs = [10, 2, 1]>} : (memref<9x8xf32>, memref<9x8xf32, strided<[16, 1]>>)
   return
 }
 func.func private @kernel_a(%y: memref<9x8xf32>, %h: memref<9x8xf32, strided<[16, 1]>>, %scratch: memref<64xi8>, %begin: index, %end: index) {

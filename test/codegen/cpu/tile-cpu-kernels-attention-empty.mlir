@@ -8,7 +8,7 @@
 // CHECK-NOT: arith.minui %{{.*}}, %c1 : index
 // CHECK: hova.tile_product {{.*}} depth %c3
 func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf32>) -> tensor<2x6x8xf32> {
-  %out = hova.kernel "averages_values_in_the_future_of_empty_rows" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "averages_values_in_the_future_of_empty_rows" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x3x8xf32>, %v_: tensor<2x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64, empty_row = #hova<empty_row uniform>} : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32>
@@ -32,7 +32,7 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf
 // CHECK: %[[WEIGHTS:.*]] = vector.broadcast %[[WEIGHT]]
 // CHECK: math.fma %[[WEIGHTS]], %[[SCORE]]
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<8xf32>) -> tensor<2x3x8xf32> {
-  %out = hova.kernel "scores_additively" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "scores_additively" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention additive %q_, %k_, %v_ score_vector(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<8xf32>) -> tensor<2x3x8xf32>

@@ -29,7 +29,7 @@
 // CHECK-NOT: arith.select
 // CHECK: return
 func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32x32xf32>) -> tensor<2x4x32xf32> {
-  %out = hova.kernel "subtracts_far_maxima" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "subtracts_far_maxima" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x4x32xf32>, %k_: tensor<2x32x32xf32>, %v_: tensor<2x32x32xf32>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<2x4x32xf32>, tensor<2x32x32xf32>, tensor<2x32x32xf32>) -> tensor<2x4x32xf32>
@@ -55,7 +55,7 @@ func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32
 // CHECK: %[[MAXIMUM:.*]] = arith.select %[[EMPTY]]
 // CHECK: vector.broadcast %[[MAXIMUM]]
 func.func @main(%q: tensor<1x4x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %m: tensor<1x1x1x32xi1>) -> tensor<1x4x32xf32> {
-  %out = hova.kernel "asks_the_mask_which_rows_are_empty" units<batch 1, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "asks_the_mask_which_rows_are_empty" units<batch 1, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x32xf32>, %k_: tensor<1x32x32xf32>, %v_: tensor<1x32x32xf32>, %m_: tensor<1x1x1x32xi1>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
       %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x4x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x1x1x32xi1>) -> tensor<1x4x32xf32>

@@ -38,7 +38,7 @@
 // CHECK: vector.reduction <add>, %[[ALL]]
 // CHECK: hova.tile_product %[[EXPONENTIALS]][%c0, %c0], %[[VALUES]][%c0, %c0] depth %c50 {columns = 7 : i64} {{.*}} -> vector<3x8xf32>
 func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> {
-  %out = hova.kernel "multiplies_odd_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64, hova.pairs} {
+  %out = hova.kernel "multiplies_odd_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1, pairs>} {
   ^bb0(%q_: tensor<1x3x14xbf16>, %k_: tensor<1x49x14xbf16>, %v_: tensor<1x49x14xbf16>):
     %r_out = hova.stage [#hova.layout<rows 14>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x14xbf16>, tensor<1x49x14xbf16>, tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16>
@@ -58,7 +58,7 @@ func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x
 // CHECK: %[[DEPTH:.*]] = arith.minui %[[READ]], %c50
 // CHECK: hova.tile_product %{{.*}}, %{{.*}} depth %[[DEPTH]] {{.*}} -> vector<3x16xf32>
 func.func @main(%q: tensor<1x6x32xbf16>, %k: tensor<1x49x32xbf16>, %v: tensor<1x49x32xbf16>) -> tensor<1x6x32xbf16> {
-  %out = hova.kernel "multiplies_pairs_up_to_the_causal_limit" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64, hova.pairs} {
+  %out = hova.kernel "multiplies_pairs_up_to_the_causal_limit" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1, pairs>} {
   ^bb0(%q_: tensor<1x6x32xbf16>, %k_: tensor<1x49x32xbf16>, %v_: tensor<1x49x32xbf16>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<1x6x32xbf16>, tensor<1x49x32xbf16>, tensor<1x49x32xbf16>) -> tensor<1x6x32xbf16>
@@ -78,7 +78,7 @@ func.func @main(%q: tensor<1x6x32xbf16>, %k: tensor<1x49x32xbf16>, %v: tensor<1x
 // CHECK-NOT: i32>
 // CHECK: hova.tile_product %{{.*}}, %[[V]][%{{.*}}] depth %c49
 func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> {
-  %out = hova.kernel "widens_without_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 32>, hova.lanes = 64 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "widens_without_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x14xbf16>, %k_: tensor<1x49x14xbf16>, %v_: tensor<1x49x14xbf16>):
     %r_out = hova.stage [#hova.layout<rows 14>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x14xbf16>, tensor<1x49x14xbf16>, tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16>

@@ -5,7 +5,7 @@
 
 // One scale and the base of the exponential are one constant, 0.25 log2(e).
 // CHECK-LABEL: func.func @main(
-// CHECK: hova.launch @kernel_attends_in_whole_panels{{.*}} {flops = 32768 : i64, grain = 1 : i64, units = 4 : i64}
+// CHECK: hova.launch @kernel_attends_in_whole_panels{{.*}} {flops = 32768 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>}
 // CHECK-LABEL: func.func private @kernel_attends_in_whole_panels(
 // CHECK-SAME: %[[Q:.*]]: memref<8x32xf32> {llvm.noalias}, %[[K:.*]]: memref<64x32xf32> {llvm.noalias}, %[[V:.*]]: memref<64x32xf32> {llvm.noalias}, %[[O:.*]]: memref<8x32xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<2880xi8>
 // CHECK-DAG: %[[FACTOR:.*]] = arith.constant dense<0.360673755>
@@ -33,7 +33,7 @@
 // CHECK: %[[INVERSE:.*]] = hova.tile_load %[[SUMS]]
 // CHECK: hova.tile_store %{{.*}}, %[[O]][%[[QUERY]], %[[COLUMN]]]
 func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32x32xf32>) -> tensor<2x4x32xf32> {
-  %out = hova.kernel "attends_in_whole_panels" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "attends_in_whole_panels" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x4x32xf32>, %k_: tensor<2x32x32xf32>, %v_: tensor<2x32x32xf32>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<2x4x32xf32>, tensor<2x32x32xf32>, tensor<2x32x32xf32>) -> tensor<2x4x32xf32>
@@ -61,7 +61,7 @@ func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32
 // CHECK: default {
 // CHECK: hova.tile_product {{.*}} depth %c6 {{.*}} -> vector<3x16xf32>
 func.func @main(%q: tensor<2x5x12xf32>, %k: tensor<2x20x12xf32>, %v: tensor<2x20x40xf32>) -> tensor<2x5x40xf32> {
-  %out = hova.kernel "attends_with_tails_of_keys_and_columns" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "attends_with_tails_of_keys_and_columns" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x5x12xf32>, %k_: tensor<2x20x12xf32>, %v_: tensor<2x20x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<2x5x12xf32>, tensor<2x20x12xf32>, tensor<2x20x40xf32>) -> tensor<2x5x40xf32>
@@ -91,7 +91,7 @@ func.func @main(%q: tensor<2x5x12xf32>, %k: tensor<2x20x12xf32>, %v: tensor<2x20
 // CHECK: %[[DEPTH:.*]] = arith.minui %[[READ]], %c40
 // CHECK: hova.tile_product {{.*}} depth %[[DEPTH]]
 func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x40x8xf32>, %v: tensor<2x40x8xf32>) -> tensor<2x6x8xf32> {
-  %out = hova.kernel "limits_panels_to_what_is_not_in_the_future" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "limits_panels_to_what_is_not_in_the_future" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x40x8xf32>, %v_: tensor<2x40x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<2x6x8xf32>, tensor<2x40x8xf32>, tensor<2x40x8xf32>) -> tensor<2x6x8xf32>
@@ -115,7 +115,7 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x40x8xf32>, %v: tensor<2x40x8
 // CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[SUM:.*]], %{{.*}} : f32
 // CHECK: arith.select %[[NONE]], %{{.*}}, %{{.*}} : f32
 func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf32>) -> tensor<2x6x8xf32> {
-  %out = hova.kernel "hides_all_keys_from_queries_before_the_first" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "hides_all_keys_from_queries_before_the_first" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x3x8xf32>, %v_: tensor<2x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32>
@@ -139,7 +139,7 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf
 // CHECK: %[[LIMIT:.*]] = arith.muli %[[OWNNEXT]], %c3
 // CHECK: arith.index_cast %[[LIMIT]]
 func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf32>) -> tensor<2x6x8xf32> {
-  %out = hova.kernel "lets_groups_see_all_of_themselves" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "lets_groups_see_all_of_themselves" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x6x8xf32>, %v_: tensor<2x6x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 3 : i64} : (tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
@@ -180,7 +180,7 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf
 // CHECK-NOT: arith.select
 // CHECK: vector.reduction <add>
 func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x20xi1>) -> tensor<2x2x8xf32> {
-  %out = hova.kernel "masks_invalid_keys" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "masks_invalid_keys" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ key_valid(%m_) {heads = 2 : i64} : (tensor<2x2x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x2x8xf32>
@@ -204,7 +204,7 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 // CHECK: %[[SCORE:.*]] = arith.select %[[ISLESS]], %[[BIASED]], %[[LIMIT]]
 // CHECK: vector.store %[[SCORE]]
 func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x16x8xf32>, %v: tensor<2x16x8xf32>, %s: tensor<1x1x2x16xf32>, %m: tensor<2x16xi1>) -> tensor<2x2x8xf32> {
-  %out = hova.kernel "limits_scores_behind_a_bias" units<batch 2, head 2> (%q, %k, %v, %s, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "limits_scores_behind_a_bias" units<batch 2, head 2> (%q, %k, %v, %s, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x16x8xf32>, %v_: tensor<2x16x8xf32>, %s_: tensor<1x1x2x16xf32>, %m_: tensor<2x16xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ score_bias(%s_) key_valid(%m_) {heads = 2 : i64} : (tensor<2x2x8xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>, tensor<1x1x2x16xf32>, tensor<2x16xi1>) -> tensor<2x2x8xf32>
@@ -226,7 +226,7 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x16x8xf32>, %v: tensor<2x16x8
 // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %{{.*}}
 // CHECK: vector.maskedload %[[MASK]][%[[ROW]], %{{.*}}]
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x2x3x20xi1>) -> tensor<2x3x8xf32> {
-  %out = hova.kernel "broadcasts_a_mask_full" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "broadcasts_a_mask_full" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x2x3x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x2x3x20xi1>) -> tensor<2x3x8xf32>
@@ -245,7 +245,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 // CHECK: %[[HEAD:.*]] = arith.remui %[[UNIT]], %c2
 // CHECK: vector.maskedload %[[MASK]][%c0, %{{.*}}]
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<1x1x1x20xi1>) -> tensor<2x3x8xf32> {
-  %out = hova.kernel "broadcasts_a_mask_shared" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "broadcasts_a_mask_shared" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x1x1x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x1x1x20xi1>) -> tensor<2x3x8xf32>
@@ -264,7 +264,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 // CHECK: %[[HEAD:.*]] = arith.remui %[[UNIT]], %c2
 // CHECK: vector.maskedload %[[MASK]][%[[HEAD]], %{{.*}}]
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<1x2x1x20xi1>) -> tensor<2x3x8xf32> {
-  %out = hova.kernel "broadcasts_a_mask_by_head" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "broadcasts_a_mask_by_head" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x2x1x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x1x20xi1>) -> tensor<2x3x8xf32>
@@ -285,7 +285,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %{{.*}}
 // CHECK: vector.maskedload %[[MASK]][%[[ROW]], %{{.*}}]
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x1x3x20xi1>) -> tensor<2x3x8xf32> {
-  %out = hova.kernel "broadcasts_a_mask_by_batch_and_query" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "broadcasts_a_mask_by_batch_and_query" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x1x3x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x1x3x20xi1>) -> tensor<2x3x8xf32>
@@ -307,7 +307,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 // CHECK: math.fma %{{.*}}, %[[SCALE]], %[[SHIFT]]
 // CHECK: math.fma %{{.*}}, %[[BASE]], %{{.*}}
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<1x2x3x20xf32>) -> tensor<2x3x8xf32> {
-  %out = hova.kernel "adds_a_bias_before_the_softmax" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "adds_a_bias_before_the_softmax" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x2x3x20xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ score_bias(%m_) {heads = 2 : i64, scale = 0.5 : f64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x3x20xf32>) -> tensor<2x3x8xf32>
@@ -326,7 +326,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 // CHECK: %[[SCALED:.*]] = math.fma %{{.*}}, %[[SCALE]]
 // CHECK: arith.maxnumf %[[SCALED]], %{{.*}}
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x32x8xf32>, %v: tensor<2x32x8xf32>) -> tensor<2x3x8xf32> {
-  %out = hova.kernel "scales_early_where_the_scale_is_not_positive" units<batch 2, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "scales_early_where_the_scale_is_not_positive" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x32x8xf32>, %v_: tensor<2x32x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = -0.5 : f64} : (tensor<2x3x8xf32>, tensor<2x32x8xf32>, tensor<2x32x8xf32>) -> tensor<2x3x8xf32>
@@ -348,7 +348,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x32x8xf32>, %v: tensor<2x32x8
 // CHECK-NOT: arith.select
 // CHECK: arith.divf
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x20xi1>) -> tensor<2x3x8xf32> {
-  %out = hova.kernel "averages_all_values_in_empty_rows" units<batch 2, head 2> (%q, %k, %v, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "averages_all_values_in_empty_rows" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %q_, %k_, %v_ key_valid(%m_) {heads = 2 : i64, empty_row = #hova<empty_row uniform>} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x3x8xf32>

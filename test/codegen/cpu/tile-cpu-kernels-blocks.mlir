@@ -9,7 +9,7 @@
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 0 : i64
 // CHECK: %[[SHARE:.*]] = hova.share_buffer : memref<20x16xf32>
-// CHECK: hova.launch @kernel_takes_rows_in_blocks(%{{.*}}, %{{.*}}, %{{.*}}, %[[SHARE]]) "takes_rows_in_blocks" {block = 8 : i64, flops = {{[0-9]+}} : i64, grain = 8 : i64, units
+// CHECK: hova.launch @kernel_takes_rows_in_blocks(%{{.*}}, %{{.*}}, %{{.*}}, %[[SHARE]]) "takes_rows_in_blocks" {flops = {{[0-9]+}} : i64, shape = #hova_cpu.launch<units = 20, grain = 8, block = 8>}
 // CHECK-LABEL: func.func private @kernel_takes_rows_in_blocks(
 // CHECK-SAME: %[[X:.*]]: memref<20x16xf32> {llvm.noalias}, %[[W:.*]]: memref<1x16x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<20x16xf32> {llvm.noalias}, %[[HIDDEN:.*]]: memref<20x16xf32> {llvm.noalias}, %{{.*}}: memref<64xi8> {llvm.noalias}, %[[BEGIN:.*]]: index, %{{.*}}: index)
 // CHECK: scf.for
@@ -23,7 +23,7 @@
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[TILE]], %c0]
 func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
-  %out = hova.kernel "takes_rows_in_blocks" units<batch 1, token 20> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
+  %out = hova.kernel "takes_rows_in_blocks" units<batch 1, token 20> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 16, grain = 8, k_block = 256, block = 8>} {
   ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
     %n_out = hova.stage [#hova.layout<rows 16>] {
       %n = hova.layer_norm %x_ {eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
@@ -51,7 +51,7 @@ func.func private @weights() {
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 2560 : i64
 // CHECK: hova.launch @kernel_before(%{{.*}}) "before" {flops
-// CHECK-SAME: grain = 8 : i64, units = 20 : i64}
+// CHECK-SAME: shape = #hova_cpu.launch<units = 20, grain = 8>}
 // CHECK: %[[FIRST:.*]] = hova.share_buffer {offset = 2560 : i64} : memref<20x16xf32>
 // CHECK: hova.launch @kernel_first(%{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST]]) "first"
 // CHECK: %[[IN_GAP:.*]] = hova.share_buffer : memref<20x16xf32>
@@ -60,7 +60,7 @@ func.func private @weights() {
 // CHECK: hova.launch @kernel_second(%{{.*}}, %{{.*}}, %{{.*}}, %[[IN_GAP]], %[[BEHIND]], %[[LAST]]) "second"
 func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
-  %p = hova.kernel "before" units<batch 1, token 20> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
+  %p = hova.kernel "before" units<batch 1, token 20> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 16, grain = 8, k_block = 256, block = 8>} {
   ^bb0(%x_: tensor<1x20x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %x_ : tensor<1x20x16xf32>
@@ -68,7 +68,7 @@ func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
     } : tensor<1x20x16xf32>
     hova.yield %r_out : tensor<1x20x16xf32>
   } : (tensor<1x20x16xf32>) -> tensor<1x20x16xf32>
-  %q = hova.kernel "first" units<batch 1, token 20> (%p, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
+  %q = hova.kernel "first" units<batch 1, token 20> (%p, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 16, grain = 8, k_block = 256, block = 8>} {
   ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
     %n_out = hova.stage [#hova.layout<rows 16>] {
       %n = hova.layer_norm %x_ {eps = 1.0e-5 : f64} : tensor<1x20x16xf32>
@@ -80,7 +80,7 @@ func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
     } : tensor<1x20x16xf32>
     hova.yield %r_out : tensor<1x20x16xf32>
   } : (tensor<1x20x16xf32>, tensor<16x16xf32>) -> tensor<1x20x16xf32>
-  %s = hova.kernel "second" units<batch 1, token 20> (%q, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 8 : i64, hova.lanes = 16 : i64, hova.grain = 8 : i64} {
+  %s = hova.kernel "second" units<batch 1, token 20> (%q, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 16, grain = 8, k_block = 256, block = 8>} {
   ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
     %n_out = hova.stage [#hova.layout<rows 16>] {
       %n = hova.layer_norm %x_ {eps = 1.0e-5 : f64} : tensor<1x20x16xf32>

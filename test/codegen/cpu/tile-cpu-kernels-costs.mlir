@@ -6,9 +6,9 @@
 // Two blocks of two queries, which read all three panels of 40 keys: 2 * 40. A
 // query costs as much as a panel of 16 besides.
 // CHECK-LABEL: func.func @main(
-// CHECK: hova.launch @kernel_equal_panels({{.*}}costs = array<i64: 112, 112>,
+// CHECK: hova.launch @kernel_equal_panels({{.*}}costs = [112, 112]>
 func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x40x16xf32>) -> tensor<1x4x16xf32> {
-  %out = hova.kernel "equal_panels" units<batch 1, head 2, query_block 2> (%q, %k) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "equal_panels" units<batch 1, head 2, query_block 2> (%q, %k) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x40x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.attention softmax %q_, %k_, %k_ {causal = 1 : i64, heads = 2 : i64} : (tensor<1x4x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x4x16xf32>
@@ -25,9 +25,9 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x40x16xf32>) -> tensor<1x4x1
 // and three read whole panels of 16, but no key behind the last: of 25 in the first
 // block 16 read 16 keys and 9 read 32, and each costs 16 more.
 // CHECK-LABEL: func.func @main(
-// CHECK: hova.launch @kernel_grows({{.*}}costs = array<i64: 944, 1542>,
+// CHECK: hova.launch @kernel_grows({{.*}}costs = [944, 1542]>
 func.func @main(%q: tensor<1x50x16xf32>) -> tensor<1x50x16xf32> {
-  %out = hova.kernel "grows" units<batch 1, head 1, query_block 2> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "grows" units<batch 1, head 1, query_block 2> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x50x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.attention softmax %q_, %q_, %q_ {causal = 1 : i64, heads = 1 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
@@ -47,7 +47,7 @@ func.func @main(%q: tensor<1x50x16xf32>) -> tensor<1x50x16xf32> {
 // CHECK: hova.launch @kernel_all_keys(
 // CHECK-NOT: costs
 func.func @main(%q: tensor<1x50x16xf32>) -> (tensor<1x50x16xf32>, tensor<1x50x16xf32>) {
-  %heads = hova.kernel "heads" units<batch 1, head 2> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %heads = hova.kernel "heads" units<batch 1, head 2> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x50x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.attention softmax %q_, %q_, %q_ {causal = 1 : i64, heads = 2 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
@@ -55,7 +55,7 @@ func.func @main(%q: tensor<1x50x16xf32>) -> (tensor<1x50x16xf32>, tensor<1x50x16
     } : tensor<1x50x16xf32>
     hova.yield %r_out : tensor<1x50x16xf32>
   } : (tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
-  %all = hova.kernel "all_keys" units<batch 1, head 1, query_block 2> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %all = hova.kernel "all_keys" units<batch 1, head 1, query_block 2> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x50x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.attention softmax %q_, %q_, %q_ {heads = 1 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>

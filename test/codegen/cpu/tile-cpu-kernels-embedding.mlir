@@ -31,7 +31,7 @@
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" {panel = 64 : i64} : tensor<40x100xf16>
-  %out = hova.kernel "takes_columns_of_panels" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "takes_columns_of_panels" units<batch 2, token 3> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<40x100xf16>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.embedding %x_, %t_ {transposed} : tensor<2x3xi32>, tensor<40x100xf16> -> tensor<2x3x40xf32>
@@ -67,7 +67,7 @@ func.func private @weights() {
 // CHECK: vector.maskedload %[[COPY]][%c0, %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x41xf32> {
   %t = hova.image_weight "t" {panel = 64 : i64} : tensor<41x100xbf16>
-  %out = hova.kernel "takes_columns_of_pairs" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "takes_columns_of_pairs" units<batch 2, token 3> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<41x100xbf16>):
     %r_out = hova.stage [#hova.layout<rows 41>] {
       %r = hova.embedding %x_, %t_ {transposed} : tensor<2x3xi32>, tensor<41x100xbf16> -> tensor<2x3x41xf32>
@@ -93,7 +93,7 @@ func.func private @weights() {
 // CHECK: memref.store %[[ELEMENT]]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" : tensor<40x100xf32>
-  %out = hova.kernel "takes_columns_of_rows" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "takes_columns_of_rows" units<batch 2, token 3> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<40x100xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.embedding %x_, %t_ {transposed} : tensor<2x3xi32>, tensor<40x100xf32> -> tensor<2x3x40xf32>

@@ -7,7 +7,7 @@
 // Dense: 2 heads x 8 queries x 40 keys x 16, twice.
 // CHECK: hova.launch @kernel_reads_all_keys{{.*}} {flops = 20480 : i64
 func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x40x16xf32>) -> tensor<1x8x16xf32> {
-  %out = hova.kernel "reads_all_keys" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "reads_all_keys" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x8x16xf32>, %k_: tensor<1x40x16xf32>, %v_: tensor<1x40x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64} : (tensor<1x8x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x8x16xf32>
@@ -25,7 +25,7 @@ func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x40
 // pairs; 2 heads x 1088 x 16, twice.
 // CHECK: hova.launch @kernel_skips_panels{{.*}} {flops = 69632 : i64
 func.func @main(%q: tensor<1x40x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x40x16xf32>) -> tensor<1x40x16xf32> {
-  %out = hova.kernel "skips_panels" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "skips_panels" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x40x16xf32>, %k_: tensor<1x40x16xf32>, %v_: tensor<1x40x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<1x40x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x40x16xf32>
@@ -43,7 +43,7 @@ func.func @main(%q: tensor<1x40x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x4
 // the function behind, reads all.
 // CHECK: hova.launch @kernel_has_empty_rows{{.*}} {flops = 1024 : i64
 func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x4x16xf32>, %v: tensor<1x4x16xf32>) -> tensor<1x8x16xf32> {
-  %out = hova.kernel "has_empty_rows" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "has_empty_rows" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x8x16xf32>, %k_: tensor<1x4x16xf32>, %v_: tensor<1x4x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<1x8x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x8x16xf32>
@@ -58,7 +58,7 @@ func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x4x16xf32>, %v: tensor<1x4x1
 
 // CHECK: hova.launch @kernel_has_uniform_rows{{.*}} {flops = 2048 : i64
 func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x4x16xf32>, %v: tensor<1x4x16xf32>) -> tensor<1x8x16xf32> {
-  %out = hova.kernel "has_uniform_rows" units<batch 1, head 2> (%q, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "has_uniform_rows" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x8x16xf32>, %k_: tensor<1x4x16xf32>, %v_: tensor<1x4x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64, empty_row = #hova<empty_row uniform>} : (tensor<1x8x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x8x16xf32>

@@ -19,7 +19,7 @@
 // CHECK: memref.store %[[PIXEL]], %[[SCRATCH]]
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c0] {columns = 18 : i64} : vector<1x32xf32>
 func.func @main(%x: tensor<2x2x3x5xf32>) -> tensor<2x6x18xf32> {
-  %out = hova.kernel "puts_rows_together_in_scratch" units<batch 2, patch 6> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "puts_rows_together_in_scratch" units<batch 2, patch 6> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x2x3x5xf32>):
     %r_out = hova.stage [#hova.layout<rows 18>] {
       %r = hova.unfold %x_ {kernel = 3 : i64, stride = 2 : i64, padding = 1 : i64} : tensor<2x2x3x5xf32> -> tensor<2x6x18xf32>
@@ -44,7 +44,7 @@ func.func @main(%x: tensor<2x2x3x5xf32>) -> tensor<2x6x18xf32> {
 // CHECK: memref.load %[[X]][%{{.*}}, %[[CHANNEL]]]
 // CHECK: memref.store
 func.func @main(%x: tensor<1x12x5xf32>) -> tensor<1x6x20xf32> {
-  %out = hova.kernel "gathers_tokens" units<batch 1, patch 6> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "gathers_tokens" units<batch 1, patch 6> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x12x5xf32>):
     %r_out = hova.stage [#hova.layout<rows 20>] {
       %r = hova.unfold %x_ {kernel = 2 : i64, stride = 1 : i64, grid = array<i64: 3, 4>} : tensor<1x12x5xf32> -> tensor<1x6x20xf32>
@@ -68,7 +68,7 @@ func.func @main(%x: tensor<1x12x5xf32>) -> tensor<1x6x20xf32> {
 // CHECK: } else {
 // CHECK: hova.tile_store %{{.*}}, %[[Y]]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x5x8xf32> {
-  %out = hova.kernel "pads_rows" units<batch 2, token 5> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pads_rows" units<batch 2, token 5> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.pad %x_ {axis = 1 : i64, before = 1 : i64} : tensor<2x3x8xf32> -> tensor<2x5x8xf32>
@@ -87,7 +87,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x5x8xf32> {
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c1] : vector<1x8xf32>
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c9] : vector<1x2xf32>
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x3x11xf32> {
-  %out = hova.kernel "pads_columns" units<batch 2, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pads_columns" units<batch 2, token 3> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 11>] {
       %r = hova.pad %x_ {axis = 2 : i64, before = 1 : i64} : tensor<2x3x8xf32> -> tensor<2x3x11xf32>
@@ -109,7 +109,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x3x11xf32> {
 // CHECK: vector.load %[[X]]{{.*}}, vector<4xf32>
 // CHECK: hova.tile_store %{{.*}}, %[[Y]]
 func.func @main(%x: tensor<6x8xf32>) -> tensor<4x12xf32> {
-  %out = hova.kernel "copies_what_is_reshaped" units<row 4> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "copies_what_is_reshaped" units<row 4> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<6x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 12>] {
       %r = hova.reshape %x_ : tensor<6x8xf32> -> tensor<4x12xf32>

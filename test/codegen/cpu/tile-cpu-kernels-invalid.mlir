@@ -18,10 +18,10 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // -----
 
-// A schedule that says nothing about vectors.
+// A schedule that says nothing about the blocks of rows.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.grain = 100 : i64} {
+  // expected-error@+1 {{'hova.kernel' op expects 'k_block' and 'block' in the schedule of a kernel whose units are rows or panels, got #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, block = 256>}}
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -30,87 +30,13 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
   return %y : tensor<1x9x8xf32>
-}
-
-// -----
-
-// A register tile with one size.
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>):
-    %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.activation relu %a : tensor<1x9x8xf32>
-      hova.yield %r : tensor<1x9x8xf32>
-    } : tensor<1x9x8xf32>
-    hova.yield %r_out : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-
-// -----
-
-// Sizes by which rows and columns are divided.
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 0 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>):
-    %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.activation relu %a : tensor<1x9x8xf32>
-      hova.yield %r : tensor<1x9x8xf32>
-    } : tensor<1x9x8xf32>
-    hova.yield %r_out : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-
-// -----
-
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 0, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p_out = hova.stage [#hova.layout<rows 8>] {
-      %p = hova.linear %a, %m : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-      hova.yield %p : tensor<1x9x8xf32>
-    } : tensor<1x9x8xf32>
-    hova.yield %p_out : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-func.func private @weights() {
-  %w = hova.weight "w" : tensor<8x8xf32>
-  hova.store_weight "w", %w : tensor<8x8xf32>
-  return
-}
-
-// -----
-
-func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  // expected-error@+1 {{'hova.kernel' op expects positive sizes in its schedule, got 0}}
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 0 : i64} {
-  ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
-    %p_out = hova.stage [#hova.layout<rows 8>] {
-      %p = hova.linear %a, %m : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
-      hova.yield %p : tensor<1x9x8xf32>
-    } : tensor<1x9x8xf32>
-    hova.yield %p_out : tensor<1x9x8xf32>
-  } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  return %y : tensor<1x9x8xf32>
-}
-func.func private @weights() {
-  %w = hova.weight "w" : tensor<8x8xf32>
-  hova.store_weight "w", %w : tensor<8x8xf32>
-  return
 }
 
 // -----
 
 // Attention reads rows of other threads.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "k" units<batch 1, head 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %y = hova.kernel "k" units<batch 1, head 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %p = hova.activation relu %a : tensor<1x9x8xf32>
@@ -127,7 +53,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // Threads divide six rows or two, not both.
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
-  %y = hova.kernel "k" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "k" units<row 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<2x3x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 16>] {
       %p = hova.activation relu %a : tensor<2x3x8xf32>
@@ -147,7 +73,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 
 // An operation of a row kernel that no stage computes.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     // expected-error@+1 {{'hova.activation' op belongs to no stage: run assign first}}
     %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -160,7 +86,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // A compound operation.
 func.func @main(%x: tensor<1x3x32x32xf32>, %v: tensor<768x64xf32>) -> tensor<1x4x64xf32> {
-  %y = hova.kernel "p" units<batch 1, token 4> (%x, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "p" units<batch 1, token 4> (%x, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x3x32x32xf32>, %b: tensor<768x64xf32>):
     %r_out = hova.stage [#hova.layout<rows 64>] {
       // expected-error@+1 {{'hova.patch_embedding' op has no recipe for a CPU}}
@@ -193,7 +119,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // expected-error@+1 {{'func.func' op expects results that it computes, each once}}
 func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -208,7 +134,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects results that it computes, each once}}
-  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     hova.yield %a : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
@@ -219,7 +145,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // Shapes are part of the code.
 func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-  %y = hova.kernel "act" units<row 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<row 1> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<?x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<?x8xf32>'}}
@@ -234,7 +160,7 @@ func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 // -----
 
 func.func @main(%x: tensor<f32>) -> tensor<f32> {
-  %y = hova.kernel "act" units<> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<f32>):
     %r_out = hova.stage [#hova.layout<rows 1>] {
       // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<f32>'}}
@@ -249,7 +175,7 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 // -----
 
 func.func @main(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
-  %y = hova.kernel "act" units<row 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<row 1> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<0x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       // expected-error@+1 {{'hova.activation' op needs static shapes with rows and columns, got 'tensor<0x8xf32>'}}
@@ -264,7 +190,7 @@ func.func @main(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "act" units<panel 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %y = hova.kernel "act" units<panel 1> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       // expected-error@+1 {{is not part of the one product of a kernel that divides panels}}
@@ -280,7 +206,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // An element-wise operation in a stage whose tiles have other columns.
 func.func @main(%x: tensor<1x9x8xf32>, %y: tensor<1x9x4xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x4xf32>) {
-  %out:2 = hova.kernel "two_widths" units<batch 1, token 9> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out:2 = hova.kernel "two_widths" units<batch 1, token 9> (%x, %y) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<1x9x4xf32>):
     %r_out, %s_out = hova.stage [#hova.layout<rows 8>, #hova.layout<rows 4>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>

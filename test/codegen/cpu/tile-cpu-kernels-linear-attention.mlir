@@ -7,7 +7,7 @@
 // own. The features of a block are read down their columns, and what they add
 // up to becomes the last column of the slot.
 // CHECK-LABEL: func.func @main(
-// CHECK: hova.launch @kernel_sums{{.*}} units = 4 : i64}
+// CHECK: hova.launch @kernel_sums{{.*}} shape = #hova_cpu.launch<units = 4, grain = {{[0-9]+}}>}
 // CHECK-LABEL: func.func private @kernel_sums(
 // CHECK-SAME: %[[K:.*]]: memref<7x8xf32> {llvm.noalias}, %[[V:.*]]: memref<7x6xf32> {llvm.noalias}, %[[SLOTS:.*]]: memref<16x4xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<{{.*}}xi8>
 // CHECK: %[[F:.*]] = memref.view %[[SCRATCH]]{{.*}} to memref<4x16xf32>
@@ -25,7 +25,7 @@
 // CHECK: scf.if
 // CHECK: hova.tile_product %[[COLUMNS]]{{.*}}, %[[V]]{{.*}} depth %c3 {{.*}} -> vector<4x4xf32>
 func.func @main(%k: tensor<1x7x8xf32>, %v: tensor<1x7x6xf32>) -> tensor<1x2x2x4x4xf32> {
-  %out = hova.kernel "sums" units<batch 1, head 2, token_block 2> (%k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "sums" units<batch 1, head 2, token_block 2> (%k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%k_: tensor<1x7x8xf32>, %v_: tensor<1x7x6xf32>):
     %r_out = hova.stage [#hova.layout<rows 4>] {
       %r = hova.key_summary relu %k_, %v_ {heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x7x8xf32>, tensor<1x7x6xf32>) -> tensor<1x2x2x4x4xf32>
@@ -55,7 +55,7 @@ func.func @main(%k: tensor<1x7x8xf32>, %v: tensor<1x7x6xf32>) -> tensor<1x2x2x4x
 // CHECK: hova.tile_product {{.*}} depth %c4
 // CHECK: hova.tile_store {{.*}}, %[[OUT]]
 func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x3x4x4xf32>) -> tensor<1x8x6xf32> {
-  %out = hova.kernel "merges" units<batch 1, head 2, query_block 2> (%q, %s) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "merges" units<batch 1, head 2, query_block 2> (%q, %s) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x8x8xf32>, %s_: tensor<1x2x3x4x4xf32>):
     %r_out = hova.stage [#hova.layout<rows 6>] {
       %r = hova.summary_attention relu %q_, %s_ {heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x8x8xf32>, tensor<1x2x3x4x4xf32>) -> tensor<1x8x6xf32>
@@ -82,7 +82,7 @@ func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x3x4x4xf32>) -> tensor<1x8x
 // CHECK: %[[KEEP:.*]] = arith.cmpi {{sle|sge}}, %{{.*}}, %{{.*}} : vector<16xi32>
 // CHECK: arith.select %[[KEEP]]
 func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x2x4x4xf32>, %k: tensor<1x8x8xf32>, %v: tensor<1x8x6xf32>) -> tensor<1x8x6xf32> {
-  %out = hova.kernel "sees_the_past" units<batch 1, head 2, query_block 2> (%q, %s, %k, %v) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "sees_the_past" units<batch 1, head 2, query_block 2> (%q, %s, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x8x8xf32>, %s_: tensor<1x2x2x4x4xf32>, %k_: tensor<1x8x8xf32>, %v_: tensor<1x8x6xf32>):
     %r_out = hova.stage [#hova.layout<rows 6>] {
       %r = hova.summary_attention relu %q_, %s_ key(%k_) value(%v_) {heads = 2 : i64, block = 4 : i64, eps = 0.125 : f64} : (tensor<1x8x8xf32>, tensor<1x2x2x4x4xf32>, tensor<1x8x8xf32>, tensor<1x8x6xf32>) -> tensor<1x8x6xf32>

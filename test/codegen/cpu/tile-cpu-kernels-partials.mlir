@@ -10,7 +10,7 @@
 // CHECK: memref.view %[[SCRATCH]][%c0][] : memref<76800xi8> to memref<300x64xf32>
 func.func @main(%x: tensor<1x300x600xf32>) -> tensor<1x300x64xf32> {
   %w = hova.image_weight "w" {panel = 64 : i64} : tensor<600x64xf32>
-  %y = hova.kernel "divides_columns" units<panel 1> (%x, %w) attributes {hova.tile = array<i64: 4, 64>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %y = hova.kernel "divides_columns" units<panel 1> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x64, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x300x600xf32>, %w_: tensor<600x64xf32>):
     %o = hova.stage [#hova.layout<rows 64>] {
       %s = hova.linear %x_, %w_ : tensor<1x300x600xf32>, tensor<600x64xf32> -> tensor<1x300x64xf32>
@@ -33,7 +33,7 @@ func.func private @weights() {
 // CHECK: memref.view %{{.*}} : memref<65536xi8> to memref<256x64xf32>
 func.func @main(%x: tensor<1x300x600xf32>) -> tensor<1x300x64xf32> {
   %w = hova.image_weight "w" {panel = 64 : i64} : tensor<600x64xf32>
-  %y = hova.kernel "divides_rows" units<row 300> (%x, %w) attributes {hova.tile = array<i64: 4, 64>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %y = hova.kernel "divides_rows" units<row 300> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x64, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x300x600xf32>, %w_: tensor<600x64xf32>):
     %o = hova.stage [#hova.layout<rows 64>] {
       %s = hova.linear %x_, %w_ : tensor<1x300x600xf32>, tensor<600x64xf32> -> tensor<1x300x64xf32>

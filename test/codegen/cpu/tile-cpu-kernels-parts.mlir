@@ -10,7 +10,7 @@
 // CHECK-SAME: {bytes = 576 : i64, flops = 0 : i64, kernel = 0 : i64, path = "behind", stage = 1 : i64}]
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x16xf32>
-  %y = hova.kernel "ffn" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "ffn" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %v: tensor<8x16xf32>):
     %n_out = hova.stage [#hova.layout<rows 16>] {
       %n = hova.layer_norm %a {eps = 1.0e-6 : f64} : tensor<1x9x8xf32> loc("norm")

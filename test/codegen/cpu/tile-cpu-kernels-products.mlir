@@ -24,7 +24,7 @@
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x40xf32>
   %b = hova.image_weight "b" : tensor<40xf32>
-  %out = hova.kernel "multiplies_by_panels" units<batch 1, token 9> (%x, %w, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "multiplies_by_panels" units<batch 1, token 9> (%x, %w, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>, %b_: tensor<40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.linear %x_, %w_ bias(%b_) : tensor<1x9x8xf32>, tensor<8x40xf32>, tensor<40xf32> -> tensor<1x9x40xf32>
@@ -51,7 +51,7 @@ func.func private @weights() {
 // CHECK-NOT: hova.tile_product
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x16xf32>
-  %out = hova.kernel "multiplies_by_one_whole_panel" units<batch 1, token 4> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "multiplies_by_one_whole_panel" units<batch 1, token 4> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x4x8xf32>, %w_: tensor<8x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.linear %x_, %w_ : tensor<1x4x8xf32>, tensor<8x16xf32> -> tensor<1x4x16xf32>
@@ -81,7 +81,7 @@ func.func private @weights() {
 // CHECK-NOT: hova.tile_product
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x16xf32>
-  %out = hova.kernel "has_a_body_for_each_height" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 2 : i64} {
+  %out = hova.kernel "has_a_body_for_each_height" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 2, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x16xf32> -> tensor<1x9x16xf32>
@@ -105,7 +105,7 @@ func.func private @weights() {
 // CHECK: hova.tile_store {{.*}} {columns = 10 : i64}
 func.func @main(%x: tensor<1x8xf32>) -> tensor<1x10xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x10xf32>
-  %out = hova.kernel "multiplies_a_single_row" units<row 1> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "multiplies_a_single_row" units<row 1> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x8xf32>, %w_: tensor<8x10xf32>):
     %r_out = hova.stage [#hova.layout<rows 10>] {
       %r = hova.linear %x_, %w_ : tensor<1x8xf32>, tensor<8x10xf32> -> tensor<1x10xf32>
@@ -133,7 +133,7 @@ func.func private @weights() {
 // CHECK-NOT: hova.tile_store
 func.func @main(%x: tensor<1x9x8xf32>, %y: tensor<1x9x16xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x16xf32>
-  %out = hova.kernel "applies_what_follows_to_the_tile" units<batch 1, token 9> (%x, %y, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "applies_what_follows_to_the_tile" units<batch 1, token 9> (%x, %y, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %y_: tensor<1x9x16xf32>, %w_: tensor<8x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %p = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x16xf32> -> tensor<1x9x16xf32>
@@ -167,7 +167,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x24xf32>
   %v = hova.image_weight "v" {panel = 16 : i64} : tensor<8x16xf32>
-  %out = hova.kernel "reads_columns_of_an_earlier_stage" units<batch 1, token 9> (%x, %w, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "reads_columns_of_an_earlier_stage" units<batch 1, token 9> (%x, %w, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x24xf32>, %n: tensor<8x16xf32>):
     %p_out = hova.stage [#hova.layout<rows 32>] {
       %p = hova.linear %a, %m : tensor<1x9x8xf32>, tensor<8x24xf32> -> tensor<1x9x24xf32>
@@ -210,7 +210,7 @@ func.func private @weights() {
 func.func @main(%h: tensor<1x9x8xf32>, %t: tensor<1x9x20xf32>) -> tensor<1x9x2xf32> {
   %a = hova.image_weight "a" {panel = 16 : i64} : tensor<4x20xf32>
   %s = hova.image_weight "s" : tensor<20xf32>
-  %out = hova.kernel "sums_logits_over_panels" units<batch 1, token 9> (%h, %t, %a, %s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "sums_logits_over_panels" units<batch 1, token 9> (%h, %t, %a, %s) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%h_: tensor<1x9x8xf32>, %t_: tensor<1x9x20xf32>, %a_: tensor<4x20xf32>, %s_: tensor<20xf32>):
     %r_out = hova.stage [#hova.layout<rows 2>] {
       %r = hova.head_logits %h_, %t_, %a_, %s_ {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x20xf32>, tensor<4x20xf32>, tensor<20xf32>) -> tensor<1x9x2xf32>
@@ -242,7 +242,7 @@ func.func private @weights() {
 // CHECK: return
 func.func @main(%x: tensor<1x9x16xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<16x16xf32>
-  %out = hova.kernel "passes_blocks_through_all_stages" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 5, 16>, hova.k_block = 16 : i64, hova.block = 5 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "passes_blocks_through_all_stages" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 5x16, lanes = 32, grain = 100, k_block = 16, block = 5>} {
   ^bb0(%x_: tensor<1x9x16xf32>, %w_: tensor<16x16xf32>):
     %p_out = hova.stage [#hova.layout<rows 16>] {
       %p = hova.linear %x_, %w_ : tensor<1x9x16xf32>, tensor<16x16xf32> -> tensor<1x9x16xf32>
@@ -274,7 +274,7 @@ func.func private @weights() {
 // CHECK: return
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {panel = 64 : i64} : tensor<8x40xf32>
-  %out = hova.kernel "takes_a_panel_in_parts" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "takes_a_panel_in_parts" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
@@ -295,7 +295,7 @@ func.func private @weights() {
 // Threads divide panels: two whole ones and a partial one, which belongs to the
 // share that ends behind it. Every share takes all rows.
 // CHECK-LABEL: func.func @main(
-// CHECK: hova.launch @kernel_divides_columns({{.*}}) {{.*}} {flops = 5760 : i64, grain = 1 : i64, units = 3 : i64}
+// CHECK: hova.launch @kernel_divides_columns({{.*}}) {{.*}} {flops = 5760 : i64, shape = #hova_cpu.launch<units = 3, grain = 1>}
 // CHECK-LABEL: func.func private @kernel_divides_columns(
 // CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index)
 // CHECK: %[[LAST:.*]] = arith.minui %[[END]], %c2
@@ -306,7 +306,7 @@ func.func private @weights() {
 // CHECK: hova.tile_product {{.*}}[%c2, %c0, %c0] depth %c8 {{.*}} -> vector<3x8xf32>
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x40xf32>
-  %out = hova.kernel "divides_columns" units<panel 3> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %out = hova.kernel "divides_columns" units<panel 3> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>

@@ -27,7 +27,7 @@
 func.func @main(%x: tensor<2x3x64xf32>) -> tensor<2x3x64xf32> {
   %g = hova.image_weight "g" : tensor<64xf32>
   %b = hova.image_weight "b" : tensor<64xf32>
-  %out = hova.kernel "normalizes_rows_of_whole_vectors" units<batch 2, token 3> (%x, %g, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "normalizes_rows_of_whole_vectors" units<batch 2, token 3> (%x, %g, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x64xf32>, %g_: tensor<64xf32>, %b_: tensor<64xf32>):
     %r_out = hova.stage [#hova.layout<rows 64>] {
       %r = hova.layer_norm %x_, %g_, %b_ {eps = 1.0e-6 : f64} : tensor<2x3x64xf32>, tensor<64xf32>
@@ -62,7 +62,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<2x3x40xf32>) -> tensor<2x3x40xf32> {
   %g = hova.image_weight "g" : tensor<40xf32>
   %b = hova.image_weight "b" : tensor<40xf32>
-  %out = hova.kernel "normalizes_rows_with_a_tail" units<batch 2, token 3> (%x, %g, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "normalizes_rows_with_a_tail" units<batch 2, token 3> (%x, %g, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x40xf32>, %g_: tensor<40xf32>, %b_: tensor<40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.layer_norm %x_, %g_, %b_ {eps = 1.0e-6 : f64} : tensor<2x3x40xf32>, tensor<40xf32>
@@ -95,7 +95,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<2x3x6xf32>) -> tensor<2x3x6xf32> {
   %g = hova.image_weight "g" : tensor<6xf32>
   %b = hova.image_weight "b" : tensor<6xf32>
-  %out = hova.kernel "normalizes_rows_shorter_than_a_vector" units<batch 2, token 3> (%x, %g, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "normalizes_rows_shorter_than_a_vector" units<batch 2, token 3> (%x, %g, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x6xf32>, %g_: tensor<6xf32>, %b_: tensor<6xf32>):
     %r_out = hova.stage [#hova.layout<rows 6>] {
       %r = hova.layer_norm %x_, %g_, %b_ {eps = 1.0e-6 : f64} : tensor<2x3x6xf32>, tensor<6xf32>
@@ -132,7 +132,7 @@ func.func private @weights() {
 // CHECK: vector.extract %[[WEIGHTS]][2]
 // CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c10] {columns = 5 : i64}
 func.func @main(%x: tensor<1x5x15xf32>, %l: tensor<1x5x3xf32>) -> tensor<1x5x15xf32> {
-  %out = hova.kernel "scales_heads_by_their_softmax" units<batch 1, token 5> (%x, %l) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "scales_heads_by_their_softmax" units<batch 1, token 5> (%x, %l) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x5x15xf32>, %l_: tensor<1x5x3xf32>):
     %r_out = hova.stage [#hova.layout<rows 15>] {
       %r = hova.scale_heads %x_, %l_ : tensor<1x5x15xf32>, tensor<1x5x3xf32>
@@ -151,7 +151,7 @@ func.func @main(%x: tensor<1x5x15xf32>, %l: tensor<1x5x3xf32>) -> tensor<1x5x15x
 // CHECK-NOT: arith.select
 // CHECK: hova.tile_store %{{.*}}[%{{.*}}, %c6] : vector<1x2xf32>
 func.func @main(%x: tensor<1x5x8xf32>, %l: tensor<1x5x4xf32>) -> tensor<1x5x8xf32> {
-  %out = hova.kernel "scales_as_many_heads_as_lanes" units<batch 1, token 5> (%x, %l) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "scales_as_many_heads_as_lanes" units<batch 1, token 5> (%x, %l) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x5x8xf32>, %l_: tensor<1x5x4xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.scale_heads %x_, %l_ : tensor<1x5x8xf32>, tensor<1x5x4xf32>
@@ -175,7 +175,7 @@ func.func @main(%x: tensor<1x5x8xf32>, %l: tensor<1x5x4xf32>) -> tensor<1x5x8xf3
 // CHECK: hova.tile_store %{{.*}}, %[[Z]][%[[ROW]], %c32] : vector<1x8xf32>
 // CHECK-NOT: hova.tile_store
 func.func @main(%x: tensor<2x3x40xf32>, %y: tensor<2x3x40xf32>) -> tensor<2x3x40xf32> {
-  %out = hova.kernel "computes_element_wise_chains_in_registers" units<batch 2, token 3> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "computes_element_wise_chains_in_registers" units<batch 2, token 3> (%x, %y) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x40xf32>, %y_: tensor<2x3x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %s = hova.add %x_, %y_ : tensor<2x3x40xf32>, tensor<2x3x40xf32>
@@ -199,7 +199,7 @@ func.func @main(%x: tensor<2x3x40xf32>, %y: tensor<2x3x40xf32>) -> tensor<2x3x40
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
   %p = hova.image_weight "p" : tensor<3x8xf32>
   %v = hova.image_weight "v" : tensor<8xf32>
-  %out = hova.kernel "repeats_the_rows_of_a_table" units<batch 2, token 3> (%x, %p, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "repeats_the_rows_of_a_table" units<batch 2, token 3> (%x, %p, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>, %p_: tensor<3x8xf32>, %v_: tensor<8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %s = hova.add %x_, %p_ : tensor<2x3x8xf32>, tensor<3x8xf32>

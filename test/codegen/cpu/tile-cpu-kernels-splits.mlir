@@ -23,7 +23,7 @@
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
   %e = hova.image_weight "e" {panel = 16 : i64} : tensor<8x40xf32>
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<40x32xf32>
-  %wide = hova.kernel "widens" units<batch 1, token 9> (%x, %e) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %wide = hova.kernel "widens" units<batch 1, token 9> (%x, %e) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 16, block = 9>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 48>] {
       %r = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
@@ -31,7 +31,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
     } : tensor<1x9x40xf32>
     hova.yield %r_out : tensor<1x9x40xf32>
   } : (tensor<1x9x8xf32>, tensor<8x40xf32>) -> tensor<1x9x40xf32>
-  %out = hova.kernel "divides_the_inner_dimension" units<batch 1, token 9> (%wide, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "divides_the_inner_dimension" units<batch 1, token 9> (%wide, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 16, block = 9>} {
   ^bb0(%x_: tensor<1x9x40xf32>, %w_: tensor<40x32xf32>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
       %r = hova.linear %x_, %w_ : tensor<1x9x40xf32>, tensor<40x32xf32> -> tensor<1x9x32xf32>
@@ -73,7 +73,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
   %e = hova.image_weight "e" {panel = 16 : i64} : tensor<8x56xf32>
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<56x32xf32>
-  %wide = hova.kernel "widens" units<batch 1, token 9> (%x, %e) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %wide = hova.kernel "widens" units<batch 1, token 9> (%x, %e) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 16, block = 9>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x56xf32>):
     %r_out = hova.stage [#hova.layout<rows 64>] {
       %r = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x56xf32> -> tensor<1x9x56xf32>
@@ -81,7 +81,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
     } : tensor<1x9x56xf32>
     hova.yield %r_out : tensor<1x9x56xf32>
   } : (tensor<1x9x8xf32>, tensor<8x56xf32>) -> tensor<1x9x56xf32>
-  %out = hova.kernel "adds_up_sums" units<batch 1, token 9> (%wide, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.reduction_split = 16 : i64, hova.block = 9 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "adds_up_sums" units<batch 1, token 9> (%wide, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 9, reduction_split = 16>} {
   ^bb0(%x_: tensor<1x9x56xf32>, %w_: tensor<56x32xf32>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
       %r = hova.linear %x_, %w_ : tensor<1x9x56xf32>, tensor<56x32xf32> -> tensor<1x9x32xf32>

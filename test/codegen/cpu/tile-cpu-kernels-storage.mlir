@@ -26,7 +26,7 @@
 func.func @main(%x: tensor<1x9x513xf32>) -> tensor<1x9x70xf32> {
   %w = hova.image_weight "w" {panel = 64 : i64} : tensor<513x70xbf16>
   %g = hova.image_weight "g" : tensor<513xf32>
-  %out = hova.kernel "stores_pairs" units<batch 1, token 9> (%x, %w, %g) attributes {hova.tile = array<i64: 6, 64>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 64 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "stores_pairs" units<batch 1, token 9> (%x, %w, %g) attributes {schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x513xf32>, %w_: tensor<513x70xbf16>, %g_: tensor<513xf32>):
     %c_out = hova.stage [#hova.layout<rows 544>] {
       %n = hova.layer_norm %x_, %g_, %g_ {eps = 1.0e-6 : f64} : tensor<1x9x513xf32>, tensor<513xf32>
@@ -60,7 +60,7 @@ func.func private @weights() {
 // CHECK: hova.tile_product %[[X]][%{{.*}}], %[[W]][%{{.*}}] depth %c8
 func.func @main(%x: tensor<1x4x8xf16>) -> tensor<1x4x16xf32> {
   %w = hova.image_weight "w" {panel = 64 : i64} : tensor<8x16xf16>
-  %out = hova.kernel "reads_rows_of_f16" units<batch 1, token 4> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "reads_rows_of_f16" units<batch 1, token 4> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x4x8xf16>, %w_: tensor<8x16xf16>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.linear %x_, %w_ : tensor<1x4x8xf16>, tensor<8x16xf16> -> tensor<1x4x16xf32>
@@ -84,7 +84,7 @@ func.func private @weights() {
 // CHECK: arith.extf %[[ROW]] : vector<32xbf16> to vector<32xf32>
 func.func @main(%ids: tensor<1x4xi32>) -> tensor<1x4x32xf32> {
   %t = hova.image_weight "t" : tensor<100x32xbf16>
-  %out = hova.kernel "widens_rows" units<batch 1, token 4> (%ids, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "widens_rows" units<batch 1, token 4> (%ids, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%i_: tensor<1x4xi32>, %t_: tensor<100x32xbf16>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
       %r = hova.embedding %i_, %t_ : tensor<1x4xi32>, tensor<100x32xbf16> -> tensor<1x4x32xf32>

@@ -16,7 +16,7 @@
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" : tensor<100x40xf32>
-  %out = hova.kernel "gathers_rows_of_a_table" units<batch 2, token 3> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "gathers_rows_of_a_table" units<batch 2, token 3> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<100x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.embedding %x_, %t_ : tensor<2x3xi32>, tensor<100x40xf32> -> tensor<2x3x40xf32>
@@ -50,7 +50,7 @@ func.func private @weights() {
 // CHECK: vector.load %[[TABLE]]
 func.func @main(%x: tensor<1x8xi32>) -> tensor<1x8x40xf32> {
   %t = hova.image_weight "t" : tensor<5000x40xbf16>
-  %out = hova.kernel "prefetches_rows" units<batch 1, token 8> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "prefetches_rows" units<batch 1, token 8> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x8xi32>, %t_: tensor<5000x40xbf16>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.embedding %x_, %t_ : tensor<1x8xi32>, tensor<5000x40xbf16> -> tensor<1x8x40xf32>
@@ -76,7 +76,7 @@ func.func private @weights() {
 // CHECK: %[[BYTE:.*]] = arith.extui %[[KEEP]] : i1 to i8
 // CHECK: memref.store %[[BYTE]], %[[MASK]][%[[ROW]], %[[TOKEN]]]
 func.func @main(%x: tensor<2x3xi64>) -> tensor<2x3xi1> {
-  %out = hova.kernel "writes_which_tokens_are_not_padding" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "writes_which_tokens_are_not_padding" units<row 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3xi64>):
     %r_out = hova.stage [#hova.layout<rows 3>] {
       %r = hova.padding_mask %x_ {pad = 7 : i64} : tensor<2x3xi64> -> tensor<2x3xi1>
@@ -103,7 +103,7 @@ func.func @main(%x: tensor<2x3xi64>) -> tensor<2x3xi1> {
 // CHECK: vector.load %[[IMAGE]][%{{.*}}, %[[LEFT]]] : {{.*}}, vector<4xf32>
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %{{.*}}] : vector<1x4xf32>
 func.func @main(%x: tensor<2x3x8x12xf32>) -> tensor<2x6x48xf32> {
-  %out = hova.kernel "reads_patches_in_place" units<batch 2, token 6> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "reads_patches_in_place" units<batch 2, token 6> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8x12xf32>):
     %r_out = hova.stage [#hova.layout<rows 48>] {
       %r = hova.unfold %x_ {kernel = 4 : i64, stride = 4 : i64} : tensor<2x3x8x12xf32> -> tensor<2x6x48xf32>
@@ -130,7 +130,7 @@ func.func @main(%x: tensor<2x3x8x12xf32>) -> tensor<2x6x48xf32> {
 // CHECK: vector.load %[[X]][%[[SOURCE]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %t = hova.image_weight "t" : tensor<8xf32>
-  %out = hova.kernel "puts_the_class_token_first" units<batch 2, token 4> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "puts_the_class_token_first" units<batch 2, token 4> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>, %t_: tensor<8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.class_token %x_, %t_ : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
@@ -163,7 +163,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %t = hova.image_weight "t" : tensor<8xf32>
   %p = hova.image_weight "p" : tensor<4x8xf32>
-  %out = hova.kernel "adds_positions_behind_the_class_token" units<batch 2, token 4> (%x, %t, %p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "adds_positions_behind_the_class_token" units<batch 2, token 4> (%x, %t, %p) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>, %t_: tensor<8xf32>, %p_: tensor<4x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %s = hova.class_token %x_, %t_ : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>
@@ -191,7 +191,7 @@ func.func private @weights() {
 // CHECK-NOT: vector.load
 // CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
-  %out = hova.kernel "pools_the_first_row" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pools_the_first_row" units<row 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.pool first %x_ : tensor<2x3x8xf32> -> tensor<2x8xf32>
@@ -211,7 +211,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 // CHECK: arith.addf
 // CHECK: arith.mulf %[[SUM]], %[[THIRD]]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
-  %out = hova.kernel "pools_the_mean_of_rows" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pools_the_mean_of_rows" units<row 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.pool mean %x_ : tensor<2x3x8xf32> -> tensor<2x8xf32>
@@ -231,7 +231,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
 // CHECK: vector.load %{{.*}}[%[[SOURCE]], %c0]
 // CHECK: arith.maximumf
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x3x8xf32> {
-  %out = hova.kernel "pools_layers_by_their_maximum" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "pools_layers_by_their_maximum" units<batch 1, token 3> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.layer_pool %x_ {layers = 3 : i64} : tensor<1x9x8xf32> -> tensor<1x3x8xf32>
@@ -253,7 +253,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x3x8xf32> {
 // CHECK: arith.cmpi eq, %[[STATE]], %c1
 // CHECK: vector.load %[[B]][%[[TOKEN]], %c0]
 func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x6x8xf32> {
-  %out = hova.kernel "interleaves_states_token_by_token" units<batch 1, token 6> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "interleaves_states_token_by_token" units<batch 1, token 6> (%x, %y) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x3x8xf32>, %y_: tensor<1x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.index_sort %x_, %y_ : tensor<1x3x8xf32> -> tensor<1x6x8xf32>
@@ -273,7 +273,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x6x8xf3
 // CHECK: vector.maskedload %[[B]][%[[ROW]], %c0]
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c8] {columns = 5 : i64}
 func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x5xf32>) -> tensor<1x3x13xf32> {
-  %out = hova.kernel "joins_columns" units<batch 1, token 3> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "joins_columns" units<batch 1, token 3> (%x, %y) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x3x8xf32>, %y_: tensor<1x3x5xf32>):
     %r_out = hova.stage [#hova.layout<rows 13>] {
       %r = hova.concat %x_, %y_ {axis = 2 : i64} : tensor<1x3x8xf32>, tensor<1x3x5xf32> -> tensor<1x3x13xf32>
@@ -300,7 +300,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x5xf32>) -> tensor<1x3x13xf
 // CHECK: %[[SOURCE:.*]] = arith.addi %[[START]], %[[OWN]]
 // CHECK: vector.load %[[B]][%[[SOURCE]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x5x8xf32> {
-  %out = hova.kernel "joins_rows" units<batch 2, token 5> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "joins_rows" units<batch 2, token 5> (%x, %y) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>, %y_: tensor<2x2x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.concat %x_, %y_ {axis = 1 : i64} : tensor<2x3x8xf32>, tensor<2x2x8xf32> -> tensor<2x5x8xf32>
@@ -318,7 +318,7 @@ func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x5x8xf3
 // CHECK: %[[OWN:.*]] = arith.subi %{{.*}}, %c2
 // CHECK: arith.cmpi ult, %[[OWN]], %c1
 func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<3x3x8xf32> {
-  %out = hova.kernel "joins_along_the_batch" units<batch 3, token 3> (%x, %y) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "joins_along_the_batch" units<batch 3, token 3> (%x, %y) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>, %y_: tensor<1x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.concat %x_, %y_ {axis = 0 : i64} : tensor<2x3x8xf32>, tensor<1x3x8xf32> -> tensor<3x3x8xf32>
@@ -335,7 +335,7 @@ func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<3x3x8xf3
 // CHECK: vector.maskedload %{{.*}}[%[[ROW:.*]], %c2]
 // CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c0] {columns = 5 : i64}
 func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x5xf32> {
-  %out = hova.kernel "cuts_columns" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "cuts_columns" units<batch 1, token 3> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 5>] {
       %r = hova.slice %x_ {axis = 2 : i64, offset = 2 : i64} : tensor<1x3x8xf32> -> tensor<1x3x5xf32>
@@ -356,7 +356,7 @@ func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x5xf32> {
 // CHECK: %[[SOURCE:.*]] = arith.addi %[[START]], %[[MOVED]]
 // CHECK: vector.load %{{.*}}[%[[SOURCE]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x2x8xf32> {
-  %out = hova.kernel "cuts_rows" units<batch 2, token 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "cuts_rows" units<batch 2, token 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.slice %x_ {axis = 1 : i64, offset = 1 : i64} : tensor<2x3x8xf32> -> tensor<2x2x8xf32>
@@ -376,7 +376,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x2x8xf32> {
 // CHECK: vector.load %[[X]][%[[FROM]], %{{.*}}] : {{.*}}, vector<8xf32>
 // CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %{{.*}}] : vector<1x8xf32>
 func.func @main(%x: tensor<3x8xf32>) -> tensor<2x3x8xf32> {
-  %out = hova.kernel "repeats_rows" units<batch 2, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %out = hova.kernel "repeats_rows" units<batch 2, token 3> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.repeat %x_ : tensor<3x8xf32> -> tensor<2x3x8xf32>

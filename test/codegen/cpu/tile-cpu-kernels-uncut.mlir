@@ -14,7 +14,7 @@
 // CHECK-NEXT: return
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %t = hova.image_weight "t.slice" : tensor<9x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<9x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
       %p = hova.add %a, %b : tensor<1x9x8xf32>, tensor<9x8xf32>
@@ -41,7 +41,7 @@ func.func private @weights() {
 // CHECK: hova.store_weight "t.slice", %{{.*}} {hova.offset = 0 : i64} : tensor<9x8xf32>
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %t = hova.image_weight "t.slice" : tensor<9x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<9x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
       %p = hova.add %a, %b : tensor<1x9x8xf32>, tensor<9x8xf32>
@@ -69,7 +69,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>, %z: tensor<1x128x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x128x8xf32>) {
   %whole = hova.image_weight "t" : tensor<128x8xf32>
   %t = hova.image_weight "t.slice" : tensor<9x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<9x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
       %p = hova.add %a, %b : tensor<1x9x8xf32>, tensor<9x8xf32>
@@ -77,7 +77,7 @@ func.func @main(%x: tensor<1x9x8xf32>, %z: tensor<1x128x8xf32>) -> (tensor<1x9x8
     } : tensor<1x9x8xf32>
     hova.yield %p_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<9x8xf32>) -> tensor<1x9x8xf32>
-  %u = hova.kernel "other" units<batch 1, token 128> (%z, %whole) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %u = hova.kernel "other" units<batch 1, token 128> (%z, %whole) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x128x8xf32>, %b: tensor<128x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
       %p = hova.add %a, %b : tensor<1x128x8xf32>, tensor<128x8xf32>

@@ -5,7 +5,7 @@
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects as many units as its operations have, 9, got 1}}
-  %y = hova.kernel "act" units<batch 1, head 1> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, head 1> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -20,7 +20,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects as many units as its operations have, 2, got 9}}
-  %y = hova.kernel "attn" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "attn" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %a, %a, %a {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
@@ -36,7 +36,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x40xf32>
   // expected-error@+1 {{'hova.kernel' op expects 3 panels as its product's weight, got 2}}
-  %y = hova.kernel "product" units<panel 2> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %y = hova.kernel "product" units<panel 2> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<8x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.linear %a, %b : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>
@@ -57,7 +57,7 @@ func.func private @weights() {
 // Seven queries are not twelve blocks.
 func.func @main(%x: tensor<1x7x8xf32>) -> tensor<1x7x8xf32> {
   // expected-error@+1 {{'hova.kernel' op expects at most 7 blocks of the dim that its operation may divide besides its units, got 12}}
-  %y = hova.kernel "attn" units<batch 1, head 2, query_block 12> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %y = hova.kernel "attn" units<batch 1, head 2, query_block 12> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%a: tensor<1x7x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %a, %a, %a {heads = 2 : i64} : (tensor<1x7x8xf32>, tensor<1x7x8xf32>, tensor<1x7x8xf32>) -> tensor<1x7x8xf32>
@@ -73,7 +73,7 @@ func.func @main(%x: tensor<1x7x8xf32>) -> tensor<1x7x8xf32> {
 // Rows have no dim that is divided besides.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{expects at most 1 blocks}}
-  %y = hova.kernel "act" units<batch 1, token 9, row_block 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9, row_block 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>

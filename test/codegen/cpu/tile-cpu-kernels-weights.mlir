@@ -23,7 +23,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   %u = hova.image_weight "u" : tensor<8x8xf32>
   %b = hova.image_weight "b" : tensor<8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w, %b) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>, %v: tensor<8xf32>):
     %p_out = hova.stage [#hova.layout<rows 16>] {
       %p = hova.linear %a, %m bias(%v) : tensor<1x9x8xf32>, tensor<8x8xf32>, tensor<8xf32> -> tensor<1x9x8xf32>
@@ -31,7 +31,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %p_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<1x9x8xf32>
-  %z = hova.kernel "table" units<row 1> (%y, %u) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %z = hova.kernel "table" units<row 1> (%y, %u) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
       %p = hova.slice %m {axis = 0 : i64, offset = 0 : i64} : tensor<8x8xf32> -> tensor<1x8xf32>
@@ -61,7 +61,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
   %v = hova.image_weight "w" {panel = 16 : i64} : tensor<8x8xf32>
-  %z = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %z = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 16>] {
       %p = hova.linear %a, %m : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
@@ -69,7 +69,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %p_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>, tensor<8x8xf32>) -> tensor<1x9x8xf32>
-  %y = hova.kernel "layer" units<batch 1, token 9> (%z, %v) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "layer" units<batch 1, token 9> (%z, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
       %p = hova.linear %a, %m : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>

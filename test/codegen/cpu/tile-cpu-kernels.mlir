@@ -12,7 +12,7 @@
 // CHECK: hova.launch @[[TANH:kernel_encoder_act_2]](%[[Q]], %[[S:.*]]) "encoder.2.act"
 // CHECK: hova.launch @[[GRAIN:kernel_encoder_act_3]](%[[S]], %[[Y]]) "encoder.3.act"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "encoder.0.act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "encoder.0.act" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -20,7 +20,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "encoder.1.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "encoder.1.act" units<batch 1, token 9> (%p) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -28,7 +28,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "encoder.2.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "encoder.2.act" units<batch 1, token 9> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation tanh %a : tensor<1x9x8xf32>
@@ -36,7 +36,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "encoder.3.act" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 3 : i64} {
+  %t = hova.kernel "encoder.3.act" units<batch 1, token 9> (%s) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 3, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -56,7 +56,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK-NOT: func.func private @kernel_block_act
 // CHECK: func.func private @kernel_b(
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -64,7 +64,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "block.0.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "block.0.act" units<batch 1, token 9> (%p) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -72,7 +72,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "block.1.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "block.1.act" units<batch 1, token 9> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -80,7 +80,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "b" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "b" units<batch 1, token 9> (%s) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -101,7 +101,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK: hova.launch @kernel_b(%[[FIRST]], %[[MIDDLE]])
 // CHECK: hova.launch @kernel_c(%[[MIDDLE]], %[[LAST]])
 func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
-  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -109,7 +109,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -117,7 +117,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -136,7 +136,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>)
 // CHECK-SAME: hova.arena_bytes = 1728 : i64
 // CHECK-SAME: hova.values = [{kernel = 0 : i64, last = 3 : i64, offset = 0 : i64, path = "a", row_stride = 16 : i64, type = tensor<1x9x8xf32>}, {kernel = 1 : i64, last = [[#]] : i64, offset = 576 : i64, path = "b", {{.*}}}, {kernel = 2 : i64, last = [[#]] : i64, offset = 1152 : i64, path = "c"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -144,7 +144,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -152,7 +152,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -160,7 +160,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "d" units<batch 1, token 9> (%p, %s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "d" units<batch 1, token 9> (%p, %s) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.add %a, %b : tensor<1x9x8xf32>, tensor<1x9x8xf32>
@@ -180,7 +180,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK-SAME: {kernel = 1 : i64, last = [[#]] : i64, offset = 576 : i64, path = "b"
 // CHECK-SAME: {kernel = 2 : i64, last = 3 : i64, offset = 0 : i64, path = "c"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -188,7 +188,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" units<batch 1, token 9> (%p) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -196,7 +196,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "c" units<batch 1, token 9> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -204,7 +204,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "d" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "d" units<batch 1, token 9> (%s) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -221,7 +221,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK-LABEL: func.func @main(
 // CHECK: hova.arena_buffer {offset = 0 : i64} : memref<3x1024xf32, strided<[1040, 1]>>
 func.func @main(%x: tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32> {
-  %p = hova.kernel "a" units<batch 1, token 3> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "a" units<batch 1, token 3> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x3x1024xf32>):
     %r_out = hova.stage [#hova.layout<rows 1040>] {
       %r = hova.activation relu %a : tensor<1x3x1024xf32>
@@ -229,7 +229,7 @@ func.func @main(%x: tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32> {
     } : tensor<1x3x1024xf32>
     hova.yield %r_out : tensor<1x3x1024xf32>
   } : (tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32>
-  %q = hova.kernel "b" units<batch 1, token 3> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "b" units<batch 1, token 3> (%p) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x3x1024xf32>):
     %r_out = hova.stage [#hova.layout<rows 1024>] {
       %r = hova.activation relu %a : tensor<1x3x1024xf32>
@@ -248,7 +248,7 @@ func.func @main(%x: tensor<1x3x1024xf32>) -> tensor<1x3x1024xf32> {
 // CHECK: hova.launch @kernel_valid(%{{.*}}, %[[MASK]])
 // CHECK: hova.launch @kernel_attn(%{{.*}}, %[[MASK]], %{{.*}})
 func.func @main(%x: tensor<2x3xi32>, %q: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
-  %m = hova.kernel "valid" units<row 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %m = hova.kernel "valid" units<row 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<2x3xi32>):
     %r_out = hova.stage [#hova.layout<rows 64>] {
       %r = hova.padding_mask %a {pad = 0 : i64} : tensor<2x3xi32> -> tensor<2x3xi1>
@@ -256,7 +256,7 @@ func.func @main(%x: tensor<2x3xi32>, %q: tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
     } : tensor<2x3xi1>
     hova.yield %r_out : tensor<2x3xi1>
   } : (tensor<2x3xi32>) -> tensor<2x3xi1>
-  %o = hova.kernel "attn" units<batch 2, head 2> (%q, %m) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 1 : i64} {
+  %o = hova.kernel "attn" units<batch 2, head 2> (%q, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%a: tensor<2x3x8xf32>, %b: tensor<2x3xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %a, %a, %a key_valid(%b) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3xi1>) -> tensor<2x3x8xf32>
@@ -285,7 +285,7 @@ func.func @without_main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // CHECK: hova.launch @kernel_layer_act_2(%{{.*}}) "layer.2.act"
 // CHECK: hova.launch @kernel_layer_act(%{{.*}}) "layer.3.act"
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %o = hova.kernel "entry" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %o = hova.kernel "entry" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -293,7 +293,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %p = hova.kernel "layer.0.act" units<batch 1, token 9> (%o) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %p = hova.kernel "layer.0.act" units<batch 1, token 9> (%o) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -301,7 +301,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "layer.1.act" units<batch 1, token 9> (%p) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.reduction_split = 384 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %q = hova.kernel "layer.1.act" units<batch 1, token 9> (%p) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256, reduction_split = 384>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -309,7 +309,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %s = hova.kernel "layer.2.act" units<batch 1, token 9> (%q) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 128 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %s = hova.kernel "layer.2.act" units<batch 1, token 9> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 128, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -317,7 +317,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %t = hova.kernel "layer.3.act" units<batch 1, token 9> (%s) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %t = hova.kernel "layer.3.act" units<batch 1, token 9> (%s) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -325,7 +325,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>
   } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
-  %u = hova.kernel "exit" units<batch 1, token 9> (%t) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %u = hova.kernel "exit" units<batch 1, token 9> (%t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>

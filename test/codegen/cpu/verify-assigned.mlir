@@ -2,7 +2,7 @@
 
 // A complete schedule; slices of columns are addresses.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x4xf32> {
-  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "k" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 16>] {
       %p = hova.activation relu %a : tensor<1x9x8xf32>
@@ -21,7 +21,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x4xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "attn" units<batch 1, head 2> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "attn" units<batch 1, head 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention softmax %a, %a, %a {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
@@ -51,7 +51,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -66,7 +66,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -80,8 +80,8 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.grain = 100 : i64} {
+  // expected-error@+1 {{'hova.kernel' op expects 'k_block' and 'block' in the schedule of a kernel whose units are rows or panels, got #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256>}}
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -95,8 +95,8 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.kernel' op has no complete schedule: run assign first}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64} {
+  // expected-error@+1 {{'hova.kernel' op expects 'k_block' and 'block' in the schedule of a kernel whose units are rows or panels, got #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, block = 256>}}
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -110,7 +110,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     // expected-error@+1 {{operation of a kernel has no stage}}
     %r = hova.activation relu %a : tensor<1x9x8xf32>
@@ -123,7 +123,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 
 // Columns are an address, rows of another batch entry are none.
 func.func @main(%x: tensor<2x6x8xf32>) -> tensor<2x4x8xf32> {
-  %y = hova.kernel "act" units<batch 2, token 4> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 2, token 4> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<2x6x8xf32>):
     // expected-error@+1 {{operation of a kernel has no stage}}
     %s = hova.slice %a {axis = 1 : i64, offset = 0 : i64} : tensor<2x6x8xf32> -> tensor<2x4x8xf32>

@@ -103,47 +103,9 @@ func.func @share_buffer_c1_is_a_matrix() {
 
 // -----
 
-func.func private @callee(memref<4x16xf32>, memref<64xi8>, index, index)
-func.func @launch_c2_costs_divide_units(%x: memref<4x16xf32>) {
-  // expected-error@+1 {{'hova.launch' op expects positive costs whose number divides 4 units, got 1, 2, 3}}
-  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64, costs = array<i64: 1, 2, 3>} : (memref<4x16xf32>)
-  return
-}
-
-// -----
-
-func.func private @callee(memref<4x16xf32>, memref<64xi8>, index, index)
-func.func @launch_c2_costs_are_positive(%x: memref<4x16xf32>) {
-  // expected-error@+1 {{'hova.launch' op expects positive costs whose number divides 4 units, got 1, 0}}
-  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64, costs = array<i64: 1, 0>} : (memref<4x16xf32>)
-  return
-}
-
-// -----
-
-func.func private @callee(memref<4x16xf32>, memref<64xi8>, index, index)
-func.func @launch_c3_shares_have_a_row_for_each_unit() {
-  %h = hova.share_buffer : memref<4x16xf32>
-  // expected-error@+1 {{'hova.launch' op expects a share buffer of its own with a row for each of 5 units, got 'memref<4x16xf32>'}}
-  hova.launch @callee(%h) "act" {units = 5 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x16xf32>)
-  return
-}
-
-// -----
-
-func.func private @callee(memref<4x16xf32>, memref<4x16xf32>, memref<64xi8>, index, index)
-func.func @launch_c3_shares_are_its_own() {
-  %h = hova.share_buffer : memref<4x16xf32>
-  // expected-error@+1 {{'hova.launch' op expects a share buffer of its own with a row for each of 4 units, got 'memref<4x16xf32>'}}
-  hova.launch @callee(%h, %h) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x16xf32>, memref<4x16xf32>)
-  return
-}
-
-// -----
-
 func.func @launch_c1_callee_exists(%x: memref<4x8xf32>) {
   // expected-error@+1 {{'hova.launch' op expects a function named nowhere}}
-  hova.launch @nowhere(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x8xf32>)
+  hova.launch @nowhere(%x) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<4x8xf32>)
   return
 }
 
@@ -152,25 +114,25 @@ func.func @launch_c1_callee_exists(%x: memref<4x8xf32>) {
 func.func private @callee(memref<8x4xf32>, memref<64xi8>, index, index)
 func.func @launch_c1_buffers_are_arguments(%x: memref<4x8xf32>) {
   // expected-error@+1 {{'hova.launch' op expects the buffers to fit the arguments of callee}}
-  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x8xf32>)
+  hova.launch @callee(%x) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<4x8xf32>)
   return
 }
 
 // -----
 
 func.func private @callee(memref<4x8xf32>, memref<64xf32>, index, index)
-func.func @launch_c1_callee_has_scratch_bytes(%x: memref<4x8xf32>) {
+func.func @launch_c2_callee_has_scratch_bytes(%x: memref<4x8xf32>) {
   // expected-error@+1 {{'hova.launch' op expects scratch bytes and two indices behind the buffers of callee, got 'memref<64xf32>', 'index', 'index'}}
-  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x8xf32>)
+  hova.launch @callee(%x) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<4x8xf32>)
   return
 }
 
 // -----
 
 func.func private @callee(memref<4x8xf32>, memref<64xi8>, index, i64)
-func.func @launch_c1_callee_takes_units(%x: memref<4x8xf32>) {
+func.func @launch_c2_callee_takes_units(%x: memref<4x8xf32>) {
   // expected-error@+1 {{'hova.launch' op expects scratch bytes and two indices behind the buffers of callee, got 'memref<64xi8>', 'index', 'i64'}}
-  hova.launch @callee(%x) "act" {units = 4 : i64, grain = 1 : i64, flops = 0 : i64} : (memref<4x8xf32>)
+  hova.launch @callee(%x) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<4x8xf32>)
   return
 }
 

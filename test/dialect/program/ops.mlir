@@ -91,17 +91,17 @@ func.func @names_dims_of_units(%x: tensor<4x8xf32>) {
 
 // CHECK-LABEL: @launches_a_kernel_on_shares_of_costs
 // CHECK: %[[ROWS:.*]] = hova.share_buffer {offset = 256 : i64, row_bytes_before = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
-// CHECK: hova.launch @of_shares(%[[ROWS]]) "act" {block = 2 : i64, costs = array<i64: 1, 3>, flops = 0 : i64, grain = 1 : i64, units = 4 : i64} : (memref<4x8xf32, strided<[16, 1]>>)
+// CHECK: hova.launch @of_shares(%[[ROWS]]) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1, block = 2, costs = [1, 3]>} : (memref<4x8xf32, strided<[16, 1]>>)
 func.func @launches_a_kernel_on_shares_of_costs() {
   %h = hova.share_buffer {offset = 256 : i64, row_bytes_before = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
-  hova.launch @of_shares(%h) "act" {block = 2 : i64, costs = array<i64: 1, 3>, flops = 0 : i64, grain = 1 : i64, units = 4 : i64} : (memref<4x8xf32, strided<[16, 1]>>)
+  hova.launch @of_shares(%h) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1, block = 2, costs = [1, 3]>} : (memref<4x8xf32, strided<[16, 1]>>)
   return
 }
 func.func private @of_shares(memref<4x8xf32, strided<[16, 1]>>, memref<64xi8>, index, index)
 
 // CHECK-LABEL: @launches_a_kernel_function
-// CHECK: hova.launch @callee(%{{.*}}) "act" {flops = 0 : i64, grain = 1 : i64, units = 4 : i64} : (memref<4x8xf32>)
+// CHECK: hova.launch @callee(%{{.*}}) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<4x8xf32>)
 func.func @launches_a_kernel_function(%x: memref<4x8xf32>) {
-  hova.launch @callee(%x) "act" {flops = 0 : i64, grain = 1 : i64, units = 4 : i64} : (memref<4x8xf32>)
+  hova.launch @callee(%x) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<4x8xf32>)
   return
 }

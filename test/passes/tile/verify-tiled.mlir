@@ -65,7 +65,7 @@ func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, h
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{tiled program still holds 'hova.kernel'}}
-  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {hova.tile = array<i64: 4, 16>, hova.k_block = 256 : i64, hova.block = 256 : i64, hova.lanes = 32 : i64, hova.grain = 100 : i64} {
+  %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>

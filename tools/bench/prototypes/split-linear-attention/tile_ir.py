@@ -154,7 +154,7 @@ def program(name, inputs, outputs, kernels):
                 offset += -(-int(rows) * int(columns) // 16) * 64
         launches.append(
             f'hova.launch @{e.name}({", ".join(e.buffers)}) "{e.name}" {{flops = {flops} '
-            f": i64, grain = 1 : i64, units = {units} : i64}} "
+            f": i64, shape = #hova_cpu.launch<units = {units}, grain = 1>}} "
             f": ({', '.join(e.buffers.values())})"
         )
     arguments = ", ".join(

@@ -1,0 +1,38 @@
+//===- Shares.h - What threads keep for their share of the units ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A value between two stages of a kernel has rows for the units that a thread
+// takes through all stages together. They lie in the arena, where nothing is
+// alive during the launch (`hova.share_buffer`).
+
+#ifndef HOVA_CODEGEN_CPU_SHARES_H
+#define HOVA_CODEGEN_CPU_SHARES_H
+
+#include "dialect/ProgramOps.h"
+#include "passes/tile/Arena.h"
+
+namespace hova {
+
+/// The values between stages of a kernel that lie in rows of a thread's share:
+/// all but those in lanes, which scratch holds, and the kernel's results.
+llvm::SmallVector<mlir::Value> shareValuesOf(KernelOp kernel);
+
+/// A buffer of the threads' shares in the units of a kernel.
+struct ShareRows {
+  int64_t rowBytes = 0;
+  int64_t units = 0;
+  int64_t offset = 0;         ///< the result, a multiple of 64
+  int64_t rowBytesBefore = 0; ///< the result: as many more for each row
+};
+
+/// Places buffers where nothing is alive during a kernel. Where `fitAll` tells
+/// that threads never have more rows together than there are units, a buffer
+/// stands in the lowest gap between blocks that has room for so many. Others
+/// stand one behind the other, behind all blocks: there is no end to how many
+/// threads can be.
+void placeShares(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
+                 llvm::MutableArrayRef<ShareRows> shares);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CPU_SHARES_H
