@@ -3,6 +3,7 @@
 
 #include "codegen/cpu/CpuSchedule.h"
 #include "codegen/cpu/HovaCpuDialect.h"
+#include "dialect/AttentionOps.h"
 
 using namespace mlir;
 
@@ -11,6 +12,19 @@ namespace hova {
 /// Whether loops take rows or panels in blocks.
 static bool hasBlocks(Division division) {
   return division == Division::rows || division == Division::panels;
+}
+
+bool canMultiplyPairs(Operation *op) {
+  auto attention = dyn_cast_or_null<AttentionOp>(op);
+  if (!attention || attention.getKind() != AttentionKind::softmax) {
+    return false;
+  }
+  Value read[] = {attention.getQuery(), attention.getKey(),
+                  attention.getValue(), attention.getMemoryKey(),
+                  attention.getMemoryValue()};
+  return llvm::all_of(read, [](Value operand) {
+    return !operand || getElementTypeOrSelf(operand).isBF16();
+  });
 }
 
 FailureOr<CpuSchedule> CpuSchedule::of(KernelOp kernel) {
@@ -28,6 +42,17 @@ FailureOr<CpuSchedule> CpuSchedule::of(KernelOp kernel) {
     return kernel.emitOpError("expects 'k_block' and 'block' in the schedule "
                               "of a kernel whose units are rows or panels, "
                               "got ")
+           << own;
+  }
+  if (divisionOf(kernel) == Division::inner &&
+      own.getTile().columns % CpuFacts::lineElements != 0) {
+    return kernel.emitOpError("expects whole lines of ")
+           << CpuFacts::lineElements << " columns in the tile of a kernel "
+           << "whose units are no rows, got " << own;
+  }
+  if (own.getPairs() && !canMultiplyPairs(firstOf(kernel))) {
+    return kernel.emitOpError("expects 'pairs' only in the schedule of an "
+                              "attention by softmax that reads bf16, got ")
            << own;
   }
   return read(kernel);

@@ -31,6 +31,10 @@
 
 namespace hova {
 
+/// Whether both products of `op`, an attention by softmax, can take pairs: all
+/// that they read is bf16.
+bool canMultiplyPairs(mlir::Operation *op);
+
 /// The schedule of one kernel in memory. Each field has the parameter of its
 /// name.
 struct CpuSchedule {
@@ -45,8 +49,8 @@ struct CpuSchedule {
   bool pairs = false;
 
   /// Reads the attribute of `kernel`. Where there is none, it is that of
-  /// another target or something is missing that the kernel's units need, it
-  /// reports an error on the kernel and fails.
+  /// another target or it does not fit the kernel, reports an error on the
+  /// kernel and fails.
   static mlir::FailureOr<CpuSchedule> of(KernelOp kernel);
   /// The same of a kernel whose schedule is known to be whole.
   static CpuSchedule read(KernelOp kernel);

@@ -252,7 +252,8 @@ void CpuLaunchAttr::print(AsmPrinter &printer) const {
 LogicalResult CpuLaunchAttr::verify(Emit emitError, int64_t units,
                                     int64_t grain, std::optional<int64_t> block,
                                     DenseI64ArrayAttr costs) {
-  constexpr int64_t kMostUnits = std::numeric_limits<int64_t>::max();
+  // Multiplied by a number of threads it stays an integer.
+  constexpr int64_t kMostUnits = int64_t(1) << 40;
   if (failed(checkSize(emitError, "units", units, kMostUnits)) ||
       failed(checkSize(emitError, "grain", grain)) ||
       failed(checkSize(emitError, "block", block))) {

@@ -12,7 +12,6 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/schedule/Stages.h"
-#include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "passes/Columns.h"
@@ -122,22 +121,6 @@ static void assignPanels(ImageWeightOp op, ModuleOp module, int64_t columns) {
 }
 
 //===----------------------------------------------------------------------===//
-// Attention
-//===----------------------------------------------------------------------===//
-
-/// Whether both products of an attention take pairs: where all that they read
-/// is bf16. Without an instruction for them shifts and masks cost what they
-/// save.
-static bool multipliesPairs(AttentionOp op) {
-  Value read[] = {op.getQuery(), op.getKey(), op.getValue(), op.getMemoryKey(),
-                  op.getMemoryValue()};
-  return op.getKind() == AttentionKind::softmax &&
-         llvm::all_of(read, [](Value operand) {
-           return !operand || getElementTypeOrSelf(operand).isBF16();
-         });
-}
-
-//===----------------------------------------------------------------------===//
 // Exactness
 //===----------------------------------------------------------------------===//
 
@@ -219,8 +202,8 @@ struct AssignCpuSchedulePass final
     schedule.tileRows = tile.rows;
     schedule.tileColumns = tile.columns;
     if (isInner) {
-      auto attention = dyn_cast<AttentionOp>(first);
-      schedule.pairs = bf16 && attention && multipliesPairs(attention);
+      // Without an instruction for them shifts and masks cost what they save.
+      schedule.pairs = bf16 && canMultiplyPairs(first);
       formStages(kernel, facts);
       return schedule.write(kernel);
     }

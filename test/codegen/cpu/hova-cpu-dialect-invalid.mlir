@@ -64,7 +64,7 @@ func.func private @a_word_that_is_none() attributes {s = #hova_cpu.schedule<tile
 
 // -----
 
-// expected-error@+1 {{expects 'units' from 1 to 9223372036854775807, got 0}}
+// expected-error@+1 {{expects 'units' from 1 to 1099511627776, got 0}}
 func.func private @units() attributes {s = #hova_cpu.launch<units = 0, grain = 1>}
 
 // -----
@@ -136,3 +136,8 @@ func.func private @a_size_of_words() attributes {s = #hova_cpu.schedule<tile = 4
 
 // expected-error@+1 {{expects one of units, grain, block, costs, got 'threads'}}
 func.func private @threads() attributes {s = #hova_cpu.launch<units = 4, threads = 1>}
+
+// -----
+
+// expected-error@+1 {{expects 'units' from 1 to 1099511627776, got 1099511627777}}
+func.func private @many_units() attributes {s = #hova_cpu.launch<units = 1099511627777, grain = 1>}

@@ -135,3 +135,33 @@ func.func @main(%x: tensor<2x6x8xf32>) -> tensor<2x4x8xf32> {
   } : (tensor<2x6x8xf32>) -> tensor<2x4x8xf32>
   return %y : tensor<2x4x8xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
+  // expected-error@+1 {{'hova.kernel' op expects whole lines of 16 columns in the tile of a kernel whose units are no rows, got #hova_cpu.schedule<tile = 14x17, lanes = 64, grain = 1>}}
+  %y = hova.kernel "attn" units<batch 1, head 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 14x17, lanes = 64, grain = 1>} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %a, %a, %a {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %s : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  return %y : tensor<1x9x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
+  // expected-error@+1 {{'hova.kernel' op expects 'pairs' only in the schedule of an attention by softmax that reads bf16, got #hova_cpu.schedule<tile = 14x32, lanes = 64, grain = 1, pairs>}}
+  %y = hova.kernel "attn" units<batch 1, head 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 14x32, lanes = 64, grain = 1, pairs>} {
+  ^bb0(%a: tensor<1x9x8xf32>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %r = hova.attention softmax %a, %a, %a {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+      hova.yield %r : tensor<1x9x8xf32>
+    } : tensor<1x9x8xf32>
+    hova.yield %s : tensor<1x9x8xf32>
+  } : (tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  return %y : tensor<1x9x8xf32>
+}
