@@ -25,7 +25,8 @@ RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule) {
     addShares(parts, rows, count);
   }
   for (int64_t part : parts) {
-    addShares(calls, part, llvm::divideCeil(part, schedule.block));
+    addShares(calls, part,
+              divides ? llvm::divideCeil(part, schedule.block) : 1);
   }
   fewest = rows;
   for (int64_t call : calls) {

@@ -116,11 +116,14 @@ TEST(RowBlockSizes, lists_the_heights_of_even_shares) {
 TEST(RowBlockSizes, lists_one_share_where_rows_are_not_divided) {
   CpuSchedule schedule;
   schedule.division = Division::panels;
-  schedule.block = 256;
   schedule.tileRows = 6;
-  RowBlockSizes listed(20, schedule);
-  EXPECT_EQ(listed.heights, (llvm::SmallVector<int64_t>{5}));
-  EXPECT_EQ(listed.fewest, 4);
+  // Threads that divide columns take all rows in one call.
+  for (int64_t block : {1, 7, 20, 256}) {
+    schedule.block = block;
+    RowBlockSizes listed(20, schedule);
+    EXPECT_EQ(listed.heights, (llvm::SmallVector<int64_t>{5})) << block;
+    EXPECT_EQ(listed.fewest, 4) << block;
+  }
 }
 
 } // namespace
