@@ -124,6 +124,18 @@ EDITS = {
     ),
     "a verdict without a reason": ("fuse", r"(hova.rewrites = \{[\w\"-]+ = \{)fired = \w+, ", r"\1", "whether it fired, and why"),
     "a schedule of words": ("assign", r"lanes = \d+", 'lanes = "8"', "expected integer value"),
+    "no schedule": ("assign", r"schedule = #hova_cpu.schedule<[^>]*>", "hova.none", "has no complete schedule"),
+    "a schedule without lanes": ("assign", r"lanes = \d+, ", "", "expects 'lanes'"),
+    "a schedule with a word of its own": ("assign", r"lanes = ", "warps = 4, lanes = ", "got 'warps'"),
+    "a tile without rows": ("assign", r"tile = \d+x", "tile = 0x", "expects 'tile' from 1 to 64, got 0"),
+    "a tile that is too large": ("assign", r"tile = \d+x", "tile = 1000000000x", "expects 'tile' from 1 to 64, got 1000000000"),
+    "the shape of a launch as a schedule": (
+        "assign", r"schedule = #hova_cpu.schedule<[^>]*>", "schedule = #hova_cpu.launch<units = 1, grain = 1>", "attribute 'schedule'",
+    ),
+    "a launch without a shape": ("tile", r", shape = #hova_cpu.launch<[^>]*>", "", "requires attribute 'shape'"),
+    "a launch of no units": ("vectorize", r"<units = \d+", "<units = 0", "expects 'units' from 1 to"),
+    "a launch of shares of nothing": ("tile", r"grain = \d+", "grain = 0", "expects 'grain' from 1 to"),
+    "costs that divide nothing": ("tile", r"(<units = \d+, grain = \d+)", r"\1, costs = [1, 2, 3, 4, 5, 6, 7]", "whose number divides"),
     "no tables": (
         "assign", r"schedule = ", "hova.input_rows = array<i64: 99>, schedule = ", "the number of a row table among",
     ),
