@@ -108,6 +108,15 @@ static hova_status allocate_arena(hova_context *context) {
   context->arena_memory_bytes = reserved;
   uintptr_t start = ((uintptr_t)memory + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
   context->job.arena = (char *)start;
+  uint64_t number;
+  if (context->level->launches &&
+      !hova_shares_fit(context->level->launches, threads, start, &number)) {
+    return hova_fail(&context->error, HOVA_REJECTED,
+                     "program '%s' is malformed: kernel %llu cannot be "
+                     "divided among %d threads",
+                     context->program->name, (unsigned long long)number,
+                     context->threads);
+  }
   // Only a hint: without huge pages the program is slower, not wrong.
   madvise((void *)start, (size_t)bytes, MADV_HUGEPAGE);
   return HOVA_OK;

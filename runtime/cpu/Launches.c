@@ -33,41 +33,6 @@ static void *address_of(const walker *walker, uint64_t buffer) {
   }
 }
 
-/// What the first `units` units cost.
-static uint64_t cost_before(const hova_launch *launch, const uint64_t *costs,
-                            uint64_t units) {
-  uint64_t count = launch->num_costs, rest = units % count;
-  return units / count * costs[count - 1] + (rest ? costs[rest - 1] : 0);
-}
-
-/// The number of units whose cost is nearest to that of the parts before
-/// `thread`.
-static uint64_t units_of_cost(const hova_launch *launch, const uint64_t *costs,
-                              uint64_t thread, uint64_t parts) {
-  uint64_t wanted = cost_before(launch, costs, launch->units) * thread / parts;
-  uint64_t low = 0, high = launch->units;
-  while (low < high) {
-    uint64_t middle = low + (high - low) / 2;
-    if (cost_before(launch, costs, middle) < wanted) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  bool nearer = low > 0 && wanted - cost_before(launch, costs, low - 1) <
-                               cost_before(launch, costs, low) - wanted;
-  return nearer ? low - 1 : low;
-}
-
-/// Where the share of `thread` begins, and that of the thread before ends.
-static uint64_t share_start(const hova_launch *launch, uint64_t thread,
-                            uint64_t parts) {
-  const uint64_t *behind = (const uint64_t *)(launch + 1);
-  return launch->num_costs ? units_of_cost(launch, behind + launch->num_buffers,
-                                           thread, parts)
-                           : hova_units_before(thread, launch->units, parts);
-}
-
 /// The addresses that a kernel is given for the share of `thread`, which begins
 /// with unit `begin`.
 static void find_buffers(const walker *walker, const hova_launch *launch,
@@ -75,18 +40,18 @@ static void find_buffers(const walker *walker, const hova_launch *launch,
                          void **addresses) {
   const uint64_t *buffers = (const uint64_t *)(launch + 1);
   const hova_share *share = hova_shares_of(launch);
-  uint64_t before = 0, rows = 0;
+  hova_share_rows rows = {0, 0};
   for (uint64_t i = 0; i < launch->num_buffers; ++i) {
     if ((buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_SHARE) {
       uint64_t row = buffers[i] & ~(uint64_t)HOVA_BUFFER_KINDS;
-      if (rows == 0) {
-        before = hova_rows_before(launch, thread, parts);
-        rows = hova_rows_before(launch, parts, parts);
+      if (rows.all == 0) {
+        rows = hova_rows_of_share(launch, thread, parts);
       }
-      // Not an address: the thread need not have the row of unit 0.
-      uintptr_t place = (uintptr_t)walker->arena + share->offset +
-                        rows * share->row_bytes_before;
-      addresses[i] = (void *)(place + before * row - begin * row);
+      char *first = walker->arena + hova_share_place(share, row, rows);
+      // Kernels number rows by units, so they are given where the row of unit 0
+      // would be. That is a number, not an address: the thread need not have
+      // that row. hova_shares_fit has seen that it is not negative.
+      addresses[i] = (void *)((uintptr_t)first - begin * row);
       ++share;
     } else {
       addresses[i] = address_of(walker, buffers[i]);
@@ -125,8 +90,8 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
     // A division takes longer than the rest.
     uint64_t begin = 0, end = self < parts ? launch->units : 0;
     if (parts > 1 && self < parts) {
-      begin = share_start(launch, self, parts);
-      end = share_start(launch, self + 1, parts);
+      begin = hova_share_start(launch, self, parts);
+      end = hova_share_start(launch, self + 1, parts);
     }
     if (begin < end) {
       find_buffers(&walker, launch, self, parts, begin, addresses);

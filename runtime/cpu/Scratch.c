@@ -28,8 +28,43 @@ uint64_t hova_units_before(uint64_t thread, uint64_t units, uint64_t parts) {
   return thread * (units / parts) + least(thread, units % parts);
 }
 
-uint64_t hova_rows_before(const hova_launch *launch, uint64_t thread,
+/// What the first `units` units cost.
+static uint64_t cost_before(const hova_launch *launch, const uint64_t *costs,
+                            uint64_t units) {
+  uint64_t count = launch->num_costs, rest = units % count;
+  return units / count * costs[count - 1] + (rest ? costs[rest - 1] : 0);
+}
+
+/// The number of units whose cost is nearest to that of the parts before
+/// `thread`.
+static uint64_t units_of_cost(const hova_launch *launch, const uint64_t *costs,
+                              uint64_t thread, uint64_t parts) {
+  uint64_t wanted = cost_before(launch, costs, launch->units) * thread / parts;
+  uint64_t low = 0, high = launch->units;
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (cost_before(launch, costs, middle) < wanted) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  bool nearer = low > 0 && wanted - cost_before(launch, costs, low - 1) <
+                               cost_before(launch, costs, low) - wanted;
+  return nearer ? low - 1 : low;
+}
+
+uint64_t hova_share_start(const hova_launch *launch, uint64_t thread,
                           uint64_t parts) {
+  const uint64_t *behind = (const uint64_t *)(launch + 1);
+  return launch->num_costs ? units_of_cost(launch, behind + launch->num_buffers,
+                                           thread, parts)
+                           : hova_units_before(thread, launch->units, parts);
+}
+
+/// Rows of each buffer that the shares before `thread` have together.
+static uint64_t rows_before(const hova_launch *launch, uint64_t thread,
+                            uint64_t parts) {
   // Shares of equal cost may have any number of units.
   if (launch->num_costs) {
     return thread * least(launch->block, launch->units);
@@ -39,24 +74,44 @@ uint64_t hova_rows_before(const hova_launch *launch, uint64_t thread,
              : thread * launch->block;
 }
 
+hova_share_rows hova_rows_of_share(const hova_launch *launch, uint64_t thread,
+                                   uint64_t parts) {
+  return (hova_share_rows){rows_before(launch, thread, parts),
+                           rows_before(launch, parts, parts)};
+}
+
+uint64_t hova_share_place(const hova_share *share, uint64_t row_bytes,
+                          hova_share_rows rows) {
+  return share->offset + rows.all * share->row_bytes_before +
+         rows.before * row_bytes;
+}
+
+/// The bytes of a row of buffer `i`; 0 where it is none of a share.
+static uint64_t row_bytes_of(const hova_launch *launch, uint64_t i) {
+  uint64_t buffer = ((const uint64_t *)(launch + 1))[i];
+  return (buffer & HOVA_BUFFER_KINDS) == HOVA_IN_SHARE
+             ? buffer & ~(uint64_t)HOVA_BUFFER_KINDS
+             : 0;
+}
+
 /// Where the rows of a launch's shares end.
 static bool measure_rows(const hova_launch *launch, uint64_t threads,
                          uint64_t *end) {
-  const uint64_t *buffers = (const uint64_t *)(launch + 1);
   const hova_share *share = hova_shares_of(launch);
   uint64_t parts = hova_parts_of(launch, threads), bytes;
-  uint64_t rows = hova_rows_before(launch, parts, parts);
+  hova_share_rows behind = hova_rows_of_share(launch, parts, parts);
   *end = 0;
   for (uint64_t i = 0; i < launch->num_buffers; ++i) {
-    if ((buffers[i] & HOVA_BUFFER_KINDS) != HOVA_IN_SHARE) {
+    uint64_t row = row_bytes_of(launch, i);
+    if (row == 0) {
       continue;
     }
-    uint64_t row = buffers[i] & ~(uint64_t)HOVA_BUFFER_KINDS;
     if (!hova_add(share->row_bytes_before, row, &bytes) ||
-        !hova_multiply(rows, bytes, &bytes) ||
+        !hova_multiply(behind.all, bytes, &bytes) ||
         !hova_add(share->offset, bytes, &bytes)) {
       return false;
     }
+    bytes = hova_share_place(share, row, behind);
     *end = bytes > *end ? bytes : *end;
     ++share;
   }
@@ -112,6 +167,83 @@ bool hova_place_scratch(const hova_launches *launches, uint64_t threads,
     *end = UINT64_MAX;
   }
   return fits;
+}
+
+/// Whether two buffers of a launch have rows at one place.
+static bool rows_meet(const hova_launch *launch, uint64_t parts) {
+  hova_share_rows begin = {0, hova_rows_of_share(launch, parts, parts).all};
+  hova_share_rows end = {begin.all, begin.all};
+  const hova_share *shares = hova_shares_of(launch), *other = shares;
+  for (uint64_t i = 0; i < launch->num_buffers; ++i) {
+    uint64_t row = row_bytes_of(launch, i);
+    const hova_share *share = shares;
+    for (uint64_t j = 0; row && j < i; ++j) {
+      uint64_t before = row_bytes_of(launch, j);
+      if (before &&
+          hova_share_place(share, before, begin) <
+              hova_share_place(other, row, end) &&
+          hova_share_place(other, row, begin) <
+              hova_share_place(share, before, end)) {
+        return true;
+      }
+      share += before != 0;
+    }
+    other += row != 0;
+  }
+  return false;
+}
+
+/// Whether a thread's rows are as many as it uses, and its own.
+static bool rows_suffice(const hova_launch *launch, uint64_t thread,
+                         uint64_t parts) {
+  uint64_t begin = hova_share_start(launch, thread, parts);
+  uint64_t end = hova_share_start(launch, thread + 1, parts);
+  uint64_t first = rows_before(launch, thread, parts);
+  uint64_t next = rows_before(launch, thread + 1, parts);
+  return begin <= end && first <= next &&
+         next - first >= least(end - begin, launch->block);
+}
+
+static bool shares_fit(const hova_launch *launch, uint64_t threads,
+                       uint64_t arena) {
+  uint64_t parts = hova_parts_of(launch, threads), count = 0;
+  for (uint64_t i = 0; i < launch->num_buffers; ++i) {
+    uint64_t row = row_bytes_of(launch, i), distance;
+    if (row == 0) {
+      continue;
+    }
+    if (count++ == launch->num_shares ||
+        !hova_multiply(launch->units, row, &distance) || distance > arena) {
+      return false;
+    }
+  }
+  if (count != launch->num_shares || rows_meet(launch, parts)) {
+    return false;
+  }
+  // Equal shares without rows are right for any numbers.
+  bool given = count || launch->num_costs;
+  if (given && (hova_share_start(launch, 0, parts) != 0 ||
+                hova_share_start(launch, parts, parts) != launch->units)) {
+    return false;
+  }
+  for (uint64_t thread = 0; given && thread < parts; ++thread) {
+    if (!rows_suffice(launch, thread, parts)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool hova_shares_fit(const hova_launches *launches, uint64_t threads,
+                     uintptr_t arena, uint64_t *number) {
+  const hova_launch *launch = (const hova_launch *)(launches + 1);
+  for (*number = 0; *number < launches->count; ++*number) {
+    if (!shares_fit(launch, threads, arena)) {
+      return false;
+    }
+    launch = hova_next_launch(launch);
+  }
+  return true;
 }
 
 uint64_t hova_scratch_bytes(const hova_program *program,

@@ -32,9 +32,32 @@ uint64_t hova_parts_of(const hova_launch *launch, uint64_t threads);
 /// (RowBlockSizes, codegen/cpu/recipes/RowBlocks.h).
 uint64_t hova_units_before(uint64_t thread, uint64_t units, uint64_t parts);
 
-/// Rows of each buffer that the shares before `thread` have together.
-uint64_t hova_rows_before(const hova_launch *launch, uint64_t thread,
+/// Where the share of `thread` begins, and that of the thread before ends.
+uint64_t hova_share_start(const hova_launch *launch, uint64_t thread,
                           uint64_t parts);
+
+/// Rows of each buffer of a launch: of the shares before a thread's, together,
+/// and of all.
+typedef struct hova_share_rows {
+  uint64_t before, all;
+} hova_share_rows;
+
+hova_share_rows hova_rows_of_share(const hova_launch *launch, uint64_t thread,
+                                   uint64_t parts);
+
+/// Bytes of the arena in front of the first row of a thread's share. All that
+/// is said of where rows are follows from this: their addresses, and how large
+/// the arena is.
+uint64_t hova_share_place(const hova_share *share, uint64_t row_bytes,
+                          hova_share_rows rows);
+
+/// Whether the shares are all units, every thread's rows are as many as its
+/// share needs, and nobody else's, and the address that row 0 would have is
+/// above zero in an arena at address `arena`. What hova_place_scratch has
+/// measured is taken as given. `number` is that of the first launch of which it
+/// does not hold.
+bool hova_shares_fit(const hova_launches *launches, uint64_t threads,
+                     uintptr_t arena, uint64_t *number);
 
 /// Where scratch of each of `threads` threads begins (`places` may be null) and
 /// where the last one ends: behind the arena and the rows of shares. False, and

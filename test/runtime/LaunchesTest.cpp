@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <string>
 #include <vector>
 
 namespace {
@@ -359,6 +360,86 @@ TEST(Launches, say_when_the_rows_of_shares_are_beyond_memory) {
   program.levels = &level;
   hova_context *context = nullptr;
   EXPECT_EQ(hova_create(&program, nullptr, &context), HOVA_OUT_OF_MEMORY);
+}
+
+/// Whether a context for three threads can be created. A refusal names the
+/// second launch.
+bool divides(const std::vector<uint64_t> &launch) {
+  std::vector<uint64_t> data = {2, 2, 0, 1, 1, 0, 4, 1, 0, 0};
+  data.insert(data.end(), launch.begin(), launch.end());
+  hova_level level = {"any", 0, run<launches>,
+                      reinterpret_cast<const hova_launches *>(data.data())};
+  hova_program program = {};
+  program.abi = HOVA_ABI_VERSION;
+  program.num_levels = 1;
+  program.name = "rows";
+  program.levels = &level;
+  program.arena_bytes = kArena;
+  char message[256] = "";
+  hova_options options = {};
+  options.threads = 3;
+  options.message = message;
+  options.message_bytes = sizeof message;
+  hova_context *context = nullptr;
+  hova_status status = hova_create(&program, &options, &context);
+  hova_destroy(context);
+  if (status == HOVA_REJECTED) {
+    EXPECT_STREQ(message, "program 'rows' is malformed: kernel 1 cannot be "
+                          "divided among 3 threads");
+  }
+  return status == HOVA_OK;
+}
+
+/// A launch with two buffers of rows, and places for so many.
+std::vector<uint64_t> launchOfTwo(uint64_t places, uint64_t offset,
+                                  uint64_t before) {
+  return {3,
+          3,
+          kUnits,
+          2,
+          4,
+          kUnits,
+          0,
+          places,
+          kRow | HOVA_IN_SHARE,
+          kLine | HOVA_IN_SHARE,
+          64,
+          0,
+          offset,
+          before,
+          kArena << 20,
+          0};
+}
+
+TEST(Launches, are_refused_where_rows_of_two_buffers_meet) {
+  EXPECT_TRUE(divides(launchOfTwo(2, 64, kRow)));
+  EXPECT_TRUE(divides(launchOfTwo(2, 64 + kUnits * kRow, 0)));
+  EXPECT_FALSE(divides(launchOfTwo(2, 64 + kUnits * kRow - kLine, 0)));
+  EXPECT_FALSE(divides(launchOfTwo(2, 64, 0)));
+}
+
+TEST(Launches, are_refused_where_buffers_and_places_differ_in_number) {
+  EXPECT_FALSE(divides(launchOfTwo(1, 64, kRow)));
+  EXPECT_FALSE(divides(launchOfTwo(3, 64, kRow)));
+}
+
+TEST(Launches, are_refused_where_row_0_would_have_no_address) {
+  auto launch = [](uint64_t units) {
+    return std::vector<uint64_t>{
+        3, 3, units, 1, 4, 1, 0, 1, kRow | HOVA_IN_SHARE, 64, 0};
+  };
+  EXPECT_TRUE(divides(launch(UINT64_C(1) << 20)));
+  EXPECT_FALSE(divides(launch(UINT64_C(1) << 53)));
+  EXPECT_FALSE(divides(launch(UINT64_C(1) << 60)));
+}
+
+TEST(Launches, are_refused_where_costs_leave_units_out) {
+  auto launch = [](uint64_t second, uint64_t last) {
+    return std::vector<uint64_t>{0, 3, 4, 0, 4, 4, 4, 0, 36, second, 55, last};
+  };
+  EXPECT_TRUE(divides(launch(54, 60)));
+  // What more units cost is not less.
+  EXPECT_FALSE(divides(launch(54, 48)));
 }
 
 /// The units of each share.
