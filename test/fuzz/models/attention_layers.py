@@ -150,7 +150,7 @@ def relative_bias(scope, attributes):
 
 
 def windows(scope, attributes, tokens, kind):
-    """Attention in windows of an image: (their number, tokens of one), or None."""
+    """Attention in windows: (their number, tokens of one, the image), or None."""
     grid = draw_grid(scope, tokens)
     clamp = scope.rng.choice(("both", "both", "per_axis"))
     sides = [s for s in range(1, max(grid) + 3) if window_area(grid, s, clamp)]
@@ -168,7 +168,7 @@ def windows(scope, attributes, tokens, kind):
             attributes.number("mask_value", (-1.5, -100, -1e4, 0, 2))
         elif scope.chance(0.2):
             attributes["mask_value"] = "-inf"
-    return tokens.shape[1] // area, area
+    return tokens.shape[1] // area, area, grid
 
 
 def merge_patches(scope):
@@ -237,12 +237,12 @@ def multi_head_attention(scope):
     kind, attributes = draw_kind(scope), Attributes(scope)
     heads, head_width = head_widths(scope, attributes, model, kind)
     attributes.put("heads", heads)
-    given = None
+    given, grid = None, query.grid
     if scope.chance(0.25):
         reads, cut = {"input": query}, windows(scope, attributes, query, kind)
         if not cut or not few_scores(batch * cut[0], heads, cut[1], cut[1]):
             return None
-        keys = cut[1]
+        keys, grid = cut[1:]
     else:
         reads, key = projected(scope, query)
         keys = key.shape[1]
@@ -260,7 +260,7 @@ def multi_head_attention(scope):
     vertical(scope, attributes)
     scores(scope, attributes, kind, head_width, keys)
     shape = with_last(query.shape, width)
-    return Layer(reads, attributes, shape, grid=query.grid, scores=given)
+    return Layer(reads, attributes, shape, grid=grid, scores=given)
 
 
 def attention(scope):

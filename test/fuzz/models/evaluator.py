@@ -270,16 +270,18 @@ class BoundLayer:
         return height, tokens.value.shape[1] // height
 
     def grid_of_result(self, value):
-        """Tokens are of the same image through all that keeps their number."""
+        """Tokens are of the same image through all that keeps their number; a layer may
+        say of which.
+        """
         role = next((r for r in ROLES if r in {**self.carried, **self.layer}), None)
         if role is None:
             return None
         first = self.carried.get(role)
         if first is None:
             first = self.evaluator._flat(self.layer[role], self.scope)[0]
-        if self.grid or not first.grid or first.value.shape[:2] != value.shape[:2]:
+        if self.grid or first.value.shape[:2] != value.shape[:2]:
             return self.grid
-        return first.grid
+        return self.grid_of_input() if "grid_height" in self.layer else first.grid
 
     def read_list(self, role):
         found = self.evaluator._flat(self.layer[role], self.scope)
