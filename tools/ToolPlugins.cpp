@@ -15,49 +15,21 @@ namespace hova::tool {
 
 namespace {
 
-constexpr char kPassOption[] = "load-pass-plugin";
-constexpr char kDialectOption[] = "load-dialect-plugin";
-
 /// What upstream's parser reads, so that it knows the words.
 struct PluginFlags {
   llvm::cl::list<std::string> passes{
-      kPassOption, llvm::cl::value_desc("file"),
+      kPassPluginOption, llvm::cl::value_desc("file"),
       llvm::cl::desc("Load passes of a library")};
   llvm::cl::list<std::string> dialects{
-      kDialectOption, llvm::cl::value_desc("file"),
+      kDialectPluginOption, llvm::cl::value_desc("file"),
       llvm::cl::desc("Load dialects of a library")};
 };
-
-/// The values of `--NAME=VALUE` and `--NAME VALUE`, of one dash too.
-std::vector<std::string> valuesOf(StringRef name, ArrayRef<char *> words) {
-  std::vector<std::string> values;
-  for (size_t i = 0; i < words.size(); ++i) {
-    StringRef word = words[i];
-    if (word == "--") {
-      break;
-    }
-    if (!word.consume_front("--") && !word.consume_front("-")) {
-      continue;
-    }
-    if (!word.consume_front(name)) {
-      continue;
-    }
-    if (word.consume_front("=")) {
-      values.push_back(word.str());
-    } else if (word.empty() && i + 1 < words.size()) {
-      values.push_back(words[++i]);
-    }
-  }
-  llvm::transform(values, values.begin(), pluginPath);
-  return values;
-}
 
 } // namespace
 
 LogicalResult loadToolPlugins(int argc, char **argv,
                               DialectRegistry &registry) {
   static PluginFlags flags;
-  ArrayRef<char *> words(argv + 1, std::max(argc - 1, 0));
   auto fail = [&](llvm::Error error) {
     llvm::errs() << llvm::sys::path::filename(argv[0])
                  << ": error: " << llvm::toString(std::move(error)) << "\n";
@@ -67,19 +39,20 @@ LogicalResult loadToolPlugins(int argc, char **argv,
   if (llvm::Error error = loadPluginsOfOptions(argc, argv)) {
     return fail(std::move(error));
   }
-  for (const std::string &path : valuesOf(kPassOption, words)) {
-    llvm::Expected<PassPlugin> plugin = PassPlugin::load(path);
-    if (!plugin) {
-      return fail(plugin.takeError());
+  for (const NamedPlugin &named : pluginsOfOptions(argc, argv)) {
+    if (named.option == kPassPluginOption) {
+      llvm::Expected<PassPlugin> plugin = PassPlugin::load(named.path);
+      if (!plugin) {
+        return fail(plugin.takeError());
+      }
+      plugin->registerPassRegistryCallbacks();
+    } else {
+      llvm::Expected<DialectPlugin> plugin = DialectPlugin::load(named.path);
+      if (!plugin) {
+        return fail(plugin.takeError());
+      }
+      plugin->registerDialectRegistryCallbacks(registry);
     }
-    plugin->registerPassRegistryCallbacks();
-  }
-  for (const std::string &path : valuesOf(kDialectOption, words)) {
-    llvm::Expected<DialectPlugin> plugin = DialectPlugin::load(path);
-    if (!plugin) {
-      return fail(plugin.takeError());
-    }
-    plugin->registerDialectRegistryCallbacks(registry);
   }
   return success();
 }

@@ -105,20 +105,32 @@ Expected<sys::DynamicLibrary> loadPlugin(StringRef given) {
   return library;
 }
 
-Error loadPluginsOfOptions(int argc, char **argv) {
-  for (int i = 1; i < argc; ++i) {
+std::vector<NamedPlugin> pluginsOfOptions(int argc, char **argv) {
+  std::vector<NamedPlugin> plugins;
+  // Behind "--" are names of files alone.
+  for (int i = 1; i < argc && StringRef(argv[i]) != "--"; ++i) {
     StringRef word = argv[i];
-    auto [name, path] = word.ltrim('-').split('=');
-    if (!word.starts_with("-") ||
-        (name != "load-pass-plugin" && name != "load-dialect-plugin")) {
+    if (!word.consume_front("--") && !word.consume_front("-")) {
       continue;
     }
-    if (!word.contains('=') && i + 1 < argc) {
-      path = argv[++i];
+    auto [name, path] = word.split('=');
+    if (name != kPassPluginOption && name != kDialectPluginOption) {
+      continue;
     }
-    auto library = loadPlugin(path);
+    if (word.contains('=')) {
+      plugins.push_back({name, pluginPath(path)});
+    } else if (i + 1 < argc) {
+      plugins.push_back({name, pluginPath(argv[++i])});
+    }
+  }
+  return plugins;
+}
+
+Error loadPluginsOfOptions(int argc, char **argv) {
+  for (const NamedPlugin &plugin : pluginsOfOptions(argc, argv)) {
+    auto library = loadPlugin(plugin.path);
     if (!library) {
-      return refuse("option '--" + name +
+      return refuse("option '--" + plugin.option +
                     "': " + toString(library.takeError()));
     }
   }

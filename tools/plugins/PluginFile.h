@@ -12,6 +12,7 @@
 #include "llvm/Support/DynamicLibrary.h"
 #include "llvm/Support/Error.h"
 #include <string>
+#include <vector>
 
 namespace hova {
 
@@ -26,9 +27,21 @@ std::string pluginPath(llvm::StringRef path);
 /// sentence, which names the file and says what to do.
 llvm::Expected<llvm::sys::DynamicLibrary> loadPlugin(llvm::StringRef path);
 
-/// Loads the plugins that the options `--load-pass-plugin` and
-/// `--load-dialect-plugin` of MLIR's tools name, which load them again without
-/// looking at what they are. The error names the option.
+/// The options of MLIR's tools that name a library.
+inline constexpr char kPassPluginOption[] = "load-pass-plugin";
+inline constexpr char kDialectPluginOption[] = "load-dialect-plugin";
+
+struct NamedPlugin {
+  llvm::StringRef option; ///< which names it, without dashes
+  std::string path;       ///< as of pluginPath
+};
+
+/// What `--OPTION=FILE` and `--OPTION FILE` name, of one dash too, in order.
+/// An option without a value is left to the tool's own parser.
+std::vector<NamedPlugin> pluginsOfOptions(int argc, char **argv);
+
+/// Loads the plugins that the options of MLIR's tools name, which load them
+/// again without looking at what they are. The error names the option.
 llvm::Error loadPluginsOfOptions(int argc, char **argv);
 
 } // namespace hova
