@@ -19,6 +19,7 @@
 #include "passes/Verdict.h"
 #include "passes/tile/KernelStructure.h"
 #include "passes/tile/ProgramAttrs.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -49,6 +50,9 @@ private:
   LogicalResult checkParts(int64_t launches);
   LogicalResult checkWeights();
   LogicalResult checkStores(func::FuncOp weights);
+  LogicalResult checkReads();
+  template <typename BufferOp>
+  LogicalResult checkBytesRead(StringRef program, StringRef memory);
   LogicalResult checkCode();
 
   FailureOr<int64_t> sizeOf(StringRef attribute);
@@ -355,6 +359,59 @@ LogicalResult DumpCheck::checkWeights() {
   return weights && isFrom("tile") ? checkStores(weights) : success();
 }
 
+/// Each buffer begins within a value that `program` stores.
+template <typename BufferOp>
+LogicalResult DumpCheck::checkBytesRead(StringRef program, StringRef memory) {
+  SmallVector<std::pair<int64_t, int64_t>> stored;
+  if (auto function = dump.lookupSymbol<func::FuncOp>(program)) {
+    for (auto store : function.getOps<StoreWeightOp>()) {
+      auto type = cast<RankedTensorType>(store.getValue().getType());
+      auto offset = store->getAttrOfType<IntegerAttr>(kOffsetAttr);
+      int64_t columns = type.getRank() ? type.getShape().back() : 1;
+      if (offset) {
+        stored.emplace_back(offset.getInt(), bytesOf(type, columns));
+      }
+    }
+  }
+  for (auto buffer : main.getOps<BufferOp>()) {
+    int64_t place = buffer.getOffset();
+    bool found = llvm::any_of(stored, [&](std::pair<int64_t, int64_t> value) {
+      return place >= value.first && place - value.first < value.second;
+    });
+    if (!found) {
+      return buffer.emitError("reads ")
+             << memory << " at byte " << place << ", where '" << program
+             << "' stores nothing";
+    }
+  }
+  return success();
+}
+
+/// What `main` takes from the weight program, that one makes.
+LogicalResult DumpCheck::checkReads() {
+  llvm::StringSet<> names;
+  if (auto weights = dump.lookupSymbol<func::FuncOp>(kWeightProgram)) {
+    for (auto store : weights.getOps<StoreWeightOp>()) {
+      names.insert(store.getName());
+    }
+  }
+  for (auto weight : main.getOps<ImageWeightOp>()) {
+    if (!names.contains(weight.getName())) {
+      return weight.emitError("reads '")
+             << weight.getName() << "', which '" << kWeightProgram
+             << "' does not store";
+    }
+  }
+  if (failed(checkBytesRead<ImageBufferOp>(kWeightProgram, "the image"))) {
+    return failure();
+  }
+  // What makes tables has run in phase `target`: they are constants behind the
+  // launches.
+  return isFrom("target")
+             ? success()
+             : checkBytesRead<TableBufferOp>(kTableProgram, "the tables");
+}
+
 /// What links with the description of the program.
 LogicalResult DumpCheck::checkCode() {
   ModuleOp code = codeOf(dump);
@@ -379,7 +436,7 @@ LogicalResult DumpCheck::run() {
   if (isFrom("tile") && failed(checkFrame())) {
     return failure();
   }
-  if (failed(checkWeights())) {
+  if (failed(checkWeights()) || failed(checkReads())) {
     return failure();
   }
   return isFrom("target") ? checkCode() : success();

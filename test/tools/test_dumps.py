@@ -12,6 +12,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ["HOVA_BUILD"]) / "bin"
 MODEL = SOURCE / "test/golden/vectors/mha_both/model.json"
+WINDOWS = SOURCE / "test/golden/vectors/window_stage/model.json"
 VERBS = ["compile", "explain", "verify", "evaluate --output-dir=out"]
 
 
@@ -159,6 +160,15 @@ EDITS = {
     "no values": ("tile", r", hova.values = \[.*\]\}( loc|\s*\{)", r"}\1", "expects 'hova.values' to be a list, got none"),
     "no offset": ("tile", r"(store_weight .*) \{hova.offset = \d+ : i64\}", r"\1", "expects 'hova.offset' from 0 on"),
     "offsets that go back": ("target", r"(?s)(hova.offset = 0 .*?hova.offset = )\d+", r"\g<1>0", "expects 'hova.offset' from"),
+    "a weight that nobody stores": (
+        "normalize", r"\n +hova.store_weight [^\n]*", "", "', which 'weights' does not store",
+    ),
+    "a weight of kernels that nobody stores": (
+        "assign", r"\n +hova.store_weight [^\n]*", "", "', which 'weights' does not store",
+    ),
+    "bytes of the image that nobody stores": (
+        "tile", r"\n +hova.store_weight [^\n]*", "", "reads the image at byte 0, where 'weights' stores nothing",
+    ),
     "a buffer outside": (
         "vectorize", r"arena_buffer \{offset = \d+", "arena_buffer {offset = 1048576", "buffer ends behind hova.arena_bytes",
     ),
@@ -207,3 +217,21 @@ def test_a_dump_that_nobody_has_edited_is_a_program(dumps, tmp_path, phase):
     (tmp_path / "dump.mlir").write_text(dumps(phase))
     done = run(tmp_path, "hova", "verify", "--cases=1", "dump.mlir")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("phase", ["tile", "target"])
+def test_tables_are_made_before_they_are_read(tmp_path, phase):
+    run(tmp_path, "hova", "compile", WINDOWS, "--emit=mlir", f"--stop-after={phase}", "-o", "dump.mlir")
+    text = (tmp_path / "dump.mlir").read_text()
+    assert "hova.table_buffer" in text
+    assert run(tmp_path, "hova", "explain", "dump.mlir").returncode == 0
+    begin = text.find("@tables()")
+    if begin < 0:
+        assert phase == "target"  # they are constants there
+        return
+    place = text.index("hova.store_weight", begin)
+    (tmp_path / "dump.mlir").write_text(text[:place] + text[text.index("\n", place) :])
+    for verb in VERBS:
+        done = run(tmp_path, "hova", *verb.split(), "dump.mlir")
+        assert done.returncode == 1, (verb, done.stderr)
+        assert "where 'tables' stores nothing" in done.stderr
