@@ -51,7 +51,7 @@ set(HOVA_INCLUDED_HEADERS
   passes/Passes.h
   passes/PhaseBuilder.h
   passes/Units.h
-  passes/fuse/FusionPolicy.h)
+  passes/fuse/FuseOptions.h)
 
 # What mlir-tblgen writes of them, in the build's folder.
 set(HOVA_GENERATED_HEADERS

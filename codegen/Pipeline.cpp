@@ -36,7 +36,7 @@ void buildNormalize(PhaseBuilder &phase, const Target &) {
 
 void buildFuse(PhaseBuilder &phase, const Target &target) {
   target.addKernelForms(phase);
-  buildFusePhase(phase, target.getFusionPolicy());
+  buildFusePhase(phase, target.getFuseOptions());
 }
 
 /// A phase that the target builds.

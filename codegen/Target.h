@@ -11,7 +11,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/PhaseBuilder.h"
-#include "passes/fuse/FusionPolicy.h"
+#include "passes/fuse/FuseOptions.h"
 
 namespace hova {
 
@@ -20,7 +20,7 @@ public:
   virtual ~Target() = default;
 
   /// What pays where operations are grouped into kernels.
-  virtual FusionPolicy getFusionPolicy() const = 0;
+  virtual FuseOptions getFuseOptions() const = 0;
 
   /// Adds passes to the phase `fuse` that form kernels of a kind of their own,
   /// before rows are fused.

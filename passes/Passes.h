@@ -17,14 +17,14 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/PhaseBuilder.h"
-#include "passes/fuse/FusionPolicy.h"
+#include "passes/fuse/FuseOptions.h"
 
 namespace hova {
 
 /// The builders of the phases; each ends with the verify pass
 /// that checks the phase's promise.
 void buildNormalizePhase(PhaseBuilder &phase);
-void buildFusePhase(PhaseBuilder &phase, const FusionPolicy &policy);
+void buildFusePhase(PhaseBuilder &phase, const FuseOptions &options);
 /// What the vector code of a target may contain and should look like.
 struct VectorizeOptions {
   bool lookups = false; ///< tables are looked up in registers (`hova.lookup`)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The programs under test and FileCheck come first in PATH, so RUN lines name them
 # plainly. Substitutions: %models, the folder of the example descriptions; %examples,
-# all examples; %vectors, small models with inputs; %plugin, %extension and %misplaced,
-# the plugins of test/tools/plugin; %python, an interpreter with NumPy. Features: avx2, avx512f,
+# all examples; %vectors, small models with inputs; %plugin, %extension, %misplaced
+# and %anchors, the plugins of test/tools/plugin; %python, an interpreter with NumPy. Features: avx2, avx512f,
 # avx512_bf16 (what this machine runs), cuda-gpu.
 
 import os
@@ -41,6 +41,7 @@ config.substitutions += [
     ("%plugin", str(build / "lib/hova-test-plugin.so")),
     ("%extension", str(build / "lib/hova-test-extension.so")),
     ("%misplaced", str(build / "lib/hova-test-misplaced.so")),
+    ("%anchors", str(build / "lib/hova-test-anchors.so")),
     ("%python", str(build / "venv-test/bin/python")),
 ]
 

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/tile/Passes.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -18,9 +19,12 @@ CpuTarget::CpuTarget(IsaLevel level, unsigned number)
     : level(std::move(level)), number(number),
       facts(this->level.avx512, this->level.oneFma) {}
 
-FusionPolicy CpuTarget::getFusionPolicy() const {
-  return {facts.fewRows,  facts.leastColumnMacs, facts.panelColumns,
-          facts.fewHeads, facts.leastQueries,    facts.blockTokens};
+FuseOptions CpuTarget::getFuseOptions() const {
+  auto policy = llvm::formatv(
+      "#hova_cpu.fusion<few_rows = {0}, least_macs = {1}, "
+      "few_units = {2}, least_block = {3}>",
+      facts.fewRows, facts.leastColumnMacs, facts.fewHeads, facts.leastQueries);
+  return {policy.str(), facts.panelColumns, facts.blockTokens};
 }
 
 void CpuTarget::addKernelForms(PhaseBuilder &phase) const {

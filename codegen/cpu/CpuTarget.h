@@ -16,7 +16,7 @@ public:
   /// program's levels; the names of its functions end with it.
   explicit CpuTarget(IsaLevel level, unsigned number = 0);
 
-  FusionPolicy getFusionPolicy() const override;
+  FuseOptions getFuseOptions() const override;
   void addKernelForms(PhaseBuilder &phase) const override;
   void buildAssignPhase(PhaseBuilder &phase) const override;
   void buildTilePhase(PhaseBuilder &phase) const override;

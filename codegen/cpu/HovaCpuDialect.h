@@ -8,6 +8,7 @@
 #include "dialect/Schedule.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Dialect.h"
+#include "passes/fuse/FusionPolicy.h"
 #include "llvm/ADT/Hashing.h"
 
 namespace hova {

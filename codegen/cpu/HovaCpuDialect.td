@@ -6,6 +6,7 @@
 
 include "dialect/Schedule.td"
 include "mlir/IR/AttrTypeBase.td"
+include "passes/fuse/FusionPolicy.td"
 
 def HovaCpu_Dialect : Dialect {
   let name = "hova_cpu";
@@ -70,6 +71,30 @@ def HovaCpu_LaunchAttr : AttrDef<HovaCpu_Dialect, "CpuLaunch",
       "std::optional<int64_t>":$block,
       "::mlir::DenseI64ArrayAttr":$costs);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def HovaCpu_FusionAttr : AttrDef<HovaCpu_Dialect, "CpuFusion",
+    [DeclareAttrInterfaceMethods<Hova_FusionPolicyAttrInterface,
+                                 ["dividesColumns", "chooseBlocks"]>]> {
+  let mnemonic = "fusion";
+  let summary = "which kernels pay on a CPU";
+  let description = [{
+    `#hova_cpu.fusion<few_rows = 96, least_macs = 524288, few_units = 8,
+    least_block = 96>`. Every legal join of rows pays: what one operation writes is
+    in the caches when the next reads it, and no thread waits. Where rows are few,
+    dividing them does not.
+
+    - `few_rows`: threads divide the columns of products of fewer rows.
+    - `least_macs`: multiply-accumulates of such a product at least.
+    - `few_units`: a kernel of fewer units divides a further dim.
+    - `least_block`: elements of a block of that dim at least.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$few_rows,
+      DefaultValuedParameter<"int64_t", "0">:$least_macs,
+      DefaultValuedParameter<"int64_t", "0">:$few_units,
+      DefaultValuedParameter<"int64_t", "1">:$least_block);
+  let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
 

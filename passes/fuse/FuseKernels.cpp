@@ -17,10 +17,11 @@
 // its own, with what works element by element on its result, and threads divide
 // its columns: each weight is read once. Small products stay in their chain: to
 // meet behind each would cost more. What few and small are, the target says
-// (FusionPolicy.h). Does nothing without `@main`.
+// (FusionPolicy.td). Does nothing without `@main`.
 
 #include "dialect/ProgramOps.h"
 #include "dialect/TokenOps.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/KernelBuilder.h"
 #include "passes/fuse/Passes.h"
@@ -84,6 +85,17 @@ static void notePartings(ArrayRef<Parting> partings) {
 namespace {
 struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
   using Base::Base;
+  LogicalResult initialize(MLIRContext *context) override {
+    if (policy.empty()) {
+      return success();
+    }
+    Attribute parsed = parseAttribute(policy, context);
+    asked = dyn_cast_or_null<FusionPolicyAttrInterface>(parsed);
+    return !parsed || asked
+               ? failure(!parsed)
+               : emitError(UnknownLoc::get(context), "no fusion policy: ")
+                     << parsed;
+  }
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal()) {
@@ -91,9 +103,7 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     }
     Block &block = main.getBody().front();
     copySharedResults(block);
-    Grouping grouping(
-        block, {fewRows, leastMacs, columnGroupWidth, fewUnits, leastBlock},
-        chain);
+    Grouping grouping(block, {asked, columnGroupWidth, chain});
     if (failed(grouping.run())) {
       return signalPassFailure();
     }
@@ -115,6 +125,9 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     }
     llvm::for_each(assemblies, moveBeforeReaders);
   }
+
+private:
+  FusionPolicyAttrInterface asked;
 };
 } // namespace
 } // namespace hova

@@ -77,19 +77,18 @@ int Grouping::groupOf(Value value) const {
 
 Division Grouping::divisionOf(Operation *op) const {
   auto linear = dyn_cast<LinearOp>(op);
-  bool columns = linear && rowsOf(op) < policy.fewRows &&
-                 *linear.getLinearMacs() >= policy.leastMacs &&
-                 !lookThroughViews(linear.getX()).placement;
+  bool columns = policy && linear &&
+                 !lookThroughViews(linear.getX()).placement &&
+                 policy.dividesColumns(op, nullptr);
   return columns ? Division::panels : hova::divisionOf(op);
 }
 
 int64_t Grouping::chooseBlocks(Operation *op) const {
   IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
-  if (!space.blockDim || space.countUnits() >= policy.fewUnits) {
-    return 1;
-  }
-  int64_t size = space.dims[*space.blockDim].size;
-  return std::max<int64_t>(size / policy.leastBlock, 1);
+  return policy && space.blockDim
+             ? policy.chooseBlocks(space.countUnits(),
+                                   space.dims[*space.blockDim].size)
+             : 1;
 }
 
 UnitsAttr Grouping::unitsOf(Operation *op) const {
@@ -98,7 +97,7 @@ UnitsAttr Grouping::unitsOf(Operation *op) const {
   }
   int64_t columns = shapeOf(op->getResult(0)).back();
   return panelUnits(op->getContext(),
-                    llvm::divideCeil(columns, policy.columnGroupWidth));
+                    llvm::divideCeil(columns, columnGroupWidth));
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,20 +126,20 @@ static std::string textOf(UnitsAttr units) {
 
 std::string Grouping::whyNoRows(Operation *op) const {
   if (divisionOf(op) == Division::panels) {
-    int64_t macs = *cast<CostOpInterface>(op).getLinearMacs();
-    return "dividing rows does not pay for " + nameOf(op) + ": " +
-           std::to_string(rowsOf(op)) + " rows against " +
-           std::to_string(policy.fewRows) + ", and " + std::to_string(macs) +
-           " multiply-accumulates against " + std::to_string(policy.leastMacs) +
-           "; it pays from " + std::to_string(policy.fewRows) +
-           " rows on, or below " + std::to_string(policy.leastMacs) +
-           " multiply-accumulates";
+    std::string why;
+    policy.dividesColumns(op, &why);
+    return why;
   }
   return nameOf(op) + " divides " + textOf(unitsOf(op)) +
          " among threads, not rows";
 }
 
 bool Grouping::canHold(int number, Operation *op, std::string *why) const {
+  return mayHold(number, op, why) &&
+         (!policy || policy.pays(groups[number], op, why));
+}
+
+bool Grouping::mayHold(int number, Operation *op, std::string *why) const {
   const Group &group = groups[number];
   Operation *first = group.ops.front();
   if (group.isFormed) {
@@ -186,7 +185,7 @@ bool Grouping::canHoldColumns(int number, Operation *op,
       return refuse(why, nameOf(op) + " reads columns of " + nameOf(product) +
                              " that may be another thread's; it joins if they "
                              "begin and end at multiples of " +
-                             Twine(policy.columnGroupWidth));
+                             Twine(columnGroupWidth));
     }
     int64_t rows = rowsOf(operand);
     if (rows != 1 && rows != group.rows) {
@@ -316,7 +315,7 @@ void Grouping::place(Operation *op, int number) {
 
 LogicalResult Grouping::run() {
   for (Operation &op : block.without_terminator()) {
-    if (chain && isColumnGroup(&op, policy.columnGroupWidth)) {
+    if (chain && isColumnGroup(&op, columnGroupWidth)) {
       place(&op, groupOf(op.getOperand(0)));
       continue;
     }

@@ -48,12 +48,19 @@ struct Parting {
   std::string why;
 };
 
+/// How operations are grouped.
+struct GroupingOptions {
+  FusionPolicyAttrInterface policy; ///< null: every legal join pays
+  int64_t columnGroupWidth = 1;     ///< see FuseOptions
+  bool chain = true; ///< without it every operation is a group of its own
+};
+
 /// All operations of `main`, grouped.
 class Grouping {
 public:
-  /// Without `chain` every operation is a group of its own.
-  Grouping(mlir::Block &block, const FusionPolicy &policy, bool chain)
-      : block(block), policy(policy), chain(chain) {}
+  Grouping(mlir::Block &block, GroupingOptions options)
+      : block(block), policy(options.policy),
+        columnGroupWidth(options.columnGroupWidth), chain(options.chain) {}
 
   llvm::LogicalResult run();
   /// Why operations do not stand in the kernels that make their operands.
@@ -89,10 +96,12 @@ private:
   UnitsAttr unitsOf(mlir::Operation *op) const;
   /// In how many blocks threads divide a dim of `op` besides its units.
   int64_t chooseBlocks(mlir::Operation *op) const;
-  /// Whether group `number` may hold `op`, its operands' groups aside; if not,
-  /// `why` is told the reason.
+  /// Whether group `number` should hold `op`, its operands' groups aside; if
+  /// not, `why` is told the reason: it may not, or it does not pay.
   bool canHold(int number, mlir::Operation *op,
                std::string *why = nullptr) const;
+  /// Whether it may.
+  bool mayHold(int number, mlir::Operation *op, std::string *why) const;
   /// The same where threads divide the columns of the group's product.
   bool canHoldColumns(int number, mlir::Operation *op, std::string *why) const;
   /// Whether the reader of `operand` may stand in the group that makes it, as
@@ -127,7 +136,8 @@ private:
   int lastGroupOf(mlir::Value value) const;
 
   mlir::Block &block;
-  FusionPolicy policy;
+  FusionPolicyAttrInterface policy;
+  int64_t columnGroupWidth;
   bool chain;
   llvm::SmallVector<Group> groups;
   llvm::DenseMap<mlir::Operation *, int> index;

@@ -116,8 +116,8 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     row.
 
     Which of the legal joins pay is the target's policy
-    (passes/fuse/FusionPolicy.h). The options carry it; without them every one
-    does.
+    (passes/fuse/FusionPolicy.td), an attribute that is asked about each of them;
+    a no, with its reason, is among those that the operation says.
 
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
@@ -140,22 +140,12 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"fewRows", "few-rows", "int64_t", "0",
-           "Threads divide the columns of products that have fewer rows than "
-           "this, and at least `least-macs` multiply-accumulates. With 0, they "
-           "always divide rows.">,
-    Option<"leastMacs", "least-macs", "int64_t", "0",
-           "The least multiply-accumulates of a product whose columns are "
-           "divided.">,
+    Option<"policy", "policy", "std::string", "",
+           "The target's policy as an attribute, such as `#hova_cpu.fusion<few_rows "
+           "= 96>`. Without it, every legal join pays.">,
     Option<"columnGroupWidth", "column-group-width", "int64_t", "1",
            "The width of a weight panel. A column group begins and ends at "
            "multiples of this many columns.">,
-    Option<"fewUnits", "few-units", "int64_t", "0",
-           "A kernel of fewer units than this cuts a further parallel dim, such "
-           "as the queries of an attention, into blocks, which are then its "
-           "units. With 0, no kernel does.">,
-    Option<"leastBlock", "least-block", "int64_t", "1",
-           "The least elements of such a block.">,
     Option<"chain", "chain", "bool", /*default=*/"true",
            "Let operations share a kernel. Without it, each operation is a "
            "kernel of its own.">,

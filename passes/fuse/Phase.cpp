@@ -3,15 +3,12 @@
 
 #include "passes/fuse/Passes.h"
 
-void hova::buildFusePhase(PhaseBuilder &phase, const FusionPolicy &policy) {
-  phase.add(createDecomposeColumnsPass({policy.columnGroupWidth}));
-  phase.add(createDecomposeLinearAttentionPass({policy.blockTokens}));
+void hova::buildFusePhase(PhaseBuilder &phase, const FuseOptions &options) {
+  phase.add(createDecomposeColumnsPass({options.columnGroupWidth}));
+  phase.add(createDecomposeLinearAttentionPass({options.blockTokens}));
   FuseKernelsPassOptions kernels;
-  kernels.fewRows = policy.fewRows;
-  kernels.leastMacs = policy.leastMacs;
-  kernels.columnGroupWidth = policy.columnGroupWidth;
-  kernels.fewUnits = policy.fewUnits;
-  kernels.leastBlock = policy.leastBlock;
+  kernels.policy = options.policy;
+  kernels.columnGroupWidth = options.columnGroupWidth;
   kernels.chain = phase.runs("hova-fuse-kernels");
   phase.add(createFuseKernelsPass(kernels));
   // Last, so that kernels of passes in between have their verdicts too.

@@ -1,5 +1,5 @@
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=3 least-macs=64' --hova-assign-verdicts | FileCheck %s
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=3 least-macs=64' --hova-assign-verdicts --hova-assign-verdicts | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='policy={#hova_cpu.fusion<few_rows = 3, least_macs = 64>}' --hova-assign-verdicts | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='policy={#hova_cpu.fusion<few_rows = 3, least_macs = 64>}' --hova-assign-verdicts --hova-assign-verdicts | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
 // A chain: each site has the neighbours that joined it, also those that are no

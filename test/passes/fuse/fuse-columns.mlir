@@ -1,4 +1,4 @@
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=256 column-group-width=64' | FileCheck %s --check-prefixes=CHECK,FEW
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='policy={#hova_cpu.fusion<few_rows = 5, least_macs = 256>} column-group-width=64' | FileCheck %s --check-prefixes=CHECK,FEW
 // RUN: hova-opt %s --split-input-file --hova-fuse-kernels=column-group-width=64 | FileCheck %s --check-prefixes=CHECK,MANY
 // RUN: hova-opt %s --split-input-file --hova-fuse-kernels='chain=0 column-group-width=64' | FileCheck %s --check-prefix=APART
 // SPDX-License-Identifier: Apache-2.0

@@ -1,6 +1,6 @@
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=256' | FileCheck %s
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=257' | FileCheck %s --check-prefix=MANY
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=4 least-macs=256' | FileCheck %s --check-prefix=MANY
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='policy={#hova_cpu.fusion<few_rows = 5, least_macs = 256>}' | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='policy={#hova_cpu.fusion<few_rows = 5, least_macs = 257>}' | FileCheck %s --check-prefix=MANY
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='policy={#hova_cpu.fusion<few_rows = 4, least_macs = 256>}' | FileCheck %s --check-prefix=MANY
 // SPDX-License-Identifier: Apache-2.0
 
 // Four rows are few, 4 x 8 x 8 = 256 multiply-accumulates enough: the norm divides

@@ -1,5 +1,5 @@
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-units=5 least-block=4' | FileCheck %s
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-units=4 least-block=4' | FileCheck %s --check-prefix=ENOUGH
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='policy={#hova_cpu.fusion<few_units = 5, least_block = 4>}' | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='policy={#hova_cpu.fusion<few_units = 4, least_block = 4>}' | FileCheck %s --check-prefix=ENOUGH
 // SPDX-License-Identifier: Apache-2.0
 
 // Four units are few: the queries of each head are cut into blocks of at least

@@ -1,4 +1,4 @@
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='few-rows=5 least-macs=64' | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='policy={#hova_cpu.fusion<few_rows = 5, least_macs = 64>}' | FileCheck %s
 // RUN: hova-opt %s --split-input-file --hova-fuse-kernels='chain=false' | FileCheck %s --check-prefix=APART
 // SPDX-License-Identifier: Apache-2.0
 //

@@ -1,4 +1,4 @@
-// RUN: hova-opt %s --split-input-file --hova-fuse-kernels=few-rows=4 --verify-diagnostics | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-fuse-kernels='policy={#hova_cpu.fusion<few_rows = 4>}' --verify-diagnostics | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
 // Rows of each depend on the same rows of the one before.

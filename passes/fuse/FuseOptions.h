@@ -1,0 +1,26 @@
+//===- FuseOptions.h - What the phase fuse is told of a target --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_PASSES_FUSE_FUSEOPTIONS_H
+#define HOVA_PASSES_FUSE_FUSEOPTIONS_H
+
+#include <cstdint>
+#include <string>
+
+namespace hova {
+
+struct FuseOptions {
+  /// The text of a FusionPolicyAttrInterface, since pipelines are built without
+  /// a context. Empty: every legal join pays.
+  std::string policy;
+  /// Columns of a product at whose multiples a column group begins and ends,
+  /// such as the width of a weight panel.
+  int64_t columnGroupWidth = 1;
+  /// Tokens of a block of a sum over tokens that is divided among units, at
+  /// most.
+  int64_t blockTokens = 64;
+};
+
+} // namespace hova
+
+#endif // HOVA_PASSES_FUSE_FUSEOPTIONS_H

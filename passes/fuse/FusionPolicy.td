@@ -1,0 +1,39 @@
+//===- FusionPolicy.td - Which joins pay on a target ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_PASSES_FUSE_FUSIONPOLICY
+#define HOVA_PASSES_FUSE_FUSIONPOLICY
+
+include "mlir/IR/OpBase.td"
+
+def Hova_FusionPolicyAttrInterface : AttrInterface<"FusionPolicyAttrInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    What pays where operations are grouped into kernels. `fuse` knows which of
+    them may share a kernel, and a target which should, such as
+    `#hova_cpu.fusion`. Every question is about operations that may; without a
+    policy every legal join pays.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Whether `op` pays in `kernel`, which it may join as it is so far. If not,
+      `why`, which may be null, is told the reason and what would change it, as
+      a verdict says them: the operation is declined.
+    }], "bool", "pays",
+      (ins "const ::hova::Group &":$kernel, "::mlir::Operation *":$op,
+           "std::string *":$why), "", "return true;">,
+    InterfaceMethod<[{
+      Whether a kernel that begins with `product` divides its columns, not its
+      rows. If so, `why`, which may be null, is told the reason.
+    }], "bool", "dividesColumns",
+      (ins "::mlir::Operation *":$product, "std::string *":$why), "",
+      "return false;">,
+    InterfaceMethod<[{
+      In how many blocks, at least one, a kernel of `units` units divides a dim
+      of `size` elements besides, such as the queries of an attention.
+    }], "int64_t", "chooseBlocks", (ins "int64_t":$units, "int64_t":$size), "",
+      "return 1;">,
+  ];
+}
+
+#endif // HOVA_PASSES_FUSE_FUSIONPOLICY
