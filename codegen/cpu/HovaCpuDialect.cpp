@@ -8,6 +8,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -185,6 +186,9 @@ LogicalResult CpuScheduleAttr::verify(Emit emitError, RegisterTile tile,
                                       std::optional<int64_t> block,
                                       std::optional<int64_t> reductionSplit,
                                       bool pairs) {
+  if (!llvm::isPowerOf2_64(lanes)) {
+    return emitError() << "expects 'lanes' to be a power of two, got " << lanes;
+  }
   return success(
       succeeded(
           checkSize(emitError, "tile", tile.rows, CpuFacts::mostTileRows)) &&

@@ -27,7 +27,8 @@ def HovaCpu_ScheduleAttr : AttrDef<HovaCpu_Dialect, "CpuSchedule",
     = 256>`. Sizes are positive.
 
     - `tile`: the register tile of a product, its rows and columns.
-    - `lanes`: the vector length of row operations, in elements of f32.
+    - `lanes`: the vector length of row operations, in elements of f32, a power of
+      two.
     - `grain`: units that a thread takes at least.
     - `k_block`: steps of K that one pass over the rows takes at most. Kernels
       whose units are rows or panels have it.

@@ -29,7 +29,7 @@ func.func private @three_sizes_of_a_tile() attributes {s = #hova_cpu.schedule<ti
 
 // -----
 
-// expected-error@+1 {{expects 'lanes' from 1 to 1024, got 0}}
+// expected-error@+1 {{expects 'lanes' to be a power of two, got 0}}
 func.func private @lanes() attributes {s = #hova_cpu.schedule<tile = 4x16, lanes = 0, grain = 1>}
 
 // -----
@@ -141,3 +141,14 @@ func.func private @threads() attributes {s = #hova_cpu.launch<units = 4, threads
 
 // expected-error@+1 {{expects 'units' from 1 to 1099511627776, got 1099511627777}}
 func.func private @many_units() attributes {s = #hova_cpu.launch<units = 1099511627777, grain = 1>}
+
+// -----
+
+// Sums of a vector's elements halve it.
+// expected-error@+1 {{expects 'lanes' to be a power of two, got 48}}
+func.func private @lanes_that_do_not_halve() attributes {s = #hova_cpu.schedule<tile = 4x16, lanes = 48, grain = 1>}
+
+// -----
+
+// expected-error@+1 {{expects 'lanes' from 1 to 1024, got 2048}}
+func.func private @many_lanes() attributes {s = #hova_cpu.schedule<tile = 4x16, lanes = 2048, grain = 1>}
