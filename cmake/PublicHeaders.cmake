@@ -37,6 +37,7 @@ set(HOVA_INCLUDED_HEADERS
   codegen/cpu/CpuSchedule.h
   dialect/Placement.h
   dialect/Schedule.h
+  dialect/WeightLayout.h
   frontend/description/ModelSpec.h
   frontend/elaborate/Elaborator.h
   frontend/elaborate/Program.h
@@ -69,4 +70,5 @@ set(HOVA_GENERATED_HEADERS
   dialect/ScheduleInterfaces.h.inc
   dialect/SparseAttentionOps.h.inc
   dialect/TileOps.h.inc
-  dialect/TokenOps.h.inc)
+  dialect/TokenOps.h.inc
+  dialect/WeightLayoutInterface.h.inc)

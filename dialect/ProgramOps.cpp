@@ -16,10 +16,11 @@ LogicalResult WeightOp::verify() {
 }
 
 LogicalResult ImageWeightOp::verify() {
-  if (getPanel() &&
-      (*getPanel() <= 0 || shapeOf(getResult()).size() != 2)) { // C1
-    return emitOpError("expects panels of a matrix, got panel = ")
-           << *getPanel() << " for " << shapeText(shapeOf(getResult()));
+  WeightLayoutAttrInterface layout = getLayoutAttr();
+  if (layout && failed(layout.getPackedShape(
+                    shapeOf(getResult()), getElementTypeOrSelf(getResult()),
+                    [&] { return emitOpError(); }))) { // C1
+    return failure();
   }
   return success();
 }
@@ -47,19 +48,18 @@ LogicalResult BlockDiagonalOp::verify() {
 }
 
 LogicalResult PackOp::verify() {
-  ArrayRef<int64_t> x = shapeOf(getX()), result = shapeOf(getResult());
-  auto parts = [](int64_t size, int64_t part) {
-    return combine(size, part, [](int64_t size, int64_t part) {
-      return (size + part - 1) / std::max<int64_t>(part, 1);
-    });
-  };
-  bool pairs = result.size() == 4 && agree(result[3], 2);
-  if (x.size() != 2 || (result.size() != 3 && !pairs) ||
-      !agree(result[1], pairs ? parts(x[0], 2) : x[0]) ||
-      !agree(result[0], parts(x[1], result[2]))) { // C1
-    return emitOpError("expects [ceil(out/panel), in, panel], or pairs of in, "
-                       "for [in, out] = ")
-           << shapeText(x) << ", got " << shapeText(result);
+  Type element = getElementTypeOrSelf(getX());
+  FailureOr<SmallVector<int64_t>> shape = getLayoutAttr().getPackedShape(
+      shapeOf(getX()), element, [&] { return emitOpError(); });
+  if (failed(shape)) { // C1
+    return failure();
+  }
+  if (!agree(shapeOf(getResult()), *shape) ||
+      getElementTypeOrSelf(getResult()) != element) { // C2
+    return emitOpError("expects ")
+           << shapeText(*shape) << " of " << element << " for "
+           << shapeText(shapeOf(getX())) << " in the layout " << getLayoutAttr()
+           << ", got " << getResult().getType();
   }
   return success();
 }

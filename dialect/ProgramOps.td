@@ -7,6 +7,7 @@
 include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
 include "dialect/Schedule.td"
+include "dialect/WeightLayout.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
@@ -46,22 +47,21 @@ def Hova_ImageWeightOp : Hova_Op<"image_weight", [Pure]> {
   let summary = "reference to a tensor that the weight program makes";
   let description = [{
     The tensor that `hova.store_weight` of the same name leaves in the weight
-    image. After `assign`, `panel` tells that the image holds the matrix
-    `[in, out]` as panels `[ceil(out/panel)][in][panel]`, zero behind the last
-    column; a matrix of bf16 as `[ceil(out/panel)][ceil(in/2)][panel][2]`, with
-    an interleave factor of two: one instruction multiplies two elements.
+    image. `layout`, which `assign` chooses, tells how a matrix lies there;
+    without one, a tensor lies row-major.
 
-    - C1: panel is given for matrices only and is positive.
+    - C1: the layout is for a tensor of this type.
 
     ```mlir
     func.func @reference() -> tensor<768x2304xf32> {
-      %w = hova.image_weight "encoder.3.attn.qkv" {panel = 32 : i64}
+      %w = hova.image_weight "encoder.3.attn.qkv" {layout = #hova.panels<32>}
           : tensor<768x2304xf32>
       return %w : tensor<768x2304xf32>
     }
     ```
   }];
-  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$panel);
+  let arguments = (ins StrAttr:$name,
+                       OptionalAttr<Hova_WeightLayoutAttrInterface>:$layout);
   let results = (outs Hova_Stored:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -130,24 +130,26 @@ def Hova_BlockDiagonalOp : Hova_Op<"block_diagonal", [Pure,
 
 def Hova_PackOp : Hova_Op<"pack", [Pure,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
-  let summary = "a weight matrix in panels of columns";
+  let summary = "a weight matrix as its layout stores it";
   let description = [{
-    `[in, out] -> [ceil(out/panel), in, panel]`; columns behind `out` are zero.
-    Or pairs along in, `[ceil(out/panel), ceil(in/2), panel, 2]`, with a zero
-    behind an odd last row.
+    The numbers of a matrix `[in, out]` in the order of `layout`, with zeros
+    where that has room for more.
 
-    - C1: x is a matrix and the result has one of these shapes.
+    - C1: the layout is for a tensor of x's type.
+    - C2: the result has the layout's shape and x's elements.
 
     ```mlir
     func.func @p(%w: tensor<8x40xf32>) -> tensor<2x8x32xf32> {
-      %p = hova.pack %w : tensor<8x40xf32> -> tensor<2x8x32xf32>
+      %p = hova.pack %w [#hova.panels<32>]
+          : tensor<8x40xf32> -> tensor<2x8x32xf32>
       return %p : tensor<2x8x32xf32>
     }
     ```
   }];
-  let arguments = (ins Hova_Tensor:$x);
+  let arguments = (ins Hova_Tensor:$x, Hova_WeightLayoutAttrInterface:$layout);
   let results = (outs Hova_Tensor:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat =
+      "$x `[` $layout `]` attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
 

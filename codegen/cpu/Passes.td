@@ -143,7 +143,7 @@ def VerifyAssignedPass : Pass<"hova-verify-assigned", "::mlir::ModuleOp"> {
   let summary = "Check the promise of assign";
   let description = [{
     Every kernel has a complete schedule, and its region is a list of stages and
-    of slices of columns.
+    of slices of columns. The layouts of weights are those that kernels read.
   }];
 }
 
@@ -151,11 +151,11 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn kernels into functions with loops for a CPU";
   let description = [{
     Before: kernels with a schedule (`#hova_cpu.schedule` on the kernel,
-    `hova.stage` in its region, `panel` on image weights). After: every kernel is
+    `hova.stage` in its region, `layout` on image weights). After: every kernel is
     a function over buffers, its scratch and a range of units; `main` launches
     them on places in the arena, in the weight image and among the program's
     tables, whose offsets are fixed, and on buffers that each thread has for its
-    share of the units; the weight program packs what has panels. Integers that
+    share of the units; the weight program packs what has a layout. Integers that
     no weight decides leave it for the table program, a function `tables`: they
     say where kernels read and write, so they are part of the code and not of
     the image, which comes from a file. Kernels that differ

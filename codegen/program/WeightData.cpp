@@ -19,6 +19,11 @@ std::string weightDigest(ModuleOp tiled) {
     weights.walk([&](Operation *op) {
       os << op->getName();
       for (NamedAttribute attribute : op->getAttrs()) {
+        // Shapes tell panels, and so did images of programs that had no other
+        // layout: they still fit.
+        if (isa<PanelsAttr>(attribute.getValue())) {
+          continue;
+        }
         os << ' ' << attribute.getName().getValue() << '='
            << attribute.getValue();
       }
@@ -33,6 +38,7 @@ std::string weightDigest(ModuleOp tiled) {
       llvm::BLAKE3::hash(llvm::arrayRefFromStringRef(text));
   return llvm::toHex(hash, /*LowerCase=*/true);
 }
+
 /// Writes the numbers of a table in `bytes` bytes each.
 static uint64_t writeTable(llvm::raw_ostream &os, const HostTensor &value,
                            unsigned bytes) {

@@ -10,7 +10,7 @@
 namespace hova {
 
 /// Digest of the model's weights and of their layout in the image: names,
-/// shapes, order and panels, but no values.
+/// shapes, order and layouts, but no values.
 std::string weightDigest(mlir::ModuleOp tiled);
 
 /// Runs the weight program of a module after phase `tile` and writes what it

@@ -63,27 +63,6 @@ static HostTensor inStorage(const HostTensor &value, Type type) {
   return value.getElement() == Element::F32 ? roundTo(value, storage) : value;
 }
 
-/// `[ceil(out/panel)][in][panel]`, or
-/// `[ceil(out/panel)][ceil(in/2)][panel][2]`, back to `[in, out]`.
-static HostTensor unpack(const HostTensor &panels, ArrayRef<int64_t> shape) {
-  int64_t depth = shape[0], columns = shape[1];
-  int64_t pitch = panels.getShape()[1], width = panels.getShape()[2];
-  int64_t interleave = panels.getRank() == 4 ? 2 : 1;
-  HostTensor matrix(panels.getElement(), shape);
-  withNumberType(panels.getElement(), [&](auto zero) {
-    using T = decltype(zero);
-    for (int64_t k = 0; k < depth; ++k) {
-      for (int64_t j = 0; j < columns; ++j) {
-        int64_t row = j / width * pitch + k / interleave;
-        matrix.mutableAs<T>()[k * columns + j] =
-            panels.as<T>()[(row * width + j % width) * interleave +
-                           k % interleave];
-      }
-    }
-  });
-  return matrix;
-}
-
 static FailureOr<HostTensor> constantValue(arith::ConstantOp op) {
   auto values = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!values) {
@@ -126,10 +105,7 @@ LogicalResult Evaluator::loadWeight(Operation *op,
                               "store: '")
            << weight.getName() << "'";
   }
-  auto shape = cast<ShapedType>(weight.getResult().getType()).getShape();
-  const HostTensor &value = stored->second;
-  bool packed = shape.size() == 2 && value.getRank() > 2;
-  HostTensor matrix = packed ? unpack(value, shape) : value;
+  HostTensor matrix = stored->second;
   // A plain run reads what is stored.
   if (precision == Precision::Single && isFloat(matrix)) {
     matrix = castTo(matrix, Element::F32);
@@ -336,7 +312,12 @@ LogicalResult Evaluator::runWeightProgram(func::FuncOp program,
 
 LogicalResult Evaluator::runWeightProgram(func::FuncOp program) {
   return runStores(program, [&](StoreWeightOp op, const HostTensor &value) {
-    image[op.getName()] = value;
+    // How a weight lies in the image is no concern of who reads it.
+    auto pack = op.getValue().getDefiningOp<PackOp>();
+    image[op.getName()] =
+        pack ? pack.getLayoutAttr().evaluateInverse(
+                   value, cast<ShapedType>(pack.getX().getType()).getShape())
+             : value;
     return success();
   });
 }

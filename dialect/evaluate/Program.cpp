@@ -56,28 +56,8 @@ LogicalResult BlockDiagonalOp::evaluate(ArrayRef<HostTensor> operands,
 
 LogicalResult PackOp::evaluate(ArrayRef<HostTensor> operands,
                                SmallVectorImpl<HostTensor> &results) {
-  const HostTensor &x = OperandValues(*this, operands)(getX());
-  int64_t depth = x.getShape()[0], columns = x.getShape()[1];
-  // The width of a panel is the schedule's choice: only the type knows it, and
-  // whether rows are interleaved in pairs.
-  ArrayRef<int64_t> shape = cast<ShapedType>(getResult().getType()).getShape();
-  int64_t panel = shape[2], interleave = shape.size() == 4 ? 2 : 1;
-  HostTensor result(x.getElement(), shape);
-  withNumberType(x.getElement(), [&](auto zero) {
-    using T = decltype(zero);
-    T *out = result.mutableAs<T>();
-    for (int64_t p = 0; p < shape[0]; ++p) {
-      int64_t width = std::min(panel, columns - p * panel);
-      for (int64_t k = 0; k < depth; ++k) {
-        const T *from = x.as<T>() + k * columns + p * panel;
-        T *to = out + (p * shape[1] + k / interleave) * panel * interleave +
-                k % interleave;
-        for (int64_t j = 0; j < width; ++j) {
-          to[j * interleave] = from[j];
-        }
-      }
-    }
-  });
-  results.push_back(result);
+  auto packed = cast<ShapedType>(getResult().getType()).getShape();
+  results.push_back(
+      getLayoutAttr().evaluate(OperandValues(*this, operands)(getX()), packed));
   return success();
 }

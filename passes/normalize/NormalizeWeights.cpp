@@ -137,7 +137,7 @@ struct NormalizeWeightsPass final
                             mapping.lookup(value));
       Value reference =
           ImageWeightOp::create(references, value.getLoc(), value.getType(),
-                                name, /*panel=*/IntegerAttr());
+                                name, /*layout=*/nullptr);
       value.replaceUsesWithIf(reference, [&](OpOperand &use) {
         return !values.contains(use.getOwner());
       });

@@ -30,7 +30,8 @@ std::optional<int64_t> panelOf(LinearOp product) {
   }
   Value input = kernel.getInputs()[argument.getArgNumber()];
   auto weight = input.getDefiningOp<ImageWeightOp>();
-  return weight ? weight.getPanel() : std::nullopt;
+  WeightLayoutAttrInterface layout = weight ? weight.getLayoutAttr() : nullptr;
+  return layout ? layout.getPanel() : std::nullopt;
 }
 
 Location originOf(Value value) {

@@ -17,28 +17,6 @@ int64_t elementBytes(MemRefType type) {
   return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
-/// Panels of a weight; pairs along its rows where two of its elements are
-/// multiplied at once.
-static RankedTensorType packedType(RankedTensorType type, int64_t panel) {
-  int64_t rows = type.getShape()[0];
-  int64_t panels = llvm::divideCeil(type.getShape()[1], panel);
-  if (type.getElementType().isBF16()) {
-    int64_t pairs = llvm::divideCeil(rows, 2);
-    return type.clone({panels, pairs, panel, 2});
-  }
-  return type.clone({panels, rows, panel});
-}
-
-/// The buffer of panels; a pair is one element of it.
-static MemRefType panelBuffer(RankedTensorType packed) {
-  ArrayRef<int64_t> shape = packed.getShape();
-  if (shape.size() == 3) {
-    return MemRefType::get(shape, packed.getElementType());
-  }
-  return MemRefType::get(shape.drop_back(),
-                         IntegerType::get(packed.getContext(), 32));
-}
-
 /// What `store` is computed from, operands first.
 static llvm::SetVector<Operation *> producersOf(StoreWeightOp store) {
   llvm::SetVector<Operation *> producers;
@@ -145,6 +123,14 @@ LogicalResult WeightPlaces::assign(Place place) {
   return success();
 }
 
+/// A layout that may be missing, for messages.
+static std::string textOf(Attribute layout) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  layout ? os << layout : os << "none";
+  return text;
+}
+
 LogicalResult WeightPlaces::assignWeight(StoreWeightOp store,
                                          ArrayRef<ImageWeightOp> references,
                                          Place place) {
@@ -152,26 +138,33 @@ LogicalResult WeightPlaces::assignWeight(StoreWeightOp store,
     return store.emitOpError("stores what nothing reads");
   }
   auto type = cast<RankedTensorType>(store.getValue().getType());
-  std::optional<int64_t> panel = ImageWeightOp(references.front()).getPanel();
-  RankedTensorType packed = panel ? packedType(type, *panel) : type;
-  MemRefType buffer = panel ? panelBuffer(packed) : bufferType(type, 0);
+  auto layout = ImageWeightOp(references.front()).getLayoutAttr();
   bool goesToTables = isTable(store);
-  if (!panel && !goesToTables) {
+  if (!layout && !goesToTables) {
     storeUncut(store);
   }
   int64_t &end = goesToTables ? tableBytes : bytes;
   for (ImageWeightOp op : references) {
-    if (op.getType() != type || op.getPanel() != panel) {
-      return op.emitOpError("expects the type that the weight program stores "
-                            "and one layout, got ")
-             << op.getType() << " for " << type;
+    if (op.getType() != type) {
+      return op.emitOpError("expects the type that the weight program stores, ")
+             << type << ", got " << op.getType();
     }
+    if (op.getLayoutAttr() != layout) {
+      return op.emitOpError("expects the layout of the first reference to '")
+             << op.getName() << "', " << textOf(layout) << ", got "
+             << textOf(op.getLayoutAttr());
+    }
+    MemRefType buffer =
+        layout ? layout.getBufferType(type) : bufferType(type, 0);
     place(op.getResult(), buffer, end, goesToTables);
   }
   OpBuilder builder(store);
-  if (panel) {
-    store.getValueMutable().assign(
-        PackOp::create(builder, store.getLoc(), packed, store.getValue()));
+  if (layout) {
+    // The references, which have the stored type, were verified.
+    auto shape = layout.getPackedShape(type.getShape(), type.getElementType(),
+                                       [&] { return store.emitOpError(); });
+    store.getValueMutable().assign(PackOp::create(
+        builder, store.getLoc(), type.clone(*shape), store.getValue(), layout));
   }
   store->setAttr(kOffsetAttr, builder.getI64IntegerAttr(end));
   auto stored = cast<RankedTensorType>(store.getValue().getType());

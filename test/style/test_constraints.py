@@ -21,7 +21,7 @@ def constraints():
     for path in files(".td", under="dialect/"):
         content = text(path)
         starts = list(START.finditer(content))
-        ends = [start.start() for start in starts[1:]] + [len(content)]
+        ends = [start.start() for start in starts[1:]] + [len(content)] * bool(starts)
         for start, end in zip(starts, ends, strict=True):
             kind, name, rest = start.groups()
             body = rest + content[start.end() : end]

@@ -143,6 +143,11 @@ EDITS = {
     "tables that are none": (
         "assign", r"schedule = ", "hova.result_rows = array<i64: 0>, schedule = ", "the number of a row table among",
     ),
+    "a layout that no kernel reads": (
+        "assign", r"#hova.panels<64>", "#hova.transposed<align 16>", "expects panels with an interleave factor of 1, as kernels",
+    ),
+    "panels of nothing": ("assign", r"#hova.panels<64>", "#hova.panels<0>", "expects panels of 1 to 2147483647 columns, got 0"),
+    "a layout of another shape": ("tile", r"#hova.panels<64>", "#hova.panels<32>", "in the layout #hova.panels<32>, got"),
     "no arena": ("tile", r"hova.arena_bytes = \d+ : i64, ", "", "'hova.arena_bytes' to be a number of 64 bits, got none"),
     "a small arena": ("tile", r"hova.arena_bytes = \d+", "hova.arena_bytes = 64", "that lie in the arena of 64 bytes"),
     "a small image": ("vectorize", r"hova.image_bytes = \d+", "hova.image_bytes = 64", "before the image ends at 64"),
@@ -235,3 +240,14 @@ def test_tables_are_made_before_they_are_read(tmp_path, phase):
         done = run(tmp_path, "hova", *verb.split(), "dump.mlir")
         assert done.returncode == 1, (verb, done.stderr)
         assert "where 'tables' stores nothing" in done.stderr
+
+
+def test_a_layout_from_before_its_phase_is_held_to_its_promise(dumps, tmp_path):
+    """Passes leave it alone, and what they make of the dump is no program for a CPU."""
+    layout = r"\1 {layout = #hova.transposed<align 16>}\2"
+    program, count = re.subn(r"(image_weight \S+)( : tensor<\d+x\d+x)", layout, dumps("fuse"), count=1)
+    assert count == 1
+    (tmp_path / "dump.mlir").write_text(program)
+    done = run(tmp_path, "hova", "compile", "dump.mlir", "-o", "program")
+    assert done.returncode == 1 and "expects panels with an interleave factor of 1" in done.stderr, done.stderr
+    assert not (tmp_path / "program").exists()

@@ -12,6 +12,7 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/schedule/Stages.h"
+#include "codegen/cpu/schedule/WeightLayouts.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "passes/Columns.h"
@@ -56,68 +57,6 @@ static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
   return hasProduct ? chooseRows(staticSize(shape.drop_back()), facts)
                     : llvm::divideCeil(facts.leastShareElements,
                                        shape.empty() ? 1 : shape.back());
-}
-
-//===----------------------------------------------------------------------===//
-// Weights
-//===----------------------------------------------------------------------===//
-
-/// Whether an operation reads this operand panel by panel.
-static bool readsPanels(OpOperand &use) {
-  auto kernel = use.getOwner()->getParentOfType<KernelOp>();
-  if (divisionOf(kernel) == Division::sequences) {
-    return false;
-  }
-  auto recipe = dyn_cast<CpuRecipeOpInterface>(use.getOwner());
-  return recipe && recipe.readsPanels(use.getOperandNumber());
-}
-
-/// A second image weight of the same value, for another layout.
-static ImageWeightOp storeAgain(ImageWeightOp op, ModuleOp module) {
-  std::string name = (op.getName() + ".panels").str();
-  auto weights = module.lookupSymbol<func::FuncOp>("weights");
-  for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
-    if (store.getName() == op.getName()) {
-      OpBuilder builder(weights.getBody().front().getTerminator());
-      StoreWeightOp::create(builder, store.getLoc(), name, store.getValue());
-      break;
-    }
-  }
-  OpBuilder builder(op);
-  return ImageWeightOp::create(builder, op.getLoc(), op.getType(), name,
-                               IntegerAttr());
-}
-
-static void assignPanels(ImageWeightOp op, ModuleOp module, int64_t columns) {
-  SmallVector<OpOperand *> packed;
-  bool plain = false;
-  for (OpOperand &use : op->getUses()) {
-    auto kernel = cast<KernelOp>(use.getOwner());
-    Value argument = kernel.getBody().getArgument(use.getOperandNumber());
-    bool panels = false, rest = false;
-    for (OpOperand &inner : argument.getUses()) {
-      (readsPanels(inner) ? panels : rest) = true;
-    }
-    if (panels && rest) {
-      // One kernel reads both layouts: give it an argument for each.
-      Value second = kernel.addInput(op.getResult());
-      argument.replaceUsesWithIf(
-          second, [](OpOperand &inner) { return !readsPanels(inner); });
-      return assignPanels(op, module, columns);
-    }
-    if (panels) {
-      packed.push_back(&use);
-    }
-    plain |= rest;
-  }
-  if (packed.empty()) {
-    return;
-  }
-  ImageWeightOp target = plain ? storeAgain(op, module) : op;
-  for (OpOperand *use : packed) {
-    use->set(target);
-  }
-  target.setPanel(columns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -236,12 +175,7 @@ struct AssignCpuSchedulePass final
     if (assigned.wasInterrupted()) {
       return signalPassFailure();
     }
-    SmallVector<ImageWeightOp> weights(main.getOps<ImageWeightOp>());
-    for (ImageWeightOp weight : weights) {
-      if (!weight.getPanel()) {
-        assignPanels(weight, getOperation(), facts.panelColumns);
-      }
-    }
+    assignWeightLayouts(main, facts);
   }
 };
 } // namespace

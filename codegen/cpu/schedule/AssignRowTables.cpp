@@ -76,7 +76,8 @@ Value RowTables::get(PlacementAttrInterface placement, Type source) {
                                    builder.getDenseI64ArrayAttr(shape));
   StoreWeightOp::create(builder, loc, name, table);
   builder.setInsertionPointToStart(&main.getBody().front());
-  return known = ImageWeightOp::create(builder, loc, type, name, IntegerAttr());
+  return known = ImageWeightOp::create(builder, loc, type, name,
+                                       /*layout=*/nullptr);
 }
 
 /// Whether all that read `value`, or columns of it, can read its rows where a

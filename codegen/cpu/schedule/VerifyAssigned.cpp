@@ -3,6 +3,7 @@
 
 #include "codegen/cpu/CpuSchedule.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/schedule/WeightLayouts.h"
 #include "passes/Columns.h"
 #include "passes/RowTables.h"
 
@@ -32,7 +33,9 @@ struct VerifyAssignedPass final
                  failed(checkRowTables(kernel)) || failed(checkStages(kernel));
       return bad ? WalkResult::interrupt() : WalkResult::advance();
     });
-    if (walked.wasInterrupted()) {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (walked.wasInterrupted() ||
+        (main && failed(verifyWeightLayouts(main)))) {
       signalPassFailure();
     }
   }

@@ -34,7 +34,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
-  %w = hova.image_weight "w" {panel = 16 : i64} : tensor<8x40xf32>
+  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x40xf32>
   // expected-error@+1 {{'hova.kernel' op expects 3 panels as its product's weight, got 2}}
   %y = hova.kernel "product" units<panel 2> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<8x40xf32>):

@@ -148,14 +148,14 @@ TEST_F(EvaluatorTest, observers_see_every_value_with_its_layer) {
 constexpr const char *kWeights = R"mlir(
   func.func @weights() {
     %w = hova.weight "w" : tensor<2x3xf32>
-    %p = hova.pack %w : tensor<2x3xf32> -> tensor<2x2x2xf32>
+    %p = hova.pack %w[#hova.panels<2>] : tensor<2x3xf32> -> tensor<2x2x2xf32>
     hova.store_weight "w.packed", %p : tensor<2x2x2xf32>
     %t = hova.transpose %w : tensor<2x3xf32> -> tensor<3x2xf32>
     hova.store_weight "w.transposed", %t : tensor<3x2xf32>
     return
   }
   func.func @main(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {
-    %w = hova.image_weight "w.packed" {panel = 2 : i64} : tensor<2x3xf32>
+    %w = hova.image_weight "w.packed" {layout = #hova.panels<2>} : tensor<2x3xf32>
     %y = hova.linear %x, %w : tensor<1x2xf32>, tensor<2x3xf32> -> tensor<1x3xf32>
     %t = hova.image_weight "w.transposed" : tensor<3x2xf32>
     %z = hova.linear %x, %t {transposed}
@@ -375,17 +375,70 @@ TEST_F(EvaluatorTest, the_own_type_rounds_probabilities) {
   EXPECT_NEAR(run(main, inputs).at(0), 1, 1e-15);
 }
 
+TEST_F(EvaluatorTest, columns_are_rows_of_whole_copies) {
+  func::FuncOp main = parse(R"mlir(
+    func.func private @weights() {
+      %w = hova.weight "w" : tensor<3x2xf32>
+      %p = hova.pack %w[#hova.transposed<align 16>] : tensor<3x2xf32> -> tensor<2x4xf32>
+      hova.store_weight "w", %p : tensor<2x4xf32>
+      return
+    }
+    func.func @main() -> tensor<3x2xf32> {
+      %w = hova.image_weight "w" {layout = #hova.transposed<align 16>} : tensor<3x2xf32>
+      return %w : tensor<3x2xf32>
+    })mlir");
+  auto weights = module->lookupSymbol<func::FuncOp>("weights");
+  std::vector<float> image;
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
+      weights, [&](StoreWeightOp, const HostTensor &value) {
+        image.assign(value.as<float>(), value.as<float>() + value.size());
+        return success();
+      })));
+  EXPECT_EQ(image, (std::vector<float>{0, 2, 4, 0, 1, 3, 5, 0}));
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
+  HostTensor back = run(main, {});
+  EXPECT_EQ(back.getShape(), llvm::ArrayRef<int64_t>({3, 2}));
+  for (int64_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(back.at(i), i);
+  }
+}
+
+// A square matrix has the shape of what is stored.
+TEST_F(EvaluatorTest, what_is_packed_is_told_by_its_layout) {
+  func::FuncOp main = parse(R"mlir(
+    func.func private @weights() {
+      %w = hova.weight "w" : tensor<4x4xf32>
+      %p = hova.pack %w[#hova.transposed<align 16>] : tensor<4x4xf32> -> tensor<4x4xf32>
+      hova.store_weight "packed", %p : tensor<4x4xf32>
+      hova.store_weight "plain", %w : tensor<4x4xf32>
+      return
+    }
+    func.func @main() -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+      %p = hova.image_weight "packed" {layout = #hova.transposed<align 16>} : tensor<4x4xf32>
+      %w = hova.image_weight "plain" : tensor<4x4xf32>
+      return %p, %w : tensor<4x4xf32>, tensor<4x4xf32>
+    })mlir");
+  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
+      module->lookupSymbol<func::FuncOp>("weights"))));
+  auto results = evaluator.run(main, {});
+  ASSERT_TRUE(succeeded(results)) << message;
+  for (const HostTensor &result : *results) {
+    EXPECT_EQ(result.at(1), 1);
+    EXPECT_EQ(result.at(4), 4);
+  }
+}
+
 TEST_F(EvaluatorTest, pairs_of_rows_are_interleaved) {
   func::FuncOp main = parse(R"mlir(
     func.func private @weights() {
       %w = hova.weight "w" : tensor<3x5xf32>
       %c = hova.convert %w : tensor<3x5xf32> -> tensor<3x5xbf16>
-      %p = hova.pack %c : tensor<3x5xbf16> -> tensor<2x2x4x2xbf16>
+      %p = hova.pack %c[#hova.panels<4, interleave 2>] : tensor<3x5xbf16> -> tensor<2x2x4x2xbf16>
       hova.store_weight "w", %p : tensor<2x2x4x2xbf16>
       return
     }
     func.func @main() -> tensor<3x5xbf16> {
-      %w = hova.image_weight "w" {panel = 4 : i64} : tensor<3x5xbf16>
+      %w = hova.image_weight "w" {layout = #hova.panels<4, interleave 2>} : tensor<3x5xbf16>
       return %w : tensor<3x5xbf16>
     })mlir");
   auto weights = module->lookupSymbol<func::FuncOp>("weights");
