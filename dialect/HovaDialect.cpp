@@ -4,6 +4,7 @@
 #include "dialect/HovaDialect.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
+#include "dialect/GroupOps.h"
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
@@ -114,6 +115,11 @@ void hova::HovaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/DenseOps.cpp.inc"
+      >();
+  registerGroupTypes();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/GroupOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

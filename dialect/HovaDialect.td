@@ -22,6 +22,11 @@ def Hova_Dialect : Dialect {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = [{
+    /// Types of the operations of a group (GroupOps.td).
+    void registerGroupTypes();
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,6 +73,15 @@ def Hova_PoolKind : EnumAttr<Hova_Dialect, Hova_PoolKindEnum, "pool_kind">;
 def Hova_LayoutKindEnum : Hova_Enum<"LayoutKind",
     "how the numbers of a value lie in memory: rows of tokens, or tokens in the lanes of vectors",
     ["rows", "token_lanes"]>;
+
+def Hova_TileLanesEnum : Hova_Enum<"TileLanes",
+    "what the lanes of a member hold of a tile: elements as a product leaves them, runs of a row, or a partial result of a row each",
+    ["product", "row", "partial"]>;
+
+def Hova_CombineEnum : Hova_Enum<"Combine",
+    "how the elements of a row become one",
+    ["add", "max"]>;
+def Hova_Combine : EnumAttr<Hova_Dialect, Hova_CombineEnum, "combine">;
 
 //===----------------------------------------------------------------------===//
 // Attributes

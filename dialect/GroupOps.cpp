@@ -1,0 +1,324 @@
+//===- GroupOps.cpp - Types and verifiers of the operations of a group ----===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/GroupOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace hova;
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/GroupTypes.cpp.inc"
+
+void HovaDialect::registerGroupTypes() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialect/GroupTypes.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static LogicalResult
+verifyExtents(llvm::function_ref<InFlightDiagnostic()> emitError,
+              ArrayRef<int64_t> shape, size_t rank, Type element) {
+  if (shape.size() != rank ||
+      !llvm::all_of(shape, [](int64_t size) { return size > 0; })) {
+    return emitError() << "expects " << rank << " positive extents";
+  }
+  if (!isa<Float32Type, BFloat16Type, Float16Type>(element)) {
+    return emitError() << "expects elements of f32, bf16 or f16, got "
+                       << element;
+  }
+  return success();
+}
+
+LogicalResult
+TileType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                 ArrayRef<int64_t> shape, Type element, TileLanes lanes,
+                 int64_t rowMembers, int64_t columnMembers) {
+  if (failed(verifyExtents(emitError, shape, 2, element))) {
+    return failure();
+  }
+  if (rowMembers <= 0 || columnMembers <= 0) {
+    return emitError() << "expects positive numbers of members, got "
+                       << rowMembers << "x" << columnMembers;
+  }
+  auto divides = [](int64_t members, int64_t extent) {
+    return extent == 1 || extent % members == 0;
+  };
+  if (!divides(rowMembers, shape[0]) || !divides(columnMembers, shape[1])) {
+    return emitError() << "expects members that divide " << shape[0] << "x"
+                       << shape[1] << ", got " << rowMembers << "x"
+                       << columnMembers;
+  }
+  if (lanes == TileLanes::partial && shape[1] != 1) {
+    return emitError() << "expects one column of a partial tile, got "
+                       << shape[1];
+  }
+  return success();
+}
+
+/// `<` rows `x` columns `x` element `,` lanes row-members `x` column-members
+/// `>`
+Type TileType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape, members;
+  Type element;
+  StringRef word;
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(element) || parser.parseComma()) {
+    return {};
+  }
+  SMLoc lanesPlace = parser.getCurrentLocation();
+  if (parser.parseKeyword(&word)) {
+    return {};
+  }
+  std::optional<TileLanes> lanes = symbolizeTileLanes(word);
+  if (!lanes) {
+    parser.emitError(lanesPlace,
+                     "expected 'product', 'row' or 'partial', got '")
+        << word << "'";
+    return {};
+  }
+  if (parser.parseDimensionList(members, /*allowDynamic=*/false,
+                                /*withTrailingX=*/false) ||
+      parser.parseGreater()) {
+    return {};
+  }
+  if (members.size() != 2) {
+    parser.emitError(lanesPlace, "expected members of rows and of columns");
+    return {};
+  }
+  return getChecked([&] { return parser.emitError(place); },
+                    parser.getContext(), shape, element, *lanes, members[0],
+                    members[1]);
+}
+
+void TileType::print(AsmPrinter &printer) const {
+  printer << "<" << rows() << "x" << columns() << "x" << getElementType()
+          << ", " << stringifyTileLanes(getLanes()) << " " << getRowMembers()
+          << "x" << getColumnMembers() << ">";
+}
+
+ShapedType TileType::cloneWith(std::optional<ArrayRef<int64_t>> shape,
+                               Type element) const {
+  return with(shape.value_or(getShape()), element, getLanes());
+}
+bool TileType::hasRank() const { return true; }
+
+LogicalResult
+SlotsType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                  ArrayRef<int64_t> shape, Type element) {
+  return verifyExtents(emitError, shape, 3, element);
+}
+
+/// `<` slots `x` rows `x` columns `x` element `>`
+Type SlotsType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type element;
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseLess() ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+      parser.parseType(element) || parser.parseGreater()) {
+    return {};
+  }
+  return getChecked([&] { return parser.emitError(place); },
+                    parser.getContext(), shape, element);
+}
+
+void SlotsType::print(AsmPrinter &printer) const {
+  printer << "<" << count() << "x" << rows() << "x" << columns() << "x"
+          << getElementType() << ">";
+}
+
+ShapedType SlotsType::cloneWith(std::optional<ArrayRef<int64_t>> shape,
+                                Type element) const {
+  return get(getContext(), shape.value_or(getShape()), element);
+}
+bool SlotsType::hasRank() const { return true; }
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyRows(Operation *op, StringRef name,
+                                MemRefType matrix) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(matrix.getStridesAndOffset(strides, offset)) ||
+      !matrix.hasStaticShape() || strides[1] != 1 ||
+      ShapedType::isDynamic(strides[0])) {
+    return op->emitOpError("expects ")
+           << name << " to have static extents, a unit column stride and a "
+           << "static row stride, got " << matrix;
+  }
+  return success();
+}
+
+static LogicalResult verifyInBounds(Operation *op, ArrayRef<bool> inBounds) {
+  if (inBounds.size() != 2) {
+    return op->emitOpError("expects in_bounds of rows and of columns, got ")
+           << inBounds.size();
+  }
+  return success();
+}
+
+static LogicalResult verifyElement(Operation *op, StringRef name,
+                                   ShapedType memory, Type element) {
+  if (memory.getElementType() != element) {
+    return op->emitOpError("expects ")
+           << name << " to have elements of " << element << ", got " << memory;
+  }
+  return success();
+}
+
+LogicalResult GroupLoadOp::verify() {
+  TileType tile = getTile().getType();
+  auto matrix = dyn_cast<MemRefType>(getSource().getType());
+  size_t indices = matrix ? 2 : 1;
+  if (getIndices().size() != indices) { // C1
+    return emitOpError("expects ")
+           << indices << (matrix ? " indices" : " index") << ", got "
+           << getIndices().size();
+  }
+  if (failed(verifyElement(*this, "source",
+                           cast<ShapedType>(getSource().getType()),
+                           tile.getElementType()))) { // C2
+    return failure();
+  }
+  if (matrix) { // C3
+    return success(succeeded(verifyRows(*this, "source", matrix)) &&
+                   succeeded(verifyInBounds(*this, getInBounds())));
+  }
+  auto slots = cast<SlotsType>(getSource().getType());
+  if (slots.getShape().drop_front() != tile.getShape()) { // C2
+    return emitOpError("expects a tile of a whole box of ")
+           << slots << ", got " << tile;
+  }
+  return success();
+}
+
+LogicalResult GroupStoreOp::verify() {
+  TileType tile = getTile().getType();
+  if (tile.getLanes() == TileLanes::partial) { // C3
+    return emitOpError("expects no partial tile; reduce it first");
+  }
+  return success(
+      succeeded(verifyElement(*this, "target", getTarget().getType(), // C1
+                              tile.getElementType())) &&
+      succeeded(verifyRows(*this, "target", getTarget().getType())) && // C2
+      succeeded(verifyInBounds(*this, getInBounds())));
+}
+
+LogicalResult GroupCopyOp::verify() {
+  return success(
+      succeeded(verifyElement(*this, "source", getSource().getType(), // C1
+                              getSlots().getType().getElementType())) &&
+      succeeded(verifyRows(*this, "source", getSource().getType())) && // C2
+      succeeded(verifyInBounds(*this, getInBounds())));
+}
+
+LogicalResult GroupProductOp::verify() {
+  TileType sum = getSum().getType();
+  auto lhs = cast<ShapedType>(getLhs().getType());
+  auto lhsTile = dyn_cast<TileType>(lhs);
+  if (bool(lhsTile) == bool(getLhsSlot())) { // C1
+    return emitOpError("expects a slot index for a lhs of slots alone");
+  }
+  SlotsType rhs = getRhs().getType();
+  int64_t rows = lhs.getShape().take_back(2)[0], depth = lhs.getShape().back();
+  int64_t rhsDepth = getTransposed() ? rhs.columns() : rhs.rows();
+  int64_t columns = getTransposed() ? rhs.rows() : rhs.columns();
+  if (rows != sum.rows() || depth != rhsDepth || columns != sum.columns()) {
+    return emitOpError("expects ") // C2
+           << sum.rows() << "x" << depth << " times " << depth << "x"
+           << sum.columns() << ", got " << rows << "x" << depth << " times "
+           << rhsDepth << "x" << columns;
+  }
+  if (lhs.getElementType() != rhs.getElementType() ||
+      !sum.getElementType().isF32()) { // C3
+    return emitOpError("expects one element type of lhs and rhs, and f32 of "
+                       "sum, got ")
+           << lhs.getElementType() << ", " << rhs.getElementType() << " and "
+           << sum.getElementType();
+  }
+  auto liesAsProduct = [&](TileType tile) {
+    return tile.getLanes() == TileLanes::product &&
+           tile.getRowMembers() == sum.getRowMembers();
+  };
+  if (!liesAsProduct(sum) ||
+      (lhsTile && (!liesAsProduct(lhsTile) || sum.getColumnMembers() != 1 ||
+                   lhsTile.getColumnMembers() != 1))) { // C4
+    return emitOpError("expects tiles as a product leaves them, and a lhs tile "
+                       "whose rows alone are divided, as those of sum are");
+  }
+  return success();
+}
+
+LogicalResult GroupReduceOp::verify() {
+  TileType tile = getTile().getType(), result = getResult().getType();
+  if (result !=
+      tile.with({tile.rows(), 1}, tile.getElementType(), result.getLanes())) {
+    return emitOpError("expects a result of ") // C1
+           << tile.rows() << "x1x" << tile.getElementType()
+           << " and the tile's members, got " << result;
+  }
+  bool was = tile.getLanes() == TileLanes::partial;
+  bool is = result.getLanes() == TileLanes::partial;
+  if (was ? is : !is && result.getLanes() != tile.getLanes()) { // C2
+    return emitOpError("expects the lanes of ")
+           << (was ? "a partial tile to become others"
+                   : "the tile, or partial ones")
+           << ", got '" << stringifyTileLanes(result.getLanes()) << "'";
+  }
+  return success();
+}
+
+LogicalResult GroupMapOp::verify() {
+  TileType result = getResult().getType();
+  Block &body = getBody().front();
+  auto fits = [](int64_t own, int64_t all) { return own == 1 || own == all; };
+  if (body.getNumArguments() != getOperands().size() + 2) { // C2
+    return emitOpError("expects a body of ")
+           << getOperands().size() + 2 << " arguments, got "
+           << body.getNumArguments();
+  }
+  for (auto [operand, argument] :
+       llvm::zip(getOperands(), body.getArguments())) {
+    auto type = cast<TileType>(operand.getType());
+    bool lanesFit =
+        type.getLanes() == result.getLanes() ||
+        (result.getLanes() == TileLanes::partial && type.columns() == 1 &&
+         type.getLanes() == TileLanes::product);
+    if (!lanesFit || type.getRowMembers() != result.getRowMembers() ||
+        type.getColumnMembers() != result.getColumnMembers() ||
+        !fits(type.rows(), result.rows()) ||
+        !fits(type.columns(), result.columns())) { // C1
+      return emitOpError("has an operand ")
+             << type << " that does not fit the result " << result;
+    }
+    if (argument.getType() != type.getElementType()) { // C2
+      return emitOpError("takes ")
+             << argument.getType() << " for an element of " << type;
+    }
+  }
+  for (BlockArgument position : body.getArguments().take_back(2)) {
+    if (!position.getType().isIndex()) { // C2
+      return emitOpError("takes ") << position.getType() << " for a position";
+    }
+  }
+  auto yield = cast<GroupYieldOp>(body.getTerminator());
+  if (yield.getValues().getTypes() != TypeRange(result.getElementType())) {
+    return emitOpError("yields another element than ") // C2
+           << result.getElementType();
+  }
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "dialect/GroupOps.cpp.inc"

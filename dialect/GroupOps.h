@@ -1,0 +1,16 @@
+//===- GroupOps.h - Tiles in the registers of a group ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_DIALECT_GROUPOPS_H
+#define HOVA_DIALECT_GROUPOPS_H
+
+#include "dialect/HovaDialect.h"
+#include "mlir/IR/BuiltinTypeInterfaces.h"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/GroupTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/GroupOps.h.inc"
+
+#endif // HOVA_DIALECT_GROUPOPS_H

@@ -1,0 +1,347 @@
+//===- GroupOps.td - Tiles in the registers of a group --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A group is what works on one block of a kernel together. It has members, each
+// of which issues instructions of its own: warps on a GPU. Members have lanes.
+// Group memory is seen by all members: shared memory on a GPU. A tile is a
+// matrix in the registers of a group; its type says how it is divided over
+// members and lanes, and which register holds which element is the target's.
+
+#ifndef HOVA_DIALECT_GROUPOPS
+#define HOVA_DIALECT_GROUPOPS
+
+include "dialect/HovaDialect.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/IR/BuiltinTypes.td"
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def Hova_TileType : TypeDef<Hova_Dialect, "Tile",
+    [DeclareTypeInterfaceMethods<ShapedTypeInterface>, ValueSemantics]> {
+  let mnemonic = "tile";
+  let summary = "a matrix in the registers of a group";
+  let description = [{
+    `!hova.tile<64x128xf32, product 2x2>`: the rows are divided over two members,
+    the columns over two. Within a member the elements lie over the lanes as a
+    product leaves them (`product`) or in runs along the row (`row`). Which
+    element sits in which register of which lane is for the target to say. A
+    dimension of 1 is not divided: all lanes that need its element hold it.
+
+    `!hova.tile<64x1xf32, partial 4x1>`: of each row, every lane that shares the
+    row holds a value of its own, say the sum of its elements of the row.
+    `hova.group_map` takes each of these values by itself, and `hova.group_reduce`
+    makes one of them.
+
+    Elements are f32, bf16 or f16. Extents and members are positive, and members
+    divide the extents that are not 1.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+                        "::mlir::Type":$elementType, "::hova::TileLanes":$lanes,
+                        "int64_t":$rowMembers, "int64_t":$columnMembers);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t rows() const { return getShape()[0]; }
+    int64_t columns() const { return getShape()[1]; }
+    /// Members of the group.
+    int64_t members() const { return getRowMembers() * getColumnMembers(); }
+    /// This division over members, for another shape, element and lanes.
+    TileType with(::llvm::ArrayRef<int64_t> shape, ::mlir::Type element,
+                  ::hova::TileLanes lanes) const {
+      return get(getContext(), shape, element, lanes, getRowMembers(),
+                 getColumnMembers());
+    }
+  }];
+}
+
+def Hova_SlotsType : TypeDef<Hova_Dialect, "Slots",
+    [DeclareTypeInterfaceMethods<ShapedTypeInterface>]> {
+  let mnemonic = "slots";
+  let summary = "boxes of group memory";
+  let description = [{
+    `!hova.slots<3x64x64xbf16>`: three slots of group memory, each for a box of 64
+    rows and 64 columns. How the elements of a box are arranged is for the target
+    to say, so that operations of a group alone touch them.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
+                        "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t count() const { return getShape()[0]; }
+    int64_t rows() const { return getShape()[1]; }
+    int64_t columns() const { return getShape()[2]; }
+  }];
+}
+
+def Hova_CopyTokenType : TypeDef<Hova_Dialect, "CopyToken"> {
+  let mnemonic = "copy_token";
+  let summary = "a copy under way";
+}
+
+def Hova_GroupMatrix : MemRefRankOf<[F32, BF16, F16], [2]>;
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+def Hova_GroupLoadOp : Hova_Op<"group_load", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile of a matrix, or a box of group memory";
+  let description = [{
+    `tile[i, j] = source[row + i, column + j]`, 0 outside source. Of slots it
+    reads the box `slot`, whole: `tile[i, j] = source[slot, i, j]`.
+
+    Row and column are multiples of the extents of the tile. With `in_bounds` no
+    element of the tile lies outside source: behind its rows (the first) or its
+    columns (the second). What a wrong promise reads is undefined.
+
+    - C1: a matrix has a row and a column, slots have one index.
+    - C2: the element of source is that of the tile; a box has its extents.
+    - C3: rows of a matrix have a unit column stride and a static row stride.
+
+    ```mlir
+    func.func @load(%m: memref<197x768xf32>, %r: index, %c: index)
+        -> !hova.tile<4x768xf32, row 4x1> {
+      %t = hova.group_load %m[%r, %c]
+          : memref<197x768xf32> -> !hova.tile<4x768xf32, row 4x1>
+      return %t : !hova.tile<4x768xf32, row 4x1>
+    }
+    ```
+  }];
+  let arguments = (ins Arg<AnyTypeOf<[Hova_GroupMatrix, Hova_SlotsType]>, "",
+                           [MemRead]>:$source,
+                       Variadic<Index>:$indices,
+                       DefaultValuedAttr<DenseBoolArrayAttr, "{false, false}">:$in_bounds);
+  let results = (outs Hova_TileType:$tile);
+  let assemblyFormat = [{
+    $source `[` $indices `]` attr-dict `:` type($source) `->` type($tile)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_GroupStoreOp : Hova_Op<"group_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a tile written to a matrix";
+  let description = [{
+    `target[row + i, column + j] = tile[i, j]`, nothing outside target. Row and
+    column are multiples of the extents of the tile. `in_bounds` is that of
+    `hova.group_load`. No two groups write the same element.
+
+    - C1: the element of target is that of the tile.
+    - C2: rows of target have a unit column stride and a static row stride.
+    - C3: a partial tile is not stored.
+
+    ```mlir
+    func.func @store(%t: !hova.tile<64x128xbf16, product 2x2>,
+                     %m: memref<197x768xbf16>, %r: index, %c: index) {
+      hova.group_store %t, %m[%r, %c] {in_bounds = array<i1: false, true>}
+          : !hova.tile<64x128xbf16, product 2x2>, memref<197x768xbf16>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Hova_TileType:$tile,
+                       Arg<Hova_GroupMatrix, "", [MemWrite]>:$target,
+                       Index:$row, Index:$column,
+                       DefaultValuedAttr<DenseBoolArrayAttr, "{false, false}">:$in_bounds);
+  let assemblyFormat = [{
+    $tile `,` $target `[` $row `,` $column `]` attr-dict
+    `:` type($tile) `,` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_GroupAllocOp : Hova_Op<"group_alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "slots of group memory that live as long as the function";
+  let description = [{
+    A slot holds one box. Its bytes are undefined until a copy has put them there.
+
+    ```mlir
+    func.func @alloc() {
+      %s = hova.group_alloc : !hova.slots<3x64x64xbf16>
+      return
+    }
+    ```
+  }];
+  let results = (outs Hova_SlotsType:$slots);
+  let assemblyFormat = "attr-dict `:` type($slots)";
+}
+
+def Hova_GroupCopyOp : Hova_Op<"group_copy",
+                               [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "a box on its way from a matrix to group memory";
+  let description = [{
+    `slots[slot, i, j] = source[row + i, column + j]`, 0 outside source, at some
+    time before a wait for the token is over. Copies end in any order. A wait for
+    any token stands between the last read of a slot and the copy to it, and each
+    token is waited for once on each path; loops carry tokens in the order in
+    which their copies began. `in_bounds` is that of `hova.group_load`.
+
+    - C1: the element of source is that of the slots.
+    - C2: rows of source have a unit column stride and a static row stride.
+
+    ```mlir
+    func.func @copy(%m: memref<197x768xbf16>, %r: index, %c: index,
+                    %s: !hova.slots<3x64x64xbf16>, %i: index) {
+      %t = hova.group_copy %m[%r, %c] to %s[%i]
+          : memref<197x768xbf16> to !hova.slots<3x64x64xbf16>
+      hova.group_wait %t
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Arg<Hova_GroupMatrix, "", [MemRead]>:$source, Index:$row,
+                       Index:$column,
+                       Arg<Hova_SlotsType, "", [MemWrite]>:$slots, Index:$slot,
+                       DefaultValuedAttr<DenseBoolArrayAttr, "{false, false}">:$in_bounds);
+  let results = (outs Hova_CopyTokenType:$token);
+  let assemblyFormat = [{
+    $source `[` $row `,` $column `]` `to` $slots `[` $slot `]` attr-dict
+    `:` type($source) `to` type($slots)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_GroupWaitOp : Hova_Op<"group_wait",
+                               [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the end of copies, for all members";
+  let description = [{
+    Members pass when all have come and the copies are done. Each sees what was
+    copied, and slots that anybody read before may be written.
+
+    ```mlir
+    func.func @wait(%t: !hova.copy_token, %u: !hova.copy_token) {
+      hova.group_wait %t, %u
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Hova_CopyTokenType>:$tokens);
+  let assemblyFormat = "$tokens attr-dict";
+}
+
+def Hova_GroupProductOp : Hova_Op<"group_product",
+                                  [AllTypesMatch<["sum", "result"]>,
+                                   MemoryEffects<[MemRead]>]> {
+  let summary = "a matrix product added to a tile";
+  let description = [{
+    `result[i, j] = sum[i, j] + sum over k of lhs[i, k] * rhs[slot, k, j]`
+
+    With `transposed` the slot of rhs holds `rhs[slot, j, k]`. Products are exact,
+    and their sums are f32 in the order that the target's instruction has. lhs is
+    a slot or a tile.
+
+    - C1: a lhs of slots has a slot index, a tile has none.
+    - C2: the extents agree: R x K times K x C added to R x C.
+    - C3: lhs and rhs have one element type, and sum is f32.
+    - C4: sum lies as a product leaves it, and a lhs tile has its rows.
+
+    ```mlir
+    func.func @product(%x: !hova.slots<3x64x64xbf16>,
+                       %w: !hova.slots<3x128x64xbf16>, %i: index,
+                       %sum: !hova.tile<64x128xf32, product 2x2>)
+        -> !hova.tile<64x128xf32, product 2x2> {
+      %r = hova.group_product %x[%i], %w[%i] transposed, %sum
+          : !hova.slots<3x64x64xbf16>, !hova.slots<3x128x64xbf16>,
+            !hova.tile<64x128xf32, product 2x2>
+      return %r : !hova.tile<64x128xf32, product 2x2>
+    }
+    ```
+  }];
+  let arguments = (ins Arg<AnyTypeOf<[Hova_SlotsType, Hova_TileType]>, "",
+                           [MemRead]>:$lhs,
+                       Arg<Hova_SlotsType, "", [MemRead]>:$rhs,
+                       Index:$rhs_slot, Hova_TileType:$sum,
+                       Optional<Index>:$lhs_slot, UnitAttr:$transposed);
+  let results = (outs Hova_TileType:$result);
+  let assemblyFormat = [{
+    $lhs (`[` $lhs_slot^ `]`)? `,` $rhs `[` $rhs_slot `]`
+    (`transposed` $transposed^)? `,` $sum attr-dict
+    `:` type($lhs) `,` type($rhs) `,` type($sum)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_GroupReduceOp : Hova_Op<"group_reduce", [Pure]> {
+  let summary = "the sum or the maximum of every row";
+  let description = [{
+    The elements of a row are combined in any order; a maximum ignores NaN. With a
+    partial result each lane combines its own elements, and a reduction of that
+    combines the lanes: a loop carries the partial sums and exchanges them once.
+
+    - C1: the result has one column, its rows, element and members are the tile's.
+    - C2: lanes stay as they are, become partial, or were partial and become
+      another kind.
+
+    ```mlir
+    func.func @reduce(%t: !hova.tile<64x128xf32, product 4x1>)
+        -> !hova.tile<64x1xf32, product 4x1> {
+      %p = hova.group_reduce add %t : !hova.tile<64x128xf32, product 4x1>
+          -> !hova.tile<64x1xf32, partial 4x1>
+      %r = hova.group_reduce add %p : !hova.tile<64x1xf32, partial 4x1>
+          -> !hova.tile<64x1xf32, product 4x1>
+      return %r : !hova.tile<64x1xf32, product 4x1>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Combine:$combine, Hova_TileType:$tile);
+  let results = (outs Hova_TileType:$result);
+  let assemblyFormat = "$combine $tile attr-dict `:` type($tile) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_GroupMapOp : Hova_Op<"group_map",
+                              [Pure, SingleBlockImplicitTerminator<"GroupYieldOp">]> {
+  let summary = "a function of the elements at the same place";
+  let description = [{
+    `result[i, j] = body(operands[i, j]..., i, j)`; an operand with one row or one
+    column gives it to all. The body is on scalars and may use scalars from
+    outside. Of a partial result it makes each lane's value by itself.
+
+    - C1: operands have the members of the result, its extents or 1, and its
+      lanes, or one column whose lanes are those of a product where the result
+      is partial.
+    - C2: the body takes an element of each operand and two indices, and yields
+      an element of the result.
+
+    ```mlir
+    func.func @map(%s: !hova.tile<64x128xf32, product 2x2>,
+                   %b: !hova.tile<1x128xf32, product 2x2>)
+        -> !hova.tile<64x128xbf16, product 2x2> {
+      %r = hova.group_map (%s, %b)
+          : (!hova.tile<64x128xf32, product 2x2>,
+             !hova.tile<1x128xf32, product 2x2>)
+          -> !hova.tile<64x128xbf16, product 2x2> {
+      ^bb0(%x: f32, %y: f32, %i: index, %j: index):
+        %t = arith.addf %x, %y : f32
+        %u = arith.truncf %t : f32 to bf16
+        hova.group_yield %u : bf16
+      }
+      return %r : !hova.tile<64x128xbf16, product 2x2>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Hova_TileType>:$operands);
+  let results = (outs Hova_TileType:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $operands `)` attr-dict `:` functional-type($operands, $result) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_GroupYieldOp : Hova_Op<"group_yield",
+                                [Pure, Terminator, HasParent<"GroupMapOp">]> {
+  let summary = "the element that a map makes";
+  let description = [{
+    Ends the body of a `hova.group_map`, where its example stands.
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{
+    build($_builder, $_state, ::mlir::ValueRange());
+  }]>];
+  let assemblyFormat = "$values attr-dict (`:` type($values)^)?";
+}
+
+#endif // HOVA_DIALECT_GROUPOPS

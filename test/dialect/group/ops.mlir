@@ -1,0 +1,63 @@
+// RUN: hova-opt %s --verify-roundtrip | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// CHECK-LABEL: @loads_a_tile
+// CHECK: hova.group_load %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}] {in_bounds = array<i1: true, false>} : memref<197x768xf32> -> <4x768xf32, row 4x1>
+func.func @loads_a_tile(%m: memref<197x768xf32>, %i: index) -> !hova.tile<4x768xf32, row 4x1> {
+  %t = hova.group_load %m[%i, %i] {in_bounds = array<i1: true, false>} : memref<197x768xf32> -> !hova.tile<4x768xf32, row 4x1>
+  return %t : !hova.tile<4x768xf32, row 4x1>
+}
+
+// CHECK-LABEL: @loads_a_box
+// CHECK: hova.group_load %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] : !hova.slots<1x128x64xbf16> -> <128x64xbf16, product 4x1>
+func.func @loads_a_box(%s: !hova.slots<1x128x64xbf16>, %i: index) -> !hova.tile<128x64xbf16, product 4x1> {
+  %t = hova.group_load %s[%i] : !hova.slots<1x128x64xbf16> -> !hova.tile<128x64xbf16, product 4x1>
+  return %t : !hova.tile<128x64xbf16, product 4x1>
+}
+
+// CHECK-LABEL: @stores_a_tile
+// CHECK: hova.group_store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}] : <64x128xbf16, product 2x2>, memref<197x768xbf16>
+func.func @stores_a_tile(%t: !hova.tile<64x128xbf16, product 2x2>, %m: memref<197x768xbf16>, %i: index) {
+  hova.group_store %t, %m[%i, %i] : !hova.tile<64x128xbf16, product 2x2>, memref<197x768xbf16>
+  return
+}
+
+// CHECK-LABEL: @copies_and_waits
+// CHECK: hova.group_alloc : <3x64x64xbf16>
+// CHECK: hova.group_copy %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}] to %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] : memref<197x768xbf16> to <3x64x64xbf16>
+// CHECK: hova.group_wait %{{[a-z0-9_]+}}
+func.func @copies_and_waits(%m: memref<197x768xbf16>, %i: index) {
+  %s = hova.group_alloc : !hova.slots<3x64x64xbf16>
+  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<197x768xbf16> to !hova.slots<3x64x64xbf16>
+  hova.group_wait %t
+  return
+}
+
+// CHECK-LABEL: @multiplies_slots
+// CHECK: hova.group_product %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}], %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] transposed, %{{[a-z0-9_]+}} : !hova.slots<3x64x64xbf16>, <3x128x64xbf16>, <64x128xf32, product 2x2>
+func.func @multiplies_slots(%x: !hova.slots<3x64x64xbf16>, %w: !hova.slots<3x128x64xbf16>, %i: index, %sum: !hova.tile<64x128xf32, product 2x2>) -> !hova.tile<64x128xf32, product 2x2> {
+  %r = hova.group_product %x[%i], %w[%i] transposed, %sum : !hova.slots<3x64x64xbf16>, !hova.slots<3x128x64xbf16>, !hova.tile<64x128xf32, product 2x2>
+  return %r : !hova.tile<64x128xf32, product 2x2>
+}
+
+// CHECK-LABEL: @multiplies_a_tile
+// CHECK: hova.group_product %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}], %{{[a-z0-9_]+}} : !hova.tile<64x64xbf16, product 4x1>, <2x64x32xbf16>, <64x32xf32, product 4x1>
+func.func @multiplies_a_tile(%p: !hova.tile<64x64xbf16, product 4x1>, %v: !hova.slots<2x64x32xbf16>, %i: index, %sum: !hova.tile<64x32xf32, product 4x1>) -> !hova.tile<64x32xf32, product 4x1> {
+  %r = hova.group_product %p, %v[%i], %sum : !hova.tile<64x64xbf16, product 4x1>, !hova.slots<2x64x32xbf16>, !hova.tile<64x32xf32, product 4x1>
+  return %r : !hova.tile<64x32xf32, product 4x1>
+}
+
+// CHECK-LABEL: @reduces_in_two_steps
+// CHECK: hova.group_reduce add %{{[a-z0-9_]+}} : <64x128xf32, product 4x1> -> <64x1xf32, partial 4x1>
+// CHECK: hova.group_map(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) : (!hova.tile<64x1xf32, partial 4x1>, !hova.tile<64x1xf32, product 4x1>) -> !hova.tile<64x1xf32, partial 4x1>
+// CHECK: hova.group_reduce add %{{[a-z0-9_]+}} : <64x1xf32, partial 4x1> -> <64x1xf32, product 4x1>
+func.func @reduces_in_two_steps(%t: !hova.tile<64x128xf32, product 4x1>, %f: !hova.tile<64x1xf32, product 4x1>) -> !hova.tile<64x1xf32, product 4x1> {
+  %p = hova.group_reduce add %t : !hova.tile<64x128xf32, product 4x1> -> !hova.tile<64x1xf32, partial 4x1>
+  %q = hova.group_map (%p, %f) : (!hova.tile<64x1xf32, partial 4x1>, !hova.tile<64x1xf32, product 4x1>) -> !hova.tile<64x1xf32, partial 4x1> {
+  ^bb0(%x: f32, %y: f32, %i: index, %j: index):
+    %z = arith.mulf %x, %y : f32
+    hova.group_yield %z : f32
+  }
+  %r = hova.group_reduce add %q : !hova.tile<64x1xf32, partial 4x1> -> !hova.tile<64x1xf32, product 4x1>
+  return %r : !hova.tile<64x1xf32, product 4x1>
+}
