@@ -9,6 +9,7 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/link/CpuProgram.h"
 #include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cuda/Passes.h"
 
 namespace hova {
 
@@ -39,8 +40,12 @@ std::shared_ptr<const Target> getDefaultTarget() {
 void registerTargets(mlir::DialectRegistry &registry) {
   registry.insert<HovaCpuDialect>();
   registerCpuRecipes(registry);
+  registerCudaDialects(registry);
 }
 
-void registerTargetPasses() { registerHovaCpuPasses(); }
+void registerTargetPasses() {
+  registerHovaCpuPasses();
+  registerCudaPasses();
+}
 
 } // namespace hova

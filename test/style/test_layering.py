@@ -136,6 +136,7 @@ SHARED_WITH_EVALUATION = {
 }
 # Operands, attributes and local functions of the same names.
 NAMESAKES = {
+    ("Attention.cpp", "columns"),
     ("Attention.cpp", "rows"),
     ("Program.cpp", "getBlocks"),
     ("Token.cpp", "getLayout"),

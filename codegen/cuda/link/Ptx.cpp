@@ -1,0 +1,87 @@
+//===- Ptx.cpp - Kernels as PTX -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/link/Ptx.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace hova {
+
+/// The version of PTX that has all instructions of sm_80 in use here.
+static constexpr llvm::StringLiteral kPtxVersion = "+ptx80";
+
+/// The back end, once. Addresses of shared memory have 32 bits; the switch is
+/// an option of LLVM's command line alone.
+static llvm::Error initialize() {
+  static const bool known = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    auto &options = llvm::cl::getRegisteredOptions();
+    auto found = options.find("nvptx-short-ptr");
+    return found != options.end() &&
+           !found->second->addOccurrence(0, "nvptx-short-ptr", "true");
+  }();
+  if (!known) {
+    return llvm::createStringError("LLVM's NVPTX back end has no option "
+                                   "'nvptx-short-ptr'");
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> translateToPtx(ModuleOp module, StringRef chip) {
+  if (llvm::Error error = initialize()) {
+    return error;
+  }
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string message;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target) {
+    return llvm::createStringError(message);
+  }
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, chip, kPtxVersion, {}, std::nullopt, std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
+  if (!code) {
+    return llvm::createStringError("kernels are no LLVM IR");
+  }
+  code->setTargetTriple(triple);
+  code->setDataLayout(machine->createDataLayout());
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager manager;
+  if (machine->addPassesToEmitFile(manager, stream, nullptr,
+                                   llvm::CodeGenFileType::AssemblyFile)) {
+    return llvm::createStringError("LLVM's NVPTX back end writes no text");
+  }
+  manager.run(*code);
+  return std::string(text);
+}
+
+} // namespace hova

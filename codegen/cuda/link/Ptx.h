@@ -1,0 +1,20 @@
+//===- Ptx.h - Kernels as PTX ---------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CUDA_LINK_PTX_H
+#define HOVA_CODEGEN_CUDA_LINK_PTX_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <string>
+
+namespace hova {
+
+/// The text that LLVM's back end makes of kernels in the LLVM and NVVM dialects
+/// for one chip, as in `sm_80`. An error says what could not be translated.
+llvm::Expected<std::string> translateToPtx(mlir::ModuleOp module,
+                                           llvm::StringRef chip);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_LINK_PTX_H

@@ -1,0 +1,34 @@
+//===- Sm80.h - Figures of a GPU that the lowering goes by ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CUDA_LOWER_SM80_H
+#define HOVA_CODEGEN_CUDA_LOWER_SM80_H
+
+#include <cstdint>
+
+namespace hova {
+
+/// Threads of a warp.
+inline constexpr int64_t kLanes = 32;
+/// Rows and columns of a block of ldmatrix; lanes that share a row of it.
+inline constexpr int64_t kBlockRows = 8;
+inline constexpr int64_t kLanesOfRow = 4;
+/// Elements of 16 bits in a chunk, and in a row of a segment: 16 and 128 bytes.
+inline constexpr int64_t kChunk = 8;
+inline constexpr int64_t kSegment = 64;
+/// Threads of a block.
+inline constexpr int64_t kMostThreads = 1024;
+/// Bytes of shared memory that a block of sm_80 may ask for.
+inline constexpr int64_t kMostGroupBytes = 163 * 1024;
+/// Bytes of a matrix: offsets are numbers of 32 bits with a sign.
+inline constexpr int64_t kMostMatrixBytes = (int64_t(1) << 31) - 1;
+
+/// Columns beside each other that a lane holds of `columns` along a row; 0 if
+/// the lanes cannot share them equally.
+inline int64_t runOfRow(int64_t columns) {
+  return columns % (4 * kLanes) == 0 ? 4 : columns % (2 * kLanes) == 0 ? 2 : 0;
+}
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_LOWER_SM80_H

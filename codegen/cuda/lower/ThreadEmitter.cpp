@@ -1,0 +1,406 @@
+//===- ThreadEmitter.cpp - Kernels, loops and fragments of threads --------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/lower/ThreadEmitter.h"
+#include "codegen/cuda/lower/Sm80.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace hova {
+
+ThreadEmitter::ThreadEmitter(func::FuncOp from)
+    : from(from), b(from.getLoc(), from.getContext()) {}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+Value ThreadEmitter::i32(int64_t value) {
+  return arith::ConstantIntOp::create(b, value, 32);
+}
+Value ThreadEmitter::f32(double value) {
+  return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+}
+Value ThreadEmitter::add(Value x, Value y) {
+  return b.createOrFold<arith::AddIOp>(x, y);
+}
+Value ThreadEmitter::mul(Value x, int64_t y) {
+  return b.createOrFold<arith::MulIOp>(x, i32(y));
+}
+Value ThreadEmitter::div(Value x, int64_t y) {
+  return b.createOrFold<arith::DivUIOp>(x, i32(y));
+}
+Value ThreadEmitter::rem(Value x, int64_t y) {
+  return b.createOrFold<arith::RemUIOp>(x, i32(y));
+}
+Value ThreadEmitter::below(Value x, int64_t extent) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, i32(extent));
+}
+Value ThreadEmitter::select(Value condition, Value x, Value y) {
+  return arith::SelectOp::create(b, condition, x, y);
+}
+Value ThreadEmitter::word(Value index) {
+  return b.createOrFold<arith::IndexCastOp>(b.getI32Type(),
+                                            map.lookupOrDefault(index));
+}
+Type ThreadEmitter::pointer(unsigned space) {
+  return LLVM::LLVMPointerType::get(b.getContext(), space);
+}
+Value ThreadEmitter::offset(Value base, Value bytes) {
+  return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+Value ThreadEmitter::offset(Value base, int64_t bytes) {
+  if (bytes == 0) {
+    return base;
+  }
+  return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+}
+
+void ThreadEmitter::syncWarp() { NVVM::SyncWarpOp::create(b, i32(-1)); }
+
+//===----------------------------------------------------------------------===//
+// Fragments
+//===----------------------------------------------------------------------===//
+
+bool ThreadEmitter::isPaired(TileType type) const {
+  return type.getElementTypeBitWidth() == 16 && type.columns() > 1;
+}
+
+Fragment ThreadEmitter::fragment(TileType type) {
+  Fragment own{i32(0), i32(0), {0}, {0}, 1};
+  bool row = type.getLanes() == TileLanes::row;
+  if (type.rows() > 1) {
+    int64_t part = type.rows() / type.getRowMembers();
+    own.row = mul(div(member, type.getColumnMembers()), part);
+    own.rows.clear();
+    for (int64_t r = 0; r < part; r += row ? 1 : kBlockRows) {
+      own.rows.push_back(r);
+    }
+    if (!row) {
+      own.row = add(own.row, div(lane, kLanesOfRow));
+    }
+  }
+  if (type.columns() > 1) {
+    int64_t part = type.columns() / type.getColumnMembers();
+    int64_t lanes = row ? kLanes : kLanesOfRow;
+    own.run = row ? runOfRow(part) : 2;
+    own.column = add(mul(rem(member, type.getColumnMembers()), part),
+                     mul(row ? lane : rem(lane, kLanesOfRow), own.run));
+    own.columns.clear();
+    for (int64_t c = 0; c < part; c += lanes * own.run) {
+      for (int64_t e = 0; e < own.run; ++e) {
+        own.columns.push_back(c + e);
+      }
+    }
+  }
+  return own;
+}
+
+SmallVector<Type> ThreadEmitter::partTypes(Type old) {
+  if (isa<CopyTokenType>(old)) {
+    return {};
+  }
+  auto tile = dyn_cast<TileType>(old);
+  if (!tile) {
+    return {old};
+  }
+  Fragment own = fragment(tile);
+  size_t count = own.rows.size() * own.columns.size();
+  if (isPaired(tile)) {
+    return SmallVector<Type>(count / 2, b.getI32Type());
+  }
+  return SmallVector<Type>(count, tile.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Whether a thread's part of a tile is whole blocks or runs.
+static LogicalResult verifyTile(Operation *op, TileType tile) {
+  int64_t rows = tile.rows() == 1 ? 1 : tile.rows() / tile.getRowMembers();
+  int64_t columns =
+      tile.columns() == 1 ? 1 : tile.columns() / tile.getColumnMembers();
+  if (tile.getLanes() == TileLanes::row) {
+    if (columns != 1 && !runOfRow(columns)) {
+      return op->emitOpError("expects the columns of a member of ")
+             << tile << " to be a multiple of " << 2 * kLanes;
+    }
+    return success();
+  }
+  if ((rows != 1 && rows % (2 * kBlockRows)) ||
+      (columns != 1 && columns % (2 * kBlockRows))) {
+    return op->emitOpError("expects a member to have multiples of ")
+           << 2 * kBlockRows << " rows and columns of " << tile;
+  }
+  return success();
+}
+
+/// Threads and the places of group memory, from the types alone.
+LogicalResult ThreadEmitter::declare() {
+  bool staged = false;
+  WalkResult walk = from.walk([&](Operation *op) -> WalkResult {
+    for (Value result : op->getResults()) {
+      auto tile = dyn_cast<TileType>(result.getType());
+      if (!tile) {
+        continue;
+      }
+      int64_t own = kLanes * tile.members();
+      if (threads && threads != own) {
+        return op->emitOpError("expects tiles of one group, of ")
+               << threads / kLanes << " members, got " << tile;
+      }
+      threads = own;
+      if (failed(verifyTile(op, tile))) {
+        return failure();
+      }
+    }
+    if (auto store = dyn_cast<GroupStoreOp>(op)) {
+      staged |= isStaged(store);
+    }
+    if (auto alloc = dyn_cast<GroupAllocOp>(op)) {
+      SlotsType type = alloc.getSlots().getType();
+      int64_t columns = type.columns();
+      if (type.getElementTypeBitWidth() != 16 ||
+          (columns % kSegment && columns != kSegment / 2) || type.rows() % 16) {
+        return op->emitOpError("expects boxes of 16 bits an element, of a "
+                               "multiple of 16 rows and of 32 or a multiple of "
+                               "64 columns, got ")
+               << type;
+      }
+      int64_t width = std::min(columns, kSegment);
+      Slots slots{groupBytes, type.rows(), 2 * width, columns / width};
+      slotsOf[alloc.getSlots()] = slots;
+      groupBytes += slots.bytes() * type.count();
+    }
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted()) {
+    return failure();
+  }
+  if (!threads || threads > kMostThreads) {
+    return from.emitOpError("expects tiles of 1 to ")
+           << kMostThreads / kLanes << " members";
+  }
+  if (staged) {
+    stageOffset = groupBytes;
+    stageBytes = 16 * 2 * kSegment;
+    groupBytes += stageBytes * (threads / kLanes);
+  }
+  if (groupBytes > kMostGroupBytes) {
+    return from.emitOpError("needs ")
+           << groupBytes << " bytes of group memory, of which there are "
+           << kMostGroupBytes;
+  }
+  return success();
+}
+
+void ThreadEmitter::createKernel() {
+  b.setInsertionPoint(from);
+  // Its size is given at launch: beyond 48 KiB there is no other way.
+  std::string name = (from.getName() + "_memory").str();
+  LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+                         /*isConstant=*/false, LLVM::Linkage::External, name,
+                         Attribute(), /*alignment=*/1024, /*addrSpace=*/3);
+  size_t matrices = llvm::count_if(
+      from.getArgumentTypes(), [](Type type) { return isa<MemRefType>(type); });
+  to = LLVM::LLVMFuncOp::create(
+      b, from.getName(),
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
+                                  SmallVector<Type>(matrices, pointer(1))));
+  to->setAttr("nvvm.kernel", b.getUnitAttr());
+  to->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({int32_t(threads)}));
+  to->setAttr(kGroupBytesAttr, b.getI64IntegerAttr(groupBytes));
+  Block *entry = to.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  Type word = b.getI32Type();
+  thread = NVVM::ThreadIdXOp::create(b, word);
+  lane = rem(thread, kLanes);
+  member = div(thread, kLanes);
+  memory = LLVM::AddressOfOp::create(b, pointer(3), name);
+  map.map(from.getArguments().take_front(matrices), entry->getArguments());
+  for (auto [axis, argument] :
+       llvm::enumerate(from.getArguments().drop_front(matrices))) {
+    Value id = axis == 0   ? NVVM::BlockIdXOp::create(b, word).getResult()
+               : axis == 1 ? NVVM::BlockIdYOp::create(b, word).getResult()
+                           : NVVM::BlockIdZOp::create(b, word).getResult();
+    map.map(argument, arith::IndexCastOp::create(b, b.getIndexType(), id));
+  }
+}
+
+/// Matrices first, then at most three coordinates; no result.
+static LogicalResult verifySignature(func::FuncOp function) {
+  bool coordinates = false;
+  int64_t count = 0;
+  for (Type type : function.getArgumentTypes()) {
+    coordinates |= type.isIndex();
+    count += type.isIndex();
+    if (coordinates ? !type.isIndex() : !isa<MemRefType>(type)) {
+      return function.emitOpError("expects matrices and then coordinates of "
+                                  "type index, got an argument ")
+             << type;
+    }
+  }
+  if (count > 3 || function.getNumResults() != 0 ||
+      !llvm::hasSingleElement(function.getBody())) {
+    return function.emitOpError("expects at most three coordinates, one block "
+                                "and no result");
+  }
+  return success();
+}
+
+LogicalResult ThreadEmitter::emit() {
+  if (failed(verifySignature(from)) || failed(declare())) {
+    return failure();
+  }
+  createKernel();
+  if (failed(emitOps(from.getBody().front()))) {
+    return failure();
+  }
+  if (!pending.empty()) {
+    return pending.front().getDefiningOp()->emitOpError(
+        "is never waited for at the end of the function");
+  }
+  b.setLoc(from.getLoc());
+  LLVM::ReturnOp::create(b, ValueRange());
+  from.erase();
+  return success();
+}
+
+LogicalResult ThreadEmitter::emitOps(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    b.setLoc(op.getLoc());
+    if (failed(emitOp(op))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+LogicalResult ThreadEmitter::emitOp(Operation &op) {
+  return TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<GroupAllocOp>([](GroupAllocOp) { return success(); })
+      .Case<GroupLoadOp>([&](GroupLoadOp load) { return emitLoad(load); })
+      .Case<GroupStoreOp>([&](GroupStoreOp store) { return emitStore(store); })
+      .Case<GroupCopyOp>([&](GroupCopyOp copy) { return emitCopy(copy); })
+      .Case<GroupWaitOp>([&](GroupWaitOp wait) { return emitWait(wait); })
+      .Case<GroupProductOp>(
+          [&](GroupProductOp product) { return emitProduct(product); })
+      .Case<GroupReduceOp>(
+          [&](GroupReduceOp reduce) { return emitReduce(reduce); })
+      .Case<GroupMapOp>([&](GroupMapOp own) { return emitMap(own); })
+      .Case<scf::ForOp>([&](scf::ForOp loop) { return emitLoop(loop); })
+      .Case<memref::SubViewOp>(
+          [&](memref::SubViewOp view) { return emitSubview(view); })
+      .Default([&](Operation *other) -> LogicalResult {
+        if (other->getNumRegions() || !isMemoryEffectFree(other)) {
+          return other->emitOpError("has no lowering to threads");
+        }
+        b.clone(*other, map);
+        return success();
+      });
+}
+
+LogicalResult ThreadEmitter::emitLoop(scf::ForOp op) {
+  auto append = [&](Values &all, Value old) {
+    if (isa<TileType>(old.getType())) {
+      llvm::append_range(all, parts[old]);
+    } else if (!isa<CopyTokenType>(old.getType())) {
+      all.push_back(map.lookupOrDefault(old));
+    }
+  };
+  auto give = [&](ValueRange olds, ValueRange news) {
+    for (Value old : olds) {
+      size_t count = partTypes(old.getType()).size();
+      if (isa<TileType>(old.getType())) {
+        parts[old] = Values(news.take_front(count));
+      } else if (count) {
+        map.map(old, news.front());
+      }
+      news = news.drop_front(count);
+    }
+  };
+  Values inits;
+  for (Value init : op.getInitArgs()) {
+    append(inits, init);
+  }
+  auto loop = scf::ForOp::create(b, map.lookupOrDefault(op.getLowerBound()),
+                                 map.lookupOrDefault(op.getUpperBound()),
+                                 map.lookupOrDefault(op.getStep()), inits);
+  // ptxas unrolls a loop of constant length whole.
+  auto never = LLVM::LoopUnrollAttr::get(b.getContext(), b.getBoolAttr(true),
+                                         {}, {}, {}, {}, {}, {});
+  auto annotation =
+      LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, {}, never, {}, {},
+                                    {}, {}, {}, {}, {}, {}, {}, {}, {});
+  loop->setDiscardableAttr("llvm.loop_annotation", annotation);
+  map.map(op.getInductionVar(), loop.getInductionVar());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    give(op.getRegionIterArgs(), loop.getRegionIterArgs());
+    if (failed(enterLoop(op)) || failed(emitOps(*op.getBody()))) {
+      return failure();
+    }
+    Values yielded;
+    for (Value value : op.getYieldedValues()) {
+      append(yielded, value);
+    }
+    // A loop without carried values has its terminator already.
+    if (!yielded.empty()) {
+      scf::YieldOp::create(b, yielded);
+    }
+  }
+  b.setLoc(op.getLoc());
+  give(op.getResults(), loop.getResults());
+  return leaveLoop(op);
+}
+
+/// A part of an argument with more dimensions, say one image of a batch.
+LogicalResult ThreadEmitter::emitSubview(memref::SubViewOp op) {
+  SmallVector<int64_t> strides;
+  int64_t start;
+  MemRefType source = op.getSourceType();
+  if (failed(source.getStridesAndOffset(strides, start)) ||
+      llvm::any_of(strides, ShapedType::isDynamic)) {
+    return op.emitOpError("expects a source with static strides, got ")
+           << source;
+  }
+  int64_t bytes = source.getElementTypeBitWidth() / 8;
+  Value base = map.lookupOrDefault(op.getSource());
+  for (auto [own, stride] : llvm::zip(op.getMixedOffsets(), strides)) {
+    if (auto constant = getConstantIntValue(own)) {
+      base = offset(base, *constant * stride * bytes);
+    } else {
+      base = offset(base, mul(word(cast<Value>(own)), stride * bytes));
+    }
+  }
+  map.map(op.getResult(), base);
+  return success();
+}
+
+FailureOr<ThreadEmitter::Matrix> ThreadEmitter::matrix(Operation *op,
+                                                       Value source) {
+  auto type = cast<MemRefType>(source.getType());
+  SmallVector<int64_t> strides;
+  int64_t start;
+  LogicalResult strided = type.getStridesAndOffset(strides, start);
+  assert(succeeded(strided) && "the verifier has seen the strides");
+  (void)strided;
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  Matrix own{map.lookupOrDefault(source), type.getDimSize(0),
+             type.getDimSize(1), strides[0] * bytes, bytes};
+  if (own.rows * own.rowBytes > kMostMatrixBytes) {
+    return op->emitOpError("expects matrices of at most 2 GiB, since offsets "
+                           "have 32 bits, got ")
+           << type;
+  }
+  return own;
+}
+
+} // namespace hova

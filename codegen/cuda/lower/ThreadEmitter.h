@@ -1,0 +1,161 @@
+//===- ThreadEmitter.h - Tiles as registers of threads --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A group is a block of threads, a member a warp, a lane a thread. Of a tile a
+// thread holds a small matrix, its fragment. Along `product`, thread l of a
+// warp holds
+//
+//   rows     16 a + l / 4 + 8 h      a < rows / 16,    h < 2
+//   columns  8 c + 2 (l % 4) + e     c < columns / 8,  e < 2
+//
+// of its member's part: mma.sync leaves its sums there, and wants a left
+// operand of 16 bits there. Along `row` it holds all rows and runs of up to 4
+// columns. Elements of 16 bits are held in pairs, the even column in the low
+// half.
+
+#ifndef HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
+#define HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
+
+#include "dialect/GroupOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace hova {
+
+/// On a kernel: bytes of shared memory that a launch must give it.
+inline constexpr llvm::StringLiteral kGroupBytesAttr = "hova.group_bytes";
+
+/// Which elements of a tile a thread holds: rows `row + rows[r]`, columns
+/// `column + columns[c]`.
+struct Fragment {
+  mlir::Value row, column;
+  llvm::SmallVector<int64_t> rows, columns;
+  /// Columns that lie beside each other from every multiple of it on.
+  int64_t run = 1;
+};
+
+/// Rewrites one function of group operations as a kernel of threads. The
+/// function takes matrices and then the coordinates of its group in the grid,
+/// up to three of type index; the kernel takes the matrices' addresses. What
+/// cannot be lowered is an error on its operation.
+class ThreadEmitter {
+public:
+  explicit ThreadEmitter(mlir::func::FuncOp from);
+  mlir::LogicalResult emit();
+
+private:
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  /// Group memory of a `hova.group_alloc`. A box is cut into segments of at
+  /// most 64 columns; a row of a segment has `rowBytes`, whose chunks of 16
+  /// bytes are exchanged so that eight rows of a chunk lie in different banks.
+  struct Slots {
+    int64_t offset = 0, rows = 0, rowBytes = 0, segments = 0;
+    int64_t segmentBytes() const { return rows * rowBytes; }
+    int64_t bytes() const { return segments * segmentBytes(); }
+    int64_t chunks() const { return rowBytes / 16; }
+  };
+
+  /// A matrix in global memory: where row 0 and column 0 are.
+  struct Matrix {
+    mlir::Value base;
+    int64_t rows, columns, rowBytes, elementBytes;
+  };
+
+  // Scalars, 32 bits wide.
+  mlir::Value i32(int64_t value);
+  mlir::Value f32(double value);
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, int64_t y);
+  mlir::Value div(mlir::Value x, int64_t y);
+  mlir::Value rem(mlir::Value x, int64_t y);
+  mlir::Value below(mlir::Value x, int64_t extent);
+  mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
+  /// The 32 bits of an index of the original function.
+  mlir::Value word(mlir::Value index);
+  mlir::Type pointer(unsigned space);
+  mlir::Value offset(mlir::Value base, mlir::Value bytes);
+  mlir::Value offset(mlir::Value base, int64_t bytes);
+
+  // Functions and regions (ThreadEmitter.cpp).
+  mlir::LogicalResult declare();
+  void createKernel();
+  mlir::LogicalResult emitOps(mlir::Block &block);
+  mlir::LogicalResult emitOp(mlir::Operation &op);
+  mlir::LogicalResult emitLoop(mlir::scf::ForOp op);
+  mlir::LogicalResult emitSubview(mlir::memref::SubViewOp op);
+  Fragment fragment(TileType type);
+  /// Whether two elements of a row share a register.
+  bool isPaired(TileType type) const;
+  llvm::SmallVector<mlir::Type> partTypes(mlir::Type old);
+  mlir::FailureOr<Matrix> matrix(mlir::Operation *op, mlir::Value source);
+  void syncWarp();
+
+  // Memory (ThreadMemory.cpp).
+  mlir::LogicalResult emitLoad(GroupLoadOp op);
+  mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
+  mlir::LogicalResult emitStore(GroupStoreOp op);
+  mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);
+  mlir::Value inside(const Matrix &matrix, TileType tile,
+                     llvm::ArrayRef<bool> inBounds, mlir::Value row,
+                     mlir::Value column);
+  /// Whether results of 16 bits go through shared memory, so that a warp
+  /// writes whole sectors.
+  bool isStaged(GroupStoreOp op);
+
+  // Copies (ThreadCopies.cpp).
+  mlir::LogicalResult emitCopy(GroupCopyOp op);
+  mlir::LogicalResult emitWait(GroupWaitOp op);
+  mlir::LogicalResult enterLoop(mlir::scf::ForOp op);
+  mlir::LogicalResult leaveLoop(mlir::scf::ForOp op);
+
+  // Products (ThreadProducts.cpp).
+  mlir::LogicalResult emitProduct(GroupProductOp op);
+  mlir::LogicalResult verifyProduct(GroupProductOp op);
+  Values leftOperand(GroupProductOp op, int64_t a, int64_t k);
+  Values rightOperand(GroupProductOp op, int64_t k, int64_t n);
+  /// Byte of (row, chunk + firstChunk) in a segment; the xor that exchanges
+  /// chunks is made before any loop. `row` and `chunk` are fixed for a thread.
+  mlir::Value slotByte(const Slots &slots, mlir::Value row, mlir::Value chunk,
+                       int64_t firstChunk);
+  mlir::Value slotStart(const Slots &slots, mlir::Value slot);
+  /// Four 8x8 blocks from the places that the lanes point to.
+  Values loadMatrices(mlir::Value address, bool transposed);
+  /// The registers of rows from 16 a and columns from 16 k of a box.
+  Values loadLeft(const Slots &slots, mlir::Value start, mlir::Value firstRow,
+                  int64_t a, int64_t k);
+
+  // Elements (ThreadElements.cpp).
+  mlir::LogicalResult emitReduce(GroupReduceOp op);
+  mlir::LogicalResult emitMap(GroupMapOp op);
+  mlir::Value mapElement(GroupMapOp op, const Fragment &own, size_t r,
+                         size_t c);
+  mlir::Value element(mlir::Value tile, size_t r, size_t c);
+  mlir::Value emitScalar(mlir::Operation &op);
+  mlir::Value pack(mlir::Value low, mlir::Value high);
+  mlir::Value intrinsic(llvm::StringRef name, mlir::Value x);
+  mlir::Value erf(mlir::Value x);
+  mlir::Value shuffle(mlir::Value x, int64_t distance);
+
+  mlir::func::FuncOp from;
+  mlir::ImplicitLocOpBuilder b;
+  mlir::LLVM::LLVMFuncOp to;
+  mlir::IRMapping map;
+  /// What tiles became.
+  llvm::DenseMap<mlir::Value, Values> parts;
+  llvm::DenseMap<mlir::Value, Slots> slotsOf;
+  /// Tokens of copies that may be under way, the oldest first.
+  llvm::SmallVector<mlir::Value> pending;
+  mlir::Value thread, lane, member, memory;
+  int64_t threads = 0, groupBytes = 0;
+  /// Where each warp stages what it stores, and bytes for each.
+  int64_t stageOffset = 0, stageBytes = 0;
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H

@@ -1,0 +1,246 @@
+//===- ThreadMemory.cpp - Tiles from and to memory ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A thread's part of a row of results of 16 bits is 4 bytes, and the four lanes
+// of a row have 16 together: half a sector. So a warp stages 16 rows in shared
+// memory and writes runs of 16 bytes a lane, whole sectors of a row each.
+
+#include "codegen/cuda/lower/Sm80.h"
+#include "codegen/cuda/lower/ThreadEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// Whether (row, column) lies inside; null if that is so of all of the tile.
+Value ThreadEmitter::inside(const Matrix &matrix, TileType tile,
+                            ArrayRef<bool> inBounds, Value row, Value column) {
+  Value inside;
+  if (!inBounds[0] && matrix.rows % tile.rows()) {
+    inside = below(row, matrix.rows);
+  }
+  if (!inBounds[1] && matrix.columns % tile.columns()) {
+    Value other = below(column, matrix.columns);
+    inside = inside ? b.createOrFold<arith::AndIOp>(inside, other) : other;
+  }
+  return inside;
+}
+
+/// Runs of a thread lie whole inside or outside, on addresses of their size.
+static LogicalResult verifyRuns(Operation *op, int64_t run, int64_t columns,
+                                int64_t rowBytes, int64_t elementBytes,
+                                Type type) {
+  if (columns % run || rowBytes % (run * elementBytes)) {
+    return op->emitOpError("expects rows of a multiple of ")
+           << run << " elements, got " << type;
+  }
+  return success();
+}
+
+LogicalResult ThreadEmitter::emitLoad(GroupLoadOp op) {
+  if (isa<SlotsType>(op.getSource().getType())) {
+    return emitBoxLoad(op);
+  }
+  TileType tile = op.getTile().getType();
+  Fragment own = fragment(tile);
+  FailureOr<Matrix> source = matrix(op, op.getSource());
+  if (failed(source) ||
+      failed(verifyRuns(op, own.run, source->columns, source->rowBytes,
+                        source->elementBytes, op.getSource().getType()))) {
+    return failure();
+  }
+  bool paired = isPaired(tile);
+  Type run =
+      own.run == 1 ? tile.getElementType()
+      : paired && own.run == 2
+          ? Type(b.getI32Type())
+          : VectorType::get({own.run / (paired ? 2 : 1)},
+                            paired ? b.getI32Type() : tile.getElementType());
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(run));
+  Value row = add(word(op.getIndices()[0]), own.row);
+  Value column = add(word(op.getIndices()[1]), own.column);
+  Value base = offset(source->base, add(mul(row, source->rowBytes),
+                                        mul(column, source->elementBytes)));
+  Values &elements = parts[op.getTile()];
+  for (int64_t r : own.rows) {
+    for (size_t c = 0; c < own.columns.size(); c += own.run) {
+      Value address = offset(base, r * source->rowBytes +
+                                       own.columns[c] * source->elementBytes);
+      Value there = inside(*source, tile, op.getInBounds(), add(row, i32(r)),
+                           add(column, i32(own.columns[c])));
+      // What is not there is read from the start, and not used.
+      Value loaded = LLVM::LoadOp::create(
+          b, run, there ? select(there, address, source->base) : address,
+          own.run * source->elementBytes);
+      if (there) {
+        loaded = select(there, loaded, zero);
+      }
+      auto vector = dyn_cast<VectorType>(run);
+      for (int64_t e = 0; vector && e < vector.getNumElements(); ++e) {
+        elements.push_back(vector::ExtractOp::create(b, loaded, e));
+      }
+      if (!vector) {
+        elements.push_back(loaded);
+      }
+    }
+  }
+  return success();
+}
+
+LogicalResult ThreadEmitter::emitBoxLoad(GroupLoadOp op) {
+  TileType tile = op.getTile().getType();
+  if (tile.getLanes() != TileLanes::product || tile.getColumnMembers() != 1 ||
+      !slotsOf.count(op.getSource())) {
+    return op.emitOpError("expects a tile as a product leaves it, whose rows "
+                          "alone are divided, and slots of this function");
+  }
+  const Slots &slots = slotsOf[op.getSource()];
+  int64_t part = tile.rows() / tile.getRowMembers();
+  Value start = slotStart(slots, op.getIndices()[0]);
+  Value firstRow = mul(member, part);
+  int64_t rows = part / kBlockRows, blocks = tile.columns() / kBlockRows;
+  Values &words = parts[op.getTile()];
+  words.resize(rows * blocks);
+  for (int64_t a = 0; a < rows / 2; ++a) {
+    for (int64_t k = 0; k < blocks / 2; ++k) {
+      Values loaded = loadLeft(slots, start, firstRow, a, k);
+      for (int64_t i = 0; i < 4; ++i) {
+        words[(2 * a + i % 2) * blocks + 2 * k + i / 2] = loaded[i];
+      }
+    }
+  }
+  return success();
+}
+
+bool ThreadEmitter::isStaged(GroupStoreOp op) {
+  TileType tile = op.getTile().getType();
+  MemRefType target = op.getTarget().getType();
+  SmallVector<int64_t> strides;
+  int64_t start;
+  if (failed(target.getStridesAndOffset(strides, start)) ||
+      tile.getLanes() != TileLanes::product || !isPaired(tile) ||
+      tile.rows() == 1) {
+    return false;
+  }
+  int64_t part = tile.columns() / tile.getColumnMembers();
+  return (part % kSegment == 0 || part == kSegment / 2) &&
+         strides[0] % kChunk == 0 && target.getDimSize(1) % kChunk == 0;
+}
+
+LogicalResult ThreadEmitter::emitStagedStore(GroupStoreOp op,
+                                             const Matrix &target) {
+  TileType tile = op.getTile().getType();
+  int64_t part = tile.columns() / tile.getColumnMembers();
+  int64_t partRows = tile.rows() / tile.getRowMembers();
+  int64_t width = std::min(part, kSegment), chunks = width / kChunk;
+  int64_t rowBytes = 2 * width, rowsAtOnce = kLanes / chunks;
+  // Rows of half the banks are exchanged in pairs.
+  auto exchange = [&](Value row, Value chunk) -> Value {
+    Value key = chunks == 8 ? rem(row, 8) : rem(div(row, 2), 4);
+    return b.createOrFold<arith::XOrIOp>(chunk, key);
+  };
+  Value stage = offset(memory, add(mul(member, stageBytes), i32(stageOffset)));
+  Value own = div(lane, kLanesOfRow);
+  Value base =
+      offset(stage, add(mul(own, rowBytes), mul(rem(lane, kLanesOfRow), 4)));
+  // Which chunk of its row a thread reads back, and writes.
+  Value readRow = div(lane, chunks), readChunk = rem(lane, chunks);
+  Value firstRow =
+      add(word(op.getRow()),
+          add(mul(div(member, tile.getColumnMembers()), partRows), readRow));
+  Value firstColumn = add(word(op.getColumn()),
+                          add(mul(rem(member, tile.getColumnMembers()), part),
+                              mul(readChunk, kChunk)));
+  Value to = offset(target.base,
+                    add(mul(firstRow, target.rowBytes), mul(firstColumn, 2)));
+  ArrayRef<Value> words = parts[op.getTile()];
+  int64_t blocks = part / kBlockRows;
+  auto vector = VectorType::get({4}, b.getI32Type());
+  for (int64_t a = 0; a < partRows / 16; ++a) {
+    for (int64_t first = 0; first < blocks; first += chunks) {
+      for (int64_t half = 0; half < 2; ++half) {
+        for (int64_t c = 0; c < chunks; ++c) {
+          Value place = offset(base, mul(exchange(own, i32(c)), 16));
+          LLVM::StoreOp::create(b, words[(2 * a + half) * blocks + first + c],
+                                offset(place, half * kBlockRows * rowBytes), 4);
+        }
+      }
+      syncWarp();
+      for (int64_t r = 0; r < 16; r += rowsAtOnce) {
+        Value row = add(readRow, i32(r));
+        Value from = offset(
+            stage, add(mul(row, rowBytes), mul(exchange(row, readChunk), 16)));
+        Value run = LLVM::LoadOp::create(b, vector, from, 16);
+        Value there = inside(target, tile, op.getInBounds(),
+                             add(firstRow, i32(16 * a + r)),
+                             add(firstColumn, i32(kChunk * first)));
+        OpBuilder::InsertionGuard guard(b);
+        if (there) {
+          auto choice = scf::IfOp::create(b, there);
+          b.setInsertionPointToStart(choice.thenBlock());
+        }
+        LLVM::StoreOp::create(
+            b, run, offset(to, (16 * a + r) * target.rowBytes + 16 * first),
+            16);
+      }
+      // Behind the branches, and before the stage is written again.
+      syncWarp();
+    }
+  }
+  return success();
+}
+
+LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
+  TileType tile = op.getTile().getType();
+  FailureOr<Matrix> target = matrix(op, op.getTarget());
+  if (failed(target)) {
+    return failure();
+  }
+  if (isStaged(op)) {
+    return emitStagedStore(op, *target);
+  }
+  Fragment own = fragment(tile);
+  if (failed(verifyRuns(op, own.run, target->columns, target->rowBytes,
+                        target->elementBytes, op.getTarget().getType()))) {
+    return failure();
+  }
+  Value row = add(word(op.getRow()), own.row);
+  Value column = add(word(op.getColumn()), own.column);
+  Value base = offset(target->base, add(mul(row, target->rowBytes),
+                                        mul(column, target->elementBytes)));
+  ArrayRef<Value> elements = parts[op.getTile()];
+  int64_t perRun = isPaired(tile) ? own.run / 2 : own.run;
+  bool branches = false;
+  for (int64_t r : own.rows) {
+    for (size_t c = 0; c < own.columns.size(); c += own.run) {
+      Values run(elements.take_front(perRun));
+      elements = elements.drop_front(perRun);
+      OpBuilder::InsertionGuard guard(b);
+      if (Value there =
+              inside(*target, tile, op.getInBounds(), add(row, i32(r)),
+                     add(column, i32(own.columns[c])))) {
+        auto choice = scf::IfOp::create(b, there);
+        b.setInsertionPointToStart(choice.thenBlock());
+        branches = true;
+      }
+      Value whole = run.front();
+      if (run.size() > 1) {
+        auto type = VectorType::get({perRun}, whole.getType());
+        whole = vector::FromElementsOp::create(b, type, run);
+      }
+      LLVM::StoreOp::create(
+          b, whole,
+          offset(base,
+                 r * target->rowBytes + own.columns[c] * target->elementBytes),
+          own.run * target->elementBytes);
+    }
+  }
+  if (branches) {
+    syncWarp();
+  }
+  return success();
+}
+
+} // namespace hova

@@ -1,0 +1,151 @@
+//===- ThreadProducts.cpp - ldmatrix and mma.sync -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/lower/Sm80.h"
+#include "codegen/cuda/lower/ThreadEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace hova {
+
+Value ThreadEmitter::slotByte(const Slots &slots, Value row, Value chunk,
+                              int64_t firstChunk) {
+  int64_t inSegment = firstChunk % slots.chunks();
+  Value key = slots.chunks() == 8 ? rem(row, 8) : rem(div(row, 2), 4);
+  Value exchanged =
+      b.createOrFold<arith::XOrIOp>(add(chunk, i32(inSegment)), key);
+  Value byte = add(mul(row, slots.rowBytes), mul(exchanged, 16));
+  return add(byte, i32(firstChunk / slots.chunks() * slots.segmentBytes()));
+}
+
+Value ThreadEmitter::slotStart(const Slots &slots, Value slot) {
+  return add(mul(word(slot), slots.bytes()), i32(slots.offset));
+}
+
+ThreadEmitter::Values ThreadEmitter::loadMatrices(Value address,
+                                                  bool transposed) {
+  SmallVector<Type> words(4, b.getI32Type());
+  auto loaded = NVVM::LdMatrixOp::create(
+      b, LLVM::LLVMStructType::getLiteral(b.getContext(), words), address, 4,
+      transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), kBlockRows, kBlockRows),
+      NVVM::LdStMatrixEltType::B16);
+  Values result;
+  for (int64_t i = 0; i < 4; ++i) {
+    result.push_back(LLVM::ExtractValueOp::create(b, loaded, i));
+  }
+  return result;
+}
+
+ThreadEmitter::Values ThreadEmitter::loadLeft(const Slots &slots, Value start,
+                                              Value firstRow, int64_t a,
+                                              int64_t k) {
+  Value row = add(firstRow, rem(lane, 16));
+  Value byte = slotByte(slots, row, div(lane, 16), 2 * k);
+  Value address = offset(memory, add(byte, start));
+  return loadMatrices(offset(address, 16 * a * slots.rowBytes), false);
+}
+
+ThreadEmitter::Values ThreadEmitter::leftOperand(GroupProductOp op, int64_t a,
+                                                 int64_t k) {
+  TileType type = op.getSum().getType();
+  if (op.getLhsSlot()) {
+    const Slots &slots = slotsOf[op.getLhs()];
+    Value firstRow = mul(div(member, type.getColumnMembers()),
+                         type.rows() / type.getRowMembers());
+    return loadLeft(slots, slotStart(slots, op.getLhsSlot()), firstRow, a, k);
+  }
+  int64_t blocks = cast<TileType>(op.getLhs().getType()).columns() / kBlockRows;
+  ArrayRef<Value> words = parts[op.getLhs()];
+  auto at = [&](int64_t row, int64_t block) {
+    return words[row * blocks + block];
+  };
+  return {at(2 * a, 2 * k), at(2 * a + 1, 2 * k), at(2 * a, 2 * k + 1),
+          at(2 * a + 1, 2 * k + 1)};
+}
+
+/// Two blocks of eight columns from n on, of two blocks of eight k each.
+ThreadEmitter::Values ThreadEmitter::rightOperand(GroupProductOp op, int64_t k,
+                                                  int64_t n) {
+  TileType type = op.getSum().getType();
+  const Slots &slots = slotsOf[op.getRhs()];
+  Value start = slotStart(slots, op.getRhsSlot());
+  int64_t part = type.columns() / type.getColumnMembers();
+  Value memberColumn = mul(rem(member, type.getColumnMembers()), part);
+  if (op.getTransposed()) {
+    Value row = add(add(memberColumn, mul(div(lane, 16), kBlockRows)),
+                    rem(lane, kBlockRows));
+    Value byte = slotByte(slots, row, rem(div(lane, kBlockRows), 2), 2 * k);
+    Value address = offset(memory, add(byte, start));
+    return loadMatrices(offset(address, n * slots.rowBytes), false);
+  }
+  Value chunk = add(div(lane, 16), div(memberColumn, kChunk));
+  Value byte = slotByte(slots, rem(lane, 16), chunk, n / kChunk);
+  Value address = offset(memory, add(byte, start));
+  return loadMatrices(offset(address, 16 * k * slots.rowBytes), true);
+}
+
+LogicalResult ThreadEmitter::verifyProduct(GroupProductOp op) {
+  TileType type = op.getSum().getType();
+  if (!slotsOf.count(op.getRhs()) ||
+      (op.getLhsSlot() && !slotsOf.count(op.getLhs()))) {
+    return op.emitOpError("expects slots of this function");
+  }
+  if (!op.getRhs().getType().getElementType().isBF16()) {
+    return op.emitOpError("expects elements of bf16, got ")
+           << op.getRhs().getType().getElementType();
+  }
+  if (!op.getTransposed() && type.getColumnMembers() != 1) {
+    return op.emitOpError("expects rhs to be transposed where columns are "
+                          "divided over members");
+  }
+  return success();
+}
+
+LogicalResult ThreadEmitter::emitProduct(GroupProductOp op) {
+  if (failed(verifyProduct(op))) {
+    return failure();
+  }
+  TileType type = op.getSum().getType();
+  int64_t depth = cast<ShapedType>(op.getLhs().getType()).getShape().back();
+  int64_t rows = type.rows() / type.getRowMembers();
+  int64_t columns = type.columns() / type.getColumnMembers();
+  int64_t width = columns / kLanesOfRow;
+  Values sums = parts[op.getSum()];
+  SmallVector<Type> four(4, b.getF32Type());
+  Type made = LLVM::LLVMStructType::getLiteral(b.getContext(), four);
+  for (int64_t k = 0; k < depth / 16; ++k) {
+    SmallVector<Values> lhs;
+    for (int64_t a = 0; a < rows / 16; ++a) {
+      lhs.push_back(leftOperand(op, a, k));
+    }
+    for (int64_t n = 0; n < columns; n += 16) {
+      Values rhs = rightOperand(op, k, n);
+      for (int64_t half = 0; half < 2; ++half) {
+        for (size_t a = 0; a < lhs.size(); ++a) {
+          size_t first = 2 * a * width + (n + kBlockRows * half) / kLanesOfRow;
+          size_t places[] = {first, first + 1, first + width,
+                             first + width + 1};
+          Values old;
+          for (size_t place : places) {
+            old.push_back(sums[place]);
+          }
+          Value added = NVVM::MmaOp::create(
+              b, made, lhs[a], ValueRange{rhs[2 * half], rhs[2 * half + 1]},
+              old, {16, 8, 16}, std::nullopt, std::nullopt,
+              std::array{NVVM::MMATypes::bf16, NVVM::MMATypes::bf16},
+              std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+          for (int64_t i = 0; i < 4; ++i) {
+            sums[places[i]] = LLVM::ExtractValueOp::create(b, added, i);
+          }
+        }
+      }
+    }
+  }
+  parts[op.getResult()] = sums;
+  return success();
+}
+
+} // namespace hova

@@ -1,0 +1,125 @@
+//===- KernelBuilder.cpp - What kernels of group operations are written with =//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/recipes/KernelBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace hova {
+
+KernelBuilder::KernelBuilder(ModuleOp module, StringRef name,
+                             ArrayRef<Type> matrices, int64_t coordinates)
+    : ImplicitLocOpBuilder(module.getLoc(), module.getContext()) {
+  setInsertionPointToEnd(module.getBody());
+  SmallVector<Type> inputs(matrices);
+  inputs.append(coordinates, getIndexType());
+  function = func::FuncOp::create(*this, name, getFunctionType(inputs, {}));
+  setInsertionPointToStart(function.addEntryBlock());
+}
+
+func::FuncOp KernelBuilder::finish() {
+  func::ReturnOp::create(*this);
+  return function;
+}
+
+Value KernelBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(*this, value);
+}
+Value KernelBuilder::number(double value) {
+  return arith::ConstantOp::create(*this, getF32FloatAttr(value));
+}
+Value KernelBuilder::addIndex(Value x, int64_t y) {
+  return createOrFold<arith::AddIOp>(x, index(y));
+}
+Value KernelBuilder::mulIndex(Value x, int64_t y) {
+  return createOrFold<arith::MulIOp>(x, index(y));
+}
+Value KernelBuilder::atMost(Value x, int64_t most) {
+  return createOrFold<arith::MinUIOp>(x, index(most));
+}
+Value KernelBuilder::next(Value x, int64_t count) {
+  Value last = arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, x,
+                                     index(count - 1));
+  return arith::SelectOp::create(*this, last, index(0), addIndex(x, 1));
+}
+Value KernelBuilder::previous(Value x, int64_t count) {
+  Value first =
+      arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, x, index(0));
+  return arith::SelectOp::create(*this, first, index(count - 1),
+                                 addIndex(x, -1));
+}
+Value KernelBuilder::add(Value x, Value y) {
+  return arith::AddFOp::create(*this, x, y);
+}
+Value KernelBuilder::mul(Value x, Value y) {
+  return arith::MulFOp::create(*this, x, y);
+}
+Value KernelBuilder::fma(Value x, Value y, Value z) {
+  return math::FmaOp::create(*this, x, y, z);
+}
+
+Value KernelBuilder::map(Type result, ValueRange operands, Body body) {
+  auto op = GroupMapOp::create(*this, result, operands);
+  OpBuilder::InsertionGuard guard(*this);
+  Block *block = createBlock(&op.getBody());
+  for (Value operand : operands) {
+    block->addArgument(cast<TileType>(operand.getType()).getElementType(),
+                       getLoc());
+  }
+  Value i = block->addArgument(getIndexType(), getLoc());
+  Value j = block->addArgument(getIndexType(), getLoc());
+  Value made = body(block->getArguments().drop_back(2), i, j);
+  if (cast<TileType>(result).getElementType() != made.getType()) {
+    made = arith::TruncFOp::create(
+        *this, cast<TileType>(result).getElementType(), made);
+  }
+  GroupYieldOp::create(*this, made);
+  return op;
+}
+
+Value KernelBuilder::fill(Type result, double value) {
+  Value constant = number(value);
+  return map(result, {}, [&](ValueRange, Value, Value) { return constant; });
+}
+
+Value KernelBuilder::reduce(Combine combine, Value tile, TileLanes lanes) {
+  auto type = cast<TileType>(tile.getType());
+  return GroupReduceOp::create(
+      *this, type.with({type.rows(), 1}, type.getElementType(), lanes), combine,
+      tile);
+}
+
+Value KernelBuilder::load(Type tile, Value matrix, Value row, Value column,
+                          bool rowsInside, bool columnsInside) {
+  return GroupLoadOp::create(*this, tile, matrix, ValueRange{row, column},
+                             {rowsInside, columnsInside});
+}
+
+void KernelBuilder::store(Value tile, Value matrix, Value row, Value column,
+                          bool rowsInside, bool columnsInside) {
+  GroupStoreOp::create(*this, tile, matrix, row, column,
+                       {rowsInside, columnsInside});
+}
+
+Value KernelBuilder::copy(Value matrix, Value row, Value column, Value slots,
+                          Value slot, bool rowsInside, bool columnsInside) {
+  return GroupCopyOp::create(*this, CopyTokenType::get(getContext()), matrix,
+                             row, column, slots, slot,
+                             {rowsInside, columnsInside});
+}
+
+KernelBuilder::Values
+KernelBuilder::loop(int64_t count, ValueRange inits,
+                    llvm::function_ref<Values(Value, ValueRange)> body) {
+  auto loop =
+      scf::ForOp::create(*this, index(0), index(count), index(1), inits);
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(*this,
+                       body(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return Values(loop.getResults());
+}
+
+} // namespace hova

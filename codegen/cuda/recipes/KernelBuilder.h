@@ -1,0 +1,68 @@
+//===- KernelBuilder.h - What kernels of group operations are written with ===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CUDA_RECIPES_KERNELBUILDER_H
+#define HOVA_CODEGEN_CUDA_RECIPES_KERNELBUILDER_H
+
+#include "dialect/GroupOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace hova {
+
+/// Scalars, element-wise functions and loops of one function.
+class KernelBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using Values = llvm::SmallVector<mlir::Value>;
+  /// The element of a map, from those of its operands and its position.
+  using Body = llvm::function_ref<mlir::Value(mlir::ValueRange elements,
+                                              mlir::Value i, mlir::Value j)>;
+
+  /// Appends a function with these matrices and `coordinates` of type index,
+  /// and stands in its body.
+  KernelBuilder(mlir::ModuleOp module, llvm::StringRef name,
+                llvm::ArrayRef<mlir::Type> matrices, int64_t coordinates);
+  /// The function, complete.
+  mlir::func::FuncOp finish();
+  mlir::Value argument(int64_t i) { return function.getArgument(i); }
+
+  mlir::Type bf16() { return getBF16Type(); }
+  mlir::Type f32() { return getF32Type(); }
+
+  mlir::Value index(int64_t value);
+  mlir::Value number(double value); ///< f32
+  mlir::Value addIndex(mlir::Value x, int64_t y);
+  mlir::Value mulIndex(mlir::Value x, int64_t y);
+  /// The smaller of x and most.
+  mlir::Value atMost(mlir::Value x, int64_t most);
+  /// x + 1, or 0 behind count - 1; x - 1, or count - 1 before 0.
+  mlir::Value next(mlir::Value x, int64_t count);
+  mlir::Value previous(mlir::Value x, int64_t count);
+
+  mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value mul(mlir::Value x, mlir::Value y);
+  mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
+
+  mlir::Value map(mlir::Type result, mlir::ValueRange operands, Body body);
+  mlir::Value fill(mlir::Type result, double value);
+  mlir::Value reduce(Combine combine, mlir::Value tile, TileLanes lanes);
+  mlir::Value load(mlir::Type tile, mlir::Value matrix, mlir::Value row,
+                   mlir::Value column, bool rowsInside, bool columnsInside);
+  void store(mlir::Value tile, mlir::Value matrix, mlir::Value row,
+             mlir::Value column, bool rowsInside, bool columnsInside);
+  mlir::Value copy(mlir::Value matrix, mlir::Value row, mlir::Value column,
+                   mlir::Value slots, mlir::Value slot, bool rowsInside,
+                   bool columnsInside);
+  /// Loops over [0, count); what `body` gives is carried to the next turn.
+  Values loop(int64_t count, mlir::ValueRange inits,
+              llvm::function_ref<Values(mlir::Value i, mlir::ValueRange)> body);
+
+private:
+  mlir::func::FuncOp function;
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_RECIPES_KERNELBUILDER_H

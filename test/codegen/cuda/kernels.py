@@ -1,0 +1,119 @@
+# ===- kernels.py - Kernels of the recipes, and what they should compute --------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Makes kernels with cuda-kernel, and their results twice: interpreted, and in float64."""
+
+import math
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import ptx
+
+BIN = Path(os.environ.get("HOVA_BUILD", Path(__file__).resolve().parents[3] / "build")) / "bin"
+# One rounding of the largest result to bf16, which sums of bf16 products end in.
+BF16 = 2.0**-8
+
+
+@cache
+def emit(form: str, recipe: str, *flags: str) -> str:
+    """The text of a kernel: mlir, nvvm or ptx."""
+    done = subprocess.run([BIN / "cuda-kernel", recipe, f"--emit={form}", *flags], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@dataclass
+class Case:
+    """A kernel, its operands (the result last), its grid, and the truth."""
+
+    recipe: str
+    flags: list[str]
+    grid: tuple[int, ...]
+    operands: list[np.ndarray]
+    truth: np.ndarray
+    limit: float
+    grown: ptx.Grid | None = field(default=None, repr=False)
+
+    def ptx(self) -> str:
+        return emit("ptx", self.recipe, *self.flags)
+
+    def shared(self) -> int:
+        return int(re.search(r"hova\.group_bytes = (\d+)", emit("nvvm", self.recipe, *self.flags)).group(1))
+
+    def run(self, landing: str, seed: int, text: str | None = None) -> np.ndarray:
+        """The bits of the result, which was poisoned before."""
+        operands = [*self.operands[:-1], np.full_like(self.operands[-1], -1 if self.operands[-1].dtype.kind == "i" else 0xFFFF)]
+        if operands[-1].dtype == np.float32:
+            operands[-1] = np.full_like(operands[-1], np.nan)
+        self.grown = ptx.Grid(text or self.ptx(), self.recipe, operands, self.grid, self.shared(), landing, seed)
+        self.grown.run()
+        return operands[-1]
+
+    def error(self, result: np.ndarray) -> float:
+        """The largest difference from the truth, in parts of its largest magnitude."""
+        value = ptx.float_of_bf16(result) if result.dtype == np.uint16 else result
+        return float(np.abs(value - self.truth).max() / np.abs(self.truth).max())
+
+
+def bf16(random: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
+    """Random patterns."""
+    return ptx.bf16_of_float(random.standard_normal(shape, np.float32) * np.float32(scale))
+
+
+def wide(bits: np.ndarray) -> np.ndarray:
+    return ptx.float_of_bf16(bits).astype(np.float64)
+
+
+def ceil(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def product(rows: int, inner: int, columns: int, block: tuple[int, int] = (128, 128), warps: tuple[int, int] = (2, 2),
+            options: str = "", stages: int = 3, seed: int = 0) -> Case:
+    """f(x wT + b); options are of bias, gelu and wide."""
+    random = np.random.default_rng(seed)
+    x, w = bf16(random, rows, inner), bf16(random, columns, inner, scale=inner**-0.5)
+    truth = wide(x) @ wide(w).T
+    operands = [x, w]
+    if "bias" in options:
+        operands.append(random.standard_normal((1, columns), np.float32))
+        truth = truth + operands[-1]
+    if "gelu" in options:
+        truth = 0.5 * truth * (1 + np.vectorize(math.erf)(truth * math.sqrt(0.5)))
+    flags = [f"--rows={rows}", f"--inner={inner}", f"--columns={columns}", f"--block-rows={block[0]}",
+             f"--block-columns={block[1]}", f"--row-warps={warps[0]}", f"--column-warps={warps[1]}",
+             f"--stages={stages}", *(f"--{option}" for option in options.split())]
+    is_wide = "wide" in options
+    operands.append(np.zeros((rows, columns), np.float32 if is_wide else np.uint16))
+    # Sums of f32 in order: at most inner roundings of partial sums near the result.
+    limit = inner * 2.0**-24 if is_wide else BF16
+    return Case("product", flags, (ceil(rows, block[0]), ceil(columns, block[1])), operands, truth, limit)
+
+
+def attention(batch: int, tokens: int, heads: int, queries: int = 128, warps: int = 4, seed: int = 0) -> Case:
+    """softmax(q kT / 8) v, head by head."""
+    random = np.random.default_rng(seed)
+    qkv = bf16(random, batch, tokens, 3 * heads * 64, scale=1.5)
+    q, k, v = (part.reshape(batch, tokens, heads, 64).transpose(0, 2, 1, 3) for part in np.split(wide(qkv), 3, axis=2))
+    scores = q @ k.transpose(0, 1, 3, 2) / 8
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    truth = (powers / powers.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3).reshape(batch, tokens, heads * 64)
+    flags = [f"--batch={batch}", f"--tokens={tokens}", f"--heads={heads}", f"--queries={queries}", f"--warps={warps}"]
+    operands = [qkv, np.zeros((batch, tokens, heads * 64), np.uint16)]
+    return Case("attention", flags, (ceil(tokens, queries), heads, batch), operands, truth, BF16)
+
+
+def norm(rows: int, columns: int, seed: int = 0) -> Case:
+    """Layer norm along rows."""
+    random = np.random.default_rng(seed)
+    x = ptx.bf16_of_float(3 * random.standard_normal((rows, columns), np.float32) + np.float32(1))
+    gain, bias = (random.standard_normal((1, columns), np.float32) for _ in range(2))
+    apart = wide(x) - wide(x).mean(1, keepdims=True)
+    truth = apart / np.sqrt((apart * apart).mean(1, keepdims=True) + 1e-6) * gain + bias
+    flags = [f"--rows={rows}", f"--columns={columns}"]
+    operands = [x, gain, bias, np.zeros((rows, columns), np.uint16)]
+    return Case("norm", flags, (ceil(rows, 4),), operands, truth, BF16)

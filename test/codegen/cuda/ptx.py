@@ -1,0 +1,464 @@
+# ===- ptx.py - PTX in NumPy ----------------------------------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""An interpreter of the PTX of sm_80 that kernels become, behind LLVM's back end.
+
+All blocks of a grid run at once: a register of a warp is an array of blocks x 32 lanes.
+Fragments are written from the tables of the PTX ISA, not from the compiler, and the sums of
+`mma.sync` are exact products added in order of k, each addition rounded to f32. Warps run in
+a random order from barrier to barrier, and copies land when they are issued, as late as a
+wait allows, or either by chance; a program must not notice.
+
+Refused (`Fault`) are accesses out of bounds or misaligned, shared bytes that nobody has
+written, barriers that part of a warp reaches, and instructions of a warp that part of it
+executes. Counted are wavefronts of shared memory and sectors of global memory, and how few
+of each the same bytes could take.
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+LANES = np.arange(32)
+ROW, PAIR = LANES // 4, 2 * (LANES % 4)  # what a lane holds of an 8x8 block
+SPACE = 40  # an address of global memory: number of the buffer above, byte below
+KINDS = {
+    "f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64,
+    "u64": np.uint64, "b64": np.uint64, "pred": np.bool_, "b16": np.uint16, "u16": np.uint16,
+}
+
+
+class Fault(Exception):
+    """What a program must not do."""
+
+
+def check(holds: bool, what: str) -> None:
+    if not holds:
+        raise Fault(what)
+
+
+def float_of_bf16(bits: np.ndarray) -> np.ndarray:
+    """Values of 16-bit patterns."""
+    return (np.asarray(bits).astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def bf16_of_float(value: np.ndarray) -> np.ndarray:
+    """Patterns nearest to f32, ties to even; NaN is 0x7FFF."""
+    value = np.ascontiguousarray(value, np.float32)
+    bits = value.view(np.uint32).astype(np.uint64)
+    nearest = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return np.where(np.isnan(value), np.uint16(0x7FFF), nearest)
+
+
+def fused(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """x y + z, rounded once: the sum in f64 is rounded to odd before it is rounded to f32."""
+    product = x.astype(np.float64) * y  # exact: 48 bits
+    z = np.asarray(z, np.float64)
+    total = product + z
+    part = total - product
+    error = (product - (total - part)) + (z - part)
+    even = (np.ascontiguousarray(total).view(np.uint64) & np.uint64(1)) == 0
+    toward = np.nextafter(total, np.where(error > 0, np.inf, -np.inf))
+    inexact = np.isfinite(total) & (error != 0) & even
+    return np.where(inexact, toward, total).astype(np.float32)
+
+
+@dataclass
+class Instruction:
+    """One statement: predicate, opcode and operands as text."""
+
+    guard: str
+    op: str
+    operands: list[str]
+    place: int
+
+
+def split_operands(text: str) -> list[str]:
+    """Operands between commas outside of brackets."""
+    return [part.strip() for part in re.findall(r"(?:\{[^}]*\}|\[[^\]]*\]|[^,{\[])+", text)]
+
+
+def names_of(operand: str) -> list[str]:
+    return [name.strip() for name in operand.strip("{}").split(",")]
+
+
+def parse(text: str, name: str) -> tuple[list[Instruction], dict[str, int]]:
+    """The statements of an entry and the places of its labels."""
+    text = re.sub(r"//[^\n]*", "", text)
+    body = re.search(rf"\.entry {name}\(.*?\n\{{(.*?)\n\}}", text, re.DOTALL).group(1)
+    body = re.sub(r"\.(reg|pragma)[^;]*;", "", body)
+    code: list[Instruction] = []
+    labels: dict[str, int] = {}
+    for statement in re.split(r";|(?<=:)\s*\n", body):
+        statement = " ".join(statement.split())
+        if statement.endswith(":"):
+            labels[statement[:-1]] = len(code)
+        elif statement:
+            guard, op, rest = re.match(r"(@!?%p\d+ )?(\S+) ?(.*)", statement).groups()
+            code.append(Instruction((guard or "").strip(" @"), op, split_operands(rest), len(code)))
+    return code, labels
+
+
+class Grid:
+    """Memory that warps share, and the warps."""
+
+    def __init__(self, ptx: str, name: str, buffers: list[np.ndarray], grid: tuple[int, ...],
+                 shared: int, landing: str = "early", seed: int = 0):
+        self.code, self.labels = parse(ptx, name)
+        entry = re.search(rf"\.entry {name}\(.*?\n\{{", ptx, re.DOTALL).group()
+        self.threads = int(re.search(r"\.reqntid (\d+)", entry).group(1))
+        self.params = re.findall(r"\.param \S+.*?(\w+_param_\d+)", entry)
+        check(len(self.params) == len(buffers), f"{len(buffers)} buffers for {self.params}")
+        self.landing, self.random = landing, random.Random(seed)
+        sizes = [*grid, 1, 1][:3]
+        self.blocks = int(np.prod(sizes))
+        self.block = np.arange(self.blocks)[:, None]
+        self.ids = (self.block % sizes[0], self.block // sizes[0] % sizes[1],
+                    self.block // (sizes[0] * sizes[1]))
+        self.shared = np.full((self.blocks, shared), 0xFF, np.uint8)
+        self.written = np.zeros((self.blocks, shared), bool)
+        self.buffers = [buffer.reshape(-1).view(np.uint8) for buffer in buffers]
+        self.counts: Counter = Counter()
+        self.warps = [Warp(self, warp) for warp in range(self.threads // 32)]
+
+    def run(self) -> None:
+        """Warps in turn, each until it waits; barriers when all have come."""
+        waiting: list = []
+        ready = [warp.run() for warp in self.warps]
+        while ready or waiting:
+            if not ready:
+                ready, waiting = waiting, []
+            turn = ready.pop(self.random.randrange(len(ready)))
+            if next(turn, "end") == "barrier":
+                waiting.append(turn)
+            else:
+                check(not waiting, "a warp ends while others wait at a barrier")
+
+    def count(self, place: int, kind: str, used: int, least: int) -> None:
+        self.counts[place, kind, "used"] += used
+        self.counts[place, kind, "least"] += least
+
+    def total(self, kind: str, which: str) -> int:
+        return sum(n for (_, k, w), n in self.counts.items() if (k, w) == (kind, which))
+
+
+class Warp:
+    """Registers and position of 32 threads of each block."""
+
+    def __init__(self, grid: Grid, number: int):
+        self.grid, shape = grid, (grid.blocks, 32)
+        self.registers = {"%tid.x": np.tile(32 * number + LANES, (grid.blocks, 1)).astype(np.uint32)}
+        for axis, values in zip("xyz", grid.ids, strict=True):
+            self.registers[f"%ctaid.{axis}"] = np.broadcast_to(values, shape).astype(np.uint32)
+        self.at = np.zeros(shape, np.int64)
+        self.groups: list[list[Callable[[], None]]] = []  # cp.async, committed
+        self.copies: list[Callable[[], None]] = []
+
+    def run(self) -> Iterator[str]:
+        """Executes the lowest statement that any thread is at."""
+        code = self.grid.code
+        parked = np.zeros(self.at.shape, bool)  # at a barrier of the warp
+        while (here := int(np.where(parked, len(code) + 1, self.at).min())) < len(code):
+            mask = self.at == here
+            statement = code[here]
+            self.at[mask] += 1
+            if statement.guard:
+                taken = self.get(statement.guard.lstrip("!"), np.bool_)
+                mask = mask & (taken ^ statement.guard.startswith("!"))
+            if statement.op == "bar.warp.sync":
+                parked |= mask
+                parked &= ~parked.all(axis=1, keepdims=True)
+            elif statement.op.startswith("bra"):
+                self.at[mask] = self.grid.labels[statement.operands[0]]
+            elif statement.op == "ret":
+                self.at[mask] = len(code)
+            elif statement.op.startswith("bar."):
+                check(mask.all(), f"{here}: part of a warp at a barrier")
+                yield "barrier"
+            elif statement.op.startswith(("mma", "ldmatrix", "shfl")):
+                check((mask.all(axis=1) | ~mask.any(axis=1)).all(), f"{here}: part of a warp at {statement.op}")
+                self.execute(statement, mask)
+            else:
+                self.execute(statement, mask)
+        check(not parked.any(), "part of a warp ends while the rest waits for it")
+        check(not self.copies, "a copy is never committed")
+
+    # Operands ----------------------------------------------------------------
+
+    def get(self, name: str, kind: type) -> np.ndarray:
+        """The bits of an operand as an array of kind."""
+        if name.startswith("%"):
+            check(name in self.registers, f"{name} is read before it is written")
+            value = self.registers[name]
+            return value if value.dtype == kind else value.view(kind)
+        if name.startswith("0f"):
+            return np.array(int(name[2:], 16), np.uint32).view(np.float32)
+        if name.endswith("_memory"):
+            return np.array(0, kind)
+        return np.array(int(name, 0) & (2 ** (8 * np.dtype(kind).itemsize) - 1)).astype(kind)
+
+    def set(self, name: str, value: np.ndarray, mask: np.ndarray) -> None:
+        """Writes a register where mask says so."""
+        if name == "_":
+            return
+        value = np.broadcast_to(value, mask.shape)
+        if value.dtype == np.float32:
+            value = np.ascontiguousarray(value).view(np.uint32)
+        if not mask.all() and name in self.registers:
+            old = self.registers[name]
+            value = np.where(mask, value, old if old.dtype == value.dtype else old.view(value.dtype))
+        self.registers[name] = np.ascontiguousarray(value)
+
+    def address(self, text: str) -> np.ndarray:
+        """`[base+offset]` for every thread."""
+        base, _, offset = text.strip("[]").partition("+")
+        kind = np.uint64 if base.startswith("%rd") else np.uint32
+        value = self.get(base, kind).astype(np.int64) + int(offset or 0)
+        return np.broadcast_to(value, (self.grid.blocks, 32))
+
+    def global_bytes(self, s: Instruction, text: str, count: int, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The buffer, and the places of count bytes for each thread of mask."""
+        address = self.address(text)
+        owners = np.unique(address[mask] >> SPACE)
+        check(owners.size == 1 and 0 < owners[0] <= len(self.grid.buffers), f"{s.place}: {s.op} outside of all buffers")
+        buffer = self.grid.buffers[owners[0] - 1]
+        place = address & (2**SPACE - 1)
+        check((place[mask] % count == 0).all(), f"{s.place}: {s.op} is misaligned")
+        check((place[mask] + count <= buffer.size).all(), f"{s.place}: {s.op} out of bounds")
+        sectors = place // 32
+        for block in np.flatnonzero(mask.any(axis=1)):
+            own = mask[block]
+            used = np.unique(np.concatenate([sectors[block][own], (place[block][own] + count - 1) // 32]))
+            bytes_ = np.unique(place[block][own]).size * count
+            self.grid.count(s.place, s.op.split(".")[0], used.size, -(-bytes_ // 32))
+        return buffer, np.where(mask, place, 0)
+
+    def shared_places(self, s: Instruction, text: str, count: int, mask: np.ndarray, kind: str) -> np.ndarray:
+        """Places of count bytes of shared memory for each thread of mask, counted by wavefronts."""
+        place = self.address(text)
+        check((place[mask] % count == 0).all(), f"{s.place}: {s.op} is misaligned")
+        inside = (place[mask] >= 0) & (place[mask] + count <= self.grid.shared.shape[1])
+        check(inside.all(), f"{s.place}: {s.op} out of bounds")
+        lanes = 128 // count if count >= 4 else 32
+        first = int(np.flatnonzero(mask.any(axis=1))[0]) if mask.any() else None
+        if first is not None:  # blocks differ in nothing that decides over banks
+            for group in range(0, 32, lanes):
+                own = mask[first, group : group + lanes]
+                words = np.unique(place[first, group : group + lanes][own] // 4)
+                if count > 4:
+                    words = np.unique((words[:, None] + np.arange(count // 4)).reshape(-1))
+                if words.size:
+                    banks = np.bincount(words % 32)
+                    self.grid.count(s.place, kind, int(banks.max()), -(-words.size // 32))
+        return place
+
+    # Statements ----------------------------------------------------------------
+
+    def execute(self, s: Instruction, mask: np.ndarray) -> None:
+        """One statement that neither jumps nor waits for others."""
+        if mask.any():
+            with np.errstate(all="ignore"):
+                getattr(self, f"do_{s.op.split('.')[0]}", self.arithmetic)(s, mask)
+
+    def arithmetic(self, s: Instruction, mask: np.ndarray) -> None:
+        """Statements that compute a register from others."""
+        parts = s.op.split(".")
+        kind = KINDS[parts[-1]]
+        target, *names = s.operands
+        if parts[0] in MIXED and parts[1:] != ["rn", "f32"]:
+            value = self.mixed(parts, kind, names)
+        elif "ftz" in parts:
+            flush = [np.where(np.abs(x) < 2.0**-126, np.copysign(np.float32(0), x), x)
+                     for x in (self.get(name, kind) for name in names)]
+            value = SIMPLE[parts[0]](*flush).astype(np.float32)
+            value = np.where(np.abs(value) < 2.0**-126, np.copysign(np.float32(0), value), value)
+        else:
+            check(parts[0] in SIMPLE, f"{s.op} is not known")
+            value = SIMPLE[parts[0]](*(self.get(name, kind) for name in names))
+        self.set(target, value, mask)
+
+    def mixed(self, parts: list[str], kind: type, names: list[str]) -> np.ndarray:
+        """Operations whose operands differ in type, or whose result does."""
+        if parts[0] == "selp":
+            return np.where(self.get(names[2], np.bool_), self.get(names[0], kind), self.get(names[1], kind))
+        x = self.get(names[0], kind)
+        if parts[0] in ("shl", "shr"):
+            shift = np.minimum(self.get(names[1], np.uint32), 8 * np.dtype(kind).itemsize)
+            wide = x.astype(np.int64 if np.issubdtype(kind, np.signedinteger) else np.uint64)
+            return (wide << shift.astype(wide.dtype) if parts[0] == "shl" else wide >> shift.astype(wide.dtype)).astype(kind)
+        if parts[0] == "bfe":
+            return (x >> kind(int(names[1]))) & kind((1 << int(names[2])) - 1)
+        y = self.get(names[1], kind)
+        if parts[1] == "wide":
+            wide = np.int64 if kind == np.int32 else np.uint64
+            return (x.astype(wide) * y.astype(wide)).view(np.uint64)
+        if parts[1] == "hi":
+            return ((x.astype(np.int64) * y.astype(np.int64)) >> 32).astype(kind)
+        return x * y + self.get(names[2], kind) if parts[0] == "mad" else x * y
+
+    def do_mov(self, s: Instruction, mask: np.ndarray) -> None:
+        """Registers, halves of registers, symbols."""
+        target, source = s.operands
+        if target.startswith("{"):
+            halves = self.get(source, np.uint32)
+            for i, name in enumerate(names_of(target)):
+                self.set(name, ((halves >> np.uint32(16 * i)) & np.uint32(0xFFFF)).astype(np.uint16), mask)
+        elif source.startswith("{"):
+            low, high = (self.get(n, np.uint16).astype(np.uint32) for n in names_of(source))
+            self.set(target, low | (high << np.uint32(16)), mask)
+        else:
+            kind = {"%rs": np.uint16, "%rd": np.uint64}.get(target[:3], np.uint32)
+            self.set(target, self.get(source, kind), mask)
+
+    def do_cvt(self, s: Instruction, mask: np.ndarray) -> None:
+        """Conversions of width, and between bf16 and f32."""
+        target, *names = s.operands
+        if s.op == "cvt.rn.bf16x2.f32":
+            high, low = (bf16_of_float(self.get(n, np.float32)).astype(np.uint32) for n in names)
+            self.set(target, (high << np.uint32(16)) | low, mask)
+        elif s.op == "cvt.rn.bf16.f32":
+            self.set(target, bf16_of_float(self.get(names[0], np.float32)), mask)
+        elif s.op == "cvt.f32.bf16":
+            self.set(target, float_of_bf16(self.get(names[0], np.uint16)), mask)
+        else:
+            to, origin = (KINDS[p] for p in s.op.split(".")[1:])
+            self.set(target, self.get(names[0], origin).astype(to), mask)
+
+    def do_setp(self, s: Instruction, mask: np.ndarray) -> None:
+        """Comparisons."""
+        _, how, kind = s.op.split(".")
+        compare = {"lt": np.less, "gt": np.greater, "ne": np.not_equal, "eq": np.equal, "ge": np.greater_equal, "le": np.less_equal}
+        self.set(s.operands[0], compare[how](self.get(s.operands[1], KINDS[kind]), self.get(s.operands[2], KINDS[kind])), mask)
+
+    def do_shfl(self, s: Instruction, mask: np.ndarray) -> None:
+        """Exchange with the lane whose number differs in the given bits."""
+        check(s.op == "shfl.sync.bfly.b32" and s.operands[3:] == ["31", "-1"], f"{s.op} is not known")
+        value = np.broadcast_to(self.get(s.operands[1], np.uint32), mask.shape)
+        self.set(s.operands[0], value[:, LANES ^ int(s.operands[2])], mask)
+
+    def do_ld(self, s: Instruction, mask: np.ndarray) -> None:
+        """Parameters, shared and global memory."""
+        if ".param" in s.op:
+            number = self.grid.params.index(s.operands[1].strip("[]"))
+            self.set(s.operands[0], np.array((number + 1) << SPACE, np.uint64), mask)
+            return
+        names, kind = names_of(s.operands[0]), KINDS[s.op.split(".")[-1]]
+        count = np.dtype(kind).itemsize * len(names)
+        span = np.arange(count)
+        if ".shared" in s.op:
+            place = np.where(mask, self.shared_places(s, s.operands[1], count, mask, "shared"), 0)
+            check((self.grid.written[self.grid.block[..., None], place[..., None] + span] | ~mask[..., None]).all(),
+                  f"{s.place}: {s.op} of bytes that nobody has written")
+            data = self.grid.shared[self.grid.block[..., None], place[..., None] + span]
+        else:
+            buffer, place = self.global_bytes(s, s.operands[1], count, mask)
+            data = buffer[place[..., None] + span]
+        words = np.ascontiguousarray(data).view(kind)
+        for i, name in enumerate(names):
+            self.set(name, words[..., i], mask)
+
+    def do_st(self, s: Instruction, mask: np.ndarray) -> None:
+        """Shared and global memory."""
+        names, kind = names_of(s.operands[1]), KINDS[s.op.split(".")[-1]]
+        values = [np.broadcast_to(self.get(name, kind), mask.shape) for name in names]
+        data = np.ascontiguousarray(np.stack(values, axis=-1)).view(np.uint8)
+        span = np.arange(data.shape[-1])
+        if ".shared" in s.op:
+            place = self.shared_places(s, s.operands[0], span.size, mask, "shared")
+            where = np.broadcast_to(self.grid.block, mask.shape)[mask][:, None], place[mask][:, None] + span
+            self.grid.shared[where] = data[mask]
+            self.grid.written[where] = True
+        else:
+            buffer, place = self.global_bytes(s, s.operands[0], span.size, mask)
+            buffer[place[mask][:, None] + span] = data[mask]
+
+    def do_cp(self, s: Instruction, mask: np.ndarray) -> None:
+        """cp.async and its groups."""
+        if "commit" in s.op:
+            self.groups.append(self.copies)
+            self.copies = []
+        elif "wait_group" in s.op:
+            while len(self.groups) > int(s.operands[0]):
+                for land in self.groups.pop(0):
+                    land()
+        else:
+            self.copy(s, mask)
+
+    def copy(self, s: Instruction, mask: np.ndarray) -> None:
+        """16 bytes a thread, or zeros."""
+        check(s.operands[2] == "16", f"{s.op} of {s.operands[2]} bytes is not known")
+        size = self.get(s.operands[3], np.uint32) if len(s.operands) > 3 else np.uint32(16)
+        there = np.broadcast_to(size == 16, mask.shape) & mask
+        target = self.shared_places(s, s.operands[0], 16, mask, "copied")
+        data = np.zeros((*mask.shape, 16), np.uint8)
+        if there.any():
+            buffer, place = self.global_bytes(s, s.operands[1], 16, there)
+            data = np.where(there[..., None], buffer[place[..., None] + np.arange(16)], 0)
+        where = np.broadcast_to(self.grid.block, mask.shape)[mask][:, None], target[mask][:, None] + np.arange(16)
+
+        def land() -> None:
+            self.grid.shared[where] = data[mask]
+            self.grid.written[where] = True
+
+        early = {"early": True, "late": False, "mixed": self.grid.random.random() < 0.5}[self.grid.landing]
+        if early:
+            land()
+        else:
+            self.grid.written[where] = False
+            self.copies.append(land)
+
+    # Products ----------------------------------------------------------------
+
+    def do_ldmatrix(self, s: Instruction, mask: np.ndarray) -> None:
+        """Four 8x8 blocks whose rows the lanes point to, eight lanes a block."""
+        check(".x4" in s.op, f"{s.op} is not known")
+        place = self.shared_places(s, s.operands[1], 16, mask, "ldmatrix")
+        where = self.grid.block[..., None], np.where(mask, place, 0)[..., None] + np.arange(16)
+        check((self.grid.written[where] | ~mask[..., None]).all(), f"{s.place}: {s.op} of bytes that nobody has written")
+        rows = np.ascontiguousarray(self.grid.shared[where]).view(np.uint16)  # blocks, lane, 8
+        for i, name in enumerate(names_of(s.operands[0])):
+            block = rows[:, 8 * i : 8 * i + 8]
+            if ".trans" in s.op:
+                block = block.transpose(0, 2, 1)
+            low, high = (block[:, ROW, PAIR + e].astype(np.uint32) for e in range(2))
+            self.set(name, low | (high << np.uint32(16)), mask)
+
+    def halves(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Both bf16 values of a register."""
+        bits = np.broadcast_to(self.get(name, np.uint32), (self.grid.blocks, 32))
+        return float_of_bf16(bits & np.uint32(0xFFFF)), float_of_bf16(bits >> np.uint32(16))
+
+    def do_mma(self, s: Instruction, mask: np.ndarray) -> None:
+        """m16n8k16 of a warp: exact products, f32 sums in order of k."""
+        check(s.op == "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", f"{s.op} is not known")
+        target, lhs, rhs, old = (names_of(operand) for operand in s.operands)
+        left = np.zeros((16, 16, self.grid.blocks), np.float32)  # k, row
+        right = np.zeros((16, 8, self.grid.blocks), np.float32)  # k, column
+        for i, name in enumerate(lhs):
+            for e, value in enumerate(self.halves(name)):
+                left[PAIR + e + 8 * (i // 2), ROW + 8 * (i % 2)] = value.T
+        for i, name in enumerate(rhs):
+            for e, value in enumerate(self.halves(name)):
+                right[PAIR + e + 8 * i, ROW] = value.T
+        total = np.zeros((16, 8, self.grid.blocks), np.float32)
+        for i, name in enumerate(old):
+            value = np.broadcast_to(self.get(name, np.float32), mask.shape)
+            total[ROW + 8 * (i // 2), PAIR + i % 2] = value.T
+        for product in left[:, :, None] * right[:, None]:
+            total += product
+        for i, name in enumerate(target):
+            self.set(name, total[ROW + 8 * (i // 2), PAIR + i % 2].T, mask)
+
+
+MIXED = {"selp", "shl", "shr", "bfe", "mad", "mul"}
+SIMPLE = {
+    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "and": lambda x, y: x & y,
+    "or": lambda x, y: x | y, "xor": lambda x, y: x ^ y, "not": lambda x: ~x,
+    "max": np.fmax, "min": np.fmin, "div": lambda x, y: x / y, "abs": np.abs, "neg": lambda x: -x,
+    "fma": fused, "copysign": lambda x, y: np.copysign(y, x),
+    "ex2": lambda x: np.exp2(x.astype(np.float64)), "rcp": lambda x: 1 / x.astype(np.float64),
+    "rsqrt": lambda x: 1 / np.sqrt(x.astype(np.float64)),
+}

@@ -1,0 +1,37 @@
+# ===- test_kernels.py - Kernels for a GPU, interpreted -------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""The PTX of each recipe computes what NumPy does in float64, whatever the order of warps
+and copies. Nothing here runs on a GPU."""
+
+import numpy as np
+import pytest
+from kernels import attention, norm, product
+
+CASES = {
+    "product": lambda: product(128, 128, 128),
+    "product of few rows": lambda: product(70, 128, 136, (64, 128), (2, 2), "bias gelu"),
+    "product of few columns": lambda: product(136, 64, 72, (128, 64), (2, 2), "bias"),
+    "product of wide blocks": lambda: product(130, 64, 264, (128, 256), (2, 4)),
+    "product with a tail of k": lambda: product(64, 200, 64, (64, 64), (2, 2)),
+    "product of one part": lambda: product(64, 40, 64, (64, 64), (2, 2), "wide"),
+    "product in f32": lambda: product(70, 128, 72, (64, 64), (2, 2), "bias wide"),
+    "product of narrow warps": lambda: product(64, 128, 128, (64, 128), (2, 4)),
+    "product whose rows are no chunks": lambda: product(64, 64, 10, (64, 64), (2, 2)),
+    "product, four slots": lambda: product(64, 320, 64, (64, 64), (2, 2), stages=4),
+    "attention, whole boxes": lambda: attention(1, 128, 1),
+    "attention with a tail": lambda: attention(2, 133, 1),
+    "attention with a tail alone": lambda: attention(2, 40, 1),
+    "attention of two warps": lambda: attention(1, 70, 1, 64, 2),
+    "norm": lambda: norm(10, 768),
+    "norm of short rows": lambda: norm(4, 64),
+}
+ORDERS = [("early", 0), ("late", 1), ("mixed", 2)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kernels_compute_what_numpy_does(name):
+    case = CASES[name]()
+    results = [case.run(landing, seed) for landing, seed in ORDERS]
+    assert case.error(results[0]) < case.limit
+    for result in results[1:]:
+        assert np.array_equal(result.view(np.uint8), results[0].view(np.uint8))
