@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -85,6 +86,7 @@ def names_of(operand: str) -> list[str]:
     return [name.strip() for name in operand.strip("{}").split(",")]
 
 
+@cache
 def parse(text: str, name: str) -> tuple[list[Instruction], dict[str, int]]:
     """The statements of an entry and the places of its labels."""
     text = re.sub(r"//[^\n]*", "", text)

@@ -1,0 +1,119 @@
+# ===- sass.py - What ptxas makes of a kernel ------------------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Assembles PTX for sm_80 and counts the machine code of its main loop.
+
+The unit is T: a sub-core takes 8 cycles for the HMMA of one m16n8k16, and shared memory
+moves 128 bytes a cycle for the four sub-cores. `reads` and `copied` are cycles of shared
+memory for four warps, over T of one: LDSM.x4 reads 512 bytes, a 16-byte LDGSTS writes as many.
+"""
+
+import re
+import subprocess
+import sysconfig
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+TOOLS = Path(sysconfig.get_path("purelib")) / "nvidia/cu13/bin"
+HMMA_CYCLES = 8
+MEMORY_CYCLES = 4  # of 512 bytes
+
+
+def missing() -> str:
+    """Which tool is not there, or nothing."""
+    return ", ".join(name for name in ("ptxas", "nvdisasm") if not (TOOLS / name).exists())
+
+
+def call(*command: object) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@dataclass
+class Turn:
+    """Instructions by opcode, without its modifiers."""
+
+    counts: Counter
+
+    @property
+    def products(self) -> int:
+        return self.counts["HMMA"]
+
+    def over_t(self, count: int) -> float:
+        """Cycles of shared memory that `count` instructions of 512 bytes take for four warps."""
+        return 4 * MEMORY_CYCLES * count / (HMMA_CYCLES * self.products)
+
+    @property
+    def reads(self) -> float:
+        return self.over_t(self.counts["LDSM"])
+
+    @property
+    def reads_and_copies(self) -> float:
+        return self.over_t(self.counts["LDSM"] + self.counts["LDGSTS"])
+
+    @property
+    def others(self) -> float:
+        return (self.counts.total() - self.products) / self.products
+
+
+@dataclass
+class Kernel:
+    """The report of ptxas, and the code: each instruction, with its predicate cut off."""
+
+    registers: int
+    spilled: int
+    stack: int
+    code: list[str]
+    loop: tuple[int, int] | None
+
+    def turn(self, first: int, last: int) -> Turn:
+        return Turn(Counter(op.split(".")[0] for op in self.code[first:last] if op != "NOP"))
+
+    def main_loop(self) -> Turn:
+        assert self.loop, "no loop has a product"
+        return self.turn(*self.loop)
+
+    def behind(self) -> Turn:
+        """From the end of the main loop to the last product behind it."""
+        last = max(i for i, op in enumerate(self.code) if op.startswith("HMMA"))
+        return self.turn(self.loop[1], last + 1)
+
+    def local(self) -> int:
+        return sum(op.startswith(("LDL", "STL")) for op in self.code)
+
+
+def opcodes(text: str) -> tuple[list[str], dict[str, int], list[tuple[int, str]]]:
+    """Opcodes, the places of labels, and branches."""
+    code: list[str] = []
+    labels: dict[str, int] = {}
+    branches: list[tuple[int, str]] = []
+    for line in text.splitlines():
+        if label := re.match(r"\s*(\.L_x_\d+):", line):
+            labels[label[1]] = len(code)
+        found = re.search(r"/\*[0-9a-f]{4,}\*/\s+(?:(@!?U?P\w+)\s+)?([A-Z][\w.]*)([^;]*);", line)
+        if not found:
+            continue
+        if target := re.search(r"`\((\.L_x_\d+)\)", found[3]):
+            branches.append((len(code), target[1]))
+        # What is never executed pads loads of shared memory.
+        code.append("NOP" if found[1] == "@!PT" else found[2])
+    return code, labels, branches
+
+
+def assemble(ptx: str, folder: Path) -> Kernel:
+    """The only kernel of a text."""
+    source, cubin = folder / "kernel.ptx", folder / "kernel.cubin"
+    source.write_text(ptx, encoding="utf-8")
+    said = call(TOOLS / "ptxas", "-v", "-arch=sm_80", source, "-o", cubin)
+    code, labels, branches = opcodes(call(TOOLS / "nvdisasm", "-c", cubin))
+    loops = [(labels[target], place + 1) for place, target in branches if labels.get(target, place + 1) <= place]
+    loops = [loop for loop in loops if any(op.startswith("HMMA") for op in code[slice(*loop)])]
+    # The innermost of those that hold products.
+    loops.sort(key=lambda loop: loop[1] - loop[0])
+
+    def number(pattern: str) -> int:
+        return int(re.search(pattern, said)[1])
+
+    return Kernel(number(r"Used (\d+) registers"), number(r"(\d+) bytes spill stores"),
+                  number(r"(\d+) bytes stack frame"), code, loops[0] if loops else None)

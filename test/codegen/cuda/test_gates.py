@@ -1,0 +1,137 @@
+# ===- test_gates.py - What the machine code of kernels may cost -----------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Each kernel of ViT-B/16 at its size, batch 1 and 8, as ptxas assembles it for sm_80: no
+spills, and main loops within what the best known kernels need. Nothing runs on a GPU."""
+
+from dataclasses import dataclass
+
+import kernels
+import pytest
+import sass
+
+
+@dataclass
+class Gate:
+    """At most, in a turn of the main loop."""
+
+    reads: float
+    reads_and_copies: float
+    others: float
+
+
+MANY_ROWS = Gate(0.55, 0.80, 1.0)
+FEW_ROWS = Gate(0.80, 1.15, 1.5)
+ATTENTION = Gate(0.60, 0.80, 3.9)
+MASKED = 5.2
+
+
+def product(rows, inner, columns, block_rows, block_columns, *options):
+    return ("product", f"--rows={rows}", f"--inner={inner}", f"--columns={columns}",
+            f"--block-rows={block_rows}", f"--block-columns={block_columns}", "--bias", *options)
+
+
+def attention(batch, queries, warps):
+    return ("attention", f"--batch={batch}", "--tokens=197", "--heads=12", f"--queries={queries}", f"--warps={warps}")
+
+
+WIDE = ("--column-warps=4",)
+PRODUCTS = {
+    "patches, batch 8": (product(1568, 768, 768, 128, 128), MANY_ROWS),
+    "queries, keys and values, batch 8": (product(1576, 768, 2304, 128, 128), MANY_ROWS),
+    "projection, batch 8": (product(1576, 768, 768, 128, 128), MANY_ROWS),
+    "first layer, batch 8": (product(1576, 768, 3072, 128, 128, "--gelu"), MANY_ROWS),
+    "first layer, batch 8, wide blocks": (product(1576, 768, 3072, 128, 256, "--gelu", *WIDE), MANY_ROWS),
+    "second layer, batch 8": (product(1576, 3072, 768, 128, 128), MANY_ROWS),
+    "classes, batch 8": (product(8, 768, 1000, 64, 128), FEW_ROWS),
+    "patches": (product(196, 768, 768, 64, 128), FEW_ROWS),
+    "queries, keys and values": (product(197, 768, 2304, 64, 128), FEW_ROWS),
+    "projection": (product(197, 768, 768, 128, 64), FEW_ROWS),
+    "first layer": (product(197, 768, 3072, 64, 128, "--gelu"), FEW_ROWS),
+    "second layer": (product(197, 3072, 768, 64, 128), FEW_ROWS),
+}
+ATTENTIONS = {
+    "128 queries on 4 warps, batch 1": attention(1, 128, 4),
+    "128 queries on 4 warps, batch 8": attention(8, 128, 4),
+    "64 queries on 2 warps, batch 1": attention(1, 64, 2),
+    "64 queries on 2 warps, batch 8": attention(8, 64, 2),
+}
+NORMS = {"norm, batch 1": 197, "norm, batch 8": 1576}
+
+pytestmark = pytest.mark.skipif(bool(sass.missing()), reason=f"without {sass.missing()}: test/requirements.txt")
+
+
+def assembled(kernel, folder):
+    """The kernel, which keeps everything in registers."""
+    made = sass.assemble(kernels.emit("ptx", *kernel), folder)
+    assert (made.spilled, made.stack, made.local()) == (0, 0, 0)
+    return made
+
+
+def judge(turn, gate):
+    assert turn.reads <= gate.reads
+    assert turn.reads_and_copies <= gate.reads_and_copies
+    assert turn.others <= gate.others
+
+
+def tell(name, made, *turns):
+    """A line of the table of docs/rationale/gpu-main-loops.md, for `pytest -s`."""
+    figures = [f"{t.products} | {t.reads:.2f} | {t.reads_and_copies:.2f} | {t.others:.2f}" for t in turns]
+    print(f"\n| {name} | {made.registers} | " + " | ".join(figures) + " |")
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products(name, tmp_path):
+    kernel, gate = PRODUCTS[name]
+    made = assembled(kernel, tmp_path)
+    tell(name, made, made.main_loop())
+    judge(made.main_loop(), gate)
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+def test_attention(name, tmp_path):
+    made = assembled(ATTENTIONS[name], tmp_path)
+    tell(name, made, made.main_loop())
+    judge(made.main_loop(), ATTENTION)
+    # The turn of the tail is no loop. Of its five keys ptxas knows that most products have no effect.
+    assert made.behind().products < made.main_loop().products
+    assert made.behind().others * made.behind().products <= MASKED * made.main_loop().products
+
+
+@pytest.mark.parametrize("queries, warps", [(128, 4), (64, 2)])
+def test_a_masked_turn(queries, warps, tmp_path):
+    """A tail of 61 keys takes a whole turn, and what stands behind the loop besides it."""
+    kernel = ("attention", "--batch=1", "--tokens=253", "--heads=12", f"--queries={queries}", f"--warps={warps}")
+    made = assembled(kernel, tmp_path)
+    tell(f"masked turn, {queries} queries on {warps} warps", made, made.main_loop(), made.behind())
+    assert made.behind().products == made.main_loop().products
+    assert made.behind().others <= MASKED
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_norms(name, tmp_path):
+    made = assembled(("norm", f"--rows={NORMS[name]}", "--columns=768"), tmp_path)
+    tell(name, made)
+    assert made.loop is None
+
+
+MEMORY = {
+    "product": lambda: kernels.product(64, 128, 128, (64, 128), (2, 2), "bias"),
+    "product of large blocks": lambda: kernels.product(128, 64, 128),
+    "attention": lambda: kernels.attention(1, 69, 1, 64, 2),
+    "norm": lambda: kernels.norm(4, 768),
+}
+
+
+@pytest.mark.parametrize("name", MEMORY)
+def test_banks_and_sectors(name):
+    """No bank is asked twice for one wavefront, and global sectors are full."""
+    case = MEMORY[name]()
+    case.run("mixed", 0)
+    grid = case.grown
+    for kind in ("ldmatrix", "copied", "shared"):
+        assert grid.total(kind, "used") == grid.total(kind, "least")
+    for kind in ("cp", "ld", "st"):
+        assert grid.total(kind, "used") <= 1.1 * grid.total(kind, "least")
+    if name != "norm":
+        assert grid.total("ldmatrix", "least") > 0
+        assert grid.total("st", "least") * 32 == case.operands[-1].nbytes
