@@ -1,0 +1,93 @@
+// RUN: hova-opt %s --hova-lower-group-ops --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: hova-opt %s --hova-lower-to-nvvm --split-input-file | FileCheck %s --check-prefix=NVVM
+// SPDX-License-Identifier: Apache-2.0
+
+// Of three copies under way at most one may be when the first two are done, in the loop
+// as before it.
+// CHECK-LABEL: llvm.func @counts_copies
+// CHECK-SAME: hova.group_bytes = 24576 : i64, nvvm.kernel, nvvm.reqntid = array<i32: 128>
+// CHECK-COUNT-3: nvvm.cp.async.commit.group
+// CHECK: scf.for
+// CHECK-NEXT: nvvm.cp.async.wait.group 1
+// CHECK-NEXT: nvvm.barrier0
+// CHECK-COUNT-2: nvvm.cp.async.commit.group
+// CHECK: llvm.loop_annotation = #loop_annotation
+// CHECK: nvvm.cp.async.wait.group 0
+// NVVM-LABEL: llvm.func @counts_copies
+// NVVM: loop_annotation = #loop_annotation
+func.func @counts_copies(%m: memref<128x256xbf16>, %n: memref<64x64xf32>, %i: index, %j: index) {
+  %f = arith.constant 0.0 : f32
+  %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
+  ^bb0(%p: index, %q: index):
+    hova.group_yield %f : f32
+  }
+  %s = hova.group_alloc : !hova.slots<3x64x64xbf16>
+  %a = hova.group_copy %m[%i, %j] to %s[%i] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
+  %b = hova.group_copy %m[%i, %j] to %s[%i] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
+  %c = hova.group_copy %m[%i, %j] to %s[%i] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %r:3 = scf.for %k = %c0 to %c4 step %c1 iter_args(%t = %a, %u = %b, %v = %c)
+      -> (!hova.copy_token, !hova.copy_token, !hova.copy_token) {
+    hova.group_wait %t, %u
+    %d = hova.group_copy %m[%i, %j] to %s[%k] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
+    %e = hova.group_copy %m[%i, %j] to %s[%k] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
+    scf.yield %v, %d, %e : !hova.copy_token, !hova.copy_token, !hova.copy_token
+  }
+  hova.group_wait %r#0, %r#1, %r#2
+  hova.group_store %z, %n[%c0, %c0] : !hova.tile<64x64xf32, product 4x1>, memref<64x64xf32>
+  return
+}
+
+// -----
+
+// A lane sums 16 elements of a row; the four lanes of a row exchange their sums once.
+// CHECK-LABEL: llvm.func @exchanges_once
+// CHECK-NOT: nvvm.shfl
+// CHECK-COUNT-15: arith.addf
+// CHECK: nvvm.shfl.sync bfly %{{[a-z0-9_-]+}}, %{{[a-z0-9_-]+}}, %c2_i32
+// CHECK: nvvm.shfl.sync bfly %{{[a-z0-9_-]+}}, %{{[a-z0-9_-]+}}, %c1_i32
+// NVVM-LABEL: llvm.func @exchanges_once
+// NVVM-NOT: arith
+func.func @exchanges_once(%m: memref<16x64xf32>, %n: memref<16x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %t = hova.group_load %m[%c0, %c0] : memref<16x64xf32> -> !hova.tile<16x64xf32, product 1x1>
+  %p = hova.group_reduce add %t : !hova.tile<16x64xf32, product 1x1> -> !hova.tile<16x1xf32, partial 1x1>
+  %r = hova.group_reduce add %p : !hova.tile<16x1xf32, partial 1x1> -> !hova.tile<16x1xf32, product 1x1>
+  %u = hova.group_map (%t, %r) : (!hova.tile<16x64xf32, product 1x1>, !hova.tile<16x1xf32, product 1x1>) -> !hova.tile<16x64xf32, product 1x1> {
+  ^bb0(%x: f32, %y: f32, %i: index, %j: index):
+    %s = arith.mulf %x, %y : f32
+    hova.group_yield %s : f32
+  }
+  hova.group_store %u, %n[%c0, %c0] : !hova.tile<16x64xf32, product 1x1>, memref<16x64xf32>
+  return
+}
+
+// -----
+
+// Two roundings are one instruction, and a warp stages 16 rows before it writes them. The
+// rows behind the matrix are not written, and the warp meets behind the branch.
+// CHECK-LABEL: llvm.func @stages_results
+// CHECK-SAME: hova.group_bytes = 2048
+// CHECK: arith.truncf %{{[a-z0-9_]+}} : vector<2xf32> to vector<2xbf16>
+// CHECK: llvm.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {alignment = 4 : i64} : i32, !llvm.ptr<3>
+// CHECK: nvvm.bar.warp.sync
+// CHECK: llvm.load %{{[a-z0-9_]+}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xi32>
+// CHECK: arith.cmpi ult
+// CHECK: scf.if
+// CHECK-NEXT: llvm.store %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+// CHECK: nvvm.bar.warp.sync
+// NVVM-LABEL: llvm.func @stages_results
+// NVVM: llvm.fptrunc %{{[a-z0-9_]+}} : vector<2xf32> to vector<2xbf16>
+func.func @stages_results(%m: memref<16x64xf32>, %n: memref<13x64xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = hova.group_load %m[%c0, %c0] : memref<16x64xf32> -> !hova.tile<16x64xf32, product 1x1>
+  %u = hova.group_map (%t) : (!hova.tile<16x64xf32, product 1x1>) -> !hova.tile<16x64xbf16, product 1x1> {
+  ^bb0(%x: f32, %i: index, %j: index):
+    %s = arith.truncf %x : f32 to bf16
+    hova.group_yield %s : bf16
+  }
+  hova.group_store %u, %n[%c0, %c0] : !hova.tile<16x64xbf16, product 1x1>, memref<13x64xbf16>
+  return
+}
