@@ -96,4 +96,99 @@ def LowerLoopAnnotationsPass
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def VerifyDeviceCodePass : Pass<"hova-verify-device-code", "::mlir::ModuleOp"> {
+  let summary = "Refuse what a kernel of a GPU may not contain";
+  let description = [{
+    Before: kernels in the LLVM and NVVM dialects, after all lowering. After: the
+    same, and every operation is in the table of
+    codegen/cuda/lower/DeviceOperations.cpp, which says how PTX spells it and how
+    it is emulated. Anything else is an error at its place, whether the kernel
+    would be assembled or emulated: inline assembly, generic pointers, atomic
+    accesses, calls, floating-point flags that let an assembler fuse or
+    reassociate.
+
+    ```mlir
+    llvm.func @main(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
+      %t = nvvm.read.ptx.sreg.tid.x : i32
+      llvm.store %t, %x : i32, !llvm.ptr<1>
+      llvm.return
+    }
+    ```
+    stays
+    ```mlir
+    llvm.func @main(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
+      %t = nvvm.read.ptx.sreg.tid.x : i32
+      llvm.store %t, %x : i32, !llvm.ptr<1>
+      llvm.return
+    }
+    ```
+  }];
+}
+
+def LowerToEmulationPass : Pass<"hova-lower-to-emulation", "::mlir::ModuleOp"> {
+  let summary = "Make code for a host of kernels for a GPU";
+  let description = [{
+    Before: what hova-verify-device-code accepts. After: the LLVM dialect alone,
+    for a host. A kernel is a function of a thread, and what a host does not have
+    is a call of runtime/emulation/Calls.h with the number of its place: each
+    load and store, each instruction of a warp, barriers, asynchronous copies.
+    Addresses of shared memory count from 0. Arithmetic that hosts do otherwise
+    is a call or spelled out: rounding to bf16, maxima, shifts by more than the
+    width. For each kernel NAME there is a constant `hova_emulated_NAME`, which
+    describes it (runtime/emulation/Emulation.h).
+
+    ```mlir
+    llvm.func @main(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
+      llvm.return
+    }
+    ```
+    becomes
+    ```mlir
+    llvm.func internal @main(%arg0: !llvm.ptr, %arg1: !llvm.ptr<1>) {
+      %0 = llvm.mlir.constant(10 : i32) : i32
+      %1 = llvm.alloca %0 x i32 : (i32) -> !llvm.ptr
+      %2 = llvm.mlir.constant(4 : i32) : i32
+      %3 = llvm.alloca %2 x i32 : (i32) -> !llvm.ptr
+      llvm.return
+    }
+    llvm.func internal @main.entry(%arg0: !llvm.ptr, %arg1: !llvm.ptr) {
+      %0 = llvm.getelementptr %arg1[0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+      %1 = llvm.load %0 : !llvm.ptr -> !llvm.ptr
+      %2 = llvm.load %1 : !llvm.ptr -> !llvm.ptr<1>
+      llvm.call @main(%arg0, %2) : (!llvm.ptr, !llvm.ptr<1>) -> ()
+      llvm.return
+    }
+    llvm.mlir.global internal constant @main.name("main\00") {addr_space = 0 : i32}
+    llvm.mlir.global internal constant @main.places("\00") {addr_space = 0 : i32}
+    llvm.mlir.global internal constant @main.place_offsets(dense<0> : tensor<1xi32>) {addr_space = 0 : i32} : !llvm.array<1 x i32>
+    llvm.mlir.global internal constant @main.parameters(dense<0> : tensor<2xi32>) {addr_space = 0 : i32} : !llvm.array<2 x i32>
+    llvm.mlir.global external constant @hova_emulated_main() {addr_space = 0 : i32} : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)> {
+      %0 = llvm.mlir.undef : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %1 = llvm.mlir.addressof @main.name : !llvm.ptr
+      %2 = llvm.insertvalue %1, %0[0] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %3 = llvm.mlir.addressof @main.entry : !llvm.ptr
+      %4 = llvm.insertvalue %3, %2[1] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %5 = llvm.mlir.addressof @main.places : !llvm.ptr
+      %6 = llvm.insertvalue %5, %4[2] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %7 = llvm.mlir.addressof @main.place_offsets : !llvm.ptr
+      %8 = llvm.insertvalue %7, %6[3] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %9 = llvm.mlir.addressof @main.parameters : !llvm.ptr
+      %10 = llvm.insertvalue %9, %8[4] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %11 = llvm.mlir.constant(1 : i32) : i32
+      %12 = llvm.insertvalue %11, %10[5] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %13 = llvm.mlir.constant(0 : i32) : i32
+      %14 = llvm.insertvalue %13, %12[6] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %15 = llvm.mlir.constant(0 : i32) : i32
+      %16 = llvm.insertvalue %15, %14[7] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %17 = llvm.mlir.constant(16 : i32) : i32
+      %18 = llvm.insertvalue %17, %16[8] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %19 = llvm.mlir.constant(16 : i32) : i32
+      %20 = llvm.insertvalue %19, %18[9] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      llvm.return %20 : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // HOVA_CODEGEN_CUDA_PASSES

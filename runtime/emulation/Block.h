@@ -1,0 +1,112 @@
+//===- Block.h - The threads of a block, and what they know ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every thread is a fiber on the host's thread that launched. A fiber runs
+// until it has to wait for others, so what happens between two calls is atomic.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_RUNTIME_EMULATION_BLOCK_H
+#define HOVA_RUNTIME_EMULATION_BLOCK_H
+
+#include "runtime/emulation/Calls.h"
+#include "runtime/emulation/Shadow.h"
+
+#define LANES 32u
+#define MOST_THREADS 1024u
+
+/// Instructions that wait: what `place` of a thread means.
+typedef enum wait { RUNNING, AT_BARRIER, AT_WARP, ENDED } wait;
+
+/// A copy that was issued and has not taken place.
+typedef struct copy {
+  uint32_t target, bytes, read, group;
+  const uint8_t *source;
+} copy;
+
+struct hova_emulated_thread {
+  void *stack_pointer; ///< of a fiber that does not run
+  struct block *block;
+  uint32_t index, lane, id[3];
+  wait state;
+  uint32_t place, mask; ///< of what it waits for
+  const uint32_t *operands;
+  uint32_t *results;
+  // What is known of other agents, and of its own copies.
+  clock_values *known;
+  uint32_t time;      ///< of its own accesses; grows where others learn of them
+  uint32_t committed; ///< groups of copies
+  uint32_t landed;    ///< groups whose copies it has waited for
+  copy *copies;
+  uint32_t copy_count, copy_room;
+};
+
+typedef struct warp {
+  uint32_t ready; ///< lanes that can go on
+  uint32_t live;  ///< lanes that have not ended
+  hova_emulated_thread *threads;
+} warp;
+
+typedef struct block {
+  const hova_emulation_launch *launch;
+  hova_emulation_report *report;
+  uint32_t id[3], number; ///< in the grid
+  uint32_t thread_count, warp_count, live, at_barrier;
+  uint32_t warp; ///< whose turn it is
+  uint64_t random;
+  hova_emulated_thread *threads;
+  warp *warps;
+  uint8_t *stacks;
+  size_t stack_bytes; ///< of each, with its guard
+  void *scheduler;    ///< stack pointer of the launch while fibers run
+  uint8_t *shared;
+  uint32_t shared_bytes;
+  shadow shared_shadow;
+  shadow *global_shadows; ///< of each buffer
+  clock_pool clocks;
+  bool failed;
+} block;
+
+/// A number below `count` that the seed decides; 0 without a seed.
+uint32_t choose(block *block, uint32_t count);
+
+/// The thread waits; another one runs until it may go on.
+void park(hova_emulated_thread *self);
+/// Runs all threads to their end or to the first fault.
+void run_threads(block *block);
+/// The bottom of every fiber's stack.
+void fiber_main(hova_emulated_thread *self);
+/// Makes `stack_pointer` such that switching there calls fiber_main.
+void prepare_fiber(hova_emulated_thread *self);
+void switch_stacks(void **from, void *to);
+
+/// The warp instruction at `place` is executed by all lanes of `mask`: true in
+/// the last of them to come, which executes it for all and lets them go on by
+/// `release_lanes`; false in the others, when that has happened.
+bool meet(hova_emulated_thread *self, uint32_t place, uint32_t mask,
+          const uint32_t *operands, uint32_t *results);
+void release_lanes(hova_emulated_thread *self);
+
+/// Copies of groups up to `group` take place and are known to the thread.
+void land(hova_emulated_thread *self, uint32_t group);
+
+static inline const char *operation_of(const block *block, uint32_t place) {
+  const hova_emulated_kernel *kernel = block->launch->kernel;
+  return kernel->place_text + kernel->place_offsets[2 * place];
+}
+
+static inline const char *location_of(const block *block, uint32_t place) {
+  const hova_emulated_kernel *kernel = block->launch->kernel;
+  return kernel->place_text + kernel->place_offsets[2 * place + 1];
+}
+
+/// Ends the launch with a message about an operation of a thread. Does not
+/// return when a fiber calls it.
+__attribute__((format(printf, 3, 4), noreturn)) void
+fault(hova_emulated_thread *self, uint32_t place, const char *format, ...);
+/// The same about threads that wait, from the scheduler.
+__attribute__((format(printf, 3, 4))) void
+report_fault(hova_emulated_thread *self, uint32_t place, const char *format,
+             ...);
+
+#endif // HOVA_RUNTIME_EMULATION_BLOCK_H

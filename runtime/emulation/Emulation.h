@@ -1,0 +1,98 @@
+//===- Emulation.h - Runs kernels of a GPU on a processor -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executes kernels that the compiler has lowered for emulation
+// (codegen/cuda/lower): their machine code is that of the host, and every
+// instruction that a host does not have, and every access to memory, is a call
+// of Calls.h. docs/gpu.md says what is checked.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_RUNTIME_EMULATION_EMULATION_H
+#define HOVA_RUNTIME_EMULATION_EMULATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hova_emulated_thread hova_emulated_thread;
+
+/// A kernel as the compiler describes it. Its code is trusted as any linked
+/// code is.
+typedef struct hova_emulated_kernel {
+  const char *name;
+  void (*entry)(hova_emulated_thread *self, const void *const *arguments);
+  /// Names of operations and their locations, each ended by a zero, and where
+  /// they begin: entry 2 p is the name of the operation at place p, entry 2 p
+  /// + 1 its location.
+  const char *place_text;
+  const uint32_t *place_offsets;
+  const uint32_t *parameters; ///< bytes of each; 0: a pointer to global memory
+  uint32_t parameter_count;
+  uint32_t threads;      ///< of a block; 0: any
+  uint32_t shared_bytes; ///< before those of the launch
+  /// The smallest access to each memory: all others are multiples of it.
+  uint32_t shared_granule, global_granule;
+} hova_emulated_kernel;
+
+typedef enum hova_emulation_use {
+  HOVA_EMULATION_INPUT,  ///< is only read
+  HOVA_EMULATION_OUTPUT, ///< holds nothing before; every byte is written
+  HOVA_EMULATION_STATE,  ///< holds values before, is read and written
+} hova_emulation_use;
+
+/// Global memory that a launch may access, and nothing else.
+typedef struct hova_emulation_buffer {
+  const char *name;
+  void *data; ///< aligned to 16 bytes at least
+  size_t bytes;
+  hova_emulation_use use;
+} hova_emulation_buffer;
+
+/// When asynchronous copies take place. No result may depend on it.
+typedef enum hova_emulation_copies {
+  HOVA_EMULATION_EARLY, ///< when they are issued
+  HOVA_EMULATION_LATE,  ///< when a wait ends
+  HOVA_EMULATION_MIXED, ///< one or the other, by the seed
+} hova_emulation_copies;
+
+typedef struct hova_emulation_launch {
+  const hova_emulated_kernel *kernel;
+  uint32_t grid[3], block[3];
+  uint32_t dynamic_shared_bytes;
+  const void *const *arguments; ///< of each parameter the address of its value
+  const hova_emulation_buffer *buffers;
+  size_t buffer_count;
+  /// Chooses the order of blocks and of warps; with 0 they come in order.
+  uint64_t seed;
+  hova_emulation_copies copies;
+} hova_emulation_launch;
+
+/// What a launch did, and what the fewest possible would have been.
+typedef struct hova_emulation_counts {
+  uint64_t warp_instructions, products, barriers;
+  uint64_t copied_bytes; ///< by asynchronous copies
+  /// Turns that shared memory takes for `ldmatrix`: 128 bytes a turn.
+  uint64_t matrix_wavefronts, matrix_wavefronts_least;
+} hova_emulation_counts;
+
+typedef struct hova_emulation_report {
+  char message[1024]; ///< empty after a run without faults
+  hova_emulation_counts counts;
+} hova_emulation_report;
+
+/// Runs all blocks to their end, or to the first fault, whose kernel, block,
+/// thread and operation the message names. True when there was none. Outputs
+/// are undefined after a fault. Uses no state but its own: calls may overlap.
+bool hova_emulate(const hova_emulation_launch *launch,
+                  hova_emulation_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // HOVA_RUNTIME_EMULATION_EMULATION_H

@@ -1,0 +1,263 @@
+//===- Launch.c - The blocks of a grid ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/emulation/Block.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096u
+/// Address space of a thread: kernels keep spilled tiles there.
+#define STACK_BYTES (256u << 10)
+/// What a block can have on the largest devices.
+#define MOST_SHARED_BYTES (227u << 10)
+
+__attribute__((format(printf, 2, 3))) static bool
+refuse(hova_emulation_report *report, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(report->message, sizeof report->message, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
+static bool check_parameters(const hova_emulation_launch *launch,
+                             hova_emulation_report *report) {
+  const hova_emulated_kernel *kernel = launch->kernel;
+  for (uint32_t i = 0; i < kernel->parameter_count; ++i) {
+    if (kernel->parameters[i]) {
+      continue;
+    }
+    const void *pointer = *(void *const *)launch->arguments[i];
+    bool found = false;
+    for (size_t b = 0; b < launch->buffer_count; ++b) {
+      const uint8_t *data = launch->buffers[b].data;
+      found |= (const uint8_t *)pointer >= data &&
+               (const uint8_t *)pointer < data + launch->buffers[b].bytes;
+    }
+    if (!found) {
+      return refuse(report,
+                    "kernel '%s': argument %u expects an address in a buffer "
+                    "of the launch",
+                    kernel->name, i);
+    }
+  }
+  return true;
+}
+
+static bool check_launch(const hova_emulation_launch *launch,
+                         hova_emulation_report *report) {
+  const hova_emulated_kernel *kernel = launch->kernel;
+  uint64_t threads = 1, blocks = 1;
+  for (int i = 0; i < 3; ++i) {
+    if (!launch->block[i] || launch->block[i] > MOST_THREADS ||
+        !launch->grid[i] || launch->grid[i] > (i ? 65535u : INT32_MAX)) {
+      return refuse(report,
+                    "kernel '%s': a device launches 1 to 1024 threads and 1 to "
+                    "65535 blocks in each dimension (2^31 - 1 blocks in x), "
+                    "got (%u, %u, %u) threads in (%u, %u, %u) blocks",
+                    kernel->name, launch->block[0], launch->block[1],
+                    launch->block[2], launch->grid[0], launch->grid[1],
+                    launch->grid[2]);
+    }
+    threads *= launch->block[i];
+    blocks *= launch->grid[i];
+  }
+  if (threads > MOST_THREADS ||
+      (kernel->threads && threads != kernel->threads)) {
+    return refuse(report,
+                  "kernel '%s': expects %s%u threads in a block, got %llu",
+                  kernel->name, kernel->threads ? "" : "at most ",
+                  kernel->threads ? kernel->threads : MOST_THREADS,
+                  (unsigned long long)threads);
+  }
+  if (blocks >= SEVERAL_BLOCKS) {
+    return refuse(report, "kernel '%s': %llu blocks are too many to emulate",
+                  kernel->name, (unsigned long long)blocks);
+  }
+  uint64_t shared =
+      (uint64_t)kernel->shared_bytes + launch->dynamic_shared_bytes;
+  if (shared > MOST_SHARED_BYTES) {
+    return refuse(report,
+                  "kernel '%s': a block has at most %u bytes of shared memory, "
+                  "got %llu",
+                  kernel->name, MOST_SHARED_BYTES, (unsigned long long)shared);
+  }
+  return check_parameters(launch, report);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// All memory that blocks need, used by one after the other.
+static bool make_block(block *block) {
+  const hova_emulation_launch *launch = block->launch;
+  const hova_emulated_kernel *kernel = launch->kernel;
+  uint32_t threads = block->thread_count;
+  block->warp_count = (threads + LANES - 1) / LANES;
+  block->shared_bytes = kernel->shared_bytes + launch->dynamic_shared_bytes;
+  block->stack_bytes = STACK_BYTES;
+  block->clocks.agents = 2 * threads;
+  block->threads = calloc(threads, sizeof *block->threads);
+  block->warps = calloc(block->warp_count, sizeof *block->warps);
+  block->shared = malloc(block->shared_bytes + 1);
+  block->global_shadows =
+      calloc(launch->buffer_count + 1, sizeof *block->global_shadows);
+  block->stacks =
+      mmap(NULL, threads * block->stack_bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (!block->threads || !block->warps || !block->shared ||
+      !block->global_shadows || block->stacks == MAP_FAILED ||
+      !make_shadow(&block->shared_shadow, block->shared_bytes,
+                   kernel->shared_granule)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < threads; ++i) {
+    // A stack that is too small ends the program instead of changing another.
+    if (mprotect(block->stacks + i * block->stack_bytes, PAGE, PROT_NONE)) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < launch->buffer_count; ++i) {
+    hova_emulation_use use = launch->buffers[i].use;
+    if (use == HOVA_EMULATION_INPUT) {
+      continue;
+    }
+    if (!make_shadow(&block->global_shadows[i], launch->buffers[i].bytes,
+                     kernel->global_granule)) {
+      return false;
+    }
+    clear_shadow(&block->global_shadows[i],
+                 use == HOVA_EMULATION_OUTPUT ? NOBODY : HOST);
+  }
+  return true;
+}
+
+static void free_block(block *block) {
+  for (uint32_t i = 0; block->threads && i < block->thread_count; ++i) {
+    free(block->threads[i].copies);
+  }
+  for (size_t i = 0; block->global_shadows && i < block->launch->buffer_count;
+       ++i) {
+    free_shadow(&block->global_shadows[i]);
+  }
+  if (block->stacks && block->stacks != MAP_FAILED) {
+    munmap(block->stacks, block->thread_count * block->stack_bytes);
+  }
+  free_shadow(&block->shared_shadow);
+  free_clocks(&block->clocks);
+  free(block->global_shadows);
+  free(block->shared);
+  free(block->warps);
+  free(block->threads);
+}
+
+static void begin_block(block *block, uint32_t number) {
+  const uint32_t *grid = block->launch->grid, *shape = block->launch->block;
+  block->number = number;
+  block->id[0] = number % grid[0];
+  block->id[1] = number / grid[0] % grid[1];
+  block->id[2] = number / grid[0] / grid[1];
+  block->live = block->thread_count;
+  block->at_barrier = 0;
+  // Nothing is in shared memory: what is read there is no number.
+  memset(block->shared, 0xFF, block->shared_bytes);
+  clear_shadow(&block->shared_shadow, NOBODY);
+  clock_values *known = take_clock(&block->clocks);
+  known->uses = block->thread_count;
+  memset(known->at, 0, block->clocks.agents * sizeof known->at[0]);
+  for (uint32_t i = 0; i < block->thread_count; ++i) {
+    hova_emulated_thread *thread = &block->threads[i];
+    *thread = (hova_emulated_thread){.block = block,
+                                     .index = i,
+                                     .lane = i % LANES,
+                                     .known = known,
+                                     .time = 1,
+                                     .copies = thread->copies,
+                                     .copy_room = thread->copy_room};
+    thread->id[0] = i % shape[0];
+    thread->id[1] = i / shape[0] % shape[1];
+    thread->id[2] = i / shape[0] / shape[1];
+  }
+  for (uint32_t w = 0; w < block->warp_count; ++w) {
+    uint32_t lanes = block->thread_count - w * LANES;
+    block->warps[w].live = lanes >= LANES ? UINT32_MAX : (1u << lanes) - 1;
+    block->warps[w].ready = block->warps[w].live;
+    block->warps[w].threads = &block->threads[w * LANES];
+  }
+}
+
+/// After the last block: whatever is an output has been written.
+static bool check_outputs(block *block) {
+  const hova_emulation_launch *launch = block->launch;
+  for (size_t i = 0; i < launch->buffer_count; ++i) {
+    const shadow *shadow = &block->global_shadows[i];
+    if (launch->buffers[i].use != HOVA_EMULATION_OUTPUT) {
+      continue;
+    }
+    for (size_t c = 0; c < shadow->count; ++c) {
+      if (shadow->cells[c].writer == NOBODY) {
+        return refuse(
+            block->report, "kernel '%s' leaves byte %zu of '%s' unwritten",
+            launch->kernel->name, c * shadow->granule, launch->buffers[i].name);
+      }
+    }
+  }
+  return true;
+}
+
+/// A number that shares no factor with `count`, about a third of it.
+static uint64_t stride_through(uint64_t count) {
+  uint64_t stride = count / 3 + 1;
+  for (;; ++stride) {
+    uint64_t a = stride, b = count;
+    while (b) {
+      uint64_t rest = a % b;
+      a = b;
+      b = rest;
+    }
+    if (a == 1) {
+      return stride;
+    }
+  }
+}
+
+static bool run_blocks(block *block) {
+  const uint32_t *grid = block->launch->grid;
+  uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+  bool seeded = block->launch->seed;
+  uint64_t stride = seeded ? stride_through(blocks) : 1;
+  uint64_t next = blocks < UINT32_MAX ? choose(block, (uint32_t)blocks) : 0;
+  for (uint64_t i = 0; i < blocks; ++i, next = (next + stride) % blocks) {
+    begin_block(block, (uint32_t)next);
+    run_threads(block);
+    for (uint32_t t = 0; t < block->thread_count; ++t) {
+      drop_clock(&block->clocks, block->threads[t].known);
+    }
+    if (block->failed) {
+      return false;
+    }
+  }
+  return check_outputs(block);
+}
+
+bool hova_emulate(const hova_emulation_launch *launch,
+                  hova_emulation_report *report) {
+  memset(report, 0, sizeof *report);
+  if (!check_launch(launch, report)) {
+    return false;
+  }
+  block block = {.launch = launch, .report = report};
+  block.thread_count = launch->block[0] * launch->block[1] * launch->block[2];
+  block.random = launch->seed * 0x9E3779B97F4A7C15u | 1;
+  bool done = make_block(&block)
+                  ? run_blocks(&block)
+                  : refuse(report, "kernel '%s': out of memory to emulate it",
+                           launch->kernel->name);
+  free_block(&block);
+  return done;
+}

@@ -1,0 +1,204 @@
+//===- Memory.c - Loads, stores and asynchronous copies -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/emulation/Block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t hova_emulated_register(hova_self *self, uint32_t which) {
+  const hova_emulation_launch *launch = self->block->launch;
+  switch (which / 3) {
+  case 0:
+    return self->id[which % 3];
+  case 1:
+    return launch->block[which % 3];
+  case 2:
+    return self->block->id[which % 3];
+  case 3:
+    return launch->grid[which % 3];
+  default:
+    return self->lane;
+  }
+}
+
+/// The buffer that holds all bytes from `address` on.
+static uint32_t find_buffer(hova_emulated_thread *self, uint32_t place,
+                            const char *does, uint64_t address, uint32_t bytes,
+                            uint32_t alignment) {
+  const hova_emulation_launch *launch = self->block->launch;
+  if (address % alignment) {
+    fault(self, place,
+          "%s %u bytes at an address that is %u more than a "
+          "multiple of %u",
+          does, bytes, (uint32_t)(address % alignment), alignment);
+  }
+  // The nearest one below is named where no buffer holds them.
+  const hova_emulation_buffer *nearest = NULL;
+  for (uint32_t i = 0; i < launch->buffer_count; ++i) {
+    const hova_emulation_buffer *buffer = &launch->buffers[i];
+    uint64_t first = (uint64_t)(uintptr_t)buffer->data;
+    if (address < first) {
+      continue;
+    }
+    if (address - first < buffer->bytes &&
+        bytes <= buffer->bytes - (address - first)) {
+      return i;
+    }
+    if (!nearest || (uintptr_t)buffer->data > (uintptr_t)nearest->data) {
+      nearest = buffer;
+    }
+  }
+  if (nearest) {
+    fault(self, place,
+          "%s %u bytes from byte %llu of '%s' on, which has %zu bytes", does,
+          bytes,
+          (unsigned long long)(address - (uint64_t)(uintptr_t)nearest->data),
+          nearest->name, nearest->bytes);
+  }
+  fault(self, place, "%s %u bytes outside of all buffers", does, bytes);
+}
+
+static uint32_t shared_offset(hova_emulated_thread *self, uint32_t place,
+                              const char *does, uint64_t address,
+                              uint32_t bytes, uint32_t alignment) {
+  // Addresses have 32 bits, whatever the host has computed.
+  uint32_t at = (uint32_t)address;
+  if (at % alignment) {
+    fault(self, place,
+          "%s %u bytes from byte %u of shared memory on, which is no multiple "
+          "of %u",
+          does, bytes, at, alignment);
+  }
+  uint32_t size = self->block->shared_bytes;
+  if (at > size || bytes > size - at) {
+    fault(self, place,
+          "%s %u bytes from byte %u of shared memory on, which has %u bytes",
+          does, bytes, at, size);
+  }
+  return at;
+}
+
+static void read_global(hova_emulated_thread *self, uint32_t agent,
+                        uint32_t place, uint64_t address, uint32_t bytes,
+                        uint32_t alignment) {
+  block *block = self->block;
+  uint32_t i = find_buffer(self, place, "reads", address, bytes, alignment);
+  const hova_emulation_buffer *buffer = &block->launch->buffers[i];
+  if (buffer->use != HOVA_EMULATION_INPUT) {
+    note_read(&block->global_shadows[i], self, agent, place,
+              address - (uint64_t)(uintptr_t)buffer->data, bytes, buffer->name);
+  }
+}
+
+const void *hova_emulated_load_global(hova_self *self, uint32_t place,
+                                      uint64_t address, uint32_t bytes,
+                                      uint32_t alignment) {
+  read_global(self, self->index, place, address, bytes, alignment);
+  return (const void *)(uintptr_t)address;
+}
+
+void *hova_emulated_store_global(hova_self *self, uint32_t place,
+                                 uint64_t address, uint32_t bytes,
+                                 uint32_t alignment) {
+  block *block = self->block;
+  uint32_t i = find_buffer(self, place, "writes", address, bytes, alignment);
+  const hova_emulation_buffer *buffer = &block->launch->buffers[i];
+  if (buffer->use == HOVA_EMULATION_INPUT) {
+    fault(self, place, "writes '%s', which is an input", buffer->name);
+  }
+  note_write(&block->global_shadows[i], self, self->index, place,
+             address - (uint64_t)(uintptr_t)buffer->data, bytes, buffer->name);
+  return (void *)(uintptr_t)address;
+}
+
+const void *hova_emulated_load_shared(hova_self *self, uint32_t place,
+                                      uint64_t address, uint32_t bytes,
+                                      uint32_t alignment) {
+  uint32_t at = shared_offset(self, place, "reads", address, bytes, alignment);
+  note_read(&self->block->shared_shadow, self, self->index, place, at, bytes,
+            NULL);
+  return self->block->shared + at;
+}
+
+void *hova_emulated_store_shared(hova_self *self, uint32_t place,
+                                 uint64_t address, uint32_t bytes,
+                                 uint32_t alignment) {
+  uint32_t at = shared_offset(self, place, "writes", address, bytes, alignment);
+  note_write(&self->block->shared_shadow, self, self->index, place, at, bytes,
+             NULL);
+  return self->block->shared + at;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+static void perform(hova_emulated_thread *self, const copy *copy) {
+  uint8_t *target = self->block->shared + copy->target;
+  memcpy(target, copy->source, copy->read);
+  memset(target + copy->read, 0, copy->bytes - copy->read);
+}
+
+void hova_emulated_copy(hova_self *self, uint32_t place, uint64_t target,
+                        uint64_t source, uint32_t bytes, uint32_t read) {
+  block *block = self->block;
+  if (read > bytes) {
+    fault(self, place, "reads %u bytes where it writes %u", read, bytes);
+  }
+  uint32_t agent = block->thread_count + self->index;
+  uint32_t at = shared_offset(self, place, "writes", target, bytes, bytes);
+  if (source % bytes) {
+    fault(self, place, "reads from an address that is no multiple of %u",
+          bytes);
+  }
+  if (read) {
+    read_global(self, agent, place, source, read, 1);
+  }
+  note_write(&block->shared_shadow, self, agent, place, at, bytes, NULL);
+  block->report->counts.copied_bytes += read;
+  copy copy = {at, bytes, read, self->committed + 1,
+               (const uint8_t *)(uintptr_t)source};
+  hova_emulation_copies when = block->launch->copies;
+  if (when == HOVA_EMULATION_EARLY ||
+      (when == HOVA_EMULATION_MIXED && choose(block, 2))) {
+    perform(self, &copy);
+    return;
+  }
+  if (self->copy_count == self->copy_room) {
+    self->copy_room = self->copy_room ? 2 * self->copy_room : 64;
+    self->copies =
+        realloc(self->copies, self->copy_room * sizeof *self->copies);
+    if (!self->copies) {
+      abort();
+    }
+  }
+  self->copies[self->copy_count++] = copy;
+}
+
+void land(hova_emulated_thread *self, uint32_t group) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < self->copy_count; ++i) {
+    if (self->copies[i].group <= group) {
+      perform(self, &self->copies[i]);
+    } else {
+      self->copies[kept++] = self->copies[i];
+    }
+  }
+  self->copy_count = kept;
+  if (group > self->landed) {
+    self->landed = group;
+  }
+}
+
+void hova_emulated_commit(hova_self *self, uint32_t place) {
+  (void)place;
+  ++self->committed;
+}
+
+void hova_emulated_wait(hova_self *self, uint32_t place, uint32_t groups) {
+  (void)place;
+  if (groups < self->committed) {
+    land(self, self->committed - groups);
+  }
+}

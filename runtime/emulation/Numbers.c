@@ -1,0 +1,94 @@
+//===- Numbers.c - Arithmetic of PTX that hosts do otherwise --------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/emulation/Block.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint32_t bits_of(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static float from_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static float nan_of_ptx(void) { return from_bits(0x7FFFFFFF); }
+
+/// Subnormal numbers as zeros of their sign.
+static float flush(float value) {
+  return fpclassify(value) == FP_SUBNORMAL ? copysignf(0, value) : value;
+}
+
+/// cvt.rn.bf16.f32: to nearest, ties to even, subnormal numbers kept.
+uint16_t hova_emulated_bf16(float value) {
+  uint32_t bits = bits_of(value);
+  return value != value ? 0x7FFF
+                        : (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+/// -0 is below 0.
+float hova_emulated_max(float x, float y) {
+  if (x != x) {
+    return y != y ? nan_of_ptx() : y;
+  }
+  return y != y || x > y || (x == y && !signbit(x)) ? x : y;
+}
+
+float hova_emulated_min(float x, float y) {
+  if (x != x) {
+    return y != y ? nan_of_ptx() : y;
+  }
+  return y != y || x < y || (x == y && signbit(x)) ? x : y;
+}
+
+float hova_emulated_max_nan(float x, float y) {
+  return x != x || y != y ? nan_of_ptx() : hova_emulated_max(x, y);
+}
+
+float hova_emulated_min_nan(float x, float y) {
+  return x != x || y != y ? nan_of_ptx() : hova_emulated_min(x, y);
+}
+
+/// cvt.rzi: the nearest that there is, and 0 for what is no number.
+int32_t hova_emulated_s32(float value) {
+  if (value != value) {
+    return 0;
+  }
+  return value >= 0x1p31f    ? INT32_MAX
+         : value <= -0x1p31f ? INT32_MIN
+                             : (int32_t)value;
+}
+
+uint32_t hova_emulated_u32(float value) {
+  return !(value > 0) ? 0 : value >= 0x1p32f ? UINT32_MAX : (uint32_t)value;
+}
+
+/// Approximations are the nearest numbers here, which is within what PTX
+/// promises of them and not what a device computes.
+static float near(double value) {
+  return value != value ? nan_of_ptx() : (float)value;
+}
+
+float hova_emulated_ex2(float value) { return near(exp2((double)value)); }
+float hova_emulated_ex2_ftz(float value) {
+  return flush(near(exp2((double)flush(value))));
+}
+float hova_emulated_rcp_ftz(float value) {
+  return flush(near(1 / (double)flush(value)));
+}
+float hova_emulated_rsqrt(float value) { return near(1 / sqrt((double)value)); }
+float hova_emulated_rsqrt_ftz(float value) {
+  return flush(near(1 / sqrt((double)flush(value))));
+}
+
+void hova_emulated_divisor(hova_self *self, uint32_t place, uint32_t faulty) {
+  if (faulty) {
+    fault(self, place, "divides by 0, or the quotient has no value");
+  }
+}

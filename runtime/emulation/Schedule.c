@@ -1,0 +1,236 @@
+//===- Schedule.c - Whose turn it is --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/emulation/Block.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+uint32_t choose(block *block, uint32_t count) {
+  if (!block->launch->seed) {
+    return 0;
+  }
+  // xorshift64*, whose state is never 0.
+  uint64_t x = block->random;
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  block->random = x;
+  return (uint32_t)((x * 2685821657736338717u >> 32) * count >> 32);
+}
+
+//===----------------------------------------------------------------------===//
+// Faults
+//===----------------------------------------------------------------------===//
+
+static void write_fault(hova_emulated_thread *self, uint32_t place,
+                        const char *format, va_list arguments) {
+  block *block = self->block;
+  const hova_emulated_kernel *kernel = block->launch->kernel;
+  char *text = block->report->message;
+  size_t room = sizeof block->report->message;
+  int used = snprintf(text, room,
+                      "kernel '%s', block (%u, %u, %u), thread (%u, %u, %u): ",
+                      kernel->name, block->id[0], block->id[1], block->id[2],
+                      self->id[0], self->id[1], self->id[2]);
+  if (place != NOBODY && used > 0 && (size_t)used < room) {
+    used += snprintf(text + used, room - (size_t)used, "'%s' at %s ",
+                     operation_of(block, place), location_of(block, place));
+  }
+  if (used > 0 && (size_t)used < room) {
+    vsnprintf(text + used, room - (size_t)used, format, arguments);
+  }
+  block->failed = true;
+}
+
+void report_fault(hova_emulated_thread *self, uint32_t place,
+                  const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  write_fault(self, place, format, arguments);
+  va_end(arguments);
+}
+
+void fault(hova_emulated_thread *self, uint32_t place, const char *format,
+           ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  write_fault(self, place, format, arguments);
+  va_end(arguments);
+  // Nobody switches to this fiber again.
+  switch_stacks(&self->stack_pointer, self->block->scheduler);
+  __builtin_unreachable();
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+/// The next lane of this warp, or of another; null: all threads wait.
+static hova_emulated_thread *next_thread(block *block) {
+  warp *warp = &block->warps[block->warp];
+  // Without a seed a warp goes on as long as it can.
+  if (!warp->ready || choose(block, 8) == 1) {
+    uint32_t first = block->launch->seed ? choose(block, block->warp_count) : 0;
+    for (uint32_t i = 0; i < block->warp_count; ++i) {
+      uint32_t w = (first + i) % block->warp_count;
+      if (block->warps[w].ready) {
+        block->warp = w;
+        break;
+      }
+    }
+    warp = &block->warps[block->warp];
+  }
+  return warp->ready ? &warp->threads[__builtin_ctz(warp->ready)] : NULL;
+}
+
+void park(hova_emulated_thread *self) {
+  hova_emulated_thread *next = next_thread(self->block);
+  if (next == self) {
+    return;
+  }
+  switch_stacks(&self->stack_pointer,
+                next ? next->stack_pointer : self->block->scheduler);
+}
+
+void fiber_main(hova_emulated_thread *self) {
+  block *block = self->block;
+  block->launch->kernel->entry(self, block->launch->arguments);
+  land(self, self->committed + 1);
+  warp *warp = &block->warps[self->index / LANES];
+  self->state = ENDED;
+  warp->ready &= ~(1u << self->lane);
+  warp->live &= ~(1u << self->lane);
+  --block->live;
+  park(self);
+  __builtin_unreachable();
+}
+
+/// Threads wait, and none of them can go on.
+static void report_standstill(block *block) {
+  hova_emulated_thread *waiting = NULL, *ended = NULL, *other = NULL;
+  for (uint32_t i = 0; i < block->thread_count; ++i) {
+    hova_emulated_thread *thread = &block->threads[i];
+    if (thread->state == ENDED) {
+      ended = thread;
+    } else if (!waiting) {
+      waiting = thread;
+    }
+  }
+  for (uint32_t i = 0; i < block->thread_count && !other; ++i) {
+    hova_emulated_thread *thread = &block->threads[i];
+    if (thread->state != ENDED &&
+        (thread->state != waiting->state || thread->place != waiting->place)) {
+      other = thread;
+    }
+  }
+  const char *who = waiting->state == AT_BARRIER
+                        ? "all threads of its block"
+                        : "the lanes of its warp that it names";
+  if (other) {
+    report_fault(waiting, waiting->place,
+                 "waits for %s for ever: thread %u waits at '%s' at %s", who,
+                 other->index, operation_of(block, other->place),
+                 location_of(block, other->place));
+  } else {
+    report_fault(waiting, waiting->place,
+                 "waits for %s for ever: thread %u has ended", who,
+                 ended ? ended->index : 0);
+  }
+}
+
+void run_threads(block *block) {
+  for (uint32_t i = 0; i < block->thread_count; ++i) {
+    prepare_fiber(&block->threads[i]);
+  }
+  block->warp = choose(block, block->warp_count);
+  hova_emulated_thread *first = next_thread(block);
+  switch_stacks(&block->scheduler, first->stack_pointer);
+  if (!block->failed && block->live) {
+    report_standstill(block);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Meeting
+//===----------------------------------------------------------------------===//
+
+void hova_emulated_barrier(hova_self *self, uint32_t place) {
+  block *block = self->block;
+  self->state = AT_BARRIER;
+  self->place = place;
+  block->warps[self->index / LANES].ready &= ~(1u << self->lane);
+  if (++block->at_barrier < block->thread_count) {
+    park(self);
+    return;
+  }
+  // Each thread knows all others, and what their waits have ended.
+  clock_values *known = take_clock(&block->clocks);
+  known->uses = block->thread_count;
+  for (uint32_t i = 0; i < block->thread_count; ++i) {
+    hova_emulated_thread *thread = &block->threads[i];
+    if (thread->place != place) {
+      fault(self, place,
+            "is not the barrier that thread %u waits at, which is '%s' at %s",
+            i, operation_of(block, thread->place),
+            location_of(block, thread->place));
+    }
+    known->at[i] = thread->time;
+    known->at[block->thread_count + i] = thread->landed;
+  }
+  for (uint32_t i = 0; i < block->thread_count; ++i) {
+    hova_emulated_thread *thread = &block->threads[i];
+    drop_clock(&block->clocks, thread->known);
+    thread->known = known;
+    ++thread->time;
+    thread->state = RUNNING;
+  }
+  for (uint32_t w = 0; w < block->warp_count; ++w) {
+    block->warps[w].ready = block->warps[w].live;
+  }
+  block->at_barrier = 0;
+  ++block->report->counts.barriers;
+  park(self);
+}
+
+bool meet(hova_emulated_thread *self, uint32_t place, uint32_t mask,
+          const uint32_t *operands, uint32_t *results) {
+  block *block = self->block;
+  warp *warp = &block->warps[self->index / LANES];
+  uint32_t own = 1u << self->lane;
+  if (!(mask & own)) {
+    fault(self, place, "names lanes 0x%x, of which it is none", mask);
+  }
+  if (mask & ~warp->live) {
+    fault(self, place, "needs lane %u of its warp, which %s",
+          (uint32_t)__builtin_ctz(mask & ~warp->live),
+          warp->threads + __builtin_ctz(mask & ~warp->live) <
+                  block->threads + block->thread_count
+              ? "has ended"
+              : "the block does not have");
+  }
+  self->state = AT_WARP;
+  self->place = place;
+  self->mask = mask;
+  self->operands = operands;
+  self->results = results;
+  warp->ready &= ~own;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    const hova_emulated_thread *lane = &warp->threads[__builtin_ctz(rest)];
+    if (lane->state != AT_WARP || lane->place != place || lane->mask != mask) {
+      park(self);
+      return false;
+    }
+  }
+  ++block->report->counts.warp_instructions;
+  return true;
+}
+
+void release_lanes(hova_emulated_thread *self) {
+  warp *warp = &self->block->warps[self->index / LANES];
+  for (uint32_t rest = self->mask; rest; rest &= rest - 1) {
+    warp->threads[__builtin_ctz(rest)].state = RUNNING;
+  }
+  warp->ready |= self->mask;
+}

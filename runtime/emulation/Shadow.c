@@ -1,0 +1,249 @@
+//===- Shadow.c - Who has accessed a place in memory ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/emulation/Shadow.h"
+
+#include "runtime/emulation/Block.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+//===----------------------------------------------------------------------===//
+// Clocks
+//===----------------------------------------------------------------------===//
+
+clock_values *take_clock(clock_pool *pool) {
+  clock_values *clock = pool->free;
+  if (clock) {
+    pool->free = clock->next;
+  } else {
+    clock = malloc(sizeof *clock + pool->agents * sizeof clock->at[0]);
+    if (!clock) {
+      abort();
+    }
+  }
+  clock->uses = 1;
+  return clock;
+}
+
+void drop_clock(clock_pool *pool, clock_values *clock) {
+  if (--clock->uses == 0) {
+    clock->next = pool->free;
+    pool->free = clock;
+  }
+}
+
+void free_clocks(clock_pool *pool) {
+  while (pool->free) {
+    clock_values *next = pool->free->next;
+    free(pool->free);
+    pool->free = next;
+  }
+}
+
+/// Whether an access of this block happened before what the thread does now.
+static bool knows(const hova_emulated_thread *self, uint32_t agent,
+                  uint32_t clock) {
+  if (agent == self->index) {
+    return true;
+  }
+  if (agent == self->block->thread_count + self->index) {
+    return clock <= self->landed;
+  }
+  return clock <= self->known->at[agent];
+}
+
+//===----------------------------------------------------------------------===//
+// Cells
+//===----------------------------------------------------------------------===//
+
+#define NO_RECORD UINT32_MAX
+
+bool make_shadow(shadow *shadow, size_t bytes, uint32_t granule) {
+  memset(shadow, 0, sizeof *shadow);
+  shadow->granule = granule;
+  shadow->count = (bytes + granule - 1) / granule;
+  shadow->free_record = NO_RECORD;
+  shadow->cells = malloc((shadow->count + 1) * sizeof *shadow->cells);
+  return shadow->cells;
+}
+
+void free_shadow(shadow *shadow) {
+  free(shadow->cells);
+  free(shadow->records);
+}
+
+void clear_shadow(shadow *shadow, uint32_t writer) {
+  shadow->record_count = 0;
+  shadow->free_record = NO_RECORD;
+  for (size_t i = 0; i < shadow->count; ++i) {
+    shadow->cells[i] = (cell){.writer = writer,
+                              .write_block = NOBODY,
+                              .reads = NO_RECORD,
+                              .read_block = NOBODY};
+  }
+}
+
+static uint32_t take_record(shadow *shadow) {
+  uint32_t record = shadow->free_record;
+  if (record != NO_RECORD) {
+    shadow->free_record = shadow->records[record].next;
+    return record;
+  }
+  if (shadow->record_count == shadow->record_room) {
+    shadow->record_room = shadow->record_room ? 2 * shadow->record_room : 1024;
+    shadow->records =
+        realloc(shadow->records, shadow->record_room * sizeof *shadow->records);
+    if (!shadow->records) {
+      abort();
+    }
+  }
+  return shadow->record_count++;
+}
+
+static void drop_records(shadow *shadow, cell *cell) {
+  while (cell->reads != NO_RECORD) {
+    uint32_t record = cell->reads;
+    cell->reads = shadow->records[record].next;
+    shadow->records[record].next = shadow->free_record;
+    shadow->free_record = record;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+typedef struct access {
+  hova_emulated_thread *self;
+  uint32_t agent, clock, place;
+  uint64_t at;
+  const char *buffer; ///< null: shared memory
+} access_note;
+
+/// Where a byte lies, as a message says it.
+#define BYTE "byte %llu of %s%s%s"
+#define BYTE_OF(NOTE)                                                          \
+  (unsigned long long)(NOTE)->at, (NOTE)->buffer ? "'" : "",                   \
+      (NOTE)->buffer ? (NOTE)->buffer : "shared memory",                       \
+      (NOTE)->buffer ? "'" : ""
+
+/// Says what is not ordered with the access.
+static void conflict(const access_note *note, const char *does, const char *did,
+                     uint32_t agent, uint32_t place) {
+  uint32_t threads = note->self->block->thread_count;
+  bool copies = agent >= threads;
+  uint32_t thread = copies ? agent - threads : agent;
+  if (copies && thread == note->self->index) {
+    fault(note->self, note->place,
+          "%s " BYTE " while its own asynchronous copy, issued at %s, "
+          "%s it: nothing has waited for that copy",
+          does, BYTE_OF(note), location_of(note->self->block, place), did);
+  }
+  fault(note->self, note->place,
+        "%s " BYTE ", which %sthread %u %s at %s: no barrier orders "
+        "the two",
+        does, BYTE_OF(note), copies ? "an asynchronous copy of " : "", thread,
+        did, location_of(note->self->block, place));
+}
+
+static void other_block(const access_note *note, const char *does,
+                        const char *did) {
+  fault(note->self, note->place,
+        "%s " BYTE ", which another block %s: blocks are not ordered", does,
+        BYTE_OF(note), did);
+}
+
+/// A read or write after the last write of a cell.
+static void order_with_write(const access_note *note, const cell *cell,
+                             const char *does) {
+  if (cell->writer == NOBODY || cell->writer == HOST) {
+    return;
+  }
+  if (cell->write_block != note->self->block->number) {
+    other_block(note, does, "has written");
+  }
+  if (!knows(note->self, cell->writer, cell->written)) {
+    conflict(note, does, "has written", cell->writer, cell->write_place);
+  }
+}
+
+static void read_cell(shadow *shadow, cell *cell, const access_note *note) {
+  if (cell->writer == NOBODY) {
+    fault(note->self, note->place,
+          "reads " BYTE ", where nothing has been written", BYTE_OF(note));
+  }
+  order_with_write(note, cell, "reads");
+  uint32_t here = note->self->block->number;
+  if (cell->read_block != here) {
+    drop_records(shadow, cell);
+    cell->read_block = cell->read_block == NOBODY ? here : SEVERAL_BLOCKS;
+  }
+  if (cell->read_block == SEVERAL_BLOCKS) {
+    return; // Whoever writes it now races with one of them.
+  }
+  // Reads that this one knows of need not be remembered: a write that comes
+  // after this one comes after them.
+  uint32_t *link = &cell->reads;
+  while (*link != NO_RECORD) {
+    read_record *record = &shadow->records[*link];
+    if (knows(note->self, record->agent, record->clock)) {
+      uint32_t known = *link;
+      *link = record->next;
+      record->next = shadow->free_record;
+      shadow->free_record = known;
+    } else {
+      link = &record->next;
+    }
+  }
+  uint32_t record = take_record(shadow);
+  shadow->records[record] =
+      (read_record){note->agent, note->clock, note->place, cell->reads};
+  cell->reads = record;
+}
+
+static void write_cell(shadow *shadow, cell *cell, const access_note *note) {
+  order_with_write(note, cell, "writes");
+  uint32_t here = note->self->block->number;
+  if (cell->read_block != NOBODY && cell->read_block != here) {
+    other_block(note, "writes", "has read");
+  }
+  for (uint32_t r = cell->reads; r != NO_RECORD; r = shadow->records[r].next) {
+    const read_record *record = &shadow->records[r];
+    if (!knows(note->self, record->agent, record->clock)) {
+      conflict(note, "writes", "has read", record->agent, record->place);
+    }
+  }
+  drop_records(shadow, cell);
+  cell->read_block = NOBODY;
+  cell->writer = note->agent;
+  cell->written = note->clock;
+  cell->write_place = note->place;
+  cell->write_block = here;
+}
+
+static void
+note_access(shadow *shadow, hova_emulated_thread *self, uint32_t agent,
+            uint32_t place, uint64_t at, uint32_t bytes, const char *buffer,
+            void (*note_cell)(struct shadow *, cell *, const access_note *)) {
+  bool own = agent == self->index;
+  access_note note = {self,  agent, own ? self->time : self->committed + 1,
+                      place, at,    buffer};
+  uint64_t end = (at + bytes + shadow->granule - 1) / shadow->granule;
+  for (uint64_t i = at / shadow->granule; i < end; ++i) {
+    note.at = i * shadow->granule;
+    note_cell(shadow, &shadow->cells[i], &note);
+  }
+}
+
+void note_read(shadow *shadow, hova_emulated_thread *self, uint32_t agent,
+               uint32_t place, uint64_t at, uint32_t bytes,
+               const char *buffer) {
+  note_access(shadow, self, agent, place, at, bytes, buffer, read_cell);
+}
+
+void note_write(shadow *shadow, hova_emulated_thread *self, uint32_t agent,
+                uint32_t place, uint64_t at, uint32_t bytes,
+                const char *buffer) {
+  note_access(shadow, self, agent, place, at, bytes, buffer, write_cell);
+}

@@ -1,0 +1,75 @@
+//===- Shadow.h - Who has accessed a place in memory ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Races are judged by happens-before with vector clocks, as FastTrack does
+// (Flanagan, Freund, PLDI 2009). An *agent* is a thread (index i) or its
+// asynchronous copies (index threads + i). The clock of a thread counts
+// barriers, that of copies their groups. An access by agent a at clock c
+// happened before what thread t does now if t knows of a up to c at least.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_RUNTIME_EMULATION_SHADOW_H
+#define HOVA_RUNTIME_EMULATION_SHADOW_H
+
+#include "runtime/emulation/Emulation.h"
+
+/// What a thread knows of all agents but its own two; shared by threads that
+/// have met.
+typedef struct clock_values {
+  uint32_t uses;
+  struct clock_values *next; ///< in the pool
+  uint32_t at[];
+} clock_values;
+
+typedef struct clock_pool {
+  clock_values *free;
+  uint32_t agents;
+} clock_pool;
+
+clock_values *take_clock(clock_pool *pool); ///< one use, undefined contents
+void drop_clock(clock_pool *pool, clock_values *clock);
+void free_clocks(clock_pool *pool);
+
+#define NOBODY UINT32_MAX
+/// Wrote before the launch began.
+#define HOST (UINT32_MAX - 1)
+#define SEVERAL_BLOCKS (UINT32_MAX - 1)
+
+/// A read that no later one of the same cell has replaced.
+typedef struct read_record {
+  uint32_t agent, clock, place, next;
+} read_record;
+
+/// As many bytes as the kernel's smallest access to this memory.
+typedef struct cell {
+  uint32_t writer, written, write_place; ///< agent, clock, place
+  uint32_t write_block;
+  uint32_t reads; ///< records, of the block `read_block` alone
+  uint32_t read_block;
+} cell;
+
+typedef struct shadow {
+  cell *cells;
+  size_t count;
+  uint32_t granule;
+  read_record *records;
+  uint32_t record_count, record_room, free_record;
+} shadow;
+
+bool make_shadow(shadow *shadow, size_t bytes, uint32_t granule);
+void free_shadow(shadow *shadow);
+/// Forgets everything; `writer` is NOBODY or HOST.
+void clear_shadow(shadow *shadow, uint32_t writer);
+
+/// Notes an access of `bytes` from byte `at` on, which are inside. A fault if
+/// another access is not ordered with it, or nothing was written before a read.
+/// `agent` is the thread or its copies, which know what the thread does;
+/// `buffer` is null for shared memory.
+void note_read(shadow *shadow, hova_emulated_thread *self, uint32_t agent,
+               uint32_t place, uint64_t at, uint32_t bytes, const char *buffer);
+void note_write(shadow *shadow, hova_emulated_thread *self, uint32_t agent,
+                uint32_t place, uint64_t at, uint32_t bytes,
+                const char *buffer);
+
+#endif // HOVA_RUNTIME_EMULATION_SHADOW_H

@@ -1,0 +1,221 @@
+//===- Warp.c - Instructions that a warp executes together ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which lane holds which element is written from the tables of the PTX ISA 8.7,
+// sections 9.7.9.6 (shfl.sync), 9.7.14.5.8 (fragments of m16n8k16) and
+// 9.7.14.5.15 (ldmatrix), and from nothing that the compiler has.
+
+#include "runtime/emulation/Block.h"
+
+#include <math.h>
+#include <string.h>
+
+static hova_emulated_thread *lanes_of(const hova_emulated_thread *self) {
+  return self->block->warps[self->index / LANES].threads;
+}
+
+void hova_emulated_warp_sync(hova_self *self, uint32_t place,
+                             const uint32_t *operands, uint32_t *results) {
+  if (!meet(self, place, operands[0], operands, results)) {
+    return;
+  }
+  block *block = self->block;
+  hova_emulated_thread *lanes = lanes_of(self);
+  uint32_t mask = self->mask;
+  clock_values *known = take_clock(&block->clocks);
+  size_t bytes = block->clocks.agents * sizeof known->at[0];
+  memcpy(known->at, self->known->at, bytes);
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    const hova_emulated_thread *lane = &lanes[__builtin_ctz(rest)];
+    for (uint32_t i = 0; lane->known != self->known && i < block->clocks.agents;
+         ++i) {
+      if (known->at[i] < lane->known->at[i]) {
+        known->at[i] = lane->known->at[i];
+      }
+    }
+  }
+  known->uses = (uint32_t)__builtin_popcount(mask);
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    hova_emulated_thread *lane = &lanes[__builtin_ctz(rest)];
+    known->at[lane->index] = lane->time++;
+    known->at[block->thread_count + lane->index] = lane->landed;
+    drop_clock(&block->clocks, lane->known);
+    lane->known = known;
+  }
+  release_lanes(self);
+}
+
+/// The lane whose value comes to `lane`, or `lane` itself and `valid` 0.
+static uint32_t source_lane(uint32_t lane, uint32_t kind, uint32_t offset,
+                            uint32_t segments, uint32_t *valid) {
+  uint32_t clamp = segments & 31, segment = segments >> 8 & 31;
+  uint32_t first = lane & segment, last = first | (clamp & ~segment);
+  int32_t source;
+  offset &= 31;
+  switch (kind) {
+  case 0:
+    source = (int32_t)(lane ^ offset);
+    *valid = source <= (int32_t)last;
+    break;
+  case 1:
+    source = (int32_t)lane - (int32_t)offset;
+    *valid = source >= (int32_t)last;
+    break;
+  case 2:
+    source = (int32_t)(lane + offset);
+    *valid = source <= (int32_t)last;
+    break;
+  default:
+    source = (int32_t)(first | (offset & ~segment));
+    *valid = source <= (int32_t)last;
+  }
+  return *valid ? (uint32_t)source : lane;
+}
+
+void hova_emulated_shuffle(hova_self *self, uint32_t place,
+                           const uint32_t *operands, uint32_t *results,
+                           uint32_t kind) {
+  if (!meet(self, place, operands[0], operands, results)) {
+    return;
+  }
+  hova_emulated_thread *lanes = lanes_of(self);
+  for (uint32_t rest = self->mask; rest; rest &= rest - 1) {
+    hova_emulated_thread *lane = &lanes[__builtin_ctz(rest)];
+    uint32_t valid;
+    uint32_t from = source_lane(lane->lane, kind, lane->operands[2],
+                                lane->operands[3], &valid);
+    if (!(self->mask >> from & 1)) {
+      fault(lane, place, "takes a value from lane %u, which takes no part",
+            from);
+    }
+    lane->results[0] = lanes[from].operands[1];
+    lane->results[1] = valid;
+  }
+  release_lanes(self);
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+
+/// Turns for eight rows of 16 bytes: words of the same of 32 banks take turns,
+/// unless they are the same word.
+static uint32_t wavefronts(const uint32_t *rows) {
+  uint32_t most = 1;
+  for (uint32_t i = 0; i < 8; ++i) {
+    uint32_t here = 1;
+    for (uint32_t j = 0; j < i; ++j) {
+      here += rows[j] != rows[i] && rows[j] / 16 % 8 == rows[i] / 16 % 8;
+    }
+    most = here > most ? here : most;
+  }
+  return most;
+}
+
+void hova_emulated_ldmatrix(hova_self *self, uint32_t place,
+                            const uint32_t *operands, uint32_t *results,
+                            uint32_t count, uint32_t transposed) {
+  if (!meet(self, place, UINT32_MAX, operands, results)) {
+    return;
+  }
+  hova_emulated_thread *lanes = lanes_of(self);
+  hova_emulation_counts *counts = &self->block->report->counts;
+  for (uint32_t m = 0; m < count; ++m) {
+    uint16_t matrix[8][8];
+    uint32_t rows[8];
+    for (uint32_t r = 0; r < 8; ++r) {
+      hova_emulated_thread *lane = &lanes[8 * m + r];
+      rows[r] = lane->operands[0];
+      memcpy(matrix[r], hova_emulated_load_shared(lane, place, rows[r], 16, 16),
+             16);
+    }
+    counts->matrix_wavefronts += wavefronts(rows);
+    ++counts->matrix_wavefronts_least;
+    for (uint32_t i = 0; i < LANES; ++i) {
+      uint32_t r = i / 4, c = 2 * (i % 4);
+      uint32_t low = transposed ? matrix[c][r] : matrix[r][c];
+      uint32_t high = transposed ? matrix[c + 1][r] : matrix[r][c + 1];
+      lanes[i].results[m] = low | high << 16;
+    }
+  }
+  release_lanes(self);
+}
+
+static float from_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static void set_pair(float *low, float *high, uint32_t word) {
+  *low = from_bits(word << 16);
+  *high = from_bits(word & 0xFFFF0000u);
+}
+
+/// sums[i][j] += left[i][k] right[k][j], one k after the other, each product
+/// exact and each sum rounded to f32.
+__attribute__((target("avx2,fma"))) static void
+multiply_with_fma(float left[16][16], float right[16][8], float sums[16][8]) {
+  for (uint32_t i = 0; i < 16; ++i) {
+    for (uint32_t k = 0; k < 16; ++k) {
+      for (uint32_t j = 0; j < 8; ++j) {
+        sums[i][j] = __builtin_fmaf(left[i][k], right[k][j], sums[i][j]);
+      }
+    }
+  }
+}
+
+/// The same where the host has no such instruction.
+static void multiply(float left[16][16], float right[16][8],
+                     float sums[16][8]) {
+  for (uint32_t i = 0; i < 16; ++i) {
+    for (uint32_t k = 0; k < 16; ++k) {
+      for (uint32_t j = 0; j < 8; ++j) {
+        sums[i][j] = fmaf(left[i][k], right[k][j], sums[i][j]);
+      }
+    }
+  }
+}
+
+void hova_emulated_mma(hova_self *self, uint32_t place,
+                       const uint32_t *operands, uint32_t *results) {
+  if (!meet(self, place, UINT32_MAX, operands, results)) {
+    return;
+  }
+  hova_emulated_thread *lanes = lanes_of(self);
+  _Alignas(32) float left[16][16], right[16][8], sums[16][8];
+  for (uint32_t lane = 0; lane < LANES; ++lane) {
+    const uint32_t *words = lanes[lane].operands;
+    uint32_t group = lane / 4, pair = 2 * (lane % 4);
+    for (uint32_t w = 0; w < 4; ++w) {
+      // a0 a1 | a2 a3 eight rows below | a4 a5 eight k further | both
+      float *at = &left[group + 8 * (w % 2)][pair + 8 * (w / 2)];
+      set_pair(&at[0], &at[1], words[w]);
+    }
+    for (uint32_t w = 0; w < 2; ++w) {
+      set_pair(&right[pair + 8 * w][group], &right[pair + 8 * w + 1][group],
+               words[4 + w]);
+    }
+    for (uint32_t i = 0; i < 4; ++i) {
+      sums[group + 8 * (i / 2)][pair + i % 2] = from_bits(words[6 + i]);
+    }
+  }
+  if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2")) {
+    multiply_with_fma(left, right, sums);
+  } else {
+    multiply(left, right, sums);
+  }
+  for (uint32_t lane = 0; lane < LANES; ++lane) {
+    uint32_t group = lane / 4, pair = 2 * (lane % 4);
+    for (uint32_t i = 0; i < 4; ++i) {
+      float sum = sums[group + 8 * (i / 2)][pair + i % 2];
+      uint32_t bits = 0x7FFFFFFF;
+      if (sum == sum) {
+        memcpy(&bits, &sum, sizeof bits);
+      }
+      lanes[lane].results[i] = bits;
+    }
+  }
+  ++self->block->report->counts.products;
+  release_lanes(self);
+}

@@ -1,0 +1,42 @@
+// RUN: hova-opt %s --hova-lower-to-emulation | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+llvm.mlir.global external @behind() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
+llvm.mlir.global external @fixed() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<40 x i8>
+
+// CHECK-NOT: @fixed
+// CHECK-LABEL: llvm.func internal @kernel(
+// CHECK-SAME: %[[SELF:.*]]: !llvm.ptr, %[[X:.*]]: !llvm.ptr<1>, %{{.*}}: f32)
+llvm.func @kernel(%x: !llvm.ptr<1>, %f: f32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 64, 2, 1>} {
+  // CHECK-DAG: %[[OPERANDS:.*]] = llvm.alloca %{{.*}} x i32
+  // CHECK: llvm.mlir.constant(128 : i64)
+  // CHECK: llvm.mlir.constant(0 : i64)
+  // CHECK-NOT: llvm.mlir.addressof @behind
+  %fixed = llvm.mlir.addressof @behind : !llvm.ptr<3>
+  %other = llvm.mlir.addressof @fixed : !llvm.ptr<3>
+  // Loads go through a check, and shared addresses through their bits.
+  // CHECK: %[[BITS:.*]] = llvm.ptrtoint %[[X]] : !llvm.ptr<1> to i64
+  // CHECK: %[[AT:.*]] = llvm.call @hova_emulated_load_global(%[[SELF]], %{{.*}}, %[[BITS]], %{{.*}}) {convergent}
+  // CHECK: llvm.load %[[AT]] {alignment = 16 : i64} : !llvm.ptr -> vector<4xf32>
+  %v = llvm.load %x : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK: llvm.call @hova_emulated_store_shared(
+  llvm.store %f, %other : f32, !llvm.ptr<3>
+  // CHECK: llvm.call @hova_emulated_barrier(%[[SELF]], %{{.*}}) {convergent}
+  nvvm.barrier
+  // CHECK: llvm.call @hova_emulated_bf16(%{{.*}}) {convergent} : (f32) -> i16
+  %n = llvm.fptrunc %f : f32 to bf16
+  // CHECK: llvm.fmul %{{.*}}, %{{.*}} : f32
+  %m = llvm.fmul %f, %f {fastmathFlags = #llvm.fastmath<nnan>} : f32
+  // CHECK: llvm.return
+  llvm.return
+}
+
+// CHECK-LABEL: llvm.func internal @kernel.entry(
+// CHECK: llvm.call @kernel(
+// CHECK: llvm.mlir.global internal constant @kernel.places("llvm.load\00{{.*}}lower-to-emulation.mlir{{.*}}\00llvm.store\00
+// CHECK: llvm.mlir.global external constant @hova_emulated_kernel()
+// Threads of a block, bytes of shared memory, and the smallest accesses.
+// CHECK: llvm.mlir.constant(128 : i32)
+// CHECK: llvm.mlir.constant(128 : i32)
+// CHECK: llvm.mlir.constant(4 : i32)
+// CHECK: llvm.mlir.constant(16 : i32)
