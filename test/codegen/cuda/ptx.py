@@ -9,8 +9,8 @@ a random order from barrier to barrier, and copies land when they are issued, as
 wait allows, or either by chance; a program must not notice.
 
 Refused (`Fault`) are accesses out of bounds or misaligned, shared bytes that nobody has
-written, barriers that part of a warp reaches, and instructions of a warp that part of it
-executes. Counted are wavefronts of shared memory and sectors of global memory, and how few
+written or that two threads touch without meeting in between, one of them to write, barriers
+that part of a warp reaches, and instructions of a warp that part of it executes. Counted are wavefronts of shared memory and sectors of global memory, and how few
 of each the same bytes could take.
 """
 
@@ -25,6 +25,7 @@ import numpy as np
 
 LANES = np.arange(32)
 ROW, PAIR = LANES // 4, 2 * (LANES % 4)  # what a lane holds of an 8x8 block
+EVERYBODY, WARP = -1, 4096  # who may touch a byte of shared memory; else one thread, by number
 SPACE = 40  # an address of global memory: number of the buffer above, byte below
 KINDS = {
     "f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64,
@@ -122,6 +123,8 @@ class Grid:
                     self.block // (sizes[0] * sizes[1]))
         self.shared = np.full((self.blocks, shared), 0xFF, np.uint8)
         self.written = np.zeros((self.blocks, shared), bool)
+        # The last who wrote and read each byte since the threads met.
+        self.writer, self.reader = (np.full((self.blocks, shared), EVERYBODY, np.int16) for _ in range(2))
         self.buffers = [buffer.reshape(-1).view(np.uint8) for buffer in buffers]
         self.counts: Counter = Counter()
         self.warps = [Warp(self, warp) for warp in range(self.threads // 32)]
@@ -133,11 +136,25 @@ class Grid:
         while ready or waiting:
             if not ready:
                 ready, waiting = waiting, []
+                self.writer[:] = self.reader[:] = EVERYBODY
             turn = ready.pop(self.random.randrange(len(ready)))
             if next(turn, "end") == "barrier":
                 waiting.append(turn)
             else:
                 check(not waiting, "a warp ends while others wait at a barrier")
+
+    def touch(self, s: Instruction, where: tuple, who: np.ndarray, warp: int, writes: bool) -> None:
+        """Checks, and notes, that `who` may touch these bytes of shared memory now."""
+        for owner in (self.writer, self.reader) if writes else (self.writer,):
+            old = owner[where]
+            check(((old == EVERYBODY) | (old == WARP + warp) | (old == who)).all(),
+                  f"{s.place}: {s.op} of bytes of a thread that was not met since")
+        (self.writer if writes else self.reader)[where] = who
+
+    def meet(self, warp: int) -> None:
+        """The threads of a warp meet."""
+        for owner in (self.writer, self.reader):
+            owner[owner // 32 == warp] = WARP + warp
 
     def count(self, place: int, kind: str, used: int, least: int) -> None:
         self.counts[place, kind, "used"] += used
@@ -151,7 +168,7 @@ class Warp:
     """Registers and position of 32 threads of each block."""
 
     def __init__(self, grid: Grid, number: int):
-        self.grid, shape = grid, (grid.blocks, 32)
+        self.grid, self.number, shape = grid, number, (grid.blocks, 32)
         self.registers = {"%tid.x": np.tile(32 * number + LANES, (grid.blocks, 1)).astype(np.uint32)}
         for axis, values in zip("xyz", grid.ids, strict=True):
             self.registers[f"%ctaid.{axis}"] = np.broadcast_to(values, shape).astype(np.uint32)
@@ -172,6 +189,8 @@ class Warp:
                 mask = mask & (taken ^ statement.guard.startswith("!"))
             if statement.op == "bar.warp.sync":
                 parked |= mask
+                if parked.all(axis=1).any():
+                    self.grid.meet(self.number)
                 parked &= ~parked.all(axis=1, keepdims=True)
             elif statement.op.startswith("bra"):
                 self.at[mask] = self.grid.labels[statement.operands[0]]
@@ -256,6 +275,15 @@ class Warp:
                     banks = np.bincount(words % 32)
                     self.grid.count(s.place, kind, int(banks.max()), -(-words.size // 32))
         return place
+
+    def touch(self, s: Instruction, mask: np.ndarray, place: np.ndarray, span: np.ndarray, writes: bool, whole: bool = False) -> tuple:
+        """Where the bytes of the threads of mask are, after the check that they may touch them."""
+        where = np.broadcast_to(self.grid.block, mask.shape)[mask][:, None], place[mask][:, None] + span
+        threads = np.broadcast_to(32 * self.number + LANES, mask.shape)[mask][:, None]
+        self.grid.touch(s, where, threads, self.number, writes)
+        if whole:  # all lanes read what the address of one is for
+            self.grid.reader[where] = WARP + self.number
+        return where
 
     # Statements ----------------------------------------------------------------
 
@@ -354,6 +382,7 @@ class Warp:
             place = np.where(mask, self.shared_places(s, s.operands[1], count, mask, "shared"), 0)
             check((self.grid.written[self.grid.block[..., None], place[..., None] + span] | ~mask[..., None]).all(),
                   f"{s.place}: {s.op} of bytes that nobody has written")
+            self.touch(s, mask, place, span, writes=False)
             data = self.grid.shared[self.grid.block[..., None], place[..., None] + span]
         else:
             buffer, place = self.global_bytes(s, s.operands[1], count, mask)
@@ -370,7 +399,7 @@ class Warp:
         span = np.arange(data.shape[-1])
         if ".shared" in s.op:
             place = self.shared_places(s, s.operands[0], span.size, mask, "shared")
-            where = np.broadcast_to(self.grid.block, mask.shape)[mask][:, None], place[mask][:, None] + span
+            where = self.touch(s, mask, place, span, writes=True)
             self.grid.shared[where] = data[mask]
             self.grid.written[where] = True
         else:
@@ -399,7 +428,7 @@ class Warp:
         if there.any():
             buffer, place = self.global_bytes(s, s.operands[1], 16, there)
             data = np.where(there[..., None], buffer[place[..., None] + np.arange(16)], 0)
-        where = np.broadcast_to(self.grid.block, mask.shape)[mask][:, None], target[mask][:, None] + np.arange(16)
+        where = self.touch(s, mask, target, np.arange(16), writes=True)
 
         def land() -> None:
             self.grid.shared[where] = data[mask]
@@ -420,6 +449,7 @@ class Warp:
         place = self.shared_places(s, s.operands[1], 16, mask, "ldmatrix")
         where = self.grid.block[..., None], np.where(mask, place, 0)[..., None] + np.arange(16)
         check((self.grid.written[where] | ~mask[..., None]).all(), f"{s.place}: {s.op} of bytes that nobody has written")
+        self.touch(s, mask, place, np.arange(16), writes=False, whole=True)
         rows = np.ascontiguousarray(self.grid.shared[where]).view(np.uint16)  # blocks, lane, 8
         for i, name in enumerate(names_of(s.operands[0])):
             block = rows[:, 8 * i : 8 * i + 8]

@@ -1,0 +1,76 @@
+# ===- test_faults.py - Faults in kernels are noticed -----------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Breaks the PTX of kernels, one fault at a time. The interpreter must refuse each, or its
+result must be wrong: a test that misses a fault proves nothing about the kernels."""
+
+import re
+from functools import cache
+
+import numpy as np
+import ptx
+import pytest
+from kernels import attention, norm, product
+
+CASES = {
+    "product": lambda: product(70, 192, 64, (64, 64), (2, 2), "bias"),
+    "attention": lambda: attention(1, 133, 1, 64, 2),
+    "norm": lambda: norm(6, 256),
+}
+MMA = r"(mma\S+\s*\{[^}]*\},\s*\{)(%r\d+), (%r\d+)"
+RIGHT = r"(mma\S+\s*\{[^}]*\},\s*\{[^}]*\},\s*\{)(%r\d+), (%r\d+)"
+# Kernel, fault, pattern, what stands there instead, how often.
+FAULTS = [
+    ("product", "a wait for two copies less", r"wait_group (\t)?2", r"wait_group 4", 0),
+    ("product", "no barrier in the loop", r"(cp.async.wait_group \t?2;\n)\tbar.sync \t0;", r"\1", 0),
+    ("product", "blocks of a left operand exchanged", MMA, r"\1\3, \2", 0),
+    ("product", "halves of a right operand exchanged", RIGHT, r"\1\3, \2", 0),
+    ("product", "a right operand transposed", r"x4\.shared", "x4.trans.shared", 0),
+    ("product", "a copy that is not committed", r"\tcp\.async\.commit_group;\n(?![\s\S]*commit_group)", "", 0),
+    ("product", "no exchange of chunks where copies land", r"xor.b32( \t%r\d+, %r\d+), %r\d+", r"or.b32\1, 0", 1),
+    ("product", "a slot further", r"(ldmatrix\S+ \t?\{[^}]*\}, \[%r\d+)\]", r"\1+8192]", 1),
+    ("product", "rows off by one", r"(setp.lt.u32 \t%p\d+, %r\d+), 70;", r"\1, 69;", 0),
+    ("product", "one row too many is stored", r"(setp.[gl]t.u32 \t%p\d+, %r\d+), 69;", r"\1, 70;", 0),
+    ("product", "a vector that is misaligned", r"(st.global.v4.b32 \t\[%rd\d+)\]", r"\1+4]", 1),
+    ("product", "no meeting of the warp before it reads the stage", r"\tbar.warp.sync \t-1;\n(?=\txor)", "", 0),
+    ("product", "no meeting of the warp before it writes the stage again", r"\tbar.warp.sync \t-1;\n(?=\tst.shared)", "", 0),
+    ("product", "a result that is not staged", r"\tst.shared.b32 [^\n]*\n", "", 1),
+    ("attention", "no barrier in the loop", r"(cp.async.wait_group \t?0;\n)\tbar.sync \t0;", r"\1", 0),
+    ("attention", "values not transposed", r"x4\.trans", "x4", 0),
+    ("attention", "a wait for one copy less", r"wait_group (\t)?0", r"wait_group 1", 0),
+    ("attention", "keys of the tail off by one", r"(setp.lt.u32 \t%p\d+, %r\d+), 133;", r"\1, 132;", 0),
+    ("attention", "no keys of the tail masked", r"selp.f32( \t%r\d+), (\S+), 0fF149F2CA, %p\d+", r"mov.b32\1, \2", 0),
+    ("attention", "one exchange of row sums less", r"(add.rn.f32 \t%r\d+, %r\d+), %r\d+(;\n\tshfl)", r"\1, 0f00000000\2", 0),
+    ("attention", "one exchange of maxima less", r"shfl.sync.bfly.b32 \t(%r\d+), (%r\d+), 2, 31, -1", r"mov.b32 \t\1, \2", 0),
+    ("norm", "one exchange of sums less", r"shfl.sync.bfly.b32 \t(%r\d+), (%r\d+), 16, 31, -1", r"mov.b32 \t\1, \2", 0),
+    ("norm", "rows off by one", r"(setp.[gl]t.u32 \t%p\d+, %r\d+), [56];", r"\1, 7;", 0),
+    ("norm", "gain and bias exchanged", r"(norm_param_)([12])(?=\])", lambda m: m[1] + "21"[int(m[2]) - 1], 0),
+]
+
+
+@cache
+def made(kernel):
+    case = CASES[kernel]()
+    return case, case.run("early", 0)
+
+
+def outcome(kernel, text):
+    """What becomes of a kernel with a fault."""
+    case, good = made(kernel)
+    for landing, seed in (("late", 0), ("mixed", 1), ("early", 2)):
+        try:
+            result = case.run(landing, seed, text)
+        except ptx.Fault as fault:
+            return f"refused: {fault}"
+        if not np.array_equal(result.view(np.uint8), good.view(np.uint8)):
+            return "wrong"
+    return "not noticed"
+
+
+@pytest.mark.parametrize("kernel, fault, pattern, instead, times", FAULTS, ids=[f"{fault[0]}: {fault[1]}" for fault in FAULTS])
+def test_faults_are_noticed(kernel, fault, pattern, instead, times):
+    case, _ = made(kernel)
+    text, count = re.subn(pattern, instead, case.ptx(), count=times)
+    assert count and text != case.ptx()
+    result = outcome(kernel, text)
+    print(f"\n{kernel}: {fault}: {result}")
+    assert result != "not noticed"
