@@ -52,6 +52,22 @@ static std::string objectToFloats(Operation *op) {
   return "";
 }
 
+static std::string objectToApproximation(Operation *op) {
+  auto isF32 = [](Type type) { return type.isF32(); };
+  return op->getNumOperands() == 1 && op->getNumResults() == 1 &&
+                 llvm::all_of(op->getOperandTypes(), isF32) &&
+                 llvm::all_of(op->getResultTypes(), isF32)
+             ? ""
+             : "maps one f32 to one f32";
+}
+
+/// Pointers to shared memory have 32 bits on a device alone.
+static std::string objectToComparison(Operation *op) {
+  return getElementTypeOrSelf(op->getOperand(0).getType()).isInteger()
+             ? ""
+             : "compares integers, and no pointers,";
+}
+
 static std::string objectToTruncation(Operation *op) {
   return getElementTypeOrSelf(op->getOperand(0).getType()).isF32() &&
                  getElementTypeOrSelf(op->getResult(0).getType()).isBF16()
@@ -217,15 +233,15 @@ static const DeviceOperation kOperations[] = {
     {"llvm.fptoui", "cvt.rzi.u32.f32", EmulatedAs::Value,
      CALL(hova_emulated_u32), 0, objectToConversion},
     {"llvm.nvvm.ex2.approx.f32", "ex2.approx.f32", EmulatedAs::Value,
-     CALL(hova_emulated_ex2)},
+     CALL(hova_emulated_ex2), 0, objectToApproximation},
     {"llvm.nvvm.ex2.approx.ftz.f32", "ex2.approx.ftz.f32", EmulatedAs::Value,
-     CALL(hova_emulated_ex2_ftz)},
+     CALL(hova_emulated_ex2_ftz), 0, objectToApproximation},
     {"llvm.nvvm.rcp.approx.ftz.f", "rcp.approx.ftz.f32", EmulatedAs::Value,
-     CALL(hova_emulated_rcp_ftz)},
+     CALL(hova_emulated_rcp_ftz), 0, objectToApproximation},
     {"llvm.nvvm.rsqrt.approx.f", "rsqrt.approx.f32", EmulatedAs::Value,
-     CALL(hova_emulated_rsqrt)},
+     CALL(hova_emulated_rsqrt), 0, objectToApproximation},
     {"llvm.nvvm.rsqrt.approx.ftz.f", "rsqrt.approx.ftz.f32", EmulatedAs::Value,
-     CALL(hova_emulated_rsqrt_ftz)},
+     CALL(hova_emulated_rsqrt_ftz), 0, objectToApproximation},
     {"llvm.shl", "shl.b32", EmulatedAs::Own},
     {"llvm.lshr", "shr.u32", EmulatedAs::Own},
     {"llvm.ashr", "shr.s32", EmulatedAs::Own},
@@ -245,7 +261,7 @@ static const DeviceOperation kOperations[] = {
      objectToFloats},
     {"llvm.fneg", "neg.f32", EmulatedAs::Host, "", nullptr, 0, objectToFloats},
     {"llvm.fcmp", "setp.f32", EmulatedAs::Host, "", nullptr, 0, objectToFloats},
-    {"llvm.fpext", "cvt.f32.bf16, shl.b32", EmulatedAs::Host, "", nullptr, 0,
+    {"llvm.fpext", "cvt.f32.bf16, shl.b32", EmulatedAs::Own, "", nullptr, 0,
      objectToExtension},
     {"llvm.sitofp", "cvt.rn.f32.s32", EmulatedAs::Host, "", nullptr, 0,
      objectToConversion},
@@ -265,7 +281,8 @@ static const DeviceOperation kOperations[] = {
     {"llvm.and", "and.b32", EmulatedAs::Host},
     {"llvm.or", "or.b32", EmulatedAs::Host},
     {"llvm.xor", "xor.b32", EmulatedAs::Host},
-    {"llvm.icmp", "setp.s32, setp.u32", EmulatedAs::Host},
+    {"llvm.icmp", "setp.s32, setp.u32", EmulatedAs::Host, "", nullptr, 0,
+     objectToComparison},
     {"llvm.intr.smax", "max.s32", EmulatedAs::Host},
     {"llvm.intr.smin", "min.s32", EmulatedAs::Host},
     {"llvm.intr.umax", "max.u32", EmulatedAs::Host},

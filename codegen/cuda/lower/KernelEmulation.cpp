@@ -235,6 +235,22 @@ void KernelEmulation::lowerCopy(Operation *op, const DeviceOperation &entry) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
+/// bf16 is the upper half of f32.
+void KernelEmulation::lowerExtension(Operation *op) {
+  Type type = op->getResult(0).getType();
+  auto like = [&](Type element) -> Type {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  };
+  Value half =
+      LLVM::BitcastOp::create(b, loc, like(b.getI16Type()), op->getOperand(0));
+  Value word = LLVM::ZExtOp::create(b, loc, like(b.getI32Type()), half);
+  Value upper =
+      LLVM::ShlOp::create(b, loc, word, constantLike(word.getType(), 16));
+  Value number = LLVM::BitcastOp::create(b, loc, type, upper);
+  op->getResult(0).replaceAllUsesWith(number);
+}
+
 /// PTX shifts by the width where more is asked for.
 void KernelEmulation::lowerShift(Operation *op) {
   Value value = op->getOperand(0), amount = op->getOperand(1);
@@ -291,6 +307,51 @@ void KernelEmulation::lowerDivision(Operation *op,
 // Kernels
 //===----------------------------------------------------------------------===//
 
+static Type withoutBf16(Type type) {
+  if (type.isBF16()) {
+    return IntegerType::get(type.getContext(), 16);
+  }
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    return vector.clone(withoutBf16(vector.getElementType()));
+  }
+  if (auto structure = dyn_cast<LLVM::LLVMStructType>(type)) {
+    return LLVM::LLVMStructType::getLiteral(
+        type.getContext(),
+        llvm::map_to_vector(structure.getBody(), withoutBf16));
+  }
+  return type;
+}
+
+/// Hosts without instructions for bf16 would call a library even to move one.
+void KernelEmulation::removeBf16() {
+  function.walk([](Block *block) {
+    for (BlockArgument argument : block->getArguments()) {
+      argument.setType(withoutBf16(argument.getType()));
+    }
+  });
+  function.getBody().walk([&](Operation *op) {
+    for (Value result : op->getResults()) {
+      result.setType(withoutBf16(result.getType()));
+    }
+    auto constant = dyn_cast<LLVM::ConstantOp>(op);
+    if (!constant) {
+      return;
+    }
+    auto number = dyn_cast<FloatAttr>(constant.getValue());
+    auto numbers = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (number && number.getType().isBF16()) {
+      constant.setValueAttr(
+          b.getIntegerAttr(b.getI16Type(), number.getValue().bitcastToAPInt()));
+    } else if (numbers && numbers.getElementType().isBF16()) {
+      constant.setValueAttr(numbers.bitcast(b.getI16Type()));
+    }
+  });
+  auto type = function.getFunctionType();
+  function.setFunctionType(LLVM::LLVMFunctionType::get(
+      type.getReturnType(),
+      llvm::map_to_vector(type.getParams(), withoutBf16)));
+}
+
 void KernelEmulation::lowerOwn(Operation *op, const DeviceOperation &entry) {
   if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
     lowerAccess(op, load.getAddr(), load.getType(),
@@ -310,6 +371,8 @@ void KernelEmulation::lowerOwn(Operation *op, const DeviceOperation &entry) {
     address.replaceAllUsesWith(pointer);
   } else if (isa<LLVM::ShlOp, LLVM::LShrOp, LLVM::AShrOp>(op)) {
     lowerShift(op);
+  } else if (isa<LLVM::FPExtOp>(op)) {
+    lowerExtension(op);
   } else {
     // Barriers and commits.
     call(entry.call, Type(), {self, place(op)});
@@ -375,6 +438,7 @@ EmulatedKernel KernelEmulation::run() {
   for (Operation *op : body) {
     lower(op, *findDeviceOperation(op));
   }
+  removeBf16();
   return std::move(kernel);
 }
 

@@ -43,6 +43,7 @@ private:
   void lowerValue(mlir::Operation *op, const DeviceOperation &entry);
   void lowerAccess(mlir::Operation *op, Value address, mlir::Type type,
                    uint64_t alignment);
+  void lowerExtension(mlir::Operation *op);
   void lowerCopy(mlir::Operation *op, const DeviceOperation &entry);
   void lowerShift(mlir::Operation *op);
   void lowerDivision(mlir::Operation *op, const DeviceOperation &entry);
@@ -57,6 +58,7 @@ private:
   Value place(mlir::Operation *op);
   mlir::LLVM::CallOp call(llvm::StringRef name, mlir::Type result,
                           mlir::ValueRange operands);
+  void removeBf16();
   void noteAccess(unsigned space, uint64_t bytes);
 
   mlir::LLVM::LLVMFuncOp function;

@@ -40,3 +40,24 @@ llvm.func @kernel(%x: !llvm.ptr<1>, %f: f32) attributes {nvvm.kernel, nvvm.reqnt
 // CHECK: llvm.mlir.constant(128 : i32)
 // CHECK: llvm.mlir.constant(4 : i32)
 // CHECK: llvm.mlir.constant(16 : i32)
+
+// Hosts have no bf16: its bits are moved.
+// CHECK-LABEL: llvm.func internal @moves_bits(
+// CHECK-SAME: i16)
+// CHECK-NOT: {{[ <x]bf16}}
+// CHECK: llvm.mlir.constant(16256 : i16) : i16
+// CHECK: llvm.mlir.constant(dense<16256> : vector<2xi16>) : vector<2xi16>
+// CHECK-NOT: {{[ <x]bf16}}
+// CHECK: llvm.return
+llvm.func @moves_bits(%x: !llvm.ptr<1>, %a: bf16) attributes {nvvm.kernel} {
+  %i = llvm.mlir.constant(0 : i32) : i32
+  %one = llvm.mlir.constant(1.0 : bf16) : bf16
+  %ones = llvm.mlir.constant(dense<1.0> : vector<2xbf16>) : vector<2xbf16>
+  %v = llvm.insertelement %a, %ones[%i : i32] : vector<2xbf16>
+  llvm.store %v, %x : vector<2xbf16>, !llvm.ptr<1>
+  %l = llvm.load %x : !llvm.ptr<1> -> vector<2xbf16>
+  %w = llvm.fpext %l : vector<2xbf16> to vector<2xf32>
+  %n = llvm.fptrunc %w : vector<2xf32> to vector<2xbf16>
+  %f = llvm.fpext %one : bf16 to f32
+  llvm.return
+}

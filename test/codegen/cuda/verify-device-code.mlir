@@ -110,3 +110,19 @@ llvm.func @refuses_functions_beside_kernels()
 
 // expected-error@+1 {{is not allowed beside kernels}}
 llvm.mlir.global internal constant @refuses_constants(1 : i32) : i32
+
+// -----
+
+llvm.func @refuses_approximations_of_bf16(%f: bf16) attributes {nvvm.kernel} {
+  // expected-error@+1 {{maps one f32 to one f32 in a kernel}}
+  %e = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"(%f) : (bf16) -> bf16
+  llvm.return
+}
+
+// -----
+
+llvm.func @refuses_comparisons_of_pointers(%p: !llvm.ptr<1>) attributes {nvvm.kernel} {
+  // expected-error@+1 {{'llvm.icmp' op compares integers, and no pointers, in a kernel}}
+  %c = llvm.icmp "eq" %p, %p : !llvm.ptr<1>
+  llvm.return
+}
