@@ -9,6 +9,7 @@
 
 namespace hova {
 
+/// What a target decides about the phase, and passes obey.
 struct FuseOptions {
   /// The text of a FusionPolicyAttrInterface, since pipelines are built without
   /// a context. Empty: every legal join pays.
