@@ -5,12 +5,24 @@
 // prints a kernel of that recipe, of sizes and a schedule as its struct names
 // them (codegen/cuda/recipes/CudaKernels.h). cuda-kernel FILE.mlir takes
 // functions of group operations from a file.
+//
+// With --emulate=DIR it runs the kernel instead, with the checks of
+// docs/gpu.md. DIR has a file for each operand, named 0, 1 and so on; of the
+// last, which is the result, only the size counts. --grid-x, -y and -z are the
+// blocks. Each order that --orders names, as late:7 for asynchronous copies
+// that land late and seed 7, is a launch, and DIR/results has the results one
+// after the other. A fault is an error.
 
+#include "Device.h"
 #include "codegen/Pipeline.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/link/Ptx.h"
+#include "codegen/cuda/lower/ThreadEmitter.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -92,7 +104,106 @@ void norm(ModuleOp module, Flags &flags) {
   buildNormKernel(module, "norm", own);
 }
 
-int print(ModuleOp module, StringRef form) {
+int complain(const Twine &message) {
+  llvm::errs() << "cuda-kernel: " << message << "\n";
+  return 1;
+}
+
+/// What a kernel runs on, and in which orders.
+struct Launches {
+  explicit Launches(Flags &flags)
+      : folder(flags.take("emulate").value_or("")),
+        orders(flags.take("orders").value_or("early:0")) {
+    flags.read("grid-x", grid[0]);
+    flags.read("grid-y", grid[1]);
+    flags.read("grid-z", grid[2]);
+  }
+
+  StringRef folder, orders;
+  int64_t grid[3] = {1, 1, 1};
+};
+
+/// `late:7` of the command line.
+LogicalResult readOrder(StringRef order, test::Shape &shape) {
+  auto [copies, seed] = order.split(':');
+  auto found = llvm::StringSwitch<std::optional<hova_emulation_copies>>(copies)
+                   .Case("early", HOVA_EMULATION_EARLY)
+                   .Case("late", HOVA_EMULATION_LATE)
+                   .Case("mixed", HOVA_EMULATION_MIXED)
+                   .Default(std::nullopt);
+  if (!found || seed.getAsInteger(10, shape.seed)) {
+    return failure();
+  }
+  shape.copies = *found;
+  return success();
+}
+
+/// Operands anew, which no launch has touched.
+llvm::Expected<std::vector<test::Buffer>> readOperands(StringRef folder,
+                                                       unsigned count) {
+  std::vector<test::Buffer> buffers;
+  for (unsigned i = 0; i < count; ++i) {
+    std::string name = std::to_string(i);
+    auto file = llvm::MemoryBuffer::getFile(folder + "/" + name);
+    if (!file) {
+      return llvm::createFileError(folder + "/" + name, file.getError());
+    }
+    StringRef bytes = (*file)->getBuffer();
+    bool isResult = i + 1 == count;
+    buffers.emplace_back(
+        name, isResult ? HOVA_EMULATION_OUTPUT : HOVA_EMULATION_INPUT,
+        bytes.size());
+    if (!isResult) {
+      llvm::copy(bytes, static_cast<char *>(buffers.back().data));
+    }
+  }
+  return buffers;
+}
+
+/// Runs the only kernel of a module in the LLVM and NVVM dialects, given as
+/// text to a context of its own, as a file would be.
+int emulate(ModuleOp module, const Launches &launches) {
+  auto function = *module.getOps<LLVM::LLVMFuncOp>().begin();
+  std::string text;
+  llvm::raw_string_ostream(text) << module;
+  test::Device device(text);
+  if (!device.module) {
+    return complain(device.errors);
+  }
+  test::Shape shape;
+  llvm::copy(launches.grid, shape.grid.begin());
+  llvm::copy(function
+                 ->getAttrOfType<DenseI32ArrayAttr>(
+                     NVVM::NVVMDialect::getReqntidAttrName())
+                 .asArrayRef(),
+             shape.block.begin());
+  shape.sharedBytes =
+      function->getAttrOfType<IntegerAttr>(kGroupBytesAttr).getInt();
+  std::error_code error;
+  llvm::raw_fd_ostream results((launches.folder + "/results").str(), error);
+  if (error) {
+    return complain(launches.folder + "/results: " + error.message());
+  }
+  for (StringRef order : llvm::split(launches.orders, ',')) {
+    if (failed(readOrder(order, shape))) {
+      return complain("expected orders as early:0, late:1 or mixed:2, got '" +
+                      order + "'");
+    }
+    auto buffers = readOperands(launches.folder, function.getNumArguments());
+    if (!buffers) {
+      return complain(llvm::toString(buffers.takeError()));
+    }
+    auto report = device.run(function.getName(), shape, *buffers);
+    if (report.message[0]) {
+      return complain(order + ": " + report.message);
+    }
+    results.write(static_cast<const char *>(buffers->back().data),
+                  buffers->back().bytes);
+  }
+  return 0;
+}
+
+int lowerAndUse(ModuleOp module, StringRef form, const Launches &launches) {
   if (form == "mlir") {
     module.print(llvm::outs());
     return 0;
@@ -102,14 +213,16 @@ int print(ModuleOp module, StringRef form) {
   if (failed(manager.run(module))) {
     return 1;
   }
+  if (!launches.folder.empty()) {
+    return emulate(module, launches);
+  }
   if (form == "nvvm") {
     module.print(llvm::outs());
     return 0;
   }
   auto text = translateToPtx(module, "sm_80");
   if (!text) {
-    llvm::errs() << "cuda-kernel: " << llvm::toString(text.takeError()) << "\n";
-    return 1;
+    return complain(llvm::toString(text.takeError()));
   }
   llvm::outs() << *text;
   return 0;
@@ -127,6 +240,7 @@ int main(int argc, char **argv) {
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   Flags flags(ArrayRef(argv, argc).drop_front(2));
+  Launches launches(flags);
   StringRef form = flags.take("emit").value_or("ptx"), recipe = argv[1];
   OwningOpRef<ModuleOp> module;
   if (recipe.ends_with(".mlir")) {
@@ -148,5 +262,5 @@ int main(int argc, char **argv) {
     llvm::errs() << "cuda-kernel: unknown option '" << *unknown << "'\n";
     return 2;
   }
-  return print(*module, form);
+  return lowerAndUse(*module, form, launches);
 }

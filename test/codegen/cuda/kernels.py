@@ -1,6 +1,6 @@
 # ===- kernels.py - Kernels of the recipes, and what they should compute --------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Makes kernels with cuda-kernel, and their results twice: interpreted, and in float64."""
+"""Makes kernels with cuda-kernel, and their results three times: interpreted, emulated, and in float64."""
 
 import math
 import os
@@ -52,6 +52,18 @@ class Case:
         self.grown = ptx.Grid(text or self.ptx(), self.recipe, operands, self.grid, self.shared(), landing, seed)
         self.grown.run()
         return operands[-1]
+
+    def emulate(self, folder: Path, orders: list[tuple[str, int]]) -> list[np.ndarray]:
+        """The bits of the result for each time at which copies land and each seed. A fault that the checks find is an error."""
+        for i, operand in enumerate(self.operands):
+            operand.tofile(folder / str(i))
+        grid = [f"--grid-{axis}={blocks}" for axis, blocks in zip("xyz", self.grid, strict=False)]
+        launches = ",".join(f"{landing}:{seed}" for landing, seed in orders)
+        done = subprocess.run([BIN / "cuda-kernel", self.recipe, *self.flags, *grid, f"--emulate={folder}", f"--orders={launches}"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        result = self.operands[-1]
+        return list(np.fromfile(folder / "results", result.dtype).reshape(len(orders), *result.shape))
 
     def error(self, result: np.ndarray) -> float:
         """The largest difference from the truth, in parts of its largest magnitude."""
