@@ -53,13 +53,18 @@ class Case:
         self.grown.run()
         return operands[-1]
 
-    def emulate(self, folder: Path, orders: list[tuple[str, int]]) -> list[np.ndarray]:
-        """The bits of the result for each time at which copies land and each seed. A fault that the checks find is an error."""
+    def emulate(self, folder: Path, orders: list[tuple[str, int]], text: str | None = None) -> list[np.ndarray]:
+        """The bits of the result for each time at which copies land and each seed, of the kernel or of a changed text of it
+        in the NVVM dialect. A fault that the checks find is an error."""
+        kernel = [self.recipe, *self.flags]
+        if text:
+            kernel = [str(folder / "kernel.mlir")]
+            Path(kernel[0]).write_text(text, encoding="utf-8")
         for i, operand in enumerate(self.operands):
             operand.tofile(folder / str(i))
         grid = [f"--grid-{axis}={blocks}" for axis, blocks in zip("xyz", self.grid, strict=False)]
         launches = ",".join(f"{landing}:{seed}" for landing, seed in orders)
-        done = subprocess.run([BIN / "cuda-kernel", self.recipe, *self.flags, *grid, f"--emulate={folder}", f"--orders={launches}"],
+        done = subprocess.run([BIN / "cuda-kernel", *kernel, *grid, f"--emulate={folder}", f"--orders={launches}"],
                               capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         result = self.operands[-1]

@@ -1,7 +1,8 @@
 # ===- test_faults.py - Faults in kernels are noticed -----------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """Breaks the PTX of kernels, one fault at a time. The interpreter must refuse each, or its
-result must be wrong: a test that misses a fault proves nothing about the kernels."""
+result must be wrong: a test that misses a fault proves nothing about the kernels. The emulation
+must refuse each fault in what stands before PTX."""
 
 import re
 from functools import cache
@@ -9,7 +10,7 @@ from functools import cache
 import numpy as np
 import ptx
 import pytest
-from kernels import attention, norm, product
+from kernels import attention, emit, norm, product
 
 CASES = {
     "product": lambda: product(70, 192, 64, (64, 64), (2, 2), "bias"),
@@ -74,3 +75,25 @@ def test_faults_are_noticed(kernel, fault, pattern, instead, times):
     result = outcome(kernel, text)
     print(f"\n{kernel}: {fault}: {result}")
     assert result != "not noticed"
+
+
+# Faults in the NVVM dialect, and what the emulation says of them.
+EMULATED = [
+    ("product", "no barrier", r"nvvm\.barrier0", "", 0, "no barrier orders the two"),
+    ("product", "a wait for a copy less", r"wait\.group \d", "wait.group 4", 0, "an asynchronous copy of thread"),
+    ("product", "no meeting of the warp before it reads the stage", r"nvvm\.bar\.warp\.sync.*", "", 1, "nothing has been written"),
+    ("product", "one row too many", r"constant\(70 : ", "constant(71 : ", 0, "which has 26880 bytes"),
+    ("attention", "no barrier", r"nvvm\.barrier0", "", 0, "no barrier orders the two"),
+    ("attention", "no wait", r"nvvm\.cp\.async\.wait\.group \d", "", 0, "an asynchronous copy of thread"),
+    ("norm", "a shuffle of half a warp", r"constant\(-1 : i32", "constant(65535 : i32", 0, "takes no part"),
+]
+
+
+@pytest.mark.parametrize("kernel, fault, pattern, instead, times, message", EMULATED, ids=[f"{fault[0]}: {fault[1]}" for fault in EMULATED])
+def test_the_emulation_refuses_faults(kernel, fault, pattern, instead, times, message, tmp_path):
+    case = CASES[kernel]()
+    text, count = re.subn(pattern, instead, emit("nvvm", case.recipe, *case.flags), count=times)
+    assert count
+    with pytest.raises(AssertionError, match=message) as refused:
+        case.emulate(tmp_path, [("late", 1)], text)
+    print(f"\n{kernel}: {fault}: {refused.value}")
