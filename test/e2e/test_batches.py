@@ -20,7 +20,7 @@ HOVA = BUILD / "bin/hova"
 VECTORS = SOURCE / "test/golden/vectors"
 ITEMS = 8
 # They mix the items of a batch.
-MIXED = {"reshape", "reshape_rows"}
+MIXED = {"pad_both_ends", "reshape", "reshape_rows"}
 # One for each way in which tokens meet; test/full has all.
 CHOSEN = (
     "all_masks", "all_masks_additive", "all_masks_cosine", "attention_additive", "bigbird_causal_padding",
