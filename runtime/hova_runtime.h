@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 4
+#define HOVA_ABI_VERSION 5
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -176,6 +176,9 @@ typedef struct hova_level {
   /// What `run` gives to `hova_run_launches`, by which a context knows how much
   /// memory each of its threads needs. May be null: none.
   const struct hova_launches *launches;
+  /// Code for a GPU, which then is all there is: `run` and `launches` are null.
+  /// Null: code for a CPU.
+  const struct hova_device_code *device;
 } hova_level;
 
 typedef struct hova_program {
@@ -283,6 +286,58 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
                        const char *weights, int64_t thread, int64_t threads,
                        struct hova_team *team, const hova_launches *launches,
                        hova_call_fn *call);
+
+/// How a kernel of a GPU uses a buffer.
+typedef enum hova_device_use {
+  HOVA_DEVICE_INPUT,  ///< is only read
+  HOVA_DEVICE_OUTPUT, ///< every element is written, none is read before
+  HOVA_DEVICE_STATE,  ///< is read and written
+} hova_device_use;
+
+/// A buffer of a launch: rows of `row_bytes`, every `row_stride` bytes. What
+/// lies between two rows belongs to others or to nobody.
+typedef struct hova_device_buffer {
+  /// As for `hova_launch` (see `hova_buffer_kind`), but there are no shares,
+  /// and tables lie behind the start of `hova_device_code::tables`.
+  uint64_t place;
+  uint64_t rows;
+  uint64_t row_bytes;
+  uint64_t row_stride; ///< at least `row_bytes`
+  uint32_t use;        ///< hova_device_use
+} hova_device_buffer;
+
+/// A kernel of a GPU, which takes the addresses of its buffers and nothing
+/// else. The grid says which part of its result a block computes.
+typedef struct hova_device_kernel {
+  const char *name;      ///< in `hova_device_code::ptx`
+  uint32_t threads;      ///< of a block, which has one dimension
+  uint32_t shared_bytes; ///< of a block, to be given at launch
+  uint32_t num_buffers;
+  /// The same kernel for runtime/emulation, in programs that emulate a GPU;
+  /// null in others.
+  const struct hova_emulated_kernel *emulated;
+} hova_device_kernel;
+
+/// One call of a kernel.
+typedef struct hova_device_launch {
+  uint32_t kernel; ///< index in `hova_device_code::kernels`
+  uint32_t grid[3];
+  const hova_device_buffer *buffers; ///< as many as the kernel takes
+} hova_device_launch;
+
+/// A run as a GPU executes it: all launches, one behind the other.
+typedef struct hova_device_code {
+  uint32_t capability; ///< least compute capability, 80 for 8.0
+  uint32_t num_kernels;
+  uint32_t num_launches; ///< that of the program's kernels
+  const hova_device_kernel *kernels;
+  const hova_device_launch *launches;
+  const char *ptx;   ///< null in programs that emulate a GPU
+  const void *cubin; ///< code for exactly `capability`; null: none
+  uint64_t cubin_bytes;
+  const void *tables; ///< null: none
+  uint64_t table_bytes;
+} hova_device_code;
 
 /// Processor features that generated code may need, and no others, whatever
 /// level it is for: X(NAME, "llvm-name"). The bit of a feature is its place in

@@ -197,9 +197,9 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
   for (const LevelCode &level : levels) {
     codes.push_back(build.record(
         {build.text(level.name), build.i64(level.requirements),
-         build.function(level.run),
-         level.launches.empty() ? build.null()
-                                : build.constant(level.launches)}));
+         level.run.empty() ? build.null() : build.function(level.run),
+         level.launches.empty() ? build.null() : build.constant(level.launches),
+         level.device.empty() ? build.null() : build.constant(level.device)}));
   }
   auto model = tiled->getAttrOfType<StringAttr>("hova.model");
   llvm::Constant *program = build.record(

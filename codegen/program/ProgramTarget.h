@@ -23,8 +23,9 @@ struct CompileOptions;
 struct LevelCode {
   std::string name;          ///< of the level
   uint64_t requirements = 0; ///< bits of `hova_level::features`
-  std::string run;           ///< the function that is a whole run
+  std::string run;           ///< the function that is a whole run; empty: none
   std::string launches;      ///< the constant that `run` walks; empty: none
+  std::string device;        ///< the `hova_device_code`; empty: none
 };
 
 /// Adds the description of the program to a module.

@@ -73,10 +73,10 @@ static void run_scale(void *const *in, void *const *out, char *arena,
 /// A machine that no one has.
 #define NO_MACHINE (UINT64_C(1) << 63 | HOVA_CPU(AVX512F))
 
-static const hova_level levels[] = {{"future", NO_MACHINE, run, 0},
-                                    {"x86-64", 0, run, 0}};
-static const hova_level scale_levels[] = {{"x86-64", 0, run_scale, 0}};
-static const hova_level future_levels[] = {{"future", NO_MACHINE, run, 0}};
+static const hova_level levels[] = {{"future", NO_MACHINE, run, 0, 0},
+                                    {"x86-64", 0, run, 0, 0}};
+static const hova_level scale_levels[] = {{"x86-64", 0, run_scale, 0, 0}};
+static const hova_level future_levels[] = {{"future", NO_MACHINE, run, 0, 0}};
 
 #define PROGRAM(LEVELS, NUM_LEVELS, NUM_INPUTS, NUM_OUTPUTS, WEIGHT_BYTES)     \
   {HOVA_ABI_VERSION,                                                           \

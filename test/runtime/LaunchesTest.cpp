@@ -129,7 +129,8 @@ void run(void *const *inputs, void *const *outputs, char *arena,
 
 template <const uint64_t *data>
 const hova_level levelOf = {"any", 0, ::run<data>,
-                            reinterpret_cast<const hova_launches *>(data)};
+                            reinterpret_cast<const hova_launches *>(data),
+                            nullptr};
 
 /// `tables`, whose launches are no array of their own.
 const hova_level tableLevel = {
@@ -141,7 +142,7 @@ const hova_level tableLevel = {
           inputs, outputs, arena, weights, thread, threads, team,
           reinterpret_cast<const hova_launches *>(tables.launches), call);
     },
-    reinterpret_cast<const hova_launches *>(tables.launches)};
+    reinterpret_cast<const hova_launches *>(tables.launches), nullptr};
 
 struct Program {
   explicit Program(int32_t threads,
@@ -269,7 +270,7 @@ uint64_t scratchOf(const uint64_t *data, int32_t threads) {
   hova_program program = {};
   program.arena_bytes = kArena;
   hova_level level = {"any", 0, nullptr,
-                      reinterpret_cast<const hova_launches *>(data)};
+                      reinterpret_cast<const hova_launches *>(data), nullptr};
   return hova_scratch_bytes(&program, &level, threads);
 }
 
@@ -290,7 +291,7 @@ TEST(Launches, take_memory_for_the_shares_that_there_are) {
 
 TEST(Launches, take_none_where_the_run_tells_of_none) {
   hova_program program = {};
-  hova_level level = {"any", 0, nullptr, nullptr};
+  hova_level level = {"any", 0, nullptr, nullptr, nullptr};
   EXPECT_EQ(hova_scratch_bytes(&program, &level, 64), 0u);
 }
 
@@ -352,7 +353,7 @@ TEST(Launches, say_when_the_rows_of_shares_are_beyond_memory) {
                            0, 0};
   EXPECT_EQ(scratchOf(data, 1), UINT64_MAX - kArena);
   hova_level level = {"any", 0, run<launches>,
-                      reinterpret_cast<const hova_launches *>(data)};
+                      reinterpret_cast<const hova_launches *>(data), nullptr};
   hova_program program = {};
   program.abi = HOVA_ABI_VERSION;
   program.num_levels = 1;
@@ -368,7 +369,8 @@ bool divides(const std::vector<uint64_t> &launch) {
   std::vector<uint64_t> data = {2, 2, 0, 1, 1, 0, 4, 1, 0, 0};
   data.insert(data.end(), launch.begin(), launch.end());
   hova_level level = {"any", 0, run<launches>,
-                      reinterpret_cast<const hova_launches *>(data.data())};
+                      reinterpret_cast<const hova_launches *>(data.data()),
+                      nullptr};
   hova_program program = {};
   program.abi = HOVA_ABI_VERSION;
   program.num_levels = 1;

@@ -87,7 +87,7 @@ void look(void *const *, void *const *, char *, const char *, int64_t thread,
 }
 
 TEST(Team, leaves_the_callers_processors_alone_and_the_worker_one_at_least) {
-  hova_level level = {"any", 0, look, nullptr};
+  hova_level level = {"any", 0, look, nullptr, nullptr};
   hova_program program = {};
   program.abi = HOVA_ABI_VERSION;
   program.num_levels = 1;
@@ -121,7 +121,7 @@ void runAlone(void *const *, void *const *, char *, const char *,
 }
 
 TEST(Team, hooks_and_times_see_kernels_that_nobody_meets_behind) {
-  hova_level level = {"any", 0, runAlone, nullptr};
+  hova_level level = {"any", 0, runAlone, nullptr, nullptr};
   hova_program program = {};
   program.abi = HOVA_ABI_VERSION;
   program.num_levels = 1;

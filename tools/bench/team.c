@@ -158,7 +158,7 @@ static void print(const char *name, double *samples, int runs) {
 /// `work`, in microseconds.
 static void measure(const char *name, hova_run_fn *run, int32_t threads,
                     int runs, int parts, double work, int silence) {
-  hova_level level = {"any", 0, run, NULL};
+  hova_level level = {"any", 0, run, NULL, NULL};
   hova_program program = {.abi = HOVA_ABI_VERSION,
                           .num_levels = 1,
                           .name = name,

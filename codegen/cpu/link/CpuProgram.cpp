@@ -29,7 +29,7 @@ public:
     for (auto [index, level] : llvm::enumerate(levels)) {
       codes.push_back({level.name, level.requirements,
                        runName(index, options.prefix),
-                       launchesName(index, options.prefix)});
+                       launchesName(index, options.prefix), ""});
     }
     return codes;
   }

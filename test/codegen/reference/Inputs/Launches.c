@@ -101,7 +101,7 @@ static void run(void *const *inputs, void *const *outputs, char *arena,
 }
 
 static const int64_t dims[] = {COUNT};
-static const hova_level levels[] = {{"baseline", 0, run, &launches.head}};
+static const hova_level levels[] = {{"baseline", 0, run, &launches.head, 0}};
 static const hova_tensor_info inputs[] = {{"x", HOVA_F32, 1, dims, 0, 0}};
 static const hova_tensor_info outputs[] = {{"y", HOVA_F32, 1, dims, 0, 0}};
 static const hova_kernel_info kernels[] = {{"layer.0.sum", "k0", 0, 0},

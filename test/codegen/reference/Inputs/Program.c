@@ -58,7 +58,7 @@ static void run(void *const *inputs, void *const *outputs, char *arena,
 }
 
 static const int64_t dims[] = {ROWS, COLUMNS};
-static const hova_level levels[] = {{"baseline", 0, run, 0}};
+static const hova_level levels[] = {{"baseline", 0, run, 0, 0}};
 static const hova_tensor_info inputs[] = {{"x", HOVA_F32, 2, dims, 0, 0}};
 static const hova_tensor_info outputs[] = {{"y", HOVA_F32, 2, dims, 0, 0}};
 static const hova_kernel_info kernels[] = {{"first", "k0", 0, 0},
