@@ -93,9 +93,12 @@ def Hova_GroupLoadOp : Hova_Op<"group_load", [MemoryEffects<[MemRead]>]> {
     `tile[i, j] = source[row + i, column + j]`, 0 outside source. Of slots it
     reads the box `slot`, whole: `tile[i, j] = source[slot, i, j]`.
 
-    Row and column are multiples of the extents of the tile. With `in_bounds` no
-    element of the tile lies outside source: behind its rows (the first) or its
-    columns (the second). What a wrong promise reads is undefined.
+    Row and column are any numbers: the tile may begin before source, and end
+    behind it. `in_bounds` promises that no element of the tile lies outside the
+    rows of source (the first) or its columns (the second). What a wrong promise
+    reads is undefined. Without a promise every element is checked, and what is
+    known of row and column decides how many elements one access moves: a
+    position that is computed as a multiple of 8 gives the widest.
 
     - C1: a matrix has a row and a column, slots have one index.
     - C2: the element of source is that of the tile; a box has its extents.
@@ -124,9 +127,9 @@ def Hova_GroupLoadOp : Hova_Op<"group_load", [MemoryEffects<[MemRead]>]> {
 def Hova_GroupStoreOp : Hova_Op<"group_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "a tile written to a matrix";
   let description = [{
-    `target[row + i, column + j] = tile[i, j]`, nothing outside target. Row and
-    column are multiples of the extents of the tile. `in_bounds` is that of
-    `hova.group_load`. No two groups write the same element.
+    `target[row + i, column + j] = tile[i, j]`, nothing outside target. Row,
+    column and `in_bounds` are those of `hova.group_load`. No two groups write the
+    same element.
 
     - C1: the element of target is that of the tile.
     - C2: rows of target have a unit column stride and a static row stride.
@@ -176,7 +179,8 @@ def Hova_GroupCopyOp : Hova_Op<"group_copy",
     time before a wait for the token is over. Copies end in any order. A wait for
     any token stands between the last read of a slot and the copy to it, and each
     token is waited for once on each path; loops carry tokens in the order in
-    which their copies began. `in_bounds` is that of `hova.group_load`.
+    which their copies began. Row, column and `in_bounds` are those of
+    `hova.group_load`.
 
     - C1: the element of source is that of the slots.
     - C2: rows of source have a unit column stride and a static row stride.

@@ -23,6 +23,9 @@ inline constexpr int64_t kMostGroupBytes = 163 * 1024;
 /// Bytes of a matrix: offsets are numbers of 32 bits with a sign.
 inline constexpr int64_t kMostMatrixBytes = (int64_t(1) << 31) - 1;
 
+/// An argument of a kernel begins at a multiple of the widest access.
+inline constexpr int64_t kArgumentBytes = 16;
+
 /// Columns beside each other that a lane holds of `columns` along a row; 0 if
 /// the lanes cannot share them equally.
 inline int64_t runOfRow(int64_t columns) {

@@ -5,6 +5,7 @@
 // all: a wait needs only the number of copies that were begun after its own,
 // and the list of pending ones gives that at compile time, through loops too.
 
+#include "codegen/cuda/lower/Positions.h"
 #include "codegen/cuda/lower/Sm80.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -42,17 +43,17 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
   from = offset(from, add(mul(firstRow, source->rowBytes),
                           mul(firstColumn, source->elementBytes)));
   to = offset(to, slotStart(slots, op.getSlot()));
-  bool rowsInside = op.getInBounds()[0] || source->rows % type.rows() == 0;
-  bool columnsInside =
-      op.getInBounds()[1] || source->columns % type.columns() == 0;
+  bool rowsInside = op.getInBounds()[0], columnsInside = op.getInBounds()[1];
   for (int64_t segment = 0; segment < slots.segments; ++segment) {
     for (int64_t first = 0; first < slots.rows; first += rowsAtOnce) {
       Value there;
-      if (!rowsInside) {
+      if (!rowsInside && isNeverNegative(op.getRow())) {
         // One sum for all rows of a thread; none of these is there if the
         // matrix ends before `first`.
         there = below(add(firstRow, row),
                       std::max<int64_t>(0, source->rows - first));
+      } else if (!rowsInside) {
+        there = below(add(firstRow, add(row, i32(first))), source->rows);
       }
       if (!columnsInside) {
         Value column = add(firstColumn, mul(chunk, kChunk));

@@ -38,6 +38,12 @@ struct Fragment {
   int64_t run = 1;
 };
 
+/// Elements that one access may move, `most` or the largest power of two below
+/// it, of `rows` rows of a matrix from (row, column) on. Accesses lie whole
+/// inside or outside of the matrix, and on addresses of their size.
+int64_t widthOf(mlir::Value matrix, mlir::Value row, mlir::Value column,
+                int64_t rows, bool columnsInside, int64_t most);
+
 /// Rewrites one function of group operations as a kernel of threads. The
 /// function takes matrices and then the coordinates of its group in the grid,
 /// up to three of type index; the kernel takes the matrices' addresses. What
@@ -100,9 +106,11 @@ private:
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   mlir::LogicalResult emitStore(GroupStoreOp op);
   mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);
-  mlir::Value inside(const Matrix &matrix, TileType tile,
-                     llvm::ArrayRef<bool> inBounds, mlir::Value row,
-                     mlir::Value column);
+  mlir::Value inside(const Matrix &matrix, llvm::ArrayRef<bool> inBounds,
+                     mlir::Value row, mlir::Value column);
+  Values joinHalves(llvm::ArrayRef<mlir::Value> halves);
+  mlir::Value accessOf(llvm::ArrayRef<mlir::Value> registers, bool paired,
+                       int64_t first, int64_t width);
   /// Whether results of 16 bits go through shared memory, so that a warp
   /// writes whole sectors.
   bool isStaged(GroupStoreOp op);

@@ -5,6 +5,7 @@
 // of a row have 16 together: half a sector. So a warp stages 16 rows in shared
 // memory and writes runs of 16 bytes a lane, whole sectors of a row each.
 
+#include "codegen/cuda/lower/Positions.h"
 #include "codegen/cuda/lower/Sm80.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,29 +15,35 @@ using namespace mlir;
 
 namespace hova {
 
-/// Whether (row, column) lies inside; null if that is so of all of the tile.
-Value ThreadEmitter::inside(const Matrix &matrix, TileType tile,
-                            ArrayRef<bool> inBounds, Value row, Value column) {
+/// Whether (row, column) lies inside; null if that was promised.
+Value ThreadEmitter::inside(const Matrix &matrix, ArrayRef<bool> inBounds,
+                            Value row, Value column) {
   Value inside;
-  if (!inBounds[0] && matrix.rows % tile.rows()) {
+  if (!inBounds[0]) {
     inside = below(row, matrix.rows);
   }
-  if (!inBounds[1] && matrix.columns % tile.columns()) {
+  if (!inBounds[1]) {
     Value other = below(column, matrix.columns);
     inside = inside ? b.createOrFold<arith::AndIOp>(inside, other) : other;
   }
   return inside;
 }
 
-/// Runs of a thread lie whole inside or outside, on addresses of their size.
-static LogicalResult verifyRuns(Operation *op, int64_t run, int64_t columns,
-                                int64_t rowBytes, int64_t elementBytes,
-                                Type type) {
-  if (columns % run || rowBytes % (run * elementBytes)) {
-    return op->emitOpError("expects rows of a multiple of ")
-           << run << " elements, got " << type;
-  }
-  return success();
+int64_t widthOf(Value matrix, Value row, Value column, int64_t rows,
+                bool columnsInside, int64_t most) {
+  auto type = cast<MemRefType>(matrix.getType());
+  SmallVector<int64_t> strides;
+  int64_t start;
+  LogicalResult strided = type.getStridesAndOffset(strides, start);
+  assert(succeeded(strided) && "the verifier has seen the strides");
+  (void)strided;
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  int64_t rowDivisor = rows == 1 ? divisorOf(row) : 1;
+  int64_t divisor = std::min({addressDivisorOf(matrix),
+                              divisorOf(strides[0]) * bytes * rowDivisor,
+                              divisorOf(column) * bytes});
+  int64_t width = std::clamp<int64_t>(divisor / bytes, 1, most);
+  return columnsInside ? width : std::min(width, divisorOf(type.getDimSize(1)));
 }
 
 LogicalResult ThreadEmitter::emitLoad(GroupLoadOp op) {
@@ -46,47 +53,59 @@ LogicalResult ThreadEmitter::emitLoad(GroupLoadOp op) {
   TileType tile = op.getTile().getType();
   Fragment own = fragment(tile);
   FailureOr<Matrix> source = matrix(op, op.getSource());
-  if (failed(source) ||
-      failed(verifyRuns(op, own.run, source->columns, source->rowBytes,
-                        source->elementBytes, op.getSource().getType()))) {
+  if (failed(source)) {
     return failure();
   }
-  bool paired = isPaired(tile);
-  Type run =
-      own.run == 1 ? tile.getElementType()
-      : paired && own.run == 2
-          ? Type(b.getI32Type())
-          : VectorType::get({own.run / (paired ? 2 : 1)},
-                            paired ? b.getI32Type() : tile.getElementType());
-  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(run));
+  int64_t width =
+      widthOf(op.getSource(), op.getIndices()[0], op.getIndices()[1],
+              tile.rows(), op.getInBounds()[1], own.run);
+  bool halves = isPaired(tile) && width == 1;
+  Type unit = halves           ? b.getI16Type()
+              : isPaired(tile) ? b.getI32Type()
+                               : tile.getElementType();
+  int64_t units = isPaired(tile) && !halves ? width / 2 : width;
+  Type access = units == 1 ? unit : VectorType::get({units}, unit);
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(access));
   Value row = add(word(op.getIndices()[0]), own.row);
   Value column = add(word(op.getIndices()[1]), own.column);
   Value base = offset(source->base, add(mul(row, source->rowBytes),
                                         mul(column, source->elementBytes)));
-  Values &elements = parts[op.getTile()];
+  Values elements;
   for (int64_t r : own.rows) {
-    for (size_t c = 0; c < own.columns.size(); c += own.run) {
+    for (size_t c = 0; c < own.columns.size(); c += width) {
       Value address = offset(base, r * source->rowBytes +
                                        own.columns[c] * source->elementBytes);
-      Value there = inside(*source, tile, op.getInBounds(), add(row, i32(r)),
+      Value there = inside(*source, op.getInBounds(), add(row, i32(r)),
                            add(column, i32(own.columns[c])));
       // What is not there is read from the start, and not used.
       Value loaded = LLVM::LoadOp::create(
-          b, run, there ? select(there, address, source->base) : address,
-          own.run * source->elementBytes);
+          b, access, there ? select(there, address, source->base) : address,
+          width * source->elementBytes);
       if (there) {
         loaded = select(there, loaded, zero);
       }
-      auto vector = dyn_cast<VectorType>(run);
-      for (int64_t e = 0; vector && e < vector.getNumElements(); ++e) {
+      for (int64_t e = 0; units > 1 && e < units; ++e) {
         elements.push_back(vector::ExtractOp::create(b, loaded, e));
       }
-      if (!vector) {
+      if (units == 1) {
         elements.push_back(loaded);
       }
     }
   }
+  parts[op.getTile()] = halves ? joinHalves(elements) : elements;
   return success();
+}
+
+/// Two elements of 16 bits in each register, the first in the low half.
+ThreadEmitter::Values ThreadEmitter::joinHalves(ArrayRef<Value> halves) {
+  Values words;
+  for (; !halves.empty(); halves = halves.drop_front(2)) {
+    Value both = vector::FromElementsOp::create(
+        b, VectorType::get({2}, halves.front().getType()),
+        halves.take_front(2));
+    words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), both));
+  }
+  return words;
 }
 
 LogicalResult ThreadEmitter::emitBoxLoad(GroupLoadOp op) {
@@ -116,17 +135,14 @@ LogicalResult ThreadEmitter::emitBoxLoad(GroupLoadOp op) {
 
 bool ThreadEmitter::isStaged(GroupStoreOp op) {
   TileType tile = op.getTile().getType();
-  MemRefType target = op.getTarget().getType();
-  SmallVector<int64_t> strides;
-  int64_t start;
-  if (failed(target.getStridesAndOffset(strides, start)) ||
-      tile.getLanes() != TileLanes::product || !isPaired(tile) ||
+  if (tile.getLanes() != TileLanes::product || !isPaired(tile) ||
       tile.rows() == 1) {
     return false;
   }
   int64_t part = tile.columns() / tile.getColumnMembers();
   return (part % kSegment == 0 || part == kSegment / 2) &&
-         strides[0] % kChunk == 0 && target.getDimSize(1) % kChunk == 0;
+         widthOf(op.getTarget(), op.getRow(), op.getColumn(), tile.rows(),
+                 op.getInBounds()[1], kChunk) == kChunk;
 }
 
 LogicalResult ThreadEmitter::emitStagedStore(GroupStoreOp op,
@@ -173,9 +189,9 @@ LogicalResult ThreadEmitter::emitStagedStore(GroupStoreOp op,
         Value from = offset(
             stage, add(mul(row, rowBytes), mul(exchange(row, readChunk), 16)));
         Value run = LLVM::LoadOp::create(b, vector, from, 16);
-        Value there = inside(target, tile, op.getInBounds(),
-                             add(firstRow, i32(16 * a + r)),
-                             add(firstColumn, i32(kChunk * first)));
+        Value there =
+            inside(target, op.getInBounds(), add(firstRow, i32(16 * a + r)),
+                   add(firstColumn, i32(kChunk * first)));
         OpBuilder::InsertionGuard guard(b);
         if (there) {
           auto choice = scf::IfOp::create(b, there);
@@ -192,6 +208,27 @@ LogicalResult ThreadEmitter::emitStagedStore(GroupStoreOp op,
   return success();
 }
 
+/// What an access writes: `width` elements from the element `first` on.
+Value ThreadEmitter::accessOf(ArrayRef<Value> registers, bool paired,
+                              int64_t first, int64_t width) {
+  if (paired && width == 1) {
+    Value both = registers[first / 2];
+    if (first % 2) {
+      both = arith::ShRUIOp::create(b, both, i32(16));
+    }
+    return arith::TruncIOp::create(b, b.getI16Type(), both);
+  }
+  int64_t each = paired ? 2 : 1;
+  registers = registers.slice(first / each, width / each);
+  return registers.size() == 1
+             ? registers.front()
+             : Value(vector::FromElementsOp::create(
+                   b,
+                   VectorType::get({int64_t(registers.size())},
+                                   registers.front().getType()),
+                   registers));
+}
+
 LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   TileType tile = op.getTile().getType();
   FailureOr<Matrix> target = matrix(op, op.getTarget());
@@ -202,39 +239,29 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
     return emitStagedStore(op, *target);
   }
   Fragment own = fragment(tile);
-  if (failed(verifyRuns(op, own.run, target->columns, target->rowBytes,
-                        target->elementBytes, op.getTarget().getType()))) {
-    return failure();
-  }
+  int64_t width = widthOf(op.getTarget(), op.getRow(), op.getColumn(),
+                          tile.rows(), op.getInBounds()[1], own.run);
   Value row = add(word(op.getRow()), own.row);
   Value column = add(word(op.getColumn()), own.column);
   Value base = offset(target->base, add(mul(row, target->rowBytes),
                                         mul(column, target->elementBytes)));
-  ArrayRef<Value> elements = parts[op.getTile()];
-  int64_t perRun = isPaired(tile) ? own.run / 2 : own.run;
   bool branches = false;
-  for (int64_t r : own.rows) {
-    for (size_t c = 0; c < own.columns.size(); c += own.run) {
-      Values run(elements.take_front(perRun));
-      elements = elements.drop_front(perRun);
+  for (auto [i, r] : llvm::enumerate(own.rows)) {
+    for (size_t c = 0; c < own.columns.size(); c += width) {
       OpBuilder::InsertionGuard guard(b);
-      if (Value there =
-              inside(*target, tile, op.getInBounds(), add(row, i32(r)),
-                     add(column, i32(own.columns[c])))) {
+      if (Value there = inside(*target, op.getInBounds(), add(row, i32(r)),
+                               add(column, i32(own.columns[c])))) {
         auto choice = scf::IfOp::create(b, there);
         b.setInsertionPointToStart(choice.thenBlock());
         branches = true;
       }
-      Value whole = run.front();
-      if (run.size() > 1) {
-        auto type = VectorType::get({perRun}, whole.getType());
-        whole = vector::FromElementsOp::create(b, type, run);
-      }
       LLVM::StoreOp::create(
-          b, whole,
+          b,
+          accessOf(parts[op.getTile()], isPaired(tile),
+                   i * own.columns.size() + c, width),
           offset(base,
                  r * target->rowBytes + own.columns[c] * target->elementBytes),
-          own.run * target->elementBytes);
+          width * target->elementBytes);
     }
   }
   if (branches) {

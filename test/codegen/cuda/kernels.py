@@ -28,7 +28,9 @@ def emit(form: str, recipe: str, *flags: str) -> str:
 
 @dataclass
 class Case:
-    """A kernel, its operands (the result last), its grid, and the truth."""
+    """A kernel, its operands (the result last), its grid, and the truth.
+
+    A recipe is the name of one, or a file that has a function `kernel` of group operations."""
 
     recipe: str
     flags: list[str]
@@ -37,6 +39,9 @@ class Case:
     truth: np.ndarray
     limit: float
     grown: ptx.Grid | None = field(default=None, repr=False)
+
+    def entry(self) -> str:
+        return "kernel" if self.recipe.endswith(".mlir") else self.recipe
 
     def ptx(self) -> str:
         return emit("ptx", self.recipe, *self.flags)
@@ -49,7 +54,7 @@ class Case:
         operands = [*self.operands[:-1], np.full_like(self.operands[-1], -1 if self.operands[-1].dtype.kind == "i" else 0xFFFF)]
         if operands[-1].dtype == np.float32:
             operands[-1] = np.full_like(operands[-1], np.nan)
-        self.grown = ptx.Grid(text or self.ptx(), self.recipe, operands, self.grid, self.shared(), landing, seed)
+        self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed)
         self.grown.run()
         return operands[-1]
 
@@ -134,3 +139,10 @@ def norm(rows: int, columns: int, seed: int = 0) -> Case:
     flags = [f"--rows={rows}", f"--columns={columns}"]
     operands = [x, gain, bias, np.zeros((rows, columns), np.uint16)]
     return Case("norm", flags, (ceil(rows, 4),), operands, truth, BF16)
+
+
+def written(folder: Path, text: str, operands: list[np.ndarray], truth: np.ndarray, limit: float = 0.0, grid: tuple[int, ...] = (1,)) -> Case:
+    """A kernel that is given as a function `kernel`."""
+    path = folder / "written.mlir"
+    path.write_text(text, encoding="utf-8")
+    return Case(str(path), [], grid, operands, truth, limit)

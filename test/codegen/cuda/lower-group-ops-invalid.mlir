@@ -228,14 +228,6 @@ func.func @foreign_slots(%m: memref<128x256xbf16>, %i: index) {
 
 // -----
 
-func.func @odd_columns(%m: memref<128x255xf32>, %i: index) {
-  // expected-error@+1 {{'hova.group_load' op expects rows of a multiple of 2 elements, got 'memref<128x255xf32>'}}
-  %t = hova.group_load %m[%i, %i] : memref<128x255xf32> -> !hova.tile<64x64xf32, product 2x2>
-  return
-}
-
-// -----
-
 func.func @box_as_row(%i: index) {
   %s = hova.group_alloc : !hova.slots<1x64x64xbf16>
   // expected-error@+1 {{'hova.group_load' op expects a tile as a product leaves it, whose rows alone are divided, and slots of this function}}

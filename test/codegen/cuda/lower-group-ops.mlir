@@ -91,3 +91,25 @@ func.func @stages_results(%m: memref<16x64xf32>, %n: memref<13x64xbf16>) {
   hova.group_store %u, %n[%c0, %c0] : !hova.tile<16x64xbf16, product 1x1>, memref<13x64xbf16>
   return
 }
+
+// -----
+
+// Promises alone leave out checks, also of a matrix whose extents are multiples of the
+// tile's. A thread has eight rows and eight runs of columns.
+// CHECK-LABEL: llvm.func @checks_what_is_not_promised
+// CHECK-COUNT-16: arith.cmpi ult
+// CHECK-NOT: arith.cmpi
+// CHECK-LABEL: llvm.func @trusts_promises
+// CHECK-NOT: arith.cmpi
+func.func @checks_what_is_not_promised(%m: memref<128x128xf32>, %n: memref<128x128xf32>, %x: index) {
+  %c64 = arith.constant 64 : index
+  %r = arith.muli %x, %c64 : index
+  %t = hova.group_load %m[%r, %r] : memref<128x128xf32> -> !hova.tile<64x64xf32, product 1x1>
+  hova.group_store %t, %n[%r, %r] {in_bounds = array<i1: true, true>} : !hova.tile<64x64xf32, product 1x1>, memref<128x128xf32>
+  return
+}
+func.func @trusts_promises(%m: memref<128x128xf32>, %n: memref<128x128xf32>, %x: index) {
+  %t = hova.group_load %m[%x, %x] {in_bounds = array<i1: true, true>} : memref<128x128xf32> -> !hova.tile<64x64xf32, product 1x1>
+  hova.group_store %t, %n[%x, %x] {in_bounds = array<i1: true, true>} : !hova.tile<64x64xf32, product 1x1>, memref<128x128xf32>
+  return
+}

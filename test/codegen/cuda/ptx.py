@@ -340,8 +340,7 @@ class Warp:
             low, high = (self.get(n, np.uint16).astype(np.uint32) for n in names_of(source))
             self.set(target, low | (high << np.uint32(16)), mask)
         else:
-            kind = {"%rs": np.uint16, "%rd": np.uint64}.get(target[:3], np.uint32)
-            self.set(target, self.get(source, kind), mask)
+            self.set(target, self.get(source, KINDS[s.op.split(".")[1]]), mask)
 
     def do_cvt(self, s: Instruction, mask: np.ndarray) -> None:
         """Conversions of width, and between bf16 and f32."""

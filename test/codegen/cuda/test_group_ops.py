@@ -1,0 +1,120 @@
+# ===- test_group_ops.py - Operations of a group where they are not round ---------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Operations of a group at places that no recipe of a large model has: rows of any width, tiles
+that begin before a matrix and end behind it. Run in both executors, which must give the same bits."""
+
+import numpy as np
+import ptx
+import pytest
+from kernels import written
+
+KINDS = {"f32": np.float32, "bf16": np.uint16}
+
+
+def numbers(shape, element, seed=0):
+    """Different small integers, which both types have."""
+    values = np.random.default_rng(seed).integers(-120, 120, shape).astype(np.float32)
+    return values if element == "f32" else ptx.bf16_of_float(values)
+
+
+def both(case, folder, bits=True):
+    """The result, which is the same in both executors and whatever the order."""
+    orders = [("late", 1), ("mixed", 2)]
+    results = [*case.emulate(folder, orders), *(case.run(*order) for order in orders)]
+    for result in results[1:] if bits else ():
+        assert np.array_equal(result.view(np.uint8), results[0].view(np.uint8))
+    return results[0]
+
+
+def shifted(source, rows, columns, row, column):
+    """rows x columns of a matrix from (row, column) on, zeros outside of it."""
+    result = np.zeros((rows, columns), source.dtype)
+    for i in range(rows):
+        for j in range(columns):
+            if 0 <= row + i < source.shape[0] and 0 <= column + j < source.shape[1]:
+                result[i, j] = source[row + i, column + j]
+    return result
+
+
+def widest(case):
+    """Bytes of the widest access to global memory, when loading and when storing."""
+    text = case.ptx()
+    widths = {}
+    for line in text.splitlines():
+        words = line.strip().split()
+        if words and words[0].startswith(("ld.global", "st.global")):
+            parts = words[0].split(".")
+            count = next((int(p[1:]) for p in parts if p[0] == "v" and p[1:].isdigit()), 1)
+            widths[parts[0]] = max(widths.get(parts[0], 0), count * int(parts[-1][1:]) // 8)
+    return widths["ld"], widths["st"]
+
+
+# Lanes of the tile, its extents, extents of the matrix, first row and column, and bytes that a load may move at most: what
+# the stride of a row, the first column and the extent of a row allow.
+WINDOWS = [
+    ("product 2x1", (32, 32), (20, 40), (0, 0), "f32", 8),
+    ("product 2x1", (32, 32), (20, 41), (3, 0), "f32", 4),
+    ("product 2x1", (32, 32), (20, 40), (-5, -16), "f32", 8),
+    ("product 2x1", (32, 32), (20, 40), (-5, -13), "f32", 4),
+    ("product 2x1", (32, 32), (20, 40), (7, 13), "bf16", 2),
+    ("product 2x1", (32, 32), (20, 40), (7, 14), "bf16", 4),
+    ("product 2x1", (32, 64), (33, 10), (0, 0), "bf16", 4),
+    ("product 2x1", (32, 64), (33, 13), (0, 0), "bf16", 2),
+    ("product 2x1", (32, 64), (17, 1), (0, 0), "bf16", 2),
+    ("product 2x1", (32, 64), (17, 1), (0, 0), "f32", 4),
+    ("row 2x1", (4, 128), (9, 100), (6, 0), "f32", 16),
+    ("row 2x1", (4, 128), (9, 100), (6, 2), "f32", 8),
+    ("row 2x1", (4, 128), (9, 102), (-2, -3), "f32", 4),
+    ("row 2x1", (4, 128), (9, 100), (0, -48), "bf16", 8),
+    ("row 2x1", (4, 128), (9, 90), (0, -48), "bf16", 4),
+    ("row 2x1", (4, 64), (5, 48), (1, 0), "bf16", 4),
+    ("row 2x1", (4, 64), (5, 43), (1, 0), "bf16", 2),
+]
+
+
+@pytest.mark.parametrize("lanes, tile, extents, start, element, width", WINDOWS)
+def test_loads_of_any_window(lanes, tile, extents, start, element, width, tmp_path):
+    source = numbers(extents, element)
+    truth = shifted(source, *tile, *start)
+    t = f"!hova.tile<{tile[0]}x{tile[1]}x{element}, {lanes}>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: memref<{extents[0]}x{extents[1]}x{element}>, %r: memref<{tile[0]}x{tile[1]}x{element}>) {{
+  %i = arith.constant {start[0]} : index
+  %j = arith.constant {start[1]} : index
+  %c0 = arith.constant 0 : index
+  %t = hova.group_load %m[%i, %j] : memref<{extents[0]}x{extents[1]}x{element}> -> {t}
+  hova.group_store %t, %r[%c0, %c0] : {t}, memref<{tile[0]}x{tile[1]}x{element}>
+  return
+}}""", [source, np.zeros(tile, KINDS[element])], truth)
+    assert np.array_equal(both(case, tmp_path), truth)
+    assert widest(case)[0] == width
+
+
+@pytest.mark.parametrize("lanes, tile, extents, start, element, width", WINDOWS)
+def test_stores_of_any_window(lanes, tile, extents, start, element, width, tmp_path):
+    """Writes the matrix in blocks, the first of which begins before it; a store moves as much as a load of such a window, or
+    16 bytes where the results of a warp go through shared memory."""
+    begin = [-abs(first) for first in start]
+    blocks = [-(-(extents[i] - begin[i]) // tile[i]) for i in range(2)]
+    padded = (blocks[0] * tile[0], blocks[1] * tile[1])
+    source = numbers(padded, element)
+    truth = shifted(source, *extents, -begin[0], -begin[1])
+    t = f"!hova.tile<{tile[0]}x{tile[1]}x{element}, {lanes}>"
+    m, r = (f"memref<{shape[0]}x{shape[1]}x{element}>" for shape in (padded, extents))
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %r: {r}, %x: index, %y: index) {{
+  %rows = arith.constant {tile[0]} : index
+  %columns = arith.constant {tile[1]} : index
+  %i = arith.muli %x, %rows : index
+  %j = arith.muli %y, %columns : index
+  %ci = arith.constant {begin[0]} : index
+  %cj = arith.constant {begin[1]} : index
+  %k = arith.addi %i, %ci : index
+  %l = arith.addi %j, %cj : index
+  %t = hova.group_load %m[%i, %j] : {m} -> {t}
+  hova.group_store %t, %r[%k, %l] : {t}, {r}
+  return
+}}""", [source, np.zeros(extents, KINDS[element])], truth, grid=tuple(blocks))
+    assert np.array_equal(both(case, tmp_path), truth)
+    staged = lanes == "product 2x1" and element == "bf16" and extents[1] % 8 == 0 and start[1] % 8 == 0
+    assert widest(case)[1] == (16 if staged else width)
