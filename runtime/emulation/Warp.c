@@ -1,9 +1,10 @@
 //===- Warp.c - Instructions that a warp executes together ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which lane holds which element is written from the tables of the PTX ISA 8.7,
-// sections 9.7.9.6 (shfl.sync), 9.7.14.5.8 (fragments of m16n8k16) and
-// 9.7.14.5.15 (ldmatrix), and from nothing that the compiler has.
+// Which lane holds which element is written from the tables of the PTX ISA,
+// sections "shfl.sync", "Matrix Fragments for mma.m16n8k16 with floating point
+// type" and "ldmatrix", and from nothing that the compiler has. Sections are
+// named, since their numbers differ between versions.
 
 #include "runtime/emulation/Block.h"
 

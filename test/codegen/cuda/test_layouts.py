@@ -1,0 +1,232 @@
+# ===- test_layouts.py - Fragments and swizzles against CuTe's ------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs/cute-layouts.txt says what CuTe's layouts do of each lane (cute_layouts.py prints it).
+The emulation, the interpreter and the code that the compiler emits must say the same, each for
+itself: three that shared a mistake would agree with each other."""
+
+from pathlib import Path
+
+import numpy as np
+import ptx
+import pytest
+from kernels import Case, emit
+
+GOLDEN = Path(__file__).parent / "Inputs" / "cute-layouts.txt"
+
+
+def golden(name: str) -> np.ndarray:
+    """Indices of a table: lane or row, value, coordinate."""
+    lines = [line.split(":") for line in GOLDEN.read_text(encoding="utf-8").splitlines() if line.startswith(name + " ")]
+    assert [int(head.split()[1]) for head, _ in lines] == list(range(len(lines)))
+    return np.array([[[int(n) for n in place.split(",")] for place in rest.split()] for _, rest in lines])
+
+
+A, B, C = golden("A"), golden("B"), golden("C")
+SWIZZLE = {64: golden("rows-of-64")[..., 0], 32: golden("rows-of-32")[..., 0]}
+
+
+def test_the_tables_are_whole():
+    """Each element of a matrix is held once, each chunk of a row lies somewhere."""
+    for table, count in ((A, 256), (B, 128), (C, 128), (golden("ldmatrix"), 256), (golden("ldmatrix.trans"), 256)):
+        places = table.reshape(-1, table.shape[-1])
+        assert len(places) == count == len(np.unique(places, axis=0))
+    for columns, table in SWIZZLE.items():
+        assert np.array_equal(np.sort(table, axis=1), np.tile(np.arange(columns // 8), (8, 1)))
+
+
+# One instruction ---------------------------------------------------------------
+
+HEAD = """
+llvm.mlir.global external @kernel_memory() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+llvm.func @kernel(%px: !llvm.ptr<1>, %pr: !llvm.ptr<1>) attributes {hova.group_bytes = 512 : i64, nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+  %lane = nvvm.read.ptx.sreg.tid.x : i32
+  %in = llvm.mlir.constant(WORDS : i32) : i32
+  %four = llvm.mlir.constant(4 : i32) : i32
+  %first = llvm.mul %lane, %in : i32
+  %result = llvm.mul %lane, %four : i32
+  %x = llvm.getelementptr %px[%first] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+  %r = llvm.getelementptr %pr[%result] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+"""
+LDMATRIX = """
+  %memory = llvm.mlir.addressof @kernel_memory : !llvm.ptr<3>
+  %row = llvm.getelementptr %memory[%result] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+  %words = llvm.load %x : !llvm.ptr<1> -> vector<4xi32>
+  llvm.store %words, %row : vector<4xi32>, !llvm.ptr<3>
+  nvvm.barrier0
+  %d = nvvm.ldmatrix %row {num = 4 : i32, layout = #nvvm.mma_layout<LAYOUT>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+"""
+MMA = """
+  %d = nvvm.mma.sync A[%w0, %w1, %w2, %w3] B[%w4, %w5] C[%s6, %s7, %s8, %s9] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>, multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+"""
+
+
+def kernel(body: str, words: int, kind: str) -> str:
+    """A kernel whose lanes have words of their own and store the four registers of %d."""
+    text = HEAD.replace("WORDS", str(words))
+    if "%w0" in body:
+        text += "".join(f"%p{i} = llvm.getelementptr %x[{i}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\n"
+                        f"%w{i} = llvm.load %p{i} : !llvm.ptr<1> -> i32\n%s{i} = llvm.bitcast %w{i} : i32 to f32\n" for i in range(words))
+    text += body
+    for i in range(4):
+        text += (f"%d{i} = llvm.extractvalue %d[{i}] : !llvm.struct<({kind}, {kind}, {kind}, {kind})>\n"
+                 f"%q{i} = llvm.getelementptr %r[{i}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\nllvm.store %d{i}, %q{i} : {kind}, !llvm.ptr<1>\n")
+    return text + "llvm.return\n}\n"
+
+
+def emulated(text: str, words: np.ndarray, folder: Path) -> np.ndarray:
+    case = Case("kernel", [], (1,), [words, np.zeros((32, 4), np.uint32)], np.zeros(1), 0)
+    return case.emulate(folder, [("early", 0)], text)[0]
+
+
+def interpreted(text: str, words: np.ndarray, folder: Path) -> np.ndarray:
+    (folder / "kernel.mlir").write_text(text, encoding="utf-8")
+    result = np.zeros((32, 4), np.uint32)
+    ptx.Grid(emit("ptx", str(folder / "kernel.mlir")), "kernel", [words, result], (1,), 512).run()
+    return result
+
+
+EXECUTORS = pytest.mark.parametrize("execute", [emulated, interpreted], ids=lambda f: f.__name__)
+
+
+@EXECUTORS
+@pytest.mark.parametrize("table, layout", [("ldmatrix", "row"), ("ldmatrix.trans", "col")])
+def test_ldmatrix(execute, table, layout, tmp_path):
+    """Element e of row r of matrix m is 64 m + 8 r + e."""
+    words = np.arange(256, dtype=np.uint16).view(np.uint32).reshape(32, 4)
+    halves = execute(kernel(LDMATRIX.replace("LAYOUT", layout), 4, "i32"), words, tmp_path).view(np.uint16)
+    assert np.array_equal(halves, golden(table) @ [64, 8, 1])
+
+
+@EXECUTORS
+def test_mma(execute, tmp_path):
+    """Small whole numbers, whose sums are exact in any order; no two rows, columns or k are alike."""
+    random = np.random.default_rng(1)
+    a, b, c = (random.integers(-9, 10, shape) for shape in ((16, 16), (8, 16), (16, 8)))
+    halves = [ptx.bf16_of_float(m[t[..., 0], t[..., 1]]).view(np.uint32) for m, t in ((a, A), (b, B))]
+    sums = c[C[..., 0], C[..., 1]].astype(np.float32).view(np.uint32)
+    result = execute(kernel(MMA, 10, "f32"), np.concatenate([*halves, sums], axis=1), tmp_path).view(np.float32)
+    assert np.array_equal(result, (a @ b.T + c)[C[..., 0], C[..., 1]])
+
+
+# What the compiler emits -----------------------------------------------------------
+
+
+class Recorder(ptx.Warp):
+    """Keeps what lanes ask for and hold: (warp, instruction, values)."""
+
+    seen: list = []
+
+    def copy(self, s, mask):
+        self.seen.append((self, s, [self.address(text)[0] for text in s.operands[:2]]))
+        super().copy(s, mask)
+
+    def do_ld(self, s, mask):
+        if ".param" not in s.op:
+            self.seen.append((self, s, [self.address(s.operands[1])[0]]))
+        super().do_ld(s, mask)
+
+    def do_st(self, s, mask):
+        self.seen.append((self, s, [self.address(s.operands[0])[0]]))
+        super().do_st(s, mask)
+
+    def do_mma(self, s, mask):
+        words = [np.broadcast_to(self.get(name, np.uint32), mask.shape)[0] for part in s.operands[1:3] for name in ptx.names_of(part)]
+        self.seen.append((self, s, [np.stack(words, axis=1).view(np.uint16)]))
+        super().do_mma(s, mask)
+
+
+def corner(held: tuple[np.ndarray, ...], table: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Where a fragment begins in its matrix: lanes hold of it what the table says, from a multiple of its shape on."""
+    first = np.stack(held, axis=-1).astype(int) - table
+    assert (first == first[0, 0]).all()
+    assert not (first[0, 0] % shape).any()
+    return first[0, 0]
+
+
+ROWS = 64
+
+
+def recorded(monkeypatch, inner: int, *options: str) -> list:
+    """A product of matrices whose elements say where they are, 64 rows each."""
+    monkeypatch.setattr(ptx, "Warp", Recorder)
+    monkeypatch.setattr(Recorder, "seen", [])
+    places = np.arange(ROWS * inner, dtype=np.uint16)
+    assert ROWS * inner < 0x7F80  # all are numbers
+    result = np.zeros((ROWS, ROWS), np.float32 if "--wide" in options else np.uint16)
+    flags = [f"--rows={ROWS}", f"--columns={ROWS}", f"--inner={inner}", "--block-rows=64", "--block-columns=64", f"--step={inner}", *options]
+    text = emit("ptx", "product", *flags)
+    ptx.Grid(text, "product", [places, places, result], (1,), 3 * 2 * ROWS * 2 * inner + 4 * 2048).run()
+    return Recorder.seen
+
+
+def test_fragments_of_products(monkeypatch):
+    """Operands reach mma.sync, and sums leave it, where CuTe has them, up to a multiple of its shape."""
+    begins = {}  # register of a sum, by warp: what the sum's block begins at, and which of its values
+    kept = recorded(monkeypatch, 64, "--wide")
+    products = stores = 0
+    for warp, s, values in kept:
+        if s.op.startswith("mma"):
+            left = corner(np.divmod(values[0][:, :8], 64), A, (16, 16))
+            right = corner(np.divmod(values[0][:, 8:], 64), B, (8, 16))
+            assert left[1] == right[1]  # the same k
+            for i, name in enumerate(ptx.names_of(s.operands[0])):
+                begins[warp.number, name] = (left[0], right[0], i)
+            products += 1
+        elif s.op.startswith("st.global"):
+            for e, name in enumerate(ptx.names_of(s.operands[1])):
+                row, column, i = begins[warp.number, name]
+                place = (values[0] & (2**ptx.SPACE - 1)) // 4 + e
+                assert np.array_equal(place, (row + C[:, i, 0]) * ROWS + column + C[:, i, 1])
+                stores += 1
+    assert (products, stores) == (4 * 4 * 8, 4 * 4 * 8)  # warps, and sums of each
+
+
+def test_fragments_of_attention(monkeypatch):
+    """Queries that are loaded once, keys, and values, whose rows are k."""
+    monkeypatch.setattr(ptx, "Warp", Recorder)
+    monkeypatch.setattr(Recorder, "seen", [])
+    flags = ["--batch=1", "--tokens=64", "--heads=1", "--queries=64", "--warps=2"]
+    text = emit("ptx", "attention", *flags)
+    ptx.Grid(text, "attention", [np.arange(64 * 192, dtype=np.uint16), np.zeros((64, 64), np.uint16)], (1, 1, 1), 5 * 8192 + 2 * 2048).run()
+    taken = {"keys": set(), "values": set()}
+    for _, s, values in Recorder.seen:
+        if s.op.startswith("mma"):
+            row, column = np.divmod(values[0], 192)
+            if column[0, 8] < 128:
+                query = corner((row[:, :8], column[:, :8]), A, (16, 16))
+                key = corner((row[:, 8:], column[:, 8:] - 64), B, (8, 16))
+                assert query[1] == key[1]
+                taken["keys"].add((*query, key[0]))
+            else:
+                taken["values"].add(tuple(corner((column[:, 8:] - 128, row[:, 8:]), B, (8, 16))))
+    assert len(taken["keys"]) == 4 * 4 * 8
+    assert len(taken["values"]) == 8 * 4
+
+
+@pytest.mark.parametrize("inner", [64, 32])
+def test_swizzles_of_slots(monkeypatch, inner):
+    """Copies put each chunk where CuTe's swizzle of rows of this size has it."""
+    begins = set()
+    for _, s, values in recorded(monkeypatch, inner):
+        if s.op.startswith("cp.async"):
+            chunk, row = ((values[1] & (2**ptx.SPACE - 1)) // 16 % (inner // 8), (values[1] & (2**ptx.SPACE - 1)) // (2 * inner))
+            begins |= set(values[0] - 2 * inner * row - 16 * SWIZZLE[inner][row % 8, chunk])
+    assert len(begins) == 2 * 3  # slots of both operands
+    assert all(begin % (2 * inner * ROWS) == 0 for begin in begins)
+
+
+@pytest.mark.parametrize("warps, columns", [(1, 64), (2, 32)])
+def test_swizzles_of_the_stage(monkeypatch, warps, columns):
+    """Results of 16 bits that go through shared memory lie there as CuTe would have them."""
+    stage, read = {}, 0
+    for warp, s, values in recorded(monkeypatch, 64, f"--column-warps={warps}"):
+        if s.op.startswith("ld.shared"):
+            stage[warp.number, s.operands[0]] = values[0]
+        elif s.op.startswith("st.global"):
+            place = (values[0] & (2**ptx.SPACE - 1)) // 2
+            row, chunk = place // ROWS, place % ROWS % columns // 8
+            first = stage[warp.number, s.operands[1]] - 2 * columns * (row % 16) - 16 * SWIZZLE[columns][row % 8, chunk]
+            assert (first == first[0]).all()
+            assert first[0] % 128 == 0
+            read += 1
+    assert read == ROWS * ROWS // 8 // 32
