@@ -5,86 +5,17 @@
 // out structures as C does.
 
 #include "codegen/program/ProgramDescriptor.h"
+#include "codegen/program/ConstantBuilder.h"
 #include "codegen/program/WeightData.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "runtime/hova_runtime.h"
-#include "llvm/IR/Constants.h"
 
 using namespace mlir;
 
 namespace hova {
-
-namespace {
-/// Builds nested constants.
-class DescriptorBuilder {
-public:
-  explicit DescriptorBuilder(llvm::Module &module)
-      : module(module), context(module.getContext()) {}
-
-  llvm::Constant *i32(uint64_t value) {
-    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
-  }
-  llvm::Constant *i64(uint64_t value) {
-    return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value);
-  }
-  llvm::Constant *null() {
-    return llvm::ConstantPointerNull::get(
-        llvm::PointerType::getUnqual(context));
-  }
-  llvm::Constant *text(StringRef value) {
-    return global(llvm::ConstantDataArray::getString(context, value));
-  }
-  llvm::Constant *dims(ArrayRef<int64_t> shape) {
-    SmallVector<uint64_t> values(shape.begin(), shape.end());
-    return values.empty()
-               ? null()
-               : global(llvm::ConstantDataArray::get(context, values));
-  }
-  llvm::Constant *record(ArrayRef<llvm::Constant *> fields) {
-    return llvm::ConstantStruct::getAnon(context, fields);
-  }
-  llvm::Constant *array(ArrayRef<llvm::Constant *> records) {
-    if (records.empty()) {
-      return null();
-    }
-    auto type =
-        llvm::ArrayType::get(records.front()->getType(), records.size());
-    return global(llvm::ConstantArray::get(type, records));
-  }
-
-  /// A function of this module or, hidden, of another one.
-  llvm::Constant *function(StringRef name) {
-    auto type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
-    auto function = cast<llvm::Function>(
-        module.getOrInsertFunction(name, type).getCallee());
-    function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-    return function;
-  }
-
-  /// A constant of this module or, hidden, of another one.
-  llvm::Constant *constant(StringRef name) {
-    auto constant = cast<llvm::GlobalVariable>(
-        module.getOrInsertGlobal(name, llvm::Type::getInt64Ty(context)));
-    constant->setVisibility(llvm::GlobalValue::HiddenVisibility);
-    return constant;
-  }
-
-private:
-  llvm::Constant *global(llvm::Constant *value) {
-    auto variable = new llvm::GlobalVariable(
-        module, value->getType(), /*isConstant=*/true,
-        llvm::GlobalValue::PrivateLinkage, value, "hova_data");
-    variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    return variable;
-  }
-
-  llvm::Module &module;
-  llvm::LLVMContext &context;
-};
-} // namespace
 
 static hova_dtype dtypeOf(Type element) {
   if (element.isInteger(1)) {
@@ -99,7 +30,7 @@ static hova_dtype dtypeOf(Type element) {
                             : HOVA_F32;
 }
 
-static llvm::Constant *describeArgument(DescriptorBuilder &build,
+static llvm::Constant *describeArgument(ConstantBuilder &build,
                                         func::FuncOp main, int64_t index) {
   auto types = main->getAttrOfType<ArrayAttr>(kTypesAttr);
   auto type = cast<RankedTensorType>(cast<TypeAttr>(types[index]).getValue());
@@ -112,7 +43,7 @@ static llvm::Constant *describeArgument(DescriptorBuilder &build,
        build.i64(range ? range[1] : 0)});
 }
 
-static llvm::Constant *describeValue(DescriptorBuilder &build,
+static llvm::Constant *describeValue(ConstantBuilder &build,
                                      DictionaryAttr value) {
   auto type = cast<RankedTensorType>(value.getAs<TypeAttr>("type").getValue());
   auto integer = [&](StringRef name) {
@@ -126,8 +57,8 @@ static llvm::Constant *describeValue(DescriptorBuilder &build,
        build.i32(integer("last"))});
 }
 
-static llvm::Constant *describePart(DescriptorBuilder &build,
-                                    DictionaryAttr part, int64_t flopsPerByte) {
+static llvm::Constant *describePart(ConstantBuilder &build, DictionaryAttr part,
+                                    int64_t flopsPerByte) {
   auto integer = [&](StringRef name) {
     return part.getAs<IntegerAttr>(name).getInt();
   };
@@ -138,7 +69,7 @@ static llvm::Constant *describePart(DescriptorBuilder &build,
        build.i64(integer("flops") + integer("bytes") * flopsPerByte)});
 }
 
-static llvm::Constant *describeWeight(DescriptorBuilder &build,
+static llvm::Constant *describeWeight(ConstantBuilder &build,
                                       StoreWeightOp store) {
   auto type = cast<RankedTensorType>(store.getValue().getType());
   int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
@@ -148,8 +79,7 @@ static llvm::Constant *describeWeight(DescriptorBuilder &build,
        build.i64(llvm::divideCeil(bits, 8))});
 }
 
-static llvm::Constant *describeKernel(DescriptorBuilder &build,
-                                      LaunchOp launch) {
+static llvm::Constant *describeKernel(ConstantBuilder &build, LaunchOp launch) {
   int64_t bytes = 0;
   for (Value buffer : launch.getBuffers()) {
     auto type = cast<MemRefType>(buffer.getType());
@@ -163,7 +93,7 @@ static llvm::Constant *describeKernel(DescriptorBuilder &build,
 void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
                           const CompileOptions &options,
                           ArrayRef<LevelCode> levels, int64_t flops) {
-  DescriptorBuilder build(module);
+  ConstantBuilder build(module);
   auto main = tiled.lookupSymbol<func::FuncOp>("main");
   auto integer = [&](StringRef name) {
     return main->getAttrOfType<IntegerAttr>(name).getInt();

@@ -175,7 +175,7 @@ struct AssignCpuSchedulePass final
     if (assigned.wasInterrupted()) {
       return signalPassFailure();
     }
-    assignWeightLayouts(main, facts);
+    assignCpuWeightLayouts(main, facts);
   }
 };
 } // namespace

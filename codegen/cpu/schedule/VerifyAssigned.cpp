@@ -35,7 +35,7 @@ struct VerifyAssignedPass final
     });
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (walked.wasInterrupted() ||
-        (main && failed(verifyWeightLayouts(main)))) {
+        (main && failed(verifyCpuWeightLayouts(main)))) {
       signalPassFailure();
     }
   }

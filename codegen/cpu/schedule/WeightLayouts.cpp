@@ -1,14 +1,13 @@
 //===- WeightLayouts.cpp - Which weights have panels ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A product reads its weight panel by panel, everything else row by row. What
-// is read both ways is in the image twice.
+// A product reads its weight panel by panel, everything else row by row.
 
 #include "codegen/cpu/schedule/WeightLayouts.h"
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/recipes/Recipe.h"
-#include "passes/Columns.h"
 #include "passes/Units.h"
+#include "passes/WeightReaders.h"
 
 using namespace mlir;
 
@@ -29,87 +28,20 @@ static bool readsPanels(OpOperand &use) {
   return recipe && recipe.readsPanels(use.getOperandNumber());
 }
 
-/// A second image weight of the same value, for another layout.
-static ImageWeightOp storeAgain(ImageWeightOp op) {
-  std::string name = (op.getName() + ".panels").str();
-  auto module = op->getParentOfType<ModuleOp>();
-  auto weights = module.lookupSymbol<func::FuncOp>("weights");
-  for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
-    if (store.getName() == op.getName()) {
-      OpBuilder builder(weights.getBody().front().getTerminator());
-      StoreWeightOp::create(builder, store.getLoc(), name, store.getValue());
-      break;
-    }
-  }
-  OpBuilder builder(op);
-  return ImageWeightOp::create(builder, op.getLoc(), op.getType(), name,
-                               /*layout=*/nullptr);
+static WeightReaders readersFor(int64_t columns) {
+  return {readsPanels,
+          [columns](ImageWeightOp weight) -> WeightLayoutAttrInterface {
+            return PanelsAttr::get(weight.getContext(), columns,
+                                   interleaveOf(weight));
+          },
+          "panels"};
 }
 
-static void assignPanels(ImageWeightOp op, int64_t columns) {
-  SmallVector<OpOperand *> packed;
-  bool plain = false;
-  for (OpOperand &use : op->getUses()) {
-    auto kernel = cast<KernelOp>(use.getOwner());
-    Value argument = kernel.getBody().getArgument(use.getOperandNumber());
-    bool panels = false, rest = false;
-    for (OpOperand &inner : argument.getUses()) {
-      (readsPanels(inner) ? panels : rest) = true;
-    }
-    if (panels && rest) {
-      // One kernel reads both layouts: give it an argument for each.
-      Value second = kernel.addInput(op.getResult());
-      argument.replaceUsesWithIf(
-          second, [](OpOperand &inner) { return !readsPanels(inner); });
-      return assignPanels(op, columns);
-    }
-    if (panels) {
-      packed.push_back(&use);
-    }
-    plain |= rest;
-  }
-  if (packed.empty()) {
-    return;
-  }
-  ImageWeightOp target = plain ? storeAgain(op) : op;
-  for (OpOperand *use : packed) {
-    use->set(target);
-  }
-  target.setLayoutAttr(
-      PanelsAttr::get(op.getContext(), columns, interleaveOf(op)));
+void assignCpuWeightLayouts(func::FuncOp main, const CpuFacts &facts) {
+  assignWeightLayouts(main, readersFor(facts.panelColumns));
 }
 
-void assignWeightLayouts(func::FuncOp main, const CpuFacts &facts) {
-  SmallVector<ImageWeightOp> weights(main.getOps<ImageWeightOp>());
-  for (ImageWeightOp weight : weights) {
-    if (!weight.getLayoutAttr()) {
-      assignPanels(weight, facts.panelColumns);
-    }
-  }
-}
-
-/// Whether everything that reads `weight` reads panels.
-static LogicalResult verifyReaders(ImageWeightOp weight) {
-  for (OpOperand &use : weight->getUses()) {
-    auto kernel = dyn_cast<KernelOp>(use.getOwner());
-    if (!kernel) {
-      return use.getOwner()->emitOpError("is no kernel and reads a weight in "
-                                         "panels");
-    }
-    BlockArgument argument =
-        kernel.getBody().getArgument(use.getOperandNumber());
-    for (OpOperand &inner : argument.getUses()) {
-      if (!readsPanels(inner)) {
-        return inner.getOwner()->emitOpError("reads row by row what is in "
-                                             "panels, weight '")
-               << weight.getName() << "'";
-      }
-    }
-  }
-  return success();
-}
-
-LogicalResult verifyWeightLayouts(func::FuncOp main) {
+LogicalResult verifyCpuWeightLayouts(func::FuncOp main) {
   for (auto weight : main.getOps<ImageWeightOp>()) {
     if (!weight.getLayoutAttr()) {
       continue;
@@ -122,7 +54,7 @@ LogicalResult verifyWeightLayouts(func::FuncOp main) {
              << getElementTypeOrSelf(weight.getType()) << ", got "
              << weight.getLayoutAttr();
     }
-    if (failed(verifyReaders(weight))) {
+    if (failed(verifyWeightReaders(weight, readersFor(panels.getColumns())))) {
       return failure();
     }
   }

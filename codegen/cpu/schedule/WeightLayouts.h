@@ -13,10 +13,10 @@ struct CpuFacts;
 
 /// Gives panels to the image weights that kernels read in panels, but for those
 /// that have a layout.
-void assignWeightLayouts(mlir::func::FuncOp main, const CpuFacts &facts);
+void assignCpuWeightLayouts(mlir::func::FuncOp main, const CpuFacts &facts);
 
 /// Whether the layouts are those that the kernels read. A dump may have others.
-llvm::LogicalResult verifyWeightLayouts(mlir::func::FuncOp main);
+llvm::LogicalResult verifyCpuWeightLayouts(mlir::func::FuncOp main);
 
 } // namespace hova
 

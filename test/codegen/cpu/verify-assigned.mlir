@@ -190,7 +190,7 @@ func.func @main(%x: tensor<9x8xf32>) -> tensor<9x8xf32> {
   %y = hova.kernel "add" units<row 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<9x8xf32>, %b: tensor<9x8xf32>):
     %s_out = hova.stage [#hova.layout<rows 8>] {
-      // expected-error@+1 {{'hova.add' op reads row by row what is in panels, weight 'w'}}
+      // expected-error@+1 {{'hova.add' op reads row by row what has the layout #hova.panels<64>, weight 'w'}}
       %s = hova.add %a, %b : tensor<9x8xf32>, tensor<9x8xf32>
       hova.yield %s : tensor<9x8xf32>
     } : tensor<9x8xf32>
@@ -203,6 +203,6 @@ func.func @main(%x: tensor<9x8xf32>) -> tensor<9x8xf32> {
 
 func.func @main() -> tensor<9x8xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<9x8xf32>
-  // expected-error@+1 {{'func.return' op is no kernel and reads a weight in panels}}
+  // expected-error@+1 {{'func.return' op is no kernel and reads a weight in the layout #hova.panels<64>}}
   return %w : tensor<9x8xf32>
 }
