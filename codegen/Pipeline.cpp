@@ -71,7 +71,7 @@ constexpr Phase phases[] = {
      ofTarget<&Target::buildTilePhase>},
     {"vectorize",
      "vector code in which every loop-carried value is a scalar or a "
-     "one-dimensional vector",
+     "one-dimensional vector, or on a GPU a tile in registers",
      ofTarget<&Target::buildVectorizePhase>},
     {"target",
      "the LLVM dialect alone in the module @code; beside it main and the "
@@ -325,6 +325,8 @@ namespace {
 
 /// The options of a phase in a textual pipeline.
 struct PhasePipelineOptions : public PassPipelineOptions<PhasePipelineOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::init("cpu"),
+                             llvm::cl::desc("What the program runs on")};
   Option<std::string> march{
       *this, "march", llvm::cl::init("native"),
       llvm::cl::desc("ISA levels of the program, with + between them")};
@@ -351,7 +353,7 @@ void registerPhase(const Phase &phase) {
         std::string levels = parsed.march, without = parsed.without;
         llvm::replace(levels, '+', ',');
         llvm::replace(without, '+', ',');
-        auto target = makeCpuTarget(levels);
+        auto target = makeTarget({parsed.target, levels});
         if (!target) {
           return error(llvm::toString(target.takeError()));
         }

@@ -9,26 +9,78 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/link/CpuProgram.h"
 #include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Passes.h"
+#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/link/CudaProgram.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace hova {
 
-llvm::Expected<std::shared_ptr<const Target>>
-makeCpuTarget(llvm::StringRef march) {
-  auto levels = resolveLevels(march);
+namespace {
+using MakeProgram = llvm::Expected<std::shared_ptr<const ProgramTarget>> (*)(
+    const TargetChoice &);
+
+/// One row for each target.
+struct TargetRow {
+  llvm::StringLiteral name;
+  MakeProgram make;
+};
+} // namespace
+
+static llvm::Expected<std::shared_ptr<const ProgramTarget>>
+makeCpu(const TargetChoice &choice) {
+  auto levels = resolveLevels(choice.march);
   if (!levels) {
-    return levels.takeError();
+    return llvm::createStringError("option '--march': " +
+                                   llvm::toString(levels.takeError()));
   }
-  return std::make_shared<CpuTarget>(levels->front());
+  return std::make_shared<CpuProgram>(std::move(*levels));
+}
+
+template <CudaMachine machine>
+static llvm::Expected<std::shared_ptr<const ProgramTarget>>
+makeCuda(const TargetChoice &choice) {
+  if (choice.gpuArch != kGpuArch) {
+    return llvm::createStringError("option '--gpu-arch': expects '" + kGpuArch +
+                                   "', whose code later GPUs run too, got '" +
+                                   choice.gpuArch + "'");
+  }
+  return std::make_shared<CudaProgram>(machine, choice.gpuArch);
+}
+
+static constexpr TargetRow targets[] = {
+    {"cpu", makeCpu},
+    {"cuda", makeCuda<CudaMachine::Device>},
+    {"cuda-emulated", makeCuda<CudaMachine::Emulated>}};
+
+std::vector<std::string> getTargetNames() {
+  std::vector<std::string> names;
+  for (const TargetRow &row : targets) {
+    names.push_back(row.name.str());
+  }
+  return names;
 }
 
 llvm::Expected<std::shared_ptr<const ProgramTarget>>
-makeCpuProgram(llvm::StringRef march) {
-  auto levels = resolveLevels(march);
-  if (!levels) {
-    return levels.takeError();
+makeProgram(const TargetChoice &choice) {
+  for (const TargetRow &row : targets) {
+    if (row.name == choice.name) {
+      return row.make(choice);
+    }
   }
-  return std::make_shared<CpuProgram>(std::move(*levels));
+  return llvm::createStringError("option '--target': '" + choice.name +
+                                 "' is unknown; targets are " +
+                                 llvm::join(getTargetNames(), ", "));
+}
+
+llvm::Expected<std::shared_ptr<const Target>>
+makeTarget(const TargetChoice &choice) {
+  auto program = makeProgram(choice);
+  return program ? llvm::Expected<std::shared_ptr<const Target>>(
+                       (*program)->getTarget(0))
+                 : program.takeError();
 }
 
 std::shared_ptr<const Target> getDefaultTarget() {
@@ -40,6 +92,8 @@ std::shared_ptr<const Target> getDefaultTarget() {
 void registerTargets(mlir::DialectRegistry &registry) {
   registry.insert<HovaCpuDialect>();
   registerCpuRecipes(registry);
+  registry.insert<HovaCudaDialect>();
+  registerCudaRecipes(registry);
   registerCudaDialects(registry);
 }
 

@@ -7,19 +7,32 @@
 #include "codegen/Target.h"
 #include "llvm/Support/Error.h"
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace hova {
 
 class ProgramTarget;
 
-/// The CPU target for the best of these ISA levels, comma separated. An
-/// error names the level that is unknown or given twice.
-llvm::Expected<std::shared_ptr<const Target>>
-makeCpuTarget(llvm::StringRef march);
+/// What says which target code is for.
+struct TargetChoice {
+  std::string name = "cpu"; ///< one of getTargetNames
+  /// ISA levels of a CPU, the best first, comma separated.
+  std::string march = "native";
+  std::string gpuArch = "sm_80"; ///< architecture of a GPU
+};
 
-/// Programs for these ISA levels, as above.
+/// Names of all targets, the default first.
+std::vector<std::string> getTargetNames();
+
+/// The target of this choice; of several levels for the best. An error names
+/// what is unknown or given twice, and begins with the option that says it.
+llvm::Expected<std::shared_ptr<const Target>>
+makeTarget(const TargetChoice &choice);
+
+/// Programs for it, as above.
 llvm::Expected<std::shared_ptr<const ProgramTarget>>
-makeCpuProgram(llvm::StringRef march);
+makeProgram(const TargetChoice &choice);
 
 /// The target for which passes are listed where none was chosen: the CPU with
 /// everything that hova has code for.

@@ -320,5 +320,22 @@ LogicalResult GroupMapOp::verify() {
   return success();
 }
 
+LogicalResult GroupGatherOp::verify() {
+  TileType result = getTile().getType();
+  Block &body = getBody().front();
+  Type index = IndexType::get(getContext());
+  if (result.getLanes() == TileLanes::partial ||
+      getSource().getType().getElementType() != result.getElementType()) { // C1
+    return emitOpError("expects a source of the elements of a whole tile, got ")
+           << getSource().getType() << " and " << result;
+  }
+  auto yield = cast<GroupYieldOp>(body.getTerminator());
+  if (TypeRange(body.getArgumentTypes()) != TypeRange({index, index}) ||
+      yield.getValues().getTypes() != TypeRange({index, index})) { // C3
+    return emitOpError("expects a body that makes two indices of two");
+  }
+  return verifyRows(*this, "source", getSource().getType()); // C2
+}
+
 #define GET_OP_CLASSES
 #include "dialect/GroupOps.cpp.inc"

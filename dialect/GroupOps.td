@@ -335,11 +335,48 @@ def Hova_GroupMapOp : Hova_Op<"group_map",
   let hasVerifier = 1;
 }
 
-def Hova_GroupYieldOp : Hova_Op<"group_yield",
-                                [Pure, Terminator, HasParent<"GroupMapOp">]> {
-  let summary = "the element that a map makes";
+def Hova_GroupGatherOp
+    : Hova_Op<"group_gather", [MemoryEffects<[MemRead]>,
+                               SingleBlockImplicitTerminator<"GroupYieldOp">]> {
+  let summary = "a tile whose elements stand where a function says";
   let description = [{
-    Ends the body of a `hova.group_map`, where its example stands.
+    `tile[i, j] = source[row, column]` with `row, column = body(i, j)`, 0 where
+    that lies outside of source. The body is on scalars and may use scalars from
+    outside.
+
+    - C1: the element of source is that of the tile, which is not partial.
+    - C2: rows of source have a unit column stride and a static row stride.
+    - C3: the body takes two indices and yields two.
+
+    ```mlir
+    func.func @every_second(%m: memref<197x768xf32>, %r: index)
+        -> !hova.tile<4x768xf32, row 4x1> {
+      %t = hova.group_gather %m : memref<197x768xf32> -> !hova.tile<4x768xf32, row 4x1> {
+      ^bb0(%i: index, %j: index):
+        %two = arith.constant 2 : index
+        %near = arith.addi %r, %i : index
+        %row = arith.muli %near, %two : index
+        hova.group_yield %row, %j : index, index
+      }
+      return %t : !hova.tile<4x768xf32, row 4x1>
+    }
+    ```
+  }];
+  let arguments = (ins Arg<Hova_GroupMatrix, "", [MemRead]>:$source);
+  let results = (outs Hova_TileType:$tile);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $source attr-dict `:` type($source) `->` type($tile) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_GroupYieldOp : Hova_Op<"group_yield",
+                                [Pure, Terminator, ParentOneOf<["GroupMapOp", "GroupGatherOp"]>]> {
+  let summary = "what the body of a map or of a gather makes";
+  let description = [{
+    Ends the body of a `hova.group_map` or of a `hova.group_gather`, where
+    examples stand.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{

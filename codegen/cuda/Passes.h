@@ -4,10 +4,14 @@
 #ifndef HOVA_CODEGEN_CUDA_PASSES_H
 #define HOVA_CODEGEN_CUDA_PASSES_H
 
+#include "codegen/cuda/HovaCudaDialect.h"
+#include "dialect/GroupOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -22,9 +26,11 @@ namespace hova {
 #define GEN_PASS_REGISTRATION
 #include "codegen/cuda/Passes.h.inc"
 
-/// Appends what takes functions of group operations to kernels in the LLVM and
+using AddPass = llvm::function_ref<void(std::unique_ptr<mlir::Pass>)>;
+
+/// Adds what takes functions of group operations to kernels in the LLVM and
 /// NVVM dialects alone: `--hova-lower-to-nvvm`.
-void buildLowerToNvvm(mlir::OpPassManager &manager);
+void buildLowerToNvvm(AddPass add);
 
 /// Registers the passes of this target and the pipeline.
 void registerCudaPasses();

@@ -191,4 +191,147 @@ def LowerToEmulationPass : Pass<"hova-lower-to-emulation", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def AssignCudaSchedulePass
+    : Pass<"hova-assign-cuda-schedule", "::mlir::ModuleOp"> {
+  let summary = "Choose tiles and layouts for a GPU";
+  let description = [{
+    Before: a fused program, each of whose kernels is an anchor and what is
+    element-wise on its result. After: every kernel carries its schedule
+    (`#hova_cuda.schedule`) and is one stage; rows of what kernels compute begin
+    at multiples of 16 bytes; every weight that a product reads is transposed, so
+    that copies take 16 bytes of a column at once. The recipes of the operations
+    choose (codegen/cuda/recipes/Recipe.td). What has no code for a GPU yet is an
+    error on its operation.
+
+    ```mlir
+    func.func @main(%x: tensor<1x4x9xf32>) -> tensor<1x4x9xbf16> {
+      %r = hova.kernel "main" units<batch 1, token 4> (%x) {
+      ^bb0(%a: tensor<1x4x9xf32>):
+        %t = hova.activation relu %a : tensor<1x4x9xf32>
+        %n = hova.convert %t : tensor<1x4x9xf32> -> tensor<1x4x9xbf16>
+        hova.yield %n : tensor<1x4x9xbf16>
+      } : (tensor<1x4x9xf32>) -> tensor<1x4x9xbf16>
+      return %r : tensor<1x4x9xbf16>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<1x4x9xf32>) -> tensor<1x4x9xbf16> {
+      %r = hova.kernel "main" units<batch 1, token 4> (%x)
+          attributes {schedule = #hova_cuda.schedule<rows = 4, columns = 64, row_warps = 4, column_warps = 1>} {
+      ^bb0(%a: tensor<1x4x9xf32>):
+        %s = hova.stage [#hova.layout<rows 9>] {
+          %t = hova.activation relu %a : tensor<1x4x9xf32>
+          %n = hova.convert %t : tensor<1x4x9xf32> -> tensor<1x4x9xbf16>
+          hova.yield %n : tensor<1x4x9xbf16>
+        } : tensor<1x4x9xbf16>
+        hova.yield %s : tensor<1x4x9xbf16>
+      } : (tensor<1x4x9xf32>) -> tensor<1x4x9xbf16>
+      return %r : tensor<1x4x9xbf16>
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect", "::hova::HovaCudaDialect"];
+}
+
+def VerifyCudaAssignedPass
+    : Pass<"hova-verify-cuda-assigned", "::mlir::ModuleOp"> {
+  let summary = "Check the promise of assign for a GPU";
+  let description = [{
+    Every kernel has a schedule and is one stage, whose first operation has a
+    recipe; besides there are slices of columns alone. Weights have the layouts
+    that kernels read.
+  }];
+  let dependentDialects = ["::hova::HovaDialect", "::hova::HovaCudaDialect"];
+}
+
+def TileCudaKernelsPass : Pass<"hova-tile-cuda-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turn kernels into functions of a block of threads";
+  let description = [{
+    Before: kernels with a schedule (`#hova_cuda.schedule`), each one stage.
+    After: every kernel is a function of group operations over buffers and the
+    three coordinates of its block; `main` launches them on places in the arena
+    and in the weight image, whose offsets are fixed, on a grid
+    (`#hova_cuda.launch`). Kernels that differ in their buffers alone share one
+    function. Obeys the schedule and decides nothing.
+
+    ```mlir
+    func.func @main(%x: tensor<1x4x64xf32>) -> tensor<1x4x64xf32> {
+      %r = hova.kernel "main" units<batch 1, token 4> (%x)
+          attributes {schedule = #hova_cuda.schedule<rows = 4, columns = 64, row_warps = 4, column_warps = 1>} {
+      ^bb0(%a: tensor<1x4x64xf32>):
+        %s = hova.stage [#hova.layout<rows 64>] {
+          %t = hova.add %a, %a : tensor<1x4x64xf32>, tensor<1x4x64xf32>
+          hova.yield %t : tensor<1x4x64xf32>
+        } : tensor<1x4x64xf32>
+        hova.yield %s : tensor<1x4x64xf32>
+      } : (tensor<1x4x64xf32>) -> tensor<1x4x64xf32>
+      return %r : tensor<1x4x64xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: memref<4x64xf32>, %y: memref<4x64xf32>)
+        attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64,
+                    hova.parts = [{bytes = 1024 : i64, flops = 0 : i64, kernel = 0 : i64, path = "main", stage = 0 : i64} ],
+                    hova.types = [tensor<1x4x64xf32>, tensor<1x4x64xf32>], hova.values = []} {
+      hova.launch @kernel_main(%x, %y) "main" {flops = 0 : i64, shape = #hova_cuda.launch<x = 1, y = 1, z = 1, threads = 128>}
+          : (memref<4x64xf32>, memref<4x64xf32>)
+      return
+    }
+    func.func private @kernel_main(%x: memref<4x64xf32>, %y: memref<4x64xf32>,
+                                   %bx: index, %by: index, %bz: index) {
+      %c4 = arith.constant 4 : index
+      %row = arith.muli %bx, %c4 : index
+      %c64 = arith.constant 64 : index
+      %column = arith.muli %by, %c64 : index
+      %a = hova.group_load %x[%row, %column] {in_bounds = array<i1: true, true>}
+          : memref<4x64xf32> -> !hova.tile<4x64xf32, row 4x1>
+      %b = hova.group_load %x[%row, %column] {in_bounds = array<i1: true, true>}
+          : memref<4x64xf32> -> !hova.tile<4x64xf32, row 4x1>
+      %t = hova.group_map (%a, %b)
+          : (!hova.tile<4x64xf32, row 4x1>, !hova.tile<4x64xf32, row 4x1>) -> !hova.tile<4x64xf32, row 4x1> {
+      ^bb0(%p: f32, %q: f32, %i: index, %j: index):
+        %s = arith.addf %p, %q : f32
+        hova.group_yield %s : f32
+      }
+      hova.group_store %t, %y[%row, %column] {in_bounds = array<i1: true, true>}
+          : !hova.tile<4x64xf32, row 4x1>, memref<4x64xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect", "::hova::HovaCudaDialect",
+      "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect",
+      "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
+      "::mlir::math::MathDialect"];
+}
+
+def LowerDeviceProgramPass
+    : Pass<"hova-lower-device-program", "::mlir::ModuleOp"> {
+  let summary = "Leave of a program what a GPU executes";
+  let description = [{
+    Before: the code of a tiled program. After: its kernels alone, which are
+    found by their names. The launches become data of the program, made of the
+    `main` that stands beside the code.
+
+    ```mlir
+    func.func @main(%x: memref<4x64xf32>, %y: memref<4x64xf32>) attributes {hova.arena_bytes = 0 : i64} {
+      hova.launch @k(%x, %y) "a" {flops = 0 : i64, shape = #hova_cuda.launch<x = 1, y = 1, z = 1, threads = 128>}
+          : (memref<4x64xf32>, memref<4x64xf32>)
+      return
+    }
+    func.func private @k(%x: memref<4x64xf32>, %y: memref<4x64xf32>, %bx: index, %by: index, %bz: index) {
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @k(%x: memref<4x64xf32>, %y: memref<4x64xf32>, %bx: index, %by: index, %bz: index) {
+      return
+    }
+    ```
+  }];
+}
+
 #endif // HOVA_CODEGEN_CUDA_PASSES

@@ -206,6 +206,7 @@ llvm::Error Compiler::link(ArrayRef<StringRef> objects) {
   linkOptions.header = options.header;
   linkOptions.weights = options.weights;
   linkOptions.prefix = options.prefix;
+  linkOptions.runtime = options.target->getRuntime();
   linkOptions.sharedLibrary = options.emit == EmitKind::Library;
   linkOptions.imageBytes = getWeightImageBytes(imageInfo());
   return linkProgram(objects, linkOptions,

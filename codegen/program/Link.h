@@ -39,6 +39,7 @@ struct LinkOptions {
   std::string weights;
   /// An object defines `hova_program_<prefix>`; a library exports
   /// `<prefix>_create` and so on. A C identifier.
+  std::string runtime;
   std::string prefix;
   bool sharedLibrary = false;
   /// Bytes of the image, header included; 0: none.

@@ -62,6 +62,9 @@ public:
   /// What lowers the code of a level.
   virtual std::shared_ptr<const Target> getTarget(size_t level) const = 0;
 
+  /// Which of hova's runtimes a program is linked with; empty: that of a CPU.
+  virtual std::string getRuntime() const { return ""; }
+
   /// `options` outlives the result.
   virtual std::unique_ptr<ProgramCode>
   makeCode(mlir::MLIRContext *context, const CompileOptions &options) const = 0;

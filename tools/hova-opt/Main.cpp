@@ -65,6 +65,9 @@ struct PhaseFlags {
   llvm::cl::opt<std::string> stopAfter{
       "stop-after", llvm::cl::cat(category), llvm::cl::value_desc("phase"),
       llvm::cl::desc("Run phases up to and with this one")};
+  llvm::cl::opt<std::string> target{
+      "target", llvm::cl::cat(category), llvm::cl::value_desc("name"),
+      llvm::cl::init("cpu"), llvm::cl::desc("What the program runs on")};
   llvm::cl::opt<std::string> march{
       "march", llvm::cl::cat(category), llvm::cl::value_desc("level,..."),
       llvm::cl::init("native"), llvm::cl::desc("ISA levels of the program")};
@@ -105,7 +108,7 @@ LogicalResult addPhases(PassManager &manager, const PhaseFlags &flags) {
            << "phase '" << flags.startAt.getValue() << "' comes after '"
            << flags.stopAfter.getValue() << "'";
   }
-  auto target = makeCpuTarget(flags.march);
+  auto target = makeTarget({flags.target, flags.march});
   if (!target) {
     return emitError(unknown) << llvm::toString(target.takeError());
   }

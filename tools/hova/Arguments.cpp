@@ -93,8 +93,9 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
 }
 
 std::string Arguments::refuseRecorded(StringRef word) {
-  static constexpr OptionID describing[] = {OPT_set,    OPT_march,   OPT_dtype,
-                                            OPT_strict, OPT_without, OPT_init};
+  static constexpr OptionID describing[] = {
+      OPT_set,   OPT_target, OPT_gpu_arch, OPT_march,
+      OPT_dtype, OPT_strict, OPT_without,  OPT_init};
   std::string text = word.str();
   unsigned missing = 0, missingCount = 0;
   opt::InputArgList parsed =

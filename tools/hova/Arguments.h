@@ -94,6 +94,9 @@ public:
     return list.getAllArgValues(id);
   }
 
+  /// The option as it is written on the command line, such as `--march`.
+  static std::string spelling(OptionID id);
+
   /// One of `words`, the first where the option is not given.
   llvm::StringRef word(OptionID id,
                        llvm::ArrayRef<llvm::StringLiteral> words) const;
@@ -110,7 +113,6 @@ public:
 private:
   void checkUnknown();
   void checkEmpty();
-  static std::string spelling(OptionID id);
 
   const VerbInfo *info;
   std::vector<const char *> given;

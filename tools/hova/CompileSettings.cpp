@@ -5,6 +5,7 @@
 #include "codegen/Extensions.h"
 #include "codegen/OutputFile.h"
 #include "codegen/ShellWord.h"
+#include "codegen/Targets.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "tools/hova/Crash.h"
 #include "tools/hova/Plugins.h"
@@ -98,14 +99,29 @@ static ExtendPipeline readExtensions(const Arguments &arguments) {
 // Options
 //===----------------------------------------------------------------------===//
 
-void checkTarget(const Arguments &arguments) {
-  llvm::StringRef given = arguments.value(OPT_target, "cpu");
-  if (given != "cpu") {
-    bool later = given == "cuda" || given == "cuda-emulated";
-    arguments.usageError("option '--target': '" + given + "' is " +
-                         (later ? "not available" : "unknown") +
-                         "; this version has 'cpu'");
+/// What each target alone has an option for.
+static void checkForeignOption(const Arguments &arguments, OptionID option,
+                               bool isOfGpu) {
+  llvm::StringRef target = arguments.value(OPT_target, "cpu");
+  if (arguments.has(option) && isOfGpu == (target == "cpu")) {
+    arguments.usageError("option '" + Arguments::spelling(option) +
+                         "' does not apply to --target=" + target);
   }
+}
+
+std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments) {
+  checkForeignOption(arguments, OPT_march, /*isOfGpu=*/false);
+  checkForeignOption(arguments, OPT_gpu_arch, /*isOfGpu=*/true);
+  TargetChoice choice;
+  choice.name = arguments.value(OPT_target, choice.name).str();
+  choice.march = arguments.value(OPT_march, "native").str();
+  choice.gpuArch = arguments.value(OPT_gpu_arch, choice.gpuArch).str();
+  auto target = makeProgram(choice);
+  if (!target) {
+    arguments.usageError(llvm::toString(target.takeError()));
+    return nullptr;
+  }
+  return std::move(*target);
 }
 
 Storage readStorage(const Arguments &arguments) {
@@ -128,14 +144,8 @@ PassSelection readPassSelection(const Arguments &arguments) {
 
 CompileOptions readCompileOptions(const Arguments &arguments) {
   CompileOptions options;
-  checkTarget(arguments);
   options.storage = readStorage(arguments);
-  if (auto target = makeCpuProgram(arguments.value(OPT_march, "native"))) {
-    options.target = std::move(*target);
-  } else {
-    arguments.usageError("option '--march': " +
-                         llvm::toString(target.takeError()));
-  }
+  options.target = readTarget(arguments);
   options.passes = readPassSelection(arguments);
   if (arguments.verb().visibility != PackVerb) {
     options.optimization = arguments.number(OPT_O, 2, 0, 3);
@@ -203,7 +213,12 @@ void describeModel(const Arguments &arguments, Session &session,
     os << " --set ";
     add(set);
   }
-  os << " --march=" << llvm::join(levels, ",");
+  if (arguments.has(OPT_target)) {
+    os << " --target=" << arguments.value(OPT_target);
+  }
+  if (arguments.value(OPT_target, "cpu") == "cpu") {
+    os << " --march=" << llvm::join(levels, ",");
+  }
   if (options.storage != Storage::F32) {
     os << " --dtype=" << nameOf(options.storage);
   }

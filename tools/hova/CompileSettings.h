@@ -12,8 +12,9 @@ namespace hova::tool {
 /// What `--version` and programs say.
 std::string versionText();
 
-/// Accepts only targets that this version has.
-void checkTarget(const Arguments &arguments);
+/// What programs are made for. Null where the command line says it wrongly;
+/// mistakes are in `arguments`.
+std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments);
 
 /// The passes that the command line leaves in. Mistakes are in `arguments`.
 PassSelection readPassSelection(const Arguments &arguments);

@@ -74,7 +74,10 @@ defm emit : Value<"emit", [CompileVerb], "KIND",
                   "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe).">;
 defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
                         "Run no phase after this one. Applies to --emit=mlir (default: target).">;
-defm target : Value<"target", generators, "cpu", "Generate code for this kind of machine (default: cpu).">;
+defm target : Value<"target", generators, "cpu|cuda|cuda-emulated",
+                    "Generate code for this kind of machine: a processor, a GPU, or a GPU that the processor emulates with all checks (default: cpu).">;
+defm gpu_arch : Value<"gpu-arch", generators, "sm_80",
+                      "Generate code for this architecture of GPUs and later ones. Applies to --target=cuda and cuda-emulated (default: sm_80).">;
 defm march : Value<"march", generators, "LEVEL,...",
                    "Generate code for these ISA levels, such as native, x86-64-v3, x86-64-v4 or znver4. The program picks one of them when it starts (default: native).">;
 defm dtype : Value<"dtype", generators, "f32|bf16|f16",

@@ -175,8 +175,15 @@ ModuleOrigin Session::origin(llvm::StringRef level) const {
     origin.file = llvm::sys::path::filename(path).str();
   }
   origin.level = level.str();
-  origin.arguments = {"--march=" + arguments.value(OPT_march, "native").str(),
-                      "--dtype=" + arguments.value(OPT_dtype, "f32").str()};
+  if (arguments.value(OPT_target, "cpu") == "cpu") {
+    origin.arguments = {"--march=" +
+                        arguments.value(OPT_march, "native").str()};
+  } else {
+    origin.arguments = {"--target=" + arguments.value(OPT_target).str(),
+                        "--gpu-arch=" + level.str()};
+  }
+  origin.arguments.push_back("--dtype=" +
+                             arguments.value(OPT_dtype, "f32").str());
   for (const std::string &text : arguments.values(OPT_set)) {
     origin.arguments.push_back("--set=" + text);
   }
@@ -344,7 +351,9 @@ WeightLookup Session::weights() {
 
 int Session::failureStatus() {
   std::string pass = getLastFailedPass();
-  if (weightsRejected || pass == "hova-verify-demands") {
+  // What these refuse is the description, or that there is no code for it yet.
+  if (weightsRejected || pass == "hova-verify-demands" ||
+      pass == "hova-assign-cuda-schedule") {
     return Rejected;
   }
   if (dump()) {

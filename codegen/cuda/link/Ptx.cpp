@@ -47,7 +47,17 @@ static llvm::Error initialize() {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::string> translateToPtx(ModuleOp module, StringRef chip) {
+namespace {
+/// Kernels in LLVM IR, and what makes PTX of them.
+struct DeviceModule {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::Module> code;
+};
+} // namespace
+
+static llvm::Error translate(ModuleOp module, StringRef chip,
+                             DeviceModule &own) {
   if (llvm::Error error = initialize()) {
     return error;
   }
@@ -58,7 +68,7 @@ llvm::Expected<std::string> translateToPtx(ModuleOp module, StringRef chip) {
   if (!target) {
     return llvm::createStringError(message);
   }
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+  own.machine.reset(target->createTargetMachine(
       triple, chip, kPtxVersion, {}, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
   DialectRegistry registry;
@@ -66,22 +76,40 @@ llvm::Expected<std::string> translateToPtx(ModuleOp module, StringRef chip) {
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
-  if (!code) {
+  own.code = translateModuleToLLVMIR(module, own.context);
+  if (!own.code) {
     return llvm::createStringError("kernels are no LLVM IR");
   }
-  code->setTargetTriple(triple);
-  code->setDataLayout(machine->createDataLayout());
+  own.code->setTargetTriple(triple);
+  own.code->setDataLayout(own.machine->createDataLayout());
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> translateToPtx(ModuleOp module, StringRef chip) {
+  DeviceModule own;
+  if (llvm::Error error = translate(module, chip, own)) {
+    return error;
+  }
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager manager;
-  if (machine->addPassesToEmitFile(manager, stream, nullptr,
-                                   llvm::CodeGenFileType::AssemblyFile)) {
+  if (own.machine->addPassesToEmitFile(manager, stream, nullptr,
+                                       llvm::CodeGenFileType::AssemblyFile)) {
     return llvm::createStringError("LLVM's NVPTX back end writes no text");
   }
-  manager.run(*code);
+  manager.run(*own.code);
   return std::string(text);
+}
+
+llvm::Expected<std::string> translateToLlvm(ModuleOp module, StringRef chip) {
+  DeviceModule own;
+  if (llvm::Error error = translate(module, chip, own)) {
+    return error;
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  own.code->print(stream, nullptr);
+  return text;
 }
 
 } // namespace hova

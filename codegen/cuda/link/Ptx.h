@@ -15,6 +15,10 @@ namespace hova {
 llvm::Expected<std::string> translateToPtx(mlir::ModuleOp module,
                                            llvm::StringRef chip);
 
+/// The LLVM IR that this text is made from.
+llvm::Expected<std::string> translateToLlvm(mlir::ModuleOp module,
+                                            llvm::StringRef chip);
+
 } // namespace hova
 
 #endif // HOVA_CODEGEN_CUDA_LINK_PTX_H

@@ -15,23 +15,23 @@ using namespace mlir;
 
 namespace hova {
 
-void buildLowerToNvvm(OpPassManager &manager) {
+void buildLowerToNvvm(AddPass add) {
   // Positions and offsets have 32 bits.
   constexpr unsigned kIndexBits = 32;
-  manager.addPass(createLowerGroupOpsPass());
-  manager.addPass(createCanonicalizerPass());
-  manager.addPass(createCSEPass());
+  add(createLowerGroupOpsPass());
+  add(createCanonicalizerPass());
+  add(createCSEPass());
   // What a thread alone decides, and so every exchange of chunks, stands
   // before the loops.
-  manager.addPass(createLoopInvariantCodeMotionPass());
-  manager.addPass(createCSEPass());
-  manager.addPass(createSCFToControlFlowPass());
-  manager.addPass(createConvertVectorToLLVMPass());
-  manager.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createArithToLLVMConversionPass({kIndexBits}));
-  manager.addPass(createConvertControlFlowToLLVMPass({kIndexBits}));
-  manager.addPass(createReconcileUnrealizedCastsPass());
-  manager.addPass(createLowerLoopAnnotationsPass());
+  add(createLoopInvariantCodeMotionPass());
+  add(createCSEPass());
+  add(createSCFToControlFlowPass());
+  add(createConvertVectorToLLVMPass());
+  add(createConvertMathToLLVMPass());
+  add(createArithToLLVMConversionPass({kIndexBits}));
+  add(createConvertControlFlowToLLVMPass({kIndexBits}));
+  add(createReconcileUnrealizedCastsPass());
+  add(createLowerLoopAnnotationsPass());
 }
 
 void registerCudaPasses() {
@@ -39,7 +39,11 @@ void registerCudaPasses() {
   PassPipelineRegistration<>(
       "hova-lower-to-nvvm",
       "Lower functions of group operations to kernels of the NVVM dialect",
-      buildLowerToNvvm);
+      [](OpPassManager &manager) {
+        buildLowerToNvvm([&](std::unique_ptr<Pass> pass) {
+          manager.addPass(std::move(pass));
+        });
+      });
 }
 
 void registerCudaDialects(DialectRegistry &registry) {

@@ -5,8 +5,8 @@
 // all: a wait needs only the number of copies that were begun after its own,
 // and the list of pending ones gives that at compile time, through loops too.
 
+#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/lower/Positions.h"
-#include "codegen/cuda/lower/Sm80.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/lower/ThreadEmitter.h"
-#include "codegen/cuda/lower/Sm80.h"
+#include "codegen/cuda/Sm80.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -293,6 +293,7 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
           [&](GroupProductOp product) { return emitProduct(product); })
       .Case<GroupReduceOp>(
           [&](GroupReduceOp reduce) { return emitReduce(reduce); })
+      .Case<GroupGatherOp>([&](GroupGatherOp own) { return emitGather(own); })
       .Case<GroupMapOp>([&](GroupMapOp own) { return emitMap(own); })
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitLoop(loop); })
       .Case<memref::SubViewOp>(

@@ -104,6 +104,9 @@ private:
   // Memory (ThreadMemory.cpp).
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
+  mlir::LogicalResult emitGather(GroupGatherOp op);
+  mlir::Value gatherElement(GroupGatherOp op, const Matrix &source,
+                            mlir::Value i, mlir::Value j);
   mlir::LogicalResult emitStore(GroupStoreOp op);
   mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);
   mlir::Value inside(const Matrix &matrix, llvm::ArrayRef<bool> inBounds,

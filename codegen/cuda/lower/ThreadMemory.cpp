@@ -5,8 +5,8 @@
 // of a row have 16 together: half a sector. So a warp stages 16 rows in shared
 // memory and writes runs of 16 bytes a lane, whole sectors of a row each.
 
+#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/lower/Positions.h"
-#include "codegen/cuda/lower/Sm80.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -267,6 +267,64 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   if (branches) {
     syncWarp();
   }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Elements from anywhere
+//===----------------------------------------------------------------------===//
+
+/// What `body` makes of a position.
+Value ThreadEmitter::gatherElement(GroupGatherOp op, const Matrix &source,
+                                   Value i, Value j) {
+  Block &body = op.getBody().front();
+  auto asIndex = [&](Value position) {
+    return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), position);
+  };
+  map.map(body.getArgument(0), asIndex(i));
+  map.map(body.getArgument(1), asIndex(j));
+  for (Operation &inner : body.without_terminator()) {
+    b.clone(inner, map);
+  }
+  auto yield = cast<GroupYieldOp>(body.getTerminator());
+  Value row = word(yield.getValues()[0]), column = word(yield.getValues()[1]);
+  Value there = b.createOrFold<arith::AndIOp>(below(row, source.rows),
+                                              below(column, source.columns));
+  Value address = offset(source.base, add(mul(row, source.rowBytes),
+                                          mul(column, source.elementBytes)));
+  Type element = op.getSource().getType().getElementType();
+  // What is not there is read from the start, and not used.
+  Value loaded = LLVM::LoadOp::create(
+      b, element, select(there, address, source.base), source.elementBytes);
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
+  return select(there, loaded, zero);
+}
+
+LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
+  for (Operation &inner : op.getBody().front().without_terminator()) {
+    if (inner.getNumRegions() || !isMemoryEffectFree(&inner)) {
+      return inner.emitOpError("has no lowering to threads inside a gather");
+    }
+  }
+  FailureOr<Matrix> source = matrix(op, op.getSource());
+  if (failed(source)) {
+    return failure();
+  }
+  TileType type = op.getTile().getType();
+  Fragment own = fragment(type);
+  Values results;
+  for (int64_t r : own.rows) {
+    Value i = add(own.row, i32(r));
+    for (auto [c, column] : llvm::enumerate(own.columns)) {
+      Value made = gatherElement(op, *source, i, add(own.column, i32(column)));
+      if (isPaired(type) && c % 2) {
+        results.back() = pack(results.back(), made);
+      } else {
+        results.push_back(made);
+      }
+    }
+  }
+  parts[op.getTile()] = results;
   return success();
 }
 

@@ -36,6 +36,15 @@ Value KernelBuilder::addIndex(Value x, int64_t y) {
 Value KernelBuilder::mulIndex(Value x, int64_t y) {
   return createOrFold<arith::MulIOp>(x, index(y));
 }
+Value KernelBuilder::sum(Value x, Value y) {
+  return createOrFold<arith::AddIOp>(x, y);
+}
+Value KernelBuilder::divIndex(Value x, int64_t y) {
+  return createOrFold<arith::DivUIOp>(x, index(y));
+}
+Value KernelBuilder::remIndex(Value x, int64_t y) {
+  return createOrFold<arith::RemUIOp>(x, index(y));
+}
 Value KernelBuilder::atMost(Value x, int64_t most) {
   return createOrFold<arith::MinUIOp>(x, index(most));
 }
@@ -101,6 +110,19 @@ void KernelBuilder::store(Value tile, Value matrix, Value row, Value column,
                           bool rowsInside, bool columnsInside) {
   GroupStoreOp::create(*this, tile, matrix, row, column,
                        {rowsInside, columnsInside});
+}
+
+Value KernelBuilder::gather(
+    Type tile, Value matrix,
+    llvm::function_ref<std::pair<Value, Value>(Value i, Value j)> place) {
+  auto op = GroupGatherOp::create(*this, tile, matrix);
+  OpBuilder::InsertionGuard guard(*this);
+  Block *block = createBlock(&op.getBody());
+  Value i = block->addArgument(getIndexType(), getLoc());
+  Value j = block->addArgument(getIndexType(), getLoc());
+  auto [row, column] = place(i, j);
+  GroupYieldOp::create(*this, ValueRange{row, column});
+  return op;
 }
 
 Value KernelBuilder::copy(Value matrix, Value row, Value column, Value slots,

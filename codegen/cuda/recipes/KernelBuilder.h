@@ -35,6 +35,9 @@ public:
   mlir::Value number(double value); ///< f32
   mlir::Value addIndex(mlir::Value x, int64_t y);
   mlir::Value mulIndex(mlir::Value x, int64_t y);
+  mlir::Value sum(mlir::Value x, mlir::Value y);
+  mlir::Value divIndex(mlir::Value x, int64_t y);
+  mlir::Value remIndex(mlir::Value x, int64_t y);
   /// The smaller of x and most.
   mlir::Value atMost(mlir::Value x, int64_t most);
   /// x + 1, or 0 behind count - 1; x - 1, or count - 1 before 0.
@@ -52,6 +55,12 @@ public:
                    mlir::Value column, bool rowsInside, bool columnsInside);
   void store(mlir::Value tile, mlir::Value matrix, mlir::Value row,
              mlir::Value column, bool rowsInside, bool columnsInside);
+  /// Elements of a matrix from where `place` says for each (i, j), 0 outside.
+  mlir::Value
+  gather(mlir::Type tile, mlir::Value matrix,
+         llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::Value i,
+                                                                mlir::Value j)>
+             place);
   mlir::Value copy(mlir::Value matrix, mlir::Value row, mlir::Value column,
                    mlir::Value slots, mlir::Value slot, bool rowsInside,
                    bool columnsInside);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cuda-kernel product|attention|norm [--NAME=VALUE]... [--emit=mlir|nvvm|ptx]
-// prints a kernel of that recipe, of sizes and a schedule as its struct names
-// them (codegen/cuda/recipes/CudaKernels.h). cuda-kernel FILE.mlir takes
-// functions of group operations from a file.
+// prints the kernel that the phases of the CUDA target make of an operation of
+// these sizes, with the schedule that the options name, or the recipe's own.
+// cuda-kernel FILE.mlir takes functions of group operations from a file.
 //
 // With --emulate=DIR it runs the kernel instead, with the checks of
 // docs/gpu.md. DIR has a file for each operand, named 0, 1 and so on; of the
@@ -15,15 +15,19 @@
 
 #include "Device.h"
 #include "codegen/Pipeline.h"
+#include "codegen/cuda/CudaTarget.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/link/Ptx.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
-#include "codegen/cuda/recipes/CudaKernels.h"
+#include "dialect/ProgramOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace hova;
@@ -67,41 +71,131 @@ private:
   llvm::StringMap<StringRef> values;
 };
 
-void product(ModuleOp module, Flags &flags) {
-  ProductKernel own{128, 64, 128};
-  flags.read("rows", own.rows);
-  flags.read("inner", own.inner);
-  flags.read("columns", own.columns);
-  flags.read("bias", own.bias);
-  flags.read("gelu", own.gelu);
-  flags.read("wide", own.wide);
-  flags.read("block-rows", own.blockRows);
-  flags.read("block-columns", own.blockColumns);
-  flags.read("row-warps", own.rowWarps);
-  flags.read("column-warps", own.columnWarps);
-  flags.read("step", own.step);
-  flags.read("stages", own.stages);
-  buildProductKernel(module, "product", own);
+//===----------------------------------------------------------------------===//
+// Kernels as operations of hova
+//===----------------------------------------------------------------------===//
+
+/// `y = f(x wT + bias)`: x is rows x inner, w columns x inner, both bf16; bias
+/// has a f32 for each column; y is bf16, or f32 if `wide`; f is GELU or
+/// nothing.
+std::string product(Flags &flags) {
+  int64_t rows = 128, inner = 64, columns = 128;
+  bool bias, gelu, wide;
+  flags.read("rows", rows);
+  flags.read("inner", inner);
+  flags.read("columns", columns);
+  flags.read("bias", bias);
+  flags.read("gelu", gelu);
+  flags.read("wide", wide);
+  std::string text = llvm::formatv(R"(
+    !x = tensor<{0}x{1}xbf16>
+    !w = tensor<{2}x{1}xbf16>
+    !b = tensor<{2}xf32>
+    !y = tensor<{0}x{2}xf32>
+    !n = tensor<{0}x{2}xbf16>
+    func.func @main(%x: !x, %w: !w{3}) -> {4} {{
+      %0 = hova.linear %x, %w {5} {{transposed} : !x, !w {6} -> !y
+  )",
+                                   rows, inner, columns, bias ? ", %b: !b" : "",
+                                   wide ? "!y" : "!n", bias ? "bias(%b)" : "",
+                                   bias ? ", !b" : "");
+  text += gelu ? "%1 = hova.activation gelu_erf %0 : !y\n" : "";
+  std::string last = gelu ? "%1" : "%0";
+  return text + (wide ? "return " + last + " : !y }"
+                      : "%2 = hova.convert " + last +
+                            " : !y -> !n\n return %2 : !n }");
 }
 
-void attention(ModuleOp module, Flags &flags) {
-  AttentionKernel own{1, 64, 1};
-  flags.read("batch", own.batch);
-  flags.read("tokens", own.tokens);
-  flags.read("heads", own.heads);
-  flags.read("width", own.width);
-  flags.read("queries", own.queries);
-  flags.read("warps", own.warps);
-  flags.read("keys", own.keys);
-  buildAttentionKernel(module, "attention", own);
+/// `o = softmax(q kT / sqrt(width)) v` for each head. Queries, keys and values
+/// are columns of one matrix of bf16 for each sequence.
+std::string attention(Flags &flags) {
+  int64_t batch = 1, tokens = 64, heads = 1, width = 64;
+  flags.read("batch", batch);
+  flags.read("tokens", tokens);
+  flags.read("heads", heads);
+  flags.read("width", width);
+  return llvm::formatv(R"(
+    !q = tensor<{0}x{1}x{2}xbf16>
+    !o = tensor<{0}x{1}x{3}xbf16>
+    func.func @main(%x: !q) -> !o {{
+      %q = hova.slice %x {{axis = 2 : i64, offset = 0 : i64} : !q -> !o
+      %k = hova.slice %x {{axis = 2 : i64, offset = {3} : i64} : !q -> !o
+      %v = hova.slice %x {{axis = 2 : i64, offset = {4} : i64} : !q -> !o
+      %o = hova.attention softmax %q, %k, %v {{heads = {5} : i64, scale = {6} : f64}
+          : (!o, !o, !o) -> !o
+      return %o : !o
+    })",
+                       batch, tokens, 3 * heads * width, heads * width,
+                       2 * heads * width, heads,
+                       llvm::format("%.17e", 1 / std::sqrt(double(width))));
 }
 
-void norm(ModuleOp module, Flags &flags) {
-  NormKernel own{4, 128};
-  flags.read("rows", own.rows);
-  flags.read("columns", own.columns);
-  flags.read("warps", own.warps);
-  buildNormKernel(module, "norm", own);
+/// Layer norm of rows of f32, in bf16.
+std::string norm(Flags &flags) {
+  int64_t rows = 4, columns = 128;
+  flags.read("rows", rows);
+  flags.read("columns", columns);
+  return llvm::formatv(R"(
+    !x = tensor<{0}x{1}xf32>
+    !n = tensor<{0}x{1}xbf16>
+    !b = tensor<{1}xf32>
+    func.func @main(%x: !x, %g: !b, %b: !b) -> !n {{
+      %y = hova.layer_norm %x, %g, %b {{eps = 1.0e-6 : f64} : !x, !b
+      %n = hova.convert %y : !x -> !n
+      return %n : !n
+    })",
+                       rows, columns);
+}
+
+/// The schedule that the command line asks for, by the names of its recipe.
+CudaScheduleAttr readSchedule(Flags &flags, CudaScheduleAttr chosen) {
+  int64_t rows = chosen.getRows(), columns = chosen.getColumns();
+  int64_t rowWarps = chosen.getRowWarps();
+  int64_t columnWarps = chosen.getColumnWarps();
+  int64_t step = chosen.getStep(), stages = chosen.getStages();
+  flags.read("block-rows", rows);
+  flags.read("queries", rows);
+  flags.read("block-columns", columns);
+  flags.read("row-warps", rowWarps);
+  flags.read("warps", rowWarps);
+  flags.read("column-warps", columnWarps);
+  flags.read("step", step);
+  flags.read("keys", step);
+  flags.read("stages", stages);
+  return CudaScheduleAttr::get(chosen.getContext(), rows, columns, rowWarps,
+                               columnWarps, step, stages);
+}
+
+LogicalResult runPhase(ModuleOp module, StringRef name) {
+  PassSelection all;
+  PipelineOptions options{std::make_shared<CudaTarget>(), all, nullptr};
+  PassManager manager(module.getContext());
+  buildPhase(*findPhase(name), manager, options);
+  return manager.run(module);
+}
+
+/// The function of the one kernel that `text` becomes, named by its recipe.
+OwningOpRef<ModuleOp> makeKernel(MLIRContext &context, StringRef recipe,
+                                 const std::string &text, Flags &flags) {
+  auto module = parseSourceString<ModuleOp>(text, &context);
+  if (!module || failed(runPhase(*module, "fuse")) ||
+      failed(runPhase(*module, "assign"))) {
+    return {};
+  }
+  module->walk([&](KernelOp kernel) {
+    kernel.setScheduleAttr(
+        readSchedule(flags, cast<CudaScheduleAttr>(kernel.getScheduleAttr())));
+  });
+  if (failed(runPhase(*module, "tile"))) {
+    return {};
+  }
+  module->lookupSymbol("main")->erase();
+  (*module)->removeAttr("hova.phase");
+  for (auto function : module->getOps<func::FuncOp>()) {
+    function.setName(recipe);
+    function.setPublic();
+  }
+  return module;
 }
 
 int complain(const Twine &message) {
@@ -209,7 +303,8 @@ int lowerAndUse(ModuleOp module, StringRef form, const Launches &launches) {
     return 0;
   }
   PassManager manager(module.getContext());
-  buildLowerToNvvm(manager);
+  buildLowerToNvvm(
+      [&](std::unique_ptr<Pass> pass) { manager.addPass(std::move(pass)); });
   if (failed(manager.run(module))) {
     return 1;
   }
@@ -243,20 +338,18 @@ int main(int argc, char **argv) {
   Launches launches(flags);
   StringRef form = flags.take("emit").value_or("ptx"), recipe = argv[1];
   OwningOpRef<ModuleOp> module;
-  if (recipe.ends_with(".mlir")) {
-    module = parseSourceFile<ModuleOp>(recipe, ParserConfig(&context));
-    if (!module) {
-      return 1;
-    }
+  auto write = llvm::StringSwitch<std::string (*)(Flags &)>(recipe)
+                   .Case("product", product)
+                   .Case("attention", attention)
+                   .Case("norm", norm)
+                   .Default(nullptr);
+  if (write) {
+    module = makeKernel(context, recipe, write(flags), flags);
   } else {
-    module = ModuleOp::create(UnknownLoc::get(&context));
+    module = parseSourceFile<ModuleOp>(recipe, ParserConfig(&context));
   }
-  if (recipe == "product") {
-    product(*module, flags);
-  } else if (recipe == "attention") {
-    attention(*module, flags);
-  } else if (recipe == "norm") {
-    norm(*module, flags);
+  if (!module) {
+    return 1;
   }
   if (auto unknown = flags.rest()) {
     llvm::errs() << "cuda-kernel: unknown option '" << *unknown << "'\n";

@@ -39,7 +39,7 @@ FAULTS = [
     ("attention", "values not transposed", r"x4\.trans", "x4", 0),
     ("attention", "a wait for one copy less", r"wait_group (\t)?0", r"wait_group 1", 0),
     ("attention", "keys of the tail off by one", r"(setp.lt.u32 \t%p\d+, %r\d+), 133;", r"\1, 132;", 0),
-    ("attention", "no keys of the tail masked", r"selp.f32( \t%r\d+), (\S+), 0fF149F2CA, %p\d+", r"mov.b32\1, \2", 0),
+    ("attention", "no keys of the tail masked", r"selp.f32( \t%r\d+), (\S+), 0fFF800000, %p\d+", r"mov.b32\1, \2", 0),
     ("attention", "one exchange of row sums less", r"(add.rn.f32 \t%r\d+, %r\d+), %r\d+(;\n\tshfl)", r"\1, 0f00000000\2", 0),
     ("attention", "one exchange of maxima less", r"shfl.sync.bfly.b32 \t(%r\d+), (%r\d+), 2, 31, -1", r"mov.b32 \t\1, \2", 0),
     ("norm", "one exchange of sums less", r"shfl.sync.bfly.b32 \t(%r\d+), (%r\d+), 16, 31, -1", r"mov.b32 \t\1, \2", 0),

@@ -1,0 +1,25 @@
+//===- CudaTarget.h - GPUs as a target ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CUDA_CUDATARGET_H
+#define HOVA_CODEGEN_CUDA_CUDATARGET_H
+
+#include "codegen/Target.h"
+
+namespace hova {
+
+/// Kernels for GPUs of compute capability 8.0 and later.
+class CudaTarget final : public Target {
+public:
+  FuseOptions getFuseOptions() const override;
+  void buildAssignPhase(PhaseBuilder &phase) const override;
+  void buildTilePhase(PhaseBuilder &phase) const override;
+  void buildVectorizePhase(PhaseBuilder &phase) const override;
+  void buildTargetPhase(PhaseBuilder &phase) const override;
+  llvm::LogicalResult checkCode(mlir::ModuleOp code) const override;
+  int64_t getFlopsPerByte() const override;
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_CUDATARGET_H

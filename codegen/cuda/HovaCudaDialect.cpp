@@ -1,0 +1,111 @@
+//===- HovaCudaDialect.cpp - What a GPU says of kernels -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "dialect/ProgramOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "passes/Units.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+#include "codegen/cuda/HovaCudaDialect.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "codegen/cuda/HovaCudaAttrs.cpp.inc"
+
+void hova::HovaCudaDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "codegen/cuda/HovaCudaAttrs.cpp.inc"
+      >();
+}
+
+namespace hova {
+
+using Emit = llvm::function_ref<InFlightDiagnostic()>;
+
+/// Files say what sizes are, and code computes with them.
+static LogicalResult checkSize(Emit emitError, StringRef name, int64_t size,
+                               int64_t most) {
+  if (size < 1 || size > most) {
+    return emitError() << "expects '" << name << "' from 1 to " << most
+                       << ", got " << size;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// CudaScheduleAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult CudaScheduleAttr::verify(Emit emitError, int64_t rows,
+                                       int64_t columns, int64_t rowWarps,
+                                       int64_t columnWarps, int64_t step,
+                                       int64_t stages) {
+  constexpr int64_t kMostSize = int64_t(1) << 20, kMostStages = 16;
+  int64_t warps = kMostThreads / kLanes;
+  if (failed(checkSize(emitError, "rows", rows, kMostSize)) ||
+      failed(checkSize(emitError, "columns", columns, kMostSize)) ||
+      failed(checkSize(emitError, "row_warps", rowWarps, warps)) ||
+      failed(checkSize(emitError, "column_warps", columnWarps, warps)) ||
+      failed(checkSize(emitError, "step", step, kMostSize)) ||
+      failed(checkSize(emitError, "stages", stages, kMostStages))) {
+    return failure();
+  }
+  if (rowWarps * columnWarps > warps) {
+    return emitError() << "expects at most " << warps << " warps, got "
+                       << rowWarps * columnWarps;
+  }
+  return success();
+}
+
+LaunchShapeAttrInterface CudaScheduleAttr::getLaunchShape(Operation *op) const {
+  auto kernel = cast<KernelOp>(op);
+  Operation *anchor = firstOf(kernel);
+  Grid grid = gridOf(anchor, *this);
+  return CudaLaunchAttr::getChecked(
+      [kernel]() mutable { return kernel.emitOpError(); }, getContext(), grid.x,
+      grid.y, grid.z, kLanes * warps());
+}
+
+//===----------------------------------------------------------------------===//
+// CudaLaunchAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult CudaLaunchAttr::verify(Emit emitError, int64_t x, int64_t y,
+                                     int64_t z, int64_t threads) {
+  if (threads % kLanes) {
+    return emitError() << "expects whole warps of " << kLanes
+                       << " threads, got " << threads;
+  }
+  return success(
+      succeeded(checkSize(emitError, "x", x, kMostBlocksX)) &&
+      succeeded(checkSize(emitError, "y", y, kMostBlocksYZ)) &&
+      succeeded(checkSize(emitError, "z", z, kMostBlocksYZ)) &&
+      succeeded(checkSize(emitError, "threads", threads, kMostThreads)));
+}
+
+LogicalResult CudaLaunchAttr::verifyLaunch(Operation *op,
+                                           TypeRange arguments) const {
+  auto launch = cast<LaunchOp>(op);
+  if (arguments.size() != 3 ||
+      !llvm::all_of(arguments, [](Type type) { return type.isIndex(); })) {
+    return launch.emitOpError("expects three indices behind the buffers of ")
+           << launch.getCallee() << ", got " << arguments;
+  }
+  for (Value buffer : launch.getBuffers()) {
+    Operation *place = buffer.getDefiningOp();
+    if (place && !isa<ArenaBufferOp, ImageBufferOp>(place)) {
+      return launch.emitOpError("expects buffers that are arguments or places "
+                                "in the arena or in the weight image, got one "
+                                "of '")
+             << place->getName() << "'";
+    }
+  }
+  return success();
+}
+
+} // namespace hova

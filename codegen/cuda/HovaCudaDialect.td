@@ -1,0 +1,78 @@
+//===- HovaCudaDialect.td - What a GPU says of kernels --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CUDA_HOVACUDADIALECT
+#define HOVA_CODEGEN_CUDA_HOVACUDADIALECT
+
+include "dialect/Schedule.td"
+include "mlir/IR/AttrTypeBase.td"
+include "passes/fuse/FusionPolicy.td"
+
+def HovaCuda_Dialect : Dialect {
+  let name = "hova_cuda";
+  let cppNamespace = "::hova";
+  let summary = "what the CUDA target says of kernels";
+  let description = [{
+    Attributes that the CUDA target puts on kernels and on their launches.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+def HovaCuda_ScheduleAttr : AttrDef<HovaCuda_Dialect, "CudaSchedule",
+    [DeclareAttrInterfaceMethods<Hova_ScheduleAttrInterface>]> {
+  let mnemonic = "schedule";
+  let summary = "the schedule of a kernel on a GPU";
+  let description = [{
+    `#hova_cuda.schedule<rows = 64, columns = 128, row_warps = 2, column_warps =
+    2, step = 64, stages = 3>`. Sizes are positive.
+
+    - `rows`, `columns`: the tile of the result that a block of threads makes. It
+      may reach beyond the result.
+    - `row_warps`, `column_warps`: how its warps divide the tile.
+    - `step`: elements of the inner dimension of a product, or keys of an
+      attention, that a turn of the main loop takes; 1 where there is none.
+    - `stages`: turns whose operands have a place in shared memory.
+
+    The code of a kernel depends on all of it.
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns,
+      "int64_t":$row_warps, "int64_t":$column_warps,
+      DefaultValuedParameter<"int64_t", "1">:$step,
+      DefaultValuedParameter<"int64_t", "1">:$stages);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    int64_t warps() const { return getRowWarps() * getColumnWarps(); }
+  }];
+}
+
+def HovaCuda_LaunchAttr : AttrDef<HovaCuda_Dialect, "CudaLaunch",
+    [DeclareAttrInterfaceMethods<Hova_LaunchShapeAttrInterface>]> {
+  let mnemonic = "launch";
+  let summary = "how a GPU runs a kernel function";
+  let description = [{
+    `#hova_cuda.launch<x = 4, y = 6, z = 1, threads = 128>`: a grid of 4 x 6
+    blocks of 128 threads. Behind its buffers the function takes the coordinates
+    of its block, an index for each axis. The bytes of shared memory are those
+    that the lowered function asks for (`hova.group_bytes`).
+
+    Blocks are within the limits of a grid, and threads are whole warps.
+  }];
+  let parameters = (ins "int64_t":$x, "int64_t":$y, "int64_t":$z,
+      "int64_t":$threads);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def HovaCuda_FusionAttr : AttrDef<HovaCuda_Dialect, "CudaFusion",
+    [DeclareAttrInterfaceMethods<Hova_FusionPolicyAttrInterface, ["pays"]>]> {
+  let mnemonic = "fusion";
+  let summary = "which kernels pay on a GPU";
+  let description = [{
+    `#hova_cuda.fusion`: the threads of a block hold one tile in registers. So a
+    kernel is one anchor, such as a product, and what is element-wise on its
+    result.
+  }];
+}
+
+#endif // HOVA_CODEGEN_CUDA_HOVACUDADIALECT

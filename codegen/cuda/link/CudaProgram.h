@@ -1,0 +1,42 @@
+//===- CudaProgram.h - Programs for GPUs ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CUDA_LINK_CUDAPROGRAM_H
+#define HOVA_CODEGEN_CUDA_LINK_CUDAPROGRAM_H
+
+#include "codegen/program/ProgramTarget.h"
+
+namespace hova {
+
+/// What runs the kernels of a program.
+enum class CudaMachine {
+  Device,   ///< a GPU, through its driver
+  Emulated, ///< a processor that checks what it runs (runtime/emulation)
+};
+
+class CudaProgram final : public ProgramTarget {
+public:
+  /// `chip` is LLVM's name of an architecture, such as "sm_80".
+  CudaProgram(CudaMachine machine, std::string chip)
+      : machine(machine), chip(std::move(chip)) {}
+
+  std::vector<std::string> getLevels() const override { return {chip}; }
+  std::shared_ptr<const ProgramTarget> withFirstLevel() const override {
+    return std::make_shared<CudaProgram>(machine, chip);
+  }
+  std::shared_ptr<const Target> getTarget(size_t level) const override;
+  std::string getRuntime() const override {
+    return machine == CudaMachine::Device ? "cuda" : "cuda-emulated";
+  }
+  std::unique_ptr<ProgramCode>
+  makeCode(mlir::MLIRContext *context,
+           const CompileOptions &options) const override;
+
+private:
+  CudaMachine machine;
+  std::string chip;
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_LINK_CUDAPROGRAM_H

@@ -1,0 +1,117 @@
+//===- DeviceCode.cpp - The constant that describes code for a GPU --------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/link/DeviceCode.h"
+#include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/lower/BufferUses.h"
+#include "codegen/program/ConstantBuilder.h"
+#include "passes/tile/ProgramAttrs.h"
+#include "runtime/hova_runtime.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// Where a buffer of a launch lies.
+static uint64_t placeOf(Value buffer, int64_t inputs) {
+  if (auto arena = buffer.getDefiningOp<ArenaBufferOp>()) {
+    return arena.getOffset() | HOVA_IN_ARENA;
+  }
+  if (auto image = buffer.getDefiningOp<ImageBufferOp>()) {
+    return image.getOffset() | HOVA_IN_WEIGHTS;
+  }
+  int64_t number = cast<BlockArgument>(buffer).getArgNumber();
+  return number < inputs
+             ? number << HOVA_BUFFER_KIND_BITS | HOVA_INPUT
+             : (number - inputs) << HOVA_BUFFER_KIND_BITS | HOVA_OUTPUT;
+}
+
+static hova_device_use useOf(const BufferUse &use) {
+  return !use.isWritten ? HOVA_DEVICE_INPUT
+         : use.isRead   ? HOVA_DEVICE_STATE
+                        : HOVA_DEVICE_OUTPUT;
+}
+
+namespace {
+class DeviceCodeBuilder {
+public:
+  DeviceCodeBuilder(llvm::Module &module, const DeviceProgram &program)
+      : build(module), program(program) {
+    for (const DeviceKernel &kernel : program.kernels) {
+      uses.push_back(getBufferUses(kernel.function));
+    }
+  }
+
+  llvm::Constant *describe(int64_t capability, StringRef ptx) {
+    SmallVector<llvm::Constant *> kernels, launches;
+    for (const DeviceKernel &kernel : program.kernels) {
+      kernels.push_back(describeKernel(kernel, ptx.empty()));
+    }
+    for (const DeviceLaunch &launch : program.launches) {
+      launches.push_back(describeLaunch(launch));
+    }
+    return build.record(
+        {build.i32(capability), build.i32(kernels.size()),
+         build.i32(launches.size()), build.array(kernels),
+         build.array(launches), ptx.empty() ? build.null() : build.text(ptx),
+         build.null(), build.i64(0), build.null(), build.i64(0)});
+  }
+
+private:
+  llvm::Constant *describeKernel(const DeviceKernel &kernel, bool isEmulated) {
+    LLVM::LLVMFuncOp function = kernel.function;
+    StringRef name = function.getName();
+    return build.record(
+        {build.text(name), build.i32(kernel.threads),
+         build.i32(kernel.sharedBytes), build.i32(function.getNumArguments()),
+         isEmulated ? build.constant(("hova_emulated_" + name).str())
+                    : build.null()});
+  }
+
+  llvm::Constant *describeBuffer(Value buffer, const BufferUse &use) {
+    auto type = cast<MemRefType>(buffer.getType());
+    int64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    int64_t rows = type.getNumElements() / type.getShape().back();
+    int64_t stride = type.getShape().back();
+    if (type.getRank() == 2) {
+      stride = type.getStridesAndOffset().first.front();
+    }
+    auto inputs = program.main->getAttrOfType<IntegerAttr>(kInputsAttr);
+    return build.record({build.i64(placeOf(buffer, inputs.getInt())),
+                         build.i64(rows),
+                         build.i64(type.getShape().back() * element),
+                         build.i64(stride * element), build.i32(useOf(use))});
+  }
+
+  llvm::Constant *describeLaunch(const DeviceLaunch &launch) {
+    LaunchOp op = launch.op;
+    auto shape = cast<CudaLaunchAttr>(op.getShape());
+    SmallVector<llvm::Constant *> buffers;
+    for (auto [buffer, use] :
+         llvm::zip_equal(op.getBuffers(), uses[launch.kernel])) {
+      buffers.push_back(describeBuffer(buffer, use));
+    }
+    return build.record({build.i32(launch.kernel), build.i32(shape.getX()),
+                         build.i32(shape.getY()), build.i32(shape.getZ()),
+                         build.array(buffers)});
+  }
+
+  ConstantBuilder build;
+  const DeviceProgram &program;
+  SmallVector<SmallVector<BufferUse>> uses; ///< of each kernel's arguments
+};
+} // namespace
+
+void addDeviceCode(llvm::Module &module, StringRef name,
+                   const DeviceProgram &program, int64_t capability,
+                   StringRef ptx) {
+  llvm::Constant *code =
+      DeviceCodeBuilder(module, program).describe(capability, ptx);
+  auto global = new llvm::GlobalVariable(
+      module, code->getType(),
+      /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, code, name);
+  global->setVisibility(llvm::GlobalValue::HiddenVisibility);
+}
+
+} // namespace hova

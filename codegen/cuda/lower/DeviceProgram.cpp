@@ -1,0 +1,83 @@
+//===- DeviceProgram.cpp - Kernels and launches of a lowered program ------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/lower/DeviceProgram.h"
+#include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/lower/ThreadEmitter.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "passes/tile/ProgramAttrs.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// The kernel that a function is.
+static FailureOr<DeviceKernel> readKernel(LLVM::LLVMFuncOp function) {
+  auto threads = function->getAttrOfType<DenseI32ArrayAttr>(
+      NVVM::NVVMDialect::getReqntidAttrName());
+  auto bytes = function->getAttrOfType<IntegerAttr>(kGroupBytesAttr);
+  if (!function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) ||
+      function.isExternal() || !threads || threads.size() != 1 ||
+      threads[0] < 1 || threads[0] > kMostThreads || !bytes ||
+      bytes.getInt() < 0 || bytes.getInt() > kMostGroupBytes) {
+    return function.emitOpError("expects a kernel with a body, its threads "
+                                "along one axis, and '")
+           << kGroupBytesAttr << "' from 0 to " << kMostGroupBytes;
+  }
+  return DeviceKernel{function, threads[0], bytes.getInt()};
+}
+
+/// Whether a launch gives its kernel what it takes.
+static LogicalResult checkLaunch(LaunchOp op, const DeviceKernel &kernel) {
+  auto shape = dyn_cast<CudaLaunchAttr>(op.getShape());
+  if (!shape) {
+    return op.emitOpError("expects the shape of a launch on a GPU, "
+                          "'#hova_cuda.launch', got ")
+           << op.getShape();
+  }
+  LLVM::LLVMFuncOp function = kernel.function;
+  bool takesPointers = llvm::all_of(function.getArgumentTypes(),
+                                    llvm::IsaPred<LLVM::LLVMPointerType>);
+  if (!takesPointers || function.getNumArguments() != op.getBuffers().size() ||
+      kernel.threads != shape.getThreads()) {
+    return op.emitOpError("expects a kernel of ")
+           << op.getBuffers().size() << " pointers and " << shape.getThreads()
+           << " threads, got one of " << function.getNumArguments()
+           << " arguments and " << kernel.threads << " threads";
+  }
+  return success();
+}
+
+FailureOr<DeviceProgram> readDeviceProgram(ModuleOp code) {
+  DeviceProgram program;
+  if (auto whole = code->getParentOfType<ModuleOp>()) {
+    program.main = whole.lookupSymbol<func::FuncOp>("main");
+  }
+  if (!program.main || !program.main->hasAttr(kArenaBytesAttr)) {
+    return code.emitError("expects 'main' beside the code of a program");
+  }
+  DenseMap<StringAttr, size_t> numbers;
+  for (LaunchOp op : program.main.getOps<LaunchOp>()) {
+    StringAttr name = op.getCalleeAttr().getAttr();
+    auto [found, isNew] = numbers.try_emplace(name, program.kernels.size());
+    if (isNew) {
+      auto function = code.lookupSymbol<LLVM::LLVMFuncOp>(name);
+      if (!function) {
+        return op.emitOpError("expects a kernel ") << name << " in the code";
+      }
+      FailureOr<DeviceKernel> kernel = readKernel(function);
+      if (failed(kernel)) {
+        return failure();
+      }
+      program.kernels.push_back(*kernel);
+    }
+    if (failed(checkLaunch(op, program.kernels[found->second]))) {
+      return failure();
+    }
+    program.launches.push_back({op, found->second});
+  }
+  return program;
+}
+
+} // namespace hova

@@ -1,0 +1,108 @@
+//===- AttentionRecipe.cpp - Softmax attention on a GPU -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A block has rows of queries of one head of one sequence: blocks of queries
+// along x, heads along y, sequences along z.
+
+#include "codegen/cuda/recipes/CudaKernels.h"
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "dialect/AttentionOps.h"
+#include "dialect/Shapes.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// What of an attention has no code yet; empty: nothing.
+static StringRef whatLacks(AttentionOp op) {
+  if (op.getKind() != AttentionKind::softmax) {
+    return "another kind than softmax";
+  }
+  if (op.getScoreBias() || op.getBiasIndex()) {
+    return "a bias of its scores";
+  }
+  if (op.getMask() || op.getKeyValid() || op.getCausal()) {
+    return "masks";
+  }
+  if (op.getMemoryKey()) {
+    return "memory slots";
+  }
+  if (op.getScores()) {
+    return "scores that are read";
+  }
+  if (op.getTemperature().convertToDouble() != 1) {
+    return "a temperature";
+  }
+  return "";
+}
+
+/// Rows of one sequence and columns of one head.
+static Value headOf(GroupEmitter &e, Value tensor, int64_t heads) {
+  ArrayRef<int64_t> shape = shapeOf(tensor);
+  int64_t width = shape[2] / heads;
+  return e.view(e.matrix(tensor), e.b.mulIndex(e.block(2), shape[1]), shape[1],
+                e.b.mulIndex(e.block(1), width), width);
+}
+
+/// Columns of the widest box of keys or values.
+static constexpr int64_t kMostWidth = 128;
+
+namespace {
+struct AttentionRecipe
+    : CudaRecipeOpInterface::ExternalModel<AttentionRecipe, AttentionOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    auto own = cast<AttentionOp>(op);
+    if (StringRef lack = whatLacks(own); !lack.empty()) {
+      op->emitOpError("has no code for a GPU yet with ")
+          << lack << "; a CPU runs it (--target=cpu)";
+      return {};
+    }
+    if (!getElementTypeOrSelf(own.getQuery()).isBF16()) {
+      op->emitOpError("has code for a GPU in bf16 only (--dtype=bf16), got ")
+          << getElementTypeOrSelf(own.getQuery());
+      return {};
+    }
+    int64_t keyWidth = shapeOf(own.getQuery())[2] / own.getHeads();
+    int64_t valueWidth = shapeOf(own.getResult())[2] / own.getHeads();
+    if (std::max(keyWidth, valueWidth) > kMostWidth || keyWidth % 2 ||
+        valueWidth % 2) {
+      op->emitOpError("has code for a GPU for heads of an even width up to ")
+          << kMostWidth << ", got " << keyWidth << " and " << valueWidth;
+      return {};
+    }
+    return scheduleAttention(op->getContext(), shapeOf(own.getQuery())[1],
+                             valueWidth);
+  }
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
+    auto own = cast<AttentionOp>(op);
+    ArrayRef<int64_t> queries = shapeOf(own.getQuery());
+    return {llvm::divideCeilSigned(queries[1], schedule.getRows()),
+            static_cast<int64_t>(own.getHeads()), queries[0]};
+  }
+  LogicalResult emitGroup(Operation *op, GroupEmitter &e) const {
+    auto own = cast<AttentionOp>(op);
+    int64_t heads = own.getHeads(), length = shapeOf(own.getQuery())[1];
+    HeadMatrices head{headOf(e, own.getQuery(), heads),
+                      headOf(e, own.getKey(), heads),
+                      headOf(e, own.getValue(), heads)};
+    Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
+    Value tile = emitAttention(e.b, e.schedule, head,
+                               own.getScale().convertToDouble(), row);
+    Value to = headOf(e, own.getResult(), heads);
+    auto type = cast<MemRefType>(to.getType());
+    Value narrow =
+        e.b.map(e.tile(type.getElementType(), TileLanes::product), tile,
+                [](ValueRange x, Value, Value) { return x[0]; });
+    e.b.store(narrow, to, row, e.b.index(0), length % e.schedule.getRows() == 0,
+              type.getDimSize(1) == e.schedule.getColumns());
+    return success();
+  }
+};
+} // namespace
+
+void attachCudaAttentionRecipe(MLIRContext &context) {
+  AttentionOp::attachInterface<AttentionRecipe>(context);
+}
+
+} // namespace hova

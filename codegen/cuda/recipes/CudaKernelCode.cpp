@@ -1,0 +1,67 @@
+//===- CudaKernelCode.cpp - The function of one kernel on a GPU -----------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/recipes/CudaKernelCode.h"
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "passes/Units.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// The only stage of a kernel; null where it has another number.
+static StageOp stageOf(KernelOp kernel) {
+  auto stages = kernel.getBody().getOps<StageOp>();
+  return llvm::hasSingleElement(stages) ? *stages.begin() : StageOp();
+}
+
+LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
+  if (!isa_and_nonnull<CudaScheduleAttr>(kernel.getScheduleAttr())) {
+    return kernel.emitOpError("expects the schedule of a GPU, "
+                              "'#hova_cuda.schedule', got ")
+           << (kernel.getScheduleAttr() ? Attribute(kernel.getScheduleAttr())
+                                        : Attribute());
+  }
+  StageOp stage = stageOf(kernel);
+  if (!stage ||
+      !isa<CudaRecipeOpInterface, TileOpInterface>(stage.getAnchor())) {
+    return kernel.emitOpError("expects one stage that begins with an operation "
+                              "that has a recipe for a GPU");
+  }
+  return success();
+}
+
+int64_t CudaKernelCode::getExecutedMacs(Operation *op) const {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  return cost ? *macsOf(cost) : 0;
+}
+
+FailureOr<func::FuncOp>
+CudaKernelCode::emitFunction(OpBuilder &builder, StringRef name,
+                             const KernelBuffers &buffers) const {
+  KernelOp kernel = buffers.kernel;
+  auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
+  SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
+  KernelBuilder b(module, name, types, /*coordinates=*/3);
+  StageOp stage = stageOf(kernel);
+  b.setLoc(stage.getAnchor()->getLoc());
+  GroupEmitter emitter(b, cast<CudaScheduleAttr>(kernel.getScheduleAttr()),
+                       stage);
+  emitter.setMatrices(types.size());
+  for (auto [number, value] : llvm::enumerate(buffers.values)) {
+    emitter.setMatrix(value, b.argument(number));
+  }
+  if (failed(emitGroup(stage.getAnchor(), emitter))) {
+    return failure();
+  }
+  b.setLoc(kernel.getLoc());
+  func::FuncOp function = b.finish();
+  function->setLoc(kernel.getLoc());
+  function.setPrivate();
+  // Equal kernels share the function: its buffers have the first one's names.
+  nameBuffers(function.getBody().front(), buffers.values);
+  return function;
+}
+
+} // namespace hova

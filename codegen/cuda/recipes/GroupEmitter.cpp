@@ -1,0 +1,176 @@
+//===- GroupEmitter.cpp - One kernel's function while it is built ---------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Interfaces.h"
+#include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace hova {
+
+GroupEmitter::GroupEmitter(KernelBuilder &b, CudaScheduleAttr schedule,
+                           StageOp stage)
+    : b(b), schedule(schedule), stage(stage.getComputeOps()) {
+  for (Operation *op : this->stage) {
+    columns.add(op);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+
+void GroupEmitter::setMatrix(Value tensor, Value matrix) {
+  places[tensor] = matrix;
+  if (auto result = dyn_cast<OpResult>(tensor)) {
+    if (auto stage = dyn_cast<StageOp>(result.getOwner())) {
+      places[stage.getComputed(result.getResultNumber())] = matrix;
+    }
+  }
+}
+
+Value GroupEmitter::matrix(Value tensor) {
+  auto found = places.find(tensor);
+  if (found != places.end()) {
+    return found->second;
+  }
+  auto slice = tensor.getDefiningOp<SliceOp>();
+  assert(slice && isColumnSlice(slice) && "a value of the kernel has no place");
+  Value source = matrix(slice.getX());
+  int64_t rows = cast<MemRefType>(source.getType()).getDimSize(0);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(source);
+  Value part = view(source, b.getIndexAttr(0), rows,
+                    b.getIndexAttr(slice.getOffset()), shapeOf(tensor).back());
+  places[tensor] = part;
+  return part;
+}
+
+Value GroupEmitter::view(Value matrix, OpFoldResult row, int64_t rows,
+                         OpFoldResult column, int64_t columns) {
+  OpFoldResult one = b.getIndexAttr(1);
+  return memref::SubViewOp::create(
+      b, matrix, ArrayRef<OpFoldResult>{row, column},
+      ArrayRef<OpFoldResult>{b.getIndexAttr(rows), b.getIndexAttr(columns)},
+      ArrayRef<OpFoldResult>{one, one});
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+TileType GroupEmitter::tile(Type element, TileLanes lanes) {
+  return TileType::get(
+      b.getContext(), {schedule.getRows(), schedule.getColumns()}, element,
+      lanes, schedule.getRowWarps(), schedule.getColumnWarps());
+}
+
+GroupEmitter::Place GroupEmitter::tilePlace(Operation *op) {
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  int64_t rows = staticSize(shape.drop_back());
+  return {tile(b.f32(), TileLanes::row),
+          b.mulIndex(block(0), schedule.getRows()),
+          b.mulIndex(block(1), schedule.getColumns()),
+          rows % schedule.getRows() == 0,
+          shape.back() % schedule.getColumns() == 0};
+}
+
+Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
+                         const Place &place) {
+  Value from = matrix(tensor);
+  auto type = cast<MemRefType>(from.getType());
+  int64_t rows = staticSize(shape.drop_back());
+  bool oneColumn = type.getDimSize(1) == 1 && shape.back() != 1;
+  bool oneRow = type.getDimSize(0) == 1 && rows != 1;
+  TileType own = place.type.with(
+      {oneRow ? 1 : place.type.rows(), oneColumn ? 1 : place.type.columns()},
+      type.getElementType(), place.type.getLanes());
+  Value zero = b.index(0);
+  if (oneRow || type.getDimSize(0) == rows) {
+    return b.load(own, from, oneRow ? zero : place.row,
+                  oneColumn ? zero : place.column, oneRow || place.rowsInside,
+                  oneColumn || place.columnsInside);
+  }
+  // A table with fewer rows repeats.
+  return b.gather(own, from, [&](Value i, Value j) {
+    Value row = b.remIndex(b.sum(place.row, i), type.getDimSize(0));
+    return std::pair(row, oneColumn ? zero : b.sum(place.column, j));
+  });
+}
+
+FailureOr<Value> GroupEmitter::compute(Operation *op, const Place &place,
+                                       const Tiles &tiles) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    Value tile = tiles.lookup(operand);
+    operands.push_back(tile ? tile
+                            : load(operand, shapeOf(op->getResult(0)), place));
+  }
+  LogicalResult written = success();
+  Value result =
+      b.map(place.type, operands, [&](ValueRange x, Value, Value) -> Value {
+        SmallVector<Value> wide;
+        for (Value element : x) {
+          wide.push_back(widen(b, b.getLoc(), element));
+        }
+        FailureOr<Value> made = emitElement(b, op, wide);
+        written = success(succeeded(made));
+        return succeeded(made) ? *made : wide.front();
+      });
+  return failed(written) ? FailureOr<Value>() : result;
+}
+
+FailureOr<Value> GroupEmitter::compute(Operation *op, const Place &place) {
+  return compute(op, place, Tiles());
+}
+
+void GroupEmitter::store(Value tile, Value tensor, const Place &place) {
+  Value to = matrix(tensor);
+  Type element = cast<MemRefType>(to.getType()).getElementType();
+  auto type = cast<TileType>(tile.getType());
+  if (type.getElementType() != element) {
+    tile = b.map(type.with(type.getShape(), element, type.getLanes()), tile,
+                 [](ValueRange x, Value, Value) { return x[0]; });
+  }
+  b.store(tile, to, place.row, place.column, place.rowsInside,
+          place.columnsInside);
+}
+
+LogicalResult GroupEmitter::finishAndStore(Value tile,
+                                           const Place &anchorPlace) {
+  Tiles tiles;
+  ColumnRange whole = columns.of(stage.front());
+  for (Operation *op : stage) {
+    b.setLoc(op->getLoc());
+    ColumnRange own = columns.of(op);
+    Place place = anchorPlace;
+    if (!(own == whole)) {
+      place.column = b.addIndex(place.column, -own.from);
+      place.columnsInside = false;
+    }
+    Value result = op->getResult(0);
+    auto slice = dyn_cast<SliceOp>(op);
+    if (op == stage.front()) {
+      tiles[result] = tile;
+    } else if (slice && tiles.count(slice.getX())) {
+      tiles[result] = tiles[slice.getX()];
+    } else {
+      FailureOr<Value> made = compute(op, place, tiles);
+      if (failed(made)) {
+        return failure();
+      }
+      tiles[result] = *made;
+    }
+    if (places.count(result)) {
+      store(tiles[result], result, place);
+    }
+  }
+  return success();
+}
+
+} // namespace hova

@@ -1,0 +1,89 @@
+//===- GroupEmitter.h - One kernel's function while it is built -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a block of threads computes, in operations of a group. The anchor's
+// recipe makes a tile of its result; what joined the kernel is applied to that
+// tile, element by element, and what others read is stored.
+
+#ifndef HOVA_CODEGEN_CUDA_RECIPES_GROUPEMITTER_H
+#define HOVA_CODEGEN_CUDA_RECIPES_GROUPEMITTER_H
+
+#include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/recipes/KernelBuilder.h"
+#include "dialect/ProgramOps.h"
+#include "passes/Columns.h"
+
+namespace hova {
+
+class GroupEmitter {
+public:
+  /// Where a tile stands in the anchor's result, seen as a matrix of all axes
+  /// but the last by the last. What is inside needs no checks.
+  struct Place {
+    TileType type; ///< of f32
+    mlir::Value row, column;
+    bool rowsInside = false, columnsInside = false;
+  };
+
+  GroupEmitter(KernelBuilder &b, CudaScheduleAttr schedule, StageOp stage);
+
+  KernelBuilder &b;
+  const CudaScheduleAttr schedule;
+
+  /// Says where a value of the kernel lies; what is computed has the memory of
+  /// the stage's result.
+  void setMatrix(mlir::Value tensor, mlir::Value matrix);
+  /// The matrix of a value, or of columns of one.
+  mlir::Value matrix(mlir::Value tensor);
+  /// The coordinate of the block along an axis of the grid.
+  mlir::Value block(unsigned axis) { return b.argument(matrices + axis); }
+  void setMatrices(int64_t count) { matrices = count; }
+
+  /// Rows from `row` on and columns from `column` on, of dynamic or static
+  /// index.
+  mlir::Value view(mlir::Value matrix, mlir::OpFoldResult row, int64_t rows,
+                   mlir::OpFoldResult column, int64_t columns);
+
+  /// A tile of the schedule's extents.
+  TileType tile(mlir::Type element, TileLanes lanes);
+  /// That of block (x, y) of the result of `op`, for kernels of rows.
+  Place tilePlace(mlir::Operation *op);
+
+  /// The elements of `tensor` that an element-wise operation with a result of
+  /// `shape` needs at `place`: a tile of its element type, with one row or
+  /// column where the tensor has one for all.
+  mlir::Value load(mlir::Value tensor, llvm::ArrayRef<int64_t> shape,
+                   const Place &place);
+  /// The tile of an element-wise operation, all of whose operands lie in
+  /// memory.
+  mlir::FailureOr<mlir::Value> compute(mlir::Operation *op, const Place &place);
+  /// Applies what joined the kernel to a tile (f32) of the anchor's result and
+  /// stores what is read elsewhere.
+  mlir::LogicalResult finishAndStore(mlir::Value tile, const Place &place);
+
+private:
+  using Tiles = llvm::DenseMap<mlir::Value, mlir::Value>;
+  mlir::FailureOr<mlir::Value> compute(mlir::Operation *op, const Place &place,
+                                       const Tiles &tiles);
+  void store(mlir::Value tile, mlir::Value tensor, const Place &place);
+
+  llvm::SmallVector<mlir::Operation *> stage;
+  StageColumns columns;
+  llvm::DenseMap<mlir::Value, mlir::Value> places;
+  int64_t matrices = 0;
+};
+
+/// `element` widened to f32.
+mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc,
+                  mlir::Value element);
+
+/// What an element-wise operation makes of one element of each operand (f32).
+/// Fails, with an error on it, where it is written with operations that have no
+/// form on one element.
+mlir::FailureOr<mlir::Value> emitElement(mlir::OpBuilder &builder,
+                                         mlir::Operation *op,
+                                         mlir::ValueRange elements);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_RECIPES_GROUPEMITTER_H

@@ -1,0 +1,175 @@
+//===- HeadRecipes.cpp - Horizontal attention on a GPU --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/recipes/CudaKernels.h"
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "dialect/AttentionOps.h"
+#include "dialect/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace hova {
+
+//===----------------------------------------------------------------------===//
+// HeadLogitsOp
+//===----------------------------------------------------------------------===//
+
+/// `relu(H head_weight + shift) . score_weight + score_bias` for the rows of a
+/// block and one head: one product with the columns of that head.
+static LogicalResult emitLogits(GroupEmitter &e, HeadLogitsOp op) {
+  KernelBuilder &b = e.b;
+  int64_t hidden = shapeOf(op.getHeadWeight())[1];
+  int64_t width = shapeOf(op.getHeadWeight())[0];
+  int64_t rows = staticSize(shapeOf(op.getResult()).drop_back());
+  int64_t blockRows = e.schedule.getRows(), columns = e.schedule.getColumns();
+  bool rowsInside = rows % blockRows == 0, columnsInside = hidden == columns;
+  Value first = b.index(0), row = b.mulIndex(e.block(0), blockRows);
+  Value heads = e.view(e.matrix(op.getHeadsIn()), b.getIndexAttr(0), rows,
+                       b.mulIndex(e.block(1), width), width);
+  int64_t depth = boxColumns(width);
+  auto slots = [&](int64_t boxRows, int64_t boxColumns) {
+    return GroupAllocOp::create(
+        b, SlotsType::get(b.getContext(), {1, boxRows, boxColumns}, b.bf16()));
+  };
+  Value xs = slots(blockRows, depth), ws = slots(depth, columns);
+  Value x = b.copy(heads, row, first, xs, first, rowsInside, width == depth);
+  Value w = b.copy(e.matrix(op.getHeadWeight()), first, first, ws, first,
+                   width == depth, columnsInside);
+  GroupWaitOp::create(b, ValueRange{x, w});
+  TileType type = e.tile(b.f32(), TileLanes::product);
+  Value sums =
+      GroupProductOp::create(b, xs, ws, first, b.fill(type, 0), first, false);
+  // Columns behind the hidden ones have a weight of 0.
+  Value shift = b.load(type, e.matrix(op.getShift()), row, first, rowsInside,
+                       columnsInside);
+  Value weight =
+      b.load(type.with({1, columns}, b.f32(), type.getLanes()),
+             e.matrix(op.getScoreWeight()), first, first, true, columnsInside);
+  Value terms = b.map(
+      type, {sums, shift, weight}, [&](ValueRange t, Value, Value) -> Value {
+        Value t0 = b.add(t[0], t[1]);
+        Value negative = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, t0,
+                                               b.number(0));
+        Value kept = arith::SelectOp::create(b, negative, b.number(0), t0);
+        return b.mul(kept, t[2]);
+      });
+  Value logits = b.reduce(Combine::add, terms, TileLanes::product);
+  if (op.getScoreBias()) {
+    Value bias = b.load(type.with({1, 1}, b.f32(), type.getLanes()),
+                        e.matrix(op.getScoreBias()), first, first, true, true);
+    logits =
+        b.map(logits.getType(), {logits, bias},
+              [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); });
+  }
+  return e.finishAndStore(logits, {cast<TileType>(logits.getType()), row,
+                                   e.block(1), rowsInside, true});
+}
+
+namespace {
+struct HeadLogitsRecipe
+    : CudaRecipeOpInterface::ExternalModel<HeadLogitsRecipe, HeadLogitsOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    auto own = cast<HeadLogitsOp>(op);
+    constexpr int64_t kMostHidden = 256, kMostWidth = 256;
+    ArrayRef<int64_t> weight = shapeOf(own.getHeadWeight());
+    if (!getElementTypeOrSelf(own.getHeadsIn()).isBF16() ||
+        !getElementTypeOrSelf(own.getShift()).isF32()) {
+      op->emitOpError("has code for a GPU in bf16 only (--dtype=bf16), got ")
+          << getElementTypeOrSelf(own.getHeadsIn());
+      return {};
+    }
+    if (weight[0] > kMostWidth || weight[1] > kMostHidden || weight[0] % 2 ||
+        weight[1] % 2) {
+      op->emitOpError("has code for a GPU for heads of an even width up to ")
+          << kMostWidth << " and even hidden widths up to " << kMostHidden
+          << ", got " << weight[0] << " and " << weight[1];
+      return {};
+    }
+    return CudaScheduleAttr::get(op->getContext(), 64, boxColumns(weight[1]), 4,
+                                 1, 1, 1);
+  }
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
+    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+    return {llvm::divideCeilSigned(staticSize(shape.drop_back()),
+                                   schedule.getRows()),
+            shape.back(), 1};
+  }
+  LogicalResult emitGroup(Operation *op, GroupEmitter &emitter) const {
+    return emitLogits(emitter, cast<HeadLogitsOp>(op));
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// ScaleHeadsOp
+//===----------------------------------------------------------------------===//
+
+struct ScaleHeadsRecipe
+    : CudaRecipeOpInterface::ExternalModel<ScaleHeadsRecipe, ScaleHeadsOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    return scheduleRows(op);
+  }
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
+    return gridOfTiles(op, schedule);
+  }
+  LogicalResult emitGroup(Operation *op, GroupEmitter &e) const;
+};
+} // namespace
+
+/// The softmax of a warp's row of logits: each column of the result gathers
+/// that of its head, whose exponential it computes itself.
+LogicalResult ScaleHeadsRecipe::emitGroup(Operation *op,
+                                          GroupEmitter &e) const {
+  auto own = cast<ScaleHeadsOp>(op);
+  KernelBuilder &b = e.b;
+  int64_t heads = shapeOf(own.getLogits()).back();
+  int64_t width = shapeOf(own.getResult()).back() / heads;
+  GroupEmitter::Place place = e.tilePlace(op);
+  TileType row =
+      place.type.with({place.type.rows(), int64_t(llvm::alignTo(heads, 64))},
+                      b.f32(), TileLanes::row);
+  Value from = e.matrix(own.getLogits()), first = b.index(0);
+  Value count = b.index(heads);
+  Value logits = b.map(
+      row, b.load(row, from, place.row, first, place.rowsInside, false),
+      [&](ValueRange x, Value, Value j) -> Value {
+        Value there =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::ult, j, count);
+        return arith::SelectOp::create(b, there, x[0], b.number(-INFINITY));
+      });
+  Value most = b.reduce(Combine::max, logits, TileLanes::row);
+  auto power = [&](Value x, Value top) -> Value {
+    Value distance = arith::SubFOp::create(b, x, top);
+    return math::Exp2Op::create(b,
+                                b.mul(distance, b.number(1.4426950408889634)));
+  };
+  Value powers = b.map(row, {logits, most}, [&](ValueRange x, Value, Value) {
+    return power(x[0], x[1]);
+  });
+  Value sum = b.reduce(Combine::add, powers, TileLanes::row);
+  Value inverse =
+      b.map(sum.getType(), sum, [&](ValueRange x, Value, Value) -> Value {
+        return arith::DivFOp::create(b, b.number(1), x[0]);
+      });
+  Value ownLogits = b.gather(place.type, from, [&](Value i, Value j) {
+    return std::pair(b.sum(place.row, i),
+                     b.divIndex(b.sum(place.column, j), width));
+  });
+  Value x = e.load(own.getHeadsIn(), shapeOf(own.getResult()), place);
+  Value result = b.map(place.type, {x, ownLogits, most, inverse},
+                       [&](ValueRange t, Value, Value) {
+                         Value share = b.mul(power(t[1], t[2]), t[3]);
+                         return b.mul(widen(b, b.getLoc(), t[0]), share);
+                       });
+  return e.finishAndStore(result, place);
+}
+
+void attachCudaHeadRecipes(MLIRContext &context) {
+  HeadLogitsOp::attachInterface<HeadLogitsRecipe>(context);
+  ScaleHeadsOp::attachInterface<ScaleHeadsRecipe>(context);
+}
+
+} // namespace hova

@@ -1,0 +1,60 @@
+//===- Recipe.h - The kernel of an operation on a GPU ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A recipe says how a kernel that begins with an operation is scheduled, and
+// writes what a block of threads does:
+//
+//   struct MyRecipe : CudaRecipeOpInterface::ExternalModel<MyRecipe, MyOp> {
+//     CudaScheduleAttr chooseSchedule(Operation *op) const { ... }
+//     Grid getGrid(Operation *op, CudaScheduleAttr schedule) const { ... }
+//     LogicalResult emitGroup(Operation *op, GroupEmitter &emitter) const;
+//   };
+//   MyOp::attachInterface<MyRecipe>(*context);
+
+#ifndef HOVA_CODEGEN_CUDA_RECIPES_RECIPE_H
+#define HOVA_CODEGEN_CUDA_RECIPES_RECIPE_H
+
+#include "codegen/cuda/HovaCudaDialect.h"
+#include "dialect/Interfaces.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/OpDefinition.h"
+
+namespace hova {
+
+class GroupEmitter;
+
+/// Blocks of a launch along each axis.
+struct Grid {
+  int64_t x = 1, y = 1, z = 1;
+};
+
+} // namespace hova
+
+#include "codegen/cuda/recipes/Recipe.h.inc"
+
+namespace hova {
+
+/// The schedule of a kernel that begins with `anchor`, which is element-wise or
+/// has a recipe. Null, with an error on it, where there is no code for it.
+CudaScheduleAttr chooseSchedule(mlir::Operation *anchor);
+
+/// Its grid under a schedule.
+Grid gridOf(mlir::Operation *anchor, CudaScheduleAttr schedule);
+
+/// Writes what a block of its kernel does.
+llvm::LogicalResult emitGroup(mlir::Operation *anchor, GroupEmitter &emitter);
+
+/// A warp for each row, and blocks of columns where rows are long: for results
+/// whose elements are computed one by one.
+CudaScheduleAttr scheduleElements(mlir::Operation *op);
+/// A warp for each whole row; null, with an error, where rows are too long.
+CudaScheduleAttr scheduleRows(mlir::Operation *op);
+/// Blocks of rows along x, and of columns along y.
+Grid gridOfTiles(mlir::Operation *op, CudaScheduleAttr schedule);
+
+/// Attaches the recipes of hova's own operations.
+void registerCudaRecipes(mlir::DialectRegistry &registry);
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_RECIPES_RECIPE_H

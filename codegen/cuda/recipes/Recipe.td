@@ -1,0 +1,40 @@
+//===- Recipe.td - The kernel of an operation on a GPU --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CUDA_RECIPES_RECIPE
+#define HOVA_CODEGEN_CUDA_RECIPES_RECIPE
+
+include "mlir/IR/OpBase.td"
+
+def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    How an operation that begins a kernel becomes operations of a group of
+    threads. It is attached to operations from outside (an external model), so
+    that an operation never knows a target, and whoever brings an operation can
+    bring its recipe. Element-wise operations (`TileOpInterface`) need none.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The schedule of a kernel that begins with the operation, whose operands
+      and results have static shapes. Null, with an error on the operation,
+      where there is no code for it.
+    }], "::hova::CudaScheduleAttr", "chooseSchedule">,
+    InterfaceMethod<[{
+      The blocks of the kernel's grid under this schedule.
+    }], "::hova::Grid", "getGrid", (ins "::hova::CudaScheduleAttr":$schedule)>,
+    InterfaceMethod<[{
+      Writes what one block does. The tile of the result goes to
+      `GroupEmitter::finishAndStore`, which applies what joined the kernel and
+      stores what is read elsewhere. Fails with an error on the operation.
+    }], "::llvm::LogicalResult", "emitGroup",
+      (ins "::hova::GroupEmitter &":$emitter)>,
+    InterfaceMethod<[{
+      Whether the kernel reads operand `index`, a weight `[in, out]`, as
+      `[out][in]`.
+    }], "bool", "readsTransposed", (ins "unsigned":$index), "",
+      "return false;">,
+  ];
+}
+
+#endif // HOVA_CODEGEN_CUDA_RECIPES_RECIPE

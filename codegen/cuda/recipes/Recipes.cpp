@@ -1,0 +1,109 @@
+//===- Recipes.cpp - The list of recipes ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "dialect/HovaDialect.h"
+#include "dialect/Shapes.h"
+
+#include "codegen/cuda/recipes/Recipe.cpp.inc"
+
+using namespace mlir;
+
+namespace hova {
+
+//===----------------------------------------------------------------------===//
+// Kernels of rows
+//===----------------------------------------------------------------------===//
+
+/// Rows of a block, each a warp's.
+static constexpr int64_t kRowsOfBlock = 4;
+/// Columns that a warp holds of one row: 32 elements a thread.
+static constexpr int64_t kColumnsOfBlock = 1024;
+/// Of a row that it holds whole: 128 elements a thread, and as many again of
+/// what it reads beside.
+static constexpr int64_t kMostColumns = 2048;
+
+static int64_t rowsOf(Operation *op) {
+  return staticSize(shapeOf(op->getResult(0)).drop_back());
+}
+static int64_t columnsOf(Operation *op) {
+  return shapeOf(op->getResult(0)).back();
+}
+
+static CudaScheduleAttr scheduleWarps(Operation *op, int64_t columns) {
+  return CudaScheduleAttr::get(op->getContext(), kRowsOfBlock,
+                               llvm::alignTo(columns, 2 * kLanes), kRowsOfBlock,
+                               1, 1, 1);
+}
+
+CudaScheduleAttr scheduleElements(Operation *op) {
+  return scheduleWarps(op, std::min(columnsOf(op), kColumnsOfBlock));
+}
+
+CudaScheduleAttr scheduleRows(Operation *op) {
+  if (columnsOf(op) > kMostColumns) {
+    op->emitOpError("needs whole rows, which have at most ")
+        << kMostColumns << " columns on a GPU, got " << columnsOf(op);
+    return {};
+  }
+  return scheduleWarps(op, columnsOf(op));
+}
+
+Grid gridOfTiles(Operation *op, CudaScheduleAttr schedule) {
+  return {llvm::divideCeilSigned(rowsOf(op), schedule.getRows()),
+          llvm::divideCeilSigned(columnsOf(op), schedule.getColumns()), 1};
+}
+
+/// An element-wise operation that begins a kernel.
+static LogicalResult emitElements(Operation *op, GroupEmitter &emitter) {
+  GroupEmitter::Place place = emitter.tilePlace(op);
+  FailureOr<Value> tile = emitter.compute(op, place);
+  return failed(tile) ? failure() : emitter.finishAndStore(*tile, place);
+}
+
+//===----------------------------------------------------------------------===//
+// Anchors
+//===----------------------------------------------------------------------===//
+
+CudaScheduleAttr chooseSchedule(Operation *anchor) {
+  if (auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor)) {
+    return recipe.chooseSchedule();
+  }
+  if (isa<TileOpInterface>(anchor)) {
+    return scheduleElements(anchor);
+  }
+  anchor->emitOpError(
+      "has no code for a GPU yet; a CPU runs it (--target=cpu)");
+  return {};
+}
+
+Grid gridOf(Operation *anchor, CudaScheduleAttr schedule) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
+  return recipe ? recipe.getGrid(schedule) : gridOfTiles(anchor, schedule);
+}
+
+LogicalResult emitGroup(Operation *anchor, GroupEmitter &emitter) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
+  return recipe ? recipe.emitGroup(emitter) : emitElements(anchor, emitter);
+}
+
+// Each stands in the file of its name.
+void attachCudaAttentionRecipe(MLIRContext &context);
+void attachCudaHeadRecipes(MLIRContext &context);
+void attachCudaNormRecipe(MLIRContext &context);
+void attachCudaProductRecipe(MLIRContext &context);
+void attachCudaTokenRecipes(MLIRContext &context);
+
+void registerCudaRecipes(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, HovaDialect *) {
+    attachCudaAttentionRecipe(*context);
+    attachCudaHeadRecipes(*context);
+    attachCudaNormRecipe(*context);
+    attachCudaProductRecipe(*context);
+    attachCudaTokenRecipes(*context);
+  });
+}
+
+} // namespace hova

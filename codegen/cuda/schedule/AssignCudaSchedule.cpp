@@ -1,0 +1,153 @@
+//===- AssignCudaSchedule.cpp - Tiles and layouts for a GPU ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Recipes choose how their kernels are scheduled. A kernel is one stage: what
+// joined the anchor is computed with its tile.
+
+#include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/Passes.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "codegen/cuda/schedule/WeightLayouts.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Columns.h"
+#include "passes/Units.h"
+#include "passes/tile/KernelStructure.h"
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_ASSIGNCUDASCHEDULEPASS
+#include "codegen/cuda/Passes.h.inc"
+
+/// Rows of values in memory begin at multiples of it: that of a chunk that is
+/// copied at once.
+static constexpr int64_t kRowBytes = 16;
+
+//===----------------------------------------------------------------------===//
+// The stage
+//===----------------------------------------------------------------------===//
+
+/// Whether no gap may lie between the rows of `value`: it is an output of the
+/// program, or rows of one, or it is reshaped.
+static bool mustBeDense(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<func::ReturnOp, ReshapeOp>(user) ||
+           (isa<AssembleOpInterface>(user) && mustBeDense(user->getResult(0)));
+  });
+}
+
+/// The layout of result `number` of the kernel, whose value is `computed`.
+static LayoutAttr layoutOfResult(KernelOp kernel, unsigned number,
+                                 Value computed) {
+  auto type = cast<RankedTensorType>(computed.getType());
+  int64_t width = type.getRank() ? type.getShape().back() : 1;
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  bool isDense = mustBeDense(kernel.getResult(number));
+  return LayoutAttr::get(kernel.getContext(), LayoutKind::rows,
+                         isDense ? width
+                                 : llvm::alignTo(width, kRowBytes / bytes));
+}
+
+/// Columns of an input are an address, unless they leave the kernel.
+static bool isViewOfInput(Operation *op) {
+  if (!isColumnSlice(op) ||
+      llvm::any_of(op->getUsers(), llvm::IsaPred<YieldOp>)) {
+    return false;
+  }
+  Operation *source = op->getOperand(0).getDefiningOp();
+  return !source || isViewOfInput(source);
+}
+
+/// Makes all operations of a kernel but views its one stage.
+static void formStage(KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  SmallVector<Operation *> ops;
+  for (Operation &op : body.without_terminator()) {
+    if (!isViewOfInput(&op)) {
+      ops.push_back(&op);
+    }
+  }
+  OpBuilder builder(yield);
+  SmallVector<Value> values(yield.getValues());
+  SmallVector<Attribute> layouts;
+  for (auto [number, value] : llvm::enumerate(values)) {
+    layouts.push_back(layoutOfResult(kernel, number, value));
+  }
+  auto stage = StageOp::create(builder, ops.front()->getLoc(),
+                               TypeRange(ValueRange(values)),
+                               builder.getArrayAttr(layouts));
+  builder.createBlock(&stage.getBody());
+  auto end = YieldOp::create(builder, stage.getLoc(), values);
+  for (Operation *op : ops) {
+    op->moveBefore(end);
+  }
+  yield->setOperands(stage.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct AssignCudaSchedulePass final
+    : impl::AssignCudaSchedulePassBase<AssignCudaSchedulePass> {
+  using Base::Base;
+
+  static LogicalResult assignKernel(KernelOp kernel) {
+    Operation *first = firstOf(kernel);
+    if (!first) {
+      return success(); // what `tile` rejects
+    }
+    for (StringRef name : {"input_placements", "result_placements"}) {
+      if (kernel->hasAttr(name)) {
+        return first->emitOpError("reads or writes rows in an order of their "
+                                  "own, for which there is no code for a GPU "
+                                  "yet; a CPU runs it (--target=cpu)");
+      }
+    }
+    CudaScheduleAttr schedule = chooseSchedule(first);
+    if (!schedule) {
+      return failure();
+    }
+    if (!kernel.getUnits()) {
+      kernel.setUnitsAttr(unitsOf(first));
+    }
+    formStage(kernel);
+    kernel.setScheduleAttr(schedule);
+    // A grid has limits.
+    return success(schedule.getLaunchShape(kernel) != nullptr);
+  }
+
+  void runOnOperation() override {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isExternal()) {
+      return;
+    }
+    WalkResult assigned = main.walk([&](KernelOp kernel) {
+      if (kernel.getScheduleAttr()) {
+        return WalkResult::advance();
+      }
+      WalkResult known = kernel.walk([](Operation *op) {
+        if (Type type = firstDynamicType(op)) {
+          op->emitOpError("needs static shapes to be code for a GPU, got ")
+              << type;
+          return WalkResult::interrupt();
+        }
+        return WalkResult::advance();
+      });
+      return known.wasInterrupted() || failed(assignKernel(kernel))
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    if (assigned.wasInterrupted()) {
+      return signalPassFailure();
+    }
+    assignCudaWeightLayouts(main);
+  }
+};
+} // namespace
+} // namespace hova

@@ -1,0 +1,52 @@
+//===- WeightLayouts.cpp - Which weights are transposed -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/schedule/WeightLayouts.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "passes/WeightReaders.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// Bytes that rows begin at multiples of.
+static constexpr int64_t kRowBytes = 16;
+
+static bool readsTransposed(OpOperand &use) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(use.getOwner());
+  return recipe && recipe.readsTransposed(use.getOperandNumber());
+}
+
+static const WeightReaders &readers() {
+  static const WeightReaders own = {
+      readsTransposed,
+      [](ImageWeightOp weight) -> WeightLayoutAttrInterface {
+        return TransposedAttr::get(weight.getContext(), kRowBytes);
+      },
+      "transposed"};
+  return own;
+}
+
+void assignCudaWeightLayouts(func::FuncOp main) {
+  assignWeightLayouts(main, readers());
+}
+
+LogicalResult verifyCudaWeightLayouts(func::FuncOp main) {
+  for (auto weight : main.getOps<ImageWeightOp>()) {
+    if (!weight.getLayoutAttr()) {
+      continue;
+    }
+    auto wanted = readers().layoutOf(weight);
+    if (weight.getLayoutAttr() != wanted) {
+      return weight.emitOpError("expects the layout ")
+             << wanted << ", as kernels for a GPU read it, got "
+             << weight.getLayoutAttr();
+    }
+    if (failed(verifyWeightReaders(weight, readers()))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+} // namespace hova
