@@ -26,6 +26,8 @@ inline constexpr int64_t kSegment = 64;
 /// Blocks of a grid along x, and along y or z.
 inline constexpr int64_t kMostBlocksX = (int64_t(1) << 31) - 1;
 inline constexpr int64_t kMostBlocksYZ = 65535;
+/// Bytes that cp.async moves at least; also 8 and 16.
+inline constexpr int64_t kLeastCopy = 4;
 /// Threads of a block.
 inline constexpr int64_t kMostThreads = 1024;
 /// Bytes of shared memory that a block of sm_80 may ask for.

@@ -15,60 +15,108 @@ using namespace mlir;
 
 namespace hova {
 
+/// Bytes that a piece of a row reads from `column` on; null: all. Bytes that
+/// are not read become 0, and an address of none is not used.
+Value ThreadEmitter::bytesToRead(GroupCopyOp op, const Matrix &source,
+                                 int64_t bytes, Value there, Value column) {
+  Value read = i32(bytes);
+  if (!op.getInBounds()[1]) {
+    Value other = below(column, source.columns);
+    there = there ? b.createOrFold<arith::AndIOp>(there, other) : other;
+    if (source.columns * source.elementBytes % bytes) {
+      // The row ends within a piece.
+      Value rest = arith::SubIOp::create(b, i32(source.columns), column);
+      read =
+          arith::MinUIOp::create(b, mul(rest, source.elementBytes), i32(bytes));
+    }
+  }
+  return there ? select(there, read, i32(0)) : Value();
+}
+
+/// Whether a matrix of `rows` rows has the row behind `position` that a thread
+/// copies in the round from `first` on.
+Value ThreadEmitter::isRowThere(Value position, Value row, int64_t first,
+                                int64_t rows) {
+  // One sum for all rounds, and none is there if the matrix ends before
+  // `first`. Before the matrix the sum would be a large number.
+  return isNeverNegative(position)
+             ? below(add(word(position), row),
+                     std::max<int64_t>(0, rows - first))
+             : below(add(word(position), add(row, i32(first))), rows);
+}
+
 LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
   if (!slotsOf.count(op.getSlots())) {
     return op.emitOpError("expects slots of this function");
   }
   const Slots &slots = slotsOf[op.getSlots()];
-  SlotsType type = op.getSlots().getType();
   FailureOr<Matrix> source = matrix(op, op.getSource());
   if (failed(source)) {
     return failure();
   }
-  int64_t chunks = slots.chunks(), rowsAtOnce = threads / chunks;
-  if (slots.rows % rowsAtOnce) {
-    return op.emitOpError("expects boxes of a multiple of ")
-           << rowsAtOnce << " rows for " << threads << " threads, got " << type;
+  int64_t elementBytes = source->elementBytes;
+  int64_t bytes = elementBytes * widthOf(op.getSource(), op.getRow(),
+                                         op.getColumn(), slots.rows,
+                                         /*columnsInside=*/true, kChunk);
+  if (bytes < kLeastCopy) {
+    return op.emitOpError("expects the rows of a matrix, and the column, to "
+                          "begin at multiples of ")
+           << kLeastCopy / elementBytes
+           << " elements, since copies move 4, 8 or 16 bytes, got "
+           << op.getSource().getType();
   }
-  if (source->columns % kChunk || source->rowBytes % 16) {
-    return op.emitOpError("expects rows of a multiple of ")
-           << kChunk << " elements, got " << op.getSource().getType();
-  }
-  Value row = div(thread, chunks), chunk = rem(thread, chunks);
+  // A thread copies the same piece of every `rowsAtOnce`th row.
+  int64_t pieces = slots.rowBytes / bytes, rowsAtOnce = threads / pieces;
+  Value row = div(thread, pieces), piece = rem(thread, pieces);
+  Value chunk = div(piece, 16 / bytes);
+  Value behind = mul(rem(piece, 16 / bytes), bytes);
   // What a thread adds to every copy of this matrix, and of these slots.
   Value from =
-      offset(source->base, add(mul(row, source->rowBytes), mul(chunk, 16)));
-  Value to = offset(memory, slotByte(slots, row, chunk, 0));
+      offset(source->base, add(mul(row, source->rowBytes), mul(piece, bytes)));
+  // Chunks are exchanged in the same way every eight rows.
+  Values places(kBlockRows);
+  for (int64_t first = 0; first < slots.rows; first += rowsAtOnce) {
+    if (Value &place = places[first % kBlockRows]; !place) {
+      Value byte = slotByte(slots, add(row, i32(first % kBlockRows)), chunk, 0);
+      place = offset(memory, add(byte, behind));
+    }
+  }
   Value firstRow = word(op.getRow()), firstColumn = word(op.getColumn());
   from = offset(from, add(mul(firstRow, source->rowBytes),
-                          mul(firstColumn, source->elementBytes)));
-  to = offset(to, slotStart(slots, op.getSlot()));
-  bool rowsInside = op.getInBounds()[0], columnsInside = op.getInBounds()[1];
+                          mul(firstColumn, elementBytes)));
+  Value start = slotStart(slots, op.getSlot());
+  for (Value &place : places) {
+    place = place ? offset(place, start) : place;
+  }
+  bool branches = false;
   for (int64_t segment = 0; segment < slots.segments; ++segment) {
     for (int64_t first = 0; first < slots.rows; first += rowsAtOnce) {
-      Value there;
-      if (!rowsInside && isNeverNegative(op.getRow())) {
-        // One sum for all rows of a thread; none of these is there if the
-        // matrix ends before `first`.
-        there = below(add(firstRow, row),
-                      std::max<int64_t>(0, source->rows - first));
-      } else if (!rowsInside) {
-        there = below(add(firstRow, add(row, i32(first))), source->rows);
+      OpBuilder::InsertionGuard guard(b);
+      if (first + rowsAtOnce > slots.rows) {
+        auto choice = scf::IfOp::create(b, below(row, slots.rows - first));
+        b.setInsertionPointToStart(choice.thenBlock());
+        branches = true;
       }
-      if (!columnsInside) {
-        Value column = add(firstColumn, mul(chunk, kChunk));
-        Value other =
-            below(add(column, i32(kSegment * segment)), source->columns);
-        there = there ? b.createOrFold<arith::AndIOp>(there, other) : other;
-      }
-      // Bytes that are not read become 0; an address of none is not used.
-      Value bytes = there ? select(there, i32(16), i32(0)) : Value();
+      Value there = op.getInBounds()[0]
+                        ? Value()
+                        : isRowThere(op.getRow(), row, first, source->rows);
+      Value column = add(add(firstColumn, mul(piece, bytes / elementBytes)),
+                         i32(kSegment * segment));
       NVVM::CpAsyncOp::create(
           b,
-          offset(to, segment * slots.segmentBytes() + first * slots.rowBytes),
-          offset(from, first * source->rowBytes + 2 * kSegment * segment), 16,
-          NVVM::LoadCacheModifierKind::CG, bytes);
+          offset(places[first % kBlockRows],
+                 segment * slots.segmentBytes() +
+                     (first - first % kBlockRows) * slots.rowBytes),
+          offset(from,
+                 first * source->rowBytes + elementBytes * kSegment * segment),
+          bytes,
+          bytes == 16 ? NVVM::LoadCacheModifierKind::CG
+                      : NVVM::LoadCacheModifierKind::CA,
+          bytesToRead(op, *source, bytes, there, column));
     }
+  }
+  if (branches) {
+    syncWarp();
   }
   NVVM::CpAsyncCommitGroupOp::create(b);
   pending.push_back(op.getToken());

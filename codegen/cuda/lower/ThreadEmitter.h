@@ -120,6 +120,10 @@ private:
 
   // Copies (ThreadCopies.cpp).
   mlir::LogicalResult emitCopy(GroupCopyOp op);
+  mlir::Value isRowThere(mlir::Value position, mlir::Value row, int64_t first,
+                         int64_t rows);
+  mlir::Value bytesToRead(GroupCopyOp op, const Matrix &source, int64_t bytes,
+                          mlir::Value there, mlir::Value column);
   mlir::LogicalResult emitWait(GroupWaitOp op);
   mlir::LogicalResult enterLoop(mlir::scf::ForOp op);
   mlir::LogicalResult leaveLoop(mlir::scf::ForOp op);

@@ -69,6 +69,7 @@ func.func @memory() {
 // -----
 
 func.func @never_waited(%m: memref<128x256xbf16>, %i: index) {
+  %column = arith.constant 64 : index
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
@@ -76,20 +77,21 @@ func.func @never_waited(%m: memref<128x256xbf16>, %i: index) {
   }
   %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
   // expected-error@+1 {{'hova.group_copy' op is never waited for at the end of the function}}
-  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+  %t = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
   return
 }
 
 // -----
 
 func.func @waits_twice(%m: memref<128x256xbf16>, %i: index) {
+  %column = arith.constant 64 : index
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
     hova.group_yield %f : f32
   }
   %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
-  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+  %t = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
   hova.group_wait %t
   // expected-error@+1 {{'hova.group_wait' op waits for a copy that is not under way}}
   hova.group_wait %t
@@ -99,14 +101,15 @@ func.func @waits_twice(%m: memref<128x256xbf16>, %i: index) {
 // -----
 
 func.func @passes_over(%m: memref<128x256xbf16>, %i: index) {
+  %column = arith.constant 64 : index
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
     hova.group_yield %f : f32
   }
   %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
-  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
-  %u = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+  %t = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+  %u = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
   // expected-error@+1 {{'hova.group_wait' op passes over a copy that began earlier and is under way}}
   hova.group_wait %u
   return
@@ -115,13 +118,14 @@ func.func @passes_over(%m: memref<128x256xbf16>, %i: index) {
 // -----
 
 func.func @not_carried(%m: memref<128x256xbf16>, %i: index) {
+  %column = arith.constant 64 : index
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
     hova.group_yield %f : f32
   }
   %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
-  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+  %t = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
   // expected-error@+1 {{'scf.for' op does not carry a copy that is under way}}
   scf.for %k = %i to %i step %i {
   }
@@ -132,17 +136,18 @@ func.func @not_carried(%m: memref<128x256xbf16>, %i: index) {
 // -----
 
 func.func @not_yielded(%m: memref<128x256xbf16>, %i: index) {
+  %column = arith.constant 64 : index
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
     hova.group_yield %f : f32
   }
   %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
-  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+  %t = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
   // expected-error@+1 {{'scf.for' op does not yield a copy that is under way}}
   %r = scf.for %k = %i to %i step %i iter_args(%u = %t) -> (!hova.copy_token) {
     hova.group_wait %u
-    %v = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+    %v = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
     scf.yield %u : !hova.copy_token
   }
   hova.group_wait %r
@@ -152,14 +157,15 @@ func.func @not_yielded(%m: memref<128x256xbf16>, %i: index) {
 // -----
 
 func.func @other_order(%m: memref<128x256xbf16>, %i: index) {
+  %column = arith.constant 64 : index
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
     hova.group_yield %f : f32
   }
   %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
-  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
-  %t2 = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+  %t = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+  %t2 = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
   // expected-error@+1 {{'scf.for' op yields other copies, or in another order, than it takes them}}
   %r:2 = scf.for %k = %i to %i step %i iter_args(%u = %t, %w = %t2) -> (!hova.copy_token, !hova.copy_token) {
     scf.yield %w, %u : !hova.copy_token, !hova.copy_token
@@ -170,35 +176,38 @@ func.func @other_order(%m: memref<128x256xbf16>, %i: index) {
 
 // -----
 
-func.func @few_rows(%m: memref<128x256xbf16>, %i: index) {
-  %f = arith.constant 0.0 : f32
-  %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
-  ^bb0(%p: index, %q: index):
-    hova.group_yield %f : f32
-  }
-  %s = hova.group_alloc : !hova.slots<1x16x32xbf16>
-  // expected-error@+1 {{'hova.group_copy' op expects boxes of a multiple of 32 rows for 128 threads, got '!hova.slots<1x16x32xbf16>'}}
-  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xbf16> to !hova.slots<1x16x32xbf16>
-  return
-}
-
-// -----
-
-func.func @odd_rows(%m: memref<128x250xbf16>, %i: index) {
+func.func @odd_rows(%m: memref<128x251xbf16>, %i: index) {
+  %column = arith.constant 64 : index
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
     hova.group_yield %f : f32
   }
   %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
-  // expected-error@+1 {{'hova.group_copy' op expects rows of a multiple of 8 elements, got 'memref<128x250xbf16>'}}
-  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x250xbf16> to !hova.slots<2x64x64xbf16>
+  // expected-error@+1 {{'hova.group_copy' op expects the rows of a matrix, and the column, to begin at multiples of 2 elements, since copies move 4, 8 or 16 bytes, got 'memref<128x251xbf16>'}}
+  %t = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x251xbf16> to !hova.slots<2x64x64xbf16>
+  return
+}
+
+// -----
+
+func.func @odd_column(%m: memref<128x256xbf16>, %i: index) {
+  %f = arith.constant 0.0 : f32
+  %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
+  ^bb0(%p: index, %q: index):
+    hova.group_yield %f : f32
+  }
+  %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
+  %j = arith.constant 7 : index
+  // expected-error@+1 {{'hova.group_copy' op expects the rows of a matrix, and the column, to begin at multiples of 2 elements, since copies move 4, 8 or 16 bytes, got 'memref<128x256xbf16>'}}
+  %t = hova.group_copy %m[%i, %j] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
   return
 }
 
 // -----
 
 func.func @large_matrix(%m: memref<1048577x1024xbf16>, %i: index) {
+  %column = arith.constant 64 : index
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
@@ -206,13 +215,14 @@ func.func @large_matrix(%m: memref<1048577x1024xbf16>, %i: index) {
   }
   %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
   // expected-error@+1 {{'hova.group_copy' op expects matrices of at most 2 GiB, since offsets have 32 bits, got }}
-  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<1048577x1024xbf16> to !hova.slots<2x64x64xbf16>
+  %t = hova.group_copy %m[%i, %column] to %s[%i] : memref<1048577x1024xbf16> to !hova.slots<2x64x64xbf16>
   return
 }
 
 // -----
 
 func.func @foreign_slots(%m: memref<128x256xbf16>, %i: index) {
+  %column = arith.constant 64 : index
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
@@ -222,7 +232,7 @@ func.func @foreign_slots(%m: memref<128x256xbf16>, %i: index) {
   %x = arith.constant true
   %y = builtin.unrealized_conversion_cast %x : i1 to !hova.slots<2x64x64xbf16>
   // expected-error@+1 {{'hova.group_copy' op expects slots of this function}}
-  %t = hova.group_copy %m[%i, %i] to %y[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+  %t = hova.group_copy %m[%i, %column] to %y[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
   return
 }
 

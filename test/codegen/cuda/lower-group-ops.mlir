@@ -16,23 +16,24 @@
 // NVVM-LABEL: llvm.func @counts_copies
 // NVVM: loop_annotation = #loop_annotation
 func.func @counts_copies(%m: memref<128x256xbf16>, %n: memref<64x64xf32>, %i: index, %j: index) {
+  %column = arith.constant 64 : index
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
     hova.group_yield %f : f32
   }
   %s = hova.group_alloc : !hova.slots<3x64x64xbf16>
-  %a = hova.group_copy %m[%i, %j] to %s[%i] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
-  %b = hova.group_copy %m[%i, %j] to %s[%i] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
-  %c = hova.group_copy %m[%i, %j] to %s[%i] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
+  %a = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
+  %b = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
+  %c = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %r:3 = scf.for %k = %c0 to %c4 step %c1 iter_args(%t = %a, %u = %b, %v = %c)
       -> (!hova.copy_token, !hova.copy_token, !hova.copy_token) {
     hova.group_wait %t, %u
-    %d = hova.group_copy %m[%i, %j] to %s[%k] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
-    %e = hova.group_copy %m[%i, %j] to %s[%k] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
+    %d = hova.group_copy %m[%i, %column] to %s[%k] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
+    %e = hova.group_copy %m[%i, %column] to %s[%k] : memref<128x256xbf16> to !hova.slots<3x64x64xbf16>
     scf.yield %v, %d, %e : !hova.copy_token, !hova.copy_token, !hova.copy_token
   }
   hova.group_wait %r#0, %r#1, %r#2

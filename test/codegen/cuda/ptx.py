@@ -240,20 +240,23 @@ class Warp:
         value = self.get(base, kind).astype(np.int64) + int(offset or 0)
         return np.broadcast_to(value, (self.grid.blocks, 32))
 
-    def global_bytes(self, s: Instruction, text: str, count: int, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The buffer, and the places of count bytes for each thread of mask."""
+    def global_bytes(self, s: Instruction, text: str, count: int, mask: np.ndarray,
+                     touched: np.ndarray | int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The buffer, and the places of count bytes for each thread of mask, the first `touched` of which it needs."""
+        touched = np.broadcast_to(count if touched is None else touched, mask.shape)
         address = self.address(text)
         owners = np.unique(address[mask] >> SPACE)
         check(owners.size == 1 and 0 < owners[0] <= len(self.grid.buffers), f"{s.place}: {s.op} outside of all buffers")
         buffer = self.grid.buffers[owners[0] - 1]
         place = address & (2**SPACE - 1)
         check((place[mask] % count == 0).all(), f"{s.place}: {s.op} is misaligned")
-        check((place[mask] + count <= buffer.size).all(), f"{s.place}: {s.op} out of bounds")
+        check((place[mask] + touched[mask] <= buffer.size).all(), f"{s.place}: {s.op} out of bounds")
         sectors = place // 32
         for block in np.flatnonzero(mask.any(axis=1)):
             own = mask[block]
-            used = np.unique(np.concatenate([sectors[block][own], (place[block][own] + count - 1) // 32]))
-            bytes_ = np.unique(place[block][own]).size * count
+            used = np.unique(np.concatenate([sectors[block][own], (place[block][own] + touched[block][own] - 1) // 32]))
+            _, firsts = np.unique(place[block][own], return_index=True)
+            bytes_ = int(touched[block][own][firsts].sum())
             self.grid.count(s.place, s.op.split(".")[0], used.size, -(-bytes_ // 32))
         return buffer, np.where(mask, place, 0)
 
@@ -418,16 +421,21 @@ class Warp:
             self.copy(s, mask)
 
     def copy(self, s: Instruction, mask: np.ndarray) -> None:
-        """16 bytes a thread, or zeros."""
-        check(s.operands[2] == "16", f"{s.op} of {s.operands[2]} bytes is not known")
-        size = self.get(s.operands[3], np.uint32) if len(s.operands) > 3 else np.uint32(16)
-        there = np.broadcast_to(size == 16, mask.shape) & mask
-        target = self.shared_places(s, s.operands[0], 16, mask, "copied")
-        data = np.zeros((*mask.shape, 16), np.uint8)
+        """4, 8 or 16 bytes a thread, of which the first are read and the others are zeros."""
+        count = int(s.operands[2])
+        check(count in ((16,) if ".cg." in s.op else (4, 8, 16)), f"{s.op} of {count} bytes is not known")
+        read = self.get(s.operands[3], np.uint32) if len(s.operands) > 3 else np.uint32(count)
+        read = np.broadcast_to(read, mask.shape).astype(np.int64)
+        check((read[mask] <= count).all(), f"{s.place}: {s.op} reads more than it writes")
+        there = (read > 0) & mask
+        target = self.shared_places(s, s.operands[0], count, mask, "copied")
+        data = np.zeros((*mask.shape, count), np.uint8)
         if there.any():
-            buffer, place = self.global_bytes(s, s.operands[1], 16, there)
-            data = np.where(there[..., None], buffer[place[..., None] + np.arange(16)], 0)
-        where = self.touch(s, mask, target, np.arange(16), writes=True)
+            buffer, place = self.global_bytes(s, s.operands[1], count, there, read)
+            span = np.arange(count)
+            needed = there[..., None] & (span < read[..., None])
+            data = np.where(needed, buffer[np.where(needed, place[..., None] + span, 0)], 0)
+        where = self.touch(s, mask, target, np.arange(count), writes=True)
 
         def land() -> None:
             self.grid.shared[where] = data[mask]

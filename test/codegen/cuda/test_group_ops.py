@@ -3,6 +3,8 @@
 """Operations of a group at places that no recipe of a large model has: rows of any width, tiles
 that begin before a matrix and end behind it. Run in both executors, which must give the same bits."""
 
+import re
+
 import numpy as np
 import ptx
 import pytest
@@ -118,3 +120,62 @@ func.func @kernel(%m: {m}, %r: {r}, %x: index, %y: index) {{
     assert np.array_equal(both(case, tmp_path), truth)
     staged = lanes == "product 2x1" and element == "bf16" and extents[1] % 8 == 0 and start[1] % 8 == 0
     assert widest(case)[1] == (16 if staged else width)
+
+
+# Members, rows and columns of a box, extents of the matrix, first row and column, and bytes that a copy moves.
+COPIES = [
+    (4, (64, 64), (70, 64), (0, 0), 16),
+    (4, (64, 64), (70, 72), (32, 16), 16),
+    (4, (64, 128), (64, 136), (-3, -8), 16),
+    (4, (16, 32), (20, 32), (-7, 0), 16),  # fewer chunks than threads
+    (2, (32, 32), (20, 12), (0, 0), 8),
+    (4, (32, 64), (33, 12), (16, 0), 8),
+    (4, (32, 32), (33, 4), (1, 0), 8),
+    (4, (32, 32), (33, 10), (0, 0), 4),
+    (4, (48, 64), (33, 34), (0, 0), 4),
+    (4, (32, 64), (17, 72), (0, 36), 8),
+    (4, (32, 64), (17, 72), (0, -36), 8),
+    (4, (32, 64), (17, 72), (-20, 6), 4),
+    (1, (16, 64), (17, 64), (0, 0), 16),  # four rows at once
+    (3, (48, 64), (40, 64), (0, 0), 16),  # 12 rows at once
+    (3, (48, 64), (40, 50), (0, 0), 4),
+    (8, (32, 64), (31, 64), (5, 0), 16),
+    (4, (32, 64), (9, 44), (0, 0), 8),
+    (4, (32, 64), (9, 13 * 8 + 4), (0, 96), 8),
+]
+
+
+@pytest.mark.parametrize("members, box, extents, start, width", COPIES)
+def test_copies_of_any_window(members, box, extents, start, width, tmp_path):
+    """A unit matrix times the transposed box shows the box; all members together copy it, however few its rows are."""
+    source = numbers(extents, "bf16")
+    group = 16 * members
+    rows = -(-box[1] // group) * group
+    unit = ptx.bf16_of_float(np.eye(rows, box[1], dtype=np.float32))
+    truth = np.zeros((rows, box[0]), np.float32)
+    truth[: box[1]] = ptx.float_of_bf16(shifted(source, *box, *start)).T
+    t = f"!hova.tile<{rows}x{box[0]}xf32, product {members}x1>"
+    m, u, r = f"memref<{extents[0]}x{extents[1]}xbf16>", f"memref<{rows}x{box[1]}xbf16>", f"memref<{rows}x{box[0]}xf32>"
+    xs, ws = (f"!hova.slots<1x{n}x{box[1]}xbf16>" for n in (rows, box[0]))
+    case = written(tmp_path, f"""
+func.func @kernel(%u: {u}, %m: {m}, %r: {r}) {{
+  %i = arith.constant {start[0]} : index
+  %j = arith.constant {start[1]} : index
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %x = hova.group_alloc : {xs}
+  %w = hova.group_alloc : {ws}
+  %k = hova.group_copy %u[%c0, %c0] to %x[%c0] {{in_bounds = array<i1: true, true>}} : {u} to {xs}
+  %l = hova.group_copy %m[%i, %j] to %w[%c0] : {m} to {ws}
+  hova.group_wait %k, %l
+  %z = hova.group_map () : () -> {t} {{
+  ^bb0(%p: index, %q: index):
+    hova.group_yield %zero : f32
+  }}
+  %t = hova.group_product %x[%c0], %w[%c0] transposed, %z : {xs}, {ws}, {t}
+  hova.group_store %t, %r[%c0, %c0] : {t}, {r}
+  return
+}}""", [unit, source, np.zeros((rows, box[0]), np.float32)], truth)
+    assert np.array_equal(both(case, tmp_path), truth)
+    moved = re.findall(r"cp\.async\.c[ag]\S*\s+\[[^]]*\], \[[^]]*\], (\d+)", case.ptx())
+    assert {"16", str(width)} == set(moved)
