@@ -90,6 +90,11 @@ void release_lanes(hova_emulated_thread *self);
 /// Copies of groups up to `group` take place and are known to the thread.
 void land(hova_emulated_thread *self, uint32_t group);
 
+/// sums[i][j] += the sum of left[i][k] right[k][j] over k; left and right hold
+/// numbers of bf16. In Sums.c.
+void multiply(hova_emulation_sums how, float left[16][16], float right[16][8],
+              float sums[16][8]);
+
 static inline const char *operation_of(const block *block, uint32_t place) {
   const hova_emulated_kernel *kernel = block->launch->kernel;
   return kernel->place_text + kernel->place_offsets[2 * place];

@@ -60,6 +60,14 @@ typedef enum hova_emulation_copies {
   HOVA_EMULATION_MIXED, ///< one or the other, by the seed
 } hova_emulation_copies;
 
+/// How mma.sync adds products to an old sum. Sums.c defines each; those of
+/// devices follow models that others have measured.
+typedef enum hova_emulation_sums {
+  HOVA_EMULATION_IN_ORDER, ///< of k, each sum rounded to the nearest f32
+  HOVA_EMULATION_A100,
+  HOVA_EMULATION_H100,
+} hova_emulation_sums;
+
 typedef struct hova_emulation_launch {
   const hova_emulated_kernel *kernel;
   uint32_t grid[3], block[3];
@@ -70,6 +78,7 @@ typedef struct hova_emulation_launch {
   /// Chooses the order of blocks and of warps; with 0 they come in order.
   uint64_t seed;
   hova_emulation_copies copies;
+  hova_emulation_sums sums;
 } hova_emulation_launch;
 
 /// What a launch did, and what the fewest possible would have been.

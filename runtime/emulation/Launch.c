@@ -86,6 +86,10 @@ static bool check_launch(const hova_emulation_launch *launch,
                   "got %llu",
                   kernel->name, MOST_SHARED_BYTES, (unsigned long long)shared);
   }
+  if (launch->sums > HOVA_EMULATION_H100) {
+    return refuse(report, "kernel '%s': there is no way to add sums number %u",
+                  kernel->name, (unsigned)launch->sums);
+  }
   return check_parameters(launch, report);
 }
 

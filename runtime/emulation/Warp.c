@@ -8,7 +8,6 @@
 
 #include "runtime/emulation/Block.h"
 
-#include <math.h>
 #include <string.h>
 
 static hova_emulated_thread *lanes_of(const hova_emulated_thread *self) {
@@ -153,31 +152,6 @@ static void set_pair(float *low, float *high, uint32_t word) {
   *high = from_bits(word & 0xFFFF0000u);
 }
 
-/// sums[i][j] += left[i][k] right[k][j], one k after the other, each product
-/// exact and each sum rounded to f32.
-__attribute__((target("avx2,fma"))) static void
-multiply_with_fma(float left[16][16], float right[16][8], float sums[16][8]) {
-  for (uint32_t i = 0; i < 16; ++i) {
-    for (uint32_t k = 0; k < 16; ++k) {
-      for (uint32_t j = 0; j < 8; ++j) {
-        sums[i][j] = __builtin_fmaf(left[i][k], right[k][j], sums[i][j]);
-      }
-    }
-  }
-}
-
-/// The same where the host has no such instruction.
-static void multiply(float left[16][16], float right[16][8],
-                     float sums[16][8]) {
-  for (uint32_t i = 0; i < 16; ++i) {
-    for (uint32_t k = 0; k < 16; ++k) {
-      for (uint32_t j = 0; j < 8; ++j) {
-        sums[i][j] = fmaf(left[i][k], right[k][j], sums[i][j]);
-      }
-    }
-  }
-}
-
 void hova_emulated_mma(hova_self *self, uint32_t place,
                        const uint32_t *operands, uint32_t *results) {
   if (!meet(self, place, UINT32_MAX, operands, results)) {
@@ -201,11 +175,7 @@ void hova_emulated_mma(hova_self *self, uint32_t place,
       sums[group + 8 * (i / 2)][pair + i % 2] = from_bits(words[6 + i]);
     }
   }
-  if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2")) {
-    multiply_with_fma(left, right, sums);
-  } else {
-    multiply(left, right, sums);
-  }
+  multiply(self->block->launch->sums, left, right, sums);
   for (uint32_t lane = 0; lane < LANES; ++lane) {
     uint32_t group = lane / 4, pair = 2 * (lane % 4);
     for (uint32_t i = 0; i < 4; ++i) {

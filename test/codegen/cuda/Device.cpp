@@ -59,6 +59,7 @@ hova_emulation_report Device::run(llvm::StringRef kernel, const Shape &shape,
   launch.buffer_count = described.size();
   launch.seed = shape.seed;
   launch.copies = shape.copies;
+  launch.sums = shape.sums;
   return emulate(launch);
 }
 

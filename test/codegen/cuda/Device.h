@@ -55,6 +55,7 @@ struct Shape {
   uint32_t sharedBytes = 0;
   uint64_t seed = 0;
   hova_emulation_copies copies = HOVA_EMULATION_EARLY;
+  hova_emulation_sums sums = HOVA_EMULATION_IN_ORDER;
 };
 
 /// Kernels of a module in the LLVM and NVVM dialects.

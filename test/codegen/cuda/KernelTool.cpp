@@ -11,7 +11,8 @@
 // last, which is the result, only the size counts. --grid-x, -y and -z are the
 // blocks. Each order that --orders names, as late:7 for asynchronous copies
 // that land late and seed 7, is a launch, and DIR/results has the results one
-// after the other. A fault is an error.
+// after the other. --sums=in-order, a100 or h100 is how mma.sync adds. A fault
+// is an error.
 
 #include "Device.h"
 #include "codegen/Pipeline.h"
@@ -207,13 +208,14 @@ int complain(const Twine &message) {
 struct Launches {
   explicit Launches(Flags &flags)
       : folder(flags.take("emulate").value_or("")),
-        orders(flags.take("orders").value_or("early:0")) {
+        orders(flags.take("orders").value_or("early:0")),
+        sums(flags.take("sums").value_or("in-order")) {
     flags.read("grid-x", grid[0]);
     flags.read("grid-y", grid[1]);
     flags.read("grid-z", grid[2]);
   }
 
-  StringRef folder, orders;
+  StringRef folder, orders, sums;
   int64_t grid[3] = {1, 1, 1};
 };
 
@@ -230,6 +232,16 @@ LogicalResult readOrder(StringRef order, test::Shape &shape) {
   }
   shape.copies = *found;
   return success();
+}
+
+LogicalResult readSums(StringRef text, test::Shape &shape) {
+  auto found = llvm::StringSwitch<std::optional<hova_emulation_sums>>(text)
+                   .Case("in-order", HOVA_EMULATION_IN_ORDER)
+                   .Case("a100", HOVA_EMULATION_A100)
+                   .Case("h100", HOVA_EMULATION_H100)
+                   .Default(std::nullopt);
+  shape.sums = found.value_or(shape.sums);
+  return success(found.has_value());
 }
 
 /// Operands anew, which no launch has touched.
@@ -265,6 +277,10 @@ int emulate(ModuleOp module, const Launches &launches) {
     return complain(device.errors);
   }
   test::Shape shape;
+  if (failed(readSums(launches.sums, shape))) {
+    return complain("expected sums in-order, a100 or h100, got '" +
+                    launches.sums + "'");
+  }
   llvm::copy(launches.grid, shape.grid.begin());
   llvm::copy(function
                  ->getAttrOfType<DenseI32ArrayAttr>(

@@ -49,16 +49,16 @@ class Case:
     def shared(self) -> int:
         return int(re.search(r"hova\.group_bytes = (\d+)", emit("nvvm", self.recipe, *self.flags)).group(1))
 
-    def run(self, landing: str, seed: int, text: str | None = None) -> np.ndarray:
+    def run(self, landing: str, seed: int, text: str | None = None, sums: str = "in-order") -> np.ndarray:
         """The bits of the result, which was poisoned before."""
         operands = [*self.operands[:-1], np.full_like(self.operands[-1], -1 if self.operands[-1].dtype.kind == "i" else 0xFFFF)]
         if operands[-1].dtype == np.float32:
             operands[-1] = np.full_like(operands[-1], np.nan)
-        self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed)
+        self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed, sums)
         self.grown.run()
         return operands[-1]
 
-    def emulate(self, folder: Path, orders: list[tuple[str, int]], text: str | None = None) -> list[np.ndarray]:
+    def emulate(self, folder: Path, orders: list[tuple[str, int]], text: str | None = None, sums: str = "in-order") -> list[np.ndarray]:
         """The bits of the result for each time at which copies land and each seed, of the kernel or of a changed text of it
         in the NVVM dialect. A fault that the checks find is an error."""
         kernel = [self.recipe, *self.flags]
@@ -69,7 +69,7 @@ class Case:
             operand.tofile(folder / str(i))
         grid = [f"--grid-{axis}={blocks}" for axis, blocks in zip("xyz", self.grid, strict=False)]
         launches = ",".join(f"{landing}:{seed}" for landing, seed in orders)
-        done = subprocess.run([BIN / "cuda-kernel", *kernel, *grid, f"--emulate={folder}", f"--orders={launches}"],
+        done = subprocess.run([BIN / "cuda-kernel", *kernel, *grid, f"--emulate={folder}", f"--orders={launches}", f"--sums={sums}"],
                               capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         result = self.operands[-1]

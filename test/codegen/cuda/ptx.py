@@ -4,7 +4,7 @@
 
 All blocks of a grid run at once: a register of a warp is an array of blocks x 32 lanes.
 Fragments are written from the tables of the PTX ISA, not from the compiler, and the sums of
-`mma.sync` are exact products added in order of k, each addition rounded to f32. Warps run in
+`mma.sync` are exact products added in order of k, each addition rounded to f32, or as a device adds. Warps run in
 a random order from barrier to barrier, and copies land when they are issued, as late as a
 wait allows, or either by chance; a program must not notice.
 
@@ -68,6 +68,56 @@ def fused(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return np.where(inexact, toward, total).astype(np.float32)
 
 
+# How devices add, as arXiv:2512.07004 and arXiv:2511.10909 have measured it: how many products at once, and how many bits
+# are kept behind the leading one of the largest.
+SUMS = {"a100": (8, 24), "h100": (16, 25)}
+
+
+def split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Significand in [1, 2), or less below the normal numbers of f32, and exponent."""
+    significand, exponent = np.frexp(x)
+    deeper = np.maximum(-126, exponent - 1)
+    return np.ldexp(significand, exponent - deeper), deeper
+
+
+def add_at_once(products: np.ndarray, exponents: np.ndarray, old: np.ndarray, bits: int) -> np.ndarray:
+    """The sum over the first axis and the old sum: terms aligned to the largest, the rest of each cut off, f32 cut off.
+    `products` are of significands, `exponents` theirs."""
+    significand, exponent = split(old.astype(np.float64))
+    terms, exponents = np.concatenate([products, significand[None]]), np.concatenate([exponents, exponent[None]])
+    exponents = np.where(terms == 0, -126, exponents)
+    top = exponents.max(axis=0)
+    total = np.ldexp(np.trunc(np.ldexp(terms, exponents - top + bits)).sum(axis=0), top - bits)
+    _, exponent = split(total)
+    return (np.ldexp(np.trunc(np.ldexp(total, 23 - exponent)), exponent - 23) + 0.0).astype(np.float32)
+
+
+def add_as(device: str, left: np.ndarray, right: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """total + the sum of left right over the first axis."""
+    at_once, bits = SUMS[device]
+    (s, e), (t, f) = split(left.astype(np.float64)), split(right.astype(np.float64))
+    for k in range(0, len(left), at_once):
+        part = slice(k, k + at_once)
+        plain = (left[part].astype(np.float64) * right[part]).sum(axis=0) + total
+        finite = np.where(np.isfinite(total), total, 0)
+        terms = np.where(np.isfinite(left[part] * right[part].astype(np.float64)), s[part] * t[part], 0)
+        total = np.where(np.isfinite(plain), add_at_once(terms, e[part] + f[part], finite, bits), plain).astype(np.float32)
+    return total
+
+
+def add_in_order(left: np.ndarray, right: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """The same, one product after the other, each sum rounded to the nearest."""
+    products = left.astype(np.float64) * right
+    narrow = products.astype(np.float32)
+    if np.array_equal(narrow, products, equal_nan=True):
+        for product in narrow:
+            total = total + product
+        return total
+    for x, y in zip(left, right, strict=True):
+        total = fused(x, y, total)
+    return total
+
+
 @dataclass
 class Instruction:
     """One statement: predicate, opcode and operands as text."""
@@ -109,7 +159,8 @@ class Grid:
     """Memory that warps share, and the warps."""
 
     def __init__(self, ptx: str, name: str, buffers: list[np.ndarray], grid: tuple[int, ...],
-                 shared: int, landing: str = "early", seed: int = 0):
+                 shared: int, landing: str = "early", seed: int = 0, sums: str = "in-order"):
+        self.sums = sums
         self.code, self.labels = parse(ptx, name)
         entry = re.search(rf"\.entry {name}\(.*?\n\{{", ptx, re.DOTALL).group()
         self.threads = int(re.search(r"\.reqntid (\d+)", entry).group(1))
@@ -471,7 +522,7 @@ class Warp:
         return float_of_bf16(bits & np.uint32(0xFFFF)), float_of_bf16(bits >> np.uint32(16))
 
     def do_mma(self, s: Instruction, mask: np.ndarray) -> None:
-        """m16n8k16 of a warp: exact products, f32 sums in order of k."""
+        """m16n8k16 of a warp."""
         check(s.op == "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", f"{s.op} is not known")
         target, lhs, rhs, old = (names_of(operand) for operand in s.operands)
         left = np.zeros((16, 16, self.grid.blocks), np.float32)  # k, row
@@ -486,10 +537,11 @@ class Warp:
         for i, name in enumerate(old):
             value = np.broadcast_to(self.get(name, np.float32), mask.shape)
             total[ROW + 8 * (i // 2), PAIR + i % 2] = value.T
-        for product in left[:, :, None] * right[:, None]:
-            total += product
+        left, right = left[:, :, None], right[:, None]
+        total = add_in_order(left, right, total) if self.grid.sums == "in-order" else add_as(self.grid.sums, left, right, total)
+        bits = np.where(np.isnan(total), np.uint32(0x7FFFFFFF), total.view(np.uint32))
         for i, name in enumerate(target):
-            self.set(name, total[ROW + 8 * (i // 2), PAIR + i % 2].T, mask)
+            self.set(name, bits[ROW + 8 * (i // 2), PAIR + i % 2].T, mask)
 
 
 MIXED = {"selp", "shl", "shr", "bfe", "mad", "mul"}

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import ptx
 import pytest
-from kernels import Case, emit
+from instructions import EXECUTORS, LDMATRIX, MMA, kernel
+from kernels import emit
 
 GOLDEN = Path(__file__).parent / "Inputs" / "cute-layouts.txt"
 
@@ -35,58 +36,6 @@ def test_the_tables_are_whole():
 
 
 # One instruction ---------------------------------------------------------------
-
-HEAD = """
-llvm.mlir.global external @kernel_memory() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
-llvm.func @kernel(%px: !llvm.ptr<1>, %pr: !llvm.ptr<1>) attributes {hova.group_bytes = 512 : i64, nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
-  %lane = nvvm.read.ptx.sreg.tid.x : i32
-  %in = llvm.mlir.constant(WORDS : i32) : i32
-  %four = llvm.mlir.constant(4 : i32) : i32
-  %first = llvm.mul %lane, %in : i32
-  %result = llvm.mul %lane, %four : i32
-  %x = llvm.getelementptr %px[%first] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
-  %r = llvm.getelementptr %pr[%result] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
-"""
-LDMATRIX = """
-  %memory = llvm.mlir.addressof @kernel_memory : !llvm.ptr<3>
-  %row = llvm.getelementptr %memory[%result] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
-  %words = llvm.load %x : !llvm.ptr<1> -> vector<4xi32>
-  llvm.store %words, %row : vector<4xi32>, !llvm.ptr<3>
-  nvvm.barrier0
-  %d = nvvm.ldmatrix %row {num = 4 : i32, layout = #nvvm.mma_layout<LAYOUT>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
-"""
-MMA = """
-  %d = nvvm.mma.sync A[%w0, %w1, %w2, %w3] B[%w4, %w5] C[%s6, %s7, %s8, %s9] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>, multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
-"""
-
-
-def kernel(body: str, words: int, kind: str) -> str:
-    """A kernel whose lanes have words of their own and store the four registers of %d."""
-    text = HEAD.replace("WORDS", str(words))
-    if "%w0" in body:
-        text += "".join(f"%p{i} = llvm.getelementptr %x[{i}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\n"
-                        f"%w{i} = llvm.load %p{i} : !llvm.ptr<1> -> i32\n%s{i} = llvm.bitcast %w{i} : i32 to f32\n" for i in range(words))
-    text += body
-    for i in range(4):
-        text += (f"%d{i} = llvm.extractvalue %d[{i}] : !llvm.struct<({kind}, {kind}, {kind}, {kind})>\n"
-                 f"%q{i} = llvm.getelementptr %r[{i}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\nllvm.store %d{i}, %q{i} : {kind}, !llvm.ptr<1>\n")
-    return text + "llvm.return\n}\n"
-
-
-def emulated(text: str, words: np.ndarray, folder: Path) -> np.ndarray:
-    case = Case("kernel", [], (1,), [words, np.zeros((32, 4), np.uint32)], np.zeros(1), 0)
-    return case.emulate(folder, [("early", 0)], text)[0]
-
-
-def interpreted(text: str, words: np.ndarray, folder: Path) -> np.ndarray:
-    (folder / "kernel.mlir").write_text(text, encoding="utf-8")
-    result = np.zeros((32, 4), np.uint32)
-    ptx.Grid(emit("ptx", str(folder / "kernel.mlir")), "kernel", [words, result], (1,), 512).run()
-    return result
-
-
-EXECUTORS = pytest.mark.parametrize("execute", [emulated, interpreted], ids=lambda f: f.__name__)
-
 
 @EXECUTORS
 @pytest.mark.parametrize("table, layout", [("ldmatrix", "row"), ("ldmatrix.trans", "col")])
@@ -144,14 +93,14 @@ def corner(held: tuple[np.ndarray, ...], table: np.ndarray, shape: tuple[int, in
 
 
 ROWS = 64
+FIRST = 0x2800  # pattern of the first element: a number, whose products are numbers
 
 
 def recorded(monkeypatch, inner: int, *options: str) -> list:
     """A product of matrices whose elements say where they are, 64 rows each."""
     monkeypatch.setattr(ptx, "Warp", Recorder)
     monkeypatch.setattr(Recorder, "seen", [])
-    places = np.arange(ROWS * inner, dtype=np.uint16)
-    assert ROWS * inner < 0x7F80  # all are numbers
+    places = np.arange(FIRST, FIRST + ROWS * inner, dtype=np.uint16)
     result = np.zeros((ROWS, ROWS), np.float32 if "--wide" in options else np.uint16)
     flags = [f"--rows={ROWS}", f"--columns={ROWS}", f"--inner={inner}", "--block-rows=64", "--block-columns=64", f"--step={inner}", *options]
     text = emit("ptx", "product", *flags)
@@ -166,8 +115,8 @@ def test_fragments_of_products(monkeypatch):
     products = stores = 0
     for warp, s, values in kept:
         if s.op.startswith("mma"):
-            left = corner(np.divmod(values[0][:, :8], 64), A, (16, 16))
-            right = corner(np.divmod(values[0][:, 8:], 64), B, (8, 16))
+            left = corner(np.divmod(values[0][:, :8] - FIRST, 64), A, (16, 16))
+            right = corner(np.divmod(values[0][:, 8:] - FIRST, 64), B, (8, 16))
             assert left[1] == right[1]  # the same k
             for i, name in enumerate(ptx.names_of(s.operands[0])):
                 begins[warp.number, name] = (left[0], right[0], i)
@@ -187,11 +136,11 @@ def test_fragments_of_attention(monkeypatch):
     monkeypatch.setattr(Recorder, "seen", [])
     flags = ["--batch=1", "--tokens=64", "--heads=1", "--queries=64", "--warps=2"]
     text = emit("ptx", "attention", *flags)
-    ptx.Grid(text, "attention", [np.arange(64 * 192, dtype=np.uint16), np.zeros((64, 64), np.uint16)], (1, 1, 1), 5 * 8192 + 2 * 2048).run()
+    ptx.Grid(text, "attention", [np.arange(FIRST, FIRST + 64 * 192, dtype=np.uint16), np.zeros((64, 64), np.uint16)], (1, 1, 1), 5 * 8192 + 2 * 2048).run()
     taken = {"keys": set(), "values": set()}
     for _, s, values in Recorder.seen:
         if s.op.startswith("mma"):
-            row, column = np.divmod(values[0], 192)
+            row, column = np.divmod(values[0] - FIRST, 192)
             if column[0, 8] < 128:
                 query = corner((row[:, :8], column[:, :8]), A, (16, 16))
                 key = corner((row[:, 8:], column[:, 8:] - 64), B, (8, 16))
