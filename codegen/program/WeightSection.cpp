@@ -4,12 +4,15 @@
 #include "codegen/program/WeightSection.h"
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/Twine.h"
 #include "llvm/BinaryFormat/ELF.h"
 
 #include <cstddef>
 #include <cstring>
 
 namespace hova {
+
+static constexpr llvm::StringLiteral kWeightSection = ".hova_weights";
 
 std::string makeWeightObject(uint64_t bytes) {
   using namespace llvm::ELF;
@@ -76,60 +79,101 @@ std::string makeWeightObject(uint64_t bytes) {
   return std::string(reinterpret_cast<const char *>(&object), sizeof object);
 }
 
+/// Whether the file has `size` bytes from `offset` on.
+static bool holds(llvm::ArrayRef<char> file, uint64_t offset, uint64_t size) {
+  return offset <= file.size() && size <= file.size() - offset;
+}
+
+/// Structures lie anywhere in the file: no place of one is a multiple of
+/// anything, unless the file is what a linker has written.
+template <typename T> static T readAt(llvm::ArrayRef<char> file, uint64_t at) {
+  T value;
+  std::memcpy(&value, file.data() + at, sizeof value);
+  return value;
+}
+
+template <typename T>
+static void writeAt(llvm::MutableArrayRef<char> file, uint64_t at,
+                    const T &value) {
+  std::memcpy(file.data() + at, &value, sizeof value);
+}
+
 bool isWholeElf(llvm::ArrayRef<char> file) {
   using namespace llvm::ELF;
-  Elf64_Ehdr header;
-  if (file.size() < sizeof header) {
+  if (!holds(file, 0, sizeof(Elf64_Ehdr))) {
     return false;
   }
-  std::memcpy(&header, file.data(), sizeof header);
-  auto holds = [&](uint64_t offset, uint64_t size) {
-    return offset <= file.size() && size <= file.size() - offset;
-  };
+  auto header = readAt<Elf64_Ehdr>(file, 0);
   uint64_t sections = uint64_t(header.e_shnum) * sizeof(Elf64_Shdr);
   uint64_t segments = uint64_t(header.e_phnum) * sizeof(Elf64_Phdr);
   // The linker writes the section headers last.
   return std::memcmp(header.e_ident, ElfMagic, 4) == 0 && sections != 0 &&
          header.e_shstrndx < header.e_shnum &&
-         holds(header.e_shoff, sections) && holds(header.e_phoff, segments);
+         holds(file, header.e_shoff, sections) &&
+         holds(file, header.e_phoff, segments);
+}
+
+/// The name at `offset` of the section `names`; empty where there is none.
+static llvm::StringRef nameAt(llvm::ArrayRef<char> file,
+                              const llvm::ELF::Elf64_Shdr &names,
+                              uint64_t offset) {
+  if (!holds(file, names.sh_offset, names.sh_size) || offset >= names.sh_size) {
+    return {};
+  }
+  llvm::StringRef rest(file.data() + names.sh_offset + offset,
+                       names.sh_size - offset);
+  return rest.take_until([](char c) { return c == '\0'; });
 }
 
 llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
                              uint64_t bytes) {
   using namespace llvm::ELF;
-  auto fail = [] {
-    return llvm::createStringError(std::errc::invalid_argument,
-                                   "the linked program has no place for the "
-                                   "weight image");
+  auto fail = [](const llvm::Twine &message) {
+    return llvm::createStringError(
+        std::make_error_code(std::errc::executable_format_error), message);
   };
-  auto *header = reinterpret_cast<Elf64_Ehdr *>(file.data());
-  auto *sections =
-      reinterpret_cast<Elf64_Shdr *>(file.data() + header->e_shoff);
-  auto *segments =
-      reinterpret_cast<Elf64_Phdr *>(file.data() + header->e_phoff);
-  const char *names = file.data() + sections[header->e_shstrndx].sh_offset;
-  Elf64_Shdr *section = nullptr;
-  for (int i = 0; i < header->e_shnum; ++i) {
-    if (llvm::StringRef(names + sections[i].sh_name) == ".hova_weights") {
-      section = &sections[i];
+  if (!isWholeElf(file)) {
+    return fail("the linked program is cut off: it ends before its tables");
+  }
+  auto header = readAt<Elf64_Ehdr>(file, 0);
+  auto placeOf = [&](uint64_t section) {
+    return header.e_shoff + section * sizeof(Elf64_Shdr);
+  };
+  auto names = readAt<Elf64_Shdr>(file, placeOf(header.e_shstrndx));
+  uint64_t place = 0;
+  for (int i = 0; i < header.e_shnum; ++i) {
+    auto candidate = readAt<Elf64_Shdr>(file, placeOf(i));
+    if (nameAt(file, names, candidate.sh_name) == kWeightSection) {
+      place = placeOf(i);
     }
   }
-  if (!section || section->sh_size != bytes) {
-    return fail();
+  if (place == 0) {
+    return fail("the linked program has no section '" + kWeightSection +
+                "' for its weights: the linker has dropped it");
   }
-  for (int i = 0; i < header->e_phnum; ++i) {
-    Elf64_Phdr &segment = segments[i];
-    if (segment.p_type == PT_LOAD && segment.p_vaddr == section->sh_addr &&
+  auto section = readAt<Elf64_Shdr>(file, place);
+  if (section.sh_size != bytes) {
+    return fail("the section '" + kWeightSection +
+                "' of the linked program has " + llvm::Twine(section.sh_size) +
+                " bytes, the weight image " + llvm::Twine(bytes));
+  }
+  for (int i = 0; i < header.e_phnum; ++i) {
+    uint64_t own = header.e_phoff + i * sizeof(Elf64_Phdr);
+    auto segment = readAt<Elf64_Phdr>(file, own);
+    if (segment.p_type == PT_LOAD && segment.p_vaddr == section.sh_addr &&
         segment.p_filesz == 0 && segment.p_memsz == bytes) {
-      segment.p_offset = section->sh_offset = offset;
+      segment.p_offset = section.sh_offset = offset;
       segment.p_filesz = bytes;
       segment.p_flags = PF_R;
-      section->sh_type = SHT_PROGBITS;
-      section->sh_flags = SHF_ALLOC | SHF_X86_64_LARGE;
+      section.sh_type = SHT_PROGBITS;
+      section.sh_flags = SHF_ALLOC | SHF_X86_64_LARGE;
+      writeAt(file, own, segment);
+      writeAt(file, place, section);
       return llvm::Error::success();
     }
   }
-  return fail();
+  return fail("no segment of the linked program holds the section '" +
+              kWeightSection + "' alone: the linker has put it beside others");
 }
 
 } // namespace hova

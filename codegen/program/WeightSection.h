@@ -24,7 +24,9 @@ std::string makeWeightObject(uint64_t bytes);
 bool isWholeElf(llvm::ArrayRef<char> file);
 
 /// Turns section and segment of the weights into contents at `offset` of the
-/// file, which must be whole, read-only.
+/// file, read-only. Fails where the file is not whole, where the section is not
+/// there or has not `bytes` bytes, or where no segment holds it alone; then the
+/// file is as it was.
 llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
                              uint64_t bytes);
 
