@@ -8,6 +8,7 @@
 
 #include "frontend/reader/FileKind.h"
 #include "frontend/reader/Suggest.h"
+#include "frontend/weights/FittingParameters.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <cstring>
@@ -129,6 +130,36 @@ std::string howItFits(const ModelOptions &options, const Model &model,
   return std::string(hasChoice ? ", which fit best" : "") + ": it has " +
          std::to_string(plan.found) + " of the " + std::to_string(plan.wanted) +
          " tensors that are wanted";
+}
+
+/// The settings with which a file that has most of what is wanted would fit,
+/// where there are any, and all that a person can read of what does not fit.
+std::vector<std::string> whatDoesNotFit(const ModelOptions &options,
+                                        const Model &model,
+                                        const Candidate &best) {
+  constexpr size_t mostListed = 1000;
+  const CheckpointPlan &plan = *best.plan;
+  std::vector<ParameterOverride> settings;
+  if (plan.found * 2 >= plan.wanted) {
+    settings = findFittingParameters(
+        *model.spec, withSource(options, best.source, true), best.source,
+        *model.file, *model.program, plan);
+  }
+  std::vector<std::string> notes;
+  for (const ParameterOverride &setting : settings) {
+    std::string text =
+        "--set " + reader::printable(setting.name + "=" + setting.text);
+    notes.resize(1);
+    notes[0] += (notes[0].empty() ? "it fits with " : " ") + text;
+  }
+  size_t listed = std::min(mostListed, plan.problems.size());
+  notes.insert(notes.end(), plan.problems.begin(),
+               plan.problems.begin() + static_cast<std::ptrdiff_t>(listed));
+  if (listed < plan.problems.size()) {
+    notes.push_back("and " + std::to_string(plan.problems.size() - listed) +
+                    " more");
+  }
+  return notes;
 }
 
 /// Behind the names of a file's source: what of the file is not in the model.
@@ -313,18 +344,10 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   std::string names = best.source ? "names of " + best.source->name
                                   : "names of the description";
   if (!best.plan->problems.empty()) {
-    // All that a person can read of a file of another model.
-    constexpr size_t mostListed = 1000;
-    std::vector<std::string> &problems = best.plan->problems;
-    if (problems.size() > mostListed) {
-      std::string rest = std::to_string(problems.size() - mostListed);
-      problems.resize(mostListed);
-      problems.push_back("and " + rest + " more");
-    }
     return fail(options, errors, options.weights,
                 "the file does not fit " + model.spec->name + " by the " +
                     names + howItFits(options, model, *best.plan),
-                problems);
+                whatDoesNotFit(options, model, best));
   }
   if (llvm::Error error = checkValues(*best.plan, *model.file)) {
     return failOnFile(options, errors, std::move(error));

@@ -132,6 +132,7 @@ private:
   void addUse(RuleUse use);
   void checkUse(const RuleUse &use);
   void checkLeftOver();
+  void addExtents(const RuleUse &use);
 
   const Program &program;
   const CheckpointSpec *source;
@@ -180,6 +181,14 @@ void Planner::assign(const ProgramWeight &weight) {
     }
   }
   plan.problems.push_back("no rule makes weight " + inQuotes(weight.name));
+}
+
+/// Of all tensors of the file that `use` reads.
+void Planner::addExtents(const RuleUse &use) {
+  for (const std::string &name : use.from) {
+    const Shape &shape = file.entries().at(name).shape;
+    plan.extents.insert(shape.begin(), shape.end());
+  }
 }
 
 void Planner::checkUse(const RuleUse &use) {
@@ -236,6 +245,7 @@ void Planner::checkUse(const RuleUse &use) {
   if (use.rule) {
     if (llvm::Error error = applySteps(*use.rule, program, pieces,
                                        use.to.size(), std::nullopt)) {
+      addExtents(use);
       plan.problems.push_back("for " + target + " from " + from + ": " +
                               llvm::toString(std::move(error)));
       return;
@@ -247,6 +257,7 @@ void Planner::checkUse(const RuleUse &use) {
       plan.problems.push_back("a rule makes " + inQuotes(name) +
                               ", which the model does not have");
     } else if (shapeOf(program, *weight) != pieces[i].shape) {
+      addExtents(use);
       Shape turned(pieces[i].shape.rbegin(), pieces[i].shape.rend());
       bool isTransposed =
           turned.size() == 2 && turned == shapeOf(program, *weight);
@@ -276,6 +287,7 @@ void Planner::checkLeftOver() {
       plan.ignored.push_back(entry.first);
     }
     if (!ignored) {
+      plan.extents.insert(entry.second.shape.begin(), entry.second.shape.end());
       plan.problems.push_back("left over: " + inQuotes(entry.first) + " " +
                               str(entry.second.shape));
     }

@@ -14,6 +14,8 @@
 #include "frontend/weights/TensorFile.h"
 #include "frontend/weights/Weights.h"
 
+#include <set>
+
 namespace hova::frontend {
 
 /// One use of a rule: `from` are names in the file, `to` weights.
@@ -36,6 +38,9 @@ struct CheckpointPlan {
   /// Everything that does not fit, one sentence each: missing tensors, tensors
   /// that nothing uses, shapes that clash.
   std::vector<std::string> problems;
+  /// The dimensions of tensors of the file that nothing uses or whose shapes
+  /// clash.
+  std::set<int64_t> extents;
 };
 
 /// Fits `source` (null: the names of the description itself) to a file.

@@ -120,6 +120,7 @@ def test_bert_is_taken_out_of_models_that_hold_it(tmp_path):
     assert done.returncode == 1
     assert "by the names of transformers, which fit best: it has 197 of the 199 tensors" in done.stderr
     assert done.stderr.count("missing: ") == 2
+    assert "note: it fits with --set pooler=false\n" in done.stderr
     assert 'missing: "bert.pooler.dense.weight" for "pooler.weight"' in done.stderr
     done = check("bert_base", path, "--set", "pooler=false")
     assert done.returncode == 0, done.stderr
@@ -146,5 +147,6 @@ def test_vit_model_has_no_head(tmp_path):
     assert done.returncode == 1
     assert "by the names of transformers, which fit best" in done.stderr
     assert 'missing: "classifier.weight" for "head.weight"' in done.stderr
+    assert "note: it fits with --set classes=0\n" in done.stderr
     taken = note("vit_b16", path, "--set", "classes=0")
     assert taken.endswith("(names of transformers; the model has no part for pooler.dense.weight)")

@@ -1,0 +1,40 @@
+//===- FittingParameters.h - Which variant a checkpoint is of ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_WEIGHTS_FITTINGPARAMETERS_H
+#define HOVA_FRONTEND_WEIGHTS_FITTINGPARAMETERS_H
+
+#include "frontend/weights/Checkpoint.h"
+
+namespace hova::frontend {
+
+/// What is tried, and how far: so much that every part that a model may do
+/// without, and a few other sizes, are found, and so little that nobody waits.
+struct FittingLimits {
+  /// Parameters that are changed together.
+  static constexpr size_t parameters = 4;
+  static constexpr size_t numbers = 32;
+  /// Of all programs that are tried: their values, the names of the file for
+  /// each, and an eighth of the pairs of weights and rules.
+  static constexpr size_t cost = 400000;
+  /// Of one program.
+  static constexpr int64_t units = maxUnits / 8;
+};
+
+/// Values of parameters with which `file` would fit `source` (null: the names
+/// of the description): a file may be of another variant, without a head or
+/// with another vocabulary. `given`, what the program has been made with,
+/// stays. `plan` is that of the program, which does not fit. Empty if nothing
+/// was found.
+std::vector<ParameterOverride>
+findFittingParameters(const ModelSpec &spec,
+                      const std::vector<ParameterOverride> &given,
+                      const CheckpointSpec *source, const TensorFile &file,
+                      const Program &program, const CheckpointPlan &plan);
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_WEIGHTS_FITTINGPARAMETERS_H

@@ -1,0 +1,158 @@
+//===- FittingParametersTest.cpp - Which variant a checkpoint is of -------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "TensorFiles.h"
+#include "frontend/Model.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <gtest/gtest.h>
+
+using namespace hova::frontend;
+using hova::test::Folder;
+using hova::test::safetensors;
+using hova::test::TestTensor;
+
+namespace {
+
+using Tensors = std::map<std::string, TestTensor>;
+
+/// A body of some layers, with a head, two kinds of gates and a neck that may
+/// be missing.
+constexpr const char *kModel = R"({"hova": 1, "name": "m", "parameters": {
+  "batch": 1, "in": 2, "width": 3, "hidden": "2*width", "depth": 2, "classes": 5,
+  "neck": true, "gate": {"default": "none", "values": ["none", "one", "two"]}},
+ "inputs": {"x": {"shape": ["batch", "in"]}},
+ "layers": [
+  {"name": "stem", "op": "linear", "input": "x", "width": "width", "bias": false},
+  {"name": "body", "op": "linear", "input": "stem", "width": "width", "bias": false, "repeat": "depth"},
+  {"name": "up", "op": "linear", "input": "body", "width": "hidden", "bias": false},
+  {"name": "neck", "if": "neck", "op": "linear", "input": "up", "width": "hidden", "bias": false},
+  {"name": "one", "if": "gate == 'one'", "op": "linear", "input": "neck", "width": "hidden", "bias": false},
+  {"name": "two", "if": "gate == 'two'", "op": "linear", "input": "one", "width": "hidden", "bias": false},
+  {"name": "head", "if": "classes > 0", "op": "linear", "input": "two", "width": "classes", "bias": false}],
+ "outputs": {"y": "head"},
+ "checkpoints": {"lib": {"set": {"batch": 1}, "rules": [
+  {"to": "body.{i}.weight", "from": "[model.]layers.{i}.w"},
+  {"to": "{part}.weight", "from": "[model.]{part}.w"}]}}})";
+
+/// What fits by the names of the source, as it is.
+Tensors whole(int64_t width = 3, int64_t hidden = 6, int64_t depth = 2,
+              int64_t classes = 5) {
+  Tensors tensors = {{"stem.w", {{2, width}}},
+                     {"up.w", {{width, hidden}}},
+                     {"neck.w", {{hidden, hidden}}},
+                     {"head.w", {{hidden, classes}}}};
+  for (int64_t i = 0; i < depth; ++i) {
+    tensors["layers." + std::to_string(i) + ".w"] = {{width, width}};
+  }
+  return tensors;
+}
+
+/// The messages of opening a file, and whether what they advise helps.
+struct Opened {
+  std::string messages;
+  std::string advice;
+
+  Opened(const Tensors &tensors, std::vector<ParameterOverride> overrides = {},
+         const std::string &description = kModel) {
+    Folder folder;
+    ModelOptions options;
+    options.path = folder.write("m.json", description);
+    options.weights = folder.write("w.safetensors", safetensors(tensors));
+    options.overrides = std::move(overrides);
+    messages = open(options);
+    std::string begin = "note: it fits with ";
+    size_t at = messages.find(begin);
+    if (at == std::string::npos) {
+      return;
+    }
+    at += begin.size();
+    advice = messages.substr(at, messages.find('\n', at) - at);
+    llvm::SmallVector<llvm::StringRef> words;
+    llvm::StringRef(advice).split(words, ' ');
+    for (llvm::StringRef word : words) {
+      if (word != "--set") {
+        options.overrides.push_back(*parseOverride({word.data(), word.size()}));
+      }
+    }
+    EXPECT_EQ(open(options), "") << advice;
+  }
+
+  static std::string open(const ModelOptions &options) {
+    std::string text;
+    llvm::raw_string_ostream errors(text);
+    Model model;
+    if (readModel(options, model, errors) == ModelStatus::Ok) {
+      openWeights(options, model, errors);
+    }
+    return text;
+  }
+};
+
+Tensors without(Tensors tensors, const std::string &name) {
+  tensors.erase(name);
+  return tensors;
+}
+
+TEST(FittingParameters, says_nothing_of_what_fits) {
+  EXPECT_EQ(Opened(whole()).messages, "");
+}
+
+TEST(FittingParameters, leave_out_what_the_file_has_not) {
+  Opened neck(without(whole(), "neck.w"));
+  EXPECT_EQ(neck.advice, "--set neck=false");
+  // All that is missing is said too.
+  EXPECT_NE(neck.messages.find("missing: \"neck.w\""), std::string::npos);
+  EXPECT_EQ(Opened(without(whole(), "head.w")).advice, "--set classes=0");
+}
+
+TEST(FittingParameters, are_the_sizes_of_the_file) {
+  EXPECT_EQ(Opened(whole(3, 6, 2, 7)).advice, "--set classes=7");
+  EXPECT_EQ(Opened(whole(3, 9)).advice, "--set hidden=9");
+  EXPECT_EQ(Opened(whole(3, 6, 4)).advice, "--set depth=4");
+  EXPECT_EQ(Opened(whole(3, 6, 1)).advice, "--set depth=1");
+}
+
+TEST(FittingParameters, take_one_of_the_legal_values) {
+  Tensors tensors = whole();
+  tensors["two.w"] = {{6, 6}};
+  EXPECT_EQ(Opened(tensors).advice, "--set gate=two");
+}
+
+TEST(FittingParameters, change_together_where_they_have_to) {
+  EXPECT_EQ(Opened(without(whole(4, 8, 3), "head.w")).advice,
+            "--set width=4 --set depth=3 --set classes=0");
+}
+
+TEST(FittingParameters, keep_what_was_given) {
+  EXPECT_EQ(Opened(without(whole(), "neck.w"), {{"neck", "true"}}).advice, "");
+  EXPECT_EQ(Opened(whole(3, 6, 2, 7), {{"gate", "none"}}).advice,
+            "--set classes=7");
+}
+
+TEST(FittingParameters, are_not_guessed_where_something_stays_wrong) {
+  Tensors tensors = without(whole(), "neck.w");
+  tensors["other.w"] = {{1}};
+  EXPECT_EQ(Opened(tensors).advice, "");
+  EXPECT_NE(Opened(tensors).messages.find("left over: \"other.w\""),
+            std::string::npos);
+  // Less than half of what is wanted: the file is of another model.
+  EXPECT_EQ(Opened({{"stem.w", {{2, 3}}}}).advice, "");
+}
+
+TEST(FittingParameters, are_found_by_the_names_of_the_description_too) {
+  std::string own = kModel;
+  own = own.substr(0, own.find(",\n \"checkpoints\"")) + "}";
+  Opened neck({{"stem.weight", {{2, 3}}},
+               {"body.0.weight", {{3, 3}}},
+               {"body.1.weight", {{3, 3}}},
+               {"up.weight", {{3, 6}}},
+               {"head.weight", {{6, 5}}}},
+              {}, own);
+  EXPECT_EQ(neck.advice, "--set neck=false");
+}
+
+} // namespace
