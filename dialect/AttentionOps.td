@@ -150,6 +150,7 @@ def Hova_NormalizeHeadsOp : Hova_Op<"normalize_heads", [Pure,
 
 def Hova_HeadFactorsOp : Hova_Op<"head_factors", [Pure,
     AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_TableOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "bounded factors of heads from their learned logarithms";
   let description = [{

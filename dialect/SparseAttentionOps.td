@@ -88,6 +88,7 @@ def Hova_BlockSparseAttentionOp
 }
 
 def Hova_IndexTableOp : Hova_Op<"index_table", [Pure,
+    DeclareOpInterfaceMethods<Hova_TableOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "the elements of a weight as integers";
   let description = [{

@@ -5,7 +5,9 @@
 // operations whose numbers follow from their attributes. `dialect/evaluate`
 // says what it should be, and shares no code with this.
 
+#include "dialect/AttentionOps.h"
 #include "dialect/PlacementOps.h"
+#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include <cmath>
 
@@ -82,6 +84,32 @@ void SinusoidOp::tabulate(ArrayRef<HostTensor>,
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
     result.mutableAs<float>()[i] =
         sinusoidAt(getLayout(), i / shape[1], i % shape[1], shape[1]);
+  }
+  results.push_back(result);
+}
+
+void IndexTableOp::tabulate(ArrayRef<HostTensor> operands,
+                            SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = operands.front();
+  HostTensor result(Element::I64, x.getShape());
+  for (int64_t i = 0, e = x.size(); i < e; ++i) {
+    double below = std::floor(x.at(i)), rest = x.at(i) - below;
+    bool isUp = rest > 0.5 || (rest == 0.5 && std::fmod(below, 2) != 0);
+    double index = isUp ? below + 1 : below;
+    bool isOne = index >= 0 && index < 0x1p31;
+    result.mutableAs<int64_t>()[i] = isOne ? static_cast<int64_t>(index) : -1;
+  }
+  results.push_back(result);
+}
+
+void HeadFactorsOp::tabulate(ArrayRef<HostTensor> operands,
+                             SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &logarithms = operands.front();
+  double most = getMost().convertToDouble();
+  HostTensor result(Element::F64, logarithms.getShape());
+  for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    double factor = std::exp(logarithms.at(i));
+    result.mutableAs<double>()[i] = factor > most ? most : factor;
   }
   results.push_back(result);
 }

@@ -586,3 +586,20 @@ TEST(Exponential, is_zero_where_programs_have_no_denormal_numbers) {
 }
 
 } // namespace
+/// Numbers around those of which tables are made, in the place of weights.
+FailureOr<HostTensor> sharedWeight(WeightOp) {
+  float inf = std::numeric_limits<float>::infinity();
+  return floats({16},
+                {-inf, -3, -0.5f, -0.25f, 0, 0.5f, 0.75f, 1.5f, 2.5f, 3.25f,
+                 4.5f, 4.75f, 1e9f, 2147483648.0f, inf, std::nanf("")});
+}
+
+TEST_F(TableTest, compiler_and_evaluator_agree_about_numbers_of_weights) {
+  evaluator = Evaluator(sharedWeight);
+  std::string weight = "%w = hova.weight \"w\" : tensor<16xf32>";
+  expectEqual("hova.index_table %w : tensor<16xf32> -> tensor<16xi32>",
+              "tensor<16xi32>", weight);
+  expectEqual("hova.head_factors %w {most = 100.0 : f64} : tensor<16xf32>",
+              "tensor<16xf32>", weight);
+}
+
