@@ -12,7 +12,7 @@ def Hova_LinearOp : Hova_Op<"linear", [Pure,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
-    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface, ["getSummands"]>]> {
   let summary = "product of every row with a weight matrix, plus a bias";
   let description = [{
     `y[.., j] = sum_k x[.., k] w[k, j] + b[j]`.

@@ -42,6 +42,13 @@ def Hova_ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
     }], "::llvm::LogicalResult", "evaluate",
       (ins "::llvm::ArrayRef<::hova::HostTensor>":$operands,
            "::llvm::SmallVectorImpl<::hova::HostTensor> &":$results)>,
+    InterfaceMethod<[{
+      The operands whose absolute values make `evaluate` add the magnitudes of
+      all that it adds: those that a sum is linear in, where all else that its
+      summands are made of is not negative. Where such a sum leaves float32,
+      another order of the additions may, too. Empty: nothing is known.
+    }], "::llvm::SmallVector<::mlir::OpOperand *>", "getSummands", (ins), "",
+      "return {};">,
   ];
 }
 

@@ -16,7 +16,7 @@ class Hova_LinearAttentionPart<string mnemonic, list<Trait> traits>
         DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
         DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
         DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
-        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>], traits)> {
+        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface, ["getSummands"]>], traits)> {
   let hasVerifier = 1;
 }
 
@@ -223,7 +223,7 @@ def Hova_ProjectTokensOp
         DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
         DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
         DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
-        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface, ["getSummands"]>]> {
   let summary = "few weighted sums of all tokens";
   let description = [{
     Wang et al., Linformer: Self-Attention with Linear Complexity, Eq. 7: keys

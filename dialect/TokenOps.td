@@ -7,10 +7,12 @@
 include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
 
-class Hova_TokenOp<string mnemonic, list<Trait> traits = []>
+class Hova_TokenOp<string mnemonic, list<Trait> traits = [],
+                   list<string> referenceMethods = []>
     : Hova_Op<mnemonic, !listconcat([Pure,
         DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
-        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>], traits)>;
+        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface,
+                                  referenceMethods>], traits)>;
 
 def Hova_EmbeddingOp : Hova_TokenOp<"embedding", [
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>]> {
@@ -69,9 +71,9 @@ def Hova_SinusoidOp : Hova_Op<"sinusoid", [Pure,
   let hasVerifier = 1;
 }
 
-def Hova_PatchEmbeddingOp : Hova_TokenOp<"patch_embedding", [Hova_Site<>, 
+def Hova_PatchEmbeddingOp : Hova_TokenOp<"patch_embedding", [Hova_Site<>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
-    DeclareOpInterfaceMethods<Hova_StorageOpInterface>]> {
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>], ["getSummands"]> {
   let summary = "linear map of non-overlapping image patches to tokens";
   let description = [{
     Patches of `patch x patch` pixels, row-major, each flattened in the order
@@ -178,7 +180,7 @@ def Hova_ClassTokenOp : Hova_TokenOp<"class_token", [Hova_Site<["isResultInterme
   let hasVerifier = 1;
 }
 
-def Hova_PoolOp : Hova_TokenOp<"pool"> {
+def Hova_PoolOp : Hova_TokenOp<"pool", [], ["getSummands"]> {
   let summary = "one row for all tokens";
   let description = [{
     first: `y[b, :] = x[b, 0, :]`; mean: `y[b, :] = mean_i x[b, i, :]`.

@@ -243,9 +243,11 @@ PlainError hova::measurePlain(const HostTensor &plain, const HostTensor &want) {
 
 Comparison hova::compareModel(const HostTensor &got, const HostTensor &plain,
                               const HostTensor &want, Storage storage,
-                              const PlainError &others) {
+                              const PlainError &others,
+                              const HostTensor *anyOrder) {
   Comparison result;
-  if (!sameShape(got, want, result) || !sameShape(plain, want, result)) {
+  if (!sameShape(got, want, result) || !sameShape(plain, want, result) ||
+      (anyOrder && !sameShape(*anyOrder, want, result))) {
     return result;
   }
   if (!isNumber(want)) {
@@ -265,8 +267,9 @@ Comparison hova::compareModel(const HostTensor &got, const HostTensor &plain,
   result.rmsBound = policy.plainFactor * yardstick.rms + margin;
   Errors errors(result);
   for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    bool isBoth = !std::isfinite(got.at(i)) && !std::isfinite(plain.at(i));
-    if (isBoth && std::isfinite(want.at(i))) {
+    bool mayOverflow = !std::isfinite(plain.at(i)) ||
+                       (anyOrder && !std::isfinite(anyOrder->at(i)));
+    if (mayOverflow && !std::isfinite(got.at(i)) && std::isfinite(want.at(i))) {
       ++result.overflowed;
     } else {
       errors.add(i, got.at(i), want.at(i), result.maxBound);

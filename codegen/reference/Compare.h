@@ -18,8 +18,10 @@
 // the reference has them; a NaN on one side fails. What rounding does to an
 // element may be that it is no number: where the plain run has none either,
 // because something between leaves the range of the type, T3 cannot compare the
-// element. It is counted, and a value of which no element can be compared in
-// any case is not verified.
+// element. The same holds where only the order of the plain run's additions
+// keeps it in the range, which no program has to know
+// (`Precision::AnyOrder`). Such an element is counted, and a value of which no
+// element can be compared in any case is not verified.
 //
 // All figures are in one table, `numericPolicy`; changing one is a change of
 // what hova promises.
@@ -75,8 +77,9 @@ struct Comparison {
   /// Of these, the ones that are finite numbers on both sides: where there are
   /// none, nothing is known of how well the numbers agree.
   int64_t compared = 0;
-  /// And the ones that neither the program nor a plain run in its type can
-  /// hold, though they are finite numbers in the reference.
+  /// And the ones that neither the program nor a plain run in its type, in some
+  /// order of its additions, can hold, though they are finite numbers in the
+  /// reference.
   int64_t overflowed = 0;
   double maxError = 0, maxBound = 0;
   double rmsError = 0, rmsBound = 0;
@@ -112,11 +115,13 @@ struct PlainError {
 PlainError measurePlain(const HostTensor &plain, const HostTensor &want);
 
 /// T3. `plain` is the value of a plain run in the storage type; `others` is
-/// what plain runs of neighbouring models had, at least. Integers and booleans
-/// know no rounding: they are compared by T0.
+/// what plain runs of neighbouring models had, at least; `anyOrder`, unless it
+/// is null, is finite where every order of additions keeps sums in range.
+/// Integers and booleans know no rounding: they are compared by T0.
 Comparison compareModel(const HostTensor &got, const HostTensor &plain,
                         const HostTensor &want, Storage storage = Storage::F32,
-                        const PlainError &others = {});
+                        const PlainError &others = {},
+                        const HostTensor *anyOrder = nullptr);
 
 /// The worst elements as a table: index, got, want, error, bound.
 void printWorst(const Comparison &comparison, llvm::ArrayRef<int64_t> shape,

@@ -31,24 +31,62 @@ static bool movesData(Operation *op) {
              RepeatOp, RearrangeOp>(op);
 }
 
+/// The results of `op` with the absolute values of its summands; they compute
+/// in `element`. None where nothing is known of summands.
+static FailureOr<SmallVector<HostTensor>>
+evaluateMagnitudes(ReferenceOpInterface op, ArrayRef<HostTensor> operands,
+                   Element element) {
+  SmallVector<HostTensor> absolute(operands), results;
+  SmallVector<OpOperand *> summands = op.getSummands();
+  for (OpOperand *summand : summands) {
+    HostTensor &value = absolute[summand->getOperandNumber()];
+    value = castTo(value, element);
+    HostTensor magnitudes(element, value.getShape());
+    withNumberType(element, [&](auto zero) {
+      using T = decltype(zero);
+      for (int64_t i = 0, e = value.size(); i < e; ++i) {
+        magnitudes.mutableAs<T>()[i] = std::abs(value.as<T>()[i]);
+      }
+    });
+    value = magnitudes;
+  }
+  if (!summands.empty() && failed(op.evaluate(absolute, results))) {
+    return failure();
+  }
+  return results;
+}
+
 FailureOr<HostTensor>
 hova::contractionMagnitudes(ReferenceOpInterface op,
                             ArrayRef<HostTensor> operands) {
-  if (!isa<LinearOp, PatchEmbeddingOp>(op)) {
+  FailureOr<SmallVector<HostTensor>> magnitudes =
+      evaluateMagnitudes(op, operands, Element::F64);
+  if (succeeded(magnitudes) && magnitudes->empty()) {
     return op->emitOpError("is no contraction");
   }
-  // The same sums on absolute values.
-  SmallVector<HostTensor> absolute, results;
-  for (const HostTensor &operand : operands) {
-    HostTensor &value = absolute.emplace_back(Element::F64, operand.getShape());
-    for (int64_t i = 0, e = operand.size(); i < e; ++i) {
-      value.mutableAs<double>()[i] = std::abs(operand.at(i));
-    }
-  }
-  if (failed(op.evaluate(absolute, results))) {
+  return succeeded(magnitudes) ? magnitudes->front() : FailureOr<HostTensor>();
+}
+
+/// NaN in the place of sums that leave float32 in some order of their
+/// additions: those whose magnitudes do.
+static LogicalResult loseOverflows(ReferenceOpInterface op,
+                                   ArrayRef<HostTensor> operands,
+                                   MutableArrayRef<HostTensor> results) {
+  FailureOr<SmallVector<HostTensor>> magnitudes =
+      evaluateMagnitudes(op, operands, Element::F32);
+  if (failed(magnitudes)) {
     return failure();
   }
-  return results.front();
+  // Nothing where there are none.
+  for (auto [result, magnitude] : llvm::zip(results, *magnitudes)) {
+    bool isNumber = result.getElement() == Element::F32;
+    for (int64_t i = 0, e = isNumber ? result.size() : 0; i < e; ++i) {
+      if (!std::isfinite(magnitude.at(i))) {
+        result.mutableAs<float>()[i] = std::numeric_limits<float>::quiet_NaN();
+      }
+    }
+  }
+  return success();
 }
 
 StringRef hova::resultPath(KernelOp kernel, unsigned index) {
@@ -107,7 +145,7 @@ LogicalResult Evaluator::loadWeight(Operation *op,
   }
   HostTensor matrix = stored->second;
   // A plain run reads what is stored.
-  if (precision == Precision::Single && isFloat(matrix)) {
+  if (precision != Precision::Double && isFloat(matrix)) {
     matrix = castTo(matrix, Element::F32);
   }
   results.push_back(inStorage(matrix, weight.getResult().getType()));
@@ -136,7 +174,7 @@ LogicalResult Evaluator::runOperation(Operation *op,
     if (failed(value)) {
       return failure();
     }
-    results.push_back(precision == Precision::Single && isFloat(*value)
+    results.push_back(precision != Precision::Double && isFloat(*value)
                           ? castTo(*value, Element::F32)
                           : *value);
     return success();
@@ -174,7 +212,9 @@ LogicalResult Evaluator::runOperation(Operation *op,
       }
     }
   }
-  if (failed(reference.evaluate(operands, results))) {
+  if (failed(reference.evaluate(operands, results)) ||
+      (precision == Precision::AnyOrder &&
+       failed(loseOverflows(reference, operands, results)))) {
     return failure();
   }
   for (auto [result, value] : llvm::zip(op->getResults(), results)) {
@@ -328,8 +368,8 @@ Evaluator::inPrecision(ArrayRef<HostTensor> inputs) const {
   Results converted(inputs.begin(), inputs.end());
   for (HostTensor &input : converted) {
     if (isFloat(input)) {
-      input = castTo(input, precision == Precision::Single ? Element::F32
-                                                           : Element::F64);
+      input = castTo(input, precision == Precision::Double ? Element::F64
+                                                           : Element::F32);
     }
   }
   return converted;

@@ -10,11 +10,15 @@
 // stay in the float32 storage they come in until an operation computes with
 // them, so that moving them costs no conversion. `Precision::Single` is the
 // plain unfused float32 run whose rounding error is the yardstick of the
-// numeric policy (Compare.h).
+// numeric policy (Compare.h). Its sums run in the order of their index, and may
+// stay in float32 only because a huge summand meets its opposite in time.
+// `Precision::AnyOrder` is the same run, but NaN where the magnitudes of the
+// summands (`ReferenceOpInterface::getSummands`) have no sum in float32: what
+// is a number there is one in every order of the additions.
 //
 // A float32 value whose type is bf16 or f16 is rounded to that type. In
 // `Precision::Double` those are weights alone: they are what the model is. In
-// `Precision::Single` activations are rounded too, as the program does.
+// the others activations are rounded too, as the program does.
 
 #ifndef HOVA_CODEGEN_REFERENCE_EVALUATOR_H
 #define HOVA_CODEGEN_REFERENCE_EVALUATOR_H
@@ -28,7 +32,7 @@
 
 namespace hova {
 
-enum class Precision { Double, Single };
+enum class Precision { Double, Single, AnyOrder };
 
 /// The value of a weight, float32 and of the operation's shape. Reports its own
 /// errors.
@@ -112,8 +116,9 @@ private:
   StoreFunction store;
 };
 
-/// `sum |a b| + |c|` for every element of a contraction (`hova.linear`,
-/// `hova.patch_embedding`): what tier T2 of the numeric policy measures by.
+/// `sum |a b| + |c|` for every element of a contraction, an operation that
+/// knows its summands, such as `hova.linear`: what tier T2 of the numeric
+/// policy measures by.
 mlir::FailureOr<HostTensor>
 contractionMagnitudes(ReferenceOpInterface op,
                       llvm::ArrayRef<HostTensor> operands);

@@ -71,7 +71,8 @@ void VerifyTable::printOverflow(const VerifiedCase &tried) {
   if (first) {
     os << "  " << elements
        << " elements are not compared, since they are no finite numbers in a "
-          "plain run in the same type either; the first are of "
+          "plain run in the same type either, at least in some order of its "
+          "additions; the first are of "
        << first->title() << "\n";
   }
 }

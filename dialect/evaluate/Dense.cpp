@@ -47,6 +47,10 @@ LogicalResult LinearOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+SmallVector<OpOperand *> LinearOp::getSummands() {
+  return llvm::to_vector(llvm::make_pointer_range((*this)->getOpOperands()));
+}
+
 //===----------------------------------------------------------------------===//
 // Layer norm
 //===----------------------------------------------------------------------===//

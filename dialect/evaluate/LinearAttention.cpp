@@ -280,6 +280,11 @@ LinearAttentionOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+// Features are not negative, so that values alone have signs.
+SmallVector<OpOperand *> LinearAttentionOp::getSummands() {
+  return {&getValueMutable()};
+}
+
 //===----------------------------------------------------------------------===//
 // In blocks
 //===----------------------------------------------------------------------===//
@@ -366,6 +371,10 @@ LogicalResult KeySummaryOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+SmallVector<OpOperand *> KeySummaryOp::getSummands() {
+  return {&getValueMutable()};
+}
+
 LogicalResult
 SummaryAttentionOp::evaluate(ArrayRef<HostTensor> operands,
                              SmallVectorImpl<HostTensor> &results) {
@@ -431,6 +440,17 @@ SummaryAttentionOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+SmallVector<OpOperand *> SummaryAttentionOp::getSummands() {
+  // The exponent in a summary of softmax is no sum, and its features are 1 at
+  // most.
+  if (getMap() == FeatureMap::softmax) {
+    return {};
+  }
+  SmallVector<OpOperand *> summands = {&getSummaryMutable()};
+  llvm::append_range(summands, llvm::make_pointer_range(getValueMutable()));
+  return summands;
+}
+
 //===----------------------------------------------------------------------===//
 // Projected tokens
 //===----------------------------------------------------------------------===//
@@ -460,4 +480,8 @@ LogicalResult ProjectTokensOp::evaluate(ArrayRef<HostTensor> operands,
   });
   results.push_back(result);
   return success();
+}
+
+SmallVector<OpOperand *> ProjectTokensOp::getSummands() {
+  return {&getXMutable(), &getWeightMutable()};
 }

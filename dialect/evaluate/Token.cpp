@@ -193,6 +193,10 @@ LogicalResult PatchEmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+SmallVector<OpOperand *> PatchEmbeddingOp::getSummands() {
+  return llvm::to_vector(llvm::make_pointer_range((*this)->getOpOperands()));
+}
+
 LogicalResult UnfoldOp::evaluate(ArrayRef<HostTensor> operands,
                                  SmallVectorImpl<HostTensor> &results) {
   const HostTensor &x = OperandValues(*this, operands)(getX());
@@ -368,6 +372,8 @@ LogicalResult PoolOp::evaluate(ArrayRef<HostTensor> operands,
   results.push_back(result);
   return success();
 }
+
+SmallVector<OpOperand *> PoolOp::getSummands() { return {&getXMutable()}; }
 
 //===----------------------------------------------------------------------===//
 // Layers of an omnidirectional attention

@@ -130,6 +130,7 @@ SHARED_WITH_EVALUATION = {
     "getResultPlacement",
     "getComputed",
     "getShape",
+    "getSummands",
     "HostTensor",
     "mutableAs",
     "mutableData",

@@ -157,6 +157,23 @@ TEST(Model, does_not_compare_what_a_plain_run_cannot_hold_either) {
   EXPECT_FALSE(compareModel(doubles({1.0, 9.0}), broken, finite).within);
 }
 
+TEST(Model, does_not_compare_what_another_order_of_additions_cannot_hold) {
+  HostTensor finite = doubles({1.0, 2.0}), infinite = doubles({1.0, kInfinity});
+  HostTensor anyOrder = doubles({1.0, kNan});
+  auto compare = [&](const HostTensor &got) {
+    return compareModel(got, finite, finite, Storage::F32, {}, &anyOrder);
+  };
+  Comparison lost = compare(infinite);
+  EXPECT_TRUE(lost.within);
+  EXPECT_EQ(lost.compared, 1);
+  EXPECT_EQ(lost.overflowed, 1);
+  // A number is one even there, and an infinity is none elsewhere.
+  EXPECT_TRUE(compare(finite).within);
+  EXPECT_EQ(compare(finite).compared, 2);
+  EXPECT_FALSE(compare(doubles({1.0, 9.0})).within);
+  EXPECT_FALSE(compare(doubles({kInfinity, kInfinity})).within);
+}
+
 TEST(Model, rejects_an_infinity_in_place_of_a_number) {
   HostTensor finite = doubles({1.0}), infinite = doubles({kInfinity});
   EXPECT_FALSE(compareModel(infinite, finite, finite).within);

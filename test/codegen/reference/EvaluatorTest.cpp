@@ -309,6 +309,55 @@ TEST_F(EvaluatorTest, a_plain_float32_product_is_within_its_magnitudes) {
   EXPECT_FALSE(compareContraction(broken, want, *magnitudes, 96).within);
 }
 
+TEST_F(EvaluatorTest, sums_in_any_order_are_none_where_one_order_overflows) {
+  func::FuncOp main = parse(R"mlir(
+    func.func @main(%x: tensor<3x3xf32>, %w: tensor<3x1xf32>)
+        -> tensor<3x1xf32> {
+      %y = hova.linear %x, %w
+          : tensor<3x3xf32>, tensor<3x1xf32> -> tensor<3x1xf32>
+      return %y : tensor<3x1xf32>
+    })mlir");
+  // Two of the first row's summands are too much for f32; the second adds one
+  // after its opposite. The third is far from the end.
+  HostTensor x =
+      floats({3, 3}, {3e38f, -3e38f, 1, 1, 3e38f, -3e38f, 1, 2e38f, -1e38f});
+  HostTensor w = floats({3, 1}, {1, 1, 1});
+  HostTensor plain = run(main, {x, w}, Precision::Single);
+  HostTensor any = run(main, {x, w}, Precision::AnyOrder);
+  EXPECT_EQ(plain.at(0), 1);
+  EXPECT_EQ(plain.at(1), 0);
+  EXPECT_TRUE(std::isnan(any.at(0)));
+  EXPECT_TRUE(std::isnan(any.at(1)));
+  EXPECT_EQ(any.at(2), plain.at(2));
+}
+
+constexpr const char *kCausalRelu = R"mlir(
+  func.func @main(%q: tensor<1x2x1xf32>, %k: tensor<1x2x1xf32>,
+                  %v: tensor<1x2x1xf32>) -> tensor<1x2x1xf32> {
+    %s = hova.key_summary relu %k, %v {heads = 1 : i64, block = 2 : i64}
+        : (tensor<1x2x1xf32>, tensor<1x2x1xf32>) -> tensor<1x1x1x1x2xf32>
+    %y = hova.summary_attention relu %q, %s key(%k) value(%v)
+        {heads = 1 : i64, block = 2 : i64}
+        : (tensor<1x2x1xf32>, tensor<1x1x1x1x2xf32>, tensor<1x2x1xf32>,
+           tensor<1x2x1xf32>) -> tensor<1x2x1xf32>
+    return %y : tensor<1x2x1xf32>
+  })mlir";
+
+TEST_F(EvaluatorTest, sums_over_keys_in_any_order_are_those_of_magnitudes) {
+  // Two keys that annul each other: a query of 1e15 is too much for one of them
+  // alone, one of 1 is not.
+  HostTensor k = floats({1, 2, 1}, {1e15f, 1e15f});
+  HostTensor v = floats({1, 2, 1}, {1e15f, -1e15f});
+  func::FuncOp main = parse(kCausalRelu);
+  auto last = [&](float query, Precision precision) {
+    HostTensor q = floats({1, 2, 1}, {1, query});
+    return run(main, {q, k, v}, precision).at(1);
+  };
+  EXPECT_EQ(last(1e15f, Precision::Single), 0);
+  EXPECT_TRUE(std::isnan(last(1e15f, Precision::AnyOrder)));
+  EXPECT_EQ(last(1, Precision::AnyOrder), 0);
+}
+
 constexpr const char *kStored = R"mlir(
   func.func private @weights() {
     %w = hova.weight "w" : tensor<1x2xf32>
@@ -546,6 +595,23 @@ TEST_F(TableTest, compiler_and_evaluator_agree_about_positions) {
   expectEqual("hova.sinusoid split : tensor<40x8xf32>", "tensor<40x8xf32>");
 }
 
+/// Numbers around those of which tables are made, in the place of weights.
+FailureOr<HostTensor> sharedWeight(WeightOp) {
+  float inf = std::numeric_limits<float>::infinity();
+  return floats({16},
+                {-inf, -3, -0.5f, -0.25f, 0, 0.5f, 0.75f, 1.5f, 2.5f, 3.25f,
+                 4.5f, 4.75f, 1e9f, 2147483648.0f, inf, std::nanf("")});
+}
+
+TEST_F(TableTest, compiler_and_evaluator_agree_about_numbers_of_weights) {
+  evaluator = Evaluator(sharedWeight);
+  std::string weight = "%w = hova.weight \"w\" : tensor<16xf32>";
+  expectEqual("hova.index_table %w : tensor<16xf32> -> tensor<16xi32>",
+              "tensor<16xi32>", weight);
+  expectEqual("hova.head_factors %w {most = 100.0 : f64} : tensor<16xf32>",
+              "tensor<16xf32>", weight);
+}
+
 TEST_F(EvaluatorTest, rearranges_by_the_definition) {
   // A 4x4 image with the number of each token as its one channel.
   std::vector<float> numbers(16);
@@ -586,20 +652,3 @@ TEST(Exponential, is_zero_where_programs_have_no_denormal_numbers) {
 }
 
 } // namespace
-/// Numbers around those of which tables are made, in the place of weights.
-FailureOr<HostTensor> sharedWeight(WeightOp) {
-  float inf = std::numeric_limits<float>::infinity();
-  return floats({16},
-                {-inf, -3, -0.5f, -0.25f, 0, 0.5f, 0.75f, 1.5f, 2.5f, 3.25f,
-                 4.5f, 4.75f, 1e9f, 2147483648.0f, inf, std::nanf("")});
-}
-
-TEST_F(TableTest, compiler_and_evaluator_agree_about_numbers_of_weights) {
-  evaluator = Evaluator(sharedWeight);
-  std::string weight = "%w = hova.weight \"w\" : tensor<16xf32>";
-  expectEqual("hova.index_table %w : tensor<16xf32> -> tensor<16xi32>",
-              "tensor<16xi32>", weight);
-  expectEqual("hova.head_factors %w {most = 100.0 : f64} : tensor<16xf32>",
-              "tensor<16xf32>", weight);
-}
-
