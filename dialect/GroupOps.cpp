@@ -203,6 +203,32 @@ LogicalResult GroupLoadOp::verify() {
   return success();
 }
 
+LogicalResult GroupGatherOp::verify() {
+  TileType tile = getTile().getType();
+  if (failed(verifyElement(*this, "source", getSource().getType(), // C1
+                           tile.getElementType())) ||
+      failed(verifyRows(*this, "source", getSource().getType()))) { // C2
+    return failure();
+  }
+  Block &body = getBody().front();
+  auto areTwoIndices = [](TypeRange types) {
+    return types.size() == 2 &&
+           llvm::all_of(types, [](Type type) { return type.isIndex(); });
+  };
+  auto yield = cast<GroupYieldOp>(body.getTerminator());
+  if (!areTwoIndices(body.getArgumentTypes()) ||
+      !areTwoIndices(yield.getValues().getTypes())) { // C3
+    return emitOpError("expects a body that takes two indices, the position in "
+                       "the tile, and yields two, that in source; it takes (")
+           << body.getArgumentTypes() << ") and yields ("
+           << yield.getValues().getTypes() << ")";
+  }
+  if (tile.getLanes() == TileLanes::partial) { // C4
+    return emitOpError("expects lanes of a product or of a row, got ") << tile;
+  }
+  return success();
+}
+
 LogicalResult GroupStoreOp::verify() {
   TileType tile = getTile().getType();
   if (tile.getLanes() == TileLanes::partial) { // C3
@@ -318,23 +344,6 @@ LogicalResult GroupMapOp::verify() {
            << result.getElementType();
   }
   return success();
-}
-
-LogicalResult GroupGatherOp::verify() {
-  TileType result = getTile().getType();
-  Block &body = getBody().front();
-  Type index = IndexType::get(getContext());
-  if (result.getLanes() == TileLanes::partial ||
-      getSource().getType().getElementType() != result.getElementType()) { // C1
-    return emitOpError("expects a source of the elements of a whole tile, got ")
-           << getSource().getType() << " and " << result;
-  }
-  auto yield = cast<GroupYieldOp>(body.getTerminator());
-  if (TypeRange(body.getArgumentTypes()) != TypeRange({index, index}) ||
-      yield.getValues().getTypes() != TypeRange({index, index})) { // C3
-    return emitOpError("expects a body that makes two indices of two");
-  }
-  return verifyRows(*this, "source", getSource().getType()); // C2
 }
 
 #define GET_OP_CLASSES

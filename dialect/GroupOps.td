@@ -124,6 +124,55 @@ def Hova_GroupLoadOp : Hova_Op<"group_load", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Hova_GroupGatherOp : Hova_Op<"group_gather",
+    [MemoryEffects<[MemRead]>, SingleBlockImplicitTerminator<"GroupYieldOp">]> {
+  let summary = "a tile whose elements lie anywhere in a matrix";
+  let description = [{
+    `tile[i, j] = source[row, column]`, where the body yields row and column for
+    the position (i, j), and 0 where that lies outside of source: also before it,
+    since positions are compared without a sign. The body is on scalars and may
+    use scalars from outside. Each element is an access of its own: rows that lie
+    beside each other are for `hova.group_load`.
+
+    - C1: the element of source is that of the tile.
+    - C2: rows of source have a unit column stride and a static row stride.
+    - C3: the body takes two indices and yields two.
+    - C4: a partial tile is not gathered.
+
+    Patches of 16x16 of an image of one channel, 14 in a row, one a row of the
+    tile:
+
+    ```mlir
+    func.func @patches(%image: memref<224x224xbf16>)
+        -> !hova.tile<64x256xbf16, product 4x1> {
+      %c14 = arith.constant 14 : index
+      %c16 = arith.constant 16 : index
+      %t = hova.group_gather %image
+          : memref<224x224xbf16> -> !hova.tile<64x256xbf16, product 4x1> {
+      ^bb0(%i: index, %j: index):
+        %p = arith.divui %i, %c14 : index
+        %q = arith.remui %i, %c14 : index
+        %y = arith.divui %j, %c16 : index
+        %x = arith.remui %j, %c16 : index
+        %top = arith.muli %p, %c16 : index
+        %left = arith.muli %q, %c16 : index
+        %row = arith.addi %top, %y : index
+        %column = arith.addi %left, %x : index
+        hova.group_yield %row, %column : index, index
+      }
+      return %t : !hova.tile<64x256xbf16, product 4x1>
+    }
+    ```
+  }];
+  let arguments = (ins Arg<Hova_GroupMatrix, "", [MemRead]>:$source);
+  let results = (outs Hova_TileType:$tile);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $source attr-dict `:` type($source) `->` type($tile) $body
+  }];
+  let hasVerifier = 1;
+}
+
 def Hova_GroupStoreOp : Hova_Op<"group_store", [MemoryEffects<[MemWrite]>]> {
   let summary = "a tile written to a matrix";
   let description = [{
@@ -337,48 +386,13 @@ def Hova_GroupMapOp : Hova_Op<"group_map",
   let hasVerifier = 1;
 }
 
-def Hova_GroupGatherOp
-    : Hova_Op<"group_gather", [MemoryEffects<[MemRead]>,
-                               SingleBlockImplicitTerminator<"GroupYieldOp">]> {
-  let summary = "a tile whose elements stand where a function says";
+def Hova_GroupYieldOp
+    : Hova_Op<"group_yield", [Pure, Terminator,
+                              ParentOneOf<["GroupMapOp", "GroupGatherOp"]>]> {
+  let summary = "what a body makes for a position";
   let description = [{
-    `tile[i, j] = source[row, column]` with `row, column = body(i, j)`, 0 where
-    that lies outside of source. The body is on scalars and may use scalars from
-    outside.
-
-    - C1: the element of source is that of the tile, which is not partial.
-    - C2: rows of source have a unit column stride and a static row stride.
-    - C3: the body takes two indices and yields two.
-
-    ```mlir
-    func.func @every_second(%m: memref<197x768xf32>, %r: index)
-        -> !hova.tile<4x768xf32, row 4x1> {
-      %t = hova.group_gather %m : memref<197x768xf32> -> !hova.tile<4x768xf32, row 4x1> {
-      ^bb0(%i: index, %j: index):
-        %two = arith.constant 2 : index
-        %near = arith.addi %r, %i : index
-        %row = arith.muli %near, %two : index
-        hova.group_yield %row, %j : index, index
-      }
-      return %t : !hova.tile<4x768xf32, row 4x1>
-    }
-    ```
-  }];
-  let arguments = (ins Arg<Hova_GroupMatrix, "", [MemRead]>:$source);
-  let results = (outs Hova_TileType:$tile);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
-    $source attr-dict `:` type($source) `->` type($tile) $body
-  }];
-  let hasVerifier = 1;
-}
-
-def Hova_GroupYieldOp : Hova_Op<"group_yield",
-                                [Pure, Terminator, ParentOneOf<["GroupMapOp", "GroupGatherOp"]>]> {
-  let summary = "what the body of a map or of a gather makes";
-  let description = [{
-    Ends the body of a `hova.group_map` or of a `hova.group_gather`, where
-    examples stand.
+    Ends the body of a `hova.group_map`, with an element, or of a
+    `hova.group_gather`, with a row and a column. Examples stand there.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{

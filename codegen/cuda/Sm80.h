@@ -41,7 +41,10 @@ inline constexpr int64_t kArgumentBytes = 16;
 /// Columns beside each other that a lane holds of `columns` along a row; 0 if
 /// the lanes cannot share them equally.
 inline int64_t runOfRow(int64_t columns) {
-  return columns % (4 * kLanes) == 0 ? 4 : columns % (2 * kLanes) == 0 ? 2 : 0;
+  return columns % (4 * kLanes) == 0   ? 4
+         : columns % (2 * kLanes) == 0 ? 2
+         : columns % kLanes == 0       ? 1
+                                       : 0;
 }
 
 } // namespace hova

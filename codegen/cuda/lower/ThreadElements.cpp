@@ -92,23 +92,30 @@ Value ThreadEmitter::element(Value tile, size_t r, size_t c) {
   return vector::ExtractOp::create(b, pair, index % 2);
 }
 
-Value ThreadEmitter::mapElement(GroupMapOp op, const Fragment &own, size_t r,
-                                size_t c) {
-  Block &body = op.getBody().front();
-  for (auto [operand, argument] :
-       llvm::zip(op.getOperands(), body.getArguments())) {
-    map.map(argument, element(operand, r, c));
-  }
-  BlockArgument i = body.getArguments().take_back(2)[0];
-  BlockArgument j = body.getArguments().back();
+void ThreadEmitter::placeBody(Block &body, const Fragment &own, size_t r,
+                              size_t c) {
   auto place = [&](BlockArgument argument, Value first, int64_t offset) {
     if (!argument.use_empty()) {
       map.map(argument, b.createOrFold<arith::IndexCastOp>(
                             b.getIndexType(), add(first, i32(offset))));
     }
   };
-  place(i, own.row, own.rows[r]);
-  place(j, own.column, own.columns[c]);
+  place(body.getArguments().take_back(2)[0], own.row, own.rows[r]);
+  place(body.getArguments().back(), own.column, own.columns[c]);
+}
+
+LogicalResult verifyBody(Block &body) {
+  for (Operation &inner : body.without_terminator()) {
+    if (inner.getNumRegions() || !isMemoryEffectFree(&inner)) {
+      return inner.emitOpError("has no lowering to threads inside '")
+             << body.getParentOp()->getName() << "'";
+    }
+  }
+  return success();
+}
+
+/// The operations of a body, whose arguments are mapped.
+void ThreadEmitter::emitBody(Block &body) {
   for (Operation &inner : body.without_terminator()) {
     b.setLoc(inner.getLoc());
     if (Value made = emitScalar(inner)) {
@@ -117,15 +124,25 @@ Value ThreadEmitter::mapElement(GroupMapOp op, const Fragment &own, size_t r,
       b.clone(inner, map);
     }
   }
+  b.setLoc(body.getParentOp()->getLoc());
+}
+
+Value ThreadEmitter::mapElement(GroupMapOp op, const Fragment &own, size_t r,
+                                size_t c) {
+  Block &body = op.getBody().front();
+  for (auto [operand, argument] :
+       llvm::zip(op.getOperands(), body.getArguments())) {
+    map.map(argument, element(operand, r, c));
+  }
+  placeBody(body, own, r, c);
+  emitBody(body);
   return map.lookupOrDefault(body.getTerminator()->getOperand(0));
 }
 
 LogicalResult ThreadEmitter::emitMap(GroupMapOp op) {
   TileType type = op.getResult().getType();
-  for (Operation &inner : op.getBody().front().without_terminator()) {
-    if (inner.getNumRegions() || !isMemoryEffectFree(&inner)) {
-      return inner.emitOpError("has no lowering to threads inside a map");
-    }
+  if (failed(verifyBody(op.getBody().front()))) {
+    return failure();
   }
   Fragment own = fragment(type);
   Values results;

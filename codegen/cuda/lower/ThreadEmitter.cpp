@@ -68,7 +68,9 @@ void ThreadEmitter::syncWarp() { NVVM::SyncWarpOp::create(b, i32(-1)); }
 //===----------------------------------------------------------------------===//
 
 bool ThreadEmitter::isPaired(TileType type) const {
-  return type.getElementTypeBitWidth() == 16 && type.columns() > 1;
+  return type.getElementTypeBitWidth() == 16 && type.columns() > 1 &&
+         (type.getLanes() != TileLanes::row ||
+          runOfRow(type.columns() / type.getColumnMembers()) > 1);
 }
 
 Fragment ThreadEmitter::fragment(TileType type) {
@@ -129,7 +131,7 @@ static LogicalResult verifyTile(Operation *op, TileType tile) {
   if (tile.getLanes() == TileLanes::row) {
     if (columns != 1 && !runOfRow(columns)) {
       return op->emitOpError("expects the columns of a member of ")
-             << tile << " to be a multiple of " << 2 * kLanes;
+             << tile << " to be a multiple of " << kLanes;
     }
     return success();
   }
@@ -286,6 +288,8 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<GroupAllocOp>([](GroupAllocOp) { return success(); })
       .Case<GroupLoadOp>([&](GroupLoadOp load) { return emitLoad(load); })
+      .Case<GroupGatherOp>(
+          [&](GroupGatherOp gather) { return emitGather(gather); })
       .Case<GroupStoreOp>([&](GroupStoreOp store) { return emitStore(store); })
       .Case<GroupCopyOp>([&](GroupCopyOp copy) { return emitCopy(copy); })
       .Case<GroupWaitOp>([&](GroupWaitOp wait) { return emitWait(wait); })
@@ -293,7 +297,6 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
           [&](GroupProductOp product) { return emitProduct(product); })
       .Case<GroupReduceOp>(
           [&](GroupReduceOp reduce) { return emitReduce(reduce); })
-      .Case<GroupGatherOp>([&](GroupGatherOp own) { return emitGather(own); })
       .Case<GroupMapOp>([&](GroupMapOp own) { return emitMap(own); })
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitLoop(loop); })
       .Case<memref::SubViewOp>(

@@ -11,7 +11,7 @@
 // of its member's part: mma.sync leaves its sums there, and wants a left
 // operand of 16 bits there. Along `row` it holds all rows and runs of up to 4
 // columns. Elements of 16 bits are held in pairs, the even column in the low
-// half.
+// half; runs of one column stay elements of 16 bits.
 
 #ifndef HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
 #define HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
@@ -43,6 +43,10 @@ struct Fragment {
 /// inside or outside of the matrix, and on addresses of their size.
 int64_t widthOf(mlir::Value matrix, mlir::Value row, mlir::Value column,
                 int64_t rows, bool columnsInside, int64_t most);
+
+/// An error on the first operation of a body that threads cannot do for each
+/// element by itself.
+mlir::LogicalResult verifyBody(mlir::Block &body);
 
 /// Rewrites one function of group operations as a kernel of threads. The
 /// function takes matrices and then the coordinates of its group in the grid,
@@ -105,8 +109,6 @@ private:
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   mlir::LogicalResult emitGather(GroupGatherOp op);
-  mlir::Value gatherElement(GroupGatherOp op, const Matrix &source,
-                            mlir::Value i, mlir::Value j);
   mlir::LogicalResult emitStore(GroupStoreOp op);
   mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);
   mlir::Value inside(const Matrix &matrix, llvm::ArrayRef<bool> inBounds,
@@ -149,6 +151,9 @@ private:
   mlir::LogicalResult emitMap(GroupMapOp op);
   mlir::Value mapElement(GroupMapOp op, const Fragment &own, size_t r,
                          size_t c);
+  /// Gives a body its position: element (r, c) of a thread's fragment.
+  void placeBody(mlir::Block &body, const Fragment &own, size_t r, size_t c);
+  void emitBody(mlir::Block &body);
   mlir::Value element(mlir::Value tile, size_t r, size_t c);
   mlir::Value emitScalar(mlir::Operation &op);
   mlir::Value pack(mlir::Value low, mlir::Value high);

@@ -108,6 +108,37 @@ ThreadEmitter::Values ThreadEmitter::joinHalves(ArrayRef<Value> halves) {
   return words;
 }
 
+LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
+  TileType tile = op.getTile().getType();
+  Block &body = op.getBody().front();
+  FailureOr<Matrix> source = matrix(op, op.getSource());
+  if (failed(source) || failed(verifyBody(body))) {
+    return failure();
+  }
+  Fragment own = fragment(tile);
+  Type unit = isPaired(tile) ? Type(b.getI16Type()) : tile.getElementType();
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(unit));
+  Values elements;
+  for (size_t r = 0; r < own.rows.size(); ++r) {
+    for (size_t c = 0; c < own.columns.size(); ++c) {
+      placeBody(body, own, r, c);
+      emitBody(body);
+      Value row = word(body.getTerminator()->getOperand(0));
+      Value column = word(body.getTerminator()->getOperand(1));
+      Value there = inside(*source, {false, false}, row, column);
+      Value address =
+          offset(source->base, add(mul(row, source->rowBytes),
+                                   mul(column, source->elementBytes)));
+      // What is not there is read from the start, and not used.
+      Value loaded = LLVM::LoadOp::create(
+          b, unit, select(there, address, source->base), source->elementBytes);
+      elements.push_back(select(there, loaded, zero));
+    }
+  }
+  parts[op.getTile()] = isPaired(tile) ? joinHalves(elements) : elements;
+  return success();
+}
+
 LogicalResult ThreadEmitter::emitBoxLoad(GroupLoadOp op) {
   TileType tile = op.getTile().getType();
   if (tile.getLanes() != TileLanes::product || tile.getColumnMembers() != 1 ||
@@ -267,64 +298,6 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   if (branches) {
     syncWarp();
   }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Elements from anywhere
-//===----------------------------------------------------------------------===//
-
-/// What `body` makes of a position.
-Value ThreadEmitter::gatherElement(GroupGatherOp op, const Matrix &source,
-                                   Value i, Value j) {
-  Block &body = op.getBody().front();
-  auto asIndex = [&](Value position) {
-    return b.createOrFold<arith::IndexCastOp>(b.getIndexType(), position);
-  };
-  map.map(body.getArgument(0), asIndex(i));
-  map.map(body.getArgument(1), asIndex(j));
-  for (Operation &inner : body.without_terminator()) {
-    b.clone(inner, map);
-  }
-  auto yield = cast<GroupYieldOp>(body.getTerminator());
-  Value row = word(yield.getValues()[0]), column = word(yield.getValues()[1]);
-  Value there = b.createOrFold<arith::AndIOp>(below(row, source.rows),
-                                              below(column, source.columns));
-  Value address = offset(source.base, add(mul(row, source.rowBytes),
-                                          mul(column, source.elementBytes)));
-  Type element = op.getSource().getType().getElementType();
-  // What is not there is read from the start, and not used.
-  Value loaded = LLVM::LoadOp::create(
-      b, element, select(there, address, source.base), source.elementBytes);
-  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
-  return select(there, loaded, zero);
-}
-
-LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
-  for (Operation &inner : op.getBody().front().without_terminator()) {
-    if (inner.getNumRegions() || !isMemoryEffectFree(&inner)) {
-      return inner.emitOpError("has no lowering to threads inside a gather");
-    }
-  }
-  FailureOr<Matrix> source = matrix(op, op.getSource());
-  if (failed(source)) {
-    return failure();
-  }
-  TileType type = op.getTile().getType();
-  Fragment own = fragment(type);
-  Values results;
-  for (int64_t r : own.rows) {
-    Value i = add(own.row, i32(r));
-    for (auto [c, column] : llvm::enumerate(own.columns)) {
-      Value made = gatherElement(op, *source, i, add(own.column, i32(column)));
-      if (isPaired(type) && c % 2) {
-        results.back() = pack(results.back(), made);
-      } else {
-        results.push_back(made);
-      }
-    }
-  }
-  parts[op.getTile()] = results;
   return success();
 }
 

@@ -40,8 +40,8 @@ func.func @half_blocks(%m: memref<128x256xf32>, %i: index) {
 // -----
 
 func.func @half_runs(%m: memref<128x256xf32>, %i: index) {
-  // expected-error@+1 {{'hova.group_load' op expects the columns of a member of '!hova.tile<4x32xf32, row 4x1>' to be a multiple of 64}}
-  %t = hova.group_load %m[%i, %i] : memref<128x256xf32> -> !hova.tile<4x32xf32, row 4x1>
+  // expected-error@+1 {{'hova.group_load' op expects the columns of a member of '!hova.tile<4x80xf32, row 4x1>' to be a multiple of 32}}
+  %t = hova.group_load %m[%i, %i] : memref<128x256xf32> -> !hova.tile<4x80xf32, row 4x1>
   return
 }
 
@@ -313,7 +313,7 @@ func.func @other_memory(%m: memref<128x256xf32>, %i: index) {
 func.func @memory_in_a_map(%m: memref<128x256xf32>, %i: index) {
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
-    // expected-error@+1 {{'memref.load' op has no lowering to threads inside a map}}
+    // expected-error@+1 {{'memref.load' op has no lowering to threads inside 'hova.group_map'}}
     %t = memref.load %m[%p, %q] : memref<128x256xf32>
     hova.group_yield %t : f32
   }
@@ -330,5 +330,17 @@ func.func @dynamic_strides(%m: memref<?x128x256xf32, strided<[?, 256, 1], offset
   }
   // expected-error@+1 {{'memref.subview' op expects a source with static strides, got }}
   %v = memref.subview %m[%i, 0, 0] [1, 128, 256] [1, 1, 1] : memref<?x128x256xf32, strided<[?, 256, 1], offset: ?>> to memref<128x256xf32, strided<[256, 1], offset: ?>>
+  return
+}
+
+// -----
+
+func.func @memory_in_a_gather(%m: memref<128x256xf32>, %n: memref<8xindex>) {
+  %t = hova.group_gather %m : memref<128x256xf32> -> !hova.tile<64x64xf32, product 4x1> {
+  ^bb0(%p: index, %q: index):
+    // expected-error@+1 {{'memref.load' op has no lowering to threads inside 'hova.group_gather'}}
+    %i = memref.load %n[%p] : memref<8xindex>
+    hova.group_yield %i, %q : index, index
+  }
   return
 }

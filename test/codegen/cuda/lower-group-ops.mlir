@@ -114,3 +114,24 @@ func.func @trusts_promises(%m: memref<128x128xf32>, %n: memref<128x128xf32>, %x:
   hova.group_store %t, %n[%x, %x] {in_bounds = array<i1: true, true>} : !hova.tile<64x64xf32, product 1x1>, memref<128x128xf32>
   return
 }
+
+// -----
+
+// An access for each of a thread's eight elements, and two of 16 bits share a register.
+// CHECK-LABEL: llvm.func @gathers
+// CHECK: %[[THERE:[a-z0-9_]+]] = arith.andi %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : i1
+// CHECK: %[[AT:[a-z0-9_]+]] = arith.select %[[THERE]], %{{[a-z0-9_]+}}, %arg0 : !llvm.ptr<1>
+// CHECK: %[[LOADED:[a-z0-9_]+]] = llvm.load %[[AT]] {alignment = 2 : i64} : !llvm.ptr<1> -> i16
+// CHECK: arith.select %[[THERE]], %[[LOADED]], %c0_i16 : i16
+// CHECK-COUNT-7: llvm.load %{{[a-z0-9_]+}} {alignment = 2 : i64}
+// CHECK-COUNT-4: vector.from_elements %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : vector<2xi16>
+// CHECK-NOT: llvm.load
+func.func @gathers(%m: memref<40x30xbf16>, %n: memref<16x16xbf16>) {
+  %c0 = arith.constant 0 : index
+  %t = hova.group_gather %m : memref<40x30xbf16> -> !hova.tile<16x16xbf16, product 1x1> {
+  ^bb0(%i: index, %j: index):
+    hova.group_yield %j, %i : index, index
+  }
+  hova.group_store %t, %n[%c0, %c0] : !hova.tile<16x16xbf16, product 1x1>, memref<16x16xbf16>
+  return
+}

@@ -71,6 +71,10 @@ WINDOWS = [
     ("row 2x1", (4, 128), (9, 90), (0, -48), "bf16", 4),
     ("row 2x1", (4, 64), (5, 48), (1, 0), "bf16", 4),
     ("row 2x1", (4, 64), (5, 43), (1, 0), "bf16", 2),
+    ("row 2x1", (4, 96), (5, 48), (0, 0), "bf16", 2),
+    ("row 2x1", (4, 96), (5, 90), (1, -3), "f32", 4),
+    ("row 4x1", (4, 32), (9, 10), (0, 0), "bf16", 2),
+    ("row 1x2", (4, 192), (5, 190), (0, 0), "bf16", 2),
 ]
 
 
@@ -179,3 +183,97 @@ func.func @kernel(%u: {u}, %m: {m}, %r: {r}) {{
     assert np.array_equal(both(case, tmp_path), truth)
     moved = re.findall(r"cp\.async\.c[ag]\S*\s+\[[^]]*\], \[[^]]*\], (\d+)", case.ptx())
     assert {"16", str(width)} == set(moved)
+
+
+def test_rows_of_32_columns_are_reduced(tmp_path):
+    """Sums of rows of 48 columns, of which a tile has 96, and what is left when each is taken away."""
+    source = numbers((7, 48), "f32")
+    truth = source - source.sum(1, keepdims=True)
+    t, s, m = "!hova.tile<4x96xf32, row 4x1>", "!hova.tile<4x1xf32, row 4x1>", "memref<7x48xf32>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %r: {m}, %x: index) {{
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %i = arith.muli %x, %c4 : index
+  %t = hova.group_load %m[%i, %c0] : {m} -> {t}
+  %s = hova.group_reduce add %t : {t} -> {s}
+  %u = hova.group_map (%t, %s) : ({t}, {s}) -> {t} {{
+  ^bb0(%a: f32, %b: f32, %p: index, %q: index):
+    %d = arith.subf %a, %b : f32
+    hova.group_yield %d : f32
+  }}
+  hova.group_store %u, %r[%i, %c0] : {t}, {m}
+  return
+}}""", [source, np.zeros((7, 48), np.float32)], truth, grid=(2,))
+    assert np.array_equal(both(case, tmp_path), truth)
+
+
+# Lanes of a tile of 32x64, and its element.
+GATHERS = [("product 2x1", "f32"), ("product 2x1", "bf16"), ("row 2x1", "bf16"), ("product 1x2", "bf16"), ("row 2x2", "f32"), ("row 2x2", "bf16")]
+
+
+@pytest.mark.parametrize("lanes, element", GATHERS)
+def test_gathers_patches_of_an_image(lanes, element, tmp_path):
+    """Patches of 8x8 at steps of 5, the first of which begins 2 rows and 3 columns before the image of 40x30."""
+    image = numbers((3, 40, 30), element)
+    truth = np.stack([shifted(image[1], 8, 8, 5 * (i // 6) - 2, 5 * (i % 6) - 3).reshape(64) for i in range(32)])
+    t, m, n = f"!hova.tile<32x64x{element}, {lanes}>", f"memref<3x40x30x{element}>", f"memref<32x64x{element}>"
+    view = f"memref<40x30x{element}, strided<[30, 1], offset: ?>>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %r: {n}, %x: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c6 = arith.constant 6 : index
+  %c8 = arith.constant 8 : index
+  %above = arith.constant -2 : index
+  %before = arith.constant -3 : index
+  %second = arith.addi %x, %c1 : index
+  %image = memref.subview %m[%second, 0, 0] [1, 40, 30] [1, 1, 1] : {m} to {view}
+  %t = hova.group_gather %image : {view} -> {t} {{
+  ^bb0(%i: index, %j: index):
+    %p = arith.divui %i, %c6 : index
+    %q = arith.remui %i, %c6 : index
+    %y = arith.divui %j, %c8 : index
+    %z = arith.remui %j, %c8 : index
+    %top = arith.muli %p, %c5 : index
+    %left = arith.muli %q, %c5 : index
+    %a = arith.addi %top, %y : index
+    %b = arith.addi %left, %z : index
+    %row = arith.addi %a, %above : index
+    %column = arith.addi %b, %before : index
+    hova.group_yield %row, %column : index, index
+  }}
+  hova.group_store %t, %r[%c0, %c0] : {t}, {n}
+  return
+}}""", [image, np.zeros((32, 64), KINDS[element])], truth)
+    assert np.array_equal(both(case, tmp_path), truth)
+
+
+def test_gathers_a_factor_of_each_row(tmp_path):
+    """A tile of one column: the factor of row i stands in row 2 i + 1, column 3."""
+    source, factors = numbers((16, 32), "f32"), numbers((24, 5), "f32", 1)
+    truth = source * np.concatenate([factors[1::2, 3], np.zeros(4, np.float32)])[:, None]
+    t, f = "!hova.tile<16x32xf32, product 1x1>", "!hova.tile<16x1xf32, product 1x1>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: memref<16x32xf32>, %f: memref<24x5xf32>, %r: memref<16x32xf32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %t = hova.group_load %m[%c0, %c0] : memref<16x32xf32> -> {t}
+  %g = hova.group_gather %f : memref<24x5xf32> -> {f} {{
+  ^bb0(%i: index, %j: index):
+    %d = arith.muli %i, %c2 : index
+    %row = arith.addi %d, %c1 : index
+    hova.group_yield %row, %c3 : index, index
+  }}
+  %u = hova.group_map (%t, %g) : ({t}, {f}) -> {t} {{
+  ^bb0(%a: f32, %b: f32, %p: index, %q: index):
+    %d = arith.mulf %a, %b : f32
+    hova.group_yield %d : f32
+  }}
+  hova.group_store %u, %r[%c0, %c0] : {t}, memref<16x32xf32>
+  return
+}}""", [source, factors, np.zeros((16, 32), np.float32)], truth)
+    assert np.array_equal(both(case, tmp_path), truth)

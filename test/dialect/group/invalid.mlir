@@ -216,3 +216,58 @@ func.func @group_map_c2_yields_an_element(%t: !hova.tile<64x128xf32, product 2x2
   }
   return
 }
+
+// -----
+
+func.func @group_gather_c1_elements_agree(%m: memref<64x128xbf16>) {
+  // expected-error@+1 {{'hova.group_gather' op expects source to have elements of 'f32', got 'memref<64x128xbf16>'}}
+  %t = hova.group_gather %m : memref<64x128xbf16> -> !hova.tile<64x128xf32, product 2x2> {
+  ^bb0(%i: index, %j: index):
+    hova.group_yield %i, %j : index, index
+  }
+  return
+}
+
+// -----
+
+func.func @group_gather_c2_columns_lie_side_by_side(%m: memref<64x128xf32, strided<[256, 2]>>) {
+  // expected-error@+1 {{'hova.group_gather' op expects source to have static extents, a unit column stride and a static row stride, got }}
+  %t = hova.group_gather %m : memref<64x128xf32, strided<[256, 2]>> -> !hova.tile<64x128xf32, product 2x2> {
+  ^bb0(%i: index, %j: index):
+    hova.group_yield %i, %j : index, index
+  }
+  return
+}
+
+// -----
+
+func.func @group_gather_c3_body_takes_a_position(%m: memref<64x128xf32>) {
+  // expected-error@+1 {{expects a body that takes two indices, the position in the tile, and yields two, that in source; it takes ('index') and yields ('index', 'index')}}
+  %t = hova.group_gather %m : memref<64x128xf32> -> !hova.tile<64x128xf32, product 2x2> {
+  ^bb0(%i: index):
+    hova.group_yield %i, %i : index, index
+  }
+  return
+}
+
+// -----
+
+func.func @group_gather_c3_body_yields_a_position(%m: memref<64x128xf32>, %f: f32) {
+  // expected-error@+1 {{it takes ('index', 'index') and yields ('index', 'f32')}}
+  %t = hova.group_gather %m : memref<64x128xf32> -> !hova.tile<64x128xf32, product 2x2> {
+  ^bb0(%i: index, %j: index):
+    hova.group_yield %i, %f : index, f32
+  }
+  return
+}
+
+// -----
+
+func.func @group_gather_c4_tile_is_not_partial(%m: memref<64x128xf32>) {
+  // expected-error@+1 {{'hova.group_gather' op expects lanes of a product or of a row, got '!hova.tile<64x1xf32, partial 4x1>'}}
+  %t = hova.group_gather %m : memref<64x128xf32> -> !hova.tile<64x1xf32, partial 4x1> {
+  ^bb0(%i: index, %j: index):
+    hova.group_yield %i, %j : index, index
+  }
+  return
+}

@@ -61,3 +61,15 @@ func.func @reduces_in_two_steps(%t: !hova.tile<64x128xf32, product 4x1>, %f: !ho
   %r = hova.group_reduce add %q : !hova.tile<64x1xf32, partial 4x1> -> !hova.tile<64x1xf32, product 4x1>
   return %r : !hova.tile<64x1xf32, product 4x1>
 }
+
+// CHECK-LABEL: @gathers_a_tile
+// CHECK: hova.group_gather %{{[a-z0-9_]+}} : memref<197x768xf32> -> <4x768xf32, row 4x1> {
+// CHECK-NEXT: ^bb0(%[[I:[a-z0-9_]+]]: index, %[[J:[a-z0-9_]+]]: index):
+// CHECK-NEXT: hova.group_yield %[[J]], %[[I]] : index, index
+func.func @gathers_a_tile(%m: memref<197x768xf32>) -> !hova.tile<4x768xf32, row 4x1> {
+  %t = hova.group_gather %m : memref<197x768xf32> -> !hova.tile<4x768xf32, row 4x1> {
+  ^bb0(%i: index, %j: index):
+    hova.group_yield %j, %i : index, index
+  }
+  return %t : !hova.tile<4x768xf32, row 4x1>
+}
