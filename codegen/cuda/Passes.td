@@ -24,9 +24,9 @@ def LowerGroupOpsPass : Pass<"hova-lower-group-ops", "::mlir::ModuleOp"> {
       %c0 = arith.constant 0 : index
       %c4 = arith.constant 4 : index
       %row = arith.muli %g, %c4 : index
-      %t = hova.group_load %x[%row, %c0]
+      %t = hova.group_load %x[%row, %c0] {in_bounds = array<i1: true, true>}
           : memref<8x128xf32> -> !hova.tile<4x128xf32, row 4x1>
-      hova.group_store %t, %y[%row, %c0]
+      hova.group_store %t, %y[%row, %c0] {in_bounds = array<i1: true, true>}
           : !hova.tile<4x128xf32, row 4x1>, memref<8x128xf32>
       return
     }

@@ -54,6 +54,10 @@ TARGET_FOLDERS = {
     "codegen/cpu/schedule": {"codegen/cpu", "codegen/cpu/recipes"},
     "codegen/cpu/lower": {"codegen/cpu", "codegen/reference"},
     "codegen/cpu/link": {"codegen/cpu", "codegen/program"},
+    "codegen/cuda/lower": {"codegen/cuda"},
+    "codegen/cuda/recipes": {"codegen/cuda"},
+    "codegen/cuda/schedule": {"codegen/cuda", "codegen/cuda/recipes"},
+    "codegen/cuda/link": {"codegen", "codegen/cuda", "codegen/cuda/lower", "codegen/program"},
 }
 
 
@@ -91,7 +95,7 @@ def test_every_folder_of_dialect_and_frontend_is_listed():
 
 
 def test_every_folder_of_a_target_is_listed():
-    assert folders("codegen/cpu/", "codegen/program/") - {"codegen/cpu"} == set(TARGET_FOLDERS)
+    assert folders("codegen/cpu/", "codegen/cuda/", "codegen/program/") - {"codegen/cpu", "codegen/cuda"} == set(TARGET_FOLDERS)
 
 
 def arrows(name, known, allowed):
