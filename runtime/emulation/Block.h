@@ -109,6 +109,8 @@ static inline const char *location_of(const block *block, uint32_t place) {
 /// return when a fiber calls it.
 __attribute__((format(printf, 3, 4), noreturn)) void
 fault(hova_emulated_thread *self, uint32_t place, const char *format, ...);
+/// The same where the host has no memory for what the emulation keeps.
+__attribute__((noreturn)) void lack_memory(hova_emulated_thread *self);
 /// The same about threads that wait, from the scheduler.
 __attribute__((format(printf, 3, 4))) void
 report_fault(hova_emulated_thread *self, uint32_t place, const char *format,

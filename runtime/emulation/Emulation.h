@@ -45,12 +45,16 @@ typedef enum hova_emulation_use {
   HOVA_EMULATION_STATE,  ///< holds values before, is read and written
 } hova_emulation_use;
 
-/// Global memory that a launch may access, and nothing else.
+/// Global memory that a launch may access, and nothing else. Buffers lie apart
+/// unless both are inputs, or the same state.
 typedef struct hova_emulation_buffer {
   const char *name;
-  void *data; ///< aligned to 16 bytes at least
-  size_t bytes;
+  void *data;   ///< aligned to 16 bytes at least
+  size_t bytes; ///< from the first to the last, with gaps
   hova_emulation_use use;
+  /// Of every `row_stride` bytes the first `row_bytes` are the buffer, and the
+  /// rest is not: other buffers may lie there. Both 0: all bytes are.
+  size_t row_bytes, row_stride;
 } hova_emulation_buffer;
 
 /// When asynchronous copies take place. No result may depend on it.
@@ -91,6 +95,7 @@ typedef struct hova_emulation_counts {
 
 typedef struct hova_emulation_report {
   char message[1024]; ///< empty after a run without faults
+  bool out_of_memory; ///< the host's; nothing is known of the kernel then
   hova_emulation_counts counts;
 } hova_emulation_report;
 

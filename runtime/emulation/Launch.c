@@ -48,6 +48,74 @@ static bool check_parameters(const hova_emulation_launch *launch,
   return true;
 }
 
+/// Whether a byte of `buffer` lies in [begin, end).
+static bool has_byte_in(const hova_emulation_buffer *buffer, uintptr_t begin,
+                        uintptr_t end) {
+  uintptr_t first = (uintptr_t)buffer->data, last = first + buffer->bytes;
+  if (end <= first || begin >= last) {
+    return false;
+  }
+  if (buffer->row_bytes == buffer->row_stride || begin <= first) {
+    return true;
+  }
+  uintptr_t row =
+      first + (begin - first) / buffer->row_stride * buffer->row_stride;
+  // The row that `begin` lies in or behind, else the one after it.
+  return begin < row + buffer->row_bytes ||
+         (row + buffer->row_stride < end && row + buffer->row_stride < last);
+}
+
+static bool overlap(const hova_emulation_buffer *a,
+                    const hova_emulation_buffer *b) {
+  uintptr_t first = (uintptr_t)a->data, last = first + a->bytes;
+  if (!has_byte_in(b, first, last)) {
+    return false;
+  }
+  bool dense = a->row_bytes == a->row_stride;
+  size_t row_bytes = dense ? a->bytes : a->row_bytes;
+  for (uintptr_t row = first; row < last;
+       row += dense ? a->bytes : a->row_stride) {
+    if (has_byte_in(b, row, row + row_bytes)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_same_state(const hova_emulation_buffer *a,
+                          const hova_emulation_buffer *b) {
+  return a->use == HOVA_EMULATION_STATE && b->use == HOVA_EMULATION_STATE &&
+         a->data == b->data && a->bytes == b->bytes &&
+         a->row_bytes == b->row_bytes && a->row_stride == b->row_stride;
+}
+
+static bool check_buffers(const hova_emulation_launch *launch,
+                          hova_emulation_report *report) {
+  for (size_t i = 0; i < launch->buffer_count; ++i) {
+    const hova_emulation_buffer *buffer = &launch->buffers[i];
+    if (!buffer->bytes || buffer->row_bytes > buffer->row_stride ||
+        (buffer->row_stride && !buffer->row_bytes)) {
+      return refuse(report,
+                    "kernel '%s': buffer '%s' expects rows of 1 to %zu bytes, "
+                    "got %zu, in %zu bytes",
+                    launch->kernel->name, buffer->name, buffer->row_stride,
+                    buffer->row_bytes, buffer->bytes);
+    }
+    for (size_t j = 0; j < i; ++j) {
+      const hova_emulation_buffer *other = &launch->buffers[j];
+      bool reads =
+          buffer->use == HOVA_EMULATION_INPUT && other->use == buffer->use;
+      if (!reads && !is_same_state(buffer, other) && overlap(buffer, other)) {
+        return refuse(report,
+                      "kernel '%s': buffers '%s' and '%s' overlap, and one of "
+                      "them is written",
+                      launch->kernel->name, other->name, buffer->name);
+      }
+    }
+  }
+  return true;
+}
+
 static bool check_launch(const hova_emulation_launch *launch,
                          hova_emulation_report *report) {
   const hova_emulated_kernel *kernel = launch->kernel;
@@ -90,7 +158,7 @@ static bool check_launch(const hova_emulation_launch *launch,
     return refuse(report, "kernel '%s': there is no way to add sums number %u",
                   kernel->name, (unsigned)launch->sums);
   }
-  return check_parameters(launch, report);
+  return check_buffers(launch, report) && check_parameters(launch, report);
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,7 +228,8 @@ static void free_block(block *block) {
   free(block->threads);
 }
 
-static void begin_block(block *block, uint32_t number) {
+/// False where the host has no memory.
+static bool begin_block(block *block, uint32_t number) {
   const uint32_t *grid = block->launch->grid, *shape = block->launch->block;
   block->number = number;
   block->id[0] = number % grid[0];
@@ -172,6 +241,10 @@ static void begin_block(block *block, uint32_t number) {
   memset(block->shared, 0xFF, block->shared_bytes);
   clear_shadow(&block->shared_shadow, NOBODY);
   clock_values *known = take_clock(&block->clocks);
+  if (!known) {
+    block->report->out_of_memory = true;
+    return false;
+  }
   known->uses = block->thread_count;
   memset(known->at, 0, block->clocks.agents * sizeof known->at[0]);
   for (uint32_t i = 0; i < block->thread_count; ++i) {
@@ -193,6 +266,15 @@ static void begin_block(block *block, uint32_t number) {
     block->warps[w].ready = block->warps[w].live;
     block->warps[w].threads = &block->threads[w * LANES];
   }
+  return true;
+}
+
+/// Whether one of the `granule` bytes from byte `at` on lies in a row.
+static bool is_asked_for(const hova_emulation_buffer *buffer, size_t at,
+                         uint32_t granule) {
+  return buffer->row_bytes == buffer->row_stride ||
+         at % buffer->row_stride < buffer->row_bytes ||
+         at % buffer->row_stride + granule > buffer->row_stride;
 }
 
 /// After the last block: whatever is an output has been written.
@@ -204,7 +286,9 @@ static bool check_outputs(block *block) {
       continue;
     }
     for (size_t c = 0; c < shadow->count; ++c) {
-      if (shadow->cells[c].writer == NOBODY) {
+      if (shadow->cells[c].writer == NOBODY &&
+          is_asked_for(&launch->buffers[i], c * shadow->granule,
+                       shadow->granule)) {
         return refuse(
             block->report, "kernel '%s' leaves byte %zu of '%s' unwritten",
             launch->kernel->name, c * shadow->granule, launch->buffers[i].name);
@@ -237,7 +321,9 @@ static bool run_blocks(block *block) {
   uint64_t stride = seeded ? stride_through(blocks) : 1;
   uint64_t next = blocks < UINT32_MAX ? choose(block, (uint32_t)blocks) : 0;
   for (uint64_t i = 0; i < blocks; ++i, next = (next + stride) % blocks) {
-    begin_block(block, (uint32_t)next);
+    if (!begin_block(block, (uint32_t)next)) {
+      return false;
+    }
     run_threads(block);
     for (uint32_t t = 0; t < block->thread_count; ++t) {
       drop_clock(&block->clocks, block->threads[t].known);
@@ -258,10 +344,13 @@ bool hova_emulate(const hova_emulation_launch *launch,
   block block = {.launch = launch, .report = report};
   block.thread_count = launch->block[0] * launch->block[1] * launch->block[2];
   block.random = launch->seed * 0x9E3779B97F4A7C15u | 1;
-  bool done = make_block(&block)
-                  ? run_blocks(&block)
-                  : refuse(report, "kernel '%s': out of memory to emulate it",
-                           launch->kernel->name);
+  bool made = make_block(&block);
+  bool done = made && run_blocks(&block);
+  if (!made || report->out_of_memory) {
+    report->out_of_memory = true;
+    refuse(report, "kernel '%s': out of memory to emulate it",
+           launch->kernel->name);
+  }
   free_block(&block);
   return done;
 }

@@ -22,6 +22,34 @@ uint32_t hova_emulated_register(hova_self *self, uint32_t which) {
   }
 }
 
+/// Whether `bytes` from byte `at` on lie in one row.
+static bool is_in_row(const hova_emulation_buffer *buffer, uint64_t at,
+                      uint32_t bytes) {
+  return buffer->row_bytes == buffer->row_stride ||
+         at % buffer->row_stride + bytes <= buffer->row_bytes;
+}
+
+/// Says where an access went that no buffer holds; the nearest one below is
+/// named.
+static void report_outside(hova_emulated_thread *self, uint32_t place,
+                           const char *does, uint64_t address, uint32_t bytes,
+                           const hova_emulation_buffer *nearest) {
+  if (!nearest) {
+    fault(self, place, "%s %u bytes outside of all buffers", does, bytes);
+  }
+  unsigned long long at = address - (uint64_t)(uintptr_t)nearest->data;
+  if (at < nearest->bytes && bytes <= nearest->bytes - at) {
+    fault(self, place,
+          "%s %u bytes from byte %llu of '%s' on, whose rows have %zu bytes "
+          "every %zu: what lies between them is not its own",
+          does, bytes, at, nearest->name, nearest->row_bytes,
+          nearest->row_stride);
+  }
+  fault(self, place,
+        "%s %u bytes from byte %llu of '%s' on, which has %zu bytes", does,
+        bytes, at, nearest->name, nearest->bytes);
+}
+
 /// The buffer that holds all bytes from `address` on.
 static uint32_t find_buffer(hova_emulated_thread *self, uint32_t place,
                             const char *does, uint64_t address, uint32_t bytes,
@@ -33,7 +61,6 @@ static uint32_t find_buffer(hova_emulated_thread *self, uint32_t place,
           "multiple of %u",
           does, bytes, (uint32_t)(address % alignment), alignment);
   }
-  // The nearest one below is named where no buffer holds them.
   const hova_emulation_buffer *nearest = NULL;
   for (uint32_t i = 0; i < launch->buffer_count; ++i) {
     const hova_emulation_buffer *buffer = &launch->buffers[i];
@@ -41,22 +68,17 @@ static uint32_t find_buffer(hova_emulated_thread *self, uint32_t place,
     if (address < first) {
       continue;
     }
-    if (address - first < buffer->bytes &&
-        bytes <= buffer->bytes - (address - first)) {
+    uint64_t at = address - first;
+    if (at < buffer->bytes && bytes <= buffer->bytes - at &&
+        is_in_row(buffer, at, bytes)) {
       return i;
     }
     if (!nearest || (uintptr_t)buffer->data > (uintptr_t)nearest->data) {
       nearest = buffer;
     }
   }
-  if (nearest) {
-    fault(self, place,
-          "%s %u bytes from byte %llu of '%s' on, which has %zu bytes", does,
-          bytes,
-          (unsigned long long)(address - (uint64_t)(uintptr_t)nearest->data),
-          nearest->name, nearest->bytes);
-  }
-  fault(self, place, "%s %u bytes outside of all buffers", does, bytes);
+  report_outside(self, place, does, address, bytes, nearest);
+  __builtin_unreachable();
 }
 
 static uint32_t shared_offset(hova_emulated_thread *self, uint32_t place,
@@ -157,8 +179,8 @@ void hova_emulated_copy(hova_self *self, uint32_t place, uint64_t target,
   }
   note_write(&block->shared_shadow, self, agent, place, at, bytes, NULL);
   block->report->counts.copied_bytes += read;
-  copy copy = {at, bytes, read, self->committed + 1,
-               (const uint8_t *)(uintptr_t)source};
+  struct copy copy = {at, bytes, read, self->committed + 1,
+                      (const uint8_t *)(uintptr_t)source};
   hova_emulation_copies when = block->launch->copies;
   if (when == HOVA_EMULATION_EARLY ||
       (when == HOVA_EMULATION_MIXED && choose(block, 2))) {
@@ -166,12 +188,13 @@ void hova_emulated_copy(hova_self *self, uint32_t place, uint64_t target,
     return;
   }
   if (self->copy_count == self->copy_room) {
-    self->copy_room = self->copy_room ? 2 * self->copy_room : 64;
-    self->copies =
-        realloc(self->copies, self->copy_room * sizeof *self->copies);
-    if (!self->copies) {
-      abort();
+    uint32_t room = self->copy_room ? 2 * self->copy_room : 64;
+    struct copy *copies = realloc(self->copies, room * sizeof *copies);
+    if (!copies) {
+      lack_memory(self);
     }
+    self->copies = copies;
+    self->copy_room = room;
   }
   self->copies[self->copy_count++] = copy;
 }

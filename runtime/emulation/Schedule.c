@@ -63,6 +63,11 @@ void fault(hova_emulated_thread *self, uint32_t place, const char *format,
   __builtin_unreachable();
 }
 
+void lack_memory(hova_emulated_thread *self) {
+  self->block->report->out_of_memory = true;
+  fault(self, NOBODY, "lacks memory of the host");
+}
+
 //===----------------------------------------------------------------------===//
 // Turns
 //===----------------------------------------------------------------------===//
@@ -167,6 +172,9 @@ void hova_emulated_barrier(hova_self *self, uint32_t place) {
   }
   // Each thread knows all others, and what their waits have ended.
   clock_values *known = take_clock(&block->clocks);
+  if (!known) {
+    lack_memory(self);
+  }
   known->uses = block->thread_count;
   for (uint32_t i = 0; i < block->thread_count; ++i) {
     hova_emulated_thread *thread = &block->threads[i];

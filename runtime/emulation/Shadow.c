@@ -19,7 +19,7 @@ clock_values *take_clock(clock_pool *pool) {
   } else {
     clock = malloc(sizeof *clock + pool->agents * sizeof clock->at[0]);
     if (!clock) {
-      abort();
+      return NULL;
     }
   }
   clock->uses = 1;
@@ -59,6 +59,13 @@ static bool knows(const hova_emulated_thread *self, uint32_t agent,
 
 #define NO_RECORD UINT32_MAX
 
+typedef struct access {
+  hova_emulated_thread *self;
+  uint32_t agent, clock, place;
+  uint64_t at;
+  const char *buffer; ///< null: shared memory
+} access_note;
+
 bool make_shadow(shadow *shadow, size_t bytes, uint32_t granule) {
   memset(shadow, 0, sizeof *shadow);
   shadow->granule = granule;
@@ -84,19 +91,20 @@ void clear_shadow(shadow *shadow, uint32_t writer) {
   }
 }
 
-static uint32_t take_record(shadow *shadow) {
+static uint32_t take_record(shadow *shadow, const access_note *note) {
   uint32_t record = shadow->free_record;
   if (record != NO_RECORD) {
     shadow->free_record = shadow->records[record].next;
     return record;
   }
   if (shadow->record_count == shadow->record_room) {
-    shadow->record_room = shadow->record_room ? 2 * shadow->record_room : 1024;
-    shadow->records =
-        realloc(shadow->records, shadow->record_room * sizeof *shadow->records);
-    if (!shadow->records) {
-      abort();
+    uint32_t room = shadow->record_room ? 2 * shadow->record_room : 1024;
+    read_record *records = realloc(shadow->records, room * sizeof *records);
+    if (!records) {
+      lack_memory(note->self);
     }
+    shadow->records = records;
+    shadow->record_room = room;
   }
   return shadow->record_count++;
 }
@@ -113,13 +121,6 @@ static void drop_records(shadow *shadow, cell *cell) {
 //===----------------------------------------------------------------------===//
 // Accesses
 //===----------------------------------------------------------------------===//
-
-typedef struct access {
-  hova_emulated_thread *self;
-  uint32_t agent, clock, place;
-  uint64_t at;
-  const char *buffer; ///< null: shared memory
-} access_note;
 
 /// Where a byte lies, as a message says it.
 #define BYTE "byte %llu of %s%s%s"
@@ -196,7 +197,7 @@ static void read_cell(shadow *shadow, cell *cell, const access_note *note) {
       link = &record->next;
     }
   }
-  uint32_t record = take_record(shadow);
+  uint32_t record = take_record(shadow, note);
   shadow->records[record] =
       (read_record){note->agent, note->clock, note->place, cell->reads};
   cell->reads = record;

@@ -27,7 +27,8 @@ typedef struct clock_pool {
   uint32_t agents;
 } clock_pool;
 
-clock_values *take_clock(clock_pool *pool); ///< one use, undefined contents
+/// One use, undefined contents; null: the host has no memory.
+clock_values *take_clock(clock_pool *pool);
 void drop_clock(clock_pool *pool, clock_values *clock);
 void free_clocks(clock_pool *pool);
 

@@ -23,6 +23,9 @@ void hova_emulated_warp_sync(hova_self *self, uint32_t place,
   hova_emulated_thread *lanes = lanes_of(self);
   uint32_t mask = self->mask;
   clock_values *known = take_clock(&block->clocks);
+  if (!known) {
+    lack_memory(self);
+  }
   size_t bytes = block->clocks.agents * sizeof known->at[0];
   memcpy(known->at, self->known->at, bytes);
   for (uint32_t rest = mask; rest; rest &= rest - 1) {

@@ -41,7 +41,7 @@ public:
     return {first, first + bytes / sizeof(T)};
   }
   hova_emulation_buffer describe() const {
-    return {name.c_str(), data, bytes, use};
+    return {name.c_str(), data, bytes, use, 0, 0};
   }
 
   std::string name;
