@@ -92,11 +92,15 @@ static hova_status check_tensor(const hova_tensor_info *info,
                      "%s '%s' expected at this position, got '%s'", role,
                      info->name, tensor->name);
   }
-  if (tensor->device.device_type != (int32_t)memory) {
-    return hova_fail(error, HOVA_REJECTED,
-                     "%s '%s' expects %s memory (device type %d), got %d", role,
-                     info->name, memory == HOVA_CPU_MEMORY ? "CPU" : "CUDA",
-                     (int)memory, tensor->device.device_type);
+  int32_t kind = tensor->device.device_type;
+  bool is_known = kind == HOVA_CPU_MEMORY || kind == HOVA_CUDA_MEMORY;
+  if (!is_known || !(kind & (int32_t)memory)) {
+    static const char *const kinds[] = {
+        [HOVA_CPU_MEMORY] = "CPU memory (device type 1)",
+        [HOVA_CUDA_MEMORY] = "CUDA memory (device type 2)",
+        [HOVA_CPU_OR_CUDA_MEMORY] = "CPU or CUDA memory (device type 1 or 2)"};
+    return hova_fail(error, HOVA_REJECTED, "%s '%s' expects %s, got %d", role,
+                     info->name, kinds[memory], kind);
   }
   hova_data_type expected =
       hova_make_tensor(NULL, (hova_dtype)info->dtype, 0, NULL, NULL).dtype;
@@ -123,10 +127,11 @@ static hova_status check_tensor(const hova_tensor_info *info,
                      info->name);
   }
   *data = (char *)tensor->data + tensor->byte_offset;
-  if ((uintptr_t)*data % bytes != 0) {
+  uint64_t alignment = kind == HOVA_CUDA_MEMORY ? HOVA_CUDA_ALIGNMENT : bytes;
+  if ((uintptr_t)*data % alignment != 0) {
     return hova_fail(error, HOVA_REJECTED,
                      "%s '%s' expects data aligned to %llu bytes", role,
-                     info->name, (unsigned long long)bytes);
+                     info->name, (unsigned long long)alignment);
   }
   return HOVA_OK;
 }
@@ -154,6 +159,12 @@ HOVA_FIND_OUTSIDE(find_outside_i32, int32_t)
 HOVA_FIND_OUTSIDE(find_outside_i64, int64_t)
 HOVA_FIND_OUTSIDE(find_outside_bool, uint8_t)
 #undef HOVA_FIND_OUTSIDE
+
+bool hova_has_range(const hova_tensor_info *info) {
+  return info->dtype == HOVA_BOOL ||
+         (info->lower != info->upper &&
+          (info->dtype == HOVA_I32 || info->dtype == HOVA_I64));
+}
 
 hova_status hova_check_range(const hova_tensor_info *info, const void *data,
                              uint64_t count, hova_error *error) {

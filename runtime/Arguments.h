@@ -12,12 +12,20 @@
 /// and outputs.
 hova_status hova_check_program(const hova_program *program, hova_error *error);
 
-/// Where a call's tensors are, in DLPack's words.
-enum hova_memory_kind { HOVA_CPU_MEMORY = 1, HOVA_CUDA_MEMORY = 2 };
+/// Where a call's tensors are, in DLPack's words; or where each of them may be.
+enum hova_memory_kind {
+  HOVA_CPU_MEMORY = 1,
+  HOVA_CUDA_MEMORY = 2,
+  HOVA_CPU_OR_CUDA_MEMORY = 3
+};
+
+/// What addresses of tensors in CUDA memory are multiples of.
+enum { HOVA_CUDA_ALIGNMENT = 16 };
 
 /// Checks inputs and outputs of a call, which must lie in `memory`, and writes
 /// their addresses to `input_data` and `output_data`. Neither reads what lies
-/// there nor writes anything else.
+/// there nor writes anything else. Which of several devices it is, it does not
+/// look at.
 hova_status hova_check_arguments(const hova_program *program,
                                  enum hova_memory_kind memory,
                                  const hova_tensor *inputs,
@@ -28,6 +36,9 @@ hova_status hova_check_arguments(const hova_program *program,
 /// read.
 hova_status hova_check_contents(const hova_program *program,
                                 void *const *input_data, hova_error *error);
+
+/// Whether values of an input or output have to be checked.
+bool hova_has_range(const hova_tensor_info *info);
 
 /// Checks that the `count` integers or booleans at `data` are valid for
 /// `info`.

@@ -18,7 +18,7 @@ extern "C" {
 
 typedef struct hova_error {
   hova_status status;
-  char text[640];
+  char text[1280];
 } hova_error;
 
 /// Writes the message, unless `error` is null, and returns `status`. Text of

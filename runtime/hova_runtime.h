@@ -29,13 +29,13 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 5
+#define HOVA_ABI_VERSION 6
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
 //===----------------------------------------------------------------------===//
 
-/// What a call returns. A program ends with exit status 1, 1, 71 and 74 for
+/// What a call returns. A program ends with exit status 1, 1, 71, 74 and 3 for
 /// the failures, in this order.
 typedef enum hova_status {
   HOVA_OK = 0,
@@ -44,7 +44,10 @@ typedef enum hova_status {
   /// The context is running in another thread.
   HOVA_BUSY = 2,
   HOVA_OUT_OF_MEMORY = 3,
-  HOVA_IO_ERROR = 4
+  HOVA_IO_ERROR = 4,
+  /// A kernel of a GPU did what it must not, or the GPU failed while it ran:
+  /// the outputs are undefined. Never the caller's fault.
+  HOVA_FAULT = 5
 } hova_status;
 
 /// Element types. BF16 and F16 are IEEE-style 16-bit floats; BOOL is one byte,
@@ -67,7 +70,7 @@ typedef struct hova_data_type {
 } hova_data_type;
 
 typedef struct hova_device {
-  int32_t device_type; ///< 1: CPU memory
+  int32_t device_type; ///< 1: CPU memory; 2: memory of a CUDA device
   int32_t device_id;
 } hova_device;
 
@@ -466,6 +469,17 @@ typedef struct hova_options {
   /// Receives, cut to `message_bytes`, why a create failed. May be null.
   char *message;
   uint64_t message_bytes;
+  /// For programs for a GPU, of which the following is so as well: `threads` is
+  /// 0 or 1; where the GPU has too little memory, a create fails with
+  /// HOVA_REJECTED. The number of the device that kernels run on, as CUDA
+  /// counts.
+  int32_t device;
+  /// The stream (`CUstream`, `cudaStream_t`) that runs are put on. A run with
+  /// device tensors alone then returns when it is in the queue: what was put on
+  /// the stream before comes before it, and what the run finds wrong on the
+  /// device a later call says. Null: one of the context's own, and every run
+  /// returns when it is done. The stream lives longer than the context.
+  void *stream;
 } hova_options;
 
 /// Makes a context for `program`: picks the best level that the machine can
@@ -480,9 +494,14 @@ hova_status hova_create(const hova_program *program,
 /// Runs once. `inputs` and `outputs` hold as many tensors as the program has,
 /// in its order. Allocates nothing. Checks every tensor (pointer, device, name,
 /// dtype, shape, strides, alignment, overlap of outputs with anything) and
-/// every integer and boolean (range) before the first write; then cannot fail.
+/// every integer and boolean (range) before the first write; then cannot fail,
+/// unless a GPU does (HOVA_FAULT).
 /// Results do not depend on the number of threads. A child of fork() has no
 /// threads: there a context of several is HOVA_REJECTED, and may be destroyed.
+///
+/// A program for a GPU takes tensors of CPU memory, which it copies, and of its
+/// device, aligned to 16 bytes, which it uses in place. Integers and booleans
+/// that have to be checked are copied from the device, for which the run waits.
 hova_status hova_run(hova_context *context, const hova_tensor *inputs,
                      const hova_tensor *outputs);
 
@@ -493,7 +512,8 @@ void hova_destroy(hova_context *context);
 const char *hova_message(const hova_context *context);
 
 /// The program, the level it runs at, its threads and its arena
-/// (`arena_bytes` long; a `hova_value_info` says what lies where).
+/// (`arena_bytes` long; a `hova_value_info` says what lies where). The arena is
+/// null where the processor cannot read it, in the memory of a GPU.
 const hova_program *hova_program_of(const hova_context *context);
 const hova_level *hova_level_of(const hova_context *context);
 int32_t hova_threads_of(const hova_context *context);
@@ -510,7 +530,7 @@ void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user);
 
 /// Gives the next runs an array of num_kernels + 1 times, or (null) none: the
 /// start and the end of each kernel on the first thread, in nanoseconds of
-/// CLOCK_MONOTONIC.
+/// CLOCK_MONOTONIC. A GPU then runs kernel by kernel, and tells times itself.
 void hova_set_times(hova_context *context, uint64_t *times);
 
 /// Gives the next runs an array of 2 * threads * num_kernels times, or (null)
@@ -532,12 +552,13 @@ typedef void hova_intercept_fn(void *user, uint64_t number,
                                void *const *addresses, uint64_t begin,
                                uint64_t end, hova_call_fn *call);
 
-/// Sets or (null) removes what intercepts the next runs.
+/// Sets or (null) removes what intercepts the next runs. With one, a run of a
+/// program for a GPU is HOVA_REJECTED: it calls no such kernels.
 void hova_set_intercept(hova_context *context, hova_intercept_fn *intercept,
                         void *user);
 
-/// Drops from every cache what the next run reads and writes: weights, arena
-/// and scratch. For measuring.
+/// Drops from every cache of the processor what the next run reads and writes:
+/// weights, arena and scratch. For measuring. Nothing for a GPU.
 void hova_flush_caches(const hova_context *context);
 
 #ifdef __cplusplus

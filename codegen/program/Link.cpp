@@ -87,7 +87,11 @@ std::string getRuntimeName(llvm::StringRef exported) {
 llvm::Error addKind(std::vector<std::string> &arguments,
                     const LinkOptions &options, llvm::StringRef soname,
                     MemoryFile &exports) {
-  auto runtime = findRuntimeFile(options.sharedLibrary ? "lib.o" : "exe.o");
+  std::string file = options.sharedLibrary ? "lib" : "exe";
+  if (!options.runtime.empty()) {
+    file += "-" + options.runtime;
+  }
+  auto runtime = findRuntimeFile(file + ".o");
   if (!runtime) {
     return runtime.takeError();
   }

@@ -39,9 +39,11 @@ struct LinkOptions {
   std::string weights;
   /// An object defines `hova_program_<prefix>`; a library exports
   /// `<prefix>_create` and so on. A C identifier.
-  std::string runtime;
   std::string prefix;
   bool sharedLibrary = false;
+  /// The runtime that the program is linked with: empty for a CPU, "cuda" for a
+  /// GPU, "cuda-emulated" for a GPU that the processor emulates.
+  std::string runtime;
   /// Bytes of the image, header included; 0: none.
   uint64_t imageBytes = 0;
 };

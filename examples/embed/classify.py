@@ -77,6 +77,8 @@ class Options(ctypes.Structure):
         ("image_bytes", ctypes.c_uint64),
         ("message", ctypes.c_char_p),
         ("message_bytes", ctypes.c_uint64),
+        ("device", ctypes.c_int32),
+        ("stream", ctypes.c_void_p),
     ]
 
 
@@ -91,7 +93,7 @@ def view(array, name):
 class Model:
     """A context of a compiled model; calls take and return NumPy arrays by name."""
 
-    ABI = 5  # HOVA_ABI_VERSION of hova_runtime.h
+    ABI = 6  # HOVA_ABI_VERSION of hova_runtime.h
 
     def __init__(self, path, prefix, threads=0):
         library = ctypes.CDLL(path)

@@ -57,7 +57,8 @@ static hova_status pick_level(const hova_program *program,
                               const hova_level **level, hova_error *error) {
   uint64_t features = hova_cpu_features();
   for (uint32_t i = 0; i < program->num_levels; ++i) {
-    if ((program->levels[i].features & ~features) == 0) {
+    if (program->levels[i].run &&
+        (program->levels[i].features & ~features) == 0) {
       *level = &program->levels[i];
       return HOVA_OK;
     }
@@ -67,6 +68,12 @@ static hova_status pick_level(const hova_program *program,
                      program->name);
   }
   const hova_level *last = &program->levels[program->num_levels - 1];
+  if (!last->run) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "program '%s' has code for a GPU and is linked for a "
+                     "processor",
+                     program->name);
+  }
   char missing[400];
   list_missing(missing, sizeof missing, last->features & ~features);
   return hova_fail(error, HOVA_REJECTED,

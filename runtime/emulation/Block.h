@@ -65,6 +65,7 @@ typedef struct block {
   shadow *global_shadows; ///< of each buffer
   clock_pool clocks;
   bool failed;
+  bool has_fma; ///< the processor, with vectors of eight f32
 } block;
 
 /// A number below `count` that the seed decides; 0 without a seed.
@@ -92,8 +93,8 @@ void land(hova_emulated_thread *self, uint32_t group);
 
 /// sums[i][j] += the sum of left[i][k] right[k][j] over k; left and right hold
 /// numbers of bf16. In Sums.c.
-void multiply(hova_emulation_sums how, float left[16][16], float right[16][8],
-              float sums[16][8]);
+void multiply(hova_emulation_sums how, bool has_fma, float left[16][16],
+              float right[16][8], float sums[16][8]);
 
 static inline const char *operation_of(const block *block, uint32_t place) {
   const hova_emulated_kernel *kernel = block->launch->kernel;

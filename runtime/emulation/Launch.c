@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "runtime/emulation/Block.h"
+#include "runtime/hova_runtime.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -341,7 +342,10 @@ bool hova_emulate(const hova_emulation_launch *launch,
   if (!check_launch(launch, report)) {
     return false;
   }
-  block block = {.launch = launch, .report = report};
+  const uint64_t fma = HOVA_CPU(FMA) | HOVA_CPU(AVX2);
+  block block = {.launch = launch,
+                 .report = report,
+                 .has_fma = (hova_cpu_features() & fma) == fma};
   block.thread_count = launch->block[0] * launch->block[1] * launch->block[2];
   block.random = launch->seed * 0x9E3779B97F4A7C15u | 1;
   bool made = make_block(&block);

@@ -160,10 +160,10 @@ static float add_at_once(const float *left, const float *right, uint32_t stride,
   return cut_off(sum, top - (int32_t)model->bits);
 }
 
-void multiply(hova_emulation_sums how, float left[16][16], float right[16][8],
-              float sums[16][8]) {
+void multiply(hova_emulation_sums how, bool has_fma, float left[16][16],
+              float right[16][8], float sums[16][8]) {
   if (how == HOVA_EMULATION_IN_ORDER) {
-    if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2")) {
+    if (has_fma) {
       add_in_order_with_fma(left, right, sums);
     } else {
       add_in_order(left, right, sums);

@@ -178,7 +178,7 @@ void hova_emulated_mma(hova_self *self, uint32_t place,
       sums[group + 8 * (i / 2)][pair + i % 2] = from_bits(words[6 + i]);
     }
   }
-  multiply(self->block->launch->sums, left, right, sums);
+  multiply(self->block->launch->sums, self->block->has_fma, left, right, sums);
   for (uint32_t lane = 0; lane < LANES; ++lane) {
     uint32_t group = lane / 4, pair = 2 * (lane % 4);
     for (uint32_t i = 0; i < 4; ++i) {

@@ -9,6 +9,7 @@
 #include "runtime/main/CommandLine.h"
 
 #include "runtime/main/Nearest.h"
+#include "runtime/main/Target.h"
 
 #include <errno.h>
 #include <math.h>
@@ -87,8 +88,16 @@ static const option_info infos[NUM_OPTIONS] = {
     [OPTION_HELP] = {"--help", NULL, "print this text, as -h does"},
 };
 
-void hova_print_options(void) {
+/// The kernels of a GPU know of no threads and caches of the processor.
+static bool needs_processor(int id) {
+  return id == OPTION_THREADS || id == OPTION_COLD;
+}
+
+void hova_print_options(const hova_program *program) {
   for (int i = 0; i < NUM_OPTIONS; ++i) {
+    if (needs_processor(i) && hova_is_for_gpu(program)) {
+      continue;
+    }
     char left[64];
     snprintf(left, sizeof left, "%s %s", infos[i].flag,
              infos[i].value ? infos[i].value : "");
@@ -386,6 +395,7 @@ static hova_status check_kernel(const command_line *options,
 
 /// An option without an effect is a mistake in the command.
 static hova_status check_effects(const command_line *options, uint32_t seen,
+                                 const hova_program *program,
                                  hova_error *error) {
   static const struct {
     option_id option, needs;
@@ -396,6 +406,14 @@ static hova_status check_effects(const command_line *options, uint32_t seen,
                {OPTION_FORMAT, OPTION_DESCRIBE}};
   if (options->benchmark) {
     seen |= 1u << OPTION_BENCHMARK;
+  }
+  for (int id = 0; hova_is_for_gpu(program) && id < NUM_OPTIONS; ++id) {
+    if ((seen >> id & 1) && needs_processor(id)) {
+      return hova_fail(error, HOVA_REJECTED,
+                       "%s is for programs whose kernels run on a processor, "
+                       "and those of this one are for a GPU: leave it out",
+                       infos[id].flag);
+    }
   }
   for (size_t i = 0; i < sizeof needs / sizeof *needs; ++i) {
     if ((seen >> needs[i].option & 1) && !(seen >> needs[i].needs & 1)) {
@@ -474,7 +492,7 @@ hova_status hova_parse_command_line(int argc, char **argv,
     status = check_kernel(options, program, error);
   }
   if (status == HOVA_OK) {
-    status = check_effects(options, seen, error);
+    status = check_effects(options, seen, program, error);
   }
   if (status == HOVA_OK) {
     status = check_streams(options, program, error);

@@ -13,7 +13,7 @@ enum {
   EXIT_OK = 0,
   EXIT_REJECTED = 1,
   EXIT_USAGE = 2,
-  EXIT_NUMBERS_DIFFER = 3,
+  EXIT_NUMBERS_DIFFER = 3, ///< or a kernel of a GPU has failed
   EXIT_NO_MEMORY = 71,
   EXIT_IO = 74
 };
@@ -55,7 +55,7 @@ void hova_free_command_line(command_line *options);
 /// Whether the options ask for no run.
 bool hova_only_prints(const command_line *options);
 
-/// A line for every option, on standard output.
-void hova_print_options(void);
+/// A line for every option that the program takes, on standard output.
+void hova_print_options(const hova_program *program);
 
 #endif // HOVA_RUNTIME_MAIN_COMMANDLINE_H

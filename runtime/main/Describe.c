@@ -3,6 +3,7 @@
 
 #include "runtime/main/MemoryMap.h"
 #include "runtime/main/Report.h"
+#include "runtime/main/Target.h"
 
 #include "runtime/Elements.h"
 #include "runtime/Npy.h"
@@ -29,15 +30,22 @@ static void print_tensor(const char *role, const hova_tensor_info *info) {
 
 static void print_levels(const hova_program *program) {
   uint64_t features = hova_cpu_features();
-  bool chosen = false;
+  bool chosen = false, for_gpu = hova_is_for_gpu(program);
+  if (for_gpu) {
+    printf("%-10s %s%s\n", "target", hova_target_of(program),
+           hova_is_emulated(program) ? ": its kernels run on the processor, "
+                                       "with checks"
+                                     : "");
+  }
   printf("%-10s", "levels");
   for (uint32_t i = 0; i < program->num_levels; ++i) {
     const hova_level *level = &program->levels[i];
     bool runs = (level->features & ~features) == 0;
     printf("%s %s%s", i ? "," : "", level->name,
-           runs && !chosen ? " (chosen here)"
-           : runs          ? ""
-                           : " (not on this machine)");
+           for_gpu           ? ""
+           : runs && !chosen ? " (chosen here)"
+           : runs            ? ""
+                             : " (not on this machine)");
     chosen |= runs;
   }
   printf("\n");
@@ -95,13 +103,16 @@ void hova_print_description(const hova_program *program,
          (unsigned long long)program->flops_executed);
   printf("%-10s %llu bytes\n", "arena",
          (unsigned long long)program->arena_bytes);
-  print_scratch(program);
+  if (!hova_is_for_gpu(program)) {
+    print_scratch(program);
+  }
   printf("%-10s %llu bytes%s\n", "weights",
          (unsigned long long)program->weight_bytes,
          program->weight_bytes == 0 ? ""
          : embedded_bytes           ? ", embedded"
                                     : ", in a file");
   hova_print_memory_map(program, level_of(program));
+  hova_print_launches(program);
 }
 
 void hova_print_version(const hova_program *program) {
@@ -158,6 +169,7 @@ static hova_status write_tensors(hova_output *output, const char *key,
   return status == HOVA_OK ? hova_output_print(output, error, "]") : status;
 }
 
+/// Whether a GPU is there, only a run finds out: nothing is said of it.
 static hova_status write_levels(hova_output *output,
                                 const hova_program *program,
                                 hova_error *error) {
@@ -166,10 +178,13 @@ static hova_status write_levels(hova_output *output,
   for (uint32_t i = 0; i < program->num_levels && status == HOVA_OK; ++i) {
     const hova_level *level = &program->levels[i];
     status = write_text(output, i ? ", {" : "{", "name", level->name, error);
-    if (status == HOVA_OK) {
+    if (status == HOVA_OK && !hova_is_for_gpu(program)) {
       bool runs = (level->features & ~features) == 0;
-      status = hova_output_print(output, error, ", \"runs_here\": %s}",
+      status = hova_output_print(output, error, ", \"runs_here\": %s",
                                  runs ? "true" : "false");
+    }
+    if (status == HOVA_OK) {
+      status = hova_output_print(output, error, "}");
     }
   }
   return status == HOVA_OK ? hova_output_print(output, error, "]") : status;
@@ -207,7 +222,14 @@ hova_status hova_print_description_json(const hova_program *program,
     status = write_text(&output, ",\n  ", "hash", program->weight_id, error);
   }
   if (status == HOVA_OK) {
+    status =
+        write_text(&output, ",\n  ", "target", hova_target_of(program), error);
+  }
+  if (status == HOVA_OK) {
     status = write_levels(&output, program, error);
+  }
+  if (status == HOVA_OK) {
+    status = hova_write_launches(&output, program, error);
   }
   if (status == HOVA_OK) {
     status = write_tensors(&output, "inputs", program->num_inputs,

@@ -10,6 +10,7 @@
 
 #include "runtime/Elements.h"
 #include "runtime/Npy.h"
+#include "runtime/main/Target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -96,15 +97,16 @@ void hova_print_help(const hova_program *program, const char *name) {
   print_tensors("inputs", program->num_inputs, program->inputs);
   print_tensors("outputs", program->num_outputs, program->outputs);
   printf("\noptions:\n");
-  hova_print_options();
+  hova_print_options(program);
   printf(
       "\nWith one input or output NAME= may be left out. Without an output "
       "file "
       "a short\nsummary is printed. As a file, - is standard output, or for "
       "--input standard input.\n\n"
       "exit status: 0 ok, 1 an input or the weights were rejected, 2 usage, 3 "
-      "outputs differ\nfrom --expected, 70 internal error, 71 out of memory, "
+      "outputs differ\nfrom --expected%s, 70 internal error, 71 out of memory, "
       "74 "
       "a file could not be read or\nwritten, 128 + n signal n. "
-      "docs/compile-a-model.md of hova says more.\n");
+      "docs/compile-a-model.md of hova says more.\n",
+      hova_is_for_gpu(program) ? " or a kernel fails" : "");
 }

@@ -33,6 +33,8 @@ static int exit_status(hova_status status) {
     return EXIT_NO_MEMORY;
   case HOVA_IO_ERROR:
     return EXIT_IO;
+  case HOVA_FAULT:
+    return EXIT_NUMBERS_DIFFER;
   default:
     return EXIT_REJECTED;
   }
@@ -320,7 +322,9 @@ int main(int argc, char **argv) {
     result = status == HOVA_REJECTED ? EXIT_USAGE : exit_status(status);
   }
   hova_free_command_line(&options);
-  if (result != EXIT_OK && result != EXIT_NUMBERS_DIFFER) {
+  bool failed = result == EXIT_NUMBERS_DIFFER ? error.status == HOVA_FAULT
+                                              : result != EXIT_OK;
+  if (failed) {
     fflush(stdout);
     fprintf(stderr, "error: %s\n", error.text);
     return result;

@@ -76,6 +76,9 @@ static const hova_launch *first_launch(const hova_level *level) {
 
 static void print_threads(const hova_program *program,
                           const hova_level *level) {
+  if (level && level->device) {
+    return;
+  }
   printf("\nmemory of a thread inside of a kernel\n     scratch   row bytes"
          "    rows  kernel\n");
   const hova_launch *launch = first_launch(level);

@@ -6,6 +6,7 @@
 #include "runtime/Elements.h"
 #include "runtime/Npy.h"
 #include "runtime/main/Profile.h"
+#include "runtime/main/Target.h"
 
 #include <stdio.h>
 
@@ -41,17 +42,34 @@ static work work_of(const hova_program *program, latencies measured) {
   return (work){kernel->path, kernel->flops, kernel->flops};
 }
 
+/// What it ran on, as far as the time depends on it.
+static void print_where(const hova_context *context) {
+  const hova_program *program = hova_program_of(context);
+  const char *level = hova_level_of(context)->name;
+  if (hova_is_for_gpu(program)) {
+    printf("%s %s", hova_is_emulated(program) ? "emulating" : "on a GPU with",
+           level);
+  } else {
+    printf("at level %s, %d threads", level, hova_threads_of(context));
+  }
+}
+
 void hova_print_latencies(const hova_context *context, latencies measured) {
   const hova_program *program = hova_program_of(context);
   work work = work_of(program, measured);
   double middle = median(measured);
-  printf("%s%s%s at level %s, %d threads, %llu repetitions\n", program->name,
-         work.kernel ? ", kernel " : "", work.kernel ? work.kernel : "",
-         hova_level_of(context)->name, hova_threads_of(context),
-         (unsigned long long)measured.count);
+  printf("%s%s%s ", program->name, work.kernel ? ", kernel " : "",
+         work.kernel ? work.kernel : "");
+  print_where(context);
+  printf(", %llu repetitions\n", (unsigned long long)measured.count);
   printf("latency ms: min %.4f  median %.4f  p90 %.4f  max %.4f\n",
          measured.sorted[0], middle, percentile(measured, 90),
          measured.sorted[measured.count - 1]);
+  if (hova_is_emulated(program)) {
+    printf("This is the time of the emulation, which says nothing of the time "
+           "on a GPU.\n");
+    return;
+  }
   printf("GFLOP: %.4f executed, %.4f dense; GFLOP/s at the median: %.1f "
          "executed, %.1f dense\n",
          (double)work.flops_executed * 1e-9, (double)work.flops * 1e-9,
@@ -83,15 +101,16 @@ hova_status hova_write_latencies(const hova_context *context,
     PUT_STRING(&out, work.kernel);
   }
   PUT(&out,
-      ", \"target\": \"cpu\", \"level\": \"%s\", \"threads\": %d, "
+      ", \"target\": \"%s\", \"level\": \"%s\", \"threads\": %d, "
       "\"repetitions\": %llu, \"latency_ms\": {\"min\": %.6f, \"median\": "
       "%.6f, \"p90\": %.6f, \"max\": %.6f}, \"flops\": %llu, "
       "\"flops_executed\": %llu, \"arena_bytes\": %llu, \"scratch_bytes\": "
       "%llu, \"weight_bytes\": %llu",
-      hova_level_of(context)->name, hova_threads_of(context),
-      (unsigned long long)measured.count, measured.sorted[0], median(measured),
-      percentile(measured, 90), measured.sorted[measured.count - 1],
-      (unsigned long long)work.flops, (unsigned long long)work.flops_executed,
+      hova_target_of(program), hova_level_of(context)->name,
+      hova_threads_of(context), (unsigned long long)measured.count,
+      measured.sorted[0], median(measured), percentile(measured, 90),
+      measured.sorted[measured.count - 1], (unsigned long long)work.flops,
+      (unsigned long long)work.flops_executed,
       (unsigned long long)program->arena_bytes,
       (unsigned long long)(hova_memory_of(context) - program->arena_bytes),
       (unsigned long long)program->weight_bytes);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/main/Report.h"
+#include "runtime/main/Target.h"
 #include "runtime/main/Writer.h"
 
 #include <stdio.h>
@@ -90,8 +91,9 @@ hova_status hova_write_trace(const hova_context *context,
   for (int32_t i = 0; i < hova_threads_of(context); ++i) {
     char name[32];
     snprintf(name, sizeof name, "thread %d", i);
+    const char *row = hova_is_for_gpu(program) ? "launches" : name;
     PUT(&out, ",\n");
-    write_name(&out, "thread_name", i, name);
+    write_name(&out, "thread_name", i, row);
   }
   for (int32_t i = 0; i < hova_threads_of(context); ++i) {
     write_row(&out, program, i, times);

@@ -63,10 +63,34 @@ TEST_F(DeviceMemory, is_not_the_processors) {
 }
 
 TEST_F(DeviceMemory, is_not_where_another_output_is) {
-  call.outputs[1].data = static_cast<char *>(call.outputs[0].data) + 4;
+  call.outputs[1].data = static_cast<char *>(call.outputs[0].data) + 16;
   EXPECT_EQ(check(HOVA_CUDA_MEMORY), HOVA_REJECTED);
   EXPECT_EQ(std::string(error.text),
             "output 'kept' overlaps output 'y' in memory");
+}
+
+TEST_F(DeviceMemory, is_aligned_to_what_kernels_read_at_once) {
+  call.inputs[0].byte_offset = 8;
+  EXPECT_EQ(check(HOVA_CUDA_MEMORY), HOVA_REJECTED);
+  EXPECT_EQ(std::string(error.text),
+            "input 'x' expects data aligned to 16 bytes");
+  call.inputs[0].byte_offset = 16;
+  EXPECT_EQ(check(HOVA_CUDA_MEMORY), HOVA_OK);
+}
+
+TEST_F(DeviceMemory, may_stand_beside_that_of_the_processor) {
+  Call here;
+  call.inputs[1] = here.inputs[1];
+  EXPECT_EQ(check(HOVA_CPU_OR_CUDA_MEMORY), HOVA_OK) << error.text;
+  EXPECT_EQ(check(HOVA_CUDA_MEMORY), HOVA_REJECTED);
+  for (int32_t other : {0, 3, -1}) {
+    call.inputs[1].device.device_type = other;
+    EXPECT_EQ(check(HOVA_CPU_OR_CUDA_MEMORY), HOVA_REJECTED);
+    EXPECT_EQ(std::string(error.text),
+              "input 'ids' expects CPU or CUDA memory (device type 1 or 2), "
+              "got " +
+                  std::to_string(other));
+  }
 }
 
 TEST(Arguments, of_the_processor_are_not_in_device_memory) {

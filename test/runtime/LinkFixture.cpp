@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: hova-link-fixture OBJECT OUTPUT PREFIX exe|lib WEIGHT_BYTES [IMAGE]
+//                          [--runtime=NAME]
 //
 // With IMAGE the weights go there, else into the program. The first weight is
 // 2, the others count up, so that a shifted image is noticed.
@@ -31,7 +32,8 @@ static llvm::Error writeWeights(llvm::raw_ostream &os, uint64_t bytes) {
   return llvm::Error::success();
 }
 
-static llvm::Error link(char **arguments, const char *imagePath) {
+static llvm::Error link(char **arguments, const char *imagePath,
+                        llvm::StringRef runtime) {
   auto object = llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(
       arguments[1], /*IsText=*/false, /*RequiresNullTerminator=*/false));
   if (!object) {
@@ -49,6 +51,7 @@ static llvm::Error link(char **arguments, const char *imagePath) {
   LinkOptions options;
   options.output = arguments[2];
   options.prefix = arguments[3];
+  options.runtime = runtime;
   options.sharedLibrary = std::strcmp(arguments[4], "lib") == 0;
   if (options.sharedLibrary) {
     options.header = options.output + ".h";
@@ -68,7 +71,13 @@ int main(int argc, char **argv) {
     llvm::errs() << "expects OBJECT OUTPUT PREFIX exe|lib WEIGHT_BYTES\n";
     return 2;
   }
-  if (llvm::Error error = link(argv, argc > 6 ? argv[6] : nullptr)) {
+  llvm::StringRef runtime = argv[argc - 1];
+  if (runtime.consume_front("--runtime=")) {
+    --argc;
+  } else {
+    runtime = "";
+  }
+  if (llvm::Error error = link(argv, argc > 6 ? argv[6] : nullptr, runtime)) {
     llvm::logAllUnhandledErrors(std::move(error), llvm::errs(), "error: ");
     return 1;
   }

@@ -1,0 +1,174 @@
+//===- Launches.c - The launches of a program for a GPU -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/cuda/Launches.h"
+
+#include "runtime/Arguments.h"
+#include "runtime/Bytes.h"
+
+#include <limits.h>
+
+/// What every device can be asked for.
+enum { MOST_THREADS = 1024, MOST_BLOCKS = INT32_MAX, MOST_BLOCKS_YZ = 65535 };
+
+/// Kernels read and write pieces of 16 bytes.
+enum { ALIGNMENT = 16 };
+
+static uint64_t place_of(uint64_t place) {
+  return place & ~(uint64_t)HOVA_BUFFER_KINDS;
+}
+
+uint64_t hova_buffer_bytes(const hova_device_buffer *buffer) {
+  return (buffer->rows - 1) * buffer->row_stride + buffer->row_bytes;
+}
+
+bool hova_buffer_is_tensor(const hova_device_buffer *buffer) {
+  uint64_t kind = buffer->place & HOVA_BUFFER_KINDS;
+  return kind == HOVA_INPUT || kind == HOVA_OUTPUT;
+}
+
+uint32_t hova_most_buffers(const hova_device_code *code) {
+  uint32_t most = 0;
+  for (uint32_t i = 0; i < code->num_kernels; ++i) {
+    most = code->kernels[i].num_buffers > most ? code->kernels[i].num_buffers
+                                               : most;
+  }
+  return most;
+}
+
+hova_device_address hova_buffer_address(const hova_places *places,
+                                        uint64_t place) {
+  uint64_t at = place_of(place);
+  switch (place & HOVA_BUFFER_KINDS) {
+  case HOVA_IN_ARENA:
+    return places->arena + at;
+  case HOVA_IN_WEIGHTS:
+    return places->weights + at;
+  case HOVA_IN_TABLES:
+    return places->tables + at;
+  case HOVA_INPUT:
+    return places->tensors[at >> HOVA_BUFFER_KIND_BITS];
+  default:
+    return places->tensors[places->num_inputs + (at >> HOVA_BUFFER_KIND_BITS)];
+  }
+}
+
+/// What a buffer lies in: its bytes, and whether kernels may write there.
+typedef struct room {
+  uint64_t begin; ///< of the buffer
+  uint64_t bytes;
+  bool writable;
+} room;
+
+static bool find_room(const hova_program *program, const hova_device_code *code,
+                      uint64_t place, room *found) {
+  uint64_t at = place_of(place), index = at >> HOVA_BUFFER_KIND_BITS;
+  switch (place & HOVA_BUFFER_KINDS) {
+  case HOVA_IN_ARENA:
+    *found = (room){at, program->arena_bytes, true};
+    return true;
+  case HOVA_IN_WEIGHTS:
+    *found = (room){at, program->weight_bytes, false};
+    return true;
+  case HOVA_IN_TABLES:
+    *found = (room){at, code->tables ? code->table_bytes : 0, false};
+    return true;
+  case HOVA_INPUT:
+    if (index >= program->num_inputs) {
+      return false;
+    }
+    *found = (room){0, hova_info_bytes(&program->inputs[index]), false};
+    return true;
+  case HOVA_OUTPUT:
+    if (index >= program->num_outputs) {
+      return false;
+    }
+    *found = (room){0, hova_info_bytes(&program->outputs[index]), true};
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool buffer_is_valid(const hova_program *program,
+                            const hova_device_code *code,
+                            const hova_device_buffer *buffer) {
+  room in;
+  uint64_t gaps, bytes, end;
+  return buffer->rows > 0 && buffer->row_bytes > 0 &&
+         buffer->row_stride >= buffer->row_bytes &&
+         buffer->use <= HOVA_DEVICE_STATE &&
+         find_room(program, code, buffer->place, &in) &&
+         (in.writable || buffer->use == HOVA_DEVICE_INPUT) &&
+         in.begin % ALIGNMENT == 0 &&
+         hova_multiply(buffer->rows - 1, buffer->row_stride, &gaps) &&
+         hova_add(gaps, buffer->row_bytes, &bytes) &&
+         hova_add(in.begin, bytes, &end) && end <= in.bytes;
+}
+
+static hova_status check_kernels(const hova_program *program,
+                                 const hova_device_code *code,
+                                 hova_error *error) {
+  for (uint32_t i = 0; i < code->num_kernels; ++i) {
+    const hova_device_kernel *kernel = &code->kernels[i];
+    if (!kernel->name || kernel->threads == 0 ||
+        kernel->threads > MOST_THREADS || kernel->shared_bytes > INT32_MAX) {
+      return hova_fail(
+          error, HOVA_REJECTED,
+          "program '%s' is malformed: kernel '%s' expects 1 to %d threads in a "
+          "block and at most %d bytes of shared memory, got %u and %u",
+          program->name, kernel->name ? kernel->name : "", MOST_THREADS,
+          INT32_MAX, kernel->threads, kernel->shared_bytes);
+    }
+  }
+  return HOVA_OK;
+}
+
+static hova_status check_launch(const hova_program *program,
+                                const hova_device_code *code, uint32_t number,
+                                hova_error *error) {
+  const hova_device_launch *launch = &code->launches[number];
+  const char *path = program->kernels[number].path;
+  if (launch->kernel >= code->num_kernels) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "program '%s' is malformed: launch %u of '%s' expects one "
+                     "of %u kernels, got number %u",
+                     program->name, number, path, code->num_kernels,
+                     launch->kernel);
+  }
+  const uint32_t *grid = launch->grid;
+  if (grid[0] == 0 || grid[0] > MOST_BLOCKS || grid[1] == 0 ||
+      grid[1] > MOST_BLOCKS_YZ || grid[2] == 0 || grid[2] > MOST_BLOCKS_YZ) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "program '%s': kernel %u of '%s' has a grid of %u x %u x "
+                     "%u blocks, and a GPU takes 1 to %d x %d x %d",
+                     program->name, number, path, grid[0], grid[1], grid[2],
+                     MOST_BLOCKS, MOST_BLOCKS_YZ, MOST_BLOCKS_YZ);
+  }
+  for (uint32_t i = 0; i < code->kernels[launch->kernel].num_buffers; ++i) {
+    if (!launch->buffers ||
+        !buffer_is_valid(program, code, &launch->buffers[i])) {
+      return hova_fail(error, HOVA_REJECTED,
+                       "program '%s' is malformed: buffer %u of kernel %u of "
+                       "'%s' is not inside of what the program has",
+                       program->name, i, number, path);
+    }
+  }
+  return HOVA_OK;
+}
+
+hova_status hova_check_launches(const hova_program *program,
+                                const hova_device_code *code,
+                                hova_error *error) {
+  hova_status status = check_kernels(program, code, error);
+  if (status == HOVA_OK && code->num_launches != program->num_kernels) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "program '%s' is malformed: it has %u kernels and %u "
+                     "launches",
+                     program->name, program->num_kernels, code->num_launches);
+  }
+  for (uint32_t i = 0; i < code->num_launches && status == HOVA_OK; ++i) {
+    status = check_launch(program, code, i, error);
+  }
+  return status;
+}
