@@ -109,6 +109,7 @@ private:
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   mlir::LogicalResult emitGather(GroupGatherOp op);
+  mlir::Value isWriter(TileType type);
   mlir::LogicalResult emitStore(GroupStoreOp op);
   mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);
   mlir::Value inside(const Matrix &matrix, llvm::ArrayRef<bool> inBounds,

@@ -260,6 +260,33 @@ Value ThreadEmitter::accessOf(ArrayRef<Value> registers, bool paired,
                    registers));
 }
 
+/// Whether this thread is the one that writes, of those that hold the same
+/// element: a dimension of 1 is not divided. Null if no two hold one.
+Value ThreadEmitter::isWriter(TileType type) {
+  bool row = type.getLanes() == TileLanes::row;
+  Value first;
+  auto require = [&](Value position) {
+    Value zero =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position, i32(0));
+    first = first ? b.createOrFold<arith::AndIOp>(first, zero) : zero;
+  };
+  if (type.columns() == 1) {
+    require(row ? lane : rem(lane, kLanesOfRow));
+    if (type.getColumnMembers() > 1) {
+      require(rem(member, type.getColumnMembers()));
+    }
+  }
+  if (type.rows() == 1) {
+    if (!row) {
+      require(div(lane, kLanesOfRow));
+    }
+    if (type.getRowMembers() > 1) {
+      require(div(member, type.getColumnMembers()));
+    }
+  }
+  return first;
+}
+
 LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   TileType tile = op.getTile().getType();
   FailureOr<Matrix> target = matrix(op, op.getTarget());
@@ -276,12 +303,17 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   Value column = add(word(op.getColumn()), own.column);
   Value base = offset(target->base, add(mul(row, target->rowBytes),
                                         mul(column, target->elementBytes)));
+  Value writer = isWriter(tile);
   bool branches = false;
   for (auto [i, r] : llvm::enumerate(own.rows)) {
     for (size_t c = 0; c < own.columns.size(); c += width) {
       OpBuilder::InsertionGuard guard(b);
-      if (Value there = inside(*target, op.getInBounds(), add(row, i32(r)),
-                               add(column, i32(own.columns[c])))) {
+      Value there = inside(*target, op.getInBounds(), add(row, i32(r)),
+                           add(column, i32(own.columns[c])));
+      if (writer) {
+        there = there ? b.createOrFold<arith::AndIOp>(there, writer) : writer;
+      }
+      if (there) {
         auto choice = scf::IfOp::create(b, there);
         b.setInsertionPointToStart(choice.thenBlock());
         branches = true;
