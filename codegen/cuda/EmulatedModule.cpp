@@ -41,7 +41,9 @@ static llvm::Error defineCalls(llvm::orc::LLJIT &jit) {
         std::pair("hova_emulated_store_global",
                   reinterpret_cast<void *>(hova_emulated_store_global)),
         std::pair("hova_emulated_store_shared",
-                  reinterpret_cast<void *>(hova_emulated_store_shared))}) {
+                  reinterpret_cast<void *>(hova_emulated_store_shared)),
+        std::pair("hova_emulated_turn",
+                  reinterpret_cast<void *>(hova_emulated_turn))}) {
     define(name, address);
   }
   return jit.getMainJITDylib().define(

@@ -11,6 +11,7 @@
 
 #include "runtime/emulation/Calls.h"
 #include "runtime/emulation/Shadow.h"
+#include "runtime/emulation/Traffic.h"
 
 #define LANES 32u
 #define MOST_THREADS 1024u
@@ -39,15 +40,18 @@ struct hova_emulated_thread {
   uint32_t landed;    ///< groups whose copies it has waited for
   copy *copies;
   uint32_t copy_count, copy_room;
+  uint64_t turns; ///< of loops since it met others
 };
 
-typedef struct warp {
-  uint32_t ready; ///< lanes that can go on
+struct warp {
+  uint32_t all;   ///< lanes that the block has
+  uint32_t ready; ///< those that can go on
   uint32_t live;  ///< lanes that have not ended
   hova_emulated_thread *threads;
-} warp;
+  traffic *traffic; ///< null unless the launch counts accesses
+};
 
-typedef struct block {
+struct block {
   const hova_emulation_launch *launch;
   hova_emulation_report *report;
   uint32_t id[3], number; ///< in the grid
@@ -66,7 +70,7 @@ typedef struct block {
   clock_pool clocks;
   bool failed;
   bool has_fma; ///< the processor, with vectors of eight f32
-} block;
+};
 
 /// A number below `count` that the seed decides; 0 without a seed.
 uint32_t choose(block *block, uint32_t count);
@@ -87,6 +91,11 @@ void switch_stacks(void **from, void *to);
 bool meet(hova_emulated_thread *self, uint32_t place, uint32_t mask,
           const uint32_t *operands, uint32_t *results);
 void release_lanes(hova_emulated_thread *self);
+
+/// The bytes of an access to shared memory, checked but not counted.
+const uint8_t *read_shared(hova_emulated_thread *self, uint32_t place,
+                           uint64_t address, uint32_t bytes,
+                           uint32_t alignment);
 
 /// Copies of groups up to `group` take place and are known to the thread.
 void land(hova_emulated_thread *self, uint32_t group);

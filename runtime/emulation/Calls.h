@@ -71,6 +71,9 @@ HOVA_CALL void hova_emulated_ldmatrix(hova_self *self, uint32_t place,
 HOVA_CALL void hova_emulated_mma(hova_self *self, uint32_t place,
                                  const uint32_t *operands, uint32_t *results);
 
+/// Before the branch at `place` begins another turn of a loop.
+HOVA_CALL void hova_emulated_turn(hova_self *self, uint32_t place);
+
 /// Arithmetic of PTX that differs from that of hosts.
 HOVA_CALL uint16_t hova_emulated_bf16(float value);
 HOVA_CALL float hova_emulated_max(float x, float y);

@@ -83,7 +83,32 @@ typedef struct hova_emulation_launch {
   uint64_t seed;
   hova_emulation_copies copies;
   hova_emulation_sums sums;
+  /// Whether `accesses` of the report is wanted, which takes time and memory.
+  bool counts_accesses;
+  /// How many turns of loops a thread may take without meeting another before
+  /// that is a fault; 0: HOVA_EMULATION_MOST_TURNS.
+  uint64_t most_turns;
 } hova_emulation_launch;
+
+/// Far more than a kernel takes that comes to an end in its time.
+#define HOVA_EMULATION_MOST_TURNS (UINT64_C(1) << 28)
+
+/// Accesses of warps, each to be served as one request. Those to shared memory
+/// cost wavefronts, of 128 bytes in different banks; those to global memory
+/// sectors, of 32 bytes.
+typedef enum hova_emulation_access {
+  HOVA_EMULATION_SHARED,    ///< loads and stores of shared memory
+  HOVA_EMULATION_COPIED_TO, ///< where asynchronous copies write
+  HOVA_EMULATION_LOADS,     ///< of global memory
+  HOVA_EMULATION_STORES,
+  HOVA_EMULATION_COPIED_FROM,
+  HOVA_EMULATION_ACCESSES, ///< how many kinds there are
+} hova_emulation_access;
+
+typedef struct hova_emulation_traffic {
+  uint64_t requests;
+  uint64_t used, least; ///< wavefronts or sectors
+} hova_emulation_traffic;
 
 /// What a launch did, and what the fewest possible would have been.
 typedef struct hova_emulation_counts {
@@ -91,6 +116,10 @@ typedef struct hova_emulation_counts {
   uint64_t copied_bytes; ///< by asynchronous copies
   /// Turns that shared memory takes for `ldmatrix`: 128 bytes a turn.
   uint64_t matrix_wavefronts, matrix_wavefronts_least;
+  /// By hova_emulation_access. The least is that of a request, by the bytes
+  /// that its lanes ask for: an access that asks for the same sector again is
+  /// counted again.
+  hova_emulation_traffic accesses[HOVA_EMULATION_ACCESSES];
 } hova_emulation_counts;
 
 typedef struct hova_emulation_report {

@@ -195,6 +195,12 @@ static bool make_block(block *block) {
       return false;
     }
   }
+  for (uint32_t w = 0; launch->counts_accesses && w < block->warp_count; ++w) {
+    block->warps[w].traffic = make_traffic();
+    if (!block->warps[w].traffic) {
+      return false;
+    }
+  }
   for (size_t i = 0; i < launch->buffer_count; ++i) {
     hova_emulation_use use = launch->buffers[i].use;
     if (use == HOVA_EMULATION_INPUT) {
@@ -213,6 +219,9 @@ static bool make_block(block *block) {
 static void free_block(block *block) {
   for (uint32_t i = 0; block->threads && i < block->thread_count; ++i) {
     free(block->threads[i].copies);
+  }
+  for (uint32_t w = 0; block->warps && w < block->warp_count; ++w) {
+    free_traffic(block->warps[w].traffic);
   }
   for (size_t i = 0; block->global_shadows && i < block->launch->buffer_count;
        ++i) {
@@ -263,8 +272,9 @@ static bool begin_block(block *block, uint32_t number) {
   }
   for (uint32_t w = 0; w < block->warp_count; ++w) {
     uint32_t lanes = block->thread_count - w * LANES;
-    block->warps[w].live = lanes >= LANES ? UINT32_MAX : (1u << lanes) - 1;
-    block->warps[w].ready = block->warps[w].live;
+    block->warps[w].all = lanes >= LANES ? UINT32_MAX : (1u << lanes) - 1;
+    block->warps[w].live = block->warps[w].all;
+    block->warps[w].ready = block->warps[w].all;
     block->warps[w].threads = &block->threads[w * LANES];
   }
   return true;

@@ -117,6 +117,7 @@ const void *hova_emulated_load_global(hova_self *self, uint32_t place,
                                       uint64_t address, uint32_t bytes,
                                       uint32_t alignment) {
   read_global(self, self->index, place, address, bytes, alignment);
+  note_traffic(self, place, HOVA_EMULATION_LOADS, address, bytes);
   return (const void *)(uintptr_t)address;
 }
 
@@ -131,16 +132,26 @@ void *hova_emulated_store_global(hova_self *self, uint32_t place,
   }
   note_write(&block->global_shadows[i], self, self->index, place,
              address - (uint64_t)(uintptr_t)buffer->data, bytes, buffer->name);
+  note_traffic(self, place, HOVA_EMULATION_STORES, address, bytes);
   return (void *)(uintptr_t)address;
+}
+
+const uint8_t *read_shared(hova_emulated_thread *self, uint32_t place,
+                           uint64_t address, uint32_t bytes,
+                           uint32_t alignment) {
+  uint32_t at = shared_offset(self, place, "reads", address, bytes, alignment);
+  note_read(&self->block->shared_shadow, self, self->index, place, at, bytes,
+            NULL);
+  return self->block->shared + at;
 }
 
 const void *hova_emulated_load_shared(hova_self *self, uint32_t place,
                                       uint64_t address, uint32_t bytes,
                                       uint32_t alignment) {
-  uint32_t at = shared_offset(self, place, "reads", address, bytes, alignment);
-  note_read(&self->block->shared_shadow, self, self->index, place, at, bytes,
-            NULL);
-  return self->block->shared + at;
+  const uint8_t *from = read_shared(self, place, address, bytes, alignment);
+  note_traffic(self, place, HOVA_EMULATION_SHARED,
+               (uint64_t)(from - self->block->shared), bytes);
+  return from;
 }
 
 void *hova_emulated_store_shared(hova_self *self, uint32_t place,
@@ -149,6 +160,7 @@ void *hova_emulated_store_shared(hova_self *self, uint32_t place,
   uint32_t at = shared_offset(self, place, "writes", address, bytes, alignment);
   note_write(&self->block->shared_shadow, self, self->index, place, at, bytes,
              NULL);
+  note_traffic(self, place, HOVA_EMULATION_SHARED, at, bytes);
   return self->block->shared + at;
 }
 
@@ -174,8 +186,10 @@ void hova_emulated_copy(hova_self *self, uint32_t place, uint64_t target,
     fault(self, place, "reads from an address that is no multiple of %u",
           bytes);
   }
+  note_traffic(self, place, HOVA_EMULATION_COPIED_TO, at, bytes);
   if (read) {
     read_global(self, agent, place, source, read, 1);
+    note_traffic(self, place, HOVA_EMULATION_COPIED_FROM, source, read);
   }
   note_write(&block->shared_shadow, self, agent, place, at, bytes, NULL);
   block->report->counts.copied_bytes += read;

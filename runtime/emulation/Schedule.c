@@ -108,6 +108,9 @@ void fiber_main(hova_emulated_thread *self) {
   warp->ready &= ~(1u << self->lane);
   warp->live &= ~(1u << self->lane);
   --block->live;
+  if (!warp->live) {
+    settle_traffic(block, warp);
+  }
   park(self);
   __builtin_unreachable();
 }
@@ -157,6 +160,16 @@ void run_threads(block *block) {
   }
 }
 
+void hova_emulated_turn(hova_self *self, uint32_t place) {
+  uint64_t most = self->block->launch->most_turns;
+  if (++self->turns > (most ? most : HOVA_EMULATION_MOST_TURNS)) {
+    fault(self, place,
+          "has taken %llu turns of loops without meeting another thread: it "
+          "does not seem to end",
+          (unsigned long long)self->turns - 1);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Meeting
 //===----------------------------------------------------------------------===//
@@ -193,8 +206,10 @@ void hova_emulated_barrier(hova_self *self, uint32_t place) {
     thread->known = known;
     ++thread->time;
     thread->state = RUNNING;
+    thread->turns = 0;
   }
   for (uint32_t w = 0; w < block->warp_count; ++w) {
+    settle_traffic(block, &block->warps[w]);
     block->warps[w].ready = block->warps[w].live;
   }
   block->at_barrier = 0;
@@ -232,6 +247,9 @@ bool meet(hova_emulated_thread *self, uint32_t place, uint32_t mask,
     }
   }
   ++block->report->counts.warp_instructions;
+  if (mask == warp->all) {
+    settle_traffic(block, warp);
+  }
   return true;
 }
 
@@ -239,6 +257,7 @@ void release_lanes(hova_emulated_thread *self) {
   warp *warp = &self->block->warps[self->index / LANES];
   for (uint32_t rest = self->mask; rest; rest &= rest - 1) {
     warp->threads[__builtin_ctz(rest)].state = RUNNING;
+    warp->threads[__builtin_ctz(rest)].turns = 0;
   }
   warp->ready |= self->mask;
 }

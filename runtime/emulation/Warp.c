@@ -129,8 +129,7 @@ void hova_emulated_ldmatrix(hova_self *self, uint32_t place,
     for (uint32_t r = 0; r < 8; ++r) {
       hova_emulated_thread *lane = &lanes[8 * m + r];
       rows[r] = lane->operands[0];
-      memcpy(matrix[r], hova_emulated_load_shared(lane, place, rows[r], 16, 16),
-             16);
+      memcpy(matrix[r], read_shared(lane, place, rows[r], 16, 16), 16);
     }
     counts->matrix_wavefronts += wavefronts(rows);
     ++counts->matrix_wavefronts_least;

@@ -7,6 +7,8 @@
 #include "codegen/cuda/lower/KernelEmulation.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
@@ -417,6 +419,40 @@ void KernelEmulation::lower(Operation *op, const DeviceOperation &entry) {
   op->erase();
 }
 
+/// A call in front of each branch that may go back: a host would not come out
+/// of a loop that never ends, and a thread in it meets nobody.
+void KernelEmulation::countTurns() {
+  llvm::SmallPtrSet<Block *, 16> seen, onPath;
+  // Blocks on the way from the entry, and the next successor of each.
+  SmallVector<std::pair<Block *, unsigned>> path;
+  auto enter = [&](Block *block) {
+    if (seen.insert(block).second) {
+      onPath.insert(block);
+      path.emplace_back(block, 0);
+    }
+  };
+  llvm::SmallSetVector<Operation *, 4> branches;
+  enter(&function.getBody().front());
+  while (!path.empty()) {
+    auto &[block, next] = path.back();
+    if (next == block->getNumSuccessors()) {
+      onPath.erase(block);
+      path.pop_back();
+      continue;
+    }
+    Block *successor = block->getSuccessor(next++);
+    if (onPath.contains(successor)) {
+      branches.insert(block->getTerminator());
+    }
+    enter(successor);
+  }
+  for (Operation *branch : branches) {
+    b.setInsertionPoint(branch);
+    loc = branch->getLoc();
+    call("hova_emulated_turn", Type(), {self, place(branch)});
+  }
+}
+
 EmulatedKernel KernelEmulation::run() {
   SmallVector<Operation *> body;
   function.getBody().walk([&](Operation *op) { body.push_back(op); });
@@ -438,6 +474,7 @@ EmulatedKernel KernelEmulation::run() {
   for (Operation *op : body) {
     lower(op, *findDeviceOperation(op));
   }
+  countTurns();
   removeBf16();
   return std::move(kernel);
 }

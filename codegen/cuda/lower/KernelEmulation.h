@@ -38,6 +38,7 @@ private:
   using Value = mlir::Value;
 
   void lower(mlir::Operation *op, const DeviceOperation &entry);
+  void countTurns();
   void lowerRegister(mlir::Operation *op, const DeviceOperation &entry);
   void lowerLanes(mlir::Operation *op, const DeviceOperation &entry);
   void lowerValue(mlir::Operation *op, const DeviceOperation &entry);

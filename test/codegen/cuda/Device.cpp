@@ -60,6 +60,8 @@ hova_emulation_report Device::run(llvm::StringRef kernel, const Shape &shape,
   launch.seed = shape.seed;
   launch.copies = shape.copies;
   launch.sums = shape.sums;
+  launch.counts_accesses = shape.countsAccesses;
+  launch.most_turns = shape.mostTurns;
   return emulate(launch);
 }
 

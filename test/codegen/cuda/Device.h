@@ -56,6 +56,8 @@ struct Shape {
   uint64_t seed = 0;
   hova_emulation_copies copies = HOVA_EMULATION_EARLY;
   hova_emulation_sums sums = HOVA_EMULATION_IN_ORDER;
+  bool countsAccesses = false;
+  uint64_t mostTurns = 0;
 };
 
 /// Kernels of a module in the LLVM and NVVM dialects.

@@ -231,4 +231,63 @@ TEST(Launches, have_the_threads_that_the_kernel_was_made_for) {
                   .contains("at most 232448 bytes of shared memory"));
 }
 
+/// A loop of so many turns; of 0: without an end.
+std::string loopOf(unsigned turns, llvm::StringRef body) {
+  return llvm::formatv(R"(
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %turns = llvm.mlir.constant({0} : i32) : i32
+  llvm.br ^loop(%zero : i32)
+^loop(%i: i32):
+  {1}
+  %next_i = llvm.add %i, %one : i32
+  %more = llvm.icmp "ne" %next_i, %turns : i32
+  llvm.cond_br %more, ^loop(%next_i : i32), ^out
+^out:)",
+                       turns, body);
+}
+
+TEST(Launches, report_a_loop_that_meets_nobody) {
+  Shape shape{{1, 1, 1}, {64, 1, 1}, 1024};
+  shape.mostTurns = 1000;
+  // Without a call in it, and with loads alone.
+  for (const char *body : {"", "%v = llvm.load %at : !llvm.ptr<1> -> i32"}) {
+    Device endless(kernelOf(loopOf(0, body))),
+        long_(kernelOf(loopOf(1000, body)));
+    EXPECT_TRUE(llvm::Regex("thread \\(0, 0, 0\\): 'llvm.cond_br' at "
+                            ".*kernels.* has taken 1000 turns of loops without "
+                            "meeting another thread")
+                    .match(run(endless, shape)));
+    EXPECT_EQ(run(long_, shape), "");
+  }
+  // Whoever meets others begins to count anew.
+  for (const char *body :
+       {"nvvm.barrier0",
+        "%all = llvm.mlir.constant(-1 : i32) : i32\nnvvm.bar.warp.sync %all : "
+        "i32"}) {
+    EXPECT_EQ(run(Device(kernelOf(loopOf(5000, body))), shape), "");
+  }
+}
+
+/// Two loops in one another: both branches back count.
+TEST(Launches, report_nested_loops_that_meet_nobody) {
+  Shape shape{{1, 1, 1}, {64, 1, 1}, 1024};
+  shape.mostTurns = 10;
+  std::string text = kernelOf(R"(
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  llvm.br ^outer(%zero : i32)
+^outer(%i: i32):
+  llvm.br ^inner(%zero : i32)
+^inner(%j: i32):
+  %next_j = llvm.add %j, %one : i32
+  %inner_more = llvm.icmp "ult" %next_j, %one : i32
+  llvm.cond_br %inner_more, ^inner(%next_j : i32), ^behind
+^behind:
+  %next_i = llvm.add %i, %one : i32
+  %outer_more = llvm.icmp "ult" %next_i, %zero : i32
+  llvm.cond_br %outer_more, ^out, ^outer(%next_i : i32)
+^out:)");
+  EXPECT_TRUE(
+      llvm::Regex("has taken 10 turns").match(run(Device(text), shape)));
+}
+
 } // namespace

@@ -11,8 +11,8 @@
 // last, which is the result, only the size counts. --grid-x, -y and -z are the
 // blocks. Each order that --orders names, as late:7 for asynchronous copies
 // that land late and seed 7, is a launch, and DIR/results has the results one
-// after the other. --sums=in-order, a100 or h100 is how mma.sync adds. A fault
-// is an error.
+// after the other. --sums=in-order, a100 or h100 is how mma.sync adds. With
+// --counts it prints what the last launch has done. A fault is an error.
 
 #include "Device.h"
 #include "codegen/Pipeline.h"
@@ -210,6 +210,7 @@ struct Launches {
       : folder(flags.take("emulate").value_or("")),
         orders(flags.take("orders").value_or("early:0")),
         sums(flags.take("sums").value_or("in-order")) {
+    flags.read("counts", counts);
     flags.read("grid-x", grid[0]);
     flags.read("grid-y", grid[1]);
     flags.read("grid-z", grid[2]);
@@ -217,6 +218,7 @@ struct Launches {
 
   StringRef folder, orders, sums;
   int64_t grid[3] = {1, 1, 1};
+  bool counts;
 };
 
 /// `late:7` of the command line.
@@ -242,6 +244,24 @@ LogicalResult readSums(StringRef text, test::Shape &shape) {
                    .Default(std::nullopt);
   shape.sums = found.value_or(shape.sums);
   return success(found.has_value());
+}
+
+/// A line for each number; of accesses as requests, used and least.
+void printCounts(const hova_emulation_counts &counts) {
+  llvm::outs() << "warp instructions: " << counts.warp_instructions
+               << "\nproducts: " << counts.products
+               << "\nbarriers: " << counts.barriers
+               << "\ncopied bytes: " << counts.copied_bytes
+               << "\nwavefronts of ldmatrix: " << counts.matrix_wavefronts_least
+               << " " << counts.matrix_wavefronts << " "
+               << counts.matrix_wavefronts_least << "\n";
+  static const char *const kNames[HOVA_EMULATION_ACCESSES] = {
+      "wavefronts of loads and stores", "wavefronts of copies",
+      "sectors of loads", "sectors of stores", "sectors of copies"};
+  for (auto [name, traffic] : llvm::zip(kNames, counts.accesses)) {
+    llvm::outs() << name << ": " << traffic.requests << " " << traffic.used
+                 << " " << traffic.least << "\n";
+  }
 }
 
 /// Operands anew, which no launch has touched.
@@ -289,6 +309,8 @@ int emulate(ModuleOp module, const Launches &launches) {
              shape.block.begin());
   shape.sharedBytes =
       function->getAttrOfType<IntegerAttr>(kGroupBytesAttr).getInt();
+  shape.countsAccesses = launches.counts;
+  hova_emulation_counts counts = {};
   std::error_code error;
   llvm::raw_fd_ostream results((launches.folder + "/results").str(), error);
   if (error) {
@@ -309,6 +331,10 @@ int emulate(ModuleOp module, const Launches &launches) {
     }
     results.write(static_cast<const char *>(buffers->back().data),
                   buffers->back().bytes);
+    counts = report.counts;
+  }
+  if (launches.counts) {
+    printCounts(counts);
   }
   return 0;
 }

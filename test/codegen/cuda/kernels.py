@@ -75,6 +75,17 @@ class Case:
         result = self.operands[-1]
         return list(np.fromfile(folder / "results", result.dtype).reshape(len(orders), *result.shape))
 
+    def counts(self, folder: Path) -> dict[str, list[int]]:
+        """What a run in the emulation has done, by what `cuda-kernel --counts` calls it; of accesses requests, used and least."""
+        for i, operand in enumerate(self.operands):
+            operand.tofile(folder / str(i))
+        grid = [f"--grid-{axis}={blocks}" for axis, blocks in zip("xyz", self.grid, strict=False)]
+        done = subprocess.run([BIN / "cuda-kernel", self.recipe, *self.flags, *grid, f"--emulate={folder}", "--counts"],
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        lines = (line.split(":") for line in done.stdout.splitlines())
+        return {name: [int(number) for number in numbers.split()] for name, numbers in lines}
+
     def error(self, result: np.ndarray) -> float:
         """The largest difference from the truth, in parts of its largest magnitude."""
         value = ptx.float_of_bf16(result) if result.dtype == np.uint16 else result

@@ -41,6 +41,27 @@ llvm.func @kernel(%x: !llvm.ptr<1>, %f: f32) attributes {nvvm.kernel, nvvm.reqnt
 // CHECK: llvm.mlir.constant(4 : i32)
 // CHECK: llvm.mlir.constant(16 : i32)
 
+// A branch back is counted, one forth is not.
+// CHECK-LABEL: llvm.func internal @loops(
+// CHECK-NOT: @hova_emulated_turn
+// CHECK: llvm.br ^[[LOOP:bb[0-9]+]]
+// CHECK: ^[[LOOP]](
+// CHECK: llvm.call @hova_emulated_turn(%{{.*}}, %{{.*}}) {convergent} : (!llvm.ptr, i32) -> ()
+// CHECK-NEXT: llvm.cond_br %{{.*}}, ^[[LOOP]]
+// CHECK-NOT: @hova_emulated_turn
+// CHECK: llvm.return
+llvm.func @loops(%n: i32) attributes {nvvm.kernel} {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %one = llvm.mlir.constant(1 : i32) : i32
+  llvm.br ^loop(%zero : i32)
+^loop(%i: i32):
+  %next = llvm.add %i, %one : i32
+  %more = llvm.icmp "ult" %next, %n : i32
+  llvm.cond_br %more, ^loop(%next : i32), ^out
+^out:
+  llvm.return
+}
+
 // Hosts have no bf16: its bits are moved.
 // CHECK-LABEL: llvm.func internal @moves_bits(
 // CHECK-SAME: i16)

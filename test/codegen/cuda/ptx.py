@@ -318,11 +318,10 @@ class Warp:
         inside = (place[mask] >= 0) & (place[mask] + count <= self.grid.shared.shape[1])
         check(inside.all(), f"{s.place}: {s.op} out of bounds")
         lanes = 128 // count if count >= 4 else 32
-        first = int(np.flatnonzero(mask.any(axis=1))[0]) if mask.any() else None
-        if first is not None:  # blocks differ in nothing that decides over banks
+        for block in np.flatnonzero(mask.any(axis=1)):
             for group in range(0, 32, lanes):
-                own = mask[first, group : group + lanes]
-                words = np.unique(place[first, group : group + lanes][own] // 4)
+                own = mask[block, group : group + lanes]
+                words = np.unique(place[block, group : group + lanes][own] // 4)
                 if count > 4:
                     words = np.unique((words[:, None] + np.arange(count // 4)).reshape(-1))
                 if words.size:
