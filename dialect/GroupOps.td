@@ -351,8 +351,11 @@ def Hova_GroupMapOp : Hova_Op<"group_map",
   let summary = "a function of the elements at the same place";
   let description = [{
     `result[i, j] = body(operands[i, j]..., i, j)`; an operand with one row or one
-    column gives it to all. The body is on scalars and may use scalars from
-    outside. Of a partial result it makes each lane's value by itself.
+    column gives it to all. Of a partial result it makes each lane's value by
+    itself. The body is on scalars and may use scalars from outside. Vectors of
+    one element are scalars too: `TileOpInterface::emitTile` writes its operations
+    for the tile `vector<1x1xf32>` that `vector.broadcast` makes of an element and
+    `vector.extract` takes back, `hova.activation` among them.
 
     - C1: operands have the members of the result, its extents or 1, and its
       lanes, or one column whose lanes are those of a product where the result

@@ -38,20 +38,6 @@ static constexpr double kExp2MinusOne[] = {
     0.00015403514578808623, 0.0013390734893505611, 0.009618237490995715,
     0.05550357433425767,    0.24022649794917658,   0.6931471879268851};
 
-/// log2(erfc(u / sqrt 2) / 2) by falling powers of u on [0, 13.3]; the error
-/// times max(erfc(u / sqrt 2) / 2, 1e-5) is at most 8e-8.
-static constexpr double kErrorFunctionTail[] = {-2.117803033936397e-09,
-                                                1.1116729542578598e-07,
-                                                -2.3172703243399738e-06,
-                                                2.3476322056926365e-05,
-                                                -9.546339845342323e-05,
-                                                -0.00036862663568233456,
-                                                0.007362627977517257,
-                                                -0.05268931836396826,
-                                                -0.4591527062717888,
-                                                -1.151110269394713,
-                                                -1.0};
-
 /// The exponential of this argument and of all below is 0.
 static constexpr double kLowestExponent = -127;
 /// Rounds to an integer n and leaves n + 127 in the low bits.

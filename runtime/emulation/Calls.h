@@ -84,6 +84,7 @@ HOVA_CALL int32_t hova_emulated_s32(float value);
 HOVA_CALL uint32_t hova_emulated_u32(float value);
 HOVA_CALL float hova_emulated_ex2(float value);
 HOVA_CALL float hova_emulated_ex2_ftz(float value);
+HOVA_CALL float hova_emulated_lg2(float value);
 HOVA_CALL float hova_emulated_rcp_ftz(float value);
 HOVA_CALL float hova_emulated_rsqrt(float value);
 HOVA_CALL float hova_emulated_rsqrt_ftz(float value);

@@ -79,6 +79,7 @@ float hova_emulated_ex2(float value) { return near(exp2((double)value)); }
 float hova_emulated_ex2_ftz(float value) {
   return flush(near(exp2((double)flush(value))));
 }
+float hova_emulated_lg2(float value) { return near(log2((double)value)); }
 float hova_emulated_rcp_ftz(float value) {
   return flush(near(1 / (double)flush(value)));
 }

@@ -236,6 +236,8 @@ static const DeviceOperation kOperations[] = {
      CALL(hova_emulated_ex2), 0, objectToApproximation},
     {"llvm.nvvm.ex2.approx.ftz.f32", "ex2.approx.ftz.f32", EmulatedAs::Value,
      CALL(hova_emulated_ex2_ftz), 0, objectToApproximation},
+    {"llvm.nvvm.lg2.approx.f", "lg2.approx.f32", EmulatedAs::Value,
+     CALL(hova_emulated_lg2), 0, objectToApproximation},
     {"llvm.nvvm.rcp.approx.ftz.f", "rcp.approx.ftz.f32", EmulatedAs::Value,
      CALL(hova_emulated_rcp_ftz), 0, objectToApproximation},
     {"llvm.nvvm.rsqrt.approx.f", "rsqrt.approx.f32", EmulatedAs::Value,

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/lower/ScalarFunctions.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
+#include "dialect/TileOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -104,24 +104,74 @@ void ThreadEmitter::placeBody(Block &body, const Fragment &own, size_t r,
   place(body.getArguments().back(), own.column, own.columns[c]);
 }
 
+/// Operations that leave a single element what it is.
+static bool movesOneElement(Operation &op) {
+  return isa<vector::BroadcastOp, vector::ShapeCastOp, vector::TransposeOp,
+             vector::ExtractOp, vector::InsertOp, vector::FromElementsOp,
+             vector::ToElementsOp>(op);
+}
+
+/// Whether an operation on vectors of one element is one on scalars too.
+static bool hasScalarForm(Operation &op) {
+  auto hasOneElement = [](Type type) {
+    auto vector = dyn_cast<VectorType>(type);
+    return !vector || (vector.hasStaticShape() && vector.getNumElements() == 1);
+  };
+  return llvm::all_of(op.getOperandTypes(), hasOneElement) &&
+         llvm::all_of(op.getResultTypes(), hasOneElement) &&
+         (movesOneElement(op) || OpTrait::hasElementwiseMappableTraits(&op) ||
+          isa<ActivationOp, Exp2Op, arith::ConstantOp>(op));
+}
+
 LogicalResult verifyBody(Block &body) {
+  auto isVector = [](Type type) { return isa<VectorType>(type); };
   for (Operation &inner : body.without_terminator()) {
-    if (inner.getNumRegions() || !isMemoryEffectFree(&inner)) {
+    bool hasVectors = llvm::any_of(inner.getOperandTypes(), isVector) ||
+                      llvm::any_of(inner.getResultTypes(), isVector);
+    if (inner.getNumRegions() || !isMemoryEffectFree(&inner) ||
+        (hasVectors && !hasScalarForm(inner))) {
       return inner.emitOpError("has no lowering to threads inside '")
-             << body.getParentOp()->getName() << "'";
+             << body.getParentOp()->getName()
+             << "', which takes element-wise operations on scalars and on "
+                "vectors of one element";
     }
   }
   return success();
 }
 
-/// The operations of a body, whose arguments are mapped.
+/// The only element of a value from outside of a body or in it.
+Value ThreadEmitter::scalar(Value value) {
+  Value own = map.lookupOrDefault(value);
+  auto vector = dyn_cast<VectorType>(own.getType());
+  return vector ? Value(vector::ExtractOp::create(
+                      b, own, SmallVector<int64_t>(vector.getRank())))
+                : own;
+}
+
+/// The operations of a body, whose arguments are mapped. Vectors of one
+/// element, which operations that join a kernel make, become scalars.
 void ThreadEmitter::emitBody(Block &body) {
   for (Operation &inner : body.without_terminator()) {
     b.setLoc(inner.getLoc());
-    if (Value made = emitScalar(inner)) {
+    Values operands;
+    for (Value operand : inner.getOperands()) {
+      operands.push_back(scalar(operand));
+    }
+    if (Value made = ScalarFunctions(b).emit(inner, operands)) {
       map.map(inner.getResult(0), made);
+    } else if (movesOneElement(inner)) {
+      map.map(inner.getResult(0), operands[0]);
+    } else if (auto constant = dyn_cast<arith::ConstantOp>(inner);
+               constant && isa<VectorType>(constant.getType())) {
+      auto only = cast<DenseElementsAttr>(constant.getValue());
+      map.map(constant.getResult(),
+              arith::ConstantOp::create(b, only.getSplatValue<TypedAttr>()));
     } else {
-      b.clone(inner, map);
+      Operation *made = b.clone(inner, map);
+      made->setOperands(operands);
+      for (Value result : made->getResults()) {
+        result.setType(getElementTypeOrSelf(result.getType()));
+      }
     }
   }
   b.setLoc(body.getParentOp()->getLoc());
@@ -159,65 +209,6 @@ LogicalResult ThreadEmitter::emitMap(GroupMapOp op) {
   }
   parts[op.getResult()] = results;
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Functions that the hardware approximates
-//===----------------------------------------------------------------------===//
-
-Value ThreadEmitter::intrinsic(StringRef name, Value x) {
-  return LLVM::CallIntrinsicOp::create(b, x.getType(), b.getStringAttr(name),
-                                       ValueRange{x})
-      .getResult(0);
-}
-
-/// What stands for an operation on f32 here; null for one that stays.
-Value ThreadEmitter::emitScalar(Operation &op) {
-  if (op.getNumResults() != 1 || !op.getResult(0).getType().isF32()) {
-    return {};
-  }
-  auto operand = [&](unsigned i) {
-    return map.lookupOrDefault(op.getOperand(i));
-  };
-  return TypeSwitch<Operation *, Value>(&op)
-      .Case<math::Exp2Op>([&](Operation *) {
-        return intrinsic("llvm.nvvm.ex2.approx.ftz.f", operand(0));
-      })
-      .Case<math::RsqrtOp>([&](Operation *) {
-        return intrinsic("llvm.nvvm.rsqrt.approx.ftz.f", operand(0));
-      })
-      .Case<math::ErfOp>([&](Operation *) { return erf(operand(0)); })
-      .Case<arith::DivFOp>([&](arith::DivFOp div) -> Value {
-        FloatAttr one;
-        if (!matchPattern(div.getLhs(), m_Constant(&one)) ||
-            !one.getValue().isExactlyValue(1.0)) {
-          return {};
-        }
-        return intrinsic("llvm.nvvm.rcp.approx.ftz.f", operand(1));
-      })
-      .Default([](Operation *) { return Value(); });
-}
-
-/// Abramowitz and Stegun 7.1.26, absolute error 1.5e-7:
-/// 1 - t p(t) exp(-x^2), t = 1 / (1 + 0.3275911 |x|), with the sign of x.
-Value ThreadEmitter::erf(Value x) {
-  auto fma = [&](Value p, Value q, double r) -> Value {
-    return math::FmaOp::create(b, p, q, f32(r));
-  };
-  auto times = [&](Value p, Value q) -> Value {
-    return arith::MulFOp::create(b, p, q);
-  };
-  Value size = math::AbsFOp::create(b, x);
-  Value t =
-      intrinsic("llvm.nvvm.rcp.approx.ftz.f", fma(size, f32(0.3275911), 1));
-  Value p = f32(1.061405429);
-  for (double c : {-1.453152027, 1.421413741, -0.284496736, 0.254829592}) {
-    p = fma(p, t, c);
-  }
-  Value power = intrinsic("llvm.nvvm.ex2.approx.ftz.f",
-                          times(times(x, x), f32(-1.4426950408889634)));
-  Value rest = times(times(p, t), power);
-  return math::CopySignOp::create(b, arith::SubFOp::create(b, f32(1), rest), x);
 }
 
 } // namespace hova

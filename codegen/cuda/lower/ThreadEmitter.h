@@ -156,10 +156,8 @@ private:
   void placeBody(mlir::Block &body, const Fragment &own, size_t r, size_t c);
   void emitBody(mlir::Block &body);
   mlir::Value element(mlir::Value tile, size_t r, size_t c);
-  mlir::Value emitScalar(mlir::Operation &op);
+  mlir::Value scalar(mlir::Value value);
   mlir::Value pack(mlir::Value low, mlir::Value high);
-  mlir::Value intrinsic(llvm::StringRef name, mlir::Value x);
-  mlir::Value erf(mlir::Value x);
   mlir::Value shuffle(mlir::Value x, int64_t distance);
 
   mlir::func::FuncOp from;

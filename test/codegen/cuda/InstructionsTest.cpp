@@ -280,6 +280,7 @@ const Case kCases[] = {
      }},
     APPROXIMATE("ex2.approx.f32", ex2(in.x)),
     APPROXIMATE("ex2.approx.ftz.f32", flush(ex2(flush(in.x)))),
+    APPROXIMATE("lg2.approx.f", wordOf(std::log2(double{in.f}))),
     APPROXIMATE("rcp.approx.ftz.f",
                 flush(wordOf(1 / double{numberOf(flush(in.x))}))),
     APPROXIMATE("rsqrt.approx.f", wordOf(1 / std::sqrt(double{in.f}))),

@@ -344,3 +344,29 @@ func.func @memory_in_a_gather(%m: memref<128x256xf32>, %n: memref<8xindex>) {
   }
   return
 }
+
+// -----
+
+func.func @vectors_in_a_map(%m: memref<128x256xf32>, %i: index) {
+  %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
+  ^bb0(%p: index, %q: index):
+    // expected-error@+1 {{'arith.constant' op has no lowering to threads inside 'hova.group_map', which takes element-wise operations on scalars and on vectors of one element}}
+    %v = arith.constant dense<1.0> : vector<1x2xf32>
+    %t = vector.extract %v[0, 0] : f32 from vector<1x2xf32>
+    hova.group_yield %t : f32
+  }
+  return
+}
+
+// -----
+
+func.func @a_sum_in_a_map(%m: memref<128x256xf32>, %i: index) {
+  %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
+  ^bb0(%p: index, %q: index):
+    %v = arith.constant dense<1.0> : vector<1xf32>
+    // expected-error@+1 {{'vector.reduction' op has no lowering to threads inside 'hova.group_map'}}
+    %t = vector.reduction <add>, %v : vector<1xf32> into f32
+    hova.group_yield %t : f32
+  }
+  return
+}

@@ -135,3 +135,28 @@ func.func @gathers(%m: memref<40x30xbf16>, %n: memref<16x16xbf16>) {
   hova.group_store %t, %n[%c0, %c0] : !hova.tile<16x16xbf16, product 1x1>, memref<16x16xbf16>
   return
 }
+
+// -----
+
+// Vectors of one element, which operations that join a kernel make, are scalars.
+// CHECK-LABEL: llvm.func @joins
+// CHECK-NOT: vector<1
+// CHECK: arith.mulf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : f32
+// CHECK: arith.maximumf %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : f32
+// CHECK-NOT: vector<1
+// CHECK: llvm.return
+func.func @joins(%m: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %two = arith.constant dense<2.0> : vector<1x1xf32>
+  %t = hova.group_load %m[%c0, %c0] : memref<16x16xf32> -> !hova.tile<16x16xf32, product 1x1>
+  %u = hova.group_map (%t) : (!hova.tile<16x16xf32, product 1x1>) -> !hova.tile<16x16xf32, product 1x1> {
+  ^bb0(%x: f32, %i: index, %j: index):
+    %v = vector.broadcast %x : f32 to vector<1x1xf32>
+    %w = arith.mulf %v, %two : vector<1x1xf32>
+    %y = hova.activation relu %w : vector<1x1xf32>
+    %z = vector.extract %y[0, 0] : f32 from vector<1x1xf32>
+    hova.group_yield %z : f32
+  }
+  hova.group_store %u, %m[%c0, %c0] : !hova.tile<16x16xf32, product 1x1>, memref<16x16xf32>
+  return
+}

@@ -360,7 +360,8 @@ class Warp:
             value = np.where(np.abs(value) < 2.0**-126, np.copysign(np.float32(0), value), value)
         else:
             check(parts[0] in SIMPLE, f"{s.op} is not known")
-            value = SIMPLE[parts[0]](*(self.get(name, kind) for name in names))
+            value = SIMPLE[".".join(parts[:2]) if "NaN" in parts else parts[0]](*(self.get(name, kind) for name in names))
+            value = value.astype(np.float32) if value.dtype == np.float64 else value
         self.set(target, value, mask)
 
     def mixed(self, parts: list[str], kind: type, names: list[str]) -> np.ndarray:
@@ -412,8 +413,16 @@ class Warp:
     def do_setp(self, s: Instruction, mask: np.ndarray) -> None:
         """Comparisons."""
         _, how, kind = s.op.split(".")
-        compare = {"lt": np.less, "gt": np.greater, "ne": np.not_equal, "eq": np.equal, "ge": np.greater_equal, "le": np.less_equal}
-        self.set(s.operands[0], compare[how](self.get(s.operands[1], KINDS[kind]), self.get(s.operands[2], KINDS[kind])), mask)
+        compare = {"lt": np.less, "gt": np.greater, "ne": np.not_equal, "eq": np.equal, "ge": np.greater_equal, "le": np.less_equal,
+                   "num": lambda x, y: True, "nan": lambda x, y: False}
+        x, y = (self.get(name, KINDS[kind]) for name in s.operands[1:])
+        if kind == "f32":  # comparisons of what is no number hold if they end in u, and nan
+            unordered = np.isnan(x) | np.isnan(y)
+            loose = how == "nan" or how not in compare
+            how = how if how in compare else how[:-1]
+            self.set(s.operands[0], np.where(unordered, loose, compare[how](x, y)), mask)
+            return
+        self.set(s.operands[0], compare[how](x, y), mask)
 
     def do_shfl(self, s: Instruction, mask: np.ndarray) -> None:
         """Exchange with the lane whose number differs in the given bits."""
@@ -549,6 +558,7 @@ SIMPLE = {
     "or": lambda x, y: x | y, "xor": lambda x, y: x ^ y, "not": lambda x: ~x,
     "max": np.fmax, "min": np.fmin, "div": lambda x, y: x / y, "abs": np.abs, "neg": lambda x: -x,
     "fma": fused, "copysign": lambda x, y: np.copysign(y, x),
-    "ex2": lambda x: np.exp2(x.astype(np.float64)), "rcp": lambda x: 1 / x.astype(np.float64),
+    "max.NaN": np.maximum, "min.NaN": np.minimum, "sqrt": lambda x: np.sqrt(x.astype(np.float64)),
+    "lg2": lambda x: np.log2(x.astype(np.float64)), "ex2": lambda x: np.exp2(x.astype(np.float64)), "rcp": lambda x: 1 / x.astype(np.float64),
     "rsqrt": lambda x: 1 / np.sqrt(x.astype(np.float64)),
 }
