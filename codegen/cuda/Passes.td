@@ -35,7 +35,7 @@ def LowerGroupOpsPass : Pass<"hova-lower-group-ops", "::mlir::ModuleOp"> {
     ```mlir
     llvm.mlir.global external @move_memory() {addr_space = 3 : i32, alignment = 1024 : i64}
         : !llvm.array<0 x i8>
-    llvm.func @move(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>)
+    llvm.func @move(%x: !llvm.ptr<1> {llvm.noalias}, %y: !llvm.ptr<1> {llvm.noalias})
         attributes {hova.group_bytes = 0 : i64, nvvm.kernel, nvvm.reqntid = array<i32: 128>} {
       %c16 = arith.constant 16 : i32
       %c512 = arith.constant 512 : i32
@@ -292,7 +292,10 @@ def TileCudaKernelsPass : Pass<"hova-tile-cuda-kernels", "::mlir::ModuleOp"> {
       %t = hova.group_map (%a, %b)
           : (!hova.tile<4x64xf32, row 4x1>, !hova.tile<4x64xf32, row 4x1>) -> !hova.tile<4x64xf32, row 4x1> {
       ^bb0(%p: f32, %q: f32, %i: index, %j: index):
-        %s = arith.addf %p, %q : f32
+        %u = vector.broadcast %p : f32 to vector<1x1xf32>
+        %v = vector.broadcast %q : f32 to vector<1x1xf32>
+        %w = arith.addf %u, %v : vector<1x1xf32>
+        %s = vector.extract %w[0, 0] : f32 from vector<1x1xf32>
         hova.group_yield %s : f32
       }
       hova.group_store %t, %y[%row, %column] {in_bounds = array<i1: true, true>}
@@ -304,7 +307,7 @@ def TileCudaKernelsPass : Pass<"hova-tile-cuda-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hova::HovaDialect", "::hova::HovaCudaDialect",
       "::mlir::func::FuncDialect", "::mlir::scf::SCFDialect",
       "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
-      "::mlir::math::MathDialect"];
+      "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
 def LowerDeviceProgramPass

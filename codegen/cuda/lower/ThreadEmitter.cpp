@@ -217,6 +217,11 @@ void ThreadEmitter::createKernel() {
                                   SmallVector<Type>(matrices, pointer(1))));
   to->setAttr("nvvm.kernel", b.getUnitAttr());
   to->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({int32_t(threads)}));
+  // Buffers of a launch do not overlap: what one thread writes is never read
+  // through another.
+  for (size_t i = 0; i < matrices; ++i) {
+    to.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+  }
   to->setAttr(kGroupBytesAttr, b.getI64IntegerAttr(groupBytes));
   Block *entry = to.addEntryBlock(b);
   b.setInsertionPointToStart(entry);

@@ -80,7 +80,7 @@ struct AttentionRecipe
     return {llvm::divideCeilSigned(queries[1], schedule.getRows()),
             static_cast<int64_t>(own.getHeads()), queries[0]};
   }
-  LogicalResult emitGroup(Operation *op, GroupEmitter &e) const {
+  void emitGroup(Operation *op, GroupEmitter &e) const {
     auto own = cast<AttentionOp>(op);
     int64_t heads = own.getHeads(), length = shapeOf(own.getQuery())[1];
     HeadMatrices head{headOf(e, own.getQuery(), heads),
@@ -96,7 +96,6 @@ struct AttentionRecipe
                 [](ValueRange x, Value, Value) { return x[0]; });
     e.b.store(narrow, to, row, e.b.index(0), length % e.schedule.getRows() == 0,
               type.getDimSize(1) == e.schedule.getColumns());
-    return success();
   }
 };
 } // namespace

@@ -8,6 +8,7 @@
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -60,6 +61,13 @@ Value GroupEmitter::view(Value matrix, OpFoldResult row, int64_t rows,
       ArrayRef<OpFoldResult>{one, one});
 }
 
+Value widen(OpBuilder &builder, Location loc, Value element) {
+  Type f32 = builder.getF32Type();
+  return element.getType().getIntOrFloatBitWidth() < 32
+             ? arith::ExtFOp::create(builder, loc, f32, element)
+             : element;
+}
+
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
@@ -103,29 +111,34 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
   });
 }
 
-FailureOr<Value> GroupEmitter::compute(Operation *op, const Place &place,
-                                       const Tiles &tiles) {
+/// What an element-wise operation makes of one element of each operand: it
+/// writes itself on tiles, and here a tile is that element.
+static Value emitElement(KernelBuilder &b, TileOpInterface op,
+                         ValueRange elements) {
+  Type tile = VectorType::get({1, 1}, b.f32());
+  SmallVector<Value> tiles;
+  for (Value element : elements) {
+    tiles.push_back(
+        vector::BroadcastOp::create(b, tile, widen(b, b.getLoc(), element)));
+  }
+  return vector::ExtractOp::create(b, op.emitTile(b, tiles),
+                                   ArrayRef<int64_t>{0, 0});
+}
+
+Value GroupEmitter::compute(Operation *op, const Place &place,
+                            const Tiles &tiles) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
     Value tile = tiles.lookup(operand);
     operands.push_back(tile ? tile
                             : load(operand, shapeOf(op->getResult(0)), place));
   }
-  LogicalResult written = success();
-  Value result =
-      b.map(place.type, operands, [&](ValueRange x, Value, Value) -> Value {
-        SmallVector<Value> wide;
-        for (Value element : x) {
-          wide.push_back(widen(b, b.getLoc(), element));
-        }
-        FailureOr<Value> made = emitElement(b, op, wide);
-        written = success(succeeded(made));
-        return succeeded(made) ? *made : wide.front();
-      });
-  return failed(written) ? FailureOr<Value>() : result;
+  return b.map(place.type, operands, [&](ValueRange x, Value, Value) {
+    return emitElement(b, cast<TileOpInterface>(op), x);
+  });
 }
 
-FailureOr<Value> GroupEmitter::compute(Operation *op, const Place &place) {
+Value GroupEmitter::compute(Operation *op, const Place &place) {
   return compute(op, place, Tiles());
 }
 
@@ -141,8 +154,7 @@ void GroupEmitter::store(Value tile, Value tensor, const Place &place) {
           place.columnsInside);
 }
 
-LogicalResult GroupEmitter::finishAndStore(Value tile,
-                                           const Place &anchorPlace) {
+void GroupEmitter::finishAndStore(Value tile, const Place &anchorPlace) {
   Tiles tiles;
   ColumnRange whole = columns.of(stage.front());
   for (Operation *op : stage) {
@@ -160,17 +172,12 @@ LogicalResult GroupEmitter::finishAndStore(Value tile,
     } else if (slice && tiles.count(slice.getX())) {
       tiles[result] = tiles[slice.getX()];
     } else {
-      FailureOr<Value> made = compute(op, place, tiles);
-      if (failed(made)) {
-        return failure();
-      }
-      tiles[result] = *made;
+      tiles[result] = compute(op, place, tiles);
     }
     if (places.count(result)) {
       store(tiles[result], result, place);
     }
   }
-  return success();
 }
 
 } // namespace hova

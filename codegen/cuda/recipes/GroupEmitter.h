@@ -56,15 +56,15 @@ public:
                    const Place &place);
   /// The tile of an element-wise operation, all of whose operands lie in
   /// memory.
-  mlir::FailureOr<mlir::Value> compute(mlir::Operation *op, const Place &place);
+  mlir::Value compute(mlir::Operation *op, const Place &place);
   /// Applies what joined the kernel to a tile (f32) of the anchor's result and
   /// stores what is read elsewhere.
-  mlir::LogicalResult finishAndStore(mlir::Value tile, const Place &place);
+  void finishAndStore(mlir::Value tile, const Place &place);
 
 private:
   using Tiles = llvm::DenseMap<mlir::Value, mlir::Value>;
-  mlir::FailureOr<mlir::Value> compute(mlir::Operation *op, const Place &place,
-                                       const Tiles &tiles);
+  mlir::Value compute(mlir::Operation *op, const Place &place,
+                      const Tiles &tiles);
   void store(mlir::Value tile, mlir::Value tensor, const Place &place);
 
   llvm::SmallVector<mlir::Operation *> stage;
@@ -76,13 +76,6 @@ private:
 /// `element` widened to f32.
 mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::Value element);
-
-/// What an element-wise operation makes of one element of each operand (f32).
-/// Fails, with an error on it, where it is written with operations that have no
-/// form on one element.
-mlir::FailureOr<mlir::Value> emitElement(mlir::OpBuilder &builder,
-                                         mlir::Operation *op,
-                                         mlir::ValueRange elements);
 
 } // namespace hova
 

@@ -20,7 +20,7 @@ namespace hova {
 
 /// `relu(H head_weight + shift) . score_weight + score_bias` for the rows of a
 /// block and one head: one product with the columns of that head.
-static LogicalResult emitLogits(GroupEmitter &e, HeadLogitsOp op) {
+static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   KernelBuilder &b = e.b;
   int64_t hidden = shapeOf(op.getHeadWeight())[1];
   int64_t width = shapeOf(op.getHeadWeight())[0];
@@ -65,8 +65,8 @@ static LogicalResult emitLogits(GroupEmitter &e, HeadLogitsOp op) {
         b.map(logits.getType(), {logits, bias},
               [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); });
   }
-  return e.finishAndStore(logits, {cast<TileType>(logits.getType()), row,
-                                   e.block(1), rowsInside, true});
+  e.finishAndStore(logits, {cast<TileType>(logits.getType()), row, e.block(1),
+                            rowsInside, true});
 }
 
 namespace {
@@ -98,8 +98,8 @@ struct HeadLogitsRecipe
                                    schedule.getRows()),
             shape.back(), 1};
   }
-  LogicalResult emitGroup(Operation *op, GroupEmitter &emitter) const {
-    return emitLogits(emitter, cast<HeadLogitsOp>(op));
+  void emitGroup(Operation *op, GroupEmitter &emitter) const {
+    emitLogits(emitter, cast<HeadLogitsOp>(op));
   }
 };
 
@@ -115,14 +115,13 @@ struct ScaleHeadsRecipe
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return gridOfTiles(op, schedule);
   }
-  LogicalResult emitGroup(Operation *op, GroupEmitter &e) const;
+  void emitGroup(Operation *op, GroupEmitter &e) const;
 };
 } // namespace
 
 /// The softmax of a warp's row of logits: each column of the result gathers
 /// that of its head, whose exponential it computes itself.
-LogicalResult ScaleHeadsRecipe::emitGroup(Operation *op,
-                                          GroupEmitter &e) const {
+void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   auto own = cast<ScaleHeadsOp>(op);
   KernelBuilder &b = e.b;
   int64_t heads = shapeOf(own.getLogits()).back();
@@ -164,7 +163,7 @@ LogicalResult ScaleHeadsRecipe::emitGroup(Operation *op,
                          Value share = b.mul(power(t[1], t[2]), t[3]);
                          return b.mul(widen(b, b.getLoc(), t[0]), share);
                        });
-  return e.finishAndStore(result, place);
+  e.finishAndStore(result, place);
 }
 
 void attachCudaHeadRecipes(MLIRContext &context) {

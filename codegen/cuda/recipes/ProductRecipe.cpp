@@ -43,11 +43,10 @@ struct ProductRecipe
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return gridOfTiles(op, schedule);
   }
-  LogicalResult emitGroup(Operation *op, GroupEmitter &emitter) const {
+  void emitGroup(Operation *op, GroupEmitter &emitter) const {
     GroupEmitter::Place place = emitter.tilePlace(op);
     place.type = emitter.tile(emitter.b.f32(), TileLanes::product);
-    return emitter.finishAndStore(emitSums(emitter, cast<LinearOp>(op), place),
-                                  place);
+    emitter.finishAndStore(emitSums(emitter, cast<LinearOp>(op), place), place);
   }
   bool readsTransposed(Operation *op, unsigned index) const {
     return index == 1 && !cast<LinearOp>(op).getTransposed();

@@ -7,7 +7,7 @@
 //   struct MyRecipe : CudaRecipeOpInterface::ExternalModel<MyRecipe, MyOp> {
 //     CudaScheduleAttr chooseSchedule(Operation *op) const { ... }
 //     Grid getGrid(Operation *op, CudaScheduleAttr schedule) const { ... }
-//     LogicalResult emitGroup(Operation *op, GroupEmitter &emitter) const;
+//     void emitGroup(Operation *op, GroupEmitter &emitter) const;
 //   };
 //   MyOp::attachInterface<MyRecipe>(*context);
 
@@ -42,7 +42,7 @@ CudaScheduleAttr chooseSchedule(mlir::Operation *anchor);
 Grid gridOf(mlir::Operation *anchor, CudaScheduleAttr schedule);
 
 /// Writes what a block of its kernel does.
-llvm::LogicalResult emitGroup(mlir::Operation *anchor, GroupEmitter &emitter);
+void emitGroup(mlir::Operation *anchor, GroupEmitter &emitter);
 
 /// A warp for each row, and blocks of columns where rows are long: for results
 /// whose elements are computed one by one.

@@ -26,9 +26,8 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
     InterfaceMethod<[{
       Writes what one block does. The tile of the result goes to
       `GroupEmitter::finishAndStore`, which applies what joined the kernel and
-      stores what is read elsewhere. Fails with an error on the operation.
-    }], "::llvm::LogicalResult", "emitGroup",
-      (ins "::hova::GroupEmitter &":$emitter)>,
+      stores what is read elsewhere.
+    }], "void", "emitGroup", (ins "::hova::GroupEmitter &":$emitter)>,
     InterfaceMethod<[{
       Whether the kernel reads operand `index`, a weight `[in, out]`, as
       `[out][in]`.

@@ -57,10 +57,9 @@ Grid gridOfTiles(Operation *op, CudaScheduleAttr schedule) {
 }
 
 /// An element-wise operation that begins a kernel.
-static LogicalResult emitElements(Operation *op, GroupEmitter &emitter) {
+static void emitElements(Operation *op, GroupEmitter &emitter) {
   GroupEmitter::Place place = emitter.tilePlace(op);
-  FailureOr<Value> tile = emitter.compute(op, place);
-  return failed(tile) ? failure() : emitter.finishAndStore(*tile, place);
+  emitter.finishAndStore(emitter.compute(op, place), place);
 }
 
 //===----------------------------------------------------------------------===//
@@ -84,9 +83,12 @@ Grid gridOf(Operation *anchor, CudaScheduleAttr schedule) {
   return recipe ? recipe.getGrid(schedule) : gridOfTiles(anchor, schedule);
 }
 
-LogicalResult emitGroup(Operation *anchor, GroupEmitter &emitter) {
-  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
-  return recipe ? recipe.emitGroup(emitter) : emitElements(anchor, emitter);
+void emitGroup(Operation *anchor, GroupEmitter &emitter) {
+  if (auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor)) {
+    recipe.emitGroup(emitter);
+  } else {
+    emitElements(anchor, emitter);
+  }
 }
 
 // Each stands in the file of its name.

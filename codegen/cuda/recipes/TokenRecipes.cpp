@@ -180,10 +180,9 @@ struct TokenRecipe
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return gridOfTiles(op, schedule);
   }
-  LogicalResult emitGroup(Operation *op, GroupEmitter &emitter) const {
+  void emitGroup(Operation *op, GroupEmitter &emitter) const {
     Place place = emitter.tilePlace(op);
-    return emitter.finishAndStore(emitTile(emitter, cast<OpT>(op), place),
-                                  place);
+    emitter.finishAndStore(emitTile(emitter, cast<OpT>(op), place), place);
   }
 };
 
