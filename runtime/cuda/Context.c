@@ -332,8 +332,11 @@ static hova_status check_device(hova_context *context, const char *role,
                      "%d",
                      role, name, context->ordinal, tensor->device.device_id);
   }
-  return hova_gpu_owns(context->gpu, (uintptr_t)data)
-             ? HOVA_OK
+  bool owns;
+  hova_status status =
+      hova_gpu_owns(context->gpu, (uintptr_t)data, &owns, &context->error);
+  return status != HOVA_OK || owns
+             ? status
              : hova_fail(&context->error, HOVA_REJECTED,
                          "%s '%s' expects memory of device %d, and its address "
                          "is none there",
@@ -411,7 +414,10 @@ hova_status hova_run(hova_context *context, const hova_tensor *inputs,
           ? hova_fail(&context->error, HOVA_REJECTED,
                       "kernels of a GPU cannot be intercepted: no call of a "
                       "kernel is made here")
-          : check_call(context, inputs, outputs);
+          : hova_gpu_check(context->gpu, &context->error);
+  if (status == HOVA_OK) {
+    status = check_call(context, inputs, outputs);
+  }
   if (status == HOVA_OK) {
     prepare_job(context, inputs, outputs);
     status = hova_gpu_run(context->gpu, &context->job, &context->error);

@@ -24,14 +24,19 @@ hova_status hova_gpu_open(int32_t ordinal, void *stream, hova_gpu **gpu,
 /// Waits for what still runs, and gives everything back. Null is allowed.
 void hova_gpu_close(hova_gpu *gpu);
 
+/// Whether this process can use the device: none that fork() has made can.
+hova_status hova_gpu_check(const hova_gpu *gpu, hova_error *error);
+
 /// Its compute capability, 80 for 8.0; that of an emulation has no end.
 uint32_t hova_gpu_capability(const hova_gpu *gpu);
 /// Its name, for messages.
 const char *hova_gpu_name(const hova_gpu *gpu);
 /// Whether tensors may lie in its memory (DLPack's device type 2).
 bool hova_gpu_takes_tensors(const hova_gpu *gpu);
-/// Whether `address`, which a caller says to be memory of this device, is.
-bool hova_gpu_owns(hova_gpu *gpu, hova_device_address address);
+/// Looks whether `address`, which a caller says to be memory of this device,
+/// is.
+hova_status hova_gpu_owns(hova_gpu *gpu, hova_device_address address,
+                          bool *owns, hova_error *error);
 
 /// Takes the memory of a program, once: `size` bytes, not 0, aligned to 256,
 /// which close gives back.

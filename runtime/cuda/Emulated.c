@@ -69,6 +69,12 @@ void hova_gpu_close(hova_gpu *gpu) {
   free(gpu);
 }
 
+hova_status hova_gpu_check(const hova_gpu *gpu, hova_error *error) {
+  (void)gpu;
+  (void)error;
+  return HOVA_OK;
+}
+
 uint32_t hova_gpu_capability(const hova_gpu *gpu) {
   (void)gpu;
   return UINT32_MAX;
@@ -84,10 +90,13 @@ bool hova_gpu_takes_tensors(const hova_gpu *gpu) {
   return false;
 }
 
-bool hova_gpu_owns(hova_gpu *gpu, hova_device_address address) {
+hova_status hova_gpu_owns(hova_gpu *gpu, hova_device_address address,
+                          bool *owns, hova_error *error) {
   (void)gpu;
   (void)address;
-  return false;
+  (void)error;
+  *owns = false;
+  return HOVA_OK;
 }
 
 bool hova_gpu_reads_host(const hova_gpu *gpu) {

@@ -1,9 +1,10 @@
 # ===- test_gpu_programs.py - Compiled programs for a GPU --------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the fixture for a GPU (DeviceFixture.c) as linked programs, whose kernels are emulated."""
+"""Runs the fixture for a GPU (DeviceFixture.c) as linked programs: emulated, and on a stand-in for the driver."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 FIXTURES = Path(os.environ["HOVA_BUILD"]) / "test/runtime"
+CLANG = Path(os.environ["HOVA_LLVM"]) / "bin/clang"
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/embed"))
 from classify import Model  # noqa: E402
 
@@ -34,17 +36,24 @@ def files(tmp_path):
     return [f"--input={name}={tmp_path}/{name}.npy" for name in ("x", "ids")]
 
 
-def run(*arguments, program="device-emulated"):
+def run(*arguments, program="device-emulated", driver=FIXTURES / "driver", **stand_in):
+    """`driver` is the folder of libcuda.so.1; without a stand-in none of the machine is to be found instead."""
     command = [FIXTURES / program, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = {f"STAND_IN_{name}": value for name, value in stand_in.items()}
+    environment |= {**os.environ, "LD_LIBRARY_PATH": str(driver)}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
-def test_runs(files, tmp_path):
-    result = run(*files, f"--output-dir={tmp_path}/out")
+BOTH = pytest.mark.parametrize("program", ["device", "device-emulated"])
+
+
+@BOTH
+def test_runs(files, tmp_path, program):
+    result = run(*files, f"--output-dir={tmp_path}/out", program=program)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     np.testing.assert_array_equal(np.load(tmp_path / "out/y.npy"), Y)
     np.testing.assert_array_equal(np.load(tmp_path / "out/first.npy"), SUMS[0])
-    assert run(*files, f"--expected=y={tmp_path}/y.npy", "--rtol=0", "--atol=0").returncode == 0
+    assert run(*files, f"--expected=y={tmp_path}/y.npy", "--rtol=0", "--atol=0", program=program).returncode == 0
 
 
 def test_a_library_runs():
@@ -63,15 +72,16 @@ def test_a_fault_is_told_whole_and_leaves_no_file(files, tmp_path):
     assert not (tmp_path / "out.npy").exists()
 
 
+@BOTH
 @pytest.mark.parametrize("option", [["--threads=1"], ["--kernel=layer.add", "--cold"]])
-def test_options_of_a_processor_are_refused(option):
-    result = run("--random-inputs=1", *option)
+def test_options_of_a_processor_are_refused(program, option):
+    result = run("--random-inputs=1", *option, program=program)
     flag = option[-1].split("=")[0]
     assert (result.returncode, result.stderr) == (
         2,
         f"error: {flag} is for programs whose kernels run on a processor, and those of this one are for a GPU: leave it out\n",
     )
-    assert flag not in run("--help").stdout
+    assert flag not in run("--help", program=program).stdout
     assert flag in run("--help", program="fixture").stdout
 
 
@@ -96,6 +106,13 @@ def test_describes_its_launches():
         "block": [64, 1, 1],
         "shared_bytes": 51200,
     }
+
+
+def test_a_program_for_a_device_says_what_it_is_without_one(tmp_path):
+    text = run("--describe", program="device", driver=tmp_path).stdout
+    assert "target     cuda\nlevels     sm_80\n" in text and "\nlaunches\n" in text
+    description = json.loads(run("--describe", "--format=json", program="device", driver=tmp_path).stdout)
+    assert (description["target"], description["arch"], len(description["launches"])) == ("cuda", "sm_80", 3)
 
 
 def test_a_processor_has_no_launches():
@@ -127,3 +144,75 @@ def test_measures_the_emulation_and_says_so(files, tmp_path):
 def test_one_kernel_is_measured_alone(files):
     result = run(*files, "--kernel=layer.add", "--repetitions=2", "--warmup=0")
     assert result.returncode == 0 and result.stdout.startswith("device, kernel layer.add emulating sm_80, 2 repetitions\n")
+
+
+# On a stand-in for the driver.
+
+
+def test_measures_a_device_by_its_own_clock(files, tmp_path):
+    options = ["--benchmark", "--repetitions=2", f"--benchmark-out={tmp_path}/b.json", f"--trace={tmp_path}/t.json"]
+    result = run(*files, *options, program="device")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("device on a GPU with sm_80, 2 repetitions\n") and "GFLOP" in result.stdout
+    measured = json.loads((tmp_path / "b.json").read_text())
+    assert measured["target"] == "cuda"
+    # The stand-in says that each kernel takes half a millisecond.
+    assert [kernel["ms"] for kernel in measured["profile"]["kernels"]] == [0.5] * 3
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    assert [event["dur"] for event in events if event["ph"] == "X"] == [500.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("stand_in", "message"),
+    [
+        ({"CAPABILITY": "75"}, "program 'device' needs a GPU of compute capability 8.0; Stand-in GPU has 7.5"),
+        (
+            {"MEMORY": "1000"},
+            "Stand-in GPU has too little memory: the program takes 1792 bytes, and 1000 of 1000 are free",
+        ),
+        ({"DEVICES": "0"}, "found no NVIDIA GPU, which this program runs on"),
+        (
+            {"FAIL": "cuModuleLoadDataEx:1:218"},
+            "cannot load the kernels on Stand-in GPU: a test wants it so (CUDA_ERROR_TEST)",
+        ),
+    ],
+)
+def test_what_a_machine_lacks_is_said_before_any_work(files, tmp_path, stand_in, message):
+    result = run(*files, f"--output-dir={tmp_path}/out", program="device", **stand_in)
+    assert (result.returncode, result.stdout, result.stderr) == (1, "", f"error: {message}\n")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_fault_of_a_device_is_told(files, tmp_path):
+    # The first wait is for the weights, the second for the tables.
+    result = run(*files, f"--output=y={tmp_path}/out.npy", program="device", FAIL="cuStreamSynchronize:3:700")
+    message = "cannot run the model on Stand-in GPU: an illegal memory access was encountered"
+    assert (result.returncode, result.stderr) == (3, f"error: {message} (CUDA_ERROR_ILLEGAL_ADDRESS)\n")
+    assert not (tmp_path / "out.npy").exists()
+
+
+def test_without_a_driver(tmp_path):
+    """What is found first is no library, another library, or an old driver."""
+    library = tmp_path / "libcuda.so.1"
+
+    def error():
+        result = run("--random-inputs=1", program="device", driver=tmp_path)
+        assert (result.returncode, result.stdout) == (1, "") and result.stderr.count("\n") == 1
+        return result.stderr
+
+    library.write_bytes(b"no library")
+    assert error().startswith("error: found no driver of an NVIDIA GPU, which this program runs on: ")
+    shutil.copy(FIXTURES / "library.so", library)
+    assert error() == "error: libcuda.so.1 is not the driver of an NVIDIA GPU: it has no 'cuInit'\n"
+    source = tmp_path / "old.c"
+    source.write_text("int cuInit(unsigned f) { return 0; } int cuDriverGetVersion(int *v) { return *v = 11040, 0; }\n")
+    subprocess.run([CLANG, "-shared", "-fPIC", "-o", library, source], check=True)
+    expected = "expects a driver of an NVIDIA GPU for CUDA 12.0 or later, got one for CUDA 11.4, which has no "
+    assert error() == f"error: {expected}'cuGetErrorName'\n"
+
+
+@pytest.mark.parametrize("call", ["cuMemAlloc_v2", "cuGraphLaunch", "cuGraphAddKernelNode_v2"])
+def test_a_program_that_fails_gives_all_back(call):
+    """The stand-in ends a process that leaves anything with status 99."""
+    result = run("--random-inputs=1", program="device", FAIL=f"{call}:1:719")
+    assert result.returncode in (1, 3) and result.stderr.startswith("error: cannot ")

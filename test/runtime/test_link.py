@@ -28,13 +28,13 @@ def link(*arguments):
     return subprocess.run([LINK, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", ["fixture", "beside", "library.so", "device-emulated", "device-emulated.so"])
+@pytest.mark.parametrize("name", ["fixture", "beside", "library.so", "device", "device.so", "device-emulated", "device-emulated.so"])
 def test_depends_on_libc_and_libm_only(name):
     needed = re.findall(r"NEEDED.*\[(.*)\]", output_of(LLVM / "llvm-readelf", "-d", FIXTURES / name))
     assert set(needed) <= {"libc.so.6", "libm.so.6"} and "libc.so.6" in needed
 
 
-@pytest.mark.parametrize("name", ["fixture", "library.so", "device-emulated", "device-emulated.so"])
+@pytest.mark.parametrize("name", ["fixture", "library.so", "device", "device.so", "device-emulated", "device-emulated.so"])
 def test_has_no_writable_symbol_and_no_executable_stack(name):
     symbols = output_of(LLVM / "llvm-nm", "--format=sysv", FIXTURES / name)
     # Relocated constants are writable until the loader has done its work (RELRO).
@@ -46,7 +46,7 @@ def test_has_no_writable_symbol_and_no_executable_stack(name):
     assert re.search(r"^\s*GNU_RELRO", segments, re.M)
 
 
-@pytest.mark.parametrize(("library", "prefix"), [("library.so", "fixture"), ("device-emulated.so", "device")])
+@pytest.mark.parametrize(("library", "prefix"), [("library.so", "fixture"), ("device.so", "device"), ("device-emulated.so", "device")])
 def test_a_library_exports_its_functions_alone(library, prefix):
     text = output_of(LLVM / "llvm-nm", "-D", "--defined-only", FIXTURES / library)
     assert {line.split()[-1] for line in text.splitlines()} == {

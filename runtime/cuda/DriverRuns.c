@@ -1,0 +1,284 @@
+//===- DriverRuns.c - Runs on a GPU that the CUDA driver runs -------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run is one graph, a chain of all launches, which is made once: the host
+// neither waits nor calls between two kernels. Only a run that is looked into
+// (times, hooks, one kernel alone) is launched kernel by kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/Driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+//===----------------------------------------------------------------------===//
+// Preparation
+//===----------------------------------------------------------------------===//
+
+static uint32_t count_tensors(const hova_program *program) {
+  return program->num_inputs + program->num_outputs;
+}
+
+static void note_tensors(hova_gpu *gpu) {
+  memcpy(gpu->recorded, gpu->places->tensors,
+         count_tensors(gpu->program) * sizeof *gpu->recorded);
+}
+
+static bool tensors_moved(const hova_gpu *gpu) {
+  return memcmp(gpu->recorded, gpu->places->tensors,
+                count_tensors(gpu->program) * sizeof *gpu->recorded) != 0;
+}
+
+/// Notes where the buffers of a launch are now.
+static void place_buffers(const hova_gpu *gpu, uint32_t number) {
+  const hova_device_launch *launch = &gpu->code->launches[number];
+  uint32_t count = gpu->code->kernels[launch->kernel].num_buffers;
+  for (uint32_t i = 0; i < count; ++i) {
+    *(driver_pointer *)gpu->launches[number].call.parameters[i] =
+        hova_buffer_address(gpu->places, launch->buffers[i].place);
+  }
+}
+
+/// Makes the calls of all launches; memory for them is there.
+static void prepare_launches(hova_gpu *gpu) {
+  size_t used = 0;
+  for (uint32_t n = 0; n < gpu->code->num_launches; ++n) {
+    const hova_device_launch *launch = &gpu->code->launches[n];
+    const hova_device_kernel *kernel = &gpu->code->kernels[launch->kernel];
+    hova_driver_launch *prepared = &gpu->launches[n];
+    prepared->call = (driver_kernel_node){
+        .function = gpu->functions[launch->kernel],
+        .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
+        .block = {kernel->threads, 1, 1},
+        .shared_bytes = kernel->shared_bytes,
+        .parameters = gpu->parameters + used};
+    for (uint32_t i = 0; i < kernel->num_buffers; ++i, ++used) {
+      gpu->parameters[used] = &gpu->addresses[used];
+      prepared->has_tensors |= hova_buffer_is_tensor(&launch->buffers[i]);
+    }
+    place_buffers(gpu, n);
+  }
+}
+
+static bool allocate_launches(hova_gpu *gpu) {
+  size_t buffers = 1;
+  for (uint32_t i = 0; i < gpu->code->num_launches; ++i) {
+    buffers += gpu->code->kernels[gpu->code->launches[i].kernel].num_buffers;
+  }
+  gpu->launches =
+      calloc(gpu->code->num_launches + (size_t)1, sizeof *gpu->launches);
+  gpu->functions =
+      calloc(gpu->code->num_kernels + (size_t)1, sizeof *gpu->functions);
+  gpu->addresses = calloc(buffers, sizeof *gpu->addresses);
+  gpu->parameters = calloc(buffers, sizeof *gpu->parameters);
+  gpu->recorded =
+      calloc(count_tensors(gpu->program) + (size_t)1, sizeof *gpu->recorded);
+  return gpu->launches && gpu->functions && gpu->addresses && gpu->parameters &&
+         gpu->recorded;
+}
+
+/// A chain of all launches: each one depends on the one before.
+static driver_result record_graph(hova_gpu *gpu) {
+  const hova_driver *driver = &gpu->driver;
+  driver_result result = driver->create_graph(&gpu->graph, 0);
+  if (result != 0) {
+    gpu->graph = NULL;
+    return result;
+  }
+  const driver_node *before = NULL;
+  for (uint32_t i = 0; i < gpu->code->num_launches && result == 0; ++i) {
+    result = driver->add_kernel(&gpu->launches[i].node, gpu->graph, before,
+                                before ? 1 : 0, &gpu->launches[i].call);
+    before = &gpu->launches[i].node;
+  }
+  if (result == 0) {
+    result = driver->instantiate(&gpu->exec, gpu->graph, 0);
+    gpu->exec = result == 0 ? gpu->exec : NULL;
+  }
+  return result;
+}
+
+hova_status hova_gpu_load(hova_gpu *gpu, const hova_program *program,
+                          const hova_device_code *code,
+                          const hova_places *places, hova_error *error) {
+  gpu->program = program;
+  gpu->code = code;
+  gpu->places = places;
+  if (!allocate_launches(gpu)) {
+    return hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory for %u launches",
+                     code->num_launches);
+  }
+  hova_status status = hova_driver_enter(gpu, error);
+  if (status != HOVA_OK) {
+    return status;
+  }
+  status = hova_driver_load_module(gpu, error);
+  if (status == HOVA_OK) {
+    prepare_launches(gpu);
+    note_tensors(gpu);
+    driver_result result = record_graph(gpu);
+    if (result != 0) {
+      status = hova_gpu_fail(gpu, result, HOVA_REJECTED, "record a run", error);
+    }
+  }
+  hova_driver_leave(gpu);
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+/// Gives the launches the addresses of this call's tensors. The graph that may
+/// still run has its own.
+static driver_result move_tensors(hova_gpu *gpu) {
+  driver_result result = 0;
+  for (uint32_t i = 0; i < gpu->code->num_launches && result == 0; ++i) {
+    if (gpu->launches[i].has_tensors) {
+      place_buffers(gpu, i);
+      result = gpu->driver.change_kernel(gpu->exec, gpu->launches[i].node,
+                                         &gpu->launches[i].call);
+    }
+  }
+  if (result == 0) {
+    note_tensors(gpu);
+  }
+  return result;
+}
+
+static bool is_looked_into(const hova_gpu_job *job) {
+  return job->times || job->spans || job->hook || job->only >= 0;
+}
+
+/// Events for the start and for the end of each launch, made by the first run
+/// that is timed.
+static driver_result make_events(hova_gpu *gpu, hova_error *error) {
+  size_t count = gpu->code->num_launches + (size_t)1;
+  if (!gpu->events) {
+    gpu->events = calloc(count, sizeof *gpu->events);
+  }
+  if (!gpu->events) {
+    hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory for %zu events", count);
+    return DRIVER_OUT_OF_MEMORY;
+  }
+  driver_result result = 0;
+  for (size_t i = 0; i < count && result == 0; ++i) {
+    if (!gpu->events[i]) {
+      result = gpu->driver.create_event(&gpu->events[i], 0);
+      gpu->events[i] = result == 0 ? gpu->events[i] : NULL;
+    }
+  }
+  return result;
+}
+
+static driver_result launch(hova_gpu *gpu, uint32_t number) {
+  const driver_kernel_node *call = &gpu->launches[number].call;
+  return gpu->driver.launch_kernel(
+      call->function, call->grid[0], call->grid[1], call->grid[2],
+      call->block[0], call->block[1], call->block[2], call->shared_bytes,
+      gpu->stream, call->parameters, NULL);
+}
+
+/// Launches kernel by kernel. Event i stands before launch i, and the one
+/// behind it after.
+static driver_result launch_each(hova_gpu *gpu, const hova_gpu_job *job,
+                                 bool timed) {
+  const hova_driver *driver = &gpu->driver;
+  uint32_t begin = job->only >= 0 ? (uint32_t)job->only : 0;
+  uint32_t end = job->only >= 0 ? begin + 1 : gpu->code->num_launches;
+  driver_result result =
+      timed ? driver->record_event(gpu->events[begin], gpu->stream) : 0;
+  for (uint32_t i = begin; i < end && result == 0; ++i) {
+    result = launch(gpu, i);
+    if (result == 0 && timed) {
+      result = driver->record_event(gpu->events[i + 1], gpu->stream);
+    }
+    if (result == 0 && job->hook) {
+      result = driver->synchronize(gpu->stream);
+      if (result == 0) {
+        job->hook(job->user, i);
+      }
+    }
+  }
+  return result;
+}
+
+/// Writes the times of a run that is done and that began at `start`.
+static driver_result read_times(const hova_gpu *gpu, const hova_gpu_job *job,
+                                uint64_t start) {
+  uint32_t begin = job->only >= 0 ? (uint32_t)job->only : 0;
+  uint32_t end = job->only >= 0 ? begin + 1 : gpu->code->num_launches;
+  uint64_t before = start;
+  driver_result result = 0;
+  if (job->times) {
+    job->times[begin] = start;
+  }
+  for (uint32_t i = begin; i < end && result == 0; ++i) {
+    float ms = 0;
+    result =
+        gpu->driver.elapsed_ms(&ms, gpu->events[begin], gpu->events[i + 1]);
+    uint64_t after = start + (uint64_t)((double)ms * 1e6);
+    if (job->times) {
+      job->times[i + 1] = after;
+    }
+    if (job->spans) {
+      job->spans[2 * i] = before;
+      job->spans[2 * i + 1] = after;
+    }
+    before = after;
+  }
+  return result;
+}
+
+/// Everything between entering and leaving the context.
+static driver_result run(hova_gpu *gpu, const hova_gpu_job *job,
+                         hova_error *error) {
+  const hova_driver *driver = &gpu->driver;
+  bool timed = job->times || job->spans;
+  driver_result result = tensors_moved(gpu) ? move_tensors(gpu) : 0;
+  if (result == 0 && timed) {
+    result = make_events(gpu, error);
+  }
+  for (uint32_t i = 0; i < job->num_uploads && result == 0; ++i) {
+    const hova_gpu_copy *copy = &job->uploads[i];
+    if (copy->host) {
+      result = driver->copy_to_device(copy->device, copy->host, copy->bytes,
+                                      gpu->stream);
+    }
+  }
+  uint64_t start = timed ? hova_gpu_now() : 0;
+  if (result == 0) {
+    result = is_looked_into(job) ? launch_each(gpu, job, timed)
+                                 : driver->launch_graph(gpu->exec, gpu->stream);
+  }
+  for (uint32_t i = 0; i < job->num_downloads && result == 0; ++i) {
+    const hova_gpu_copy *copy = &job->downloads[i];
+    if (copy->host) {
+      result = driver->copy_to_host(copy->host, copy->device, copy->bytes,
+                                    gpu->stream);
+    }
+  }
+  // Even after a failure: no copy may still be under way when the caller has
+  // his memory again.
+  if (job->wait || timed || result != 0) {
+    driver_result waited = driver->synchronize(gpu->stream);
+    result = result == 0 ? waited : result;
+  }
+  return result == 0 && timed ? read_times(gpu, job, start) : result;
+}
+
+hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
+                         hova_error *error) {
+  hova_status status = hova_driver_enter(gpu, error);
+  if (status != HOVA_OK) {
+    return status;
+  }
+  error->status = HOVA_OK;
+  driver_result result = run(gpu, job, error);
+  hova_driver_leave(gpu);
+  if (result == 0 || error->status != HOVA_OK) {
+    return result == 0 ? HOVA_OK : error->status;
+  }
+  return hova_gpu_fail(gpu, result, HOVA_FAULT, "run the model", error);
+}
