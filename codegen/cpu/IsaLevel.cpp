@@ -63,8 +63,10 @@ static Error unknownLevel(StringRef march) {
       nearest = name;
     }
   }
-  std::string hint =
-      nearest.empty() ? "" : "; did you mean '" + nearest.str() + "'?";
+  std::string hint = nearest.empty()
+                         ? "; a level is native, x86-64-v3, x86-64-v4 or a "
+                           "processor that LLVM knows, such as znver4"
+                         : "; did you mean '" + nearest.str() + "'?";
   return createStringError(std::errc::invalid_argument,
                            "unknown ISA level '%s'%s", march.str().c_str(),
                            hint.c_str());

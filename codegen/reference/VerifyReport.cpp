@@ -118,7 +118,8 @@ void VerifyTable::add(const VerifiedCase &tried) {
 void VerifyTable::end(const Verdict &verdict, const Fault &fault) {
   if (verdict.passed()) {
     os << "verified: " << verdict.cases
-       << " cases are within the numeric policy"
+       << (verdict.cases == 1 ? " case is" : " cases are")
+       << " within the numeric policy"
        << (guarded ? ", and no access leaves its buffer" : "") << "\n";
     return;
   }

@@ -94,7 +94,7 @@ def test_the_report_shows_places_kernels_and_what_is_divided(program):
     "arguments, status, message",
     [
         ([], 2, "a program is missing"),
-        (["nowhere"], 1, "No such file or directory"),
+        (["nowhere"], 74, "No such file or directory"),
         ([MODEL], 1, "cannot run"),
         (["/bin/echo"], 1, "has measured no profile"),
     ],

@@ -119,7 +119,7 @@ defm depth : Value<"depth", [ProfileVerb], "N",
 def paper : Flag<["--"], "paper">, Visibility<[SummaryVerb]>,
             HelpText<"Show the figures that papers print of the model beside ours, counted as the papers count. Without --set, show those of every variant.">;
 defm cases : Value<"cases", [VerifyVerb], "N",
-                   "Compare on this many inputs. The first is random, the second holds edge values, the third zeros, and all others are random (default: 3).">;
+                   "Compare on this many inputs. The first is random, the second holds edge values, the third zeros, the fourth a huge number in each row, and all others are random (default: 3).">;
 defm case : Value<"case", [VerifyVerb], "N",
                   "Compare on this input only. Inputs are counted from 0.">;
 def guard : Flag<["--"], "guard">, Visibility<[VerifyVerb]>,

@@ -79,7 +79,7 @@ Outcome execute(const std::string &path, std::vector<std::string> words) {
   if (error) {
     printError("cannot run '" + path + "': " + StringRef(::strerror(error)),
                {"'hova compile MODEL.json -o PROGRAM' makes a program"});
-    outcome.status = Rejected;
+    outcome.status = error == ENOENT ? InputOutput : Rejected;
   } else {
     outcome.text = readAll(ends[0]);
     outcome.status = statusOf(child);
