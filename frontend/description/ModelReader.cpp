@@ -192,7 +192,11 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
   input.dtype = "f32";
   checkName(member.key, member.keyRange, *member.value, "input");
   const Node &node = *member.value;
-  if (expect(node, Node::Kind::Object, "an input")) {
+  if (node.is(Node::Kind::Array)) {
+    error(node, "an input must be an object, got a list")
+        .notes.push_back(
+            {"the list is its shape: write {\"shape\": [...]}", std::nullopt});
+  } else if (expect(node, Node::Kind::Object, "an input")) {
     checkKeys(node, {"shape", "dtype", "range"}, "an input");
     const Node *shape = node.get("shape");
     if (!shape) {
@@ -358,6 +362,14 @@ void SpecReader::readBlockOutputs(const Node &node, BlockSpec &block,
 }
 
 void SpecReader::readOutputs(const Node &node, const NameScope &scope) {
+  if (node.is(Node::Kind::Array) || node.is(Node::Kind::String)) {
+    error(node, std::string("\"outputs\" must be an object, got ") +
+                    reader::describe(node.kind))
+        .notes.push_back({"an output has a name of its own: write {\"NAME\": "
+                          "\"LAYER\"}",
+                          std::nullopt});
+    return;
+  }
   if (!expect(node, Node::Kind::Object, "\"outputs\"") ||
       !checkCount(node, node.members.size(), SpecLimits::outputs, "outputs")) {
     return;

@@ -181,8 +181,14 @@ bool SpecReader::checkScalars(const Node &node,
       place.message = "unknown name " + inQuotes(use.name) +
                       "; expressions know parameters, arguments and index";
       Diagnostic &unknown = errorInside(node, place);
-      if (!diagnostics.isFull()) {
-        suggestFor(unknown, use.name, scope.allScalars());
+      std::vector<std::string> others = scope.allScalars();
+      if (others.empty() && !diagnostics.isFull()) {
+        unknown.notes.push_back({"a parameter is declared beside \"inputs\": "
+                                 "\"parameters\": {" +
+                                     inQuotes(use.name) + ": 8}",
+                                 std::nullopt});
+      } else if (!diagnostics.isFull()) {
+        suggestFor(unknown, use.name, others);
       }
     }
   }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/elaborate/Elaborator.h"
+#include "frontend/reader/Suggest.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -52,12 +53,21 @@ bool Elaborator::checkParameter(const ParameterSpec &parameter,
                                 const Scalar &value,
                                 const std::string &prefix) {
   std::string problem = parameter.problemWith(value);
-  if (!problem.empty() && prefix.empty()) {
-    error(*parameter.value.node, problem);
-  } else if (!problem.empty()) {
-    diagnostics.errorElsewhere(prefix + problem);
+  if (problem.empty()) {
+    return true;
   }
-  return problem.empty();
+  Diagnostic &wrong = prefix.empty()
+                          ? error(*parameter.value.node, problem)
+                          : diagnostics.errorElsewhere(prefix + problem);
+  std::vector<std::string> legal;
+  for (const Scalar &other : parameter.values) {
+    legal.push_back(other.str());
+  }
+  // All are listed already.
+  if (auto nearest = reader::suggest(value.str(), legal)) {
+    diagnostics.suggest(wrong, *nearest);
+  }
+  return false;
 }
 
 std::optional<Scalar> Elaborator::overridden(const ParameterSpec &parameter,

@@ -95,6 +95,9 @@ std::optional<FileKind> recognizeJson(std::string_view text) {
   if (has("\"weight_map\"")) {
     return FileKind{"the index of a sharded checkpoint", "it is for --weights"};
   }
+  if (has("\"hova\"") && has("\"layers\"")) {
+    return FileKind{"a description", convert};
+  }
   if (has("\"model_type\"") || has("\"architectures\"") ||
       has("\"architecture\"")) {
     return FileKind{"the configuration of a model of another library",

@@ -462,6 +462,18 @@ const Index indices[] = {
 INSTANTIATE_TEST_SUITE_P(All, BadIndices, testing::ValuesIn(indices),
                          [](const auto &info) { return info.param.name; });
 
+TEST(Shards, are_no_description) {
+  Folder folder;
+  llvm::Expected<TensorFile> file =
+      TensorFile::open(folder.write("model.json", describe("")));
+  ASSERT_FALSE(bool(file));
+  std::string message = llvm::toString(file.takeError());
+  EXPECT_NE(message.find("this is a description, not weights; weights are read "
+                         "from safetensors files"),
+            std::string::npos)
+      << message;
+}
+
 TEST(Shards, are_read_together) {
   Folder folder;
   folder.write("one.safetensors", safetensors({{"a.weight", {{2, 3}}}}));

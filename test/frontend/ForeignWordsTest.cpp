@@ -124,6 +124,10 @@ INSTANTIATE_TEST_SUITE_P(
             "of 8 into 3 heads: \"heads\" must divide the width of "
             "\"query\"\n"}));
 
+std::string described(const std::string &sections) {
+  return R"({"hova": 1, "name": "m", )" + sections + "}";
+}
+
 /// A description of one input.
 std::string input(const std::string &members) {
   return R"({"hova": 1, "name": "m", "inputs": {"x": {"shape": [2, 4]}, "t": {)" +
@@ -143,7 +147,20 @@ INSTANTIATE_TEST_SUITE_P(
                 "parameter, such as \"batch\", in the shape, and choose it "
                 "with --set batch=8"},
         Foreign{input(R"("shape": [null, 4], "dtype": "i64")"),
-                "choose it with --set batch=8"}));
+                "choose it with --set batch=8"},
+        Foreign{input(R"("shape": ["batch", 4], "dtype": "i64")"),
+                "note: a parameter is declared beside \"inputs\": "
+                "\"parameters\": {\"batch\": 8}"},
+        Foreign{described(R"("inputs": {"x": [2, 4]}, "outputs": {"o": "y"},
+                "layers": [{"name": "y", "op": "scale", "input": "x", "by": 1}])"),
+                "note: the list is its shape: write {\"shape\": [...]}"},
+        Foreign{described(R"("inputs": {"x": {"shape": [2, 4]}},
+                "layers": [{"name": "y", "op": "scale", "input": "x", "by": 1}], "outputs": ["y"])"),
+                "note: an output has a name of its own: write {\"NAME\": "
+                "\"LAYER\"}"},
+        Foreign{described(R"("inputs": {"x": {"shape": [2, 4]}},
+                "layers": [{"name": "y", "op": "scale", "input": "x", "by": 1}], "outputs": "y")"),
+                "error: \"outputs\" must be an object, got a string"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Notations, ForeignWords,
@@ -239,6 +256,22 @@ INSTANTIATE_TEST_SUITE_P(
             "expected an integer or an expression, got a number"},
         Foreign{around(R"({"name": "y", "block": "nothing", "input": "x"})"),
                 "unknown block \"nothing\""}));
+
+TEST(ForeignWords, are_near_to_legal_values_of_parameters) {
+  const std::string text = described(
+      R"("parameters": {"kind": {"default": "softmax", "values": ["softmax", "additive"]}},
+         "inputs": {"x": {"shape": [2, 4, 8]}}, "outputs": {"o": "y"},
+         "layers": [{"name": "y", "op": "attention", "query": "x", "key": "x", "value": "x", "kind": "kind"}])");
+  std::string near = Read(text, {{"kind", "softmx"}}).printed();
+  EXPECT_NE(
+      near.find("parameter \"kind\" must be one of softmax, additive, got "
+                "softmx\n  note: did you mean \"softmax\"?"),
+      std::string::npos)
+      << near;
+  std::string far = Read(text, {{"kind", "performer"}}).printed();
+  EXPECT_NE(far.find("got performer"), std::string::npos) << far;
+  EXPECT_EQ(far.find("note"), std::string::npos) << far;
+}
 
 TEST(ForeignWords, do_not_mix_with_blocks) {
   const std::string blocks =
