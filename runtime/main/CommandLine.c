@@ -178,8 +178,7 @@ static hova_status unknown_name(const char *flag, const char *text,
   list_names(names, sizeof names, count, tensors);
   return hova_fail(
       error, HOVA_REJECTED,
-      "%s: unknown name '%.*s'; %s%s%s (./%s is a file of that "
-      "name)",
+      "%s: unknown name '%.*s'; %s%s%s (a file that is called so is ./%s)",
       flag, (int)length, text, nearest.name ? "did you mean '" : "there is ",
       nearest.name ? nearest.name : names, nearest.name ? "'?" : "", text);
 }

@@ -395,7 +395,7 @@ def test_a_missing_image_is_an_error(files, tmp_path):
         (["--random-inputs=1", "--output=y=-", "--benchmark"], "standard output can be one file alone"),
         (["--input"], "--input expects a value: NAME=FILE.npy"),
         (["--input="], "--input expects a value"),
-        (["--input=z=f.npy"], "--input: unknown name 'z'; there is x, ids, mask (./z=f.npy is a file of that name)"),
+        (["--input=z=f.npy"], "--input: unknown name 'z'; there is x, ids, mask (a file that is called so is ./z=f.npy)"),
         (["--input=f.npy"], "NAME one of: x, ids, mask"),
         (["--input=x="], "NAME one of: x, ids, mask"),
         (["--input=x=a", "--input=x=b"], "--input is given twice for 'x'"),
