@@ -66,12 +66,23 @@ def commands_of(path):
     return [code for code in found if "./dev" not in code]
 
 
+def folders_of_scripts():
+    """Where the scripts that run examples put what they make."""
+    return [
+        re.search("^out=(build/.*)$", script.read_text(), re.MULTILINE)[1]
+        for script in sorted((SOURCE / "examples").glob("*/run"))
+    ]
+
+
 @pytest.mark.parametrize("path", [p for p in DOCUMENTS if commands_of(p)], ids=str)
 def test_commands_in_documents_run(path, tmp_path):
-    """One after the other, where build/ is empty and the programs are in PATH."""
+    """One after the other, the programs in PATH; build/ has the folders of scripts and nothing else."""
     for name in ("docs", "examples"):
         (tmp_path / name).symlink_to(SOURCE / name)
     (tmp_path / "build").mkdir()
+    assert len(folders_of_scripts()) > 2
+    for folder in folders_of_scripts():
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
     search = os.pathsep.join([str(BIN), os.environ["PATH"]])
     for code in commands_of(path):
         done = subprocess.run(
