@@ -152,7 +152,9 @@ readArgument(func::FuncOp main, unsigned index, ArrayRef<NamedFile> files) {
            (file.name.empty() && main.getNumArguments() == 1);
   });
   if (file == files.end()) {
-    return llvm::createStringError("input '%s' is not given", name.c_str());
+    return llvm::createStringError(
+        "input '%s' is not given: use --input %s=FILE.npy", name.c_str(),
+        name.c_str());
   }
   llvm::Expected<HostTensor> tensor = readTensor(file->path);
   if (!tensor) {

@@ -47,6 +47,21 @@ bool startsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
+/// IR as text. What hova dumps begins with comments.
+bool isIr(std::string_view head) {
+  while (startsWith(head, "//")) {
+    size_t end = head.find('\n');
+    head = end == std::string_view::npos ? "" : head.substr(end + 1);
+  }
+  for (std::string_view start :
+       {"#loc", "module ", "func.func ", "\"builtin.module\""}) {
+    if (startsWith(head, start)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// PyTorch's archives start with the pickle of the structure, NumPy's with an
 /// array. The name of the first member is at byte 30.
 FileKind zipKind(std::string_view head) {
@@ -84,6 +99,10 @@ std::optional<FileKind> recognizeFile(std::string_view head) {
     if (startsWith(head, magic.bytes)) {
       return magic.kind;
     }
+  }
+  if (isIr(head)) {
+    return FileKind{"IR", "hova compile, verify and explain read the IR that "
+                          "hova writes, from a file called .mlir"};
   }
   return std::nullopt;
 }

@@ -23,8 +23,8 @@ struct FileKind {
   const char *hint;
 };
 
-/// The kind of a file whose first bytes (64 are enough) are `head`; none for
-/// JSON in UTF-8 and for what is not recognised.
+/// The kind of a file whose first bytes are `head`; none for JSON in UTF-8 and
+/// for what is not recognised. 64 are enough, but for IR behind comments.
 std::optional<FileKind> recognizeFile(std::string_view head);
 
 /// The kind of a JSON file of a public library that is neither a description

@@ -258,6 +258,11 @@ def test_files_of_others_are_named(model, tmp_path):
     assert result.returncode == 1
     assert b"this is the index of a sharded checkpoint, not a description" in result.stderr
     assert b"it is for --weights" in result.stderr
+    ir = write(tmp_path / "dump.mlir", b"// fuse: kernels\n// command\n#loc1 = loc(\"m\":1:1)\nmodule {}\n")
+    for verb in ("check", "summary"):
+        result = hova(verb, ir)
+        assert result.returncode == 1 and b"this is IR, not a description" in result.stderr
+        assert b"hova compile, verify and explain read the IR that hova writes" in result.stderr
     wide = write(tmp_path / "wide.json", json.dumps(LINEAR).encode("utf-16"))
     result = hova("check", wide)
     assert result.returncode == 1 and b"this is UTF-16 text, not a description" in result.stderr

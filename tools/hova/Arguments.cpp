@@ -185,7 +185,11 @@ void Arguments::checkEmpty() {
 }
 
 std::string Arguments::model() const {
-  return info->takesModel ? list.getLastArgValue(OPT_INPUT).str() : "";
+  if (!info->takesModel) {
+    return "";
+  }
+  std::string path = list.getLastArgValue(OPT_INPUT).str();
+  return path == "-" ? kStandardInput.str() : path;
 }
 
 std::string Arguments::spelling(OptionID id) {

@@ -26,6 +26,9 @@ enum ExitCode : int {
   InputOutput = 74
 };
 
+/// A description that was piped.
+constexpr llvm::StringLiteral kStandardInput = "/dev/stdin";
+
 /// The visibilities of Options.td.
 enum Visibility : unsigned {
   DefaultVis = llvm::opt::DefaultVis,
@@ -83,7 +86,7 @@ public:
   /// Usage once any mistake has been reported.
   std::optional<int> failed() const { return status; }
 
-  /// The description; empty where the verb takes none.
+  /// The description, kStandardInput for `-`; empty where the verb takes none.
   std::string model() const;
   bool has(OptionID id) const { return list.hasArg(id); }
   /// The last value of an option.

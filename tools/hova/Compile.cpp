@@ -122,6 +122,11 @@ void Compilation::readProduct() {
   if (product->kind) {
     options.emit = *product->kind;
   }
+  bool isNameless = arguments.model() == kStandardInput;
+  if (isNameless && !product->isText && !arguments.has(OPT_o)) {
+    arguments.usageError("a description from standard input has no name for "
+                         "the output: give one with '-o'");
+  }
   std::string stem = llvm::sys::path::stem(arguments.model()).str();
   options.output =
       arguments
