@@ -54,7 +54,7 @@ constexpr VerbInfo verbs[] = {
      "hova profile ./model\n"
      "hova profile ./model --depth 3 -- --threads 1\n",
      true, runProfile},
-    {"schema", SchemaVerb, "", "Print the JSON Schema of descriptions",
+    {"schema", SchemaVerb, "[options]", "Print the JSON Schema of descriptions",
      "hova schema > hova.schema.json\n", false, runSchema},
 };
 

@@ -69,7 +69,7 @@ defm init : Value<"init", runners, "SEED",
 
 // The program.
 def o : Separate<["-"], "o">, Visibility<[CompileVerb, PackVerb]>,
-        MetaVarName<"FILE">, HelpText<"Write this file. A text may go to standard output, which is -.">;
+        MetaVarName<"FILE">, HelpText<"Write this file. A text may go to standard output, which is -. Without the option, hova compile writes a text there, and a program or library into the current folder, called as the description.">;
 defm emit : Value<"emit", [CompileVerb], "KIND",
                   "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe).">;
 defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
