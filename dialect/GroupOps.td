@@ -178,7 +178,7 @@ def Hova_GroupStoreOp : Hova_Op<"group_store", [MemoryEffects<[MemWrite]>]> {
   let description = [{
     `target[row + i, column + j] = tile[i, j]`, nothing outside target. Row,
     column and `in_bounds` are those of `hova.group_load`. No two groups write the
-    same element.
+    same element; of the lanes that hold the only row or column of a tile, one does.
 
     - C1: the element of target is that of the tile.
     - C2: rows of target have a unit column stride and a static row stride.

@@ -252,6 +252,15 @@ static LogicalResult verifySignature(func::FuncOp function) {
                                   "type index, got an argument ")
              << type;
     }
+    SmallVector<int64_t> strides;
+    int64_t start = 0;
+    if (auto matrix = dyn_cast<MemRefType>(type);
+        matrix &&
+        (failed(matrix.getStridesAndOffset(strides, start)) || start != 0)) {
+      return function.emitOpError("expects arguments that begin at their "
+                                  "address, without an offset, got ")
+             << type;
+    }
   }
   if (count > 3 || function.getNumResults() != 0 ||
       !llvm::hasSingleElement(function.getBody())) {
@@ -307,7 +316,10 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
       .Case<memref::SubViewOp>(
           [&](memref::SubViewOp view) { return emitSubview(view); })
       .Default([&](Operation *other) -> LogicalResult {
-        if (other->getNumRegions() || !isMemoryEffectFree(other)) {
+        auto isMatrix = [](Type type) { return isa<BaseMemRefType>(type); };
+        if (other->getNumRegions() || !isMemoryEffectFree(other) ||
+            llvm::any_of(other->getOperandTypes(), isMatrix) ||
+            llvm::any_of(other->getResultTypes(), isMatrix)) {
           return other->emitOpError("has no lowering to threads");
         }
         b.clone(*other, map);

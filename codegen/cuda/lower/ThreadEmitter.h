@@ -109,8 +109,8 @@ private:
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   mlir::LogicalResult emitGather(GroupGatherOp op);
-  mlir::Value isWriter(TileType type);
   mlir::LogicalResult emitStore(GroupStoreOp op);
+  mlir::Value isOwner(TileType tile);
   mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);
   mlir::Value inside(const Matrix &matrix, llvm::ArrayRef<bool> inBounds,
                      mlir::Value row, mlir::Value column);

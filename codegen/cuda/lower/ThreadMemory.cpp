@@ -260,31 +260,28 @@ Value ThreadEmitter::accessOf(ArrayRef<Value> registers, bool paired,
                    registers));
 }
 
-/// Whether this thread is the one that writes, of those that hold the same
-/// element: a dimension of 1 is not divided. Null if no two hold one.
-Value ThreadEmitter::isWriter(TileType type) {
-  bool row = type.getLanes() == TileLanes::row;
-  Value first;
-  auto require = [&](Value position) {
-    Value zero =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, position, i32(0));
-    first = first ? b.createOrFold<arith::AndIOp>(first, zero) : zero;
+/// Whether a thread is the one that stores what others hold too: the only row
+/// of a tile, or the only column; null if each element has one thread.
+Value ThreadEmitter::isOwner(TileType tile) {
+  bool alongRow = tile.getLanes() == TileLanes::row;
+  Value owner;
+  auto require = [&](Value number) {
+    Value first = below(number, 1);
+    owner = owner ? b.createOrFold<arith::AndIOp>(owner, first) : first;
   };
-  if (type.columns() == 1) {
-    require(row ? lane : rem(lane, kLanesOfRow));
-    if (type.getColumnMembers() > 1) {
-      require(rem(member, type.getColumnMembers()));
-    }
+  if (tile.rows() == 1 && !alongRow) {
+    require(div(lane, kLanesOfRow));
   }
-  if (type.rows() == 1) {
-    if (!row) {
-      require(div(lane, kLanesOfRow));
-    }
-    if (type.getRowMembers() > 1) {
-      require(div(member, type.getColumnMembers()));
-    }
+  if (tile.rows() == 1 && tile.getRowMembers() > 1) {
+    require(div(member, tile.getColumnMembers()));
   }
-  return first;
+  if (tile.columns() == 1) {
+    require(alongRow ? lane : rem(lane, kLanesOfRow));
+  }
+  if (tile.columns() == 1 && tile.getColumnMembers() > 1) {
+    require(rem(member, tile.getColumnMembers()));
+  }
+  return owner;
 }
 
 LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
@@ -303,15 +300,15 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   Value column = add(word(op.getColumn()), own.column);
   Value base = offset(target->base, add(mul(row, target->rowBytes),
                                         mul(column, target->elementBytes)));
-  Value writer = isWriter(tile);
   bool branches = false;
+  Value owner = isOwner(tile);
   for (auto [i, r] : llvm::enumerate(own.rows)) {
     for (size_t c = 0; c < own.columns.size(); c += width) {
       OpBuilder::InsertionGuard guard(b);
       Value there = inside(*target, op.getInBounds(), add(row, i32(r)),
                            add(column, i32(own.columns[c])));
-      if (writer) {
-        there = there ? b.createOrFold<arith::AndIOp>(there, writer) : writer;
+      if (owner) {
+        there = there ? b.createOrFold<arith::AndIOp>(owner, there) : owner;
       }
       if (there) {
         auto choice = scf::IfOp::create(b, there);

@@ -8,6 +8,13 @@ func.func @argument(%x: f32) {
 
 // -----
 
+// expected-error@+1 {{'func.func' op expects arguments that begin at their address, without an offset, got 'memref<8x64xf32, strided<[64, 1], offset: 64>>'}}
+func.func @offset(%m: memref<8x64xf32, strided<[64, 1], offset: 64>>) {
+  return
+}
+
+// -----
+
 // expected-error@+1 {{'func.func' op expects at most three coordinates, one block and no result}}
 func.func @coordinates(%a: index, %b: index, %c: index, %d: index) {
   return
@@ -322,14 +329,14 @@ func.func @memory_in_a_map(%m: memref<128x256xf32>, %i: index) {
 
 // -----
 
-func.func @dynamic_strides(%m: memref<?x128x256xf32, strided<[?, 256, 1], offset: ?>>, %i: index) {
+func.func @dynamic_strides(%m: memref<?x128x256xf32, strided<[?, 256, 1]>>, %i: index) {
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
   ^bb0(%p: index, %q: index):
     hova.group_yield %f : f32
   }
   // expected-error@+1 {{'memref.subview' op expects a source with static strides, got }}
-  %v = memref.subview %m[%i, 0, 0] [1, 128, 256] [1, 1, 1] : memref<?x128x256xf32, strided<[?, 256, 1], offset: ?>> to memref<128x256xf32, strided<[256, 1], offset: ?>>
+  %v = memref.subview %m[%i, 0, 0] [1, 128, 256] [1, 1, 1] : memref<?x128x256xf32, strided<[?, 256, 1]>> to memref<128x256xf32, strided<[256, 1], offset: ?>>
   return
 }
 
@@ -368,5 +375,18 @@ func.func @a_sum_in_a_map(%m: memref<128x256xf32>, %i: index) {
     %t = vector.reduction <add>, %v : vector<1xf32> into f32
     hova.group_yield %t : f32
   }
+  return
+}
+
+// -----
+
+func.func @other_views(%m: memref<8x16x64xf32>) {
+  %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
+  ^bb0(%p: index, %q: index):
+    %t = arith.constant 1.0 : f32
+    hova.group_yield %t : f32
+  }
+  // expected-error@+1 {{'memref.collapse_shape' op has no lowering to threads}}
+  %v = memref.collapse_shape %m [[0, 1], [2]] : memref<8x16x64xf32> into memref<128x64xf32>
   return
 }

@@ -209,6 +209,59 @@ func.func @kernel(%m: {m}, %r: {m}, %x: index) {{
     assert np.array_equal(both(case, tmp_path), truth)
 
 
+# Lanes of a tile, its extents, and the extents of the matrix: what many threads hold is written by one.
+ALONE = [
+    ("product 2x2", (64, 1), (50, 1)),
+    ("product 2x2", (1, 64), (1, 50)),
+    ("product 4x1", (64, 1), (64, 1)),
+    ("product 1x4", (1, 128), (1, 128)),
+    ("product 2x2", (1, 1), (1, 1)),
+    ("row 2x2", (8, 1), (7, 1)),
+    ("row 2x2", (1, 128), (1, 100)),
+    ("row 4x1", (1, 1), (1, 1)),
+]
+
+
+@pytest.mark.parametrize("element", KINDS)
+@pytest.mark.parametrize("lanes, tile, extents", ALONE)
+def test_what_many_threads_hold_is_stored_once(lanes, tile, extents, element, tmp_path):
+    source = numbers(extents, element)
+    t, m = f"!hova.tile<{tile[0]}x{tile[1]}x{element}, {lanes}>", f"memref<{extents[0]}x{extents[1]}x{element}>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %r: {m}) {{
+  %c0 = arith.constant 0 : index
+  %t = hova.group_load %m[%c0, %c0] : {m} -> {t}
+  hova.group_store %t, %r[%c0, %c0] : {t}, {m}
+  return
+}}""", [source, np.zeros_like(source)], source)
+    assert np.array_equal(both(case, tmp_path), source)
+
+
+def test_copies_a_head_of_12_columns(tmp_path):
+    """Head 2 of 17 tokens, 4 heads of 12 columns: what lies behind its columns is zero, and not the next head."""
+    source = numbers((2, 17, 144), "bf16")
+    truth = shifted(source[1, :, 48 + 2 * 12 : 48 + 3 * 12], 64, 32, 0, 0)
+    t, m, r, s = "!hova.tile<64x32xbf16, product 4x1>", "memref<2x17x144xbf16>", "memref<2x4x64x32xbf16>", "!hova.slots<1x64x32xbf16>"
+    view, part = "memref<17x12xbf16, strided<[144, 1], offset: ?>>", "memref<64x32xbf16, strided<[32, 1], offset: ?>>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %r: {r}, %x: index, %y: index) {{
+  %c0 = arith.constant 0 : index
+  %c12 = arith.constant 12 : index
+  %c48 = arith.constant 48 : index
+  %s = hova.group_alloc : {s}
+  %h = arith.muli %y, %c12 : index
+  %k = arith.addi %h, %c48 : index
+  %v = memref.subview %m[%x, 0, %k] [1, 17, 12] [1, 1, 1] : {m} to {view}
+  %c = hova.group_copy %v[%c0, %c0] to %s[%c0] : {view} to {s}
+  hova.group_wait %c
+  %t = hova.group_load %s[%c0] : {s} -> {t}
+  %w = memref.subview %r[%x, %y, 0, 0] [1, 1, 64, 32] [1, 1, 1, 1] : {r} to {part}
+  hova.group_store %t, %w[%c0, %c0] : {t}, {part}
+  return
+}}""", [source, np.zeros((2, 4, 64, 32), np.uint16)], truth, grid=(2, 4))
+    assert np.array_equal(both(case, tmp_path)[1, 2], truth)
+
+
 # Lanes of a tile of 32x64, and its element.
 GATHERS = [("product 2x1", "f32"), ("product 2x1", "bf16"), ("row 2x1", "bf16"), ("product 1x2", "bf16"), ("row 2x2", "f32"), ("row 2x2", "bf16")]
 
