@@ -561,6 +561,22 @@ void hova_set_intercept(hova_context *context, hova_intercept_fn *intercept,
 /// weights, arena and scratch. For measuring. Nothing for a GPU.
 void hova_flush_caches(const hova_context *context);
 
+/// Functions of the runtime that a program is linked with, for tools that look
+/// into the contexts of a library: PREFIX_inspection gives them.
+typedef struct hova_inspection {
+  const char *(*arena_of)(const hova_context *context);
+  uint64_t (*memory_of)(const hova_context *context);
+  void (*set_hook)(hova_context *context, hova_hook_fn *hook, void *user);
+  void (*set_intercept)(hova_context *context, hova_intercept_fn *intercept,
+                        void *user);
+  /// Chooses an order of blocks, warps and copies for the next runs, of which
+  /// no result depends. Null where the order is not the runtime's to choose.
+  void (*set_order)(hova_context *context, uint64_t order);
+} hova_inspection;
+
+/// Those of this runtime.
+const hova_inspection *hova_inspect(void);
+
 #ifdef __cplusplus
 } // extern "C"
 #endif

@@ -73,8 +73,9 @@ llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
 // Linking
 //===----------------------------------------------------------------------===//
 
-const char *const kExports[] = {"create",  "run",     "destroy",
-                                "message", "program", "abi_version"};
+const char *const kExports[] = {"create",    "run",     "destroy",
+                                "message",   "program", "abi_version",
+                                "inspection"};
 
 /// What a library's export is called in the runtime.
 std::string getRuntimeName(llvm::StringRef exported) {
@@ -286,6 +287,9 @@ const char *)" +
 /// HOVA_ABI_VERSION of the library.
 uint32_t )" +
          name + R"(_abi_version(void);
+/// As hova_inspect, for tools.
+const hova_inspection *)" +
+         name + R"(_inspection(void);
 
 #ifdef __cplusplus
 } // extern "C"

@@ -32,17 +32,20 @@ llvm::Expected<CompiledProgram> CompiledProgram::load(llvm::StringRef path,
                                    dlerror());
   }
   const hova_program *(*describe)() = nullptr;
+  const hova_inspection *(*inspect)() = nullptr;
   std::string missing;
   findFunction(result.library, prefix, "program", describe, missing);
   findFunction(result.library, prefix, "create", result.create, missing);
   findFunction(result.library, prefix, "run", result.runFunction, missing);
   findFunction(result.library, prefix, "destroy", result.destroy, missing);
   findFunction(result.library, prefix, "message", result.message, missing);
+  findFunction(result.library, prefix, "inspection", inspect, missing);
   if (!missing.empty()) {
     return llvm::createStringError("the compiled library has no function '%s'",
                                    missing.c_str());
   }
   result.program = describe();
+  result.inspection = inspect();
   if (result.program->abi != HOVA_ABI_VERSION) {
     return llvm::createStringError(
         "the compiled library has interface version %u, expected %u",
@@ -52,7 +55,8 @@ llvm::Expected<CompiledProgram> CompiledProgram::load(llvm::StringRef path,
 }
 
 CompiledProgram::CompiledProgram(CompiledProgram &&other)
-    : library(other.library), program(other.program), create(other.create),
+    : library(other.library), program(other.program),
+      inspection(other.inspection), create(other.create),
       runFunction(other.runFunction), destroy(other.destroy),
       message(other.message) {
   other.library = nullptr;
@@ -108,9 +112,11 @@ struct Buffer {
 
 /// What is read without having been written is NaN, not what an earlier kernel
 /// or run, or the system, has left there. The arena is the context's to write.
-static void poison(hova_context *context) {
-  std::memset(const_cast<char *>(hova_arena_of(context)), 0xff,
-              hova_memory_of(context));
+static void poison(const hova_inspection &inspection, hova_context *context) {
+  // The memory of a GPU is not the processor's to write.
+  if (const char *arena = inspection.arena_of(context)) {
+    std::memset(const_cast<char *>(arena), 0xff, inspection.memory_of(context));
+  }
 }
 
 /// The values of one run, taken between kernels.
@@ -245,7 +251,8 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
   }
   char text[1024] = "";
   hova_options options = {};
-  options.threads = threads;
+  bool isForGpu = program->num_levels && program->levels[0].device;
+  options.threads = isForGpu ? 0 : threads;
   options.message = text;
   options.message_bytes = sizeof text;
   hova_context *context = nullptr;
@@ -255,12 +262,15 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
                                      : std::errc::invalid_argument,
         "the compiled program does not start: %s", text);
   }
-  poison(context);
-  Capture state{program, hova_arena_of(context), hooks.values};
-  if (hooks.values) {
-    hova_set_hook(context, capture, &state);
+  poison(*inspection, context);
+  Capture state{program, inspection->arena_of(context), hooks.values};
+  if (hooks.values && state.arena) {
+    inspection->set_hook(context, capture, &state);
   }
-  hova_set_intercept(context, hooks.intercept, hooks.interceptor);
+  inspection->set_intercept(context, hooks.intercept, hooks.interceptor);
+  if (inspection->set_order && threads > 1) {
+    inspection->set_order(context, threads);
+  }
   bool ran = runFunction(context, given.data(), wanted.data()) == HOVA_OK;
   std::string reason = message(context);
   destroy(context);

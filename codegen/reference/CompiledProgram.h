@@ -47,7 +47,9 @@ public:
   const hova_program &description() const { return *program; }
 
   /// Runs on `inputs` (program order; ids I64, masks I1, numbers of any
-  /// floating-point type, rounded to the program's) with `threads` threads.
+  /// floating-point type, rounded to the program's) with `threads` threads. A
+  /// program for a GPU has none; beyond 1 the number chooses another order of
+  /// its blocks, warps and copies, where it is emulated.
   /// Outputs are as `readStored` has them.
   llvm::Expected<llvm::SmallVector<HostTensor>>
   run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
@@ -58,6 +60,7 @@ private:
 
   void *library = nullptr;
   const hova_program *program = nullptr;
+  const hova_inspection *inspection = nullptr;
   hova_status (*create)(const hova_options *, hova_context **) = nullptr;
   hova_status (*runFunction)(hova_context *, const hova_tensor *,
                              const hova_tensor *) = nullptr;

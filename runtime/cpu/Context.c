@@ -299,6 +299,12 @@ void hova_set_intercept(hova_context *context, hova_intercept_fn *intercept,
   context->job.interceptor = user;
 }
 
+const hova_inspection *hova_inspect(void) {
+  static const hova_inspection own = {hova_arena_of, hova_memory_of,
+                                      hova_set_hook, hova_set_intercept, NULL};
+  return &own;
+}
+
 static void flush(const char *memory, uint64_t bytes) {
   for (uint64_t at = 0; at < bytes; at += 64) {
     _mm_clflush(memory + at);

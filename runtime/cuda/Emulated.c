@@ -435,3 +435,14 @@ void hova_set_emulation(hova_context *context, uint64_t seed,
 hova_emulation_counts hova_emulation_counts_of(hova_context *context) {
   return hova_gpu_of(context)->counts;
 }
+
+static void set_order(hova_context *context, uint64_t order) {
+  hova_set_emulation(context, order, HOVA_EMULATION_MIXED);
+}
+
+const hova_inspection *hova_inspect(void) {
+  static const hova_inspection own = {hova_arena_of, hova_memory_of,
+                                      hova_set_hook, hova_set_intercept,
+                                      set_order};
+  return &own;
+}

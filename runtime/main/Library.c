@@ -3,7 +3,7 @@
 //
 // The library exports PREFIX_create and PREFIX_program, which are these
 // functions under another name, and PREFIX_run, PREFIX_destroy,
-// PREFIX_message and PREFIX_abi_version.
+// PREFIX_message, PREFIX_abi_version and PREFIX_inspection.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,11 @@ const hova_program *hova_library_program(void);
 hova_status hova_library_create(const hova_options *options,
                                 hova_context **context);
 
+const hova_inspection *hova_library_inspection(void);
+
 uint32_t hova_library_abi_version(void) { return HOVA_ABI_VERSION; }
+
+const hova_inspection *hova_library_inspection(void) { return hova_inspect(); }
 
 const hova_program *hova_library_program(void) { return &hova_linked_program; }
 

@@ -112,6 +112,9 @@ static void checkForeignOption(const Arguments &arguments, OptionID option,
 std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments) {
   checkForeignOption(arguments, OPT_march, /*isOfGpu=*/false);
   checkForeignOption(arguments, OPT_gpu_arch, /*isOfGpu=*/true);
+  checkForeignOption(arguments, OPT_debug_lines, /*isOfGpu=*/false);
+  // Emulation checks every access by itself.
+  checkForeignOption(arguments, OPT_guard, /*isOfGpu=*/false);
   TargetChoice choice;
   choice.name = arguments.value(OPT_target, choice.name).str();
   choice.march = arguments.value(OPT_march, "native").str();

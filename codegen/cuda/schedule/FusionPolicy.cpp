@@ -29,9 +29,9 @@ bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
   }
   if (why) {
     StringRef anchor = kernel.ops.front()->getName().getStringRef();
-    *why = ("a block of threads holds one tile, that of '" + anchor +
-            "', and '" + op->getName().getStringRef() +
-            "' is not element-wise on it; it joins if it is")
+    *why = ("'" + op->getName().getStringRef() +
+            "' is not element-wise on the tile of '" + anchor +
+            "', the only one that a block of threads holds; it joins if it is")
                .str();
   }
   return false;
