@@ -83,7 +83,16 @@ makeTarget(const TargetChoice &choice) {
                  : program.takeError();
 }
 
-std::shared_ptr<const Target> getDefaultTarget() {
+std::shared_ptr<const Target> getDefaultTarget(llvm::StringRef name) {
+  if (name != targets[0].name) {
+    TargetChoice choice;
+    choice.name = name.str();
+    if (auto target = makeTarget(choice)) {
+      return *target;
+    } else {
+      llvm::consumeError(target.takeError());
+    }
+  }
   IsaLevel best;
   best.avx512 = best.bf16 = true;
   return std::make_shared<CpuTarget>(best);

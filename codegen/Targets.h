@@ -34,9 +34,9 @@ makeTarget(const TargetChoice &choice);
 llvm::Expected<std::shared_ptr<const ProgramTarget>>
 makeProgram(const TargetChoice &choice);
 
-/// The target for which passes are listed where none was chosen: the CPU with
-/// everything that hova has code for.
-std::shared_ptr<const Target> getDefaultTarget();
+/// The target of this name with everything that hova has code for: passes are
+/// listed for it, and dumps held to it. A CPU where the name is none.
+std::shared_ptr<const Target> getDefaultTarget(llvm::StringRef name = "cpu");
 
 /// Registers what the targets know of operations, such as their recipes.
 void registerTargets(mlir::DialectRegistry &registry);

@@ -157,6 +157,9 @@ void Session::openDump() {
   if (isBehind("import")) {
     settled.append({OPT_strict, OPT_without});
   }
+  if (isBehind("normalize")) {
+    settled.append({OPT_target, OPT_gpu_arch});
+  }
   arguments.inherit(origin.arguments, settled, path);
 }
 
@@ -328,10 +331,12 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
   if (storage != Storage::F32 && failed(setStorage(storage))) {
     return internalError("the storage type was not accepted");
   }
-  return !dump() || succeeded(checkDump(dump(), this->imported(),
-                                        *getDefaultTarget()))
-             ? Ok
-             : Rejected;
+  if (!dump()) {
+    return Ok;
+  }
+  auto target = getDefaultTarget(arguments.value(OPT_target, "cpu"));
+  return succeeded(checkDump(dump(), this->imported(), *target)) ? Ok
+                                                                 : Rejected;
 }
 
 std::vector<std::string> Session::weightFiles() const {

@@ -14,7 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Columns.h"
 #include "passes/Units.h"
-#include "passes/tile/KernelStructure.h"
+#include "passes/tile/Arena.h"
 
 using namespace mlir;
 
@@ -23,7 +23,7 @@ namespace hova {
 #include "codegen/cuda/Passes.h.inc"
 
 /// Rows of values in memory begin at multiples of it: that of a chunk that is
-/// copied at once.
+/// copied at once. Rows of a part of another value begin where values may.
 static constexpr int64_t kRowBytes = 16;
 
 //===----------------------------------------------------------------------===//
@@ -45,10 +45,14 @@ static LayoutAttr layoutOfResult(KernelOp kernel, unsigned number,
   auto type = cast<RankedTensorType>(computed.getType());
   int64_t width = type.getRank() ? type.getShape().back() : 1;
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  bool isDense = mustBeDense(kernel.getResult(number));
+  Value result = kernel.getResult(number);
+  bool isDense = mustBeDense(result);
+  bool isPart =
+      llvm::any_of(result.getUsers(), llvm::IsaPred<AssembleOpInterface>);
+  int64_t rowBytes = isPart ? kArenaAlignment : kRowBytes;
   return LayoutAttr::get(kernel.getContext(), LayoutKind::rows,
                          isDense ? width
-                                 : llvm::alignTo(width, kRowBytes / bytes));
+                                 : llvm::alignTo(width, rowBytes / bytes));
 }
 
 /// Columns of an input are an address, unless they leave the kernel.

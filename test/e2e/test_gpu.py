@@ -1,0 +1,131 @@
+# ===- test_gpu.py - Whole models as programs for a GPU -------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Models from JSON to programs for a GPU, which a processor emulates with all checks, or whose
+driver is a stand-in. Nothing here runs on a GPU."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BUILD = Path(os.environ["HOVA_BUILD"])
+HOVA = BUILD / "bin" / "hova"
+DIGITS = ROOT / "examples" / "01-digits"
+MODELS = ROOT / "examples" / "models"
+BF16 = ["--dtype=bf16"]
+
+
+def run(*words, status=0, **environment):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False,
+                          env={**os.environ, **environment})
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def compile_to(program, model, *options):
+    run(HOVA, "compile", model, *BF16, *options, "-o", program)
+    return program
+
+
+def test_digits_are_read_in_the_emulation(tmp_path):
+    """All 400 held-out images at once, against what PyTorch computed in float32."""
+    program = compile_to(tmp_path / "digits", DIGITS / "digits.json", "--target=cuda-emulated", "--set=batch=400",
+                         f"--weights={DIGITS / 'weights.safetensors'}")
+    run(program, "--input", f"image={DIGITS / 'images.npy'}", "--output-dir", tmp_path,
+        "--expected", f"logits={DIGITS / 'logits.npy'}")
+    logits, truth = np.load(tmp_path / "logits.npy"), np.load(DIGITS / "logits.npy")
+    labels = np.load(DIGITS / "labels.npy")
+    assert (logits.argmax(1) == truth.argmax(1)).all()
+    assert (logits.argmax(1) == labels).mean() >= 0.99
+
+
+def test_an_item_of_a_batch_has_the_bits_that_it_has_alone(tmp_path):
+    options = ("--target=cuda-emulated", f"--weights={DIGITS / 'weights.safetensors'}")
+    images = np.load(DIGITS / "images.npy")[:3]
+    results = []
+    for batch in (1, 3):
+        program = compile_to(tmp_path / f"digits{batch}", DIGITS / "digits.json", *options, f"--set=batch={batch}")
+        np.save(tmp_path / "image.npy", images[-batch:])
+        run(program, "--input", f"image={tmp_path / 'image.npy'}", "--output-dir", tmp_path)
+        results.append(np.load(tmp_path / "logits.npy")[-1])
+    assert (results[0].view(np.uint32) == results[1].view(np.uint32)).all()
+
+
+# Widths that fill no tile, heads of 6, several images at once.
+VARIANTS = {
+    "digits": (DIGITS / "digits.json", ""),
+    "digits, three at once": (DIGITS / "digits.json", "batch=3"),
+    "digits, heads of 6": (DIGITS / "digits.json", "width=24"),
+    "digits, heads of 32": (DIGITS / "digits.json", "width=128"),
+    "digits, 11 classes": (DIGITS / "digits.json", "classes=11"),
+    "digits, 257 tokens": (DIGITS / "digits.json", "image=32"),
+    "vit, reduced": (MODELS / "vit_b16.json", "depth=1 image=48 width=128 heads=2 hidden=256 classes=7 batch=2"),
+    "vit, horizontal and vertical": (MODELS / "vit_b16.json",
+                                     "depth=1 image=32 width=64 heads=2 hidden=96 classes=5 horizontal=true vertical=true"),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_programs_are_what_the_reference_computes(name):
+    """Every value between kernels too, and equal bits in other orders of blocks, warps and copies."""
+    model, parameters = VARIANTS[name]
+    sets = [f"--set={parameter}" for parameter in parameters.split()]
+    assert "within the numeric policy" in run(HOVA, "verify", model, *BF16, "--target=cuda-emulated", *sets)
+
+
+def test_two_layers_of_full_width_compute_what_a_cpu_does(tmp_path):
+    vit = (MODELS / "vit_b16.json", "--set=depth=2")
+    emulated = compile_to(tmp_path / "emulated", *vit, "--target=cuda-emulated")
+    native = compile_to(tmp_path / "native", *vit)
+    run(native, "--random-inputs", "1", "--output-dir", tmp_path)
+    run(emulated, "--random-inputs", "1", "--expected", f"logits={tmp_path / 'logits.npy'}")
+
+
+def test_a_program_needs_a_driver(tmp_path):
+    program = compile_to(tmp_path / "digits", DIGITS / "digits.json", "--target=cuda")
+    message = run(program, "--random-inputs", "1", status=1)
+    assert message.startswith("error: found no driver of an NVIDIA GPU") and message.count("\n") == 1
+    assert "target     cuda" in run(program, "--describe")
+
+
+REFUSED = {
+    "f32": ("vit_b16", "in bf16 only (--dtype=bf16), got 'f32'", ["--dtype=f32"]),
+    "ids": ("lm", "'hova.embedding' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
+    "windows": ("swin_t", "reads or writes rows in an order of their own", BF16),
+    "masks": ("m2", "has no code for a GPU yet with masks", BF16),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_code_is_refused_in_a_sentence(name, tmp_path):
+    model, message, options = REFUSED[name]
+    said = run(HOVA, "compile", MODELS / f"{model}.json", *options, "--target=cuda", "-o", tmp_path / "x", status=1)
+    assert said.count("error:") == 1 and message in said
+    assert not (tmp_path / "x").exists()
+
+
+WRONG = {
+    "--target=gpu": "targets are cpu, cuda, cuda-emulated",
+    "--target=cuda --march=native": "option '--march' does not apply to --target=cuda",
+    "--gpu-arch=sm_80": "option '--gpu-arch' does not apply to --target=cpu",
+    "--target=cuda --gpu-arch=sm_75": "expects 'sm_80', whose code later GPUs run too, got 'sm_75'",
+    "--target=cuda --debug-lines=x.txt": "option '--debug-lines' does not apply to --target=cuda",
+}
+
+
+@pytest.mark.parametrize("options", WRONG)
+def test_options_of_another_target_are_refused(options, tmp_path):
+    said = run(HOVA, "compile", DIGITS / "digits.json", *options.split(), "-o", tmp_path / "x", status=2)
+    assert WRONG[options] in said
+
+
+def test_a_dump_is_compiled_for_the_target_that_it_was_made_for(tmp_path):
+    options = ("--target=cuda-emulated", f"--weights={DIGITS / 'weights.safetensors'}")
+    compile_to(tmp_path / "first", DIGITS / "digits.json", *options, f"--dump-ir={tmp_path}")
+    for phase in ("03-fuse", "04-assign", "05-tile", "07-target"):
+        again = tmp_path / f"from-{phase}"
+        run(HOVA, "compile", tmp_path / f"{phase}.mlir", f"--weights={DIGITS / 'weights.safetensors'}", "-o", again)
+        assert again.read_bytes() == (tmp_path / "first").read_bytes(), phase
