@@ -5,7 +5,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/elaborate/Elaborator.h"
-#include "frontend/reader/Suggest.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -64,9 +63,7 @@ bool Elaborator::checkParameter(const ParameterSpec &parameter,
     legal.push_back(other.str());
   }
   // All are listed already.
-  if (auto nearest = reader::suggest(value.str(), legal)) {
-    diagnostics.suggest(wrong, *nearest);
-  }
+  diagnostics.suggestNearest(wrong, value.str(), legal);
   return false;
 }
 

@@ -127,11 +127,20 @@ void Diagnostics::suggest(Diagnostic &diagnostic,
   }
 }
 
+bool Diagnostics::suggestNearest(
+    Diagnostic &diagnostic, std::string_view word,
+    const std::vector<std::string> &candidates) const {
+  std::optional<std::string> best = reader::suggest(word, candidates);
+  if (best) {
+    suggest(diagnostic, *best);
+  }
+  return best.has_value();
+}
+
 void Diagnostics::suggestFrom(
     Diagnostic &diagnostic, std::string_view word,
     const std::vector<std::string> &candidates) const {
-  if (std::optional<std::string> best = reader::suggest(word, candidates)) {
-    suggest(diagnostic, *best);
+  if (suggestNearest(diagnostic, word, candidates)) {
     return;
   }
   std::string list;

@@ -106,6 +106,10 @@ public:
   /// replacement of that place.
   void suggest(Diagnostic &diagnostic, const std::string &word) const;
 
+  /// Suggests the nearest of `candidates` to `word`; false: none is near.
+  bool suggestNearest(Diagnostic &diagnostic, std::string_view word,
+                      const std::vector<std::string> &candidates) const;
+
   /// Suggests the nearest of `candidates` to `word`, or lists some of them.
   void suggestFrom(Diagnostic &diagnostic, std::string_view word,
                    const std::vector<std::string> &candidates) const;
