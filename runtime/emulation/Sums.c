@@ -93,11 +93,11 @@ static parts parts_of(float value) {
 /// two significands may be 2 or more, which moves no exponent.
 static parts product_of(float x, float y) {
   parts a = parts_of(x), b = parts_of(y);
-  int64_t significand = (a.significand >> 16) * (b.significand >> 16);
+  int64_t significand = (a.significand / 65536) * (b.significand / 65536);
   if (!significand) {
     return (parts){0, LEAST_EXPONENT};
   }
-  return (parts){significand << 9, a.exponent + b.exponent};
+  return (parts){significand * 512, a.exponent + b.exponent};
 }
 
 /// The significand in units of 2^(top - bits), cut off towards 0.
