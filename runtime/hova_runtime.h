@@ -338,7 +338,7 @@ typedef struct hova_device_code {
   const char *ptx;   ///< null in programs that emulate a GPU
   const void *cubin; ///< code for exactly `capability`; null: none
   uint64_t cubin_bytes;
-  const void *tables; ///< null: none
+  const void *tables; ///< aligned to 64 bytes; null: none
   uint64_t table_bytes;
 } hova_device_code;
 

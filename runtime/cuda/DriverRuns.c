@@ -261,7 +261,7 @@ static driver_result run(hova_gpu *gpu, const hova_gpu_job *job,
   }
   // Even after a failure: no copy may still be under way when the caller has
   // his memory again.
-  if (job->wait || timed || result != 0) {
+  if (job->wait || timed) {
     driver_result waited = driver->synchronize(gpu->stream);
     result = result == 0 ? waited : result;
   }

@@ -12,7 +12,7 @@
 enum { MOST_THREADS = 1024, MOST_BLOCKS = INT32_MAX, MOST_BLOCKS_YZ = 65535 };
 
 /// Kernels read and write pieces of 16 bytes.
-enum { ALIGNMENT = 16 };
+enum { ALIGNMENT = 16, TABLE_ALIGNMENT = 64 };
 
 static uint64_t place_of(uint64_t place) {
   return place & ~(uint64_t)HOVA_BUFFER_KINDS;
@@ -161,6 +161,12 @@ hova_status hova_check_launches(const hova_program *program,
                                 const hova_device_code *code,
                                 hova_error *error) {
   hova_status status = check_kernels(program, code, error);
+  if (status == HOVA_OK && (uintptr_t)code->tables % TABLE_ALIGNMENT != 0) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "program '%s' is malformed: its tables must be aligned to "
+                     "%d bytes",
+                     program->name, TABLE_ALIGNMENT);
+  }
   if (status == HOVA_OK && code->num_launches != program->num_kernels) {
     return hova_fail(error, HOVA_REJECTED,
                      "program '%s' is malformed: it has %u kernels and %u "

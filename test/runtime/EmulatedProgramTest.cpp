@@ -162,6 +162,10 @@ TEST(EmulatedProgram, malformed_kernels_and_launches_are_refused) {
            [](Changed &c) { c.kernels[0].emulated = nullptr; },
            [](Changed &c) { c.launches[2].kernel = 3; },
            [](Changed &c) { c.code.num_launches = 2; },
+           [](Changed &c) {
+             c.code.tables = static_cast<const char *>(c.code.tables) + 4;
+             c.code.table_bytes -= 4;
+           },
            [](Changed &c) { c.level.features = UINT64_C(1) << 63; },
            [](Changed &c) { c.program.num_levels = 0; }}) {
     Changed changed;
@@ -174,7 +178,7 @@ TEST(EmulatedProgram, buffers_lie_inside_of_what_there_is) {
   const uint64_t huge = std::numeric_limits<uint64_t>::max();
   for (hova_device_buffer wrong : std::vector<hova_device_buffer>{
            {64 | HOVA_IN_ARENA, 7, 20, 32, HOVA_DEVICE_OUTPUT},
-           {68 | HOVA_IN_ARENA, 1, 4, 4, HOVA_DEVICE_OUTPUT},
+           {72 | HOVA_IN_ARENA, 1, 4, 4, HOVA_DEVICE_OUTPUT},
            {64 | HOVA_IN_ARENA, 6, 20, 16, HOVA_DEVICE_OUTPUT},
            {64 | HOVA_IN_ARENA, 0, 20, 32, HOVA_DEVICE_OUTPUT},
            {64 | HOVA_IN_ARENA, 1, 0, 32, HOVA_DEVICE_OUTPUT},
@@ -278,6 +282,30 @@ TEST(EmulatedProgram, the_arena_begins_without_numbers) {
   std::memcpy(&padding, hova_arena_of(program.context) + 64 + 20,
               sizeof padding);
   EXPECT_TRUE(std::isnan(padding));
+}
+
+TEST(EmulatedProgram, nothing_is_left_over_from_the_run_before) {
+  DeviceContext program;
+  DeviceCall call;
+  ASSERT_EQ(program.run(call), HOVA_OK);
+  char *padding = const_cast<char *>(hova_arena_of(program.context)) + 64 + 20;
+  std::memset(padding, 0, 4);
+  ASSERT_EQ(program.run(call), HOVA_OK);
+  float value;
+  std::memcpy(&value, padding, sizeof value);
+  EXPECT_TRUE(std::isnan(value));
+
+  // The first kernel of the second run writes elsewhere.
+  Changed changed;
+  changed.program.arena_bytes = 512;
+  EXPECT_EQ(changed.refusal(), "");
+  DeviceContext context(changed.program);
+  ASSERT_EQ(context.run(call), HOVA_OK) << context.message;
+  changed.buffers[2].place = 256 | HOVA_IN_ARENA;
+  EXPECT_EQ(context.run(call), HOVA_FAULT);
+  EXPECT_EQ(context.message,
+            "'layer.add': kernel 1 is given byte 0 of 'layer.scale' to read, "
+            "where no kernel before it has written");
 }
 
 TEST(EmulatedProgram, times_and_spans_are_in_order) {

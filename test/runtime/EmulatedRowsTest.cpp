@@ -39,7 +39,7 @@ alignas(64) uint8_t memory[256];
 
 /// The message of a launch; "" if it has no fault.
 std::string run(const std::vector<hova_emulation_buffer> &buffers,
-                const std::vector<Access> &made) {
+                const std::vector<Access> &made, bool lacksMemory = false) {
   accesses = made;
   void *data = buffers[0].data;
   const void *arguments[] = {&data};
@@ -54,7 +54,7 @@ std::string run(const std::vector<hova_emulation_buffer> &buffers,
   hova_emulation_report report;
   bool done = hova_emulate(&launch, &report);
   EXPECT_EQ(done, report.message[0] == '\0');
-  EXPECT_FALSE(report.out_of_memory);
+  EXPECT_EQ(report.out_of_memory, lacksMemory);
   return report.message;
 }
 
@@ -133,6 +133,13 @@ TEST(EmulatedRows, that_overlap_may_both_be_read_or_be_the_same_state) {
   EXPECT_EQ(run({input, rows("b", 4, 3, HOVA_EMULATION_INPUT)}, {}), "");
   EXPECT_EQ(run({kState, kState}, {{true, 0}}), "");
   EXPECT_NE(run({kState, rows("b", 0, 2, HOVA_EMULATION_STATE)}, {}), "");
+}
+
+TEST(EmulatedRows, too_many_for_the_host_are_no_fault_of_the_kernel) {
+  hova_emulation_buffer huge = {
+      "a", memory, size_t{1} << 45, HOVA_EMULATION_STATE, 0, 0};
+  EXPECT_EQ(run({huge}, {}, /*lacksMemory=*/true),
+            "kernel 'rows': out of memory to emulate it");
 }
 
 TEST(EmulatedRows, are_no_longer_than_their_stride) {
