@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-FIXTURES = Path(os.environ["HOVA_BUILD"]) / "test/runtime"
+BUILD = Path(os.environ["HOVA_BUILD"])
+FIXTURES = BUILD / "test/runtime"
 CLANG = Path(os.environ["HOVA_LLVM"]) / "bin/clang"
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/embed"))
 from classify import Model  # noqa: E402
@@ -139,6 +140,15 @@ def test_measures_the_emulation_and_says_so(files, tmp_path):
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     assert [event["name"] for event in events if event["ph"] == "X"] == KERNELS
     assert "launches" in [event["args"]["name"] for event in events if event["ph"] == "M"]
+
+
+def test_hova_profiles_it():
+    command = [BUILD / "bin/hova", "profile", FIXTURES / "device-emulated", "--", "--repetitions=2"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("device at level sm_80, cuda-emulated: ")
+    assert all(kernel in result.stdout for kernel in KERNELS)
+    assert result.stdout.endswith("\nThese are times of the emulation, which say nothing of those on a GPU.\n")
 
 
 def test_one_kernel_is_measured_alone(files):

@@ -12,7 +12,8 @@ from installation import SOURCE, install
 
 BUILD = Path(os.environ["HOVA_BUILD"])
 READELF = Path(os.environ["HOVA_LLVM"]) / "bin/llvm-readelf"
-FILES = ["bin/hova", "bin/hova-opt", "lib/libhova.so", "test/runtime/fixture", "test/runtime/library.so"]
+PROGRAMS = ["fixture", "library.so", "device", "device.so", "device-emulated", "device-emulated.so"]
+FILES = ["bin/hova", "bin/hova-opt", "lib/libhova.so", *(f"test/runtime/{name}" for name in PROGRAMS)]
 
 
 @pytest.fixture(scope="module")

@@ -140,13 +140,22 @@ public:
 
   void print(int64_t depth) {
     outs() << textOf(measured, "model") << " at level "
-           << textOf(measured, "level") << ", "
-           << int64_t(numberOf(measured, "threads"))
-           << " threads: " << format("%.4f", whole)
-           << " ms in kernels, the mean of "
+           << textOf(measured, "level") << ", ";
+    std::string target = textOf(measured, "target");
+    if (target != "cpu") {
+      outs() << target;
+    } else {
+      outs() << int64_t(numberOf(measured, "threads")) << " threads";
+    }
+    outs() << ": " << format("%.4f", whole) << " ms in kernels, the mean of "
            << int64_t(numberOf(profile, "runs")) << " runs\n";
     printPlaces(depth);
     printKernels();
+    if (target == "cuda-emulated") {
+      outs()
+          << "\nThese are times of the emulation, which say nothing of those "
+             "on a GPU.\n";
+    }
     if (isDivided) {
       outs() << "\n* a part of kernels that compute other parts too: a "
                 "kernel's time is measured, and\n  divided by the work that "
