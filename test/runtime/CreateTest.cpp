@@ -61,6 +61,19 @@ hova_status create(const hova_options &given, std::string &message,
   return status;
 }
 
+TEST(Create, refuses_code_for_a_gpu) {
+  hova_device_code code = {};
+  hova_level level = {"sm_80", 0, nullptr, nullptr, &code};
+  hova_program program = hova_program_weightless;
+  program.levels = &level;
+  program.num_levels = 1;
+  hova_context *context = nullptr;
+  std::string message;
+  EXPECT_EQ(create({}, message, &context, &program), HOVA_REJECTED);
+  EXPECT_EQ(message, "program 'fixture' has code for a GPU and is linked for a "
+                     "processor");
+}
+
 TEST(Image, in_memory_is_used) {
   Image image;
   hova_options options = {};
