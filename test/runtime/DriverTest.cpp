@@ -63,6 +63,7 @@ struct DeviceTensors {
 /// A stream of the caller, in a context that the caller keeps.
 struct Stream {
   Stream() {
+    EXPECT_EQ(cuInit(0), 0u);
     EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, 0), 0u);
     EXPECT_EQ(cuCtxPushCurrent_v2(context), 0u);
     EXPECT_EQ(cuStreamCreate(&stream, 0), 0u);

@@ -43,6 +43,7 @@ STAND_IN void stand_in_read(void *to, const void *memory, size_t bytes);
 // What a caller who has a stream of his own calls himself, with handles that
 // he does not look into.
 #ifdef __cplusplus
+STAND_IN unsigned cuInit(unsigned flags);
 STAND_IN unsigned cuDevicePrimaryCtxRetain(void **context, int device);
 STAND_IN unsigned cuDevicePrimaryCtxRelease_v2(int device);
 STAND_IN unsigned cuCtxPushCurrent_v2(void *context);

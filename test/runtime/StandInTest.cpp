@@ -13,7 +13,6 @@
 #include <vector>
 
 extern "C" {
-unsigned cuInit(unsigned flags);
 unsigned cuMemAlloc_v2(unsigned long long *address, size_t bytes);
 unsigned cuMemFree_v2(unsigned long long address);
 unsigned cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from,
@@ -156,6 +155,8 @@ const std::vector<Misuse> kMisuses = {
      },
      "cuEventElapsedTime: has not happened"},
 };
+
+void PrintTo(const Misuse &misuse, std::ostream *os) { *os << misuse.name; }
 
 class StandIn : public testing::TestWithParam<Misuse> {};
 
