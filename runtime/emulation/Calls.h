@@ -66,16 +66,19 @@ HOVA_CALL void hova_emulated_ldmatrix(hova_self *self, uint32_t place,
                                       const uint32_t *operands,
                                       uint32_t *results, uint32_t count,
                                       uint32_t transposed);
-/// m16n8k16 of bf16. operands: 4 words of the left, 2 of the right, 4 sums in
-/// f32; results: 4 sums.
+/// m16n8k16 of bf16, or of f16. operands: 4 words of the left, 2 of the right,
+/// 4 sums in f32; results: 4 sums.
 HOVA_CALL void hova_emulated_mma(hova_self *self, uint32_t place,
-                                 const uint32_t *operands, uint32_t *results);
+                                 const uint32_t *operands, uint32_t *results,
+                                 uint32_t is_f16);
 
 /// Before the branch at `place` begins another turn of a loop.
 HOVA_CALL void hova_emulated_turn(hova_self *self, uint32_t place);
 
 /// Arithmetic of PTX that differs from that of hosts.
 HOVA_CALL uint16_t hova_emulated_bf16(float value);
+HOVA_CALL uint16_t hova_emulated_f16(float value);
+HOVA_CALL float hova_emulated_f32_of_f16(uint16_t value);
 HOVA_CALL float hova_emulated_max(float x, float y);
 HOVA_CALL float hova_emulated_min(float x, float y);
 HOVA_CALL float hova_emulated_max_nan(float x, float y);

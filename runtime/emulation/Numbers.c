@@ -32,6 +32,34 @@ uint16_t hova_emulated_bf16(float value) {
                         : (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
+/// cvt.rn.f16.f32: to nearest, ties to even; from 65520 on infinity. Below
+/// 2^-14 numbers are multiples of 2^-24.
+uint16_t hova_emulated_f16(float value) {
+  uint16_t sign = (uint16_t)(bits_of(value) >> 16 & 0x8000);
+  float size = fabsf(value);
+  if (value != value) {
+    return 0x7FFF;
+  }
+  if (size >= 65520) {
+    return sign | 0x7C00;
+  }
+  if (size < 0x1p-14f) {
+    // A sum with 2^-1 has its last place there, and rounds as asked.
+    return sign | (uint16_t)(bits_of(size + 0x1p-1f) - bits_of(0x1p-1f));
+  }
+  uint32_t bits = bits_of(size) - ((127 - 15) << 23);
+  return sign | (uint16_t)((bits + 0xFFF + (bits >> 13 & 1)) >> 13);
+}
+
+float hova_emulated_f32_of_f16(uint16_t value) {
+  uint32_t exponent = value >> 10 & 0x1F, rest = value & 0x3FF;
+  float size = exponent == 0x1F
+                   ? rest ? nan_of_ptx() : INFINITY
+                   : ldexpf((float)(exponent ? rest + 0x400 : rest),
+                            (exponent ? (int)exponent : 1) - 25);
+  return value & 0x8000 && size == size ? -size : size;
+}
+
 /// -0 is below 0.
 float hova_emulated_max(float x, float y) {
   if (x != x) {

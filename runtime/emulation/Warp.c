@@ -149,13 +149,16 @@ static float from_bits(uint32_t bits) {
   return value;
 }
 
-static void set_pair(float *low, float *high, uint32_t word) {
-  *low = from_bits(word << 16);
-  *high = from_bits(word & 0xFFFF0000u);
+static void set_pair(float *low, float *high, uint32_t word, uint32_t is_f16) {
+  *low =
+      is_f16 ? hova_emulated_f32_of_f16((uint16_t)word) : from_bits(word << 16);
+  *high = is_f16 ? hova_emulated_f32_of_f16((uint16_t)(word >> 16))
+                 : from_bits(word & 0xFFFF0000u);
 }
 
 void hova_emulated_mma(hova_self *self, uint32_t place,
-                       const uint32_t *operands, uint32_t *results) {
+                       const uint32_t *operands, uint32_t *results,
+                       uint32_t is_f16) {
   if (!meet(self, place, UINT32_MAX, operands, results)) {
     return;
   }
@@ -167,11 +170,11 @@ void hova_emulated_mma(hova_self *self, uint32_t place,
     for (uint32_t w = 0; w < 4; ++w) {
       // a0 a1 | a2 a3 eight rows below | a4 a5 eight k further | both
       float *at = &left[group + 8 * (w % 2)][pair + 8 * (w / 2)];
-      set_pair(&at[0], &at[1], words[w]);
+      set_pair(&at[0], &at[1], words[w], is_f16);
     }
     for (uint32_t w = 0; w < 2; ++w) {
       set_pair(&right[pair + 8 * w][group], &right[pair + 8 * w + 1][group],
-               words[4 + w]);
+               words[4 + w], is_f16);
     }
     for (uint32_t i = 0; i < 4; ++i) {
       sums[group + 8 * (i / 2)][pair + i % 2] = from_bits(words[6 + i]);

@@ -28,7 +28,7 @@ bool isDeviceType(Type type) {
     return llvm::all_of(structure.getBody(), isDeviceType);
   }
   auto integer = dyn_cast<IntegerType>(type);
-  return type.isF32() || type.isBF16() ||
+  return type.isF32() || type.isBF16() || type.isF16() ||
          (integer &&
           llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth()));
 }
@@ -69,17 +69,19 @@ static std::string objectToComparison(Operation *op) {
 }
 
 static std::string objectToTruncation(Operation *op) {
+  Type to = getElementTypeOrSelf(op->getResult(0).getType());
   return getElementTypeOrSelf(op->getOperand(0).getType()).isF32() &&
-                 getElementTypeOrSelf(op->getResult(0).getType()).isBF16()
+                 (to.isBF16() || to.isF16())
              ? ""
-             : "rounds f32 to bf16 alone";
+             : "rounds f32 to bf16 or f16 alone";
 }
 
 static std::string objectToExtension(Operation *op) {
-  return getElementTypeOrSelf(op->getOperand(0).getType()).isBF16() &&
+  Type from = getElementTypeOrSelf(op->getOperand(0).getType());
+  return (from.isBF16() || from.isF16()) &&
                  getElementTypeOrSelf(op->getResult(0).getType()).isF32()
              ? ""
-             : "extends bf16 to f32 alone";
+             : "extends bf16 or f16 to f32 alone";
 }
 
 static std::string objectToConversion(Operation *op) {
@@ -135,16 +137,18 @@ static std::string objectToLdMatrix(Operation *op) {
 static std::string objectToMma(Operation *op) {
   auto mma = cast<NVVM::MmaOp>(op);
   NVVM::MMAShapeAttr shape = mma.getShape();
+  auto type = mma.getMultiplicandAPtxType();
   bool isKnown =
       shape.getM() == 16 && shape.getN() == 8 && shape.getK() == 16 &&
-      mma.getMultiplicandAPtxType() == NVVM::MMATypes::bf16 &&
-      mma.getMultiplicandBPtxType() == NVVM::MMATypes::bf16 &&
+      (type == NVVM::MMATypes::bf16 || type == NVVM::MMATypes::f16) &&
+      mma.getMultiplicandBPtxType() == type &&
       mma.getLayoutA() == NVVM::MMALayout::row &&
       mma.getLayoutB() == NVVM::MMALayout::col && op->getNumOperands() == 10 &&
       mma.getOperandC().front().getType().isF32();
-  return isKnown ? ""
-                 : "multiplies 16x8x16 elements of bf16, row by col, with "
-                   "sums in f32";
+  return isKnown
+             ? ""
+             : "multiplies 16x8x16 elements of bf16 or f16, row by col, with "
+               "sums in f32";
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,7 +204,8 @@ static const DeviceOperation kOperations[] = {
     {"nvvm.ldmatrix",
      "ldmatrix.sync.aligned.m8n8.{x1,x2,x4}{,.trans}.shared.b16",
      EmulatedAs::Lanes, CALL(hova_emulated_ldmatrix), 0, objectToLdMatrix},
-    {"nvvm.mma.sync", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+    {"nvvm.mma.sync",
+     "mma.sync.aligned.m16n8k16.row.col.f32.{bf16.bf16,f16.f16}.f32",
      EmulatedAs::Lanes, CALL(hova_emulated_mma), 0, objectToMma},
 
     // Memory.
@@ -220,6 +225,10 @@ static const DeviceOperation kOperations[] = {
     // Arithmetic that hosts do otherwise.
     {"llvm.fptrunc", "cvt.rn.bf16.f32, cvt.rn.bf16x2.f32", EmulatedAs::Value,
      CALL(hova_emulated_bf16), 0, objectToTruncation},
+    {"llvm.fptrunc to f16", "cvt.rn.f16.f32, cvt.rn.f16x2.f32",
+     EmulatedAs::Value, CALL(hova_emulated_f16), 0, objectToTruncation},
+    {"llvm.fpext of f16", "cvt.f32.f16", EmulatedAs::Value,
+     CALL(hova_emulated_f32_of_f16), 0, objectToExtension},
     {"llvm.intr.maxnum", "max.f32", EmulatedAs::Value, CALL(hova_emulated_max),
      0, objectToFloats},
     {"llvm.intr.minnum", "min.f32", EmulatedAs::Value, CALL(hova_emulated_min),
@@ -315,8 +324,16 @@ static const DeviceOperation kOperations[] = {
 ArrayRef<DeviceOperation> getDeviceOperations() { return kOperations; }
 
 /// What the table calls an operation. Some intrinsics have two names, which
-/// LLVM takes for one.
+/// LLVM takes for one; conversions are told apart by their types.
 static StringRef nameOf(Operation *op) {
+  if (isa<LLVM::FPTruncOp>(op) &&
+      getElementTypeOrSelf(op->getResult(0).getType()).isF16()) {
+    return "llvm.fptrunc to f16";
+  }
+  if (isa<LLVM::FPExtOp>(op) &&
+      getElementTypeOrSelf(op->getOperand(0).getType()).isF16()) {
+    return "llvm.fpext of f16";
+  }
   auto intrinsic = dyn_cast<LLVM::CallIntrinsicOp>(op);
   if (!intrinsic) {
     return isa<NVVM::RcpApproxFtzF32Op>(op)
@@ -367,7 +384,7 @@ static LogicalResult verifyOperation(Operation *op) {
       if (!isDeviceType(type)) {
         return op->emitOpError("has a value of type ")
                << type
-               << ", and kernels have integers, f32, bf16, vectors of "
+               << ", and kernels have integers, f32, bf16, f16, vectors of "
                   "these and pointers to global (1) and shared (3) memory";
       }
     }

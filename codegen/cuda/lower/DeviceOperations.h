@@ -22,7 +22,8 @@ enum class EmulatedAs {
 };
 
 struct DeviceOperation {
-  /// Of the operation, or of the intrinsic that `llvm.call_intrinsic` names.
+  /// Of the operation, or of the intrinsic that `llvm.call_intrinsic` names; of
+  /// conversions of f16 more than that.
   llvm::StringLiteral name;
   llvm::StringLiteral ptx;
   EmulatedAs as;

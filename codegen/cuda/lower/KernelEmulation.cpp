@@ -117,6 +117,9 @@ static SmallVector<int64_t, 2> immediatesOf(Operation *op) {
   if (auto load = dyn_cast<NVVM::LdMatrixOp>(op)) {
     return {load.getNum(), load.getLayout() == NVVM::MMALayout::col};
   }
+  if (auto mma = dyn_cast<NVVM::MmaOp>(op)) {
+    return {mma.getMultiplicandAPtxType() == NVVM::MMATypes::f16};
+  }
   return {};
 }
 
@@ -168,8 +171,16 @@ void KernelEmulation::lowerLanes(Operation *op, const DeviceOperation &entry) {
 /// The call for a number, or for each number of a vector.
 void KernelEmulation::lowerValue(Operation *op, const DeviceOperation &entry) {
   Type type = op->getResult(0).getType(), element = getElementTypeOrSelf(type);
-  Type returned = element.isBF16() ? Type(b.getI16Type()) : element;
-  auto scalar = [&](ValueRange arguments) -> Value {
+  auto isHalf = [](Type own) { return own.isBF16() || own.isF16(); };
+  Type returned = isHalf(element) ? Type(b.getI16Type()) : element;
+  auto scalar = [&](ValueRange numbers) -> Value {
+    SmallVector<Value> arguments;
+    for (Value number : numbers) {
+      arguments.push_back(
+          isHalf(number.getType())
+              ? Value(LLVM::BitcastOp::create(b, loc, b.getI16Type(), number))
+              : number);
+    }
     Value value = call(entry.call, returned, arguments).getResult();
     return returned == element
                ? value
@@ -309,31 +320,32 @@ void KernelEmulation::lowerDivision(Operation *op,
 // Kernels
 //===----------------------------------------------------------------------===//
 
-static Type withoutBf16(Type type) {
-  if (type.isBF16()) {
+static Type withoutHalves(Type type) {
+  if (type.isBF16() || type.isF16()) {
     return IntegerType::get(type.getContext(), 16);
   }
   if (auto vector = dyn_cast<VectorType>(type)) {
-    return vector.clone(withoutBf16(vector.getElementType()));
+    return vector.clone(withoutHalves(vector.getElementType()));
   }
   if (auto structure = dyn_cast<LLVM::LLVMStructType>(type)) {
     return LLVM::LLVMStructType::getLiteral(
         type.getContext(),
-        llvm::map_to_vector(structure.getBody(), withoutBf16));
+        llvm::map_to_vector(structure.getBody(), withoutHalves));
   }
   return type;
 }
 
-/// Hosts without instructions for bf16 would call a library even to move one.
-void KernelEmulation::removeBf16() {
+/// Hosts without instructions for bf16 or f16 would call a library even to move
+/// one.
+void KernelEmulation::removeHalves() {
   function.walk([](Block *block) {
     for (BlockArgument argument : block->getArguments()) {
-      argument.setType(withoutBf16(argument.getType()));
+      argument.setType(withoutHalves(argument.getType()));
     }
   });
   function.getBody().walk([&](Operation *op) {
     for (Value result : op->getResults()) {
-      result.setType(withoutBf16(result.getType()));
+      result.setType(withoutHalves(result.getType()));
     }
     auto constant = dyn_cast<LLVM::ConstantOp>(op);
     if (!constant) {
@@ -341,17 +353,18 @@ void KernelEmulation::removeBf16() {
     }
     auto number = dyn_cast<FloatAttr>(constant.getValue());
     auto numbers = dyn_cast<DenseElementsAttr>(constant.getValue());
-    if (number && number.getType().isBF16()) {
+    if (number && withoutHalves(number.getType()).isInteger()) {
       constant.setValueAttr(
           b.getIntegerAttr(b.getI16Type(), number.getValue().bitcastToAPInt()));
-    } else if (numbers && numbers.getElementType().isBF16()) {
+    } else if (numbers && isa<FloatType>(numbers.getElementType()) &&
+               withoutHalves(numbers.getElementType()).isInteger()) {
       constant.setValueAttr(numbers.bitcast(b.getI16Type()));
     }
   });
   auto type = function.getFunctionType();
   function.setFunctionType(LLVM::LLVMFunctionType::get(
       type.getReturnType(),
-      llvm::map_to_vector(type.getParams(), withoutBf16)));
+      llvm::map_to_vector(type.getParams(), withoutHalves)));
 }
 
 void KernelEmulation::lowerOwn(Operation *op, const DeviceOperation &entry) {
@@ -475,7 +488,7 @@ EmulatedKernel KernelEmulation::run() {
     lower(op, *findDeviceOperation(op));
   }
   countTurns();
-  removeBf16();
+  removeHalves();
   return std::move(kernel);
 }
 

@@ -59,7 +59,7 @@ private:
   Value place(mlir::Operation *op);
   mlir::LLVM::CallOp call(llvm::StringRef name, mlir::Type result,
                           mlir::ValueRange operands);
-  void removeBf16();
+  void removeHalves();
   void noteAccess(unsigned space, uint64_t bytes);
 
   mlir::LLVM::LLVMFuncOp function;

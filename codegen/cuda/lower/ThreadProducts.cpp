@@ -93,10 +93,6 @@ LogicalResult ThreadEmitter::verifyProduct(GroupProductOp op) {
       (op.getLhsSlot() && !slotsOf.count(op.getLhs()))) {
     return op.emitOpError("expects slots of this function");
   }
-  if (!op.getRhs().getType().getElementType().isBF16()) {
-    return op.emitOpError("expects elements of bf16, got ")
-           << op.getRhs().getType().getElementType();
-  }
   if (!op.getTransposed() && type.getColumnMembers() != 1) {
     return op.emitOpError("expects rhs to be transposed where columns are "
                           "divided over members");
@@ -114,15 +110,27 @@ LogicalResult ThreadEmitter::emitProduct(GroupProductOp op) {
   int64_t columns = type.columns() / type.getColumnMembers();
   int64_t width = columns / kLanesOfRow;
   Values sums = parts[op.getSum()];
+  Type element = op.getRhs().getType().getElementType();
+  auto kind = element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  // The operation takes pairs of f16 as vectors, and those of bf16 as words.
+  auto pairs = [&](ArrayRef<Value> words) {
+    Values own(words);
+    for (Value &word : own) {
+      word = element.isF16() ? Value(LLVM::BitcastOp::create(
+                                   b, VectorType::get({2}, element), word))
+                             : word;
+    }
+    return own;
+  };
   SmallVector<Type> four(4, b.getF32Type());
   Type made = LLVM::LLVMStructType::getLiteral(b.getContext(), four);
   for (int64_t k = 0; k < depth / 16; ++k) {
     SmallVector<Values> lhs;
     for (int64_t a = 0; a < rows / 16; ++a) {
-      lhs.push_back(leftOperand(op, a, k));
+      lhs.push_back(pairs(leftOperand(op, a, k)));
     }
     for (int64_t n = 0; n < columns; n += 16) {
-      Values rhs = rightOperand(op, k, n);
+      Values rhs = pairs(rightOperand(op, k, n));
       for (int64_t half = 0; half < 2; ++half) {
         for (size_t a = 0; a < lhs.size(); ++a) {
           size_t first = 2 * a * width + (n + kBlockRows * half) / kLanesOfRow;
@@ -135,7 +143,7 @@ LogicalResult ThreadEmitter::emitProduct(GroupProductOp op) {
           Value added = NVVM::MmaOp::create(
               b, made, lhs[a], ValueRange{rhs[2 * half], rhs[2 * half + 1]},
               old, {16, 8, 16}, std::nullopt, std::nullopt,
-              std::array{NVVM::MMATypes::bf16, NVVM::MMATypes::bf16},
+              std::array{kind, kind},
               std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
           for (int64_t i = 0; i < 4; ++i) {
             sums[places[i]] = LLVM::ExtractValueOp::create(b, added, i);

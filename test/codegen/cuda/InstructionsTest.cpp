@@ -6,6 +6,7 @@
 // expected is written from the PTX ISA.
 
 #include "Device.h"
+#include "Halves.h"
 #include "codegen/cuda/lower/DeviceOperations.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -22,18 +23,6 @@ namespace {
 constexpr uint32_t kNan = 0x7FFFFFFF;
 constexpr std::array<uint32_t, 3> kGrid = {2, 3, 2}, kBlock = {8, 2, 4};
 constexpr unsigned kThreads = 64, kValues = 12 * kThreads;
-
-uint32_t wordOf(float value) {
-  uint32_t word;
-  std::memcpy(&word, &value, sizeof word);
-  return word;
-}
-
-float numberOf(uint32_t word) {
-  float value;
-  std::memcpy(&value, &word, sizeof value);
-  return value;
-}
 
 /// What a thread has, and what the others of its warp have.
 struct In {
@@ -53,30 +42,21 @@ uint32_t flush(uint32_t word) {
   return (word & 0x7F800000) ? word : word & 0x80000000;
 }
 
-/// To bf16 by the definition: the nearest of both neighbours, and of two that
-/// are as near the even one.
-uint32_t roundToBf16(float value) {
-  if (std::isnan(value)) {
-    return 0x7FFF;
-  }
-  uint32_t below = wordOf(value) >> 16;
-  double down = numberOf(below << 16), up = numberOf((below + 1) << 16);
-  if (std::isinf(value)) {
-    return below;
-  }
-  if (std::isinf(up)) {
-    up = std::copysign(0x1p128, value);
-  }
-  double toDown = std::abs(value - down), toUp = std::abs(up - value);
-  return toDown < toUp || (toDown == toUp && below % 2 == 0) ? below
-                                                             : below + 1;
-}
-
 uint32_t ex2(uint32_t word) {
   float result = std::exp2(static_cast<double>(numberOf(word)));
   return wordOf(result);
 }
 
+/// The low half of x, scaled, as f16.
+#define SCALED_TO_F16(FACTOR)                                                  \
+  "%low = llvm.mlir.constant(65535 : i32) : i32\n"                             \
+  "%k = llvm.and %x, %low : i32\n"                                             \
+  "%e = llvm.mlir.constant(" FACTOR " : f32) : f32\n"                          \
+  "%u = llvm.uitofp %k : i32 to f32\n"                                         \
+  "%q = llvm.fmul %u, %e : f32\n"                                              \
+  "%n = llvm.fptrunc %q : f32 to f16\n"                                        \
+  "%b = llvm.bitcast %n : f16 to i16\n"                                        \
+  "%r = llvm.zext %b : i16 to i32"
 #define REGISTER(NAME, VALUE)                                                  \
   {"nvvm.read.ptx.sreg." NAME, "%r = nvvm.read.ptx.sreg." NAME " : i32",       \
    [](const In &in) -> uint32_t { return VALUE; }}
@@ -243,6 +223,42 @@ const Case kCases[] = {
         %h = llvm.fpext %n : bf16 to f32
         %r = llvm.bitcast %h : f32 to i32)",
      [](const In &in) { return in.x << 16; }},
+    {"llvm.fptrunc to f16",
+     R"(%n = llvm.fptrunc %f : f32 to f16
+        %b = llvm.bitcast %n : f16 to i16
+        %r = llvm.zext %b : i16 to i32)",
+     [](const In &in) { return roundToF16(in.f); }},
+    // Numbers around 1, every 32nd half way between two, and below the normal
+    // ones.
+    {"llvm.fptrunc to f16", SCALED_TO_F16("0x39800000"),
+     [](const In &in) {
+       return roundToF16(std::ldexp(float(in.x & 0xFFFF), -12));
+     }},
+    {"llvm.fptrunc to f16", SCALED_TO_F16("0x2F800000"),
+     [](const In &in) {
+       return roundToF16(std::ldexp(float(in.x & 0xFFFF), -32));
+     }},
+    {"llvm.fptrunc to f16",
+     R"(%p = llvm.mlir.poison : vector<2xf32>
+        %c0 = llvm.mlir.constant(0 : i32) : i32
+        %c1 = llvm.mlir.constant(1 : i32) : i32
+        %q = llvm.insertelement %f, %p[%c0 : i32] : vector<2xf32>
+        %v = llvm.insertelement %g, %q[%c1 : i32] : vector<2xf32>
+        %n = llvm.fptrunc %v : vector<2xf32> to vector<2xf16>
+        %r = llvm.bitcast %n : vector<2xf16> to i32)",
+     [](const In &in) { return roundToF16(in.f) | roundToF16(in.g) << 16; }},
+    {"llvm.fpext of f16",
+     R"(%h16 = llvm.trunc %x : i32 to i16
+        %n = llvm.bitcast %h16 : i16 to f16
+        %h = llvm.fpext %n : f16 to f32
+        %r = llvm.bitcast %h : f32 to i32)",
+     [](const In &in) -> uint32_t {
+       uint32_t sign = (in.x & 0x8000) << 16;
+       if ((in.x & 0x7C00) == 0x7C00) {
+         return in.x & 0x3FF ? kNan : sign | 0x7F800000;
+       }
+       return wordOf(static_cast<float>(numberOfF16(in.x & 0xFFFF)));
+     }},
 #define EXTREME(NAME, LESS, NAN_WINS)                                          \
   {"llvm.intr." NAME,                                                          \
    "%h = llvm.intr." NAME "(%f, %g) : (f32, f32) -> f32\n"                     \

@@ -6,6 +6,7 @@
 // uses.
 
 #include "Device.h"
+#include "Halves.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -258,6 +259,55 @@ TEST(Mma, multiplies_bf16_and_adds_in_order_of_k) {
       }
     }
     expectProduct(operands);
+  }
+}
+
+/// The same operands read as f16, of which the kernel takes pairs as vectors.
+TEST(Mma, multiplies_f16) {
+  std::string kernel;
+  for (unsigned i = 0; i < 6; ++i) {
+    kernel +=
+        llvm::formatv("%h{0} = llvm.bitcast %w{0} : i32 to vector<2xf16>\n", i);
+  }
+  std::string text = kMma;
+  for (auto [from, to] :
+       {std::pair("A[%w0, %w1, %w2, %w3] B[%w4, %w5]",
+                  "A[%h0, %h1, %h2, %h3] B[%h4, %h5]"),
+        std::pair("multiplicandAPtxType = #nvvm.mma_type<bf16>, "
+                  "multiplicandBPtxType = #nvvm.mma_type<bf16>, ",
+                  ""),
+        std::pair("(i32, i32, f32)", "(vector<2xf16>, vector<2xf16>, f32)")}) {
+    size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    text.replace(at, std::string(from).size(), to);
+  }
+  // Numbers around 1 times numbers around -1, and the least that f16 has.
+  Matrices operands;
+  for (unsigned i = 0; i < 16; ++i) {
+    for (unsigned k = 0; k < 16; ++k) {
+      operands.a[i][k] = 0x3C00 + 17 * i + k;
+    }
+    for (unsigned j = 0; j < 8; ++j) {
+      operands.b[i][j] = (i + j) % 3 ? 0x0001 : 0xBC00 + 5 * i + j;
+    }
+  }
+  auto words =
+      runWarp(loadWords(10) + kernel + text +
+                  storeWords(4, "!llvm.struct<(f32, f32, f32, f32)>", "f32"),
+              10, 4, operands.words());
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    for (unsigned i = 0; i < 4; ++i) {
+      Place at = placeOfC(lane, i);
+      float sum = 0;
+      for (unsigned k = 0; k < 16; ++k) {
+        sum =
+            static_cast<float>(sum + numberOfF16(operands.a[at.row][k]) *
+                                         numberOfF16(operands.b[k][at.column]));
+      }
+      float got;
+      std::memcpy(&got, &words[4 * lane + i], 4);
+      EXPECT_EQ(got, sum) << "row " << at.row << ", column " << at.column;
+    }
   }
 }
 

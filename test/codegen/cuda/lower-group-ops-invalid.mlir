@@ -254,20 +254,6 @@ func.func @box_as_row(%i: index) {
 
 // -----
 
-func.func @half_precision(%i: index) {
-  %f = arith.constant 0.0 : f32
-  %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
-  ^bb0(%p: index, %q: index):
-    hova.group_yield %f : f32
-  }
-  %s = hova.group_alloc : !hova.slots<1x64x64xf16>
-  // expected-error@+1 {{'hova.group_product' op expects elements of bf16, got 'f16'}}
-  %t = hova.group_product %s[%i], %s[%i], %z : !hova.slots<1x64x64xf16>, !hova.slots<1x64x64xf16>, !hova.tile<64x64xf32, product 4x1>
-  return
-}
-
-// -----
-
 func.func @divided_columns(%i: index) {
   %f = arith.constant 0.0 : f32
   %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 2x2> {

@@ -68,6 +68,17 @@ def fused(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return np.where(inexact, toward, total).astype(np.float32)
 
 
+def float_of_f16(bits: np.ndarray) -> np.ndarray:
+    """Values of 16-bit patterns."""
+    return np.asarray(bits).astype(np.uint16).view(np.float16).astype(np.float32)
+
+
+def f16_of_float(value: np.ndarray) -> np.ndarray:
+    """Patterns nearest to f32, ties to even; NaN is 0x7FFF."""
+    value = np.ascontiguousarray(value, np.float32)
+    return np.where(np.isnan(value), np.uint16(0x7FFF), value.astype(np.float16).view(np.uint16))
+
+
 # How devices add, as arXiv:2512.07004 and arXiv:2511.10909 have measured it: how many products at once, and how many bits
 # are kept behind the leading one of the largest.
 SUMS = {"a100": (8, 24), "h100": (16, 25)}
@@ -397,15 +408,18 @@ class Warp:
             self.set(target, self.get(source, KINDS[s.op.split(".")[1]]), mask)
 
     def do_cvt(self, s: Instruction, mask: np.ndarray) -> None:
-        """Conversions of width, and between bf16 and f32."""
+        """Conversions of width, and between bf16 or f16 and f32."""
         target, *names = s.operands
-        if s.op == "cvt.rn.bf16x2.f32":
-            high, low = (bf16_of_float(self.get(n, np.float32)).astype(np.uint32) for n in names)
+        narrow = {"bf16": bf16_of_float, "f16": f16_of_float}
+        widen = {"cvt.f32.bf16": float_of_bf16, "cvt.f32.f16": float_of_f16}
+        if s.op in ("cvt.rn.bf16x2.f32", "cvt.rn.f16x2.f32"):
+            to = narrow[s.op.split(".")[2].removesuffix("x2")]
+            high, low = (to(self.get(n, np.float32)).astype(np.uint32) for n in names)
             self.set(target, (high << np.uint32(16)) | low, mask)
-        elif s.op == "cvt.rn.bf16.f32":
-            self.set(target, bf16_of_float(self.get(names[0], np.float32)), mask)
-        elif s.op == "cvt.f32.bf16":
-            self.set(target, float_of_bf16(self.get(names[0], np.uint16)), mask)
+        elif s.op in ("cvt.rn.bf16.f32", "cvt.rn.f16.f32"):
+            self.set(target, narrow[s.op.split(".")[2]](self.get(names[0], np.float32)), mask)
+        elif s.op in widen:
+            self.set(target, widen[s.op](self.get(names[0], np.uint16)), mask)
         else:
             to, origin = (KINDS[p] for p in s.op.split(".")[1:])
             self.set(target, self.get(names[0], origin).astype(to), mask)
@@ -524,22 +538,25 @@ class Warp:
             low, high = (block[:, ROW, PAIR + e].astype(np.uint32) for e in range(2))
             self.set(name, low | (high << np.uint32(16)), mask)
 
-    def halves(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Both bf16 values of a register."""
+    def halves(self, name: str, widen: Callable) -> tuple[np.ndarray, np.ndarray]:
+        """Both values of 16 bits of a register."""
         bits = np.broadcast_to(self.get(name, np.uint32), (self.grid.blocks, 32))
-        return float_of_bf16(bits & np.uint32(0xFFFF)), float_of_bf16(bits >> np.uint32(16))
+        return widen(bits & np.uint32(0xFFFF)), widen(bits >> np.uint32(16))
 
     def do_mma(self, s: Instruction, mask: np.ndarray) -> None:
         """m16n8k16 of a warp."""
-        check(s.op == "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", f"{s.op} is not known")
+        name = "mma.sync.aligned.m16n8k16.row.col.f32.{0}.{0}.f32"
+        known = {name.format("bf16"): float_of_bf16, name.format("f16"): float_of_f16}
+        check(s.op in known, f"{s.op} is not known")
+        widen = known[s.op]
         target, lhs, rhs, old = (names_of(operand) for operand in s.operands)
         left = np.zeros((16, 16, self.grid.blocks), np.float32)  # k, row
         right = np.zeros((16, 8, self.grid.blocks), np.float32)  # k, column
         for i, name in enumerate(lhs):
-            for e, value in enumerate(self.halves(name)):
+            for e, value in enumerate(self.halves(name, widen)):
                 left[PAIR + e + 8 * (i // 2), ROW + 8 * (i % 2)] = value.T
         for i, name in enumerate(rhs):
-            for e, value in enumerate(self.halves(name)):
+            for e, value in enumerate(self.halves(name, widen)):
                 right[PAIR + e + 8 * i, ROW] = value.T
         total = np.zeros((16, 8, self.grid.blocks), np.float32)
         for i, name in enumerate(old):

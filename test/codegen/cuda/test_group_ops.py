@@ -9,15 +9,18 @@ import re
 import numpy as np
 import ptx
 import pytest
+import sass
 from kernels import written
 
-KINDS = {"f32": np.float32, "bf16": np.uint16}
+KINDS = {"f32": np.float32, "bf16": np.uint16, "f16": np.uint16}
+NARROW = {"bf16": ptx.bf16_of_float, "f16": ptx.f16_of_float}
+WIDEN = {"bf16": ptx.float_of_bf16, "f16": ptx.float_of_f16}
 
 
 def numbers(shape, element, seed=0):
-    """Different small integers, which both types have."""
+    """Small integers, which all types have."""
     values = np.random.default_rng(seed).integers(-120, 120, shape).astype(np.float32)
-    return values if element == "f32" else ptx.bf16_of_float(values)
+    return values if element == "f32" else NARROW[element](values)
 
 
 def both(case, folder):
@@ -27,6 +30,13 @@ def both(case, folder):
     for result in results[1:]:
         assert np.array_equal(result.view(np.uint8), results[0].view(np.uint8))
     return results[0]
+
+
+def assemble(case, folder):
+    """ptxas takes the kernel too, and keeps its values in registers."""
+    if not sass.missing():
+        made = sass.assemble(case.ptx(), folder)
+        assert (made.spilled, made.stack, made.local()) == (0, 0, 0)
 
 
 def shifted(source, rows, columns, row, column):
@@ -184,6 +194,8 @@ func.func @kernel(%u: {u}, %m: {m}, %r: {r}) {{
     assert np.array_equal(both(case, tmp_path), truth)
     moved = re.findall(r"cp\.async\.c[ag]\S*\s+\[[^]]*\], \[[^]]*\], (\d+)", case.ptx())
     assert {"16", str(width)} == set(moved)
+    if width < 16:
+        assemble(case, tmp_path)
 
 
 def test_rows_of_32_columns_are_reduced(tmp_path):
@@ -263,7 +275,8 @@ func.func @kernel(%m: {m}, %r: {r}, %x: index, %y: index) {{
 
 
 # Lanes of a tile of 32x64, and its element.
-GATHERS = [("product 2x1", "f32"), ("product 2x1", "bf16"), ("row 2x1", "bf16"), ("product 1x2", "bf16"), ("row 2x2", "f32"), ("row 2x2", "bf16")]
+GATHERS = [("product 2x1", "f32"), ("product 2x1", "bf16"), ("row 2x1", "bf16"), ("product 1x2", "bf16"), ("row 2x2", "f32"), ("row 2x2", "bf16"),
+           ("product 2x1", "f16"), ("row 2x2", "f16")]
 
 
 @pytest.mark.parametrize("lanes, element", GATHERS)
@@ -361,6 +374,7 @@ func.func @kernel(%m: {m}, %r: {m}) {{
   return
 }}"""
     case = written(folder, text, [source, np.zeros_like(source)], source)
+    assemble(case, folder)
     return source, case.emulate(folder, [("early", 0)])[0], case.run("early", 0)
 
 
@@ -504,3 +518,43 @@ func.func @kernel(%m: {m}, %n: {m}, %r: {m}) {{
         truth = np.asarray(exact(x.astype(np.float64), y.astype(np.float64))).astype(np.float32)
     for result in (case.emulate(tmp_path, [("early", 0)])[0], case.run("early", 0)):
         assert np.array_equal(result, truth, equal_nan=True)
+
+
+@pytest.mark.parametrize("element", NARROW)
+def test_products_of_a_tile_and_a_box(element, tmp_path):
+    """gelu(x wT) rounded to 16 bits, x from registers: products that both types have, sums in f32."""
+    random = np.random.default_rng(9)
+    x, w = (NARROW[element](random.standard_normal(shape, np.float32)) for shape in ((50, 64), (48, 64)))
+    sums = WIDEN[element](x).astype(np.float64) @ WIDEN[element](w).astype(np.float64).T
+    truth = sums * erfc(-sums / math.sqrt(2)) / 2
+    t, z, y = (f"!hova.tile<64x{n}x{e}, product 4x1>" for n, e in ((64, element), (48, "f32"), (48, element)))
+    s, m, v, r = f"!hova.slots<1x48x64x{element}>", f"memref<50x64x{element}>", f"memref<48x64x{element}>", f"memref<50x48x{element}>"
+    case = written(tmp_path, f"""
+func.func @kernel(%x: {m}, %w: {v}, %r: {r}) {{
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %s = hova.group_alloc : {s}
+  %c = hova.group_copy %w[%c0, %c0] to %s[%c0] {{in_bounds = array<i1: true, true>}} : {v} to {s}
+  %t = hova.group_load %x[%c0, %c0] : {m} -> {t}
+  %z = hova.group_map () : () -> {z} {{
+  ^bb0(%p: index, %q: index):
+    hova.group_yield %zero : f32
+  }}
+  hova.group_wait %c
+  %u = hova.group_product %t, %s[%c0] transposed, %z : {t}, {s}, {z}
+  %y = hova.group_map (%u) : ({z}) -> {y} {{
+  ^bb0(%a: f32, %p: index, %q: index):
+    %v = vector.broadcast %a : f32 to vector<1x1xf32>
+    %g = hova.activation gelu_erf %v : vector<1x1xf32>
+    %n = arith.truncf %g : vector<1x1xf32> to vector<1x1x{element}>
+    %b = vector.extract %n[0, 0] : {element} from vector<1x1x{element}>
+    hova.group_yield %b : {element}
+  }}
+  hova.group_store %y, %r[%c0, %c0] : {y}, {r}
+  return
+}}""", [x, w, np.zeros((50, 48), np.uint16)], truth)
+    assemble(case, tmp_path)
+    # One rounding, and what 64 sums in f32 lose.
+    unit = np.abs(truth) * (2.0**-8 if element == "bf16" else 2.0**-11) + 1e-5
+    for result in (both(case, tmp_path), case.run("early", 0)):
+        assert (np.abs(WIDEN[element](result) - truth) <= unit).all()
