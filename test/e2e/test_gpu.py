@@ -76,6 +76,10 @@ def test_programs_are_what_the_reference_computes(name):
     assert "within the numeric policy" in run(HOVA, "verify", model, *BF16, "--target=cuda-emulated", *sets)
 
 
+def test_programs_in_f16_are_what_the_reference_computes():
+    assert "within the numeric policy" in run(HOVA, "verify", DIGITS / "digits.json", "--dtype=f16", "--target=cuda-emulated")
+
+
 def test_two_layers_of_full_width_compute_what_a_cpu_does(tmp_path):
     vit = (MODELS / "vit_b16.json", "--set=depth=2")
     emulated = compile_to(tmp_path / "emulated", *vit, "--target=cuda-emulated")
@@ -92,7 +96,7 @@ def test_a_program_needs_a_driver(tmp_path):
 
 
 REFUSED = {
-    "f32": ("vit_b16", "in bf16 only (--dtype=bf16), got 'f32'", ["--dtype=f32"]),
+    "f32": ("vit_b16", "in 16 bits only (--dtype=bf16), got 'f32'", ["--dtype=f32"]),
     "ids": ("lm", "'hova.embedding' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
     "windows": ("swin_t", "reads or writes rows in an order of their own", BF16),
     "masks": ("m2", "has no code for a GPU yet with masks", BF16),

@@ -55,7 +55,6 @@ def contents(folder):
         "--emit=lib",
         "-oprecious",
         "-O0",
-        "--target=cpu",
         "--help",
         "--",
         "precious",

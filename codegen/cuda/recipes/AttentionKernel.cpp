@@ -33,6 +33,7 @@ public:
                   const HeadMatrices &head, double scale, Value row)
       : b(b), own(schedule), head(head), row(row), factor(kLog2E * scale) {
     auto keys = cast<MemRefType>(head.keys.getType());
+    element = keys.getElementType();
     tokens = keys.getDimSize(0);
     width = boxColumns(keys.getDimSize(1));
     widthInside = keys.getDimSize(1) == width;
@@ -54,7 +55,7 @@ private:
   }
   Value slots(int64_t count, int64_t rows, int64_t columns) {
     return GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {count, rows, columns}, b.bf16()));
+        b, SlotsType::get(b.getContext(), {count, rows, columns}, element));
   }
   Values copyKeys(Value turn, Value slot);
   Value loadQueries();
@@ -69,6 +70,7 @@ private:
   HeadMatrices head;
   Value row;
   double factor;
+  Type element; ///< of queries, keys and values
   int64_t tokens, width;
   bool widthInside, valuesInside;
   Value ks, vs, queries;
@@ -140,7 +142,7 @@ AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
   Value small =
       b.map(before.result.getType(), {before.result, shrink},
             [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
-  Value narrow = b.map(tile(own.getStep(), b.bf16()), powers,
+  Value narrow = b.map(tile(own.getStep(), element), powers,
                        [](ValueRange x, Value, Value) { return x[0]; });
   Value result =
       GroupProductOp::create(b, narrow, vs, slot, small, Value(), false);
@@ -183,7 +185,7 @@ Value AttentionWriter::attend() {
   Values copies = copyKeys(first, first);
   GroupWaitOp::create(b, token);
   queries =
-      GroupLoadOp::create(b, tile(width, b.bf16()), qs, first, {false, false});
+      GroupLoadOp::create(b, tile(width, element), qs, first, {false, false});
   State state = takeAll(copies);
   Value sums = b.reduce(Combine::add, state.sum, TileLanes::product);
   Value inverse =

@@ -58,8 +58,8 @@ struct AttentionRecipe
           << lack << "; a CPU runs it (--target=cpu)";
       return {};
     }
-    if (!getElementTypeOrSelf(own.getQuery()).isBF16()) {
-      op->emitOpError("has code for a GPU in bf16 only (--dtype=bf16), got ")
+    if (!isMultiplied(getElementTypeOrSelf(own.getQuery()))) {
+      op->emitOpError("has code for a GPU in 16 bits only (--dtype=bf16), got ")
           << getElementTypeOrSelf(own.getQuery());
       return {};
     }

@@ -14,6 +14,11 @@
 
 namespace hova {
 
+/// Whether products of these elements have code: those of 16 bits.
+inline bool isMultiplied(mlir::Type element) {
+  return element.isBF16() || element.isF16();
+}
+
 /// Columns of the box that holds `width` columns.
 int64_t boxColumns(int64_t width);
 
@@ -22,13 +27,13 @@ CudaScheduleAttr scheduleProduct(mlir::MLIRContext *context, int64_t rows,
                                  int64_t inner, int64_t columns);
 
 /// Rows from `row` on of x wT, columns from `column` on, as a tile of f32: x is
-/// rows x inner, w columns x inner, both bf16. Copies of a part of `step` of
-/// the inner dimension are `stages` deep.
+/// rows x inner, w columns x inner, both bf16 or both f16. Copies of a part of
+/// `step` of the inner dimension are `stages` deep.
 mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
                         mlir::Value x, mlir::Value w, mlir::Value row,
                         mlir::Value column);
 
-/// Matrices of one head of one sequence, all bf16.
+/// Matrices of one head of one sequence, all bf16 or all f16.
 struct HeadMatrices {
   mlir::Value queries, keys, values;
 };

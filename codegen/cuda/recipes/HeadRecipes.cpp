@@ -31,9 +31,10 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   Value heads = e.view(e.matrix(op.getHeadsIn()), b.getIndexAttr(0), rows,
                        b.mulIndex(e.block(1), width), width);
   int64_t depth = boxColumns(width);
+  Type element = cast<MemRefType>(heads.getType()).getElementType();
   auto slots = [&](int64_t boxRows, int64_t boxColumns) {
     return GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {1, boxRows, boxColumns}, b.bf16()));
+        b, SlotsType::get(b.getContext(), {1, boxRows, boxColumns}, element));
   };
   Value xs = slots(blockRows, depth), ws = slots(depth, columns);
   Value x = b.copy(heads, row, first, xs, first, rowsInside, width == depth);
@@ -76,9 +77,9 @@ struct HeadLogitsRecipe
     auto own = cast<HeadLogitsOp>(op);
     constexpr int64_t kMostHidden = 256, kMostWidth = 256;
     ArrayRef<int64_t> weight = shapeOf(own.getHeadWeight());
-    if (!getElementTypeOrSelf(own.getHeadsIn()).isBF16() ||
+    if (!isMultiplied(getElementTypeOrSelf(own.getHeadsIn())) ||
         !getElementTypeOrSelf(own.getShift()).isF32()) {
-      op->emitOpError("has code for a GPU in bf16 only (--dtype=bf16), got ")
+      op->emitOpError("has code for a GPU in 16 bits only (--dtype=bf16), got ")
           << getElementTypeOrSelf(own.getHeadsIn());
       return {};
     }

@@ -68,9 +68,9 @@ ProductWriter::Values ProductWriter::copyPart(Value turn, Value slot) {
 Value ProductWriter::multiply() {
   int64_t stages = own.getStages();
   auto slots = [&](int64_t rows) {
-    return GroupAllocOp::create(b, SlotsType::get(b.getContext(),
-                                                  {stages, rows, own.getStep()},
-                                                  b.bf16()));
+    return GroupAllocOp::create(
+        b, SlotsType::get(b.getContext(), {stages, rows, own.getStep()},
+                          cast<MemRefType>(x.getType()).getElementType()));
   };
   xs = slots(own.getRows());
   ws = slots(own.getColumns());

@@ -31,8 +31,8 @@ struct ProductRecipe
   CudaScheduleAttr chooseSchedule(Operation *op) const {
     auto linear = cast<LinearOp>(op);
     Type x = getElementTypeOrSelf(linear.getX());
-    if (!x.isBF16() || getElementTypeOrSelf(linear.getWeight()) != x) {
-      op->emitOpError("has code for a GPU in bf16 only (--dtype=bf16), got ")
+    if (!isMultiplied(x) || getElementTypeOrSelf(linear.getWeight()) != x) {
+      op->emitOpError("has code for a GPU in 16 bits only (--dtype=bf16), got ")
           << x;
       return {};
     }
