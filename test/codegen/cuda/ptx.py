@@ -10,7 +10,7 @@ wait allows, or either by chance; a program must not notice.
 
 Refused (`Fault`) are accesses out of bounds or misaligned, shared bytes that nobody has
 written or that two threads touch without meeting in between, one of them to write, barriers
-that part of a warp reaches, and instructions of a warp that part of it executes. Counted are wavefronts of shared memory and sectors of global memory, and how few
+that part of a warp reaches, instructions of a warp that part of it executes, and loops that do not end. Counted are wavefronts of shared memory and sectors of global memory, and how few
 of each the same bytes could take.
 """
 
@@ -26,6 +26,7 @@ import numpy as np
 LANES = np.arange(32)
 ROW, PAIR = LANES // 4, 2 * (LANES % 4)  # what a lane holds of an 8x8 block
 EVERYBODY, WARP = -1, 4096  # who may touch a byte of shared memory; else one thread, by number
+MOST_TURNS = 200  # of loops that a warp takes; kernels of tests take fewer by far
 SPACE = 40  # an address of global memory: number of the buffer above, byte below
 KINDS = {
     "f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64,
@@ -235,6 +236,7 @@ class Warp:
         for axis, values in zip("xyz", grid.ids, strict=True):
             self.registers[f"%ctaid.{axis}"] = np.broadcast_to(values, shape).astype(np.uint32)
         self.at = np.zeros(shape, np.int64)
+        self.turns = 0  # of loops
         self.groups: list[list[Callable[[], None]]] = []  # cp.async, committed
         self.copies: list[Callable[[], None]] = []
 
@@ -255,7 +257,9 @@ class Warp:
                     self.grid.meet(self.number)
                 parked &= ~parked.all(axis=1, keepdims=True)
             elif statement.op.startswith("bra"):
-                self.at[mask] = self.grid.labels[statement.operands[0]]
+                self.at[mask] = target = self.grid.labels[statement.operands[0]]
+                self.turns += mask.any() and target <= here
+                check(self.turns <= MOST_TURNS, f"{here}: a loop does not end")
             elif statement.op == "ret":
                 self.at[mask] = len(code)
             elif statement.op.startswith("bar."):
