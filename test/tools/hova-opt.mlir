@@ -33,7 +33,7 @@
 // ORDER: status 1
 // BOTH: error: phases and passes exclude each other
 // BOTH: status 1
-// LEVEL: error: unknown ISA level 'none'
+// LEVEL: error: option '--march': unknown ISA level 'none'; a level is native
 // LEVEL: status 1
 // MEANING: {{.*}}hova-opt.mlir:[[@LINE+12]]:{{.*}} error: pass 'test-double-linears' changes result 0 of 'main' by up to {{.*}}; the first value that differs is that of 'hova.scale'
 // MEANING-NOT: func.func @main

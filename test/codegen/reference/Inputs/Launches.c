@@ -136,3 +136,6 @@ EXPORT void launches_destroy(hova_context *context) { hova_destroy(context); }
 EXPORT const char *launches_message(const hova_context *context) {
   return hova_message(context);
 }
+EXPORT const hova_inspection *launches_inspection(void) {
+  return hova_inspect();
+}

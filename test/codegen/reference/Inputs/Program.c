@@ -97,3 +97,6 @@ EXPORT void by_hand_destroy(hova_context *context) { hova_destroy(context); }
 EXPORT const char *by_hand_message(const hova_context *context) {
   return hova_message(context);
 }
+EXPORT const hova_inspection *by_hand_inspection(void) {
+  return hova_inspect();
+}
