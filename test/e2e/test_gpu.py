@@ -5,6 +5,7 @@ driver is a stand-in. Nothing here runs on a GPU."""
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ BF16 = ["--dtype=bf16"]
 
 def run(*words, status=0, **environment):
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False,
-                          env={**os.environ, **environment})
+                          env={**os.environ, **{name: str(value) for name, value in environment.items()}})
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 
@@ -93,6 +94,43 @@ def test_a_program_needs_a_driver(tmp_path):
     message = run(program, "--random-inputs", "1", status=1)
     assert message.startswith("error: found no driver of an NVIDIA GPU") and message.count("\n") == 1
     assert "target     cuda" in run(program, "--describe")
+
+
+def run_on_stand_in(program, folder, *words, **environment):
+    """On a driver that executes the PTX of the program by the interpreter of test/codegen/cuda."""
+    launches = folder / "launches"
+    launches.mkdir(exist_ok=True)
+    interpreter = ROOT / "test" / "codegen" / "cuda" / "ptx_launch.py"
+    return run(program, *words, **environment, LD_LIBRARY_PATH=BUILD / "test" / "runtime" / "driver", STAND_IN_LAUNCHES=launches,
+               STAND_IN_INTERPRETER=f"'{sys.executable}' -B '{interpreter}'")
+
+
+def test_digits_are_read_by_the_driver_side(tmp_path):
+    """Weights, PTX, launches, graph and memory of a program for a GPU, up to what PyTorch computed."""
+    program = compile_to(tmp_path / "digits", DIGITS / "digits.json", "--target=cuda", f"--weights={DIGITS / 'weights.safetensors'}")
+    for name in ("images", "logits"):
+        np.save(tmp_path / f"{name}.npy", np.load(DIGITS / f"{name}.npy")[:1])
+    said = run_on_stand_in(program, tmp_path, "--input", f"image={tmp_path / 'images.npy'}", "--expected", f"logits={tmp_path / 'logits.npy'}")
+    assert "0 of 10 elements differ" in said
+
+
+def test_the_driver_side_computes_what_the_emulation_does(tmp_path):
+    """The interpreter shares no code with the emulation, and rounds functions otherwise that PTX approximates."""
+    vit = (MODELS / "vit_b16.json", *(f"--set={size}" for size in
+           "depth=1 image=32 width=64 heads=2 hidden=96 classes=6 batch=2 horizontal=true vertical=true".split()))
+    logits = []
+    for target, runs in (("cuda", run_on_stand_in), ("cuda-emulated", lambda program, _, *words: run(program, *words))):
+        program = compile_to(tmp_path / target, *vit, f"--target={target}")
+        runs(program, tmp_path, "--random-inputs", "1", "--output-dir", tmp_path)
+        logits.append(np.load(tmp_path / "logits.npy"))
+    assert np.abs(logits[0] - logits[1]).max() <= 2**-8 * np.abs(logits[1]).max()
+
+
+def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
+    program = compile_to(tmp_path / "digits", DIGITS / "digits.json", "--target=cuda")
+    message = run_on_stand_in(program, tmp_path, "--random-inputs", "1", status=1, STAND_IN_MEMORY="10000")
+    assert "has too little memory: the program takes" in message and message.count("\n") == 1
+    assert not list((tmp_path / "launches").iterdir())
 
 
 REFUSED = {

@@ -63,8 +63,12 @@ static call check_call(const CUDA_KERNEL_NODE_PARAMS *made, const char *name) {
          name, "the block is no block");
   demand((int)made->sharedMemBytes <= function->dynamic_shared, name,
          "more shared memory than was asked for");
-  call checked = {.kernel = function->kernel};
-  for (int i = 0; i < function->kernel->parameters; ++i) {
+  call checked = {
+      .kernel = function->function,
+      .grid = {made->gridDimX, made->gridDimY, made->gridDimZ},
+      .shared = made->sharedMemBytes,
+  };
+  for (int i = 0; i < function->function->parameters; ++i) {
     memcpy(&checked.arguments[i], made->kernelParams[i], 8);
     bytes_at(checked.arguments[i], 1, name);
   }
@@ -233,7 +237,7 @@ STAND_IN CUresult cuPointerGetAttribute(void *value,
                                         CUdeviceptr address) {
   ENTER(true);
   demand(attribute == 2 || attribute == 9, __func__, "attribute");
-  if (!has_memory_at(address)) {
+  if (!memory_at(address)) {
     return CODE(1);
   }
   *(int *)value = attribute == 2 ? 2 : 0;
@@ -276,15 +280,13 @@ STAND_IN CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
                                       const char *name) {
   ENTER(true);
   object *owner = find(module, MODULE, __func__);
-  char entry[64];
-  snprintf(entry, sizeof entry, ".entry %s(", name);
-  bool has = owner->memory[0] == '\177' || strstr(owner->memory, entry);
-  const fixture_kernel *kernel = find_kernel(name);
-  if (!has || !kernel) {
+  bool is_code = owner->memory[0] == '\177';
+  const kernel *found = find_kernel(name, is_code ? NULL : owner->memory);
+  if (!found) {
     return CODE(500);
   }
   object *made = make(FUNCTION, owner);
-  made->kernel = kernel;
+  made->function = found;
   made->dynamic_shared = COMMON_SHARED;
   *function = (CUfunction)(void *)made;
   return CODE(0);

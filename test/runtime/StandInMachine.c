@@ -102,26 +102,25 @@ void give_back(const void *handle, kind kind, const char *call) {
   }
 }
 
-bool has_memory_at(device_address address) {
+object *memory_at(device_address address) {
   for (object *at = machine.objects; at; at = at->next) {
     if (at->kind == MEMORY && at->alive &&
         address - DEVICE_BASE - (uintptr_t)at->memory < at->bytes) {
-      return true;
+      return at;
     }
   }
-  return false;
+  return NULL;
 }
 
 char *bytes_at(device_address address, size_t bytes, const char *call) {
-  for (object *at = machine.objects; at; at = at->next) {
-    device_address first = (uintptr_t)at->memory + DEVICE_BASE;
-    if (at->kind == MEMORY && at->alive && address >= first &&
-        address - first < at->bytes && bytes <= at->bytes - (address - first)) {
-      return at->memory + (address - first);
-    }
+  const object *memory = memory_at(address);
+  size_t offset =
+      memory ? address - DEVICE_BASE - (uintptr_t)memory->memory : 0;
+  if (!memory || bytes > memory->bytes - offset) {
+    violation("%s: %zu bytes at 0x%llx are no device memory", call, bytes,
+              address);
   }
-  violation("%s: %zu bytes at 0x%llx are no device memory", call, bytes,
-            address);
+  return memory->memory + offset;
 }
 
 size_t used_memory(void) {
@@ -153,56 +152,6 @@ void drop_memory(device_address address, const char *call) {
 }
 
 //===----------------------------------------------------------------------===//
-// Kernels
-//===----------------------------------------------------------------------===//
-
-static void run_spread(float *const *parameters) {
-  const float *x = parameters[0], *w = parameters[1];
-  for (int i = 0; i < 30; ++i) {
-    parameters[2][i / 5 * 8 + i % 5] = x[i] * w[0];
-  }
-}
-
-static void run_add(float *const *parameters) {
-  const int64_t *ids = (const int64_t *)(const void *)parameters[0];
-  for (int i = 0; i < 30; ++i) {
-    parameters[1][i / 5 * 8 + i % 5] += (float)ids[i / 5];
-  }
-}
-
-static void run_gather(float *const *parameters) {
-  const int32_t *table = (const int32_t *)(const void *)parameters[1];
-  for (int i = 0; i < 30; ++i) {
-    parameters[2][i] = parameters[0][table[i / 5] * 8 + i % 5];
-  }
-  memcpy(parameters[3], parameters[0], 20);
-}
-
-static const fixture_kernel kernels[] = {
-    {"spread", 3, run_spread}, {"add", 2, run_add}, {"gather", 4, run_gather}};
-
-static void run_call(const call *made) {
-  float *parameters[MOST_PARAMETERS];
-  for (int i = 0; i < made->kernel->parameters; ++i) {
-    demand(made->arguments[i] % 16 == 0, made->kernel->name,
-           "an argument is not aligned to 16 bytes");
-    parameters[i] =
-        (float *)(void *)bytes_at(made->arguments[i], 4, made->kernel->name);
-  }
-  made->kernel->run(parameters);
-  machine.clock_ms += 0.5;
-}
-
-const fixture_kernel *find_kernel(const char *name) {
-  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; ++i) {
-    if (strcmp(kernels[i].name, name) == 0) {
-      return &kernels[i];
-    }
-  }
-  return NULL;
-}
-
-//===----------------------------------------------------------------------===//
 // The queue
 //===----------------------------------------------------------------------===//
 
@@ -218,6 +167,7 @@ static void perform(const operation *made) {
   }
   if (made->call.kernel) {
     run_call(&made->call);
+    machine.clock_ms += 0.5;
   }
   if (made->event) {
     made->event->ms = machine.clock_ms;

@@ -8,7 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MOST_PARAMETERS = 4, COMMON_SHARED = 48 << 10, MOST_SHARED = 163 << 10 };
+enum {
+  MOST_PARAMETERS = 16,
+  COMMON_SHARED = 48 << 10,
+  MOST_SHARED = 163 << 10
+};
 
 typedef unsigned long long device_address;
 
@@ -24,16 +28,19 @@ typedef enum kind {
   NUM_KINDS
 } kind;
 
-typedef struct fixture_kernel {
+/// What a function of a module does.
+typedef struct kernel {
   const char *name;
   int parameters;
-  void (*run)(float *const *parameters);
-} fixture_kernel;
+  void (*run)(float *const *parameters); ///< null: what its PTX says
+  const char *ptx;                       ///< of the module
+} kernel;
 
 /// A kernel with its arguments.
 typedef struct call {
-  const fixture_kernel *kernel;
+  const kernel *kernel;
   device_address arguments[MOST_PARAMETERS];
+  unsigned grid[3], shared;
 } call;
 
 /// Something that happens when its stream is waited for.
@@ -52,7 +59,7 @@ typedef struct object {
   struct object *next, *owner;
   char *memory;
   size_t bytes;
-  const fixture_kernel *kernel;
+  const kernel *function;
   int dynamic_shared;
   struct object *before; ///< of a node
   call call;
@@ -92,13 +99,15 @@ void give_back(const void *handle, kind kind, const char *call);
 size_t used_memory(void);
 device_address take_memory(size_t bytes);
 void drop_memory(device_address address, const char *call);
-/// Whether that is an address in device memory.
-bool has_memory_at(device_address address);
+/// The memory that holds an address; null: none does.
+object *memory_at(device_address address);
 /// What lies at `bytes` of device memory.
 char *bytes_at(device_address address, size_t bytes, const char *call);
 
-/// The kernel of that name; null: none.
-const fixture_kernel *find_kernel(const char *name);
+/// The kernel of that name in a module of this PTX; null: none. Machine code
+/// has no PTX, and the kernels of the tests alone.
+const kernel *find_kernel(const char *name, const char *ptx);
+void run_call(const call *made);
 
 /// A place in the queue of a stream.
 operation *put(object *stream, const char *call);

@@ -1,0 +1,31 @@
+# ===- ptx_launch.py - One launch of a program, interpreted ----------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Executes what the stand-in for a driver (test/runtime/StandInKernels.c) was asked to launch: its folder has the PTX of a
+module, the memory of the device, and a line of name, grid, bytes of shared memory and where in memory each argument is.
+The memory is written back. A fault ends with status 1."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import ptx
+
+
+def main() -> int:
+    folder = Path(sys.argv[1])
+    name, *numbers = (folder / "launch").read_text(encoding="utf-8").split()
+    grid, shared, places = tuple(map(int, numbers[:3])), int(numbers[3]), map(int, numbers[4:])
+    memory = np.fromfile(folder / "memory", np.uint8)
+    launch = ptx.Grid((folder / "ptx").read_text(encoding="utf-8"), name, [memory[place:] for place in places], grid, shared,
+                      landing="mixed", seed=1)
+    try:
+        launch.run()
+    except ptx.Fault as fault:
+        print(f"{name}: {fault}", file=sys.stderr)
+        return 1
+    memory.tofile(folder / "memory")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
