@@ -93,7 +93,7 @@ EXAMPLES = {
     "04-brackets": (brackets, "tokens", 60),
 }
 # Where an example's `run` leaves its logits, and the least accuracy that is worth showing.
-RESULTS = {"01-digits": "demo", "03-outlines": "outlines", "04-brackets": "brackets"}
+RESULTS = {"01-digits": "demo", "03-outlines": "demo/outlines", "04-brackets": "demo/brackets"}
 ACCURACY = {"01-digits": 0.97, "03-outlines": 0.9, "04-brackets": 0.97}
 
 
