@@ -22,7 +22,7 @@ set(HOVA_PUBLIC_HEADERS
   dialect/Site.h
   dialect/SparseAttentionOps.h
   dialect/Storage.h
-  dialect/TileOps.h
+  codegen/cpu/TileOps.h
   dialect/TokenOps.h
   dialect/evaluate/Evaluate.h
   frontend/OperationImport.h
@@ -69,6 +69,6 @@ set(HOVA_GENERATED_HEADERS
   dialect/ProgramOps.h.inc
   dialect/ScheduleInterfaces.h.inc
   dialect/SparseAttentionOps.h.inc
-  dialect/TileOps.h.inc
+  codegen/cpu/TileOps.h.inc
   dialect/TokenOps.h.inc
   dialect/WeightLayoutInterface.h.inc)

@@ -131,6 +131,29 @@ def Hova_ActivationOp : Hova_Op<"activation", [Pure,
   let hasFolder = 1;
 }
 
+def Hova_Exp2Op : Hova_Op<"exp2", [Pure, SameOperandsAndResultType]> {
+  let summary = "two to the power of x, for x up to 127";
+  let description = [{
+    `y = 2^x`
+
+    The relative error is about 1e-7 for x in [-126, 127]. It is about 1e-4 where
+    every user rounds the result to bf16. Below -126 the result is between 0 and
+    2^-126. The exponential of -inf, which is what a masked score is, is 0.
+    Above 127 nothing is promised, because the arguments of a softmax are not
+    positive.
+
+    ```mlir
+    func.func @e(%x: vector<32xf32>) -> vector<32xf32> {
+      %y = hova.exp2 %x : vector<32xf32>
+      return %y : vector<32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins FixedVectorOfAnyRank<[F32]>:$x);
+  let results = (outs FixedVectorOfAnyRank<[F32]>:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
 class Hova_BinaryOp<string mnemonic, string name, string symbol>
     : Hova_Op<mnemonic, [Pure, AllTypesMatch<["lhs", "result"]>,
         DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,

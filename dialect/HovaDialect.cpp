@@ -9,7 +9,6 @@
 #include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/SparseAttentionOps.h"
-#include "dialect/TileOps.h"
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -136,10 +135,6 @@ void hova::HovaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/SparseAttentionOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialect/TileOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -25,14 +25,6 @@ namespace hova {
 /// that checks the phase's promise.
 void buildNormalizePhase(PhaseBuilder &phase);
 void buildFusePhase(PhaseBuilder &phase, const FuseOptions &options);
-/// What the vector code of a target may contain and should look like.
-struct VectorizeOptions {
-  bool lookups = false; ///< tables are looked up in registers (`hova.lookup`)
-  bool exponentials = false; ///< have instructions (`hova.exp2`)
-  int64_t productSteps = 1;  ///< in one turn of a product's loop
-  int64_t lineElements = 0;  ///< of f32; 0: nothing is prefetched
-};
-void buildVectorizePhase(PhaseBuilder &phase, const VectorizeOptions &options);
 
 /// Registers the passes of these phases by name.
 void registerHovaPasses();

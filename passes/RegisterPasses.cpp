@@ -4,7 +4,6 @@
 #include "passes/fuse/Passes.h"
 #include "passes/normalize/Passes.h"
 #include "passes/tile/Passes.h"
-#include "passes/vectorize/Passes.h"
 
 namespace hova {
 
@@ -14,14 +13,11 @@ namespace hova {
 #include "passes/fuse/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "passes/tile/Passes.h.inc"
-#define GEN_PASS_REGISTRATION
-#include "passes/vectorize/Passes.h.inc"
 
 void registerHovaPasses() {
   registerNormalizePasses();
   registerFusePasses();
   registerTilePasses();
-  registerVectorizePasses();
 }
 
 } // namespace hova

@@ -3,6 +3,7 @@
 
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/vectorize/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -54,12 +55,19 @@ void CpuTarget::buildTilePhase(PhaseBuilder &phase) const {
 }
 
 void CpuTarget::buildVectorizePhase(PhaseBuilder &phase) const {
-  VectorizeOptions options;
+  phase.add(
+      createVectorizeTilesPass({facts.productSteps, CpuFacts::lineElements}));
+  // Index arithmetic and constants of the rows of a tile are mostly the same.
+  phase.addNested<func::FuncOp>(createCanonicalizerPass());
+  phase.addNested<func::FuncOp>(createCSEPass());
+  // One expression per vector: before the rows exist it would be one per tile.
+  LowerActivationsPassOptions activations;
   // Tables of 16 entries, and exponentials, have instructions of AVX-512.
-  options.lookups = options.exponentials = level.avx512;
-  options.productSteps = facts.productSteps;
-  options.lineElements = CpuFacts::lineElements;
-  hova::buildVectorizePhase(phase, options);
+  activations.lookups = activations.exponentials = level.avx512;
+  phase.add(createLowerActivationsPass(activations));
+  // Every expression brought its coefficients.
+  phase.addNested<func::FuncOp>(createCSEPass());
+  phase.addCheck(createVerifyVectorizedPass());
 }
 
 void CpuTarget::buildTargetPhase(PhaseBuilder &phase) const {

@@ -4,6 +4,7 @@
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/CpuSchedule.h"
 #include "codegen/cpu/Shares.h"
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,6 +22,10 @@ void hova::HovaCpuDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "codegen/cpu/HovaCpuAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/cpu/TileOps.cpp.inc"
       >();
 }
 

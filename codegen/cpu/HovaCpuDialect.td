@@ -11,9 +11,10 @@ include "passes/fuse/FusionPolicy.td"
 def HovaCpu_Dialect : Dialect {
   let name = "hova_cpu";
   let cppNamespace = "::hova";
-  let summary = "what the CPU target says of kernels";
+  let summary = "what the CPU target says of kernels, and does in them";
   let description = [{
-    Attributes that the CPU target puts on kernels and on their launches.
+    Attributes that the CPU target puts on kernels and on their launches, and the
+    operations on tiles of matrices that its recipes write.
   }];
   let useDefaultAttributePrinterParser = 1;
 }

@@ -1,5 +1,4 @@
-//===- Passes.h - Passes of the CPU target
-//---------------------------------===//
+//===- Passes.h - Passes of the CPU target --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef HOVA_CODEGEN_CPU_PASSES_H

@@ -195,9 +195,9 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       scf.for %row = %begin to %end step %c1 {
-        %t = hova.tile_load %x[%row, %c0] : memref<4x8xf32> -> vector<1x8xf32>
+        %t = hova_cpu.tile_load %x[%row, %c0] : memref<4x8xf32> -> vector<1x8xf32>
         %r = hova.activation relu %t : vector<1x8xf32>
-        hova.tile_store %r, %y[%row, %c0] : vector<1x8xf32>, memref<4x8xf32>
+        hova_cpu.tile_store %r, %y[%row, %c0] : vector<1x8xf32>, memref<4x8xf32>
       }
       return
     }
@@ -298,8 +298,8 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
 def LowerStoragePass : Pass<"hova-lower-storage", "::mlir::func::FuncOp"> {
   let summary = "Choose instructions for numbers of bf16";
   let description = [{
-    Before: vector code with `hova.pair_dot`, and `arith.truncf` to bf16. After:
-    no `hova.pair_dot`, and no conversion that the ISA level would make a library
+    Before: vector code with `hova_cpu.pair_dot`, and `arith.truncf` to bf16. After:
+    no `hova_cpu.pair_dot`, and no conversion that the ISA level would make a library
     call of. With AVX512_BF16 a dot of pairs is `vdpbf16ps`, 16 sums at a time,
     two registers are rounded by one `vcvtne2ps2bf16`, and other conversions
     stay; without it the halves of each pair are shifted and
@@ -310,7 +310,7 @@ def LowerStoragePass : Pass<"hova-lower-storage", "::mlir::func::FuncOp"> {
 
     ```mlir
     func.func @dot(%a: vector<32xbf16>, %b: vector<32xbf16>, %s: vector<16xf32>) -> vector<16xf32> {
-      %y = hova.pair_dot %a, %b, %s : vector<32xbf16>, vector<16xf32>
+      %y = hova_cpu.pair_dot %a, %b, %s : vector<32xbf16>, vector<16xf32>
       return %y : vector<16xf32>
     }
     ```
@@ -382,13 +382,13 @@ def LowerExponentialsPass : Pass<"hova-lower-exponentials", "::mlir::func::FuncO
 def LowerLookupsPass : Pass<"hova-lower-lookups", "::mlir::func::FuncOp"> {
   let summary = "Make table lookups permutations of a register";
   let description = [{
-    Before: `hova.lookup`. After: `vpermps` of AVX-512, which takes its entries
+    Before: `hova_cpu.lookup`. After: `vpermps` of AVX-512, which takes its entries
     from a register or a line of memory, 16 lanes at a time. No ISA level below has
     an instruction for 16 entries, and `vectorize` makes no lookups for it.
 
     ```mlir
     func.func @half(%i: vector<16xi32>) -> vector<16xf32> {
-      %y = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32>
+      %y = hova_cpu.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32>
           : vector<16xi32> -> vector<16xf32>
       return %y : vector<16xf32>
     }

@@ -1,11 +1,11 @@
 //===- TileSteps.cpp - Operations on tiles --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the descriptions in dialect/TileOps.td say, and the activations.
+// What the descriptions in codegen/cpu/TileOps.td say, and the activations.
 
+#include "codegen/cpu/TileOps.h"
 #include "codegen/emulate/Emulation.h"
 #include "dialect/DenseOps.h"
-#include "dialect/TileOps.h"
 #include "dialect/evaluate/Evaluate.h"
 #include <cmath>
 
@@ -240,13 +240,13 @@ static LogicalResult runActivation(Emulation &emulation, const Step &step) {
 }
 
 void addTileSteps(StepTable &table) {
-  table["hova.tile_load"] = runTileLoad;
-  table["hova.tile_store"] = runTileStore;
-  table["hova.tile_product"] = runTileProduct;
-  table["hova.tile_row_sum"] = runTileRowSum;
-  table["hova.pair_dot"] = runPairDot;
+  table["hova_cpu.tile_load"] = runTileLoad;
+  table["hova_cpu.tile_store"] = runTileStore;
+  table["hova_cpu.tile_product"] = runTileProduct;
+  table["hova_cpu.tile_row_sum"] = runTileRowSum;
+  table["hova_cpu.pair_dot"] = runPairDot;
   table["hova.exp2"] = runExp2;
-  table["hova.lookup"] = runLookup;
+  table["hova_cpu.lookup"] = runLookup;
   table["hova.activation"] = runActivation;
 }
 

@@ -13,12 +13,12 @@
 
 #include "codegen/cpu/recipes/Recipe.h"
 #include "SigmoidAttention.h"
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/Transpose.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TileOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -12,11 +12,12 @@
 // well, is given x itself, and the polynomial is as exact as bf16 needs.
 // AVX-512 alone has both.
 
+#include "codegen/cpu/ActivationTables.h"
 #include "codegen/cpu/Passes.h"
-#include "dialect/TileOps.h"
+#include "codegen/cpu/TileOps.h"
+#include "dialect/DenseOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "passes/vectorize/ActivationTables.h"
 
 using namespace mlir;
 

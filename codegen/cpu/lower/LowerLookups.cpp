@@ -5,7 +5,7 @@
 // of the lane's index. Narrower vectors are widened, wider ones divided.
 
 #include "codegen/cpu/Passes.h"
-#include "dialect/TileOps.h"
+#include "codegen/cpu/TileOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;

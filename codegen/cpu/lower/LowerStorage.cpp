@@ -6,7 +6,7 @@
 // call a function for every rounding. Does nothing to kernels of f32.
 
 #include "codegen/cpu/Passes.h"
-#include "dialect/TileOps.h"
+#include "codegen/cpu/TileOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"

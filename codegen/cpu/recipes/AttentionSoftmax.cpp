@@ -11,8 +11,9 @@
 // other mask and no bias, scores are read as they are; without limits the last,
 // partial panel is treated apart.
 
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/AttentionEmitter.h"
-#include "dialect/TileOps.h"
+#include "dialect/DenseOps.h"
 #include <cmath>
 #include <limits>
 

@@ -8,9 +8,10 @@
 
 #include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
+#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TileOps.h"
 #include <cmath>
 
 using namespace mlir;

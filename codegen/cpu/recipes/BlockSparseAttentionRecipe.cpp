@@ -15,13 +15,14 @@
 //       sum = f sum + P ; O = f O + P^T V
 //     O / sum
 
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/ScratchLayout.h"
 #include "codegen/cpu/recipes/SparseLayout.h"
 #include "codegen/cpu/recipes/Transpose.h"
+#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TileOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/Sequence.h"
 #include <cmath>

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cpu/recipes/FeatureRows.h"
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
-#include "dialect/TileOps.h"
+#include "dialect/DenseOps.h"
 #include <limits>
 
 using namespace mlir;

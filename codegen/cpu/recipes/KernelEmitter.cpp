@@ -3,8 +3,8 @@
 
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/TileOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TileOps.h"
 #include "passes/tile/KernelStructure.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -8,8 +8,9 @@
 // buffers, so an anchor knows nothing about what is fused behind it:
 //
 //   for panel, for rows:                      (LinearRecipe)
-//     %t = hova.tile_product ...
-//     finishAndStoreTile(%t): + bias, gelu, + residual tile, hova.tile_store
+//     %t = hova_cpu.tile_product ...
+//     finishAndStoreTile(%t): + bias, gelu, + residual tile,
+//     hova_cpu.tile_store
 //
 // A tile is a two-dimensional vector whose first row and column are index
 // values. The last columns of a matrix are a tile with `valid` columns fewer

@@ -10,11 +10,11 @@
 //
 // A key that is padding has a row of zeros in F, and a zero in the row of ones.
 
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/FeatureRows.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
-#include "dialect/TileOps.h"
 
 using namespace mlir;
 

@@ -9,7 +9,7 @@
 //   for panel:
 //     for K block:
 //       for rows:
-//         %sum = hova.tile_product x[rows, block], w[panel, block]
+//         %sum = hova_cpu.tile_product x[rows, block], w[panel, block]
 //             from %partial prefetch(the K block that follows)
 //
 // While the rows work on one K block they prefetch the next, which lies behind
@@ -18,13 +18,13 @@
 // difference between 130 and 200 GFLOP/s of 218.
 
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TileOps.h"
 #include "passes/tile/KernelStructure.h"
 #include "llvm/Support/MathExtras.h"
 

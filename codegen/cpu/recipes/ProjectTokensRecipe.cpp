@@ -8,12 +8,12 @@
 //   for columns, for rows:
 //     y[rows, columns] = sum over tokens j of w[j, rows] * x[j, columns]
 
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TileOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -11,10 +11,11 @@
 // relative to it, and peak that of the blocks before. No key after i has a part
 // in row i: its score is replaced by zero, whatever it is.
 
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/SummaryAttentionEmitter.h"
 #include "codegen/cpu/recipes/Transpose.h"
-#include "dialect/TileOps.h"
+#include "dialect/DenseOps.h"
 
 using namespace mlir;
 

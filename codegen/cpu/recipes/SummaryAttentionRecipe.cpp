@@ -13,11 +13,12 @@
 // Softmax adds eps to the features of keys: S has one row more, the sum of the
 // values, and F one column more, eps times the sum of the query's features.
 
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/SummaryAttentionEmitter.h"
-#include "dialect/TileOps.h"
+#include "dialect/DenseOps.h"
 
 using namespace mlir;
 

@@ -3,11 +3,11 @@
 
 #include "codegen/cpu/recipes/TokenLanes.h"
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/Transpose.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TileOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <limits>
 

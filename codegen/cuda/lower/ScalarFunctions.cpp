@@ -6,11 +6,11 @@
 // that nothing becomes infinity times 0.
 
 #include "codegen/cuda/lower/ScalarFunctions.h"
-#include "dialect/TileOps.h"
+#include "codegen/ErrorFunction.h"
+#include "dialect/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "passes/vectorize/ActivationTables.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <cmath>
 

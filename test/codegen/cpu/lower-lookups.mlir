@@ -8,7 +8,7 @@
 // CHECK: %[[Y:.*]] = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%[[TABLE]], %[[I]])
 // CHECK: return %[[Y]]
 func.func @picks_by_one_permutation(%i: vector<16xi32>) -> vector<16xf32> {
-  %y = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32> : vector<16xi32> -> vector<16xf32>
+  %y = hova_cpu.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32> : vector<16xi32> -> vector<16xf32>
   return %y : vector<16xf32>
 }
 
@@ -22,7 +22,7 @@ func.func @picks_by_one_permutation(%i: vector<16xi32>) -> vector<16xf32> {
 // CHECK: %[[ALL:.*]] = vector.insert_strided_slice %[[Y1]], %[[FIRST]] {offsets = [16]
 // CHECK: return %[[ALL]]
 func.func @divides_wide_vectors(%i: vector<32xi32>) -> vector<32xf32> {
-  %y = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32> : vector<32xi32> -> vector<32xf32>
+  %y = hova_cpu.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32> : vector<32xi32> -> vector<32xf32>
   return %y : vector<32xf32>
 }
 
@@ -33,6 +33,6 @@ func.func @divides_wide_vectors(%i: vector<32xi32>) -> vector<32xf32> {
 // CHECK: %[[OWN:.*]] = vector.extract_strided_slice %[[Y]] {offsets = [0], sizes = [4]
 // CHECK: return %[[OWN]]
 func.func @widens_narrow_vectors(%i: vector<4xi32>) -> vector<4xf32> {
-  %y = hova.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32> : vector<4xi32> -> vector<4xf32>
+  %y = hova_cpu.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32> : vector<4xi32> -> vector<4xf32>
   return %y : vector<4xf32>
 }

@@ -26,14 +26,14 @@
 // HALVES: %[[ALL:.*]] = vector.fma %[[ODD]], %{{.*}}, %[[SUM]]
 // HALVES: return %[[ALL]]
 func.func @multiplies_pairs(%a: vector<64xbf16>, %b: vector<64xbf16>, %s: vector<32xf32>) -> vector<32xf32> {
-  %y = hova.pair_dot %a, %b, %s : vector<64xbf16>, vector<32xf32>
+  %y = hova_cpu.pair_dot %a, %b, %s : vector<64xbf16>, vector<32xf32>
   return %y : vector<32xf32>
 }
 
 // CHECK-LABEL: @takes_a_narrow_instruction
 // DOT: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.256"
 func.func @takes_a_narrow_instruction(%a: vector<16xbf16>, %s: vector<8xf32>) -> vector<8xf32> {
-  %y = hova.pair_dot %a, %a, %s : vector<16xbf16>, vector<8xf32>
+  %y = hova_cpu.pair_dot %a, %a, %s : vector<16xbf16>, vector<8xf32>
   return %y : vector<8xf32>
 }
 
@@ -43,7 +43,7 @@ func.func @takes_a_narrow_instruction(%a: vector<16xbf16>, %s: vector<8xf32>) ->
 // CHECK: vector.fma
 // CHECK: vector.fma
 func.func @multiplies_two_pairs_by_halves(%a: vector<4xbf16>, %s: vector<2xf32>) -> vector<2xf32> {
-  %y = hova.pair_dot %a, %a, %s : vector<4xbf16>, vector<2xf32>
+  %y = hova_cpu.pair_dot %a, %a, %s : vector<4xbf16>, vector<2xf32>
   return %y : vector<2xf32>
 }
 

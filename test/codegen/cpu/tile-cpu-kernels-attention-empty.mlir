@@ -6,7 +6,7 @@
 // An empty row reads every value, so no panel is left out.
 // CHECK-LABEL: func.func private @kernel_averages_values_in_the_future_of_empty_rows(
 // CHECK-NOT: arith.minui %{{.*}}, %c1 : index
-// CHECK: hova.tile_product {{.*}} depth %c3
+// CHECK: hova_cpu.tile_product {{.*}} depth %c3
 func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf32>) -> tensor<2x6x8xf32> {
   %out = hova.kernel "averages_values_in_the_future_of_empty_rows" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x3x8xf32>, %v_: tensor<2x3x8xf32>):

@@ -26,17 +26,17 @@
 // CHECK: %[[LAST:.*]] = vector.maskedload %[[V]]
 // CHECK: vector.shuffle %[[LAST]], %{{.*}} [0, 32
 // CHECK: vector.maskedstore %[[VALUES]][%c24, %c0]
-// CHECK: hova.tile_product %[[Q]][%{{.*}}], %[[PANELS]][%{{.*}}, %c0, %c0] depth %c7 {{.*}} -> vector<3x32xf32>
-// CHECK: hova.tile_product %[[Q]][%{{.*}}], %[[TAIL]][%c0, %c0] depth %c7 {{.*}} -> vector<3x32xf32>
+// CHECK: hova_cpu.tile_product %[[Q]][%{{.*}}], %[[PANELS]][%{{.*}}, %c0, %c0] depth %c7 {{.*}} -> vector<3x32xf32>
+// CHECK: hova_cpu.tile_product %[[Q]][%{{.*}}], %[[TAIL]][%c0, %c0] depth %c7 {{.*}} -> vector<3x32xf32>
 // CHECK: %[[EXPONENTIAL:.*]] = hova.exp2 %{{.*}} : vector<32xf32>
 // CHECK: %[[NARROW:.*]] = arith.truncf %[[EXPONENTIAL]] : vector<32xf32> to vector<32xbf16>
 // CHECK: vector.store %[[NARROW]], %[[EXPONENTIALS]]
-// CHECK: %[[WHOLE:.*]] = hova.pair_dot %[[NARROW]], %[[ONES]], %{{.*}} : vector<32xbf16>, vector<16xf32>
+// CHECK: %[[WHOLE:.*]] = hova_cpu.pair_dot %[[NARROW]], %[[ONES]], %{{.*}} : vector<32xbf16>, vector<16xf32>
 // CHECK: hova.exp2
-// CHECK: %[[SUM:.*]] = hova.pair_dot
+// CHECK: %[[SUM:.*]] = hova_cpu.pair_dot
 // CHECK: %[[ALL:.*]] = arith.addf %[[SUM]], %[[WHOLE]]
 // CHECK: vector.reduction <add>, %[[ALL]]
-// CHECK: hova.tile_product %[[EXPONENTIALS]][%c0, %c0], %[[VALUES]][%c0, %c0] depth %c50 {columns = 7 : i64} {{.*}} -> vector<3x8xf32>
+// CHECK: hova_cpu.tile_product %[[EXPONENTIALS]][%c0, %c0], %[[VALUES]][%c0, %c0] depth %c50 {columns = 7 : i64} {{.*}} -> vector<3x8xf32>
 func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> {
   %out = hova.kernel "multiplies_odd_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1, pairs>} {
   ^bb0(%q_: tensor<1x3x14xbf16>, %k_: tensor<1x49x14xbf16>, %v_: tensor<1x49x14xbf16>):
@@ -56,7 +56,7 @@ func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x
 // CHECK: %[[PANELS:.*]] = arith.minui %{{.*}}, %c2
 // CHECK: %[[READ:.*]] = arith.muli %[[PANELS]], %c32
 // CHECK: %[[DEPTH:.*]] = arith.minui %[[READ]], %c50
-// CHECK: hova.tile_product %{{.*}}, %{{.*}} depth %[[DEPTH]] {{.*}} -> vector<3x16xf32>
+// CHECK: hova_cpu.tile_product %{{.*}}, %{{.*}} depth %[[DEPTH]] {{.*}} -> vector<3x16xf32>
 func.func @main(%q: tensor<1x6x32xbf16>, %k: tensor<1x49x32xbf16>, %v: tensor<1x49x32xbf16>) -> tensor<1x6x32xbf16> {
   %out = hova.kernel "multiplies_pairs_up_to_the_causal_limit" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1, pairs>} {
   ^bb0(%q_: tensor<1x6x32xbf16>, %k_: tensor<1x49x32xbf16>, %v_: tensor<1x49x32xbf16>):
@@ -76,7 +76,7 @@ func.func @main(%q: tensor<1x6x32xbf16>, %k: tensor<1x49x32xbf16>, %v: tensor<1x
 // CHECK-SAME: memref<3x14xbf16> {llvm.noalias}, %{{.*}}: memref<49x14xbf16> {llvm.noalias}, %[[V:.*]]: memref<49x14xbf16>
 // CHECK: memref.view %{{.*}} to memref<1x7x32xf32>
 // CHECK-NOT: i32>
-// CHECK: hova.tile_product %{{.*}}, %[[V]][%{{.*}}] depth %c49
+// CHECK: hova_cpu.tile_product %{{.*}}, %[[V]][%{{.*}}] depth %c49
 func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> {
   %out = hova.kernel "widens_without_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x14xbf16>, %k_: tensor<1x49x14xbf16>, %v_: tensor<1x49x14xbf16>):

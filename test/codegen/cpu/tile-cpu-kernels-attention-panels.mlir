@@ -9,9 +9,9 @@
 // CHECK: %[[PANELS:.*]] = memref.view %{{.*}} to memref<2x8x32xf32>
 // CHECK: %[[TAIL:.*]] = memref.view %{{.*}}[%c2048][] : {{.*}} to memref<8x16xf32>
 // CHECK: %[[SCORES:.*]] = memref.view %{{.*}}[%c2560][] : {{.*}} to memref<3x96xf32>
-// CHECK: hova.tile_product %{{.*}}, %[[PANELS]][%{{.*}}, %c0, %c0] depth %c8 {{.*}} -> vector<3x32xf32>
-// CHECK: hova.tile_product %{{.*}}, %[[TAIL]][%c0, %c0] depth %c8 {{.*}} -> vector<3x16xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[SCORES]][%c0, %c64]
+// CHECK: hova_cpu.tile_product %{{.*}}, %[[PANELS]][%{{.*}}, %c0, %c0] depth %c8 {{.*}} -> vector<3x32xf32>
+// CHECK: hova_cpu.tile_product %{{.*}}, %[[TAIL]][%c0, %c0] depth %c8 {{.*}} -> vector<3x16xf32>
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[SCORES]][%c0, %c64]
 // The halves of what the panels had join the tail.
 // CHECK: %[[OWN:.*]] = arith.select %{{.*}} : vector<16xi1>, vector<16xf32>
 // CHECK: %[[LOW:.*]] = vector.extract_strided_slice %[[TOP:.*]] {offsets = [0], sizes = [16]
@@ -19,7 +19,7 @@
 // CHECK: %[[HIGH:.*]] = vector.extract_strided_slice %[[TOP]] {offsets = [16], sizes = [16]
 // CHECK: %[[BOTH:.*]] = arith.maxnumf %[[ONE]], %[[HIGH]]
 // CHECK: vector.reduction <maxnumf>, %[[BOTH]]
-// CHECK: hova.tile_product %[[SCORES]][%c0, %c0], %{{.*}} depth %c73
+// CHECK: hova_cpu.tile_product %[[SCORES]][%c0, %c0], %{{.*}} depth %c73
 func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73x16xf32>) -> tensor<1x3x16xf32> {
   %out = hova.kernel "gives_nine_keys_sixteen_lanes" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x73x16xf32>, %v_: tensor<1x73x16xf32>):

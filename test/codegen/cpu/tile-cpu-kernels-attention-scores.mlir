@@ -7,13 +7,13 @@
 // values, and masks come behind them.
 // CHECK-LABEL: func.func private @kernel_gives_scores_alone(
 // CHECK: %[[SCORES:.*]] = memref.view %{{.*}} to memref<3x{{[0-9]+}}xf32>
-// CHECK: %[[TILE:.*]] = hova.tile_product %{{.*}} depth %c8
-// CHECK: hova.tile_store %[[TILE]], %[[SCORES]]
+// CHECK: %[[TILE:.*]] = hova_cpu.tile_product %{{.*}} depth %c8
+// CHECK: hova_cpu.tile_store %[[TILE]], %[[SCORES]]
 // CHECK: %[[SCORE:.*]] = vector.load %[[SCORES]]
 // CHECK: %[[SCALED:.*]] = math.fma %[[SCORE]], %{{.*}}, %{{.*}} : vector<16xf32>
 // CHECK: vector.maskedstore %{{.*}}, %{{.*}}, %[[SCALED]]
 // CHECK-NOT: hova.exp2
-// CHECK-NOT: hova.tile_product
+// CHECK-NOT: hova_cpu.tile_product
 // CHECK: return
 func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x9x16xf32>, %v: tensor<1x9x16xf32>, %valid: tensor<1x9xi1>) -> tensor<1x2x3x9xf32> {
   %out = hova.kernel "gives_scores_alone" units<batch 1, head 2> (%q, %k, %v, %valid) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {

@@ -21,17 +21,17 @@
 // CHECK: vector.load %[[K]]
 // CHECK-COUNT-64: vector.shuffle
 // CHECK-COUNT-16: vector.store %{{.*}}, %[[PACKED]]
-// CHECK: hova.tile_product %[[Q]][%[[QUERY]], %[[COLUMN]]], %[[PACKED]][%{{.*}}, %c0, %c0] depth %c16
-// CHECK: hova.tile_store %{{.*}}, %[[SCORES]]
+// CHECK: hova_cpu.tile_product %[[Q]][%[[QUERY]], %[[COLUMN]]], %[[PACKED]][%{{.*}}, %c0, %c0] depth %c16
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[SCORES]]
 // CHECK: vector.reduction <maxnumf>
 // CHECK: scf.if
 // CHECK: %[[SHIFTED:.*]] = math.fma %{{.*}}, %[[FACTOR]]
 // CHECK-NOT: arith.select
 // CHECK: hova.exp2
 // CHECK: arith.divf
-// CHECK: %[[SUM:.*]] = hova.tile_product %[[SCORES]][%c0, %c0], %[[V]][%[[KEY]], %[[COLUMN]]] depth %c32
-// CHECK: %[[INVERSE:.*]] = hova.tile_load %[[SUMS]]
-// CHECK: hova.tile_store %{{.*}}, %[[O]][%[[QUERY]], %[[COLUMN]]]
+// CHECK: %[[SUM:.*]] = hova_cpu.tile_product %[[SCORES]][%c0, %c0], %[[V]][%[[KEY]], %[[COLUMN]]] depth %c32
+// CHECK: %[[INVERSE:.*]] = hova_cpu.tile_load %[[SUMS]]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[O]][%[[QUERY]], %[[COLUMN]]]
 func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32x32xf32>) -> tensor<2x4x32xf32> {
   %out = hova.kernel "attends_in_whole_panels" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x4x32xf32>, %k_: tensor<2x32x32xf32>, %v_: tensor<2x32x32xf32>):
@@ -54,12 +54,12 @@ func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32
 // CHECK: vector.maskedload %{{.*}}, %[[CHANNELS]]
 // CHECK: scf.index_switch
 // CHECK: case 2 {
-// CHECK: hova.tile_product {{.*}} depth %c6 {{.*}} -> vector<2x16xf32>
+// CHECK: hova_cpu.tile_product {{.*}} depth %c6 {{.*}} -> vector<2x16xf32>
 // CHECK: arith.select %[[KEYS]], %{{.*}}, %{{.*}} : vector<16xi1>, vector<16xf32>
-// CHECK: hova.tile_product {{.*}} depth %c20 {{.*}} -> vector<2x16xf32>
-// CHECK: hova.tile_product {{.*}} depth %c20 {{.*}} -> vector<2x4xf32>
+// CHECK: hova_cpu.tile_product {{.*}} depth %c20 {{.*}} -> vector<2x16xf32>
+// CHECK: hova_cpu.tile_product {{.*}} depth %c20 {{.*}} -> vector<2x4xf32>
 // CHECK: default {
-// CHECK: hova.tile_product {{.*}} depth %c6 {{.*}} -> vector<3x16xf32>
+// CHECK: hova_cpu.tile_product {{.*}} depth %c6 {{.*}} -> vector<3x16xf32>
 func.func @main(%q: tensor<2x5x12xf32>, %k: tensor<2x20x12xf32>, %v: tensor<2x20x40xf32>) -> tensor<2x5x40xf32> {
   %out = hova.kernel "attends_with_tails_of_keys_and_columns" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x5x12xf32>, %k_: tensor<2x20x12xf32>, %v_: tensor<2x20x40xf32>):
@@ -81,7 +81,7 @@ func.func @main(%q: tensor<2x5x12xf32>, %k: tensor<2x20x12xf32>, %v: tensor<2x20
 // CHECK: %[[SEEN:.*]] = arith.divui %[[LIMIT]], %c16
 // CHECK: %[[PANELS:.*]] = arith.minui %[[SEEN]], %c3
 // CHECK: scf.for %{{.*}} = %c0 to %[[PANELS]]
-// CHECK: hova.tile_product
+// CHECK: hova_cpu.tile_product
 // CHECK: %[[QUERY:.*]] = arith.addi %[[ROW]], %{{.*}}
 // CHECK: %[[END:.*]] = arith.addi %[[QUERY]], %c35
 // CHECK: %[[BOUND:.*]] = arith.index_cast %[[END]]
@@ -89,7 +89,7 @@ func.func @main(%q: tensor<2x5x12xf32>, %k: tensor<2x20x12xf32>, %v: tensor<2x20
 // CHECK: arith.cmpi slt, %{{.*}}, %[[BOUNDS]]
 // CHECK: %[[READ:.*]] = arith.muli %[[PANELS]], %c16
 // CHECK: %[[DEPTH:.*]] = arith.minui %[[READ]], %c40
-// CHECK: hova.tile_product {{.*}} depth %[[DEPTH]]
+// CHECK: hova_cpu.tile_product {{.*}} depth %[[DEPTH]]
 func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x40x8xf32>, %v: tensor<2x40x8xf32>) -> tensor<2x6x8xf32> {
   %out = hova.kernel "limits_panels_to_what_is_not_in_the_future" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x40x8xf32>, %v_: tensor<2x40x8xf32>):
@@ -166,13 +166,13 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf
 // CHECK: vector.store %[[LIMIT]], %[[LIMITS]][%c0, %c0]
 // CHECK: %[[REST:.*]] = vector.maskedload %[[VALID]][%[[BATCH]], %c16]
 // CHECK: vector.store %{{.*}}, %[[LIMITS]][%c0, %c16]
-// CHECK: %[[TILE:.*]] = hova.tile_product
+// CHECK: %[[TILE:.*]] = hova_cpu.tile_product
 // CHECK: %[[ROW:.*]] = vector.load %[[LIMITS]][%c0, %c0]
 // CHECK: %[[ROWS:.*]] = vector.broadcast %[[ROW]] : vector<16xf32> to vector<2x16xf32>
 // CHECK: %[[ISLESS:.*]] = arith.cmpf olt, %[[TILE]], %[[ROWS]]
 // CHECK: %[[SCORES:.*]] = arith.select %[[ISLESS]], %[[TILE]], %[[ROWS]]
-// CHECK: hova.tile_store %[[SCORES]], %[[SCRATCH:.*]][%c0, %c0]
-// CHECK: hova.tile_store %{{.*}}, %[[SCRATCH]][%c0, %c16]
+// CHECK: hova_cpu.tile_store %[[SCORES]], %[[SCRATCH:.*]][%c0, %c0]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[SCRATCH]][%c0, %c16]
 // CHECK-NOT: arith.select
 // CHECK-NOT: vector.store
 // CHECK: vector.reduction <maxnumf>
@@ -196,8 +196,8 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 // A bias comes before the limits.
 // CHECK-LABEL: func.func private @kernel_limits_scores_behind_a_bias(
 // CHECK: %[[LIMITS:.*]] = memref.view %{{.*}} to memref<1x16xf32>
-// CHECK: %[[TILE:.*]] = hova.tile_product
-// CHECK: hova.tile_store %[[TILE]]
+// CHECK: %[[TILE:.*]] = hova_cpu.tile_product
+// CHECK: hova_cpu.tile_store %[[TILE]]
 // CHECK: %[[BIASED:.*]] = math.fma
 // CHECK: %[[LIMIT:.*]] = vector.load %[[LIMITS]]
 // CHECK: %[[ISLESS:.*]] = arith.cmpf olt, %[[BIASED]], %[[LIMIT]]

@@ -18,9 +18,9 @@
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[DISTANCE]], %c16
 // CHECK: %[[MOVED:.*]] = memref.reinterpret_cast %[[HIDDEN]] to offset: [%[[OFFSET]]], sizes: [20, 16], strides: [16, 1] : memref<20x16xf32> to memref<20x16xf32, strided<[16, 1], offset: ?>>
 // CHECK: vector.load %[[X]][%[[ROW:.*]], %c0]
-// CHECK: hova.tile_store %{{.*}}, %[[MOVED]][%[[ROW]], %c0]
-// CHECK: hova.tile_product %[[MOVED]][%[[TILE:.*]], %c0], %[[W]]
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[TILE]], %c0]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[MOVED]][%[[ROW]], %c0]
+// CHECK: hova_cpu.tile_product %[[MOVED]][%[[TILE:.*]], %c0], %[[W]]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[TILE]], %c0]
 func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<16x16xf32>
   %out = hova.kernel "takes_rows_in_blocks" units<batch 1, token 20> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 16, grain = 8, k_block = 256, block = 8>} {

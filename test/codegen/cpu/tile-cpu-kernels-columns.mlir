@@ -11,22 +11,22 @@
 // CHECK: %[[ONE:.*]] = arith.minui %[[END]], %c1
 // CHECK: scf.for %[[PANEL:.*]] = %[[BEGIN]] to %[[ONE]] step %c1
 // CHECK: %[[COLUMN:.*]] = arith.muli %[[PANEL]], %c64
-// CHECK: %[[T:.*]] = hova.tile_product %[[X]][%c0, %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c64
-// CHECK-NEXT: hova.tile_store %[[T]], %[[O]][%c0, %[[COLUMN]]] : vector<4x64xf32>, memref<4x64xf32>
+// CHECK: %[[T:.*]] = hova_cpu.tile_product %[[X]][%c0, %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c64
+// CHECK-NEXT: hova_cpu.tile_store %[[T]], %[[O]][%c0, %[[COLUMN]]] : vector<4x64xf32>, memref<4x64xf32>
 // CHECK-NEXT: }
 // CHECK: %[[FIRST:.*]] = arith.maxui %[[BEGIN]], %c1
 // CHECK: %[[LAST:.*]] = arith.minui %[[END]], %c2
 // CHECK: scf.for %[[PANEL:.*]] = %[[FIRST]] to %[[LAST]] step %c1
 // CHECK: %[[COLUMN:.*]] = arith.muli %[[PANEL]], %c64
-// CHECK: hova.tile_product %[[X]][%c0, %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c64
+// CHECK: hova_cpu.tile_product %[[X]][%c0, %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c64
 // CHECK: %[[OWN:.*]] = arith.addi %[[COLUMN]], %c-64
-// CHECK: hova.tile_load %[[V]][%c0, %[[OWN]]]
-// CHECK: hova.tile_store %{{.*}}, %[[C]][%c0, %[[OWN]]] : vector<4x64xf32>, memref<4x104xbf16>
+// CHECK: hova_cpu.tile_load %[[V]][%c0, %[[OWN]]]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[C]][%c0, %[[OWN]]] : vector<4x64xf32>, memref<4x104xbf16>
 // CHECK: scf.for %{{.*}} = %c2 to %[[END]] step %c1
-// CHECK: hova.tile_product %[[X]][%c0, %c0], %[[W]][%c2, %c0, %c0] depth %c64
-// CHECK: hova.tile_store %{{.*}}, %[[C]][%c0, %c64] : vector<4x32xf32>, memref<4x104xbf16>
-// CHECK: hova.tile_store %{{.*}}, %[[C]][%c0, %c96] : vector<4x8xf32>, memref<4x104xbf16>
-// CHECK-NOT: hova.tile_store
+// CHECK: hova_cpu.tile_product %[[X]][%c0, %c0], %[[W]][%c2, %c0, %c0] depth %c64
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[C]][%c0, %c64] : vector<4x32xf32>, memref<4x104xbf16>
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[C]][%c0, %c96] : vector<4x8xf32>, memref<4x104xbf16>
+// CHECK-NOT: hova_cpu.tile_store
 func.func @main(%x: tensor<1x4x64xbf16>, %v: tensor<1x4x104xf32>) -> (tensor<1x4x64xf32>, tensor<1x4x104xbf16>) {
   %w = hova.image_weight "w" {layout = #hova.panels<64, interleave 2>} : tensor<64x168xbf16>
   %out:2 = hova.kernel "stores_column_groups" units<panel 3> (%x, %w, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x64, lanes = 32, grain = 1, k_block = 256, block = 256>} {

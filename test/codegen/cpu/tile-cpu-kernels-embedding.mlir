@@ -26,9 +26,9 @@
 // CHECK: %[[WIDE:.*]] = arith.extf %[[ELEMENT]] : f16 to f32
 // CHECK: memref.store %[[WIDE]], %[[COPY]][%c0, %[[K]]]
 // CHECK: vector.load %[[COPY]][%c0, %c0] : {{.*}}, vector<32xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c0]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c0]
 // CHECK: vector.load %[[COPY]][%c0, %c32] : {{.*}}, vector<8xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c32]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" {layout = #hova.panels<64>} : tensor<40x100xf16>
   %out = hova.kernel "takes_columns_of_panels" units<batch 2, token 3> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {

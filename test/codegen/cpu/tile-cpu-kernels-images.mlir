@@ -17,7 +17,7 @@
 // CHECK: scf.for %{{.*}} = %[[LEFT]] to %[[RIGHT]] step %c1
 // CHECK: %[[PIXEL:.*]] = memref.load %[[IMAGE]]
 // CHECK: memref.store %[[PIXEL]], %[[SCRATCH]]
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c0] {columns = 18 : i64} : vector<1x32xf32>
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c0] {columns = 18 : i64} : vector<1x32xf32>
 func.func @main(%x: tensor<2x2x3x5xf32>) -> tensor<2x6x18xf32> {
   %out = hova.kernel "puts_rows_together_in_scratch" units<batch 2, patch 6> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x2x3x5xf32>):
@@ -66,7 +66,7 @@ func.func @main(%x: tensor<1x12x5xf32>) -> tensor<1x6x20xf32> {
 // CHECK: scf.if %[[INSIDE]]
 // CHECK: vector.load %[[X]]
 // CHECK: } else {
-// CHECK: hova.tile_store %{{.*}}, %[[Y]]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x5x8xf32> {
   %out = hova.kernel "pads_rows" units<batch 2, token 5> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>):
@@ -83,9 +83,9 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x5x8xf32> {
 
 // CHECK-LABEL: func.func private @kernel_pads_columns(
 // CHECK-SAME: %[[X:.*]]: memref<6x8xf32> {llvm.noalias}, %[[Y:.*]]: memref<6x11xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW:.*]], %c0] : vector<1x1xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c1] : vector<1x8xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c9] : vector<1x2xf32>
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW:.*]], %c0] : vector<1x1xf32>
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c1] : vector<1x8xf32>
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c9] : vector<1x2xf32>
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x3x11xf32> {
   %out = hova.kernel "pads_columns" units<batch 2, token 3> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>):
@@ -107,7 +107,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x3x11xf32> {
 // CHECK: arith.divui %[[ELEMENT:.*]], %c8
 // CHECK: arith.remui %[[ELEMENT]], %c8
 // CHECK: vector.load %[[X]]{{.*}}, vector<4xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[Y]]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]]
 func.func @main(%x: tensor<6x8xf32>) -> tensor<4x12xf32> {
   %out = hova.kernel "copies_what_is_reshaped" units<row 4> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<6x8xf32>):

@@ -17,13 +17,13 @@
 // CHECK: %[[SLOT:.*]] = arith.muli %[[UNIT]], %c4
 // CHECK: arith.cmpi ne, %[[BLOCK]], %c1
 // CHECK: scf.if
-// CHECK: hova.tile_load %[[K]]{{.*}} -> vector<4x4xf32>
-// CHECK: hova.tile_store {{.*}}, %[[F]]
-// CHECK: hova.tile_product %[[COLUMNS]]{{.*}}, %[[V]]{{.*}} depth %c4 {{.*}} -> vector<4x4xf32>
-// CHECK: hova.tile_store {{.*}}, %[[SLOTS]]
+// CHECK: hova_cpu.tile_load %[[K]]{{.*}} -> vector<4x4xf32>
+// CHECK: hova_cpu.tile_store {{.*}}, %[[F]]
+// CHECK: hova_cpu.tile_product %[[COLUMNS]]{{.*}}, %[[V]]{{.*}} depth %c4 {{.*}} -> vector<4x4xf32>
+// CHECK: hova_cpu.tile_store {{.*}}, %[[SLOTS]]
 // CHECK: memref.store {{.*}}, %[[SLOTS]][%{{.*}}, %c3]
 // CHECK: scf.if
-// CHECK: hova.tile_product %[[COLUMNS]]{{.*}}, %[[V]]{{.*}} depth %c3 {{.*}} -> vector<4x4xf32>
+// CHECK: hova_cpu.tile_product %[[COLUMNS]]{{.*}}, %[[V]]{{.*}} depth %c3 {{.*}} -> vector<4x4xf32>
 func.func @main(%k: tensor<1x7x8xf32>, %v: tensor<1x7x6xf32>) -> tensor<1x2x2x4x4xf32> {
   %out = hova.kernel "sums" units<batch 1, head 2, token_block 2> (%k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%k_: tensor<1x7x8xf32>, %v_: tensor<1x7x6xf32>):
@@ -52,8 +52,8 @@ func.func @main(%k: tensor<1x7x8xf32>, %v: tensor<1x7x6xf32>) -> tensor<1x2x2x4x
 // CHECK: scf.for %{{.*}} = %c0 to %[[MOST]]
 // CHECK: vector.maskedload %[[SLOTS]]
 // CHECK: arith.divf
-// CHECK: hova.tile_product {{.*}} depth %c4
-// CHECK: hova.tile_store {{.*}}, %[[OUT]]
+// CHECK: hova_cpu.tile_product {{.*}} depth %c4
+// CHECK: hova_cpu.tile_store {{.*}}, %[[OUT]]
 func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x3x4x4xf32>) -> tensor<1x8x6xf32> {
   %out = hova.kernel "merges" units<batch 1, head 2, query_block 2> (%q, %s) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x8x8xf32>, %s_: tensor<1x2x3x4x4xf32>):

@@ -35,8 +35,8 @@
 // CHECK: memref.load %[[TABLE]][%c0, %[[SECOND]]]
 // CHECK-COUNT-2: memref.prefetch %[[X]]
 // CHECK-NOT: memref.prefetch
-// CHECK: hova.tile_product %[[A]][%[[ROW]], %c0]
-// CHECK: hova.tile_load %[[X]][%[[ROW]], %c0] rows(%[[TABLE]]
+// CHECK: hova_cpu.tile_product %[[A]][%[[ROW]], %c0]
+// CHECK: hova_cpu.tile_load %[[X]][%[[ROW]], %c0] rows(%[[TABLE]]
 func.func @main(%a: tensor<4x4x16xf32>, %x: tensor<1x16x32xf32>) -> tensor<1x16x32xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<32>} : tensor<16x32xf32>
   %rows = hova.image_weight "rows" : tensor<16xi32>

@@ -12,15 +12,15 @@
 // CHECK: %[[ROWS:.*]] = arith.subi %[[END]], %[[BEGIN]]
 // CHECK: scf.for
 // CHECK: %[[ROW:.*]] = arith.addi %[[BEGIN]], %{{.*}}
-// CHECK: %[[PRODUCT:.*]] = hova.tile_product %[[X]][%[[ROW]], %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c8 {{.*}} -> vector<3x16xf32>
-// CHECK: %[[BIAS:.*]] = hova.tile_load %[[B]][%c0, %[[COLUMN]]] {{.*}} -> vector<1x16xf32>
+// CHECK: %[[PRODUCT:.*]] = hova_cpu.tile_product %[[X]][%[[ROW]], %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c8 {{.*}} -> vector<3x16xf32>
+// CHECK: %[[BIAS:.*]] = hova_cpu.tile_load %[[B]][%c0, %[[COLUMN]]] {{.*}} -> vector<1x16xf32>
 // CHECK: %[[ALL:.*]] = vector.broadcast %[[BIAS]]
 // CHECK: %[[SUM:.*]] = arith.addf %[[PRODUCT]], %[[ALL]]
-// CHECK: hova.tile_store %[[SUM]], %[[Y]][%[[ROW]], %[[COLUMN]]] : vector<3x16xf32>
+// CHECK: hova_cpu.tile_store %[[SUM]], %[[Y]][%[[ROW]], %[[COLUMN]]] : vector<3x16xf32>
 // CHECK: scf.for
-// CHECK: hova.tile_product %[[X]][%{{.*}}, %c0], %[[W]][%c2, %c0, %c0] depth %c8
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%{{.*}}, %c32] : vector<3x8xf32>
-// CHECK-NOT: hova.tile_store
+// CHECK: hova_cpu.tile_product %[[X]][%{{.*}}, %c0], %[[W]][%c2, %c0, %c0] depth %c8
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%{{.*}}, %c32] : vector<3x8xf32>
+// CHECK-NOT: hova_cpu.tile_store
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x40xf32>
   %b = hova.image_weight "b" : tensor<40xf32>
@@ -45,10 +45,10 @@ func.func private @weights() {
 // -----
 
 // CHECK-LABEL: func.func private @kernel_multiplies_by_one_whole_panel(
-// CHECK: hova.tile_product {{.*}} -> vector<4x16xf32>
+// CHECK: hova_cpu.tile_product {{.*}} -> vector<4x16xf32>
 // CHECK-NOT: vector.broadcast
-// CHECK: hova.tile_store %{{.*}} : vector<4x16xf32>
-// CHECK-NOT: hova.tile_product
+// CHECK: hova_cpu.tile_store %{{.*}} : vector<4x16xf32>
+// CHECK-NOT: hova_cpu.tile_product
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x16xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x16xf32>
   %out = hova.kernel "multiplies_by_one_whole_panel" units<batch 1, token 4> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
@@ -73,12 +73,12 @@ func.func private @weights() {
 // CHECK-LABEL: func.func private @kernel_has_a_body_for_each_height(
 // CHECK: scf.index_switch
 // CHECK-NEXT: case 2 {
-// CHECK: hova.tile_product {{.*}} -> vector<2x16xf32>
+// CHECK: hova_cpu.tile_product {{.*}} -> vector<2x16xf32>
 // CHECK: case 3 {
-// CHECK: hova.tile_product {{.*}} -> vector<3x16xf32>
+// CHECK: hova_cpu.tile_product {{.*}} -> vector<3x16xf32>
 // CHECK: default {
-// CHECK: hova.tile_product {{.*}} -> vector<4x16xf32>
-// CHECK-NOT: hova.tile_product
+// CHECK: hova_cpu.tile_product {{.*}} -> vector<4x16xf32>
+// CHECK-NOT: hova_cpu.tile_product
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x16xf32>
   %out = hova.kernel "has_a_body_for_each_height" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 2, k_block = 256, block = 256>} {
@@ -101,8 +101,8 @@ func.func private @weights() {
 
 // CHECK-LABEL: func.func private @kernel_multiplies_a_single_row(
 // CHECK-NOT: scf.index_switch
-// CHECK: hova.tile_product {{.*}} -> vector<1x16xf32>
-// CHECK: hova.tile_store {{.*}} {columns = 10 : i64}
+// CHECK: hova_cpu.tile_product {{.*}} -> vector<1x16xf32>
+// CHECK: hova_cpu.tile_store {{.*}} {columns = 10 : i64}
 func.func @main(%x: tensor<1x8xf32>) -> tensor<1x10xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x10xf32>
   %out = hova.kernel "multiplies_a_single_row" units<row 1> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
@@ -125,12 +125,12 @@ func.func private @weights() {
 
 // CHECK-LABEL: func.func private @kernel_applies_what_follows_to_the_tile(
 // CHECK-SAME: %{{.*}}: memref<9x8xf32> {llvm.noalias}, %[[RESIDUAL:.*]]: memref<9x16xf32> {llvm.noalias}, %{{.*}}: memref<1x8x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<9x16xf32>
-// CHECK: %[[PRODUCT:.*]] = hova.tile_product
+// CHECK: %[[PRODUCT:.*]] = hova_cpu.tile_product
 // CHECK-NEXT: %[[ACTIVE:.*]] = hova.activation gelu_erf %[[PRODUCT]] : vector<3x16xf32>
-// CHECK-NEXT: %[[OTHER:.*]] = hova.tile_load %[[RESIDUAL]]
+// CHECK-NEXT: %[[OTHER:.*]] = hova_cpu.tile_load %[[RESIDUAL]]
 // CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[ACTIVE]], %[[OTHER]]
-// CHECK-NEXT: hova.tile_store %[[SUM]], %[[Y]]
-// CHECK-NOT: hova.tile_store
+// CHECK-NEXT: hova_cpu.tile_store %[[SUM]], %[[Y]]
+// CHECK-NOT: hova_cpu.tile_store
 func.func @main(%x: tensor<1x9x8xf32>, %y: tensor<1x9x16xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x16xf32>
   %out = hova.kernel "applies_what_follows_to_the_tile" units<batch 1, token 9> (%x, %y, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
@@ -161,9 +161,9 @@ func.func private @weights() {
 // CHECK-LABEL: func.func private @kernel_reads_columns_of_an_earlier_stage(
 // CHECK-SAME: %[[P:[^ ]*]]: memref<9x24xf32, strided<[32, 1]>> {llvm.noalias}, %{{[^ ]*}}: memref<64xi8>
 // CHECK: %[[VIEW:.*]] = memref.subview %[[P]][0, 16] [9, 8] [1, 1]
-// CHECK: hova.tile_store %{{.*}}, %[[P]]
-// CHECK: hova.tile_store %{{.*}}, %[[P]]
-// CHECK: hova.tile_product %[[VIEW]]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[P]]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[P]]
+// CHECK: hova_cpu.tile_product %[[VIEW]]
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x24xf32>
   %v = hova.image_weight "v" {layout = #hova.panels<16>} : tensor<8x16xf32>
@@ -196,17 +196,17 @@ func.func private @weights() {
 // CHECK-SAME: %[[H:.*]]: memref<9x8xf32> {llvm.noalias}, %[[SHIFT:.*]]: memref<9x20xf32> {llvm.noalias}, %[[W:.*]]: memref<2x4x16xf32> {llvm.noalias}, %[[SCORE:.*]]: memref<1x20xf32> {llvm.noalias}, %[[B:.*]]: memref<9x2xf32> {llvm.noalias}, %{{.*}}: memref<64xi8>
 // CHECK: scf.for %[[HEAD:.*]] = %c0 to %c2 step %c1
 // CHECK: %[[COLUMN:.*]] = arith.muli %[[HEAD]], %c4
-// CHECK: %[[PRODUCT:.*]] = hova.tile_product %[[H]][%[[ROW:.*]], %[[COLUMN]]], %[[W]][%c0, %c0, %c0] depth %c4
-// CHECK: %[[MOVE:.*]] = hova.tile_load %[[SHIFT]][%[[ROW]], %c0]
+// CHECK: %[[PRODUCT:.*]] = hova_cpu.tile_product %[[H]][%[[ROW:.*]], %[[COLUMN]]], %[[W]][%c0, %c0, %c0] depth %c4
+// CHECK: %[[MOVE:.*]] = hova_cpu.tile_load %[[SHIFT]][%[[ROW]], %c0]
 // CHECK: %[[SHIFTED:.*]] = arith.addf %[[PRODUCT]], %[[MOVE]]
 // CHECK: hova.activation relu %[[SHIFTED]]
-// CHECK: %[[FIRST:.*]] = hova.tile_row_sum
-// CHECK: hova.tile_product %[[H]][%[[ROW]], %[[COLUMN]]], %[[W]][%c1, %c0, %c0] depth %c4
-// CHECK: hova.tile_load %[[SHIFT]][%[[ROW]], %c16] {{.*}} -> vector<3x4xf32>
-// CHECK: hova.tile_load %[[SCORE]][%c0, %c16] {{.*}} -> vector<1x4xf32>
-// CHECK: %[[SECOND:.*]] = hova.tile_row_sum
+// CHECK: %[[FIRST:.*]] = hova_cpu.tile_row_sum
+// CHECK: hova_cpu.tile_product %[[H]][%[[ROW]], %[[COLUMN]]], %[[W]][%c1, %c0, %c0] depth %c4
+// CHECK: hova_cpu.tile_load %[[SHIFT]][%[[ROW]], %c16] {{.*}} -> vector<3x4xf32>
+// CHECK: hova_cpu.tile_load %[[SCORE]][%c0, %c16] {{.*}} -> vector<1x4xf32>
+// CHECK: %[[SECOND:.*]] = hova_cpu.tile_row_sum
 // CHECK: %[[LOGITS:.*]] = arith.addf %[[FIRST]], %[[SECOND]] : vector<3x1xf32>
-// CHECK: hova.tile_store %[[LOGITS]], %[[B]][%[[ROW]], %[[HEAD]]]
+// CHECK: hova_cpu.tile_store %[[LOGITS]], %[[B]][%[[ROW]], %[[HEAD]]]
 func.func @main(%h: tensor<1x9x8xf32>, %t: tensor<1x9x20xf32>) -> tensor<1x9x2xf32> {
   %a = hova.image_weight "a" {layout = #hova.panels<16>} : tensor<4x20xf32>
   %s = hova.image_weight "s" : tensor<20xf32>
@@ -237,8 +237,8 @@ func.func private @weights() {
 // CHECK: %[[UP:.*]] = arith.addi %[[ROWS]], %c4
 // CHECK: %[[BLOCKS:.*]] = arith.divui %[[UP]], %c5
 // CHECK: scf.for %{{.*}} = %c0 to %[[BLOCKS]] step %c1 {
-// CHECK: hova.tile_product
-// CHECK: hova.tile_product
+// CHECK: hova_cpu.tile_product
+// CHECK: hova_cpu.tile_product
 // CHECK: return
 func.func @main(%x: tensor<1x9x16xf32>) -> tensor<1x9x16xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<16x16xf32>
@@ -268,9 +268,9 @@ func.func private @weights() {
 // and what is left of it in a narrower one.
 // CHECK-LABEL: func.func private @kernel_takes_a_panel_in_parts(
 // CHECK: scf.for %[[PART:.*]] = %c0 to %c32 step %c16
-// CHECK: hova.tile_product {{.*}}[%c0, %c0, %[[PART]]] depth %c8 {{.*}} -> vector<3x16xf32>
-// CHECK: hova.tile_product {{.*}}[%c0, %c0, %c32] depth %c8 {{.*}} -> vector<3x8xf32>
-// CHECK-NOT: hova.tile_product
+// CHECK: hova_cpu.tile_product {{.*}}[%c0, %c0, %[[PART]]] depth %c8 {{.*}} -> vector<3x16xf32>
+// CHECK: hova_cpu.tile_product {{.*}}[%c0, %c0, %c32] depth %c8 {{.*}} -> vector<3x8xf32>
+// CHECK-NOT: hova_cpu.tile_product
 // CHECK: return
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<8x40xf32>
@@ -301,9 +301,9 @@ func.func private @weights() {
 // CHECK: %[[LAST:.*]] = arith.minui %[[END]], %c2
 // CHECK: scf.for %[[PANEL:.*]] = %[[BEGIN]] to %[[LAST]] step %c1
 // CHECK: scf.for %{{.*}} = %c0 to %c3 step %c1
-// CHECK: hova.tile_product {{.*}}[%[[PANEL]], %c0, %c0] depth %c8 {{.*}} -> vector<3x16xf32>
+// CHECK: hova_cpu.tile_product {{.*}}[%[[PANEL]], %c0, %c0] depth %c8 {{.*}} -> vector<3x16xf32>
 // CHECK: scf.for %{{.*}} = %c2 to %[[END]] step %c1
-// CHECK: hova.tile_product {{.*}}[%c2, %c0, %c0] depth %c8 {{.*}} -> vector<3x8xf32>
+// CHECK: hova_cpu.tile_product {{.*}}[%c2, %c0, %c0] depth %c8 {{.*}} -> vector<3x8xf32>
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x40xf32>
   %out = hova.kernel "divides_columns" units<panel 3> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {

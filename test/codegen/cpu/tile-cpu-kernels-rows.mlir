@@ -20,10 +20,10 @@
 // CHECK: %[[SHIFTED:.*]] = arith.addf %[[VARIANCE]], %[[EPS]]
 // CHECK: math.sqrt %[[SHIFTED]]
 // CHECK: scf.for %[[COLUMN:.*]] = %c0 to %c64 step %c32
-// CHECK: %[[GAIN:.*]] = hova.tile_load %[[G]][%c0, %[[COLUMN]]]
-// CHECK: %[[BIAS:.*]] = hova.tile_load %[[B]][%c0, %[[COLUMN]]]
+// CHECK: %[[GAIN:.*]] = hova_cpu.tile_load %[[G]][%c0, %[[COLUMN]]]
+// CHECK: %[[BIAS:.*]] = hova_cpu.tile_load %[[B]][%c0, %[[COLUMN]]]
 // CHECK: %[[RESULT:.*]] = math.fma %{{.*}}, %[[GAIN]], %[[BIAS]] : vector<1x32xf32>
-// CHECK: hova.tile_store %[[RESULT]], %[[Y]][%[[ROW]], %[[COLUMN]]]
+// CHECK: hova_cpu.tile_store %[[RESULT]], %[[Y]][%[[ROW]], %[[COLUMN]]]
 func.func @main(%x: tensor<2x3x64xf32>) -> tensor<2x3x64xf32> {
   %g = hova.image_weight "g" : tensor<64xf32>
   %b = hova.image_weight "b" : tensor<64xf32>
@@ -57,8 +57,8 @@ func.func private @weights() {
 // CHECK: math.fma %{{.*}} : vector<32xf32>
 // CHECK: vector.reduction <add>, %{{.*}} : vector<8xf32> into f32
 // CHECK-NOT: vector.reduction
-// CHECK: hova.tile_store %{{.*}} : vector<1x32xf32>
-// CHECK: hova.tile_store %{{.*}}[%{{.*}}, %c32] : vector<1x8xf32>
+// CHECK: hova_cpu.tile_store %{{.*}} : vector<1x32xf32>
+// CHECK: hova_cpu.tile_store %{{.*}}[%{{.*}}, %c32] : vector<1x8xf32>
 func.func @main(%x: tensor<2x3x40xf32>) -> tensor<2x3x40xf32> {
   %g = hova.image_weight "g" : tensor<40xf32>
   %b = hova.image_weight "b" : tensor<40xf32>
@@ -91,7 +91,7 @@ func.func private @weights() {
 // CHECK: %[[SQUARES:.*]] = math.fma %[[DEVIATION:.*]], %[[DEVIATION]], %{{.*}} : vector<8xf32>
 // CHECK: %[[KEPT:.*]] = arith.select %[[INSIDE]], %[[SQUARES]]
 // CHECK: vector.reduction <add>, %[[KEPT]]
-// CHECK: hova.tile_store {{.*}} {columns = 6 : i64}
+// CHECK: hova_cpu.tile_store {{.*}} {columns = 6 : i64}
 func.func @main(%x: tensor<2x3x6xf32>) -> tensor<2x3x6xf32> {
   %g = hova.image_weight "g" : tensor<6xf32>
   %b = hova.image_weight "b" : tensor<6xf32>
@@ -126,11 +126,11 @@ func.func private @weights() {
 // CHECK: vector.reduction <add>, %[[KEPT]]
 // CHECK: %[[WEIGHTS:.*]] = arith.divf %[[KEPT]]
 // CHECK: vector.extract %[[WEIGHTS]][0]
-// CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c0] {columns = 5 : i64}
+// CHECK: hova_cpu.tile_store %{{.*}}[%[[ROW]], %c0] {columns = 5 : i64}
 // CHECK: vector.extract %[[WEIGHTS]][1]
-// CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c5] {columns = 5 : i64}
+// CHECK: hova_cpu.tile_store %{{.*}}[%[[ROW]], %c5] {columns = 5 : i64}
 // CHECK: vector.extract %[[WEIGHTS]][2]
-// CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c10] {columns = 5 : i64}
+// CHECK: hova_cpu.tile_store %{{.*}}[%[[ROW]], %c10] {columns = 5 : i64}
 func.func @main(%x: tensor<1x5x15xf32>, %l: tensor<1x5x3xf32>) -> tensor<1x5x15xf32> {
   %out = hova.kernel "scales_heads_by_their_softmax" units<batch 1, token 5> (%x, %l) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x5x15xf32>, %l_: tensor<1x5x3xf32>):
@@ -149,7 +149,7 @@ func.func @main(%x: tensor<1x5x15xf32>, %l: tensor<1x5x3xf32>) -> tensor<1x5x15x
 // CHECK-NOT: arith.select
 // CHECK: hova.exp2 %{{.*}} : vector<4xf32>
 // CHECK-NOT: arith.select
-// CHECK: hova.tile_store %{{.*}}[%{{.*}}, %c6] : vector<1x2xf32>
+// CHECK: hova_cpu.tile_store %{{.*}}[%{{.*}}, %c6] : vector<1x2xf32>
 func.func @main(%x: tensor<1x5x8xf32>, %l: tensor<1x5x4xf32>) -> tensor<1x5x8xf32> {
   %out = hova.kernel "scales_as_many_heads_as_lanes" units<batch 1, token 5> (%x, %l) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x5x8xf32>, %l_: tensor<1x5x4xf32>):
@@ -166,14 +166,14 @@ func.func @main(%x: tensor<1x5x8xf32>, %l: tensor<1x5x4xf32>) -> tensor<1x5x8xf3
 
 // CHECK-LABEL: func.func private @kernel_computes_element_wise_chains_in_registers(
 // CHECK-SAME: %[[X:.*]]: memref<6x40xf32> {llvm.noalias}, %[[Y:.*]]: memref<6x40xf32> {llvm.noalias}, %[[Z:.*]]: memref<6x40xf32> {llvm.noalias}, %{{.*}}: memref<64xi8>
-// CHECK: %[[LEFT:.*]] = hova.tile_load %[[X]][%[[ROW:.*]], %c0]
-// CHECK-NEXT: %[[RIGHT:.*]] = hova.tile_load %[[Y]][%[[ROW]], %c0]
+// CHECK: %[[LEFT:.*]] = hova_cpu.tile_load %[[X]][%[[ROW:.*]], %c0]
+// CHECK-NEXT: %[[RIGHT:.*]] = hova_cpu.tile_load %[[Y]][%[[ROW]], %c0]
 // CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[LEFT]], %[[RIGHT]] : vector<1x32xf32>
 // CHECK-NEXT: %[[TWICE:.*]] = arith.mulf %[[SUM]], %{{.*}}
 // CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %[[TWICE]], %[[RIGHT]]
-// CHECK-NEXT: hova.tile_store %[[PRODUCT]], %[[Z]][%[[ROW]], %c0]
-// CHECK: hova.tile_store %{{.*}}, %[[Z]][%[[ROW]], %c32] : vector<1x8xf32>
-// CHECK-NOT: hova.tile_store
+// CHECK-NEXT: hova_cpu.tile_store %[[PRODUCT]], %[[Z]][%[[ROW]], %c0]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Z]][%[[ROW]], %c32] : vector<1x8xf32>
+// CHECK-NOT: hova_cpu.tile_store
 func.func @main(%x: tensor<2x3x40xf32>, %y: tensor<2x3x40xf32>) -> tensor<2x3x40xf32> {
   %out = hova.kernel "computes_element_wise_chains_in_registers" units<batch 2, token 3> (%x, %y) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x40xf32>, %y_: tensor<2x3x40xf32>):
@@ -194,8 +194,8 @@ func.func @main(%x: tensor<2x3x40xf32>, %y: tensor<2x3x40xf32>) -> tensor<2x3x40
 // CHECK-SAME: %{{.*}}: memref<6x8xf32> {llvm.noalias}, %[[TABLE:.*]]: memref<3x8xf32> {llvm.noalias}, %[[VECTOR:.*]]: memref<1x8xf32> {llvm.noalias}, %{{.*}}: memref<6x8xf32> {llvm.noalias}
 // CHECK: scf.for %[[ROW:.*]] = %
 // CHECK: %[[POSITION:.*]] = arith.remui %[[ROW]], %c3
-// CHECK: hova.tile_load %[[TABLE]][%[[POSITION]], %c0]
-// CHECK: hova.tile_load %[[VECTOR]][%c0, %c0]
+// CHECK: hova_cpu.tile_load %[[TABLE]][%[[POSITION]], %c0]
+// CHECK: hova_cpu.tile_load %[[VECTOR]][%c0, %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
   %p = hova.image_weight "p" : tensor<3x8xf32>
   %v = hova.image_weight "v" : tensor<8xf32>

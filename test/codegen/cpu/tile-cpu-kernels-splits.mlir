@@ -12,14 +12,14 @@
 // CHECK: scf.for %[[ROW:.*]] =
 // CHECK: vector.store %cst, %[[SUMS]][%[[ROW]], %c0]
 // CHECK: scf.for %[[FROM:.*]] = %c0 to %c32 step %c16
-// CHECK: %[[NEXT:.*]] = hova.tile_product %[[X]][%{{.*}}, %[[FROM]]], %[[W]][%[[PANEL]], %[[FROM]], %c0] depth %c16 prefetch(%{{.*}} by %{{.*}}, 6)
-// CHECK: %[[PARTIAL:.*]] = hova.tile_load %[[SUMS]]
+// CHECK: %[[NEXT:.*]] = hova_cpu.tile_product %[[X]][%{{.*}}, %[[FROM]]], %[[W]][%[[PANEL]], %[[FROM]], %c0] depth %c16 prefetch(%{{.*}} by %{{.*}}, 6)
+// CHECK: %[[PARTIAL:.*]] = hova_cpu.tile_load %[[SUMS]]
 // CHECK: %[[SUM:.*]] = arith.addf %[[NEXT]], %[[PARTIAL]]
-// CHECK: hova.tile_store %[[SUM]], %[[SUMS]]
-// CHECK: %[[LAST:.*]] = hova.tile_product %[[X]][%{{.*}}, %c32], %[[W]][%[[PANEL]], %c32, %c0] depth %c8
-// CHECK: %[[PARTIAL:.*]] = hova.tile_load %[[SUMS]]
+// CHECK: hova_cpu.tile_store %[[SUM]], %[[SUMS]]
+// CHECK: %[[LAST:.*]] = hova_cpu.tile_product %[[X]][%{{.*}}, %c32], %[[W]][%[[PANEL]], %c32, %c0] depth %c8
+// CHECK: %[[PARTIAL:.*]] = hova_cpu.tile_load %[[SUMS]]
 // CHECK: %[[ALL:.*]] = arith.addf %[[LAST]], %[[PARTIAL]]
-// CHECK: hova.tile_store %[[ALL]], %[[Y]]
+// CHECK: hova_cpu.tile_store %[[ALL]], %[[Y]]
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
   %e = hova.image_weight "e" {layout = #hova.panels<16>} : tensor<8x40xf32>
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<40x32xf32>
@@ -57,19 +57,19 @@ func.func private @weights() {
 // CHECK-SAME: %[[X:.*]]: memref<9x56xf32, strided<[64, 1]>> {llvm.noalias}, %[[W:.*]]: memref<2x56x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<9x32xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<256xi8>
 // CHECK: %[[SUMS:.*]] = memref.view %[[SCRATCH]][%c0][] : memref<256xi8> to memref<4x16xf32>
 // CHECK: scf.for %[[PANEL:.*]] = %c0 to %c2 step %c1
-// CHECK: %[[FIRST:.*]] = hova.tile_product %[[X]][%{{.*}}, %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c16 prefetch(%[[PREFETCH:.*]] by %[[STEP:.*]], 6)
-// CHECK: hova.tile_store %[[FIRST]], %[[SUMS]][%c0, %c0]
+// CHECK: %[[FIRST:.*]] = hova_cpu.tile_product %[[X]][%{{.*}}, %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c16 prefetch(%[[PREFETCH:.*]] by %[[STEP:.*]], 6)
+// CHECK: hova_cpu.tile_store %[[FIRST]], %[[SUMS]][%c0, %c0]
 // CHECK: scf.for %[[FROM:.*]] = %c16 to %c48 step %c16
 // CHECK: %[[FAR:.*]] = arith.muli %[[FROM]], %[[STEP]]
 // CHECK: %[[THEN:.*]] = arith.addi %[[PREFETCH]], %[[FAR]]
-// CHECK: %[[NEXT:.*]] = hova.tile_product %[[X]][%{{.*}}, %[[FROM]]], %[[W]][%[[PANEL]], %[[FROM]], %c0] depth %c16 prefetch(%[[THEN]] by %[[STEP]], 6)
-// CHECK: %[[BEFORE:.*]] = hova.tile_load %[[SUMS]][%c0, %c0]
+// CHECK: %[[NEXT:.*]] = hova_cpu.tile_product %[[X]][%{{.*}}, %[[FROM]]], %[[W]][%[[PANEL]], %[[FROM]], %c0] depth %c16 prefetch(%[[THEN]] by %[[STEP]], 6)
+// CHECK: %[[BEFORE:.*]] = hova_cpu.tile_load %[[SUMS]][%c0, %c0]
 // CHECK: %[[SUM:.*]] = arith.addf %[[NEXT]], %[[BEFORE]]
-// CHECK: hova.tile_store %[[SUM]], %[[SUMS]][%c0, %c0]
-// CHECK: %[[LAST:.*]] = hova.tile_product %[[X]][%{{.*}}, %c48], %[[W]][%[[PANEL]], %c48, %c0] depth %c8
-// CHECK: %[[BEFORE:.*]] = hova.tile_load %[[SUMS]][%c0, %c0]
+// CHECK: hova_cpu.tile_store %[[SUM]], %[[SUMS]][%c0, %c0]
+// CHECK: %[[LAST:.*]] = hova_cpu.tile_product %[[X]][%{{.*}}, %c48], %[[W]][%[[PANEL]], %c48, %c0] depth %c8
+// CHECK: %[[BEFORE:.*]] = hova_cpu.tile_load %[[SUMS]][%c0, %c0]
 // CHECK: %[[ALL:.*]] = arith.addf %[[LAST]], %[[BEFORE]]
-// CHECK: hova.tile_store %[[ALL]], %[[Y]]
+// CHECK: hova_cpu.tile_store %[[ALL]], %[[Y]]
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
   %e = hova.image_weight "e" {layout = #hova.panels<16>} : tensor<8x56xf32>
   %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<56x32xf32>

@@ -18,11 +18,11 @@
 // CHECK: %[[NORMAL:.*]] = math.fma
 // CHECK: %[[NARROW:.*]] = arith.truncf %[[NORMAL]] {{.*}} to vector<1x{{.*}}xbf16>
 // CHECK: %[[WIDE:.*]] = arith.extf %[[NARROW]]
-// CHECK: hova.tile_store %[[WIDE]], %{{.*}} : vector<1x{{.*}}xf32>, memref<9x513xbf16, strided<[544, 1]>>
+// CHECK: hova_cpu.tile_store %[[WIDE]], %{{.*}} : vector<1x{{.*}}xf32>, memref<9x513xbf16, strided<[544, 1]>>
 // CHECK: scf.for %[[FROM:.*]] = %c0 to %c352 step %c176
 // CHECK: %[[PAIR:.*]] = arith.divui %[[FROM]], %c2
-// CHECK: hova.tile_product %{{.*}}[%{{.*}}, %[[FROM]]], %{{.*}}[%{{.*}}, %[[PAIR]], %{{.*}}] depth %c176 {{.*}} : memref<9x513xbf16, strided<[544, 1]>>, memref<2x257x64xi32>
-// CHECK: hova.tile_product %{{.*}}[%{{.*}}, %c352], %{{.*}}[%{{.*}}, %c176, %{{.*}}] depth %c161
+// CHECK: hova_cpu.tile_product %{{.*}}[%{{.*}}, %[[FROM]]], %{{.*}}[%{{.*}}, %[[PAIR]], %{{.*}}] depth %c176 {{.*}} : memref<9x513xbf16, strided<[544, 1]>>, memref<2x257x64xi32>
+// CHECK: hova_cpu.tile_product %{{.*}}[%{{.*}}, %c352], %{{.*}}[%{{.*}}, %c176, %{{.*}}] depth %c161
 func.func @main(%x: tensor<1x9x513xf32>) -> tensor<1x9x70xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<64, interleave 2>} : tensor<513x70xbf16>
   %g = hova.image_weight "g" : tensor<513xf32>
@@ -57,7 +57,7 @@ func.func private @weights() {
 // CHECK: hova.pack %{{.*}}[#hova.panels<64>] : tensor<8x16xf16> -> tensor<1x8x64xf16>
 // CHECK-LABEL: func.func private @kernel_reads_rows_of_f16(
 // CHECK-SAME: %[[X:.*]]: memref<4x8xf16> {llvm.noalias}, %[[W:.*]]: memref<1x8x64xf16>
-// CHECK: hova.tile_product %[[X]][%{{.*}}], %[[W]][%{{.*}}] depth %c8
+// CHECK: hova_cpu.tile_product %[[X]][%{{.*}}], %[[W]][%{{.*}}] depth %c8
 func.func @main(%x: tensor<1x4x8xf16>) -> tensor<1x4x16xf32> {
   %w = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<8x16xf16>
   %out = hova.kernel "reads_rows_of_f16" units<batch 1, token 4> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {

@@ -11,9 +11,9 @@
 // CHECK: %[[INDEX:.*]] = arith.index_cast %[[ID]]
 // CHECK-NOT: memref.prefetch
 // CHECK: vector.load %[[TABLE]][%[[INDEX]], %c0] : {{.*}}, vector<32xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c0]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c0]
 // CHECK: vector.load %[[TABLE]][%[[INDEX]], %c32] : {{.*}}, vector<8xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c32]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
   %t = hova.image_weight "t" : tensor<100x40xf32>
   %out = hova.kernel "gathers_rows_of_a_table" units<batch 2, token 3> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
@@ -101,7 +101,7 @@ func.func @main(%x: tensor<2x3xi64>) -> tensor<2x3xi1> {
 // CHECK: scf.for %[[CHANNEL:.*]] = %c0 to %c3 step %c1
 // CHECK: scf.for %[[LINE:.*]] = %c0 to %c4 step %c1
 // CHECK: vector.load %[[IMAGE]][%{{.*}}, %[[LEFT]]] : {{.*}}, vector<4xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %{{.*}}] : vector<1x4xf32>
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %{{.*}}] : vector<1x4xf32>
 func.func @main(%x: tensor<2x3x8x12xf32>) -> tensor<2x6x48xf32> {
   %out = hova.kernel "reads_patches_in_place" units<batch 2, token 6> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8x12xf32>):
@@ -152,14 +152,14 @@ func.func private @weights() {
 // CHECK-LABEL: func.func private @kernel_adds_positions_behind_the_class_token(
 // CHECK-SAME: %{{.*}}: memref<6x8xf32> {llvm.noalias}, %{{.*}}: memref<1x8xf32> {llvm.noalias}, %[[TABLE:.*]]: memref<4x8xf32> {llvm.noalias}
 // CHECK: scf.if
-// CHECK: hova.tile_load %[[TABLE]]
+// CHECK: hova_cpu.tile_load %[[TABLE]]
 // CHECK: arith.addf
-// CHECK: hova.tile_store
+// CHECK: hova_cpu.tile_store
 // CHECK: } else {
-// CHECK: hova.tile_load %[[TABLE]]
+// CHECK: hova_cpu.tile_load %[[TABLE]]
 // CHECK: arith.addf
-// CHECK: hova.tile_store
-// CHECK-NOT: hova.tile_store
+// CHECK: hova_cpu.tile_store
+// CHECK-NOT: hova_cpu.tile_store
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %t = hova.image_weight "t" : tensor<8xf32>
   %p = hova.image_weight "p" : tensor<4x8xf32>
@@ -189,7 +189,7 @@ func.func private @weights() {
 // CHECK: %[[FIRST:.*]] = arith.muli %[[ROW:.*]], %c3
 // CHECK: vector.load %[[X]][%[[FIRST]], %c0]
 // CHECK-NOT: vector.load
-// CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c0]
+// CHECK: hova_cpu.tile_store %{{.*}}[%[[ROW]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x8xf32> {
   %out = hova.kernel "pools_the_first_row" units<row 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>):
@@ -269,9 +269,9 @@ func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x6x8xf3
 // CHECK-LABEL: func.func private @kernel_joins_columns(
 // CHECK-SAME: %[[A:.*]]: memref<3x8xf32> {llvm.noalias}, %[[B:.*]]: memref<3x5xf32> {llvm.noalias}, %[[Y:.*]]: memref<3x13xf32> {llvm.noalias}, %{{.*}}: memref<64xi8>
 // CHECK: vector.load %[[A]][%[[ROW:.*]], %c0]
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c0]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c0]
 // CHECK: vector.maskedload %[[B]][%[[ROW]], %c0]
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c8] {columns = 5 : i64}
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c8] {columns = 5 : i64}
 func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x5xf32>) -> tensor<1x3x13xf32> {
   %out = hova.kernel "joins_columns" units<batch 1, token 3> (%x, %y) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x3x8xf32>, %y_: tensor<1x3x5xf32>):
@@ -333,7 +333,7 @@ func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<3x3x8xf3
 
 // CHECK-LABEL: func.func private @kernel_cuts_columns(
 // CHECK: vector.maskedload %{{.*}}[%[[ROW:.*]], %c2]
-// CHECK: hova.tile_store %{{.*}}[%[[ROW]], %c0] {columns = 5 : i64}
+// CHECK: hova_cpu.tile_store %{{.*}}[%[[ROW]], %c0] {columns = 5 : i64}
 func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x5xf32> {
   %out = hova.kernel "cuts_columns" units<batch 1, token 3> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x3x8xf32>):
@@ -374,7 +374,7 @@ func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x2x8xf32> {
 // CHECK-SAME: %[[X:.*]]: memref<3x8xf32> {llvm.noalias}, %[[Y:.*]]: memref<6x8xf32> {llvm.noalias}, %{{.*}}: memref<64xi8>
 // CHECK: %[[FROM:.*]] = arith.remui %[[ROW:.*]], %c3
 // CHECK: vector.load %[[X]][%[[FROM]], %{{.*}}] : {{.*}}, vector<8xf32>
-// CHECK: hova.tile_store %{{.*}}, %[[Y]][%[[ROW]], %{{.*}}] : vector<1x8xf32>
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %{{.*}}] : vector<1x8xf32>
 func.func @main(%x: tensor<3x8xf32>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "repeats_rows" units<batch 2, token 3> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<3x8xf32>):

@@ -3,10 +3,10 @@
 //
 // What the tests of plugins, of verification and of crashes load.
 
+#include "codegen/cpu/TileOps.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/ProgramOps.h"
-#include "dialect/TileOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

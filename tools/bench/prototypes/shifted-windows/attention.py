@@ -137,7 +137,7 @@ class Attention:
         kind = f"vector<{height}x{lanes}xf32>"
         query = f.at(w.query, f.add(row, w.query_row), w.query_column)
         tile = f.value(
-            f"hova.tile_product {query}, {f.at(panel, 0, 0)} depth {f.index(WIDTH)}"
+            f"hova_cpu.tile_product {query}, {f.at(panel, 0, 0)} depth {f.index(WIDTH)}"
             f" : {w.query.type}, {panel.type} -> {kind}"
         )
         bias = f.load_tile(w.bias, f.add(row, w.bias_row), column, height, lanes)
@@ -152,7 +152,7 @@ class Attention:
         last = w.key_row(TOKENS - 1)
         key = f.load_row_tile(w.key, last, w.key_column, height, WIDTH)
         terms = f.op("arith.mulf", (query, key), kind)
-        sums = f.value(f"hova.tile_row_sum {terms} : {kind} -> vector<{height}x1xf32>")
+        sums = f.value(f"hova_cpu.tile_row_sum {terms} : {kind} -> vector<{height}x1xf32>")
         f.store_tile(sums, self.column, 0, 0, height, 1)
 
     def vectors(self) -> list[int]:
@@ -212,7 +212,7 @@ class Attention:
         keys = 48 if self.splits else TOKENS
         value = f.at(w.value, w.value_row, w.value_column)
         tile = f.value(
-            f"hova.tile_product {f.at(self.scores, 0, 0)}, {value}"
+            f"hova_cpu.tile_product {f.at(self.scores, 0, 0)}, {value}"
             f" depth {f.index(keys)} : {self.scores.type}, {w.value.type} -> {kind}"
         )
         if self.splits:

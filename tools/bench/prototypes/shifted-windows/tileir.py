@@ -141,7 +141,7 @@ class Function:
 
     def load_tile(self, m: Matrix, row: Index, column: Index, h: int, w: int) -> str:
         where = self.at(m, row, column)
-        return self.value(f"hova.tile_load {where} : {m.type} -> vector<{h}x{w}xf32>")
+        return self.value(f"hova_cpu.tile_load {where} : {m.type} -> vector<{h}x{w}xf32>")
 
     def load_row_tile(self, m: Matrix, row: Index, col: Index, h: int, w: int) -> str:
         """One row for all rows of a tile."""
@@ -152,7 +152,7 @@ class Function:
         self, t: str, m: Matrix, row: Index, column: Index, h: int, w: int
     ) -> None:
         where = self.at(m, row, column)
-        self.emit(f"hova.tile_store {t}, {where} : vector<{h}x{w}xf32>, {m.type}")
+        self.emit(f"hova_cpu.tile_store {t}, {where} : vector<{h}x{w}xf32>, {m.type}")
 
     def broadcast(self, v: str, source: str, target: str) -> str:
         return self.value(f"vector.broadcast {v} : {source} to {target}")
@@ -261,7 +261,7 @@ class Product:
             place = f.at(self.lhs, f.add(row, self.lhs_row), k)
             kind = f"vector<{height}x{lanes}xf32>"
             tile = f.value(
-                f"hova.tile_product {place}, %{self.weight}"
+                f"hova_cpu.tile_product {place}, %{self.weight}"
                 f"[{panel}, {f.index(k)}, {f.index(0)}] depth {f.index(size)}"
                 f" prefetch({ahead} by {step}, {ask}) : {self.lhs.type}, {weight} -> {kind}"
             )

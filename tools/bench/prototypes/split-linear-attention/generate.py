@@ -66,7 +66,7 @@ class Attention:
             kind, one = vector(1, WIDTH), vector(1, 1)
             u = e.load(kqv, e.add(row, i), column, kind)
             square = e.arith("mulf", u, u, kind)
-            total = e.op(f"hova.tile_row_sum {square} : {kind} -> {one}")
+            total = e.op(f"hova_cpu.tile_row_sum {square} : {kind} -> {one}")
             factor = e.splat(self.norm_factor, 1, 1)
             e.store(e.arith("mulf", total, factor, one), norms, i, 0, one)
 
@@ -75,7 +75,7 @@ class Attention:
     def projected(self, e, kqv, row, column, height):
         kind = vector(height, FEATURES)
         return e.op(
-            f"hova.tile_product {kqv[0]}[{e.index(row)}, {e.index(column)}], "
+            f"hova_cpu.tile_product {kqv[0]}[{e.index(row)}, {e.index(column)}], "
             f"%weight[{e.index(0)}, {e.index(0)}] depth {e.index(WIDTH)} "
             f": {kqv[1]}, {WEIGHT} -> {kind}"
         )
@@ -139,7 +139,7 @@ class Attention:
     def contract(self, e, phi, kqv, row, rows, slot, slot_row, is_first):
         """slot = or += phi^T [v | 1], and 1^T v where slots are rescaled.
 
-        The left operand is read down its columns: hova.tile_product cannot do that.
+        The left operand is read down its columns: hova_cpu.tile_product cannot do that.
         """
         options = self.options
         for column in range(0, WIDTH, options.columns):
@@ -231,7 +231,7 @@ class Attention:
     def weighted(self, e, phi, sums, inverse, row, i, column, height):
         kind, one = vector(height, self.options.columns), vector(height, 1)
         product = e.op(
-            f"hova.tile_product {phi[0]}[{e.index(i)}, {e.index(0)}], "
+            f"hova_cpu.tile_product {phi[0]}[{e.index(i)}, {e.index(0)}], "
             f"{sums[0]}[{e.index(0)}, {e.index(column)}] "
             f"depth {e.index(FEATURES)} : {phi[1]}, {sums[1]} -> {kind}"
         )

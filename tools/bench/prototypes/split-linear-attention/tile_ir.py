@@ -81,7 +81,7 @@ class Emitter:
         value, memref = buffer
         at = f"{value}[{self.index(row)}, {self.index(column)}]"
         if kind.count("x") == 2:
-            return self.op(f"hova.tile_load {at} : {memref} -> {kind}")
+            return self.op(f"hova_cpu.tile_load {at} : {memref} -> {kind}")
         if kind == "f32":
             return self.op(f"memref.load {at} : {memref}")
         return self.op(f"vector.load {at} : {memref}, {kind}")
@@ -90,7 +90,7 @@ class Emitter:
         value, memref = buffer
         at = f"{stored}, {value}[{self.index(row)}, {self.index(column)}]"
         if kind.count("x") == 2:
-            self.do(f"hova.tile_store {at} : {kind}, {memref}")
+            self.do(f"hova_cpu.tile_store {at} : {kind}, {memref}")
         else:
             self.do(f"vector.store {at} : {memref}, {kind}")
 

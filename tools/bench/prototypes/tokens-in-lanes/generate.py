@@ -5,7 +5,7 @@
 
 A unit is a group of patches, whose tokens fill the lanes: 16, 32 or 64. A matrix of
 activations is [group * channel][token], a weight is [output channel][input channel], and
-a product is `hova.tile_product` with the weight on the left and activations on the right.
+a product is `hova_cpu.tile_product` with the weight on the left and activations on the right.
 
 usage: generate.py FOLDER    writes block.mlir and forms.inc, the list of its forms
 """
@@ -143,7 +143,7 @@ class Function:
     def tile(self, matrix: str, row: str, kind: str) -> str:
         zero = self.index(0)
         at = f"%{matrix}[{row}, {zero}] : {self.types[matrix]}"
-        return self.value(f"hova.tile_load {at} -> {kind}")
+        return self.value(f"hova_cpu.tile_load {at} -> {kind}")
 
     def loop(self, end: int | str, step: int, begin: int | str = 0) -> str:
         self.count += 1
@@ -259,7 +259,7 @@ def tile_product(f: Function, weight: str, right: int, bias: str, finish):
     kind = f"vector<{f.form.rows}x{f.form.lanes}xf32>"
     row, zero = f.loop(outputs, f.form.rows), f.index(0)
     tile = f.value(
-        f"hova.tile_product %{weight}[{row}, {zero}], %mem[{f.index(right)}, {zero}] "
+        f"hova_cpu.tile_product %{weight}[{row}, {zero}], %mem[{f.index(right)}, {zero}] "
         f"depth {f.index(depth)} : {f.types[weight]}, {f.types['mem']} -> {kind}"
     )
     if bias:
@@ -396,7 +396,7 @@ def to_memory(f: Function, matrix: str, first: str | int, activation=False, adde
             other = f.tile(added[0], row_of(f, added[1], row), kind)
             tile = f.apply("arith.addf", kind, tile, other)
         place = f"%{matrix}[{at}, {f.index(0)}] : {kind}, {f.types[matrix]}"
-        f.lines.append(f"hova.tile_store {tile}, {place}")
+        f.lines.append(f"hova_cpu.tile_store {tile}, {place}")
 
     return finish
 

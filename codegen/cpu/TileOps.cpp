@@ -1,0 +1,115 @@
+//===- TileOps.cpp - Tiles of matrices as two-dimensional vectors ---------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cpu/TileOps.h"
+
+using namespace mlir;
+using namespace hova;
+
+static bool hasStaticStrides(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         llvm::none_of(strides, ShapedType::isDynamic);
+}
+
+/// Static strides of a buffer whose last one is 1.
+static bool hasUnitColumns(MemRefType type, size_t minimumRank) {
+  return static_cast<size_t>(type.getRank()) >= minimumRank &&
+         hasStaticStrides(type) && type.getStridesAndOffset().first.back() == 1;
+}
+
+static LogicalResult verifyMatrix(Operation *op, MemRefType type) {
+  if (type.getRank() == 2 && hasUnitColumns(type, 2)) { // C1
+    return success();
+  }
+  return op->emitOpError("expects a matrix with unit column stride, got ")
+         << type;
+}
+
+/// A matrix of one row, where there is one.
+static LogicalResult verifyRows(Operation *op, Value rows) {
+  auto type = rows ? cast<MemRefType>(rows.getType()) : MemRefType();
+  if (type && (type.getRank() != 2 || type.getShape()[0] != 1 ||
+               !hasUnitColumns(type, 2))) { // C2
+    return op->emitOpError("expects rows in a matrix of one row, got ") << type;
+  }
+  return success();
+}
+
+LogicalResult TileLoadOp::verify() {
+  return success(succeeded(verifyMatrix(*this, getSource().getType())) &&
+                 succeeded(verifyRows(*this, getRows())));
+}
+
+LogicalResult TileStoreOp::verify() {
+  return success(succeeded(verifyMatrix(*this, getTarget().getType())) &&
+                 succeeded(verifyRows(*this, getRows())));
+}
+
+LogicalResult TileProductOp::verify() {
+  MemRefType rhs = getRhs().getType();
+  if (!hasUnitColumns(rhs, 2) ||
+      getRhsIndices().size() != static_cast<size_t>(rhs.getRank())) { // C2
+    return emitOpError("expects one index per dimension of rhs with unit "
+                       "column stride, got ")
+           << getRhsIndices().size() << " for " << rhs;
+  }
+  bool hasPrefetch = getPrefetchOffset() != nullptr;
+  if (hasPrefetch != (getPrefetchStep() != nullptr) ||
+      hasPrefetch != getPrefetchMost().has_value() ||
+      (hasPrefetch && static_cast<int64_t>(*getPrefetchMost()) < 1)) { // C3
+    return emitOpError(
+        "expects 'prefetch' with an offset, a step and its largest value");
+  }
+  if (rhs.getElementType().isInteger(32) &&
+      getLhs().getType().getElementTypeBitWidth() != 16) { // C4
+    return emitOpError("expects pairs to meet a lhs of 16 bits, got ")
+           << getLhs().getType();
+  }
+  if (getInit() && getInit().getType() != getTile().getType()) { // C5
+    return emitOpError("expects init to be a ")
+           << getTile().getType() << ", got " << getInit().getType();
+  }
+  MemRefType lhs = getLhs().getType();
+  if (rhs.getElementType().isInteger(32)) {
+    return verifyMatrix(*this, lhs);
+  }
+  if (lhs.getRank() != 2 || !hasStaticStrides(lhs)) { // C1
+    return emitOpError("expects lhs to be a matrix with static strides, got ")
+           << lhs;
+  }
+  return success();
+}
+
+LogicalResult PairDotOp::verify() {
+  if (getA().getType().getNumElements() !=
+      2 * getSum().getType().getNumElements()) { // C1
+    return emitOpError("expects two elements per sum, got ")
+           << getA().getType() << " for " << getSum().getType();
+  }
+  return success();
+}
+
+LogicalResult TileRowSumOp::verify() {
+  auto tile = cast<VectorType>(getTile().getType());
+  auto sums = cast<VectorType>(getSums().getType());
+  if (sums.getShape()[0] != tile.getShape()[0] ||
+      sums.getShape()[1] != 1) { // C1
+    return emitOpError("expects one sum per row of ")
+           << tile << ", got " << sums;
+  }
+  return success();
+}
+
+LogicalResult LookupOp::verify() {
+  if (getIndex().getType().getShape() !=
+      getResult().getType().getShape()) { // C1
+    return emitOpError("expects one index per lane of ")
+           << getResult().getType() << ", got " << getIndex().getType();
+  }
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "codegen/cpu/TileOps.cpp.inc"

@@ -1,0 +1,294 @@
+//===- LowerActivations.cpp - Activations as polynomials ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything rests on 2^y = 2^n 2^r with n the nearest integer: adding
+// 1.5 * 2^23 rounds y to an integer that then stands in the low bits, a
+// polynomial gives 2^r, and 2^n is those bits shifted into the exponent. The
+// number added also holds the exponent's bias, 127, so the shift yields 2^n
+// itself, and exactly 0 for n = -127: arguments are clamped there, which makes
+// the exponential of minus infinity 0.
+//
+// Where the target picks entries of a table for all lanes at once, GELU needs
+// no exponential: its tail is a polynomial in 16 pieces, and the piece of an
+// argument is found as n is, by an addition that rounds. Results that are only
+// rounded to bf16 have a shorter polynomial.
+//
+// No function divides by or subtracts nearly equal numbers, so there is no
+// tail where digits cancel. Coefficients are least-maximum fits against
+// float64 (linear programming on Chebyshev nodes), rounded to f32; intervals
+// and errors stand beside them. Other types than f32 have no such form and
+// stay.
+
+#include "codegen/ErrorFunction.h"
+#include "codegen/cpu/ActivationTables.h"
+#include "codegen/cpu/HovaCpuDialect.h"
+#include "codegen/cpu/TileOps.h"
+#include "codegen/cpu/vectorize/Passes.h"
+#include "dialect/DenseOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace hova {
+#define GEN_PASS_DEF_LOWERACTIVATIONSPASS
+#include "codegen/cpu/vectorize/Passes.h.inc"
+
+/// As kExp2; relative error of r p(r) itself: 1.1e-8.
+static constexpr double kExp2MinusOne[] = {
+    0.00015403514578808623, 0.0013390734893505611, 0.009618237490995715,
+    0.05550357433425767,    0.24022649794917658,   0.6931471879268851};
+
+/// The exponential of this argument and of all below is 0.
+static constexpr double kLowestExponent = -127;
+/// Rounds to an integer n and leaves n + 127 in the low bits.
+static constexpr double kRound = 0x1.8p23 + 127;
+/// Rounds to n and leaves n in the low bits.
+static constexpr double kRoundToWhole = 0x1.8p23;
+/// Rounds to n / 2 and leaves n in the low bits.
+static constexpr double kRoundToHalf = 0x1.8p22;
+
+namespace {
+/// Builds f32 arithmetic on values of one vector type.
+class Expression {
+public:
+  Expression(OpBuilder &builder, Location loc, Type type, bool lookups)
+      : b(loc, builder), type(cast<VectorType>(type)), lookups(lookups) {}
+
+  /// `isRounded`: all that becomes of the result is bf16.
+  Value activation(ActivationKind kind, Value x, bool isRounded);
+  /// 2^x; see `hova.exp2`.
+  Value exp2(Value x);
+
+private:
+  /// `y = n + r`; `rounded` holds n + 127 in its low bits.
+  struct Split {
+    Value rounded, rest;
+  };
+  /// Splits `x * factor`, whose low digits a product in f32 would lose: where
+  /// it is 100, half a unit in the last place is 4e-6, also of 2^y.
+  Split splitProduct(Value x, double factor);
+  /// 2^n of a split.
+  Value scaleOf(const Split &split);
+  /// 2^(n + r) of a split.
+  Value exp2Of(const Split &split);
+
+  Value relu(Value x);
+  /// max(x, 0) - u q(u), u = |x|, q in pieces.
+  using Pieces = ArrayRef<float[kLookupEntries]>;
+  Value geluByPieces(Value x, Pieces pieces);
+  /// The same for results that are rounded to bf16.
+  Value geluByCoarsePieces(Value x, Pieces pieces);
+  /// What both come to: `rounded` holds the piece in its low bits, whose
+  /// polynomial is of `argument`.
+  Value geluByPiece(Value x, Value u, Value rounded, Value argument,
+                    Pieces pieces);
+  Value geluErf(Value x);
+  Value geluTanh(Value x);
+  Value tanh(Value x);
+  Value sigmoid(Value x);
+
+  Value constant(double value) {
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
+  }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
+  Value abs(Value x) { return math::AbsFOp::create(b, x); }
+  Value fma(Value x, Value y, Value z) {
+    return math::FmaOp::create(b, x, y, z);
+  }
+  Value polynomial(Value x, ArrayRef<double> fallingPowers);
+  /// One instruction on x86, and NaN stays: comparisons with it are false.
+  Value clamp(arith::CmpFPredicate keepsBound, double bound, Value x) {
+    Value limit = constant(bound);
+    return arith::SelectOp::create(
+        b, arith::CmpFOp::create(b, keepsBound, limit, x), limit, x);
+  }
+  Value atLeast(double bound, Value x) {
+    return clamp(arith::CmpFPredicate::OGT, bound, x);
+  }
+  Value atMost(double bound, Value x) {
+    return clamp(arith::CmpFPredicate::OLT, bound, x);
+  }
+
+  ImplicitLocOpBuilder b;
+  VectorType type;
+  bool lookups; ///< of the target
+};
+} // namespace
+
+Value Expression::polynomial(Value x, ArrayRef<double> fallingPowers) {
+  Value sum = constant(fallingPowers.front());
+  for (double coefficient : fallingPowers.drop_front()) {
+    sum = fma(sum, x, constant(coefficient));
+  }
+  return sum;
+}
+
+Expression::Split Expression::splitProduct(Value x, double factor) {
+  double high = static_cast<float>(factor);
+  Value rounded = fma(x, constant(high), constant(kRound));
+  Value minusN = sub(constant(kRound), rounded);
+  Value rest = fma(x, constant(high), minusN);
+  return {rounded, fma(x, constant(factor - high), rest)};
+}
+
+Value Expression::scaleOf(const Split &split) {
+  auto bitsType = VectorType::get(type.getShape(), b.getI32Type());
+  Value bits = arith::BitcastOp::create(b, bitsType, split.rounded);
+  Value places = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(bitsType, b.getI32IntegerAttr(23)));
+  return arith::BitcastOp::create(b, type,
+                                  arith::ShLIOp::create(b, bits, places));
+}
+
+Value Expression::exp2Of(const Split &split) {
+  Value exponential =
+      fma(polynomial(split.rest, kExp2), split.rest, constant(1));
+  // A product, not an addition to the exponent: NaN must stay NaN.
+  return mul(exponential, scaleOf(split));
+}
+
+Value Expression::exp2(Value x) {
+  Value y = atLeast(kLowestExponent, x);
+  Value rounded = add(y, constant(kRound));
+  return exp2Of({rounded, sub(y, sub(rounded, constant(kRound)))});
+}
+
+Value Expression::activation(ActivationKind kind, Value x, bool isRounded) {
+  bool isCoarse = lookups && isRounded;
+  switch (kind) {
+  case ActivationKind::relu:
+    return relu(x);
+  case ActivationKind::gelu_erf:
+    return isCoarse  ? geluByCoarsePieces(x, kCoarseErrorFunctionPieces)
+           : lookups ? geluByPieces(x, kErrorFunctionPieces)
+                     : geluErf(x);
+  case ActivationKind::gelu_tanh:
+    return isCoarse  ? geluByCoarsePieces(x, kCoarseTanhPieces)
+           : lookups ? geluByPieces(x, kTanhPieces)
+                     : geluTanh(x);
+  case ActivationKind::tanh:
+    return tanh(x);
+  case ActivationKind::sigmoid:
+    return sigmoid(x);
+  }
+  llvm_unreachable("unknown activation");
+}
+
+Value Expression::relu(Value x) { return atLeast(0, x); }
+
+Value Expression::geluByPieces(Value x, Pieces pieces) {
+  // The last piece is 0; its middle is where larger arguments go.
+  Value u = atMost(7.5, abs(x));
+  Value rounded = add(u, constant(kRoundToHalf));
+  Value rest = sub(u, sub(rounded, constant(kRoundToHalf)));
+  return geluByPiece(x, u, rounded, rest, pieces);
+}
+
+Value Expression::geluByCoarsePieces(Value x, Pieces pieces) {
+  // In the last piece, which is 0, whatever is larger.
+  Value u = atMost(5.05, abs(x));
+  Value slope = fma(u, constant(kCoarseSquare), constant(kCoarseSlope));
+  Value rounded = fma(u, slope, constant(kRoundToWhole));
+  return geluByPiece(x, u, rounded, u, pieces);
+}
+
+Value Expression::geluByPiece(Value x, Value u, Value rounded, Value argument,
+                              Pieces pieces) {
+  Value piece = arith::BitcastOp::create(
+      b, VectorType::get(type.getShape(), b.getI32Type()), rounded);
+  auto tableType = VectorType::get({kLookupEntries}, type.getElementType());
+  Value q;
+  for (ArrayRef<float> coefficients : pieces) {
+    Value own = LookupOp::create(
+        b, type, piece, DenseFPElementsAttr::get(tableType, coefficients));
+    q = q ? fma(q, argument, own) : own;
+  }
+  return fma(arith::NegFOp::create(b, u), q, relu(x));
+}
+
+/// max(x, 0) - u q(u), u = |x|, q(u) = erfc(u / sqrt 2) / 2 = 2^p(u).
+Value Expression::geluErf(Value x) {
+  // From 13.1 on q is 0 in f32.
+  Value u = atMost(13.25, abs(x));
+  Value exponent = polynomial(u, kErrorFunctionTail);
+  Value tail = exp2(exponent);
+  return sub(relu(x), mul(u, tail));
+}
+
+/// max(x, 0) - u q(u), u = |x|, q(u) = e / (1 + e),
+/// e = exp(-2 sqrt(2/pi) (u + 0.044715 u^3)).
+Value Expression::geluTanh(Value x) {
+  // From 10.1 on e is 0 in f32.
+  Value u = atMost(10.5, abs(x));
+  double slope = -2 * std::sqrt(2 / M_PI) / std::log(2.0);
+  Value square = mul(u, u);
+  Value factor = fma(square, constant(0.044715 * slope), constant(slope));
+  Value exponential = exp2(mul(u, factor));
+  Value tail = div(exponential, add(constant(1), exponential));
+  return sub(relu(x), mul(u, tail));
+}
+
+/// sign(x) (1 - e) / (1 + e), e = exp(-2 |x|), by way of e - 1, which keeps
+/// its digits where e is nearly 1.
+Value Expression::tanh(Value x) {
+  // From 9.02 on the result is 1 in f32.
+  Value u = atMost(10, abs(x));
+  Split split = splitProduct(u, -2 / std::log(2.0));
+  Value scale = scaleOf(split);
+  Value restMinusOne = mul(polynomial(split.rest, kExp2MinusOne), split.rest);
+  Value minusOne = fma(scale, restMinusOne, sub(scale, constant(1)));
+  Value one = div(minusOne, sub(constant(-2), minusOne));
+  return math::CopySignOp::create(b, one, x);
+}
+
+/// 1 / (1 + e) where x >= 0 and e / (1 + e) elsewhere, e = exp(-|x|): nothing
+/// overflows.
+Value Expression::sigmoid(Value x) {
+  // Exponentials below the least normal number may be 0, from exp(-88) on all
+  // are.
+  Split split = splitProduct(atMost(88, abs(x)), -1 / std::log(2.0));
+  Value exponential = exp2Of(split);
+  Value isNegative =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(0));
+  Value numerator =
+      arith::SelectOp::create(b, isNegative, exponential, constant(1));
+  return div(numerator, add(constant(1), exponential));
+}
+
+static bool isFloatVector(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector && vector.getElementType().isF32();
+}
+
+namespace {
+struct LowerActivationsPass final
+    : impl::LowerActivationsPassBase<LowerActivationsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    getOperation().walk([this](Operation *op) {
+      if (!isa<ActivationOp, Exp2Op>(op) || (exponentials && isa<Exp2Op>(op)) ||
+          !isFloatVector(op->getResult(0).getType())) {
+        return;
+      }
+      OpBuilder builder(op);
+      Value x = op->getOperand(0);
+      Expression expression(builder, op->getLoc(), x.getType(), lookups);
+      auto activation = dyn_cast<ActivationOp>(op);
+      Value result =
+          activation
+              ? expression.activation(activation.getKind(), x,
+                                      isRoundedToBf16(activation.getResult()))
+              : expression.exp2(x);
+      op->getResult(0).replaceAllUsesWith(result);
+      op->erase();
+    });
+  }
+};
+} // namespace
+} // namespace hova
