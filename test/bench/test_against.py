@@ -267,3 +267,10 @@ def test_the_summary_counts_kernels_and_shows_the_whole_program():
     assert "| k | 10 | 12 | differs |" in text
     figures = "| 10 | 9 | 0.900 | 0.900 to 0.900 | 1.000 | 1.000 |"
     assert f"| whole program {figures} {FASTER} |" in text
+
+
+@pytest.mark.parametrize("word", ["2", "1001", "-3", "many", "3.5", "²"])
+def test_a_number_of_rounds_that_is_none_is_refused_in_a_line(word, tmp_path):
+    done = run_against(tmp_path, "HEAD", MODEL, f"--rounds={word}")
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith(f"--rounds: expects a number from 3 to 1000, got '{word}'")

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from against_report import write_report
-from bench import BUILD, DTYPES, MODELS, SOURCE, say
+from bench import BUILD, DTYPES, MODELS, SOURCE, count_between, say
 from before import build_hova, find_commit
 from contest import launch
 from machine import commit as working_tree
@@ -68,16 +68,14 @@ def parse_arguments():
     cpus = sorted(os.sched_getaffinity(0))
     parser.add_argument(
         "--threads",
-        type=int,
-        choices=range(1, len(cpus) + 1),
+        type=count_between(1, len(cpus)),
         default=len(cpus),
         metavar="N",
         help="threads, each on a core of its own (default: all, here %(default)s)",
     )
     parser.add_argument(
         "--rounds",
-        type=int,
-        choices=range(3, 1001),
+        type=count_between(3, 1000),
         default=15,
         metavar="N",
         help="turns of a program or kernel that differs (default: %(default)s)",

@@ -36,6 +36,17 @@ DTYPES = ("f32", "bf16", "f16")
 ROUNDS = 5
 
 
+def count_between(least, most):
+    """What reads such a number from the command line."""
+
+    def read(word):
+        if not word.isdecimal() or not least <= int(word) <= most:
+            raise argparse.ArgumentTypeError(f"expects a number from {least} to {most}, got '{word}'")
+        return int(word)
+
+    return read
+
+
 def say(text):
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
@@ -232,8 +243,7 @@ def parse_arguments():
     cpus = sorted(os.sched_getaffinity(0))
     parser.add_argument(
         "--threads",
-        type=int,
-        choices=range(1, len(cpus) + 1),
+        type=count_between(1, len(cpus)),
         default=len(cpus),
         metavar="N",
         help="threads, each on a core of its own (default: all, here %(default)s)",
