@@ -89,15 +89,21 @@ static parts parts_of(float value) {
   return (parts){bits >> 31 ? -significand : significand, exponent};
 }
 
-/// Both operands are bf16: 8 bits each, in front of 16 zeros. The product of
-/// two significands may be 2 or more, which moves no exponent.
+/// Zeros behind the significands of f16, which have 11 bits; those of bf16 have
+/// 8.
+#define ZEROS 13
+
+/// Both operands are bf16, or both f16. The product of two significands may be
+/// 2 or more, which moves no exponent.
 static parts product_of(float x, float y) {
   parts a = parts_of(x), b = parts_of(y);
-  int64_t significand = (a.significand / 65536) * (b.significand / 65536);
+  int64_t significand = (a.significand >> ZEROS) * (b.significand >> ZEROS);
   if (!significand) {
     return (parts){0, LEAST_EXPONENT};
   }
-  return (parts){significand * 512, a.exponent + b.exponent};
+  // Both had 23 bits behind the point, and have 23 - ZEROS now.
+  return (parts){significand * (1 << (2 * ZEROS - 23)),
+                 a.exponent + b.exponent};
 }
 
 /// The significand in units of 2^(top - bits), cut off towards 0.
@@ -131,7 +137,7 @@ static float special_sum(const float *left, const float *right, uint32_t stride,
                          uint32_t count, float old) {
   double sum = old;
   for (uint32_t k = 0; k < count; ++k) {
-    // Products of bf16 are far from the largest f64.
+    // Products are far from the largest f64.
     sum += (double)left[k] * right[k * stride];
   }
   return isfinite(sum) ? 0 : (float)sum;

@@ -3,6 +3,8 @@
 """The emulation and the interpreter add in the same ways, by code of their own: in order of k, and as two devices do,
 of which arXiv:2512.07004 and arXiv:2511.10909 say how. No device was asked here."""
 
+import re
+
 import numpy as np
 import ptx
 import pytest
@@ -10,6 +12,9 @@ from instructions import EXECUTORS, MMA, emulated, interpreted, kernel
 from test_layouts import A, B, C
 
 WAYS = ["in-order", "a100", "h100"]
+# It takes pairs of f16 as vectors.
+MMA_OF_F16 = ("".join(f"  %h{i} = llvm.bitcast %w{i} : i32 to vector<2xf16>\n" for i in range(6))
+              + re.sub(r"%w(\d)", r"%h\1", MMA).replace("bf16", "f16").replace("(i32, i32, f32)", "(vector<2xf16>, vector<2xf16>, f32)"))
 LARGEST = 2.0**128 - 2.0**104
 ULP = 2.0**-23
 # An old sum, products at k as (k, left, right), and what the ways make of them.
@@ -31,6 +36,14 @@ CASES = {
     "an infinity": (1, [(0, -np.inf, 2)], -np.inf, -np.inf, -np.inf),
     "zeros": (0, [(0, -1, 0)], 0, 0, 0),
 }
+# The same of f16, whose numbers have 11 bits.
+CASES_OF_F16 = {
+    "all bits count": (0, [(0, 1 + 2**-10, 1 + 2**-10)], *3 * [1 + 2**-9 + 2**-20]),
+    "with a sign": (0, [(0, -1 - 2**-10, 1 + 3 * 2**-10)], *3 * [-1 - 2**-8 - 3 * 2**-20]),
+    "beside a larger sum": (2, [(0, 1 + 2**-10, 1 + 2**-10), (1, -1, 1)], *3 * [2 + 2**-9 + 2**-20]),
+    "below the normal numbers": (0, [(0, 2.0**-24, 3 * 2.0**-24)], *3 * [3 * 2.0**-48]),
+    "beyond the largest of f16": (1, [(0, 65504, 2)], *3 * [131009]),
+}
 
 
 def words(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -43,19 +56,29 @@ def words(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("way", WAYS)
 def test_cases_by_hand(execute, way, tmp_path):
     """A case has a row and a column of its own; of the other sums nothing is asked."""
-    names = list(CASES)
+    check_by_hand(execute, way, tmp_path, CASES, MMA, ptx.bf16_of_float)
+
+
+@EXECUTORS
+@pytest.mark.parametrize("way", WAYS)
+def test_cases_of_f16_by_hand(execute, way, tmp_path):
+    check_by_hand(execute, way, tmp_path, CASES_OF_F16, MMA_OF_F16, ptx.f16_of_float)
+
+
+def check_by_hand(execute, way, tmp_path, cases, product, narrow):
+    names = list(cases)
     for first in range(0, len(names), 8):
         a, b, c = np.zeros((16, 16)), np.zeros((8, 16)), np.zeros((16, 8))
         for i, name in enumerate(names[first : first + 8]):
-            old, products, *_ = CASES[name]
+            old, products, *_ = cases[name]
             c[i, i] = old
             for k, x, y in products:
                 a[i, k], b[i, k] = x, y
-        sums = execute(kernel(MMA, 10, "f32"), words(ptx.bf16_of_float(a), ptx.bf16_of_float(b), c), tmp_path, way).view(np.float32)
+        sums = execute(kernel(product, 10, "f32"), words(narrow(a), narrow(b), c), tmp_path, way).view(np.float32)
         placed = np.zeros((16, 8), np.float32)
         placed[C[..., 0], C[..., 1]] = sums
         for i, name in enumerate(names[first : first + 8]):
-            expected = np.float32(CASES[name][2 + WAYS.index(way)])
+            expected = np.float32(cases[name][2 + WAYS.index(way)])
             assert np.array_equal(placed[i, i], expected, equal_nan=True), f"{name}: {placed[i, i]!r}, expected {expected!r}"
 
 
@@ -73,4 +96,17 @@ def test_both_executors_add_alike(way, tmp_path):
         old = (patterns(16, 8).astype(np.uint32) << np.uint32(16) | random.integers(0, 2**16, (16, 8), dtype=np.uint32)).view(np.float32)
         results = [execute(kernel(MMA, 10, "f32"), words(a, b, old), tmp_path, way) for execute in (emulated, interpreted)]
         assert np.array_equal(*results), (spread, rare)
+        assert np.isfinite(results[0].view(np.float32)).any()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_both_executors_add_f16_alike(way, tmp_path):
+    """All patterns of f16, those that are no finite numbers rarely."""
+    random = np.random.default_rng(7)
+    for largest in (0x7C00, 0x7C00, 0x8000):
+        a, b = (random.integers(0, largest, shape, np.uint16) | random.integers(0, 2, shape, np.uint16) << np.uint16(15) for shape in ((16, 16), (8, 16)))
+        a, b = (np.where((m & 0x7C00 == 0x7C00) & (random.random(m.shape) < 0.99), np.uint16(1), m) for m in (a, b))
+        old = random.standard_normal((16, 8), np.float32)
+        results = [execute(kernel(MMA_OF_F16, 10, "f32"), words(a, b, old), tmp_path, way) for execute in (emulated, interpreted)]
+        assert np.array_equal(*results)
         assert np.isfinite(results[0].view(np.float32)).any()
