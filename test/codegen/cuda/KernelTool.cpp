@@ -4,15 +4,20 @@
 // cuda-kernel product|attention|norm [--NAME=VALUE]... [--emit=mlir|nvvm|ptx]
 // prints the kernel that the phases of the CUDA target make of an operation of
 // these sizes, with the schedule that the options name, or the recipe's own.
-// cuda-kernel FILE.mlir takes functions of group operations from a file.
+// cuda-kernel FILE.mlir does the same to the operations of a function @main,
+// which must become one kernel; its function is @kernel. --emit=launch names
+// the operation that the kernel begins with and the extents of its grid. A file
+// without @main has functions of group operations, or what these are lowered
+// to. A file - is standard input.
+// cuda-kernel recipes lists the operations that kernels can begin with.
 //
 // With --emulate=DIR it runs the kernel instead, with the checks of
 // docs/gpu.md. DIR has a file for each operand, named 0, 1 and so on; of the
-// last, which is the result, only the size counts. --grid-x, -y and -z are the
-// blocks. Each order that --orders names, as late:7 for asynchronous copies
-// that land late and seed 7, is a launch, and DIR/results has the results one
-// after the other. --sums=in-order, a100 or h100 is how mma.sync adds. With
-// --counts it prints what the last launch has done. A fault is an error.
+// last --results=1 only the sizes count. --grid-x, -y and -z are the blocks.
+// Each order that --orders names, as late:7 for asynchronous copies that land
+// late and seed 7, is a launch, and DIR/results has the results one after the
+// other. --sums=in-order, a100 or h100 is how mma.sync adds. With --counts it
+// prints what the last launch has done. A fault is an error.
 
 #include "Device.h"
 #include "codegen/Pipeline.h"
@@ -20,6 +25,7 @@
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/link/Ptx.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
+#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/ProgramOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -175,49 +181,94 @@ LogicalResult runPhase(ModuleOp module, StringRef name) {
   return manager.run(module);
 }
 
-/// The function of the one kernel that `text` becomes, named by its recipe.
-OwningOpRef<ModuleOp> makeKernel(MLIRContext &context, StringRef recipe,
-                                 const std::string &text, Flags &flags) {
-  auto module = parseSourceString<ModuleOp>(text, &context);
-  if (!module || failed(runPhase(*module, "fuse")) ||
-      failed(runPhase(*module, "assign"))) {
-    return {};
-  }
-  module->walk([&](KernelOp kernel) {
-    kernel.setScheduleAttr(
-        readSchedule(flags, cast<CudaScheduleAttr>(kernel.getScheduleAttr())));
-  });
-  if (failed(runPhase(*module, "tile"))) {
-    return {};
-  }
-  module->lookupSymbol("main")->erase();
-  (*module)->removeAttr("hova.phase");
-  for (auto function : module->getOps<func::FuncOp>()) {
-    function.setName(recipe);
-    function.setPublic();
-  }
-  return module;
-}
-
 int complain(const Twine &message) {
   llvm::errs() << "cuda-kernel: " << message << "\n";
   return 1;
 }
 
+/// Functions of group operations, and how the one kernel of a program that they
+/// are is launched.
+struct Kernel {
+  OwningOpRef<ModuleOp> module;
+  std::string anchor;
+  CudaLaunchAttr shape;
+};
+
+/// Leaves of a module with a function @main the function of the one kernel that
+/// this becomes, under another name.
+LogicalResult makeKernel(Kernel &own, StringRef name, Flags &flags) {
+  ModuleOp module = *own.module;
+  if (failed(runPhase(module, "fuse")) || failed(runPhase(module, "assign"))) {
+    return failure();
+  }
+  module->walk([&](KernelOp kernel) {
+    kernel.setScheduleAttr(
+        readSchedule(flags, cast<CudaScheduleAttr>(kernel.getScheduleAttr())));
+  });
+  module->walk([&](StageOp stage) {
+    own.anchor = stage.getAnchor()->getName().getStringRef();
+  });
+  if (failed(runPhase(module, "tile"))) {
+    return failure();
+  }
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  auto launches = llvm::to_vector(main.getOps<LaunchOp>());
+  if (launches.size() != 1) {
+    complain("expected a function 'main' that becomes one kernel, got " +
+             Twine(launches.size()));
+    return failure();
+  }
+  own.shape = cast<CudaLaunchAttr>(launches.front().getShape());
+  auto kernel = module.lookupSymbol<func::FuncOp>(launches.front().getCallee());
+  // What describes the program and makes its weights is none of the kernel.
+  for (Operation &op :
+       llvm::make_early_inc_range(module.getBody()->getOperations())) {
+    if (&op != kernel) {
+      op.erase();
+    }
+  }
+  module->removeAttr("hova.phase");
+  kernel.setName(name);
+  kernel.setPublic();
+  return success();
+}
+
+/// The names of all operations that a kernel can begin with, in order.
+int listRecipes(MLIRContext &context) {
+  SmallVector<StringRef> names;
+  for (RegisteredOperationName name : context.getRegisteredOperations()) {
+    if (name.hasInterface<CudaRecipeOpInterface>() ||
+        name.hasInterface<TileOpInterface>()) {
+      names.push_back(name.getStringRef());
+    }
+  }
+  llvm::sort(names);
+  for (StringRef name : names) {
+    llvm::outs() << name << "\n";
+  }
+  return 0;
+}
+
 /// What a kernel runs on, and in which orders.
 struct Launches {
-  explicit Launches(Flags &flags)
+  /// The grid is that of the command line, else that of `shape`, if any.
+  Launches(Flags &flags, CudaLaunchAttr shape)
       : folder(flags.take("emulate").value_or("")),
         orders(flags.take("orders").value_or("early:0")),
         sums(flags.take("sums").value_or("in-order")) {
     flags.read("counts", counts);
+    flags.read("results", results);
+    if (shape) {
+      llvm::copy(ArrayRef<int64_t>{shape.getX(), shape.getY(), shape.getZ()},
+                 grid);
+    }
     flags.read("grid-x", grid[0]);
     flags.read("grid-y", grid[1]);
     flags.read("grid-z", grid[2]);
   }
 
   StringRef folder, orders, sums;
-  int64_t grid[3] = {1, 1, 1};
+  int64_t grid[3] = {1, 1, 1}, results = 1;
   bool counts;
 };
 
@@ -265,17 +316,17 @@ void printCounts(const hova_emulation_counts &counts) {
 }
 
 /// Operands anew, which no launch has touched.
-llvm::Expected<std::vector<test::Buffer>> readOperands(StringRef folder,
-                                                       unsigned count) {
+llvm::Expected<std::vector<test::Buffer>>
+readOperands(StringRef folder, int64_t count, int64_t results) {
   std::vector<test::Buffer> buffers;
-  for (unsigned i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     std::string name = std::to_string(i);
     auto file = llvm::MemoryBuffer::getFile(folder + "/" + name);
     if (!file) {
       return llvm::createFileError(folder + "/" + name, file.getError());
     }
     StringRef bytes = (*file)->getBuffer();
-    bool isResult = i + 1 == count;
+    bool isResult = i + results >= count;
     buffers.emplace_back(
         name, isResult ? HOVA_EMULATION_OUTPUT : HOVA_EMULATION_INPUT,
         bytes.size());
@@ -321,7 +372,8 @@ int emulate(ModuleOp module, const Launches &launches) {
       return complain("expected orders as early:0, late:1 or mixed:2, got '" +
                       order + "'");
     }
-    auto buffers = readOperands(launches.folder, function.getNumArguments());
+    auto buffers = readOperands(launches.folder, function.getNumArguments(),
+                                launches.results);
     if (!buffers) {
       return complain(llvm::toString(buffers.takeError()));
     }
@@ -329,8 +381,10 @@ int emulate(ModuleOp module, const Launches &launches) {
     if (report.message[0]) {
       return complain(order + ": " + report.message);
     }
-    results.write(static_cast<const char *>(buffers->back().data),
-                  buffers->back().bytes);
+    for (const test::Buffer &buffer :
+         ArrayRef(*buffers).take_back(launches.results)) {
+      results.write(static_cast<const char *>(buffer.data), buffer.bytes);
+    }
     counts = report.counts;
   }
   if (launches.counts) {
@@ -377,25 +431,36 @@ int main(int argc, char **argv) {
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   Flags flags(ArrayRef(argv, argc).drop_front(2));
-  Launches launches(flags);
   StringRef form = flags.take("emit").value_or("ptx"), recipe = argv[1];
-  OwningOpRef<ModuleOp> module;
+  if (recipe == "recipes") {
+    return listRecipes(context);
+  }
   auto write = llvm::StringSwitch<std::string (*)(Flags &)>(recipe)
                    .Case("product", product)
                    .Case("attention", attention)
                    .Case("norm", norm)
                    .Default(nullptr);
-  if (write) {
-    module = makeKernel(context, recipe, write(flags), flags);
-  } else {
-    module = parseSourceFile<ModuleOp>(recipe, ParserConfig(&context));
-  }
-  if (!module) {
+  Kernel kernel;
+  kernel.module =
+      write ? parseSourceString<ModuleOp>(write(flags), &context)
+            : parseSourceFile<ModuleOp>(recipe, ParserConfig(&context));
+  if (!kernel.module ||
+      (kernel.module->lookupSymbol<func::FuncOp>("main") &&
+       failed(makeKernel(kernel, write ? recipe : "kernel", flags)))) {
     return 1;
   }
+  Launches launches(flags, kernel.shape);
   if (auto unknown = flags.rest()) {
     llvm::errs() << "cuda-kernel: unknown option '" << *unknown << "'\n";
     return 2;
   }
-  return lowerAndUse(*module, form, launches);
+  if (form == "launch") {
+    llvm::outs() << kernel.anchor;
+    for (int64_t extent : launches.grid) {
+      llvm::outs() << " " << extent;
+    }
+    llvm::outs() << "\n";
+    return 0;
+  }
+  return lowerAndUse(*kernel.module, form, launches);
 }

@@ -14,49 +14,60 @@ import numpy as np
 import ptx
 
 BIN = Path(os.environ.get("HOVA_BUILD", Path(__file__).resolve().parents[3] / "build")) / "bin"
-# One rounding of the largest result to bf16, which sums of bf16 products end in.
-BF16 = 2.0**-8
+# One rounding of the largest result to bf16, which sums of bf16 products end in; and to f16.
+BF16, F16 = 2.0**-8, 2.0**-11
+WIDEN = {"bf16": ptx.float_of_bf16, "f16": ptx.float_of_f16}
 
 
 @cache
-def emit(form: str, recipe: str, *flags: str) -> str:
-    """The text of a kernel: mlir, nvvm or ptx."""
-    done = subprocess.run([BIN / "cuda-kernel", recipe, f"--emit={form}", *flags], capture_output=True, text=True, check=False)
+def emit(form: str, recipe: str, *flags: str, source: str = "") -> str:
+    """The text of a kernel: mlir, nvvm or ptx; or its launch. The source is that of a recipe `-`."""
+    done = subprocess.run([BIN / "cuda-kernel", recipe, f"--emit={form}", *flags], input=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @dataclass
 class Case:
-    """A kernel, its operands (the result last), its grid, and the truth.
+    """A kernel, its operands (the results last), its grid, and the truth.
 
-    A recipe is the name of one, or a file that has a function `kernel` of group operations."""
+    A recipe is the name of one, or a file that has a function `kernel` of group operations. If it is `-`, the source is a module
+    whose function `main` becomes one kernel. What computes several results gives their bytes, one after the other."""
 
     recipe: str
     flags: list[str]
     grid: tuple[int, ...]
     operands: list[np.ndarray]
-    truth: np.ndarray
+    truth: np.ndarray | list[np.ndarray]
     limit: float
+    source: str = ""
+    results: int = 1
+    halves: str = "bf16"  # what results of 16 bits are
     grown: ptx.Grid | None = field(default=None, repr=False)
 
     def entry(self) -> str:
-        return "kernel" if self.recipe.endswith(".mlir") else self.recipe
+        return "kernel" if self.source or self.recipe.endswith(".mlir") else self.recipe
+
+    def emit(self, form: str) -> str:
+        return emit(form, self.recipe, *self.flags, source=self.source)
 
     def ptx(self) -> str:
-        return emit("ptx", self.recipe, *self.flags)
+        return self.emit("ptx")
 
     def shared(self) -> int:
-        return int(re.search(r"hova\.group_bytes = (\d+)", emit("nvvm", self.recipe, *self.flags)).group(1))
+        return int(re.search(r"hova\.group_bytes = (\d+)", self.emit("nvvm")).group(1))
+
+    def joined(self, results: list[np.ndarray]) -> np.ndarray:
+        """The only result, or the bytes of all."""
+        return results[0] if self.results == 1 else np.concatenate([result.reshape(-1).view(np.uint8) for result in results])
 
     def run(self, landing: str, seed: int, text: str | None = None, sums: str = "in-order") -> np.ndarray:
         """The bits of the result, which was poisoned before."""
-        operands = [*self.operands[:-1], np.full_like(self.operands[-1], -1 if self.operands[-1].dtype.kind == "i" else 0xFFFF)]
-        if operands[-1].dtype == np.float32:
-            operands[-1] = np.full_like(operands[-1], np.nan)
+        results = [np.full_like(result, {"f": np.nan, "i": -1, "u": 0xFFFF}[result.dtype.kind]) for result in self.operands[-self.results :]]
+        operands = [*self.operands[: -self.results], *results]
         self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed, sums)
         self.grown.run()
-        return operands[-1]
+        return self.joined(results)
 
     def emulate(self, folder: Path, orders: list[tuple[str, int]], text: str | None = None, sums: str = "in-order") -> list[np.ndarray]:
         """The bits of the result for each time at which copies land and each seed, of the kernel or of a changed text of it
@@ -69,10 +80,10 @@ class Case:
             operand.tofile(folder / str(i))
         grid = [f"--grid-{axis}={blocks}" for axis, blocks in zip("xyz", self.grid, strict=False)]
         launches = ",".join(f"{landing}:{seed}" for landing, seed in orders)
-        done = subprocess.run([BIN / "cuda-kernel", *kernel, *grid, f"--emulate={folder}", f"--orders={launches}", f"--sums={sums}"],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run([BIN / "cuda-kernel", *kernel, *grid, f"--emulate={folder}", f"--orders={launches}", f"--sums={sums}",
+                               f"--results={self.results}"], input=self.source, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        result = self.operands[-1]
+        result = self.joined(self.operands[-self.results :])
         return list(np.fromfile(folder / "results", result.dtype).reshape(len(orders), *result.shape))
 
     def counts(self, folder: Path) -> dict[str, list[int]]:
@@ -80,16 +91,24 @@ class Case:
         for i, operand in enumerate(self.operands):
             operand.tofile(folder / str(i))
         grid = [f"--grid-{axis}={blocks}" for axis, blocks in zip("xyz", self.grid, strict=False)]
-        done = subprocess.run([BIN / "cuda-kernel", self.recipe, *self.flags, *grid, f"--emulate={folder}", "--counts"],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run([BIN / "cuda-kernel", self.recipe, *self.flags, *grid, f"--emulate={folder}", "--counts", f"--results={self.results}"],
+                              input=self.source, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         lines = (line.split(":") for line in done.stdout.splitlines())
         return {name: [int(number) for number in numbers.split()] for name, numbers in lines}
 
     def error(self, result: np.ndarray) -> float:
-        """The largest difference from the truth, in parts of its largest magnitude."""
-        value = ptx.float_of_bf16(result) if result.dtype == np.uint16 else result
-        return float(np.abs(value - self.truth).max() / np.abs(self.truth).max())
+        """The largest difference from the truth, in parts of its largest magnitude; not a number if one is none."""
+        if self.results == 1:
+            return self.error_of(result, self.truth)
+        ends = np.cumsum([operand.nbytes for operand in self.operands[-self.results :]])
+        parts = [part.view(operand.dtype).reshape(operand.shape)
+                 for part, operand in zip(np.split(result, ends[:-1]), self.operands[-self.results :], strict=True)]
+        return float(np.max([self.error_of(part, truth) for part, truth in zip(parts, self.truth, strict=True)]))
+
+    def error_of(self, result: np.ndarray, truth: np.ndarray) -> float:
+        value = WIDEN[self.halves](result) if result.dtype == np.uint16 else result
+        return float(np.abs(value - truth).max() / np.abs(truth).max())
 
 
 def bf16(random: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:

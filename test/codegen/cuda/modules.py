@@ -1,0 +1,364 @@
+# ===- modules.py - A module for each recipe, and what it should compute ---------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Modules that become one kernel by the phases of the CUDA target, for every operation that a kernel can begin with, with what
+joins it: functions `main` whose arguments are in the order in which the kernel takes its buffers. The truth is what the formulas of
+the operations say, in float64. Sizes are no multiples of tiles, and grids have several blocks along every axis that they have."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import ptx
+from kernels import BF16, F16, WIDEN, Case, emit
+
+NARROW = {"bf16": ptx.bf16_of_float, "f16": ptx.f16_of_float}
+# Roundings to f32: one of the largest result, and some.
+ONCE, F32 = 2.0**-24, 2.0**-21
+
+
+class Numbers:
+    """Random operands, in the order in which they are asked for."""
+
+    def __init__(self, halves: str = "bf16"):
+        self.random = np.random.default_rng(1)
+        self.halves = halves
+        self.operands: list[np.ndarray] = []
+
+    def wide(self, *shape: int, scale: float = 1.0) -> np.ndarray:
+        """An operand of f32, in float64."""
+        values = self.random.standard_normal(shape, np.float32) * np.float32(scale)
+        self.operands.append(values)
+        return values.astype(np.float64)
+
+    def narrow(self, *shape: int, scale: float = 1.0, transposed: int = 0) -> np.ndarray:
+        """An operand of 16 bits, in float64; where it is stored transposed, rows of it are so many elements apart, of which those
+        between are no numbers."""
+        bits = NARROW[self.halves](self.random.standard_normal(shape, np.float32) * np.float32(scale))
+        stored = bits
+        if transposed:
+            stored = np.full((shape[1], transposed), 0x7FFF, np.uint16)
+            stored[:, : shape[0]] = bits.T
+        self.operands.append(stored)
+        return WIDEN[self.halves](bits).astype(np.float64)
+
+
+def case(numbers: Numbers, source: str, truths: list[np.ndarray], limit: float, types: str, flags: str = "") -> Case:
+    """`types` are those of the results: f32, or those of 16 bits."""
+    operands = [np.zeros(truth.shape, np.float32 if kind == "f32" else np.uint16) for truth, kind in zip(truths, types.split(), strict=True)]
+    words = flags.split()
+    grid = emit("launch", "-", *words, source=source).split()[1:]
+    return Case("-", words, tuple(int(extent) for extent in grid), [*numbers.operands, *operands], truths if len(truths) > 1 else truths[0],
+                limit, source, len(truths), numbers.halves)
+
+
+def rounded(x: np.ndarray) -> np.ndarray:
+    """The nearest numbers of bf16, which is what a value is that is only moved."""
+    return ptx.float_of_bf16(ptx.bf16_of_float(x.astype(np.float32))).astype(np.float64)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def gelu_tanh(x: np.ndarray) -> np.ndarray:
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def softmax(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+# Products ----------------------------------------------------------------------
+
+BLOCK = "--block-rows=32 --block-columns=64 --row-warps=2 --column-warps=1 --stages=2"
+
+
+def product_residual() -> Case:
+    """The sum is read in f32 and in f16."""
+    n = Numbers("f16")
+    x, w, b, r = n.narrow(70, 72), n.narrow(72, 72, scale=0.1).T, n.wide(72), n.wide(70, 72)
+    y = x @ w + b + r
+    return case(n, """
+      !y = tensor<2x35x72xf32>
+      !h = tensor<2x35x72xf16>
+      func.func @main(%x: !h, %w: tensor<72x72xf16>, %b: tensor<72xf32>, %r: !y) -> (!y, !h) {
+        %0 = hova.linear %x, %w bias(%b) {transposed} : !h, tensor<72x72xf16>, tensor<72xf32> -> !y
+        %1 = hova.add %0, %r : !y, !y
+        %2 = hova.convert %1 : !y -> !h
+        return %1, %2 : !y, !h
+      }""", [y, y], F16, "f32 f16", BLOCK)
+
+
+def product_positions() -> Case:
+    """A table with the rows of one sequence is added to those of all."""
+    n = Numbers()
+    x, w, p = n.narrow(3, 25, 40), n.narrow(72, 40, scale=0.2).T, n.wide(25, 72)
+    return case(n, """
+      !y = tensor<3x25x72xf32>
+      func.func @main(%x: tensor<3x25x40xbf16>, %w: tensor<72x40xbf16>, %p: tensor<25x72xf32>) -> !y {
+        %0 = hova.linear %x, %w {transposed} : tensor<3x25x40xbf16>, tensor<72x40xbf16> -> !y
+        %1 = hova.add %0, %p : !y, tensor<25x72xf32>
+        return %1 : !y
+      }""", [x @ w + p], F32, "f32", BLOCK)
+
+
+def product_gate() -> Case:
+    """The channel gate of vertical attention: sigmoid(u w + b) y."""
+    n = Numbers()
+    u, w, b, y = n.narrow(50, 18), n.narrow(70, 18, scale=0.3).T, n.wide(70), n.wide(50, 70)
+    return case(n, """
+      !y = tensor<1x50x70xf32>
+      func.func @main(%u: tensor<1x50x18xbf16>, %w: tensor<70x18xbf16>, %b: tensor<70xf32>, %y: !y) -> tensor<1x50x70xbf16> {
+        %0 = hova.linear %u, %w bias(%b) {transposed} : tensor<1x50x18xbf16>, tensor<70x18xbf16>, tensor<70xf32> -> !y
+        %1 = hova.activation sigmoid %0 : !y
+        %2 = hova.multiply %1, %y : !y, !y
+        %3 = hova.convert %2 : !y -> tensor<1x50x70xbf16>
+        return %3 : tensor<1x50x70xbf16>
+      }""", [sigmoid(u @ w + b) * y], BF16, "bf16", BLOCK)
+
+
+def product_of_columns() -> Case:
+    """x is columns of a wider matrix; so is what is added."""
+    n = Numbers()
+    x, w = n.narrow(45, 88)[:, 8:80], n.narrow(66, 72, scale=0.1).T
+    return case(n, """
+      !x = tensor<1x45x72xbf16>
+      !y = tensor<1x45x66xf32>
+      func.func @main(%a: tensor<1x45x88xbf16>, %w: tensor<66x72xbf16>) -> tensor<1x45x66xbf16> {
+        %x = hova.slice %a {axis = 2 : i64, offset = 8 : i64} : tensor<1x45x88xbf16> -> !x
+        %0 = hova.linear %x, %w {transposed} : !x, tensor<66x72xbf16> -> !y
+        %1 = hova.activation gelu_tanh %0 : !y
+        %2 = hova.convert %1 : !y -> tensor<1x45x66xbf16>
+        return %2 : tensor<1x45x66xbf16>
+      }""", [gelu_tanh(x @ w)], BF16, "bf16", BLOCK)
+
+
+def product_of_weight() -> Case:
+    """A weight [in, out], which assign transposes; rows of it begin at multiples of 16 bytes."""
+    n = Numbers()
+    x, w = n.narrow(40, 36), n.narrow(36, 70, scale=0.2, transposed=40)
+    return case(n, """
+      !y = tensor<1x40x70xf32>
+      func.func private @weights() {
+        %w = hova.weight "w" : tensor<36x70xbf16>
+        hova.store_weight "w", %w : tensor<36x70xbf16>
+        return
+      }
+      func.func @main(%x: tensor<1x40x36xbf16>) -> tensor<1x40x70xbf16> {
+        %w = hova.image_weight "w" : tensor<36x70xbf16>
+        %0 = hova.linear %x, %w : tensor<1x40x36xbf16>, tensor<36x70xbf16> -> !y
+        %1 = hova.activation relu %0 : !y
+        %2 = hova.convert %1 : !y -> tensor<1x40x70xbf16>
+        return %2 : tensor<1x40x70xbf16>
+      }""", [np.maximum(x @ w, 0)], BF16, "bf16", BLOCK)
+
+
+# Attentions --------------------------------------------------------------------
+
+
+def attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, heads: int, scale: float) -> np.ndarray:
+    """softmax(scale q kT) v, head by head."""
+    q, k, v = (x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3) for x in (q, k, v))
+    o = softmax(scale * q @ k.transpose(0, 1, 3, 2)) @ v
+    return o.transpose(0, 2, 1, 3).reshape(o.shape[0], o.shape[2], -1)
+
+
+def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widths: tuple[int, int], scale: float) -> Case:
+    """Of queries to other keys; widths are those of keys and values."""
+    n = Numbers(halves)
+    q, k, v = n.narrow(batch, queries, heads * widths[0]), n.narrow(batch, keys, heads * widths[0]), n.narrow(batch, keys, heads * widths[1])
+    types = [f"tensor<{batch}x{rows}x{heads * width}x{halves}>" for rows, width in [(queries, widths[0]), (keys, widths[0]), (keys, widths[1]),
+                                                                                  (queries, widths[1])]]
+    return case(n, f"""
+      func.func @main(%q: {types[0]}, %k: {types[1]}, %v: {types[2]}) -> {types[3]} {{
+        %o = hova.attention softmax %q, %k, %v {{heads = {heads} : i64, scale = {scale:e} : f64}}
+            : ({", ".join(types[:3])}) -> {types[3]}
+        return %o : {types[3]}
+      }}""", [attended(q, k, v, heads, scale)], BF16 if halves == "bf16" else 2 * F16, halves, "--queries=32 --warps=2 --keys=32")
+
+
+# Rows --------------------------------------------------------------------------
+
+
+def normed(x: np.ndarray, eps: float) -> np.ndarray:
+    apart = x - x.mean(-1, keepdims=True)
+    return apart / np.sqrt((apart * apart).mean(-1, keepdims=True) + eps)
+
+
+def plain_norm() -> Case:
+    """No gain; rows end within a tile."""
+    n = Numbers()
+    x = n.wide(7, 100, scale=3) + 0
+    return case(n, """
+      func.func @main(%x: tensor<7x100xf32>) -> tensor<7x100xf32> {
+        %0 = hova.layer_norm %x {eps = 1.0e-5 : f64} : tensor<7x100xf32>
+        return %0 : tensor<7x100xf32>
+      }""", [normed(x, 1e-5)], F32, "f32")
+
+
+def residual_norm() -> Case:
+    """x + norm(y), as behind a layer of SwinV2."""
+    n = Numbers()
+    y, g, b, x = n.wide(2, 3, 70), n.wide(70), n.wide(70), n.wide(2, 3, 70)
+    return case(n, """
+      !x = tensor<2x3x70xf32>
+      func.func @main(%y: !x, %g: tensor<70xf32>, %b: tensor<70xf32>, %x: !x) -> (!x, tensor<2x3x70xbf16>) {
+        %0 = hova.layer_norm %y, %g, %b {eps = 1.0e-5 : f64} : !x, tensor<70xf32>
+        %1 = hova.add %0, %x : !x, !x
+        %2 = hova.convert %1 : !x -> tensor<2x3x70xbf16>
+        return %1, %2 : !x, tensor<2x3x70xbf16>
+      }""", [x + normed(y, 1e-5) * g + b] * 2, BF16, "f32 bf16")
+
+
+# Heads -------------------------------------------------------------------------
+
+
+def head_logits(halves: str, bias: bool, heads: int, width: int, hidden: int) -> Case:
+    """relu(H_m A + shift) . w + b for each head."""
+    n = Numbers(halves)
+    tokens = 38
+    h, s, a, w = n.narrow(2, tokens, heads * width), n.wide(2, tokens, hidden), n.narrow(width, hidden, scale=width**-0.5), n.wide(hidden)
+    b = n.wide(1) if bias else np.zeros(1)
+    terms = np.maximum(np.einsum("btmd,dn->btmn", h.reshape(2, tokens, heads, width), a) + s[:, :, None], 0)
+    types = [f"tensor<2x{tokens}x{heads * width}x{halves}>", f"tensor<2x{tokens}x{hidden}xf32>", f"tensor<{width}x{hidden}x{halves}>",
+             f"tensor<{hidden}xf32>", *(["tensor<1xf32>"] if bias else [])]
+    return case(n, f"""
+      !y = tensor<2x{tokens}x{heads}xf32>
+      func.func @main({", ".join(f"%{i}: {t}" for i, t in enumerate(types))}) -> !y {{
+        %y = hova.head_logits %0, %1, %2, %3 {"score_bias(%4)" if bias else ""} {{heads = {heads} : i64}}
+            : ({", ".join(types)}) -> !y
+        return %y : !y
+      }}""", [terms @ w + b], hidden * 2.0**-24, "f32", "--block-rows=32 --warps=2")
+
+
+def scale_heads() -> Case:
+    """Heads times their shares of a softmax."""
+    n = Numbers()
+    h, logits = n.narrow(2, 5, 3 * 26), n.wide(2, 5, 3)
+    return case(n, """
+      !h = tensor<2x5x78xbf16>
+      func.func @main(%h: !h, %b: tensor<2x5x3xf32>) -> !h {
+        %0 = hova.scale_heads %h, %b : !h, tensor<2x5x3xf32>
+        return %0 : !h
+      }""", [h * np.repeat(softmax(logits), 26, axis=2)], BF16, "bf16")
+
+
+# Tokens ------------------------------------------------------------------------
+
+
+def squares(x: np.ndarray, kernel: int, stride: int, padding: int) -> np.ndarray:
+    """What a square sees of images, place by place."""
+    x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    rows, columns = ((extent - kernel) // stride + 1 for extent in x.shape[2:])
+    places = [x[:, :, stride * i : stride * i + kernel, stride * j : stride * j + kernel].reshape(len(x), -1)
+              for i in range(rows) for j in range(columns)]
+    return np.stack(places, axis=1)
+
+
+def unfold(shape: tuple[int, ...], kernel: int, stride: int, padding: int) -> Case:
+    n = Numbers()
+    truth = squares(n.wide(*shape), kernel, stride, padding)
+    image, y = "x".join(map(str, shape)), "x".join(map(str, truth.shape))
+    return case(n, f"""
+      func.func @main(%x: tensor<{image}xf32>) -> tensor<{y}xbf16> {{
+        %0 = hova.unfold %x {{kernel = {kernel} : i64, stride = {stride} : i64, padding = {padding} : i64}} : tensor<{image}xf32> -> tensor<{y}xf32>
+        %1 = hova.convert %0 : tensor<{y}xf32> -> tensor<{y}xbf16>
+        return %1 : tensor<{y}xbf16>
+      }}""", [rounded(truth)], 0.0, "bf16")
+
+
+def class_token() -> Case:
+    """Before the tokens of each entry, and positions added to all."""
+    n = Numbers()
+    x, t, p = n.wide(3, 4, 70), n.wide(70), n.wide(5, 70)
+    return case(n, """
+      !y = tensor<3x5x70xf32>
+      func.func @main(%x: tensor<3x4x70xf32>, %t: tensor<70xf32>, %p: tensor<5x70xf32>) -> !y {
+        %0 = hova.class_token %x, %t : tensor<3x4x70xf32>, tensor<70xf32> -> !y
+        %1 = hova.add %0, %p : !y, tensor<5x70xf32>
+        return %1 : !y
+      }""", [np.concatenate([np.broadcast_to(t, (3, 1, 70)), x], axis=1) + p], ONCE, "f32")
+
+
+def sliced(shape: tuple[int, ...], axis: int, offset: int, size: int) -> Case:
+    """Some rows, or columns."""
+    n = Numbers()
+    x = n.narrow(*shape)
+    to = [*shape[:axis], size, *shape[axis + 1 :]]
+    types = [f"tensor<{'x'.join(map(str, extents))}xbf16>" for extents in (shape, to)]
+    return case(n, f"""
+      func.func @main(%x: {types[0]}) -> {types[1]} {{
+        %0 = hova.slice %x {{axis = {axis} : i64, offset = {offset} : i64}} : {types[0]} -> {types[1]}
+        return %0 : {types[1]}
+      }}""", [np.take(x, range(offset, offset + size), axis)], 0.0, "bf16")
+
+
+def layer_pool() -> Case:
+    n = Numbers()
+    x = n.wide(2, 9, 70)
+    return case(n, """
+      func.func @main(%x: tensor<2x9x70xf32>) -> tensor<2x3x70xf32> {
+        %0 = hova.layer_pool %x {layers = 3 : i64} : tensor<2x9x70xf32> -> tensor<2x3x70xf32>
+        return %0 : tensor<2x3x70xf32>
+      }""", [x.reshape(2, 3, 3, 70).max(2)], 0.0, "f32")
+
+
+def pool(kind: str, limit: float) -> Case:
+    """The first token, or the mean of all."""
+    n = Numbers()
+    x = n.wide(6, 5, 70)
+    return case(n, f"""
+      func.func @main(%x: tensor<6x5x70xf32>) -> tensor<6x70xf32> {{
+        %0 = hova.pool {kind} %x : tensor<6x5x70xf32> -> tensor<6x70xf32>
+        return %0 : tensor<6x70xf32>
+      }}""", [x[:, 0] if kind == "first" else x.mean(1)], limit, "f32")
+
+
+# Elements ----------------------------------------------------------------------
+
+
+def elements(operation: str, shapes: list[tuple[int, ...]], truth: Callable[..., np.ndarray], limit: float, to: str = "f32") -> Case:
+    """An operation on elements alone, as it stands between kernels that it could not join."""
+    n = Numbers()
+    values = [n.wide(*shape) for shape in shapes]
+    types = [f"tensor<{'x'.join(map(str, shape))}xf32>" for shape in shapes]
+    result = types[0].replace("f32", to)
+    names = [f"%{i}" for i in range(len(shapes))]
+    arrow = f" -> {result}" if "convert" in operation else ""
+    attributes = " {factor = -0.3 : f64}" if "scale" in operation else ""
+    return case(n, f"""
+      func.func @main({", ".join(f"{name}: {t}" for name, t in zip(names, types, strict=True))}) -> {result} {{
+        %y = {operation} {", ".join(names)}{attributes} : {", ".join(types)}{arrow}
+        return %y : {result}
+      }}""", [truth(*values)], limit, to)
+
+
+MODULES = {
+    "product, f16, with a residual": product_residual,
+    "product with positions": product_positions,
+    "product with a gate": product_gate,
+    "product of columns": product_of_columns,
+    "product of a weight": product_of_weight,
+    "attention, heads of 12": lambda: attention("bf16", 2, 35, 45, 2, (12, 12), 12**-0.5),
+    "attention, heads of 6 in f16": lambda: attention("f16", 2, 35, 45, 2, (6, 6), 6**-0.5),
+    "attention, heads of 32 and 20": lambda: attention("bf16", 2, 35, 70, 2, (32, 20), -0.25),
+    "norm without a gain": plain_norm,
+    "norm with a residual": residual_norm,
+    "logits of heads": lambda: head_logits("bf16", True, 3, 12, 20),
+    "logits of heads in f16": lambda: head_logits("f16", False, 2, 36, 32),
+    "scaled heads": scale_heads,
+    "patches": lambda: unfold((2, 3, 8, 12), 4, 4, 0),
+    "padded squares": lambda: unfold((2, 3, 5, 7), 5, 2, 1),
+    "class token": class_token,
+    "slice of columns": lambda: sliced((2, 5, 75), 2, 3, 67),
+    "slice of rows": lambda: sliced((3, 5, 2, 66), 1, 2, 2),
+    "pool of layers": layer_pool,
+    "first token": lambda: pool("first", 0.0),
+    "mean of tokens": lambda: pool("mean", F32),
+    "sum": lambda: elements("hova.add", [(2, 3, 1030), (3, 1030)], np.add, ONCE),
+    "product by rows": lambda: elements("hova.multiply", [(2, 3, 70), (2, 3, 1)], np.multiply, ONCE),
+    "scaled": lambda: elements("hova.scale", [(6, 70)], lambda x: -0.3 * x, 2 * ONCE),
+    "narrowed": lambda: elements("hova.convert", [(6, 70)], rounded, 0.0, "bf16"),
+    "activated": lambda: elements("hova.activation tanh", [(6, 70)], np.tanh, F32),
+}
