@@ -15,7 +15,14 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("HOVA_BUILD", SOURCE / "build")) / "bin"
 # Several launches, a kernel that is launched twice, and windows, whose rows and biases are tables; all compile in a moment.
-MODELS = [SOURCE / f"test/golden/vectors/{name}/model.json" for name in ("mha_both", "linformer", "window_stage")]
+CPU, GPU = ["--march=x86-64-v3"], ["--target=cuda-emulated", "--dtype=bf16"]
+MODELS = {
+    "mha_both": CPU,
+    "linformer": CPU,
+    "window_stage": CPU,
+    "mha_horizontal": GPU,
+    "tiny_vit": GPU,
+}
 PHASES = ["import", "normalize", "fuse", "assign", "tile", "vectorize", "target"]
 VERBS = [["compile", "-o", "/dev/null", "-O0"], ["verify", "--cases=1"], ["explain"]]
 # Ok, rejected input, usage, numbers that differ, and memory that an edited size asks for.
@@ -43,13 +50,13 @@ def run(folder, *words):
     return done.returncode, done.stderr.decode(errors="replace")
 
 
-def make_dumps(folder, model):
+def make_dumps(folder, name):
     """The text of the dump of every phase."""
-    dumps = {}
+    model, dumps = SOURCE / f"test/golden/vectors/{name}/model.json", {}
     for phase in PHASES:
         path = folder / f"{phase}.mlir"
         status, messages = run(
-            folder, "compile", model, "--march=x86-64-v3", "--emit=mlir", f"--stop-after={phase}", "-o", path
+            folder, "compile", model, *MODELS[name], "--emit=mlir", f"--stop-after={phase}", "-o", path
         )
         assert status == 0, messages
         dumps[phase] = path.read_text()
@@ -126,14 +133,15 @@ def main():
     parser.add_argument("--count", type=int, default=100, help="changes of each dump")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--phases", default=",".join(PHASES))
+    parser.add_argument("--models", default=",".join(MODELS))
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     tally, failures = {}, 0
-    for model in MODELS:
+    for model in options.models.split(","):
         dumps = make_dumps(options.folder, model)
         for phase in options.phases.split(","):
             for number in range(options.count):
-                draw = random.Random(f"{options.seed} {model.parent.name} {phase} {number}")
+                draw = random.Random(f"{options.seed} {model} {phase} {number}")
                 text, how, line = change(dumps[phase], draw)
                 path = options.folder / "changed.mlir"
                 path.write_text(text)
@@ -143,7 +151,7 @@ def main():
                 ours = not any(function in messages for function in NOT_OURS)
                 if status is not None and status not in EXPECTED and ours:
                     failures += 1
-                    kept = options.folder / f"failure-{model.parent.name}-{phase}-{options.seed}-{number}.mlir"
+                    kept = options.folder / f"failure-{model}-{phase}-{options.seed}-{number}.mlir"
                     path.rename(kept)
                     said = messages[-600:].replace("\n", "\n  ")
                     print(f"{status} {verb[0]} {kept}\n  {how}: {line[:200]}\n  {said}", flush=True)

@@ -71,6 +71,9 @@ int64_t addressDivisorOf(Value matrix) {
   if (isa<BlockArgument>(matrix)) {
     return kArgumentBytes;
   }
+  if (auto cast = matrix.getDefiningOp<memref::CastOp>()) {
+    return addressDivisorOf(cast.getSource());
+  }
   auto view = matrix.getDefiningOp<memref::SubViewOp>();
   SmallVector<int64_t> strides;
   int64_t start;

@@ -315,6 +315,11 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitLoop(loop); })
       .Case<memref::SubViewOp>(
           [&](memref::SubViewOp view) { return emitSubview(view); })
+      .Case<memref::CastOp>([&](memref::CastOp cast) {
+        // What a view of all of a matrix folds to: the same address.
+        map.map(cast.getResult(), map.lookupOrDefault(cast.getSource()));
+        return success();
+      })
       .Default([&](Operation *other) -> LogicalResult {
         auto isMatrix = [](Type type) { return isa<BaseMemRefType>(type); };
         if (other->getNumRegions() || !isMemoryEffectFree(other) ||

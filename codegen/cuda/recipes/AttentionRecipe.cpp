@@ -71,6 +71,10 @@ struct AttentionRecipe
           << kMostWidth << ", got " << keyWidth << " and " << valueWidth;
       return {};
     }
+    if (failed(
+            checkCopied(op, {own.getQuery(), own.getKey(), own.getValue()}))) {
+      return {};
+    }
     return scheduleAttention(op->getContext(), shapeOf(own.getQuery())[1],
                              valueWidth);
   }

@@ -90,6 +90,9 @@ struct HeadLogitsRecipe
           << ", got " << weight[0] << " and " << weight[1];
       return {};
     }
+    if (failed(checkCopied(op, own.getHeadsIn()))) {
+      return {};
+    }
     return CudaScheduleAttr::get(op->getContext(), 64, boxColumns(weight[1]), 4,
                                  1, 1, 1);
   }

@@ -36,6 +36,9 @@ struct ProductRecipe
           << x;
       return {};
     }
+    if (failed(checkCopied(op, linear.getX()))) {
+      return {};
+    }
     ArrayRef<int64_t> shape = shapeOf(linear.getResult());
     return scheduleProduct(op->getContext(), staticSize(shape.drop_back()),
                            shapeOf(linear.getX()).back(), shape.back());

@@ -49,6 +49,9 @@ void emitGroup(mlir::Operation *anchor, GroupEmitter &emitter);
 CudaScheduleAttr scheduleElements(mlir::Operation *op);
 /// A warp for each whole row; null, with an error, where rows are too long.
 CudaScheduleAttr scheduleRows(mlir::Operation *op);
+/// Whether boxes of these operands of 16 bits can be copied, which moves two
+/// elements at least; an error on `op` if not.
+mlir::LogicalResult checkCopied(mlir::Operation *op, mlir::ValueRange operands);
 /// Blocks of rows along x, and of columns along y.
 Grid gridOfTiles(mlir::Operation *op, CudaScheduleAttr schedule);
 

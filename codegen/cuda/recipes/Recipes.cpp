@@ -6,6 +6,8 @@
 #include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/HovaDialect.h"
 #include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
+#include "passes/Columns.h"
 
 #include "codegen/cuda/recipes/Recipe.cpp.inc"
 
@@ -49,6 +51,23 @@ CudaScheduleAttr scheduleRows(Operation *op) {
     return {};
   }
   return scheduleWarps(op, columnsOf(op));
+}
+
+LogicalResult checkCopied(Operation *op, ValueRange operands) {
+  for (Value operand : operands) {
+    int64_t column = 0;
+    for (Operation *view = operand.getDefiningOp(); view && isColumnSlice(view);
+         view = view->getOperand(0).getDefiningOp()) {
+      column += columnsOf(cast<SliceOp>(view)).from;
+    }
+    if (column % 2) {
+      return op->emitOpError("reads the columns of a slice that begins at ")
+             << column
+             << "; code for a GPU reads from an even column on, and a CPU runs "
+                "it (--target=cpu)";
+    }
+  }
+  return success();
 }
 
 Grid gridOfTiles(Operation *op, CudaScheduleAttr schedule) {

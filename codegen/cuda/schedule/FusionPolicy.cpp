@@ -19,16 +19,51 @@ static bool isOfGroup(const Group &kernel, Value value) {
   return op && llvm::is_contained(kernel.ops, op);
 }
 
+/// Adds `op` to columns, behind the slices that it reads of the kernel's
+/// values. Returns whether it computes columns of the first operation.
+static bool addColumns(StageColumns &columns, const Group &kernel,
+                       Operation *op) {
+  for (Value operand : op->getOperands()) {
+    Operation *slice = operand.getDefiningOp();
+    if (slice && isColumnSlice(slice) && isOfGroup(kernel, operand) &&
+        !addColumns(columns, kernel, slice)) {
+      return false;
+    }
+  }
+  if (!columns.find(op)) {
+    return false;
+  }
+  columns.add(op);
+  return true;
+}
+
+/// Whether what `op` reads of the kernel's tile are the same columns of it: two
+/// parts of a row lie in other threads.
+static bool readsColumnsAlike(const Group &kernel, Operation *op) {
+  StageColumns columns;
+  return llvm::all_of(kernel.ops,
+                      [&](Operation *inside) {
+                        return addColumns(columns, kernel, inside);
+                      }) &&
+         addColumns(columns, kernel, op);
+}
+
 bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
                           std::string *why) const {
   bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
     return isOfGroup(kernel, operand);
   });
-  if (isa<TileOpInterface>(op) && reads) {
+  bool joins = isa<TileOpInterface>(op) && reads;
+  if (joins && readsColumnsAlike(kernel, op)) {
     return true;
   }
-  if (why) {
-    StringRef anchor = kernel.ops.front()->getName().getStringRef();
+  StringRef anchor = kernel.ops.front()->getName().getStringRef();
+  if (why && joins) {
+    *why = ("'" + op->getName().getStringRef() +
+            "' reads different columns of the tile of '" + anchor +
+            "', which lie in different threads; it joins if they are the same")
+               .str();
+  } else if (why) {
     *why = ("'" + op->getName().getStringRef() +
             "' is not element-wise on the tile of '" + anchor +
             "', the only one that a block of threads holds; it joins if it is")

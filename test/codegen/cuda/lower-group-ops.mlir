@@ -160,3 +160,17 @@ func.func @joins(%m: memref<16x16xf32>) {
   hova.group_store %u, %m[%c0, %c0] : !hova.tile<16x16xf32, product 1x1>, memref<16x16xf32>
   return
 }
+
+// -----
+
+// A view of all of a matrix folds to a cast: the same address, as well aligned.
+// CHECK-LABEL: llvm.func @reads_through_a_cast
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// NVVM-LABEL: llvm.func @reads_through_a_cast
+func.func @reads_through_a_cast(%m: memref<1x128xf32>, %n: memref<1x128xf32>) {
+  %c0 = arith.constant 0 : index
+  %v = memref.cast %m : memref<1x128xf32> to memref<1x128xf32, strided<[128, 1], offset: ?>>
+  %t = hova.group_load %v[%c0, %c0] {in_bounds = array<i1: true, true>} : memref<1x128xf32, strided<[128, 1], offset: ?>> -> !hova.tile<1x128xf32, row 1x1>
+  hova.group_store %t, %n[%c0, %c0] {in_bounds = array<i1: true, true>} : !hova.tile<1x128xf32, row 1x1>, memref<1x128xf32>
+  return
+}

@@ -49,14 +49,18 @@ def keep(trial, verdict, seconds):
 
 
 class Tally:
-    """How many models ran and failed, by storage type and ISA level."""
+    """How many models ran and failed, by storage type and ISA level or target, and for how
+    many the target says that it has no code yet."""
 
     def __init__(self):
-        self.ran, self.failed, self.reported = Counter(), Counter(), time.monotonic()
+        self.ran, self.failed, self.refused = Counter(), Counter(), Counter()
+        self.reported = time.monotonic()
 
     def add(self, trial, verdict):
-        self.ran[trial.dtype, trial.march] += 1
-        self.failed[trial.dtype, trial.march] += verdict is not None
+        key = trial.dtype, trial.march if trial.target == "cpu" else trial.target
+        self.ran[key] += 1
+        self.failed[key] += verdict is not None
+        self.refused[key] += bool(getattr(trial, "refused", ""))
         if time.monotonic() - self.reported > REPORT_SECONDS:
             self.reported = time.monotonic()
             print(self, file=sys.stderr, flush=True)
@@ -66,8 +70,9 @@ class Tally:
 
     def table(self):
         return "\n".join(
-            f"{dtype:5} {march:10} {count:6} models, {self.failed[dtype, march]} failed"
-            for (dtype, march), count in sorted(self.ran.items())
+            f"{dtype:5} {how:10} {count:6} models, {self.failed[dtype, how]} failed"
+            + (f", {self.refused[dtype, how]} without code" if self.refused[dtype, how] else "")
+            for (dtype, how), count in sorted(self.ran.items())
         )
 
 
@@ -86,7 +91,7 @@ def fuzz(arguments):
         folder = Path(scratch) / "trial"
         try:
             for seed in seeds(arguments.seed, arguments.count, arguments.time):
-                trial = Trial.draw(seed)
+                trial = Trial.draw(seed, target=arguments.target)
                 verdict = verdict_of(trial, folder)
                 shutil.rmtree(folder, ignore_errors=True)
                 tally.add(trial, verdict)
@@ -129,6 +134,9 @@ def main():
         metavar="S",
         default=SHRINK_SECONDS,
         help="seconds for making a failure small (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--target", choices=["cpu", "cuda-emulated"], default="cpu", help="(default: %(default)s)"
     )
     parser.add_argument(
         "--rerun", type=Path, metavar="FOLDER", help="a failure that was kept"

@@ -34,6 +34,10 @@ NOISY_RUNS = 5
 DECIDING_RUNS = 40
 # Divides rows and columns among threads in models that are too small for it otherwise.
 DIVIDE = "before-target(hova-lower-launches{suffix=_0 least-work=0})"
+# Sentences of targets that do not run every model yet; each names a layer.
+NO_CODE = re.compile(
+    r"no code for a GPU yet|has code for a GPU (in|for)|code for a GPU reads from|needs whole rows, which have at most"
+)
 # What x86-64-v4 has and x86-64-v3 has not.
 V4_FLAGS = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
@@ -69,6 +73,7 @@ class Trial:
     level: int = 2
     divide: bool = False
     checkpoint: bool = False
+    target: str = "cpu"
 
     @classmethod
     def draw(cls, seed, **fixed):
@@ -85,6 +90,8 @@ class Trial:
             "divide": rng.random() < 0.5,
             "checkpoint": rng.random() < 0.2,
         }
+        if fixed.get("target", "cpu") != "cpu":
+            drawn["dtype"] = rng.choice(["bf16", "bf16", "f16"])
         # The front end sees the file, so only what survives JSON is kept.
         description = json.loads(json.dumps(model.description))
         return cls(seed, description, model.settings, ids, **(drawn | fixed))
@@ -137,16 +144,21 @@ class Trial:
     # --- the program -----------------------------------------------------------
 
     def compile_options(self):
-        options = [f"--dtype={self.dtype}", f"--march={self.march}", f"-O{self.level}"]
+        options = [f"--dtype={self.dtype}", f"-O{self.level}", f"--target={self.target}"]
         options += ["--strict"] if self.strict else []
-        options += [f"--pass-pipeline={DIVIDE}"] if self.divide else []
+        if self.target == "cpu":
+            options.append(f"--march={self.march}")
+            options += [f"--pass-pipeline={DIVIDE}"] if self.divide else []
         for name, value in self.settings.items():
             text = str(value).lower() if isinstance(value, bool) else value
             options.append(f"--set={name}={text}")
         return options
 
     def run(self, folder):
-        """None if all is well, else a Verdict. `folder` keeps what was used."""
+        """None if all is well, else a Verdict. `folder` keeps what was used.
+
+        Where the target has no code for the model, and says so, `refused` is the reason."""
+        self.refused = ""
         inputs, want, plains, weights = self.reference()
         self.save(folder)
         for name, value in inputs.items():
@@ -169,13 +181,18 @@ class Trial:
             free = without_demands(json.loads((folder / "model.json").read_text()))
             replace(self, description=free).save(folder)
             done = run(*compiling)
+        if done.returncode == 1 and self.target != "cpu" and NO_CODE.search(done.stderr):
+            self.refused = failed("compiling", done).kind
+            return None
         if done.returncode:
             return failed("compiling", done)
         read = [part for n in inputs for part in ("--input", f"{n}={folder / n}.npy")]
         outputs = {}
+        # An emulated program has no threads of its own: it runs twice.
         for threads in (1, 2):
             out = folder / f"threads{threads}"
-            done = run(program, *read, "--threads", threads, "--output-dir", out)
+            how = ("--threads", threads) if self.target == "cpu" else ()
+            done = run(program, *read, *how, "--output-dir", out)
             if done.returncode:
                 return failed("running", done)
             outputs[threads] = {name: np.load(out / f"{name}.npy") for name in want}

@@ -1,0 +1,75 @@
+// RUN: hova-opt %s --hova-assign-cuda-schedule --split-input-file --verify-diagnostics
+// SPDX-License-Identifier: Apache-2.0
+
+// What has no code for a GPU is an error at the operation, and says what has.
+
+func.func @main(%x: tensor<1x4x8xf32>, %w: tensor<8x8xf32>) -> tensor<1x4x8xf32> {
+  %r = hova.kernel "k" (%x, %w) {
+  ^bb0(%x_: tensor<1x4x8xf32>, %w_: tensor<8x8xf32>):
+    // expected-error@+1 {{'hova.linear' op has code for a GPU in 16 bits only (--dtype=bf16), got 'f32'}}
+    %1 = hova.linear %x_, %w_ : tensor<1x4x8xf32>, tensor<8x8xf32> -> tensor<1x4x8xf32>
+    hova.yield %1 : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x9xbf16>, %w: tensor<6x8xbf16>) -> tensor<1x4x8xf32> {
+  %r = hova.kernel "k" (%x, %w) {
+  ^bb0(%x_: tensor<1x4x9xbf16>, %w_: tensor<6x8xbf16>):
+    %s = hova.slice %x_ {axis = 2 : i64, offset = 3 : i64} : tensor<1x4x9xbf16> -> tensor<1x4x6xbf16>
+    // expected-error@+1 {{'hova.linear' op reads the columns of a slice that begins at 3; code for a GPU reads from an even column on, and a CPU runs it (--target=cpu)}}
+    %1 = hova.linear %s, %w_ : tensor<1x4x6xbf16>, tensor<6x8xbf16> -> tensor<1x4x8xf32>
+    hova.yield %1 : tensor<1x4x8xf32>
+  } : (tensor<1x4x9xbf16>, tensor<6x8xbf16>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x2050xf32>, %g: tensor<2050xf32>) -> tensor<1x4x2050xf32> {
+  %r = hova.kernel "k" (%x, %g) {
+  ^bb0(%x_: tensor<1x4x2050xf32>, %g_: tensor<2050xf32>):
+    // expected-error@+1 {{'hova.layer_norm' op needs whole rows, which have at most 2048 columns on a GPU, got 2050}}
+    %1 = hova.layer_norm %x_, %g_, %g_ {eps = 1.0e-6 : f64} : tensor<1x4x2050xf32>, tensor<2050xf32>
+    hova.yield %1 : tensor<1x4x2050xf32>
+  } : (tensor<1x4x2050xf32>, tensor<2050xf32>) -> tensor<1x4x2050xf32>
+  return %r : tensor<1x4x2050xf32>
+}
+
+// -----
+
+func.func @main(%q: tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16> {
+  %r = hova.kernel "k" (%q) {
+  ^bb0(%q_: tensor<1x4x18xbf16>):
+    // expected-error@+1 {{'hova.attention' op has code for a GPU for heads of an even width up to 128, got 9 and 9}}
+    %1 = hova.attention softmax %q_, %q_, %q_ {heads = 2 : i64, scale = 0.125 : f64} : (tensor<1x4x18xbf16>, tensor<1x4x18xbf16>, tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16>
+    hova.yield %1 : tensor<1x4x18xbf16>
+  } : (tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16>
+  return %r : tensor<1x4x18xbf16>
+}
+
+// -----
+
+func.func @main(%q: tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16> {
+  %r = hova.kernel "k" (%q) {
+  ^bb0(%q_: tensor<1x4x16xbf16>):
+    // expected-error@+1 {{'hova.attention' op has no code for a GPU yet with masks; a CPU runs it (--target=cpu)}}
+    %1 = hova.attention softmax %q_, %q_, %q_ {causal = 1 : i64, heads = 2 : i64, scale = 0.125 : f64} : (tensor<1x4x16xbf16>, tensor<1x4x16xbf16>, tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16>
+    hova.yield %1 : tensor<1x4x16xbf16>
+  } : (tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16>
+  return %r : tensor<1x4x16xbf16>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x16xf32>) -> tensor<1x4x16xf32> {
+  %r = hova.kernel "k" (%x) {
+  ^bb0(%x_: tensor<1x4x16xf32>):
+    // expected-error@+1 {{'hova.softmax' op has no code for a GPU yet; a CPU runs it (--target=cpu)}}
+    %1 = hova.softmax %x_ : tensor<1x4x16xf32>
+    hova.yield %1 : tensor<1x4x16xf32>
+  } : (tensor<1x4x16xf32>) -> tensor<1x4x16xf32>
+  return %r : tensor<1x4x16xf32>
+}

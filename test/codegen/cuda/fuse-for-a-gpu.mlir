@@ -1,0 +1,40 @@
+// RUN: hova-opt %s --target=cuda --start-at=normalize --stop-after=fuse | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0
+
+// A kernel is a product, here of three weights beside each other, and what is element-wise on its tile: two of the parts have such.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel
+// CHECK: hova.linear {{.*}}3 linears read their input once
+// CHECK: hova.activation gelu_erf
+// CHECK: hova.add
+// CHECK: hova.multiply
+// CHECK: hova.yield
+// A norm needs whole rows, which no block of a product has.
+// CHECK: hova.kernel
+// CHECK: hova.layer_norm {{.*}}why = "'hova.layer_norm' is not element-wise on the tile of 'hova.linear', the only one that a block of threads holds; it joins if it is"
+// Two halves of a row lie in different threads.
+// CHECK: hova.kernel
+// CHECK: hova.add {{.*}}why = "'hova.add' reads different columns of the tile of 'hova.linear', which lie in different threads; it joins if they are the same"
+// CHECK-NOT: hova.kernel
+// CHECK: return
+module {
+  func.func @main(%x: tensor<1x4x16xbf16> {hova.name = "x"}, %residual: tensor<1x4x32xf32> {hova.name = "residual"})
+      -> (tensor<1x4x32xf32> {hova.name = "normed"}, tensor<1x4x16xf32> {hova.name = "halves"}, tensor<1x4x16xf32> {hova.name = "square"}) {
+    %w = hova.weight "w" : tensor<16x32xbf16>
+    %v = hova.weight "v" : tensor<16x32xbf16>
+    %u = hova.weight "u" : tensor<16x16xbf16>
+    %gain = hova.weight "gain" : tensor<32xf32>
+    %bias = hova.weight "bias" : tensor<32xf32>
+    %p = hova.linear %x, %w {hova.site = {kind = "linear", path = "p"}} : tensor<1x4x16xbf16>, tensor<16x32xbf16> -> tensor<1x4x32xf32>
+    %g = hova.activation gelu_erf %p {hova.site = {kind = "linear", path = "p"}} : tensor<1x4x32xf32>
+    %r = hova.add %g, %residual {hova.site = {kind = "add", path = "r"}} : tensor<1x4x32xf32>, tensor<1x4x32xf32>
+    %n = hova.layer_norm %r, %gain, %bias {eps = 1.0e-6 : f64, hova.site = {kind = "norm", path = "n"}} : tensor<1x4x32xf32>, tensor<32xf32>
+    %q = hova.linear %x, %v {hova.site = {kind = "linear", path = "q"}} : tensor<1x4x16xbf16>, tensor<16x32xbf16> -> tensor<1x4x32xf32>
+    %first = hova.slice %q {axis = 2 : i64, offset = 0 : i64, hova.site = {kind = "linear", path = "q"}} : tensor<1x4x32xf32> -> tensor<1x4x16xf32>
+    %second = hova.slice %q {axis = 2 : i64, offset = 16 : i64, hova.site = {kind = "linear", path = "q"}} : tensor<1x4x32xf32> -> tensor<1x4x16xf32>
+    %halves = hova.add %first, %second {hova.site = {kind = "add", path = "halves"}} : tensor<1x4x16xf32>, tensor<1x4x16xf32>
+    %s = hova.linear %x, %u {hova.site = {kind = "linear", path = "s"}} : tensor<1x4x16xbf16>, tensor<16x16xbf16> -> tensor<1x4x16xf32>
+    %square = hova.multiply %s, %s {hova.site = {kind = "multiply", path = "square"}} : tensor<1x4x16xf32>, tensor<1x4x16xf32>
+    return %n, %halves, %square : tensor<1x4x32xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>
+  }
+}
