@@ -4,6 +4,7 @@
 #include "codegen/program/Link.h"
 
 #include "codegen/program/Linker.h"
+#include "codegen/program/Process.h"
 #include "codegen/program/WeightSection.h"
 
 #include "llvm/ADT/SmallString.h"

@@ -1,9 +1,7 @@
 //===- Linker.h - The process that links ------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The linker reads memory files and writes into a pipe. No file is made for it,
-// so none is left behind, and neither a full disk nor a limit of file sizes
-// reaches it.
+// The linker reads memory files (Process.h) and writes into a pipe.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,24 +18,6 @@
 namespace hova {
 
 using LinkedFile = std::vector<char>;
-
-/// A file without a name. The linker, a child process, opens it by number.
-class MemoryFile {
-public:
-  MemoryFile();
-  ~MemoryFile();
-  MemoryFile(const MemoryFile &) = delete;
-  MemoryFile &operator=(const MemoryFile &) = delete;
-
-  llvm::Error write(llvm::StringRef contents);
-  std::string read() const;
-  std::string getPath() const;
-  int getDescriptor() const { return descriptor; }
-
-private:
-  int descriptor;
-  std::error_code failure;
-};
 
 /// Runs the linker that hova was built with, and returns what it writes to
 /// standard output, a whole ELF file.

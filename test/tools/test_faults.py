@@ -32,8 +32,8 @@ def folder(tmp_path, monkeypatch):
         (COMPILE, "fsync:error=ENOSPC", 74, "cannot write 'x': No space left on device"),
         (COMPILE, "rename:error=EBUSY", 74, "cannot write 'x': Device or resource busy"),
         (COMPILE, "flock:error=ENOLCK", 0, ""),
-        (COMPILE, "memfd_create:error=EMFILE", 74, "cannot keep the linker's input in memory: Too many open files"),
-        (COMPILE, "memfd_create:error=ENOMEM", 71, "cannot keep the linker's input in memory: Cannot allocate memory"),
+        (COMPILE, "memfd_create:error=EMFILE", 74, "cannot keep a file in memory: Too many open files"),
+        (COMPILE, "memfd_create:error=ENOMEM", 71, "cannot keep a file in memory: Cannot allocate memory"),
         (COMPILE, "pipe2:error=EMFILE", 74, "cannot run the linker"),
         # The first execve is that of hova itself; the linker's is the first of its process.
         (COMPILE, "execve:error=ENOENT:when=1", 74, "No such file or directory; install the package lld-22"),
