@@ -32,6 +32,19 @@ inline constexpr int64_t kLeastCopy = 4;
 inline constexpr int64_t kMostThreads = 1024;
 /// Bytes of shared memory that a block of sm_80 may ask for.
 inline constexpr int64_t kMostGroupBytes = 163 * 1024;
+/// What a multiprocessor of sm_80 has for the blocks that it holds at once, and
+/// the pieces in which it is given away (NVIDIA's CUDA C++ programming guide,
+/// compute capabilities, and cuda_occupancy.h): registers to a warp, which one
+/// of four parts holds with a fourth of them, shared memory to a block, with so
+/// many bytes more for the system.
+inline constexpr int64_t kProcessorBlocks = 32;
+inline constexpr int64_t kProcessorThreads = 2048;
+inline constexpr int64_t kProcessorParts = 4;
+inline constexpr int64_t kProcessorRegisters = 64 * 1024;
+inline constexpr int64_t kRegisterPiece = 256;
+inline constexpr int64_t kProcessorGroupBytes = 164 * 1024;
+inline constexpr int64_t kGroupPiece = 128;
+inline constexpr int64_t kReservedGroupBytes = 1024;
 /// Bytes of a matrix: offsets are numbers of 32 bits with a sign.
 inline constexpr int64_t kMostMatrixBytes = (int64_t(1) << 31) - 1;
 
