@@ -16,6 +16,7 @@
 #include "codegen/cuda/link/CudaProgram.h"
 #include "codegen/cuda/recipes/Recipe.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 namespace hova {
 
@@ -48,7 +49,19 @@ makeCuda(const TargetChoice &choice) {
                                    "', whose code later GPUs run too, got '" +
                                    choice.gpuArch + "'");
   }
-  return std::make_shared<CudaProgram>(machine, choice.gpuArch);
+  // A bare name would mean a file of the current folder, or one of PATH.
+  if (!choice.ptxas.empty() && choice.ptxas != kNoPtxas &&
+      !llvm::StringRef(choice.ptxas).contains('/')) {
+    return llvm::createStringError("option '--ptxas': expects '" + kNoPtxas +
+                                   "' or a path such as './ptxas', got '" +
+                                   choice.ptxas + "'");
+  }
+  if (!choice.ptxas.empty() && choice.ptxas != kNoPtxas &&
+      !llvm::sys::fs::can_execute(choice.ptxas)) {
+    return llvm::createStringError("option '--ptxas': '" + choice.ptxas +
+                                   "' is no program that can be run");
+  }
+  return std::make_shared<CudaProgram>(machine, choice.gpuArch, choice.ptxas);
 }
 
 static constexpr TargetRow targets[] = {

@@ -20,6 +20,9 @@ struct TargetChoice {
   /// ISA levels of a CPU, the best first, comma separated.
   std::string march = "native";
   std::string gpuArch = "sm_80"; ///< architecture of a GPU
+  /// The assembler of machine code for a GPU: a path, or "none"; empty: what is
+  /// found.
+  std::string ptxas = "";
 };
 
 /// Names of all targets, the default first.

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 6
+#define HOVA_ABI_VERSION 7
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -319,6 +319,13 @@ typedef struct hova_device_kernel {
   /// The same kernel for runtime/emulation, in programs that emulate a GPU;
   /// null in others.
   const struct hova_emulated_kernel *emulated;
+  /// Of the machine code, as the assembler reports it: registers of a thread,
+  /// 0 where there is no machine code and the others say nothing; bytes of a
+  /// thread that go to local memory and come back because registers are
+  /// short; bytes of all its local memory.
+  uint32_t registers;
+  uint32_t spilled_bytes;
+  uint32_t local_bytes;
 } hova_device_kernel;
 
 /// One call of a kernel.
@@ -340,6 +347,8 @@ typedef struct hova_device_code {
   uint64_t cubin_bytes;
   const void *tables; ///< aligned to 64 bytes; null: none
   uint64_t table_bytes;
+  /// What made the machine code, as in "ptxas 13.0.88"; null: there is none.
+  const char *assembler;
 } hova_device_code;
 
 /// Processor features that generated code may need, and no others, whatever

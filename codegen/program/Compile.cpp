@@ -47,6 +47,9 @@ public:
   llvm::Expected<LogicalResult> run(CompiledModule *keep);
   /// Up to `tile` of the first level, which fixes the image.
   llvm::Expected<LogicalResult> tile(CompiledModule *keep);
+  /// From there to the code of all levels.
+  llvm::Expected<LogicalResult> lower();
+  DeviceReport report() { return code->report(); }
   llvm::Error writeImageFile(StringRef path);
   llvm::Error checkSpace();
 
@@ -170,7 +173,7 @@ llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
 
 /// The layout is known long before the weights are written.
 llvm::Error Compiler::checkSpace() {
-  if (isText(options.emit) || options.emit == EmitKind::Object) {
+  if (isWhole(options.emit) || options.emit == EmitKind::Object) {
     return llvm::Error::success();
   }
   // Where links lead; a device has room for everything.
@@ -221,7 +224,7 @@ static llvm::Error writeText(StringRef path, StringRef text) {
 }
 
 llvm::Error Compiler::write(ArrayRef<StringRef> code) {
-  if (isText(options.emit)) {
+  if (isWhole(options.emit)) {
     return writeText(options.output, code.front());
   }
   if (options.emit != EmitKind::Object) {
@@ -233,14 +236,9 @@ llvm::Error Compiler::write(ArrayRef<StringRef> code) {
                 : joined.takeError();
 }
 
-llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {
-  llvm::Expected<LogicalResult> result = tile(keep);
-  if (result && succeeded(*result)) {
-    if (llvm::Error error = checkSpace()) {
-      return std::move(error);
-    }
-  }
+llvm::Expected<LogicalResult> Compiler::lower() {
   code = options.target->makeCode(imported.getContext(), options);
+  llvm::Expected<LogicalResult> result = success();
   for (size_t i = 0; result && succeeded(*result) && i < levels.size(); ++i) {
     result = lowerLevel(i);
   }
@@ -248,9 +246,31 @@ llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {
     return result;
   }
   enter("emit");
+  if (llvm::Error error = code->assemble()) {
+    return std::move(error);
+  }
+  return success();
+}
+
+llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {
+  llvm::Expected<LogicalResult> result = tile(keep);
+  if (result && succeeded(*result)) {
+    if (llvm::Error error = checkSpace()) {
+      return std::move(error);
+    }
+  }
+  if (result && succeeded(*result)) {
+    result = lower();
+  }
+  if (!result || failed(*result)) {
+    return result;
+  }
   auto units = code->generate([&](llvm::Module &module) { describe(module); });
   if (failed(units)) {
     return failure();
+  }
+  if (keep && options.report && options.target->runsOnDevice()) {
+    keep->report = report();
   }
   if (llvm::Error error =
           write(SmallVector<StringRef>(units->begin(), units->end()))) {
@@ -271,6 +291,24 @@ llvm::Expected<LogicalResult> compileModule(ModuleOp imported,
   registerBuiltinDialectTranslation(*imported.getContext());
   registerLLVMDialectTranslation(*imported.getContext());
   return Compiler(imported, options, weights).run(keep);
+}
+
+llvm::Expected<LogicalResult> reportKernels(ModuleOp imported,
+                                            const CompileOptions &options,
+                                            CompiledModule &keep) {
+  if (!options.target->runsOnDevice()) {
+    return success();
+  }
+  WeightProvider none;
+  Compiler compiler(imported, options, none);
+  llvm::Expected<LogicalResult> result = compiler.tile(nullptr);
+  if (result && succeeded(*result)) {
+    result = compiler.lower();
+  }
+  if (result && succeeded(*result)) {
+    keep.report = compiler.report();
+  }
+  return result;
 }
 
 llvm::Expected<LogicalResult> packWeights(ModuleOp imported,

@@ -13,11 +13,23 @@
 
 namespace hova {
 
-enum class EmitKind { Executable, Library, Object, Assembly, LLVM };
+/// `MachineCode` is that of a GPU alone, without the program around it.
+enum class EmitKind {
+  Executable,
+  Library,
+  Object,
+  Assembly,
+  LLVM,
+  MachineCode
+};
 
-/// Text is one file of everything; only objects can be joined.
 inline bool isText(EmitKind kind) {
   return kind == EmitKind::Assembly || kind == EmitKind::LLVM;
+}
+
+/// One file, as the target makes it; only objects can be joined.
+inline bool isWhole(EmitKind kind) {
+  return isText(kind) || kind == EmitKind::MachineCode;
 }
 
 /// Spans of a time trace below this are left out.
@@ -48,6 +60,8 @@ struct CompileOptions {
   /// LLVM's code generation level, 0 to 3.
   unsigned optimization = 2;
   PassSelection passes;
+  /// Whether to report what kernels take of a GPU (CompiledModule::report).
+  bool report = false;
   /// The program after a later phase, perhaps edited, from which code is made
   /// instead of the imported one. Null: there is none.
   mlir::ModuleOp resumed;
@@ -78,6 +92,9 @@ struct CompiledModule {
   mlir::OwningOpRef<mlir::ModuleOp> assigned;
   /// And after `tile`, which knows every buffer.
   mlir::OwningOpRef<mlir::ModuleOp> tiled;
+  /// Of a target whose kernels run on a GPU, where `CompileOptions::report`
+  /// asks for it.
+  std::optional<DeviceReport> report;
 };
 
 /// Compiles an imported module and writes `options.output`. IR errors go to
@@ -86,6 +103,12 @@ struct CompiledModule {
 llvm::Expected<mlir::LogicalResult>
 compileModule(mlir::ModuleOp imported, const CompileOptions &options,
               const WeightProvider &weights, CompiledModule *keep = nullptr);
+
+/// Fills `keep.report` without writing a program. Fails as `compileModule`
+/// does.
+llvm::Expected<mlir::LogicalResult> reportKernels(mlir::ModuleOp imported,
+                                                  const CompileOptions &options,
+                                                  CompiledModule &keep);
 
 /// Writes only the weight image that `compileModule` would.
 llvm::Expected<mlir::LogicalResult> packWeights(mlir::ModuleOp imported,

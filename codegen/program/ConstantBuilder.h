@@ -32,6 +32,14 @@ public:
   llvm::Constant *text(llvm::StringRef value) {
     return global(llvm::ConstantDataArray::getString(context, value));
   }
+  /// A file, aligned to a line of the cache as where a device reads it.
+  llvm::Constant *file(llvm::StringRef contents) {
+    llvm::Constant *bytes = llvm::ConstantDataArray::getString(
+        context, contents, /*AddNull=*/false);
+    llvm::GlobalVariable *variable = global(bytes);
+    variable->setAlignment(llvm::Align(64));
+    return variable;
+  }
   llvm::Constant *dims(llvm::ArrayRef<int64_t> shape) {
     llvm::SmallVector<uint64_t> values(shape.begin(), shape.end());
     return values.empty()
@@ -68,7 +76,7 @@ public:
   }
 
 private:
-  llvm::Constant *global(llvm::Constant *value) {
+  llvm::GlobalVariable *global(llvm::Constant *value) {
     auto variable = new llvm::GlobalVariable(
         module, value->getType(), /*isConstant=*/true,
         llvm::GlobalValue::PrivateLinkage, value, "hova_data");

@@ -10,6 +10,7 @@
 #define HOVA_CODEGEN_PROGRAM_PROGRAMTARGET_H
 
 #include "codegen/Target.h"
+#include "codegen/program/DeviceReport.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/Module.h"
 #include <memory>
@@ -42,11 +43,19 @@ public:
   /// What there is code of, best level first.
   virtual std::vector<LevelCode> describeLevels() const = 0;
 
+  /// Runs what the machine that compiles may have, and hova does not bring, to
+  /// make code. Called once, before the next two; an error is the user's, who
+  /// asked for it.
+  virtual llvm::Error assemble() { return llvm::Error::success(); }
+
   /// Objects that link to the program's code and, by `describe`, its
   /// description, or one text of both, as `CompileOptions::emit` says. Failures
   /// are reported to the context. Called once, at the end.
   virtual mlir::FailureOr<llvm::SmallVector<std::string>>
   generate(DescribeFunction describe) = 0;
+
+  /// What the kernels take of a GPU; only of targets whose kernels run there.
+  virtual DeviceReport report() { return {}; }
 };
 
 class ProgramTarget {
@@ -64,6 +73,9 @@ public:
 
   /// Which of hova's runtimes a program is linked with; empty: that of a CPU.
   virtual std::string getRuntime() const { return ""; }
+
+  /// Whether its kernels run on a GPU, and ProgramCode::report knows of them.
+  virtual bool runsOnDevice() const { return false; }
 
   /// `options` outlives the result.
   virtual std::unique_ptr<ProgramCode>

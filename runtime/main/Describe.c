@@ -49,6 +49,9 @@ static void print_levels(const hova_program *program) {
     chosen |= runs;
   }
   printf("\n");
+  if (hova_assembler_of(program)) {
+    printf("%-10s %s\n", "assembler", hova_assembler_of(program));
+  }
 }
 
 /// The level that runs here, or the first.

@@ -17,6 +17,9 @@ const char *hova_target_of(const hova_program *program);
 bool hova_is_for_gpu(const hova_program *program);
 bool hova_is_emulated(const hova_program *program);
 
+/// What made the machine code for a GPU; null where there is none.
+const char *hova_assembler_of(const hova_program *program);
+
 /// Prints a table of what a GPU is asked for, launch by launch. Nothing for
 /// another target.
 void hova_print_launches(const hova_program *program);

@@ -171,9 +171,9 @@ KERNEL("gather", gather, 4)
 //===----------------------------------------------------------------------===//
 
 static const hova_device_kernel kernels[] = {
-    {"spread", 32, 0, 3, CODE_OF(spread)},
-    {"add", 32, 0, 2, CODE_OF(add)},
-    {"gather", 64, 50 << 10, 4, CODE_OF(gather)}};
+    {"spread", 32, 0, 3, CODE_OF(spread), 0, 0, 0},
+    {"add", 32, 0, 2, CODE_OF(add), 0, 0, 0},
+    {"gather", 64, 50 << 10, 4, CODE_OF(gather), 0, 0, 0}};
 
 static const hova_device_launch launches[] = {
     {0, {2, 1, 1}, spread_buffers},
@@ -181,7 +181,7 @@ static const hova_device_launch launches[] = {
     {2, {1, 3, 2}, gather_buffers}};
 
 #define CODE(KERNELS, LAUNCHES, COUNT)                                         \
-  {80, 3, COUNT, KERNELS, LAUNCHES, PTX, 0, 0, tables, sizeof tables}
+  {80, 3, COUNT, KERNELS, LAUNCHES, PTX, 0, 0, tables, sizeof tables, 0}
 #define LEVEL(CODE) {"sm_80", 0, 0, 0, &CODE}
 
 #define PROGRAM(NAME, LEVEL, INPUTS, OUTPUTS, WEIGHT_BYTES, NUM_KERNELS,       \
@@ -218,9 +218,9 @@ const hova_program hova_program_device =
 
 #ifdef EMULATED
 static const hova_device_kernel far_kernels[] = {
-    {"spread", 32, 0, 3, CODE_OF(spread_too_far)},
-    {"add", 32, 0, 2, CODE_OF(add)},
-    {"gather", 64, 50 << 10, 4, CODE_OF(gather)}};
+    {"spread", 32, 0, 3, CODE_OF(spread_too_far), 0, 0, 0},
+    {"add", 32, 0, 2, CODE_OF(add), 0, 0, 0},
+    {"gather", 64, 50 << 10, 4, CODE_OF(gather), 0, 0, 0}};
 static const hova_device_code gap_code = CODE(far_kernels, launches, 3);
 static const hova_level gap_level = LEVEL(gap_code);
 const hova_program hova_program_gap =

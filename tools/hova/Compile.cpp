@@ -8,6 +8,7 @@
 #include "tools/hova/Guard.h"
 #include "tools/hova/Progress.h"
 #include "tools/hova/Verbs.h"
+#include "tools/inspect/DeviceReports.h"
 #include "tools/inspect/Verdicts.h"
 #include "llvm/Support/Path.h"
 
@@ -34,6 +35,8 @@ constexpr Product products[] = {
     {"obj", EmitKind::Object, ".o", false, false},
     {"asm", EmitKind::Assembly, ".s", true, true},
     {"llvm", EmitKind::LLVM, ".ll", true, true},
+    {"ptx", EmitKind::Assembly, ".ptx", true, true},
+    {"cubin", EmitKind::MachineCode, ".cubin", false, true},
     {"mlir", std::nullopt, ".mlir", true, false},
 };
 
@@ -45,13 +48,18 @@ public:
   int run();
 
 private:
+  bool explains() const {
+    return arguments.has(OPT_explain) || arguments.has(OPT_explain_file);
+  }
   void refuseIdleOptions();
+  void refuseForeignProduct();
   void readProduct();
   void nameFiles();
   int checkFiles(llvm::ArrayRef<std::string> weightFiles);
   int emitModule();
   int emitCode();
-  int explain(ModuleOp assigned);
+  int explain(CompiledModule &compiled);
+  void tellAssembler(const DeviceReport &report);
 
   Closing closing;
   Arguments &arguments;
@@ -108,15 +116,29 @@ void Compilation::refuseIdleOptions() {
   if (!product->kind || product->isText) {
     refuse(OPT_debug_lines, "--debug-lines");
   }
+  if (!product->kind || (product->isText && !explains())) {
+    refuse(OPT_ptxas, "--ptxas");
+  }
   if (product->kind != EmitKind::Executable &&
       product->kind != EmitKind::Library) {
     refuse(OPT_weights_mode, "--weights-mode");
   }
 }
 
+/// PTX and machine code are of GPUs.
+void Compilation::refuseForeignProduct() {
+  llvm::StringRef target = arguments.value(OPT_target, "cpu");
+  bool fits = (product->name != "ptx" || target != "cpu") &&
+              (product->kind != EmitKind::MachineCode || target == "cuda");
+  if (!fits) {
+    arguments.usageError("--emit=" + product->name +
+                         " is for --target=cuda, got --target=" + target);
+  }
+}
+
 void Compilation::readProduct() {
-  llvm::StringRef kind =
-      arguments.word(OPT_emit, {"exe", "lib", "obj", "asm", "llvm", "mlir"});
+  llvm::StringRef kind = arguments.word(
+      OPT_emit, {"exe", "lib", "obj", "asm", "llvm", "ptx", "cubin", "mlir"});
   product = llvm::find_if(
       products, [&](const Product &entry) { return entry.name == kind; });
   if (product->kind) {
@@ -139,6 +161,7 @@ void Compilation::readProduct() {
   }
   nameFiles();
   refuseIdleOptions();
+  refuseForeignProduct();
   if (product->oneLevel && options.countLevels() > 1) {
     arguments.usageError("--emit=" + product->name +
                          " takes one ISA level, got " +
@@ -191,27 +214,45 @@ int Compilation::emitModule() {
 }
 
 /// Verdicts are still on the sites after `assign`.
-int Compilation::explain(ModuleOp assigned) {
+int Compilation::explain(CompiledModule &compiled) {
+  auto print = [&](llvm::raw_ostream &os) {
+    inspect::printVerdicts(*compiled.assigned, inspect::Scope(), os);
+    if (compiled.report) {
+      inspect::printDeviceReport(*compiled.report, os);
+    }
+  };
   if (arguments.has(OPT_explain)) {
-    inspect::printVerdicts(assigned, inspect::Scope(), llvm::errs());
+    print(llvm::errs());
   }
   if (!arguments.has(OPT_explain_file)) {
     return Ok;
   }
-  llvm::Error error = writeFileWhole(
-      arguments.value(OPT_explain_file), 0666, [&](llvm::raw_ostream &os) {
-        inspect::printVerdicts(assigned, inspect::Scope(), os);
-        return llvm::Error::success();
-      });
+  llvm::Error error = writeFileWhole(arguments.value(OPT_explain_file), 0666,
+                                     [&](llvm::raw_ostream &os) {
+                                       print(os);
+                                       return llvm::Error::success();
+                                     });
   return error ? reportError(std::move(error)) : Ok;
+}
+
+/// Another assembler would have made another file of the same description.
+void Compilation::tellAssembler(const DeviceReport &report) {
+  if (!report.assembler.empty() && !arguments.has(OPT_ptxas)) {
+    printNote("machine code for " + report.arch + " by " + report.assembler +
+              ", " + report.assemblerPath + "; --ptxas=none leaves it out");
+  }
 }
 
 int Compilation::emitCode() {
   CompiledModule compiled;
+  options.report = !product->isText || explains();
   int status = compileStatus(
       compileModule(session.imported(), options, session.weights(), &compiled),
       session);
-  return status == Ok ? explain(*compiled.assigned) : status;
+  if (status == Ok && compiled.report) {
+    tellAssembler(*compiled.report);
+  }
+  return status == Ok ? explain(compiled) : status;
 }
 
 int Compilation::run() {

@@ -99,26 +99,29 @@ static ExtendPipeline readExtensions(const Arguments &arguments) {
 // Options
 //===----------------------------------------------------------------------===//
 
-/// What each target alone has an option for.
+/// What only some targets have an option for.
 static void checkForeignOption(const Arguments &arguments, OptionID option,
-                               bool isOfGpu) {
+                               ArrayRef<llvm::StringRef> targets) {
   llvm::StringRef target = arguments.value(OPT_target, "cpu");
-  if (arguments.has(option) && isOfGpu == (target == "cpu")) {
+  if (arguments.has(option) && llvm::is_contained(getTargetNames(), target) &&
+      !llvm::is_contained(targets, target)) {
     arguments.usageError("option '" + Arguments::spelling(option) +
                          "' does not apply to --target=" + target);
   }
 }
 
 std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments) {
-  checkForeignOption(arguments, OPT_march, /*isOfGpu=*/false);
-  checkForeignOption(arguments, OPT_gpu_arch, /*isOfGpu=*/true);
-  checkForeignOption(arguments, OPT_debug_lines, /*isOfGpu=*/false);
+  checkForeignOption(arguments, OPT_march, {"cpu"});
+  checkForeignOption(arguments, OPT_gpu_arch, {"cuda", "cuda-emulated"});
+  checkForeignOption(arguments, OPT_ptxas, {"cuda"});
+  checkForeignOption(arguments, OPT_debug_lines, {"cpu"});
   // Emulation checks every access by itself.
-  checkForeignOption(arguments, OPT_guard, /*isOfGpu=*/false);
+  checkForeignOption(arguments, OPT_guard, {"cpu"});
   TargetChoice choice;
   choice.name = arguments.value(OPT_target, choice.name).str();
   choice.march = arguments.value(OPT_march, "native").str();
   choice.gpuArch = arguments.value(OPT_gpu_arch, choice.gpuArch).str();
+  choice.ptxas = arguments.value(OPT_ptxas).str();
   auto target = makeProgram(choice);
   if (!target) {
     arguments.usageError(llvm::toString(target.takeError()));

@@ -8,6 +8,7 @@
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Files.h"
 #include "tools/hova/Verbs.h"
+#include "tools/inspect/DeviceReports.h"
 #include "tools/inspect/Places.h"
 #include "tools/inspect/Verdicts.h"
 
@@ -37,6 +38,15 @@ static void checkPath(const Arguments &arguments, const inspect::Scope &scope) {
                        (nearest.empty()
                             ? "; 'hova summary' lists the paths of layers"
                             : nearest));
+}
+
+/// What the kernels take of a GPU, if that is what runs them.
+static int reportDevice(Session &session, CompileOptions options,
+                        CompiledModule &compiled) {
+  // Dumps end where the verdicts are.
+  options.dumpDirectory.clear();
+  return compileStatus(reportKernels(session.imported(), options, compiled),
+                       session);
 }
 
 int runExplain(Arguments &arguments) {
@@ -76,10 +86,23 @@ int runExplain(Arguments &arguments) {
   if (!result) {
     return trace.finish(reportError(result.takeError()));
   }
+  CompiledModule compiled;
+  int status = succeeded(*result) ? reportDevice(session, options, compiled)
+                                  : session.failureStatus();
+  DeviceReport *report = compiled.report ? &*compiled.report : nullptr;
+  if (report && !scope.path.empty()) {
+    inspect::keepKernelsBelow(*report, *module, scope.path);
+  }
   // A site that had to be fused and is not has its verdict too.
-  (json ? inspect::printVerdictsJson : inspect::printVerdicts)(*module, scope,
-                                                               llvm::outs());
-  return trace.finish(succeeded(*result) ? Ok : session.failureStatus());
+  if (json) {
+    inspect::printVerdictsJson(*module, scope, report, llvm::outs());
+    return trace.finish(status);
+  }
+  inspect::printVerdicts(*module, scope, llvm::outs());
+  if (report) {
+    inspect::printDeviceReport(*report, llvm::outs());
+  }
+  return trace.finish(status);
 }
 
 } // namespace hova::tool

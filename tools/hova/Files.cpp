@@ -13,6 +13,9 @@ namespace hova::tool {
 FileUses::FileUses(const Arguments &arguments) {
   reads(arguments.model(), "the description");
   reads(arguments.value(OPT_weights), "--weights");
+  if (llvm::StringRef ptxas = arguments.value(OPT_ptxas); ptxas != "none") {
+    reads(ptxas, "--ptxas");
+  }
   for (const std::string &plugin : arguments.values(OPT_pass_plugin)) {
     reads(plugin, "--pass-plugin");
   }

@@ -71,13 +71,15 @@ defm init : Value<"init", runners, "SEED",
 def o : Separate<["-"], "o">, Visibility<[CompileVerb, PackVerb]>,
         MetaVarName<"FILE">, HelpText<"Write this file. A text may go to standard output, which is -. Without the option, hova compile writes a text there, and a program or library into the current folder, called as the description.">;
 defm emit : Value<"emit", [CompileVerb], "KIND",
-                  "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe).">;
+                  "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe). For --target=cuda, ptx is the same as asm, and cubin machine code.">;
 defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
                         "Run no phase after this one. Applies to --emit=mlir (default: target).">;
 defm target : Value<"target", generators, "cpu|cuda|cuda-emulated",
                     "Generate code for this kind of machine: a processor, a GPU, or a GPU that the processor emulates with all checks (default: cpu).">;
 defm gpu_arch : Value<"gpu-arch", generators, "sm_80",
                       "Generate code for this architecture of GPUs and later ones. Applies to --target=cuda and cuda-emulated (default: sm_80).">;
+defm ptxas : Value<"ptxas", [CompileVerb, ExplainVerb, VerifyVerb], "PATH|none",
+                   "Assemble kernels for a GPU by this ptxas, or by none: a program holds the machine code beside its PTX. Without the option the first ptxas in PATH, CUDA_HOME/bin, CUDA_PATH/bin and /usr/local/cuda/bin is taken, and one that fails is a warning. Applies to --target=cuda.">;
 defm march : Value<"march", generators, "LEVEL,...",
                    "Generate code for these ISA levels, such as native, x86-64-v3, x86-64-v4 or znver4. The program picks one of them when it starts (default: native).">;
 defm dtype : Value<"dtype", generators, "f32|bf16|f16",
@@ -97,7 +99,7 @@ defm pass_pipeline : Value<"pass-pipeline", generators, "POINT(PASSES)",
 
 // What else a compilation leaves behind.
 def explain : Flag<["--"], "explain">, Visibility<[CompileVerb]>,
-              HelpText<"Say of every attention whether it was fused, and why.">;
+              HelpText<"Say of every attention whether it was fused, and why, and of every kernel for a GPU what it takes of that.">;
 def explain_file : Joined<["--"], "explain=">, Visibility<[CompileVerb]>,
                    MetaVarName<"FILE">, HelpText<"Write into this file what --explain says.">;
 defm dump_ir : Value<"dump-ir", generators, "DIR",

@@ -4,6 +4,7 @@
 #include "tools/inspect/Verdicts.h"
 #include "frontend/reader/Text.h"
 #include "passes/Verdict.h"
+#include "tools/inspect/DeviceReports.h"
 #include "tools/inspect/Places.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -287,7 +288,7 @@ void printVerdicts(ModuleOp module, const Scope &scope, llvm::raw_ostream &os) {
 }
 
 void printVerdictsJson(ModuleOp module, const Scope &scope,
-                       llvm::raw_ostream &os) {
+                       const DeviceReport *device, llvm::raw_ostream &os) {
   llvm::json::Array sites;
   for (const JudgedSite &site : sitesOf(module, scope)) {
     const SiteVerdict &verdict = site.verdict;
@@ -328,6 +329,9 @@ void printVerdictsJson(ModuleOp module, const Scope &scope,
   if (!scope.path.empty()) {
     report["path"] = scope.path;
     addPlaces(report, module, scope);
+  }
+  if (device) {
+    report["device"] = deviceReportJson(*device);
   }
   os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
 }

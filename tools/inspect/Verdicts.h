@@ -4,6 +4,7 @@
 #ifndef HOVA_TOOLS_INSPECT_VERDICTS_H
 #define HOVA_TOOLS_INSPECT_VERDICTS_H
 
+#include "codegen/program/DeviceReport.h"
 #include "frontend/elaborate/Program.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -23,9 +24,10 @@ struct Scope {
 void printVerdicts(mlir::ModuleOp module, const Scope &scope,
                    llvm::raw_ostream &os);
 
-/// One JSON object.
+/// One JSON object,
+/// with what the kernels take of a GPU where `report` says it.
 void printVerdictsJson(mlir::ModuleOp module, const Scope &scope,
-                       llvm::raw_ostream &os);
+                       const DeviceReport *report, llvm::raw_ostream &os);
 
 } // namespace hova::inspect
 

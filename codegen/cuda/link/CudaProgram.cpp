@@ -5,9 +5,11 @@
 #include "codegen/HostMachine.h"
 #include "codegen/Passes.h"
 #include "codegen/cuda/CudaTarget.h"
+#include "codegen/cuda/Occupancy.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/link/DeviceCode.h"
 #include "codegen/cuda/link/Ptx.h"
+#include "codegen/cuda/link/Ptxas.h"
 #include "codegen/program/Compile.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -52,8 +54,9 @@ namespace {
 class CudaCode final : public ProgramCode {
 public:
   CudaCode(MLIRContext *context, CudaMachine machine, StringRef chip,
-           const CompileOptions &options)
-      : context(context), machine(machine), chip(chip), options(options) {}
+           StringRef ptxas, const CompileOptions &options)
+      : context(context), machine(machine), chip(chip), ptxas(ptxas),
+        options(options) {}
 
   void add(ModuleOp code, size_t) override {
     whole = cast<ModuleOp>(code->getParentOfType<ModuleOp>()->clone());
@@ -72,6 +75,9 @@ public:
     }
     return SmallVector<std::string>{std::move(*text)};
   }
+
+  llvm::Error assemble() override;
+  DeviceReport report() override;
 
 private:
   std::string deviceName() const {
@@ -106,49 +112,159 @@ private:
     }
   }
 
-  llvm::Expected<std::string> generateUnit(DescribeFunction describe) {
-    if (options.emit == EmitKind::Assembly) {
-      return translateToPtx(code(), chip);
-    }
-    if (options.emit == EmitKind::LLVM) {
-      return translateToLlvm(code(), chip);
-    }
-    FailureOr<DeviceProgram> program = readDeviceProgram(code());
-    if (failed(program)) {
-      return llvm::createStringError("the code is no program for a GPU");
-    }
-    int64_t capability = 0;
-    StringRef(chip).drop_front(3).getAsInteger(10, capability);
-    std::unique_ptr<llvm::Module> module;
-    std::string ptx;
-    if (machine == CudaMachine::Emulated) {
-      auto emulated = emulate();
-      if (!emulated) {
-        return emulated.takeError();
-      }
-      module = std::move(*emulated);
-    } else {
-      module = std::make_unique<llvm::Module>("hova", llvmContext);
-      auto text = translateToPtx(code(), chip);
-      if (!text) {
-        return text.takeError();
-      }
-      ptx = std::move(*text);
-    }
-    addDeviceCode(*module, deviceName(), *program, capability, ptx);
-    finishSymbols(*module);
-    describe(*module);
-    return makeObject(*module, options.optimization);
-  }
+  llvm::Expected<MachineCode> assembleBy(StringRef path);
+  llvm::Error findMachineCode();
+  llvm::Expected<std::string> generateUnit(DescribeFunction describe);
+  KernelUse useOf(const DeviceKernel &kernel) const;
 
   MLIRContext *context;
   CudaMachine machine;
-  std::string chip;
+  std::string chip, ptxas;
   const CompileOptions &options;
   OwningOpRef<ModuleOp> whole;
   llvm::LLVMContext llvmContext;
+  /// What a device runs, once it is assembled.
+  std::optional<DeviceProgram> program;
+  std::string ptx;
+  std::optional<MachineCode> machineCode;
+  std::string assemblerPath;
+  std::string withoutCode; ///< why there is no machine code
 };
 } // namespace
+
+/// Machine code that is known to hold all kernels.
+llvm::Expected<MachineCode> CudaCode::assembleBy(StringRef path) {
+  llvm::Expected<MachineCode> made = assemblePtx(path, ptx, chip);
+  for (const DeviceKernel &kernel : program->kernels) {
+    LLVM::LLVMFuncOp function = kernel.function;
+    StringRef name = function.getName();
+    if (made && made->kernels.lookup(name).registers == 0) {
+      return llvm::createStringError(path + ": " + made->assembler +
+                                     " reports no registers of '" + name + "'");
+    }
+  }
+  return made;
+}
+
+/// An assembler that was found and does not do its work is no reason to fail:
+/// the driver has one too. One that was asked for is.
+llvm::Error CudaCode::findMachineCode() {
+  if (ptxas == kNoPtxas) {
+    withoutCode = "--ptxas=none leaves it out";
+    return llvm::Error::success();
+  }
+  assemblerPath = ptxas.empty() ? findPtxas() : ptxas;
+  if (assemblerPath.empty()) {
+    withoutCode = "no ptxas was found";
+    return llvm::Error::success();
+  }
+  llvm::Expected<MachineCode> made = assembleBy(assemblerPath);
+  if (made) {
+    machineCode = std::move(*made);
+    return llvm::Error::success();
+  }
+  if (!ptxas.empty()) {
+    return made.takeError();
+  }
+  withoutCode = llvm::toString(made.takeError());
+  emitWarning(UnknownLoc::get(context))
+      << withoutCode
+      << "; the program has no machine code, and the driver compiles its PTX "
+         "whenever it starts";
+  return llvm::Error::success();
+}
+
+llvm::Error CudaCode::assemble() {
+  if (isText(options.emit) && !options.report) {
+    return llvm::Error::success();
+  }
+  // What fails before the assembler is hova's fault.
+  FailureOr<DeviceProgram> read = readDeviceProgram(code());
+  if (failed(read)) {
+    return llvm::createStringError(std::errc::executable_format_error,
+                                   "the code is no program for a GPU");
+  }
+  program = std::move(*read);
+  if (machine == CudaMachine::Emulated) {
+    return llvm::Error::success();
+  }
+  auto text = translateToPtx(code(), chip);
+  if (!text) {
+    return llvm::createStringError(std::errc::executable_format_error, "%s",
+                                   llvm::toString(text.takeError()).c_str());
+  }
+  ptx = std::move(*text);
+  if (llvm::Error error = findMachineCode()) {
+    return error;
+  }
+  return options.emit == EmitKind::MachineCode && !machineCode
+             ? llvm::createStringError("there is no machine code to write: " +
+                                       withoutCode)
+             : llvm::Error::success();
+}
+
+llvm::Expected<std::string> CudaCode::generateUnit(DescribeFunction describe) {
+  if (options.emit == EmitKind::Assembly) {
+    return translateToPtx(code(), chip);
+  }
+  if (options.emit == EmitKind::LLVM) {
+    return translateToLlvm(code(), chip);
+  }
+  if (options.emit == EmitKind::MachineCode) {
+    return machineCode->bytes;
+  }
+  auto module = std::make_unique<llvm::Module>("hova", llvmContext);
+  if (machine == CudaMachine::Emulated) {
+    auto emulated = emulate();
+    if (!emulated) {
+      return emulated.takeError();
+    }
+    module = std::move(*emulated);
+  }
+  int64_t capability = 0;
+  StringRef(chip).drop_front(3).getAsInteger(10, capability);
+  addDeviceCode(*module, deviceName(), *program, capability, ptx,
+                machineCode ? &*machineCode : nullptr);
+  finishSymbols(*module);
+  describe(*module);
+  return makeObject(*module, options.optimization);
+}
+
+KernelUse CudaCode::useOf(const DeviceKernel &kernel) const {
+  KernelUse use;
+  LLVM::LLVMFuncOp function = kernel.function;
+  use.name = function.getName().str();
+  use.threads = kernel.threads;
+  use.sharedBytes = kernel.sharedBytes;
+  BlockNeeds needs{kernel.threads, kernel.sharedBytes, std::nullopt};
+  if (machineCode) {
+    use.code = machineCode->kernels.lookup(use.name);
+    needs.groupBytes += use.code->sharedBytes;
+    needs.registers = use.code->registers;
+  }
+  Occupancy occupancy = getOccupancy(needs);
+  use.blocks = occupancy.blocks;
+  use.limits = std::move(occupancy.limits);
+  return use;
+}
+
+DeviceReport CudaCode::report() {
+  DeviceReport report;
+  report.arch = chip;
+  report.withoutCode = withoutCode;
+  if (machineCode) {
+    report.assembler = machineCode->assembler;
+    report.assemblerPath = assemblerPath;
+  }
+  for (const DeviceKernel &kernel : program->kernels) {
+    report.kernels.push_back(useOf(kernel));
+  }
+  for (const DeviceLaunch &launch : program->launches) {
+    LaunchOp op = launch.op;
+    report.kernels[launch.kernel].launches.push_back(op.getName().str());
+  }
+  return report;
+}
 
 std::shared_ptr<const Target> CudaProgram::getTarget(size_t) const {
   return std::make_shared<CudaTarget>();
@@ -157,7 +273,7 @@ std::shared_ptr<const Target> CudaProgram::getTarget(size_t) const {
 std::unique_ptr<ProgramCode>
 CudaProgram::makeCode(MLIRContext *context,
                       const CompileOptions &options) const {
-  return std::make_unique<CudaCode>(context, machine, chip, options);
+  return std::make_unique<CudaCode>(context, machine, chip, ptxas, options);
 }
 
 } // namespace hova

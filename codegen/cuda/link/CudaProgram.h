@@ -14,27 +14,33 @@ enum class CudaMachine {
   Emulated, ///< a processor that checks what it runs (runtime/emulation)
 };
 
+/// Instead of a path: no machine code.
+inline constexpr llvm::StringLiteral kNoPtxas = "none";
+
 class CudaProgram final : public ProgramTarget {
 public:
-  /// `chip` is LLVM's name of an architecture, such as "sm_80".
-  CudaProgram(CudaMachine machine, std::string chip)
-      : machine(machine), chip(std::move(chip)) {}
+  /// `chip` is LLVM's name of an architecture, such as "sm_80", and `ptxas` the
+  /// path of what makes machine code for it: empty for what is found, and
+  /// `kNoPtxas` for none.
+  CudaProgram(CudaMachine machine, std::string chip, std::string ptxas = "")
+      : machine(machine), chip(std::move(chip)), ptxas(std::move(ptxas)) {}
 
   std::vector<std::string> getLevels() const override { return {chip}; }
   std::shared_ptr<const ProgramTarget> withFirstLevel() const override {
-    return std::make_shared<CudaProgram>(machine, chip);
+    return std::make_shared<CudaProgram>(machine, chip, ptxas);
   }
   std::shared_ptr<const Target> getTarget(size_t level) const override;
   std::string getRuntime() const override {
     return machine == CudaMachine::Device ? "cuda" : "cuda-emulated";
   }
+  bool runsOnDevice() const override { return machine == CudaMachine::Device; }
   std::unique_ptr<ProgramCode>
   makeCode(mlir::MLIRContext *context,
            const CompileOptions &options) const override;
 
 private:
   CudaMachine machine;
-  std::string chip;
+  std::string chip, ptxas;
 };
 
 } // namespace hova

@@ -36,8 +36,9 @@ static hova_device_use useOf(const BufferUse &use) {
 namespace {
 class DeviceCodeBuilder {
 public:
-  DeviceCodeBuilder(llvm::Module &module, const DeviceProgram &program)
-      : build(module), program(program) {
+  DeviceCodeBuilder(llvm::Module &module, const DeviceProgram &program,
+                    const MachineCode *code)
+      : build(module), program(program), code(code) {
     for (const DeviceKernel &kernel : program.kernels) {
       uses.push_back(getBufferUses(kernel.function));
     }
@@ -55,18 +56,23 @@ public:
         {build.i32(capability), build.i32(kernels.size()),
          build.i32(launches.size()), build.array(kernels),
          build.array(launches), ptx.empty() ? build.null() : build.text(ptx),
-         build.null(), build.i64(0), build.null(), build.i64(0)});
+         code ? build.file(code->bytes) : build.null(),
+         build.i64(code ? code->bytes.size() : 0), build.null(), build.i64(0),
+         code ? build.text(code->assembler) : build.null()});
   }
 
 private:
   llvm::Constant *describeKernel(const DeviceKernel &kernel, bool isEmulated) {
     LLVM::LLVMFuncOp function = kernel.function;
     StringRef name = function.getName();
+    MachineCodeUse use = code ? code->kernels.lookup(name) : MachineCodeUse();
     return build.record(
         {build.text(name), build.i32(kernel.threads),
          build.i32(kernel.sharedBytes), build.i32(function.getNumArguments()),
          isEmulated ? build.constant(("hova_emulated_" + name).str())
-                    : build.null()});
+                    : build.null(),
+         build.i32(use.registers), build.i32(use.spilledBytes),
+         build.i32(use.localBytes)});
   }
 
   llvm::Constant *describeBuffer(Value buffer, const BufferUse &use) {
@@ -99,18 +105,19 @@ private:
 
   ConstantBuilder build;
   const DeviceProgram &program;
+  const MachineCode *code;
   SmallVector<SmallVector<BufferUse>> uses; ///< of each kernel's arguments
 };
 } // namespace
 
 void addDeviceCode(llvm::Module &module, StringRef name,
                    const DeviceProgram &program, int64_t capability,
-                   StringRef ptx) {
-  llvm::Constant *code =
-      DeviceCodeBuilder(module, program).describe(capability, ptx);
+                   StringRef ptx, const MachineCode *code) {
+  llvm::Constant *record =
+      DeviceCodeBuilder(module, program, code).describe(capability, ptx);
   auto global = new llvm::GlobalVariable(
-      module, code->getType(),
-      /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, code, name);
+      module, record->getType(),
+      /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, record, name);
   global->setVisibility(llvm::GlobalValue::HiddenVisibility);
 }
 

@@ -4,6 +4,7 @@
 #ifndef HOVA_CODEGEN_CUDA_LINK_DEVICECODE_H
 #define HOVA_CODEGEN_CUDA_LINK_DEVICECODE_H
 
+#include "codegen/cuda/link/Ptxas.h"
 #include "codegen/cuda/lower/DeviceProgram.h"
 #include "llvm/IR/Module.h"
 
@@ -11,10 +12,11 @@ namespace hova {
 
 /// Adds the constant `name`, a `hova_device_code` of hova_runtime.h, to
 /// `module`. `ptx` is the text of its kernels; empty where they are emulated:
-/// then `module` has the constants `hova_emulated_NAME` of all of them.
+/// then `module` has the constants `hova_emulated_NAME` of all of them. `code`
+/// is the text's machine code, which knows all kernels; null: there is none.
 void addDeviceCode(llvm::Module &module, llvm::StringRef name,
                    const DeviceProgram &program, int64_t capability,
-                   llvm::StringRef ptx);
+                   llvm::StringRef ptx, const MachineCode *code);
 
 } // namespace hova
 

@@ -1,0 +1,49 @@
+//===- DeviceReport.h - What kernels take of a GPU ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_PROGRAM_DEVICEREPORT_H
+#define HOVA_CODEGEN_PROGRAM_DEVICEREPORT_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hova {
+
+/// What an assembler reports of the machine code of a kernel.
+struct MachineCodeUse {
+  int64_t registers = 0;    ///< of a thread
+  int64_t spilledBytes = 0; ///< stored and loaded because registers are short
+  int64_t localBytes = 0;   ///< of a thread's own memory
+  int64_t sharedBytes = 0;  ///< of a block, besides those of its launch
+};
+
+/// What a kernel takes of a GPU.
+struct KernelUse {
+  std::string name;
+  /// What the launches compute: paths of the description, in their order.
+  std::vector<std::string> launches;
+  int64_t threads = 0;     ///< of a block
+  int64_t sharedBytes = 0; ///< that a launch gives to a block
+  std::optional<MachineCodeUse> code;
+  /// Of a multiprocessor at once; without machine code the most that there can
+  /// be.
+  int64_t blocks = 0;
+  std::vector<std::string> limits; ///< what a further block is short of
+};
+
+/// The kernels of a program, in the order of their first launches.
+struct DeviceReport {
+  std::string arch;
+  /// What made the machine code, as in "ptxas 13.0.88", and its file. Both are
+  /// empty where there is none.
+  std::string assembler, assemblerPath;
+  /// Why there is none, as the end of a sentence.
+  std::string withoutCode;
+  std::vector<KernelUse> kernels;
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_PROGRAM_DEVICEREPORT_H

@@ -1,0 +1,321 @@
+# ===- test_ptxas.py - Machine code of programs for a GPU -----------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Which ptxas `hova compile --target=cuda` takes, what it does where that fails, and what it tells of kernels.
+
+A script stands in for ptxas but at the end of the file, where the one of test/requirements.txt is asked. No GPU is needed."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+BUILD = Path(os.environ["HOVA_BUILD"])
+HOVA = BUILD / "bin/hova"
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples/01-digits/digits.json"
+WORDS = ["--dtype=bf16", "--target=cuda"]
+REAL = Path(sysconfig.get_path("purelib")) / "nvidia/cu13/bin/ptxas"
+TAIL = "; the program has no machine code, and the driver compiles its PTX whenever it starts\n"
+
+# $3 is the PTX, $5 the machine code.
+VERSION = 'echo ran >>"$(dirname "$0")/ran"\n[ "$1" = --version ] && { echo "Cuda compilation tools, release 12.9, V12.9.41"; exit 0; }\n'
+REPORT = """
+sed -n 's/^\\.visible \\.entry \\([a-z0-9_]*\\)(.*/\\1/p' "$3" | while read name; do
+  echo "ptxas info    : Compiling entry function '$name' for 'sm_80'"
+  echo "    24 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads"
+  echo "ptxas info    : Used 58 registers, used 1 barriers, 64 bytes smem, 384 bytes cmem[0]"
+done >&2
+"""
+RESULT = '{ printf "\\177ELF"; echo "$1 $2 $4"; env | grep -v -e ^_= -e ^PWD= -e ^OLDPWD= -e ^SHLVL=; cat "$3"; } >"$5"\n'
+GOOD = VERSION + REPORT + RESULT
+
+
+def write(folder, script=GOOD):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "ptxas"
+    path.write_text("#!/bin/sh\n" + script, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def compile_digits(tmp_path, monkeypatch):
+    """Compiles the digits in a folder of its own; nothing of CUDA is in the environment but what is given."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def run(*options, verb="compile", status=0, output="digits", **environment):
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("CUDA_")}
+        kept |= {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path / "temporary")} | environment
+        words = [HOVA, verb, DIGITS, *WORDS, *options, *(["-o", output, "-q"] if verb == "compile" else [])]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=kept)
+        assert done.returncode == status, done.stdout + done.stderr
+        assert not list((tmp_path / "temporary").iterdir())
+        return done
+
+    run.folder = tmp_path / "here"
+    return run
+
+
+def bytes_of(run, name="digits"):
+    return (run.folder / name).read_bytes()
+
+
+def describe(program):
+    return json.loads(subprocess.run([program, "--describe", "--format=json"], capture_output=True, text=True, check=True).stdout)
+
+
+def test_the_first_place_that_has_one_is_taken(tmp_path, compile_digits):
+    places = {"PATH": tmp_path / "path", "CUDA_HOME": tmp_path / "home/bin", "CUDA_PATH": tmp_path / "toolkit/bin"}
+    environment = {"PATH": f"{tmp_path}/nothing:{places['PATH']}:/usr/bin:/bin", "CUDA_HOME": str(tmp_path / "home"),
+                   "CUDA_PATH": str(tmp_path / "toolkit")}
+    for folder in places.values():
+        write(folder)
+    for folder in places.values():
+        compile_digits(**environment)
+        assert [place for place in places.values() if (place / "ran").exists()] == [folder]
+        shutil.rmtree(folder)
+
+
+def test_nothing_of_the_current_folder_runs(compile_digits):
+    """Neither by an empty or relative folder in PATH nor by a relative CUDA_HOME."""
+    for folder in (compile_digits.folder, compile_digits.folder / "bin"):
+        write(folder)
+    compile_digits(PATH=":.:bin:/usr/bin:/bin:", CUDA_HOME=".", CUDA_PATH="")
+    assert not list(compile_digits.folder.rglob("ran"))
+
+
+def test_machine_code_stands_beside_the_ptx(tmp_path, compile_digits):
+    ptxas = write(tmp_path / "path")
+    compile_digits(f"--ptxas={ptxas}")
+    compile_digits("--emit=ptx", output="digits.ptx")
+    compile_digits("--emit=cubin", output="digits.cubin", PATH=f"{ptxas.parent}:/usr/bin:/bin")
+    text, code = bytes_of(compile_digits, "digits.ptx"), bytes_of(compile_digits, "digits.cubin")
+    # Its environment holds nothing but the locale.
+    assert code.startswith(b"\x7fELF-v -arch=sm_80 -o\nLC_ALL=C\n") and code.endswith(text)
+    assert text in bytes_of(compile_digits).replace(code, b"") and code in bytes_of(compile_digits)
+    compile_digits("--emit=asm", output="digits.s")
+    assert bytes_of(compile_digits, "digits.s") == text
+
+
+def test_a_program_depends_on_the_assembler_and_not_on_its_place(tmp_path, compile_digits):
+    compile_digits(f"--ptxas={write(tmp_path / 'path')}", output="first")
+    compile_digits("--ptxas=none", output="none")
+    write(tmp_path / "home/bin")
+    compile_digits(CUDA_HOME=str(tmp_path / "home"), output="second")
+    write(tmp_path / "home/bin", GOOD.replace("12.9", "13.0"))
+    compile_digits(CUDA_HOME=str(tmp_path / "home"), output="newer")
+    assert bytes_of(compile_digits, "first") == bytes_of(compile_digits, "second")
+    assert len({bytes_of(compile_digits, name) for name in ("first", "newer", "none")}) == 3
+
+
+def test_programs_tell_what_ptxas_said(tmp_path, compile_digits):
+    compile_digits(f"--ptxas={write(tmp_path / 'path')}", output="with")
+    compile_digits("--ptxas=none", output="without")
+    told, untold = describe("./with"), describe("./without")
+    assert told.pop("assembler") == "ptxas 12.9.41" and told.pop("machine_code_bytes") > len("\x7fELF")
+    for launch in told["launches"]:
+        assert (launch.pop("registers"), launch.pop("spilled_bytes"), launch.pop("local_bytes")) == (58, 20, 24)
+    assert told == untold
+
+    def said(program, option):
+        return subprocess.run([program, option], capture_output=True, text=True, check=True).stdout
+
+    assert "\nassembler  ptxas 12.9.41\n" in said("./with", "--version") and "assembler" not in said("./without", "--version")
+    table = said("./with", "--describe")
+    assert "\nlaunches\n   registers  spilled bytes     threads  shared bytes  blocks            kernel\n" in table
+    assert "\n          58             20         128" in table and "registers" not in said("./without", "--describe")
+
+
+def test_a_note_says_what_was_found(tmp_path, compile_digits):
+    ptxas = write(tmp_path / "path")
+    words = [HOVA, "compile", DIGITS, *WORDS, "-o", "digits"]
+    environment = {**os.environ, "PATH": f"{ptxas.parent}:/usr/bin:/bin"}
+    note = f"hova: note: machine code for sm_80 by ptxas 12.9.41, {ptxas}; --ptxas=none leaves it out\n"
+    assert note in subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stderr
+    asked = subprocess.run([*words, f"--ptxas={ptxas}"], capture_output=True, text=True, check=True, env=environment)
+    assert "machine code" not in asked.stderr
+
+
+OLD = """echo "ptxas $3, line 9; fatal   : Unsupported .version 8.0; current version is '7.4'" >&2
+echo "ptxas fatal   : Ptx assembly aborted due to errors" >&2
+exit 255
+"""
+FAILING = {
+    "old": (VERSION + OLD, "ptxas 12.9.41 does not take the kernels: Unsupported .version 8.0; current version is '7.4'"),
+    "silent": (VERSION + "exit 3\n", "ptxas 12.9.41 does not take the kernels: exit status 3"),
+    "ended": (VERSION + "kill -SEGV $$\n", "ptxas 12.9.41 does not take the kernels: it was ended by a signal: Segmentation fault"),
+    "nothing": (VERSION + REPORT, "ptxas 12.9.41 left no machine code"),
+    "no report": (VERSION + RESULT, "ptxas 12.9.41 reports no registers of 'kernel_"),
+    "other": ("echo hello\n", "its --version does not tell the release of a ptxas"),
+    "no program": ("", "its --version does not tell the release of a ptxas"),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_one_that_was_found_and_fails_is_a_warning(name, tmp_path, compile_digits):
+    script, reason = FAILING[name]
+    ptxas = write(tmp_path / "path", script)
+    said = compile_digits(PATH=f"{ptxas.parent}:/usr/bin:/bin").stderr
+    assert said.startswith(f"{DIGITS}: warning: {ptxas}: {reason}") and said.endswith(TAIL) and said.count("\n") == 1
+    compile_digits("--ptxas=none", output="none")
+    assert bytes_of(compile_digits) == bytes_of(compile_digits, "none")
+    assert "assembler" not in describe("./digits")
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_one_that_was_asked_for_and_fails_is_an_error(name, tmp_path, compile_digits):
+    script, reason = FAILING[name]
+    ptxas = write(tmp_path / "path", script)
+    said = compile_digits(f"--ptxas={ptxas}", status=1).stderr
+    assert said.startswith(f"hova: error: {ptxas}: {reason}") and said.count("\n") == 1 and "warning" not in said
+    assert not (compile_digits.folder / "digits").exists()
+
+
+# The last place is not of the environment.
+NOTHING = [(["--ptxas=none"], "--ptxas=none leaves it out"),
+           pytest.param([], "no ptxas was found", marks=pytest.mark.skipif(
+               Path("/usr/local/cuda/bin/ptxas").exists(), reason="this machine has /usr/local/cuda/bin/ptxas"))]
+
+
+@pytest.mark.parametrize("options, reason", NOTHING)
+def test_machine_code_alone_needs_an_assembler(options, reason, compile_digits):
+    said = compile_digits("--emit=cubin", *options, status=1, output="digits.cubin").stderr
+    assert said == f"hova: error: there is no machine code to write: {reason}\n"
+
+
+WRONG = {
+    "--ptxas=ptxas": "option '--ptxas': expects 'none' or a path such as './ptxas', got 'ptxas'",
+    "--ptxas=./missing": "option '--ptxas': './missing' is no program that can be run",
+    "--ptxas=": "option '--ptxas' needs a value",
+    "--ptxas=none --emit=asm": "option '--ptxas' has no effect with '--emit=asm'",
+    "--ptxas=none --emit=mlir": "option '--ptxas' has no effect with '--emit=mlir'",
+    "--ptxas=none --target=cpu --dtype=f32": "option '--ptxas' does not apply to --target=cpu",
+    "--ptxas=none --target=cuda-emulated": "option '--ptxas' does not apply to --target=cuda-emulated",
+    "--emit=cubin --target=cuda-emulated": "--emit=cubin is for --target=cuda, got --target=cuda-emulated",
+    "--emit=ptx --target=cpu": "--emit=ptx is for --target=cuda, got --target=cpu",
+}
+
+
+@pytest.mark.parametrize("options", WRONG)
+def test_wrong_words_are_refused(options, compile_digits):
+    assert f"hova: error: {WRONG[options]}\n" in compile_digits(*options.split(), status=2).stderr
+
+
+# ===-----------------------------------------------------------------------=== #
+# Reports
+# ===-----------------------------------------------------------------------=== #
+
+
+def test_explains_what_kernels_take(tmp_path, compile_digits):
+    ptxas = write(tmp_path / "path", GOOD.replace("58 registers", "200 registers"))
+    report = json.loads(compile_digits(f"--ptxas={ptxas}", "--format=json", verb="explain").stdout)["device"]
+    assert (report["arch"], report["assembler"]) == ("sm_80", "ptxas 12.9.41")
+    kernels = {kernel["name"]: kernel for kernel in report["kernels"]}
+    compile_digits(f"--ptxas={ptxas}")
+    launches = describe("./digits")["launches"]
+    assert [(path, kernel["name"]) for kernel in report["kernels"] for path in kernel["launches"]] == sorted(
+        ((launch["path"], launch["kernel"]) for launch in launches),
+        key=lambda pair: list(kernels).index(pair[1]))
+    for launch in launches:
+        kernel = kernels[launch["kernel"]]
+        assert (kernel["threads"], kernel["shared_bytes"]) == (launch["block"][0], launch["shared_bytes"])
+        assert (kernel["registers"], kernel["spilled_bytes"], kernel["local_bytes"], kernel["static_shared_bytes"]) == (200, 20, 24, 64)
+    # 8 warps of 200 * 32 registers, and 64 warps in all; blocks of 4 warps.
+    assert (kernels["kernel_head"]["blocks"], kernels["kernel_head"]["limits"]) == (2, ["registers"])
+
+    text = compile_digits(f"--ptxas={ptxas}", verb="explain").stdout
+    compiled = compile_digits(f"--ptxas={ptxas}", "--explain").stderr
+    table = text[text.index("kernels on sm_80"):]
+    assert compiled.endswith(table)
+    lines = table.splitlines()
+    assert lines[0] == "kernels on sm_80, machine code by ptxas 12.9.41"
+    assert lines[1].split() == ["launches", "threads", "registers", "spilled", "local", "shared", "blocks", "limited", "by", "kernel"]
+    assert len(lines) == 2 + len(kernels)
+    head = next(line for line in lines if line.endswith(" kernel_head"))
+    shared = kernels["kernel_head"]["shared_bytes"]
+    assert re.split(r"\s{2,}", head.strip()) == ["1", "128", "200", "20", "24", f"64 + {shared}", "2", "registers", "kernel_head"]
+
+
+@pytest.mark.parametrize("options, reason", NOTHING)
+def test_explains_what_is_known_without_machine_code(options, reason, compile_digits):
+    report = json.loads(compile_digits(*options, "--format=json", verb="explain").stdout)["device"]
+    assert report["without_machine_code"] == reason and "assembler" not in report
+    head = next(kernel for kernel in report["kernels"] if kernel["name"] == "kernel_head")
+    assert "registers" not in head and "blocks" not in head and head["most_blocks"] > 2 and head["threads"] == 128
+    text = compile_digits(*options, verb="explain").stdout
+    assert f"kernels on sm_80, without machine code: {reason}, so registers are unknown, and more blocks there cannot be\n" in text
+    assert re.search(r"\n +1 +128 +\? +\? +\? +\d+ +\d+  .* kernel_head\n", text)
+
+
+def test_explains_the_kernels_of_a_path(compile_digits):
+    def report(*options):
+        return json.loads(compile_digits("--ptxas=none", "--format=json", *options, verb="explain").stdout)
+
+    whole, part = report(), report("--path=late")
+    named = {kernel["name"] for kernel in part["kernels"]}
+    launched = [path for kernel in part["device"]["kernels"] for path in kernel["launches"]]
+    assert named and set(launched) <= named
+    assert 0 < len(launched) < sum(len(kernel["launches"]) for kernel in whole["device"]["kernels"])
+
+
+def test_explains_what_has_no_code_as_far_as_it_goes(compile_digits):
+    """Verdicts are known behind `fuse`, and that there is no code for a GPU, behind `assign`."""
+    done = compile_digits("--dtype=f32", verb="explain", status=1)
+    assert "in 16 bits only" in done.stderr and " sites are fused\n" in done.stdout and "kernels on" not in done.stdout
+
+
+def test_other_targets_explain_no_device(compile_digits):
+    for target in ("cpu", "cuda-emulated"):
+        assert "device" not in json.loads(compile_digits(f"--target={target}", "--format=json", verb="explain").stdout)
+
+
+# ===-----------------------------------------------------------------------=== #
+# NVIDIA's ptxas
+# ===-----------------------------------------------------------------------=== #
+
+
+def registers_of(cubin):
+    """Registers of each kernel as the code itself has them: the first byte of sh_info of the sections .text.KERNEL."""
+    def word(at, size):
+        return int.from_bytes(cubin[at:at + size], "little")
+
+    begin, size, count, names = word(40, 8), word(58, 2), word(60, 2), word(62, 2)
+    headers = [begin + size * number for number in range(count)]
+    text = word(headers[names] + 24, 8)
+    found = {}
+    for header in headers:
+        name = cubin[text + word(header, 4):].split(b"\0")[0].decode()
+        if name.startswith(".text."):
+            found[name.removeprefix(".text.")] = word(header + 44, 4) >> 24
+    return found
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="without ptxas: test/requirements.txt")
+def test_machine_code_is_that_of_ptxas(tmp_path, compile_digits):
+    compile_digits(f"--ptxas={REAL}")
+    compile_digits(f"--ptxas={REAL}", output="again")
+    compile_digits(f"--ptxas={REAL}", "--emit=cubin", output="digits.cubin")
+    compile_digits("--emit=ptx", output="digits.ptx")
+    subprocess.run([REAL, "-v", "-arch=sm_80", "digits.ptx", "-o", "own.cubin"], check=True, capture_output=True)
+    code = bytes_of(compile_digits, "own.cubin")
+    assert bytes_of(compile_digits, "digits.cubin") == code
+    assert code in bytes_of(compile_digits) and bytes_of(compile_digits) == bytes_of(compile_digits, "again")
+    description = describe("./digits")
+    assert description["machine_code_bytes"] == len(code) and re.fullmatch(r"ptxas \d+\.\d+\.\d+", description["assembler"])
+    registers = registers_of(code)
+    assert {launch["kernel"]: launch["registers"] for launch in description["launches"]} == registers
+    assert all(launch["spilled_bytes"] == launch["local_bytes"] == 0 for launch in description["launches"])
+
+
+@pytest.mark.skipif(not REAL.exists(), reason="without ptxas: test/requirements.txt")
+def test_ptxas_may_use_more_memory_than_hova(compile_digits):
+    """The limit is that of hova's own allocations, and the weights, which ptxas never sees."""
+    compile_digits(f"--ptxas={REAL}", "--max-memory=150MiB")
+    assert describe("./digits")["assembler"]

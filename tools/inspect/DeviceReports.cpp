@@ -1,0 +1,95 @@
+//===- DeviceReports.cpp - What kernels take of a GPU ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/inspect/DeviceReports.h"
+#include "tools/inspect/Places.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace hova::inspect {
+
+void keepKernelsBelow(DeviceReport &report, ModuleOp module, StringRef path) {
+  llvm::StringSet<> known;
+  for (const KernelContents &kernel : kernelsBelow(module, path)) {
+    known.insert(kernel.name);
+  }
+  for (KernelUse &kernel : report.kernels) {
+    llvm::erase_if(kernel.launches, [&](const std::string &launch) {
+      return !known.contains(launch);
+    });
+  }
+  llvm::erase_if(report.kernels, [](const KernelUse &kernel) {
+    return kernel.launches.empty();
+  });
+}
+
+/// "0 + 73728": shared memory that the code has, and that its launch adds.
+static std::string sharedText(const KernelUse &kernel) {
+  std::string launched = std::to_string(kernel.sharedBytes);
+  return kernel.code
+             ? std::to_string(kernel.code->sharedBytes) + " + " + launched
+             : launched;
+}
+
+void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
+  constexpr const char *row = "{0,10}{1,9}{2,11}{3,9}{4,7}{5,15}{6,8}  {7,-22} "
+                              "{8}\n";
+  if (report.assembler.empty()) {
+    os << "kernels on " << report.arch
+       << ", without machine code: " << report.withoutCode
+       << ", so registers are unknown, and more blocks there cannot be\n";
+  } else {
+    os << "kernels on " << report.arch << ", machine code by "
+       << report.assembler << "\n";
+  }
+  os << llvm::formatv(row, "launches", "threads", "registers", "spilled",
+                      "local", "shared", "blocks", "limited by", "kernel");
+  for (const KernelUse &kernel : report.kernels) {
+    auto known = [&](int64_t MachineCodeUse::*figure) {
+      return kernel.code ? std::to_string((*kernel.code).*figure) : "?";
+    };
+    os << llvm::formatv(
+        row, kernel.launches.size(), kernel.threads,
+        known(&MachineCodeUse::registers), known(&MachineCodeUse::spilledBytes),
+        known(&MachineCodeUse::localBytes), sharedText(kernel), kernel.blocks,
+        llvm::join(kernel.limits, ", "), kernel.name);
+  }
+}
+
+static llvm::json::Object kernelJson(const KernelUse &kernel) {
+  llvm::json::Object object{
+      {"name", kernel.name},
+      {"launches", llvm::json::Array(kernel.launches)},
+      {"threads", kernel.threads},
+      {"shared_bytes", kernel.sharedBytes},
+      {kernel.code ? "blocks" : "most_blocks", kernel.blocks},
+      {"limits", llvm::json::Array(kernel.limits)}};
+  if (kernel.code) {
+    object["registers"] = kernel.code->registers;
+    object["spilled_bytes"] = kernel.code->spilledBytes;
+    object["local_bytes"] = kernel.code->localBytes;
+    object["static_shared_bytes"] = kernel.code->sharedBytes;
+  }
+  return object;
+}
+
+llvm::json::Object deviceReportJson(const DeviceReport &report) {
+  llvm::json::Array kernels;
+  for (const KernelUse &kernel : report.kernels) {
+    kernels.push_back(kernelJson(kernel));
+  }
+  llvm::json::Object object{{"arch", report.arch},
+                            {"kernels", std::move(kernels)}};
+  if (report.assembler.empty()) {
+    object["without_machine_code"] = report.withoutCode;
+  } else {
+    object["assembler"] = report.assembler;
+  }
+  return object;
+}
+
+} // namespace hova::inspect
