@@ -101,12 +101,9 @@ def opcodes(text: str) -> tuple[list[str], dict[str, int], list[tuple[int, str]]
     return code, labels, branches
 
 
-def assemble(ptx: str, folder: Path) -> Kernel:
-    """The only kernel of a text."""
-    source, cubin = folder / "kernel.ptx", folder / "kernel.cubin"
-    source.write_text(ptx, encoding="utf-8")
-    said = call(TOOLS / "ptxas", "-v", "-arch=sm_80", source, "-o", cubin)
-    code, labels, branches = opcodes(call(TOOLS / "nvdisasm", "-c", cubin))
+def read_kernel(said: str, text: str) -> Kernel:
+    """What ptxas said of a kernel, and its disassembly."""
+    code, labels, branches = opcodes(text)
     loops = [(labels[target], place + 1) for place, target in branches if labels.get(target, place + 1) <= place]
     loops = [loop for loop in loops if any(op.startswith("HMMA") for op in code[slice(*loop)])]
     # The innermost of those that hold products.
@@ -115,5 +112,22 @@ def assemble(ptx: str, folder: Path) -> Kernel:
     def number(pattern: str) -> int:
         return int(re.search(pattern, said)[1])
 
-    return Kernel(number(r"Used (\d+) registers"), number(r"(\d+) bytes spill stores"),
-                  number(r"(\d+) bytes stack frame"), code, loops[0] if loops else None)
+    spilled = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
+    return Kernel(number(r"Used (\d+) registers"), spilled, number(r"(\d+) bytes stack frame"), code, loops[0] if loops else None)
+
+
+def assemble_all(ptx: str, folder: Path) -> dict[str, Kernel]:
+    """The kernels of a text by name."""
+    source, cubin = folder / "kernel.ptx", folder / "kernel.cubin"
+    source.write_text(ptx, encoding="utf-8")
+    said = call(TOOLS / "ptxas", "-v", "-arch=sm_80", source, "-o", cubin)
+    reports = re.split(r"Compiling entry function '(\w+)'", said)[1:]
+    sections = re.split(r"\.section\s+\.text\.(\w+)", call(TOOLS / "nvdisasm", "-c", cubin))[1:]
+    texts = dict(zip(sections[::2], sections[1::2], strict=True))
+    return {name: read_kernel(report, texts[name]) for name, report in zip(reports[::2], reports[1::2], strict=True)}
+
+
+def assemble(ptx: str, folder: Path) -> Kernel:
+    """The only kernel of a text."""
+    (kernel,) = assemble_all(ptx, folder).values()
+    return kernel

@@ -3,7 +3,10 @@
 """Each kernel of ViT-B/16 at its size, batch 1 and 8, as ptxas assembles it for sm_80: no
 spills, and main loops within what the best known kernels need. Nothing runs on a GPU."""
 
+import json
+import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 import kernels
 import pytest
@@ -112,6 +115,32 @@ def test_norms(name, tmp_path):
     made = assembled(("norm", f"--rows={NORMS[name]}", "--columns=768"), tmp_path)
     tell(name, made)
     assert made.loop is None
+
+
+VIT = Path(__file__).resolve().parents[3] / "examples/models/vit_b16.json"
+
+
+def hova(*words):
+    done = subprocess.run([kernels.BIN / "hova", *map(str, words), "--quiet"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("batch", [1, 8])
+def test_the_whole_model_as_it_is_compiled(batch, tmp_path):
+    """Of its published size, by hova compile: some 5 s of one core for each batch."""
+    model = (VIT, f"--set=batch={batch}", "--dtype=bf16", "--target=cuda")
+    made = sass.assemble_all(hova("compile", *model, "--emit=ptx"), tmp_path)
+    assert len(made) > 15 and sum(kernel.loop is not None for kernel in made.values()) > 8
+    for name, kernel in made.items():
+        assert (name, kernel.spilled, kernel.stack, kernel.local()) == (name, 0, 0, 0)
+    report = json.loads(hova("explain", *model, f"--ptxas={sass.TOOLS / 'ptxas'}", "--format=json"))["device"]
+    told = {kernel["name"]: (kernel["registers"], kernel["spilled_bytes"], kernel["local_bytes"]) for kernel in report["kernels"]}
+    assert told == {name: (kernel.registers, 0, 0) for name, kernel in made.items()}
+    for kernel in report["kernels"]:
+        blocks = f"{kernel['blocks']} | {', '.join(kernel['limits'])}"
+        print(f"\n| {kernel['name']} | {len(kernel['launches'])} | {kernel['registers']} | {kernel['shared_bytes']} | {blocks} |", end="")
+        assert kernel["blocks"] >= 1
 
 
 MEMORY = {
