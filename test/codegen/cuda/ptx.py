@@ -245,7 +245,7 @@ class Warp:
         code = self.grid.code
         parked = np.zeros(self.at.shape, bool)  # at a barrier of the warp
         while (here := int(np.where(parked, len(code) + 1, self.at).min())) < len(code):
-            mask = self.at == here
+            mask = (self.at == here) & ~parked
             statement = code[here]
             self.at[mask] += 1
             if statement.guard:

@@ -77,6 +77,14 @@ def test_faults_are_noticed(kernel, fault, pattern, instead, times):
     assert result != "not noticed"
 
 
+def test_lanes_that_wait_for_their_warp_do_not_go_on_with_others():
+    """Half a warp waits, the rest comes by and waits further on, where that half never meets it."""
+    text = CASES["norm"]().ptx()
+    half = "mov.u32 %r99998, %tid.x;\nand.b32 %r99999, %r99998, 16;\nsetp.eq.u32 %p99999, %r99999, 0;\n@%p99999 bar.warp.sync -1;\n"
+    with pytest.raises(ptx.Fault, match="part of a warp ends while the rest waits for it"):
+        CASES["norm"]().run("late", 1, re.sub(r"\tbar\.warp\.sync", half + r"\g<0>", text, count=1))
+
+
 # Faults in the NVVM dialect, and what the emulation says of them.
 EMULATED = [
     ("product", "no barrier", r"nvvm\.barrier0", "", 0, "no barrier orders the two"),
