@@ -59,13 +59,16 @@ static call check_call(const CUDA_KERNEL_NODE_PARAMS *made, const char *name) {
              made->gridDimZ <= 65535,
          name, "the grid is no grid");
   demand(made->blockDimX >= 1 && made->blockDimX <= 1024 &&
-             made->blockDimY == 1 && made->blockDimZ == 1,
+             made->blockDimY >= 1 && made->blockDimY <= 1024 &&
+             made->blockDimZ >= 1 && made->blockDimZ <= 64 &&
+             made->blockDimX * made->blockDimY * made->blockDimZ <= 1024,
          name, "the block is no block");
   demand((int)made->sharedMemBytes <= function->dynamic_shared, name,
          "more shared memory than was asked for");
   call checked = {
       .kernel = function->function,
       .grid = {made->gridDimX, made->gridDimY, made->gridDimZ},
+      .block = {made->blockDimX, made->blockDimY, made->blockDimZ},
       .shared = made->sharedMemBytes,
   };
   for (int i = 0; i < function->function->parameters; ++i) {

@@ -63,8 +63,9 @@ static void interpret(const call *made) {
   snprintf(launch, sizeof launch, "%s/launch", folder);
   snprintf(image, sizeof image, "%s/memory", folder);
   int length =
-      snprintf(text, sizeof text, "%s %u %u %u %u", made->kernel->name,
-               made->grid[0], made->grid[1], made->grid[2], made->shared);
+      snprintf(text, sizeof text, "%s %u %u %u %u %u %u %u", made->kernel->name,
+               made->grid[0], made->grid[1], made->grid[2], made->block[0],
+               made->block[1], made->block[2], made->shared);
   for (int i = 0; i < made->kernel->parameters; ++i) {
     size_t offset =
         (size_t)(bytes_at(made->arguments[i], 1, made->kernel->name) -

@@ -40,7 +40,7 @@ typedef struct kernel {
 typedef struct call {
   const kernel *kernel;
   device_address arguments[MOST_PARAMETERS];
-  unsigned grid[3], shared;
+  unsigned grid[3], block[3], shared;
 } call;
 
 /// Something that happens when its stream is waited for.

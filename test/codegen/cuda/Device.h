@@ -67,12 +67,16 @@ public:
   explicit Device(llvm::StringRef text);
 
   /// Launches a kernel on all buffers; the report's message is empty when there
-  /// was no fault.
+  /// was no fault, and no device computed other bits.
   hova_emulation_report run(llvm::StringRef kernel, const Shape &shape,
                             llvm::ArrayRef<Buffer> buffers) const;
 
   std::string errors;
   std::optional<EmulatedModule> module;
+
+private:
+  /// Where HOVA_TEST_DRIVER is set (DriverDevice.h).
+  std::string ptx;
 };
 
 } // namespace hova::test

@@ -31,6 +31,7 @@ SPACE = 40  # an address of global memory: number of the buffer above, byte belo
 KINDS = {
     "f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64,
     "u64": np.uint64, "b64": np.uint64, "pred": np.bool_, "b16": np.uint16, "u16": np.uint16,
+    "s16": np.int16, "s8": np.int8, "u8": np.uint8, "b8": np.uint8,
 }
 
 
@@ -171,15 +172,20 @@ class Grid:
     """Memory that warps share, and the warps."""
 
     def __init__(self, ptx: str, name: str, buffers: list[np.ndarray], grid: tuple[int, ...],
-                 shared: int, landing: str = "early", seed: int = 0, sums: str = "in-order"):
+                 shared: int, landing: str = "early", seed: int = 0, sums: str = "in-order", block: tuple[int, ...] | None = None):
         self.sums = sums
         self.code, self.labels = parse(ptx, name)
         entry = re.search(rf"\.entry {name}\(.*?\n\{{", ptx, re.DOTALL).group()
-        self.threads = int(re.search(r"\.reqntid (\d+)", entry).group(1))
+        needed = re.search(r"\.reqntid (\d+)(?:, (\d+), (\d+))?", entry)
+        demanded = tuple(int(size or 1) for size in needed.groups()) if needed else None
+        check(not (block and demanded) or tuple(block) == demanded, f"{name} is made for blocks of {demanded} threads, not {block}")
+        self.shape = block or demanded
+        self.threads = int(np.prod(self.shape))
+        self.symbols = set(re.findall(r"\.shared [^;]*?(\w+)\[", ptx))
         self.params = re.findall(r"\.param \S+.*?(\w+_param_\d+)", entry)
         check(len(self.params) == len(buffers), f"{len(buffers)} buffers for {self.params}")
         self.landing, self.random = landing, random.Random(seed)
-        sizes = [*grid, 1, 1][:3]
+        self.sizes = sizes = [*grid, 1, 1][:3]
         self.blocks = int(np.prod(sizes))
         self.block = np.arange(self.blocks)[:, None]
         self.ids = (self.block % sizes[0], self.block // sizes[0] % sizes[1],
@@ -232,9 +238,14 @@ class Warp:
 
     def __init__(self, grid: Grid, number: int):
         self.grid, self.number, shape = grid, number, (grid.blocks, 32)
-        self.registers = {"%tid.x": np.tile(32 * number + LANES, (grid.blocks, 1)).astype(np.uint32)}
-        for axis, values in zip("xyz", grid.ids, strict=True):
+        self.registers: dict[str, np.ndarray] = {}
+        threads = np.unravel_index(32 * number + LANES, grid.shape[::-1])[::-1]
+        for axis, values, thread, size, blocks in zip("xyz", grid.ids, threads, grid.shape, grid.sizes, strict=True):
             self.registers[f"%ctaid.{axis}"] = np.broadcast_to(values, shape).astype(np.uint32)
+            self.registers[f"%tid.{axis}"] = np.tile(thread, (grid.blocks, 1)).astype(np.uint32)
+            self.registers[f"%ntid.{axis}"] = np.full(shape, size, np.uint32)
+            self.registers[f"%nctaid.{axis}"] = np.full(shape, blocks, np.uint32)
+        self.registers["%laneid"] = np.tile(LANES, (grid.blocks, 1)).astype(np.uint32)
         self.at = np.zeros(shape, np.int64)
         self.turns = 0  # of loops
         self.groups: list[list[Callable[[], None]]] = []  # cp.async, committed
@@ -279,11 +290,13 @@ class Warp:
         """The bits of an operand as an array of kind."""
         if name.startswith("%"):
             check(name in self.registers, f"{name} is read before it is written")
-            value = self.registers[name]
+            value, size = self.registers[name], np.dtype(kind).itemsize
+            if value.dtype.itemsize != size:  # the low bits, or zeros above them
+                value = value.view(f"u{value.dtype.itemsize}").astype(f"u{size}")
             return value if value.dtype == kind else value.view(kind)
         if name.startswith("0f"):
             return np.array(int(name[2:], 16), np.uint32).view(np.float32)
-        if name.endswith("_memory"):
+        if name in self.grid.symbols:
             return np.array(0, kind)
         return np.array(int(name, 0) & (2 ** (8 * np.dtype(kind).itemsize) - 1)).astype(kind)
 
@@ -304,6 +317,8 @@ class Warp:
         base, _, offset = text.strip("[]").partition("+")
         kind = np.uint64 if base.startswith("%rd") else np.uint32
         value = self.get(base, kind).astype(np.int64) + int(offset or 0)
+        if kind == np.uint32:
+            value &= 0xFFFFFFFF
         return np.broadcast_to(value, (self.grid.blocks, 32))
 
     def global_bytes(self, s: Instruction, text: str, count: int, mask: np.ndarray,
@@ -424,6 +439,12 @@ class Warp:
             self.set(target, narrow[s.op.split(".")[2]](self.get(names[0], np.float32)), mask)
         elif s.op in widen:
             self.set(target, widen[s.op](self.get(names[0], np.uint16)), mask)
+        elif s.op in ("cvt.rn.f32.s32", "cvt.rn.f32.u32"):
+            self.set(target, self.get(names[0], KINDS[s.op[-3:]]).astype(np.float32), mask)
+        elif s.op in ("cvt.rzi.s32.f32", "cvt.rzi.u32.f32"):
+            to = KINDS[s.op[8:11]]
+            number = np.nan_to_num(np.trunc(self.get(names[0], np.float32).astype(np.float64)), nan=0.0)
+            self.set(target, np.clip(number, np.iinfo(to).min, np.iinfo(to).max).astype(to), mask)
         else:
             to, origin = (KINDS[p] for p in s.op.split(".")[1:])
             self.set(target, self.get(names[0], origin).astype(to), mask)
@@ -443,10 +464,18 @@ class Warp:
         self.set(s.operands[0], compare[how](x, y), mask)
 
     def do_shfl(self, s: Instruction, mask: np.ndarray) -> None:
-        """Exchange with the lane whose number differs in the given bits."""
-        check(s.op == "shfl.sync.bfly.b32" and s.operands[3:] == ["31", "-1"], f"{s.op} is not known")
-        value = np.broadcast_to(self.get(s.operands[1], np.uint32), mask.shape)
-        self.set(s.operands[0], value[:, LANES ^ int(s.operands[2])], mask)
+        """Exchange with another lane, or with none where that is outside of the segment."""
+        how = s.op.split(".")[2]
+        check(s.op.endswith(".b32") and s.operands[4] == "-1", f"{s.op} of {s.operands} is not known")
+        value, by, limit = (np.broadcast_to(self.get(name, np.uint32), mask.shape).astype(np.int64) for name in s.operands[1:4])
+        segment, by = limit >> 8 & 31, by & 31
+        last, first = LANES & segment | limit & 31 & ~segment, LANES & segment
+        other = {"up": LANES - by, "down": LANES + by, "bfly": LANES ^ by, "idx": first | by & ~segment}[how]
+        inside = other >= last if how == "up" else other <= last
+        target, *predicate = s.operands[0].split("|")
+        self.set(target, np.take_along_axis(value, np.where(inside, other, LANES), axis=1).astype(np.uint32), mask)
+        for name in predicate:
+            self.set(name, inside, mask)
 
     def do_ld(self, s: Instruction, mask: np.ndarray) -> None:
         """Parameters, shared and global memory."""
@@ -467,6 +496,8 @@ class Warp:
             buffer, place = self.global_bytes(s, s.operands[1], count, mask)
             data = buffer[place[..., None] + span]
         words = np.ascontiguousarray(data).view(kind)
+        if kind in (np.int8, np.int16):
+            words = words.astype(np.int32)
         for i, name in enumerate(names):
             self.set(name, words[..., i], mask)
 
@@ -528,19 +559,20 @@ class Warp:
     # Products ----------------------------------------------------------------
 
     def do_ldmatrix(self, s: Instruction, mask: np.ndarray) -> None:
-        """Four 8x8 blocks whose rows the lanes point to, eight lanes a block."""
-        check(".x4" in s.op, f"{s.op} is not known")
+        """One, two or four 8x8 blocks whose rows the first lanes point to, eight lanes a block."""
+        names = names_of(s.operands[0])
+        everybody, mask = mask, mask & (LANES < 8 * len(names))
         place = self.shared_places(s, s.operands[1], 16, mask, "ldmatrix")
         where = self.grid.block[..., None], np.where(mask, place, 0)[..., None] + np.arange(16)
         check((self.grid.written[where] | ~mask[..., None]).all(), f"{s.place}: {s.op} of bytes that nobody has written")
         self.touch(s, mask, place, np.arange(16), writes=False, whole=True)
         rows = np.ascontiguousarray(self.grid.shared[where]).view(np.uint16)  # blocks, lane, 8
-        for i, name in enumerate(names_of(s.operands[0])):
+        for i, name in enumerate(names):
             block = rows[:, 8 * i : 8 * i + 8]
             if ".trans" in s.op:
                 block = block.transpose(0, 2, 1)
             low, high = (block[:, ROW, PAIR + e].astype(np.uint32) for e in range(2))
-            self.set(name, low | (high << np.uint32(16)), mask)
+            self.set(name, low | (high << np.uint32(16)), everybody)
 
     def halves(self, name: str, widen: Callable) -> tuple[np.ndarray, np.ndarray]:
         """Both values of 16 bits of a register."""
@@ -573,13 +605,31 @@ class Warp:
             self.set(name, bits[ROW + 8 * (i // 2), PAIR + i % 2].T, mask)
 
 
+def largest(of: Callable) -> Callable:
+    """The larger, where the zero with a sign is the smaller one."""
+    return lambda x, y: np.where((x == 0) & (y == 0), x + y, of(x, y)) if x.dtype == np.float32 else of(x, y)
+
+
+def smallest(of: Callable) -> Callable:
+    """The smaller, likewise."""
+    return lambda x, y: np.where((x == 0) & (y == 0), -(-x - y), of(x, y)) if x.dtype == np.float32 else of(x, y)
+
+
+def divided(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Rounded as the type is: integers toward zero."""
+    if x.dtype.kind == "f":
+        return x / y
+    whole = np.abs(x.astype(np.int64)) // np.abs(y.astype(np.int64)) * np.sign(x.astype(np.int64)) * np.sign(y.astype(np.int64))
+    return whole.astype(x.dtype)
+
+
 MIXED = {"selp", "shl", "shr", "bfe", "mad", "mul"}
 SIMPLE = {
     "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "and": lambda x, y: x & y,
     "or": lambda x, y: x | y, "xor": lambda x, y: x ^ y, "not": lambda x: ~x,
-    "max": np.fmax, "min": np.fmin, "div": lambda x, y: x / y, "abs": np.abs, "neg": lambda x: -x,
+    "max": largest(np.fmax), "min": smallest(np.fmin), "div": divided, "rem": lambda x, y: x - divided(x, y) * y, "abs": np.abs, "neg": lambda x: -x,
     "fma": fused, "copysign": lambda x, y: np.copysign(y, x),
-    "max.NaN": np.maximum, "min.NaN": np.minimum, "sqrt": lambda x: np.sqrt(x.astype(np.float64)),
+    "max.NaN": largest(np.maximum), "min.NaN": smallest(np.minimum), "sqrt": lambda x: np.sqrt(x.astype(np.float64)),
     "lg2": lambda x: np.log2(x.astype(np.float64)), "ex2": lambda x: np.exp2(x.astype(np.float64)), "rcp": lambda x: 1 / x.astype(np.float64),
     "rsqrt": lambda x: 1 / np.sqrt(x.astype(np.float64)),
 }
