@@ -106,51 +106,51 @@ def product_positions() -> Case:
 def product_gate() -> Case:
     """The channel gate of vertical attention: sigmoid(u w + b) y."""
     n = Numbers()
-    u, w, b, y = n.narrow(50, 18), n.narrow(70, 18, scale=0.3).T, n.wide(70), n.wide(50, 70)
+    u, w, b, y = n.narrow(70, 18), n.narrow(72, 18, scale=0.3).T, n.wide(72), n.wide(70, 72)
     return case(n, """
-      !y = tensor<1x50x70xf32>
-      func.func @main(%u: tensor<1x50x18xbf16>, %w: tensor<70x18xbf16>, %b: tensor<70xf32>, %y: !y) -> tensor<1x50x70xbf16> {
-        %0 = hova.linear %u, %w bias(%b) {transposed} : tensor<1x50x18xbf16>, tensor<70x18xbf16>, tensor<70xf32> -> !y
+      !y = tensor<1x70x72xf32>
+      func.func @main(%u: tensor<1x70x18xbf16>, %w: tensor<72x18xbf16>, %b: tensor<72xf32>, %y: !y) -> tensor<1x70x72xbf16> {
+        %0 = hova.linear %u, %w bias(%b) {transposed} : tensor<1x70x18xbf16>, tensor<72x18xbf16>, tensor<72xf32> -> !y
         %1 = hova.activation sigmoid %0 : !y
         %2 = hova.multiply %1, %y : !y, !y
-        %3 = hova.convert %2 : !y -> tensor<1x50x70xbf16>
-        return %3 : tensor<1x50x70xbf16>
+        %3 = hova.convert %2 : !y -> tensor<1x70x72xbf16>
+        return %3 : tensor<1x70x72xbf16>
       }""", [sigmoid(u @ w + b) * y], BF16, "bf16", BLOCK)
 
 
 def product_of_columns() -> Case:
-    """x is columns of a wider matrix; so is what is added."""
+    """x is columns of a wider matrix."""
     n = Numbers()
-    x, w = n.narrow(45, 88)[:, 8:80], n.narrow(66, 72, scale=0.1).T
+    x, w = n.narrow(67, 88)[:, 8:80], n.narrow(66, 72, scale=0.1).T
     return case(n, """
-      !x = tensor<1x45x72xbf16>
-      !y = tensor<1x45x66xf32>
-      func.func @main(%a: tensor<1x45x88xbf16>, %w: tensor<66x72xbf16>) -> tensor<1x45x66xbf16> {
-        %x = hova.slice %a {axis = 2 : i64, offset = 8 : i64} : tensor<1x45x88xbf16> -> !x
+      !x = tensor<1x67x72xbf16>
+      !y = tensor<1x67x66xf32>
+      func.func @main(%a: tensor<1x67x88xbf16>, %w: tensor<66x72xbf16>) -> tensor<1x67x66xbf16> {
+        %x = hova.slice %a {axis = 2 : i64, offset = 8 : i64} : tensor<1x67x88xbf16> -> !x
         %0 = hova.linear %x, %w {transposed} : !x, tensor<66x72xbf16> -> !y
         %1 = hova.activation gelu_tanh %0 : !y
-        %2 = hova.convert %1 : !y -> tensor<1x45x66xbf16>
-        return %2 : tensor<1x45x66xbf16>
+        %2 = hova.convert %1 : !y -> tensor<1x67x66xbf16>
+        return %2 : tensor<1x67x66xbf16>
       }""", [gelu_tanh(x @ w)], BF16, "bf16", BLOCK)
 
 
 def product_of_weight() -> Case:
     """A weight [in, out], which assign transposes; rows of it begin at multiples of 16 bytes."""
     n = Numbers()
-    x, w = n.narrow(40, 36), n.narrow(36, 70, scale=0.2, transposed=40)
+    x, w = n.narrow(70, 36), n.narrow(36, 70, scale=0.2, transposed=40)
     return case(n, """
-      !y = tensor<1x40x70xf32>
+      !y = tensor<1x70x70xf32>
       func.func private @weights() {
         %w = hova.weight "w" : tensor<36x70xbf16>
         hova.store_weight "w", %w : tensor<36x70xbf16>
         return
       }
-      func.func @main(%x: tensor<1x40x36xbf16>) -> tensor<1x40x70xbf16> {
+      func.func @main(%x: tensor<1x70x36xbf16>) -> tensor<1x70x70xbf16> {
         %w = hova.image_weight "w" : tensor<36x70xbf16>
-        %0 = hova.linear %x, %w : tensor<1x40x36xbf16>, tensor<36x70xbf16> -> !y
+        %0 = hova.linear %x, %w : tensor<1x70x36xbf16>, tensor<36x70xbf16> -> !y
         %1 = hova.activation relu %0 : !y
-        %2 = hova.convert %1 : !y -> tensor<1x40x70xbf16>
-        return %2 : tensor<1x40x70xbf16>
+        %2 = hova.convert %1 : !y -> tensor<1x70x70xbf16>
+        return %2 : tensor<1x70x70xbf16>
       }""", [np.maximum(x @ w, 0)], BF16, "bf16", BLOCK)
 
 
@@ -217,7 +217,7 @@ def residual_norm() -> Case:
 def head_logits(halves: str, bias: bool, heads: int, width: int, hidden: int) -> Case:
     """relu(H_m A + shift) . w + b for each head."""
     n = Numbers(halves)
-    tokens = 38
+    tokens = 51
     h, s, a, w = n.narrow(2, tokens, heads * width), n.wide(2, tokens, hidden), n.narrow(width, hidden, scale=width**-0.5), n.wide(hidden)
     b = n.wide(1) if bias else np.zeros(1)
     terms = np.maximum(np.einsum("btmd,dn->btmn", h.reshape(2, tokens, heads, width), a) + s[:, :, None], 0)
@@ -340,9 +340,9 @@ MODULES = {
     "product with a gate": product_gate,
     "product of columns": product_of_columns,
     "product of a weight": product_of_weight,
-    "attention, heads of 12": lambda: attention("bf16", 2, 35, 45, 2, (12, 12), 12**-0.5),
-    "attention, heads of 6 in f16": lambda: attention("f16", 2, 35, 45, 2, (6, 6), 6**-0.5),
-    "attention, heads of 32 and 20": lambda: attention("bf16", 2, 35, 70, 2, (32, 20), -0.25),
+    "attention, heads of 12": lambda: attention("bf16", 2, 70, 45, 2, (12, 12), 12**-0.5),
+    "attention, heads of 6 in f16": lambda: attention("f16", 2, 70, 45, 2, (6, 6), 6**-0.5),
+    "attention, heads of 32 and 20": lambda: attention("bf16", 2, 70, 70, 2, (32, 20), -0.25),
     "norm without a gain": plain_norm,
     "norm with a residual": residual_norm,
     "logits of heads": lambda: head_logits("bf16", True, 3, 12, 20),
@@ -356,7 +356,7 @@ MODULES = {
     "pool of layers": layer_pool,
     "first token": lambda: pool("first", 0.0),
     "mean of tokens": lambda: pool("mean", F32),
-    "sum": lambda: elements("hova.add", [(2, 3, 1030), (3, 1030)], np.add, ONCE),
+    "sum": lambda: elements("hova.add", [(3, 3, 1030), (3, 1030)], np.add, ONCE),
     "product by rows": lambda: elements("hova.multiply", [(2, 3, 70), (2, 3, 1)], np.multiply, ONCE),
     "scaled": lambda: elements("hova.scale", [(6, 70)], lambda x: -0.3 * x, 2 * ONCE),
     "narrowed": lambda: elements("hova.convert", [(6, 70)], rounded, 0.0, "bf16"),

@@ -2,18 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of twelve classes, planted in the kernel of every recipe: in the NVVM dialect, which the emulation runs, and in
 PTX, which the interpreter runs. A rule finds places in a text by a pattern and says what stands there instead, so a new
-recipe gets its mutants by a line in RECIPES. Each must be refused or give other numbers, or be listed in EQUAL."""
+recipe gets its mutants by its case in modules.py. Each must be refused or give other numbers, or be listed in EQUAL, unless
+a probe shows that no thread of the case comes to where the mutant differs."""
 
 import re
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import ptx
-from kernels import Case, attention, emit, norm, product
+from kernels import Case, attention, norm, product
+from modules import MODULES
 
 RECIPES = {
     "product": lambda: product(70, 192, 72, (64, 64), (2, 2)),
@@ -21,8 +23,8 @@ RECIPES = {
     "product in f32": lambda: product(70, 200, 72, (64, 64), (2, 2), "bias wide", stages=4),
     "attention": lambda: attention(1, 133, 2, 64, 2),
     "norm": lambda: norm(6, 256),
+    **MODULES,
 }
-SLOT = 64 * 128  # bytes of the slots of all of these
 LEVELS = ["emulated", "interpreted"]
 
 Match = re.Match
@@ -31,7 +33,8 @@ Instead = str | Callable[[Match], str]
 
 @dataclass(frozen=True)
 class Rule:
-    """`pattern` is replaced by `instead` at one place; `skip` says of a match in a text that it is none of the fault's."""
+    """`pattern` is replaced by `instead` at one place; `skip` says of a match in a text that it is none of the fault's. What
+    depends on the bytes of a slot is a function of these."""
 
     kind: str
     level: str
@@ -39,6 +42,8 @@ class Rule:
     pattern: str
     instead: Instead
     skip: Callable[[Match], bool] = lambda _: False
+    of_slot: Callable[[int], Instead] | None = None
+    probe: Callable[[Match], str] | None = None
 
 
 # Pieces of text --------------------------------------------------------------------
@@ -58,13 +63,48 @@ def further(pointer: str, space: int, by: int) -> str:
 
 
 def access(m: Match) -> str:
-    """A load or store four bytes further."""
-    return further(m["at"], int(m["space"]), 4) + m[0].replace(m["at"], "%mutant", 1) if m["at"] != m["value"] else m[0]
+    """A load or store further by half of what it moves at least."""
+    moved = further(m["at"], int(m["space"]), int(m["size"]) // 2)
+    return moved + m[0].replace(m["at"], "%mutant", 1) if m["at"] != m["value"] else m[0]
 
 
 def moved(by: int) -> Callable[[Match], str]:
     """An address of PTX some bytes further."""
     return lambda m: f"{m[1]}+{int(m[2] or 0) + by}]"
+
+
+def misaligned(m: Match) -> str:
+    """An address of PTX further by half of what is moved there: bytes, or so many words of so many bits."""
+    size = int(m["bytes"]) if m["bytes"] else int(m["count"] or 1) * int(m["bits"]) // 8
+    return f"{m['before']}+{int(m['offset'] or 0) + size // 2}]{m['behind'] or ''}"
+
+
+def faults_if(condition: str) -> str:
+    """Text in the NVVM dialect that divides by zero where %mutant_if holds, which `condition` computes."""
+    return (condition + "\n%mutant_0 = llvm.mlir.constant(0 : i32) : i32\n%mutant_1 = llvm.mlir.constant(1 : i32) : i32\n"
+            "%mutant_by = llvm.select %mutant_if, %mutant_0, %mutant_1 : i1, i32\n%mutant_never = llvm.udiv %mutant_1, %mutant_by : i32\n")
+
+
+def ptx_faults_if(predicate: str) -> str:
+    """Text of PTX that reads out of bounds where a predicate holds."""
+    return f"@{predicate.removeprefix('!!')} ld.shared.b32 %r99999, [kernel_memory+1073741824];\n"
+
+
+def compared(x: str, kind: str, y: str) -> str:
+    return f'%mutant_if = llvm.icmp "{kind}" {x}, {y} : i32'
+
+
+TRUE = "%mutant_if = llvm.mlir.constant(true) : i1"
+FALSE_IS = '%mutant_true = llvm.mlir.constant(true) : i1\n%mutant_if = llvm.xor {0}, %mutant_true : i1'
+ALWAYS = "setp.eq.u32 %p99999, 0, 0;\n" + ptx_faults_if("%p99999")
+
+
+def at_bound(beyond: int) -> Callable[[Match], str]:
+    """Faults where a mask of PTX would be another with a bound that is so much larger."""
+    def probe(m: Match) -> str:
+        value = int(m[4]) + (m[2] == "gt") - (beyond < 0)
+        return f"setp.eq.u32 %p99999, {m['of']}, {value};\n" + ptx_faults_if("%p99999") + m[0]
+    return probe
 
 
 def counts_turns(m: Match) -> bool:
@@ -96,8 +136,10 @@ RULES = [
     Rule("barrier or wait", P, "a wait for a copy less", r"wait_group \t?(\d);", lambda m: f"wait_group {int(m[1]) + 1};"),
     Rule("barrier or wait", P, "no wait", r"\tcp\.async\.wait_group \t?\d;\n", ""),
     Rule("barrier or wait", P, "no meeting of the warp", r"\tbar\.warp\.sync \t-1;\n", ""),
-    Rule("swizzle on one side", E, "chunks not exchanged", r"llvm\.xor (%\d+), (%\d+) : i32", r"llvm.or \1, \1 : i32"),
-    Rule("swizzle on one side", P, "chunks not exchanged", r"xor\.b32( \t%r\d+), (%r\d+), (%r\d+|\d+);", r"or.b32\1, \2, 0;"),
+    Rule("swizzle on one side", E, "chunks not exchanged", r"(%\d+) = llvm\.xor (%\d+), (%\d+) : i32", r"\1 = llvm.or \2, \2 : i32",
+         probe=lambda m: faults_if(f"%mutant_zero = llvm.mlir.constant(0 : i32) : i32\n{compared(m[3], 'ne', '%mutant_zero')}") + m[0]),
+    Rule("swizzle on one side", P, "chunks not exchanged", r"xor\.b32( \t%r\d+), (%r\d+), (%r\d+|\d+);", r"or.b32\1, \2, 0;",
+         probe=lambda m: f"setp.ne.u32 %p99999, {m[3]}, 0;\n" + ptx_faults_if("%p99999") + m[0]),
     Rule("fragment", E, "blocks of a left operand exchanged", r"(mma\.sync A\[)(%\d+), (%\d+)", swapped),
     Rule("fragment", E, "halves of a right operand exchanged", r"( B\[)(%\d+), (%\d+)", swapped),
     Rule("fragment", E, "a block transposed", r"mma_layout<(row|col)>, num", other_layout),
@@ -114,23 +156,34 @@ RULES = [
          ADDED + r"%mutant_row = llvm.udiv \2, \3 : i32" + "\n" + r"\1 = llvm.add %mutant_row, %mutant_one : i32"),
     Rule("tile off by one", P, "the next block", r"mov\.u32 \t(%r\d+), %ctaid\.[xyz];", r"\g<0>" + "\n" + r"add.s32 \1, \1, 1;"),
     Rule("tile off by one", P, "the next row of a tile", r"shr\.u32 \t(%r\d+), (%r\d+), \d;", r"\g<0>" + "\n" + r"add.s32 \1, \1, 1;"),
-    Rule("mask off by one", E, "one too many", r'llvm\.icmp "ult"', 'llvm.icmp "ule"'),
-    Rule("mask off by one", E, "one too few", r'(%\d+ = llvm\.icmp "ult") (%\d+)',
-         ADDED + r"%mutant_at = llvm.add \2, %mutant_one : i32" + "\n" + r"\1 %mutant_at"),
-    Rule("mask off by one", P, "one too many", r"(setp\.(lt|gt)\.u32 \t%p\d+, %r\d+), (\d+);", lambda m: f"{m[1]}, {int(m[3]) + 1};"),
-    Rule("mask off by one", P, "one too few", r"(setp\.(lt|gt)\.u32 \t%p\d+, %r\d+), (\d+);", lambda m: f"{m[1]}, {int(m[3]) - 1};"),
-    Rule("stage off by one", E, "a slot further is read", r"(%\d+ = nvvm\.ldmatrix) (%\d+)", lambda m: further(m[2], 3, SLOT) + m[1] + " %mutant"),
-    Rule("stage off by one", E, "a slot further is written", r"(nvvm\.cp\.async\.shared\.global) (%\d+)", lambda m: further(m[2], 3, SLOT) + m[1] + " %mutant"),
-    Rule("stage off by one", P, "a slot further is read", r"(ldmatrix\S+ \t?\{[^}]*\}, \[%r\d+)(?:\+(\d+))?\]", moved(SLOT)),
-    Rule("stage off by one", P, "a slot further is written", r"(cp\.async\.cg\S+ \[%r\d+)(?:\+(\d+))?\]", moved(SLOT)),
-    Rule("tail dropped", E, "a copy of all bytes", r"(nvvm\.cp\.async\.shared\.global %\d+, %\d+, 16, cache = +cg), %\d+ : (.*), i32", r"\1 : \2"),
-    Rule("tail dropped", E, "a store that is not guarded", r"llvm\.cond_br (%\d+), (\^bb\d+), \^bb\d+\n", r"llvm.br \2" + "\n", counts_turns),
-    Rule("tail dropped", E, "a store that is never made", r"llvm\.cond_br (%\d+), \^bb\d+, (\^bb\d+)\n", r"llvm.br \2" + "\n", counts_turns),
-    Rule("tail dropped", E, "an element without its mask", r"llvm\.select (%\d+), (%\d+), %\d+ : i1, f32", r"llvm.select \1, \2, \2 : i1, f32"),
-    Rule("tail dropped", P, "a copy of all bytes", r"selp\.b32( \t%r\d+), 16, 0, %p\d+;", r"mov.b32\1, 16;"),
-    Rule("tail dropped", P, "a store that is not guarded", r"\t@(!?%p\d+) bra \t?(\S+);\n", "", is_of_a_loop),
-    Rule("tail dropped", P, "a store that is never made", r"@(!?%p\d+) bra \t?(\S+);\n", r"bra \2;" + "\n", is_of_a_loop),
-    Rule("tail dropped", P, "an element without its mask", r"selp\.f32( \t%r\d+), (\S+), 0fF149F2CA, %p\d+;", r"mov.b32\1, \2;"),
+    Rule("mask off by one", E, "one too many", r'(%\d+ = llvm\.icmp) "ult" (%\d+), (%\d+)', r'\1 "ule" \2, \3',
+         probe=lambda m: faults_if(compared(m[2], "eq", m[3])) + m[0]),
+    Rule("mask off by one", E, "one too few", r'(%\d+ = llvm\.icmp "ult") (%\d+), (%\d+)',
+         ADDED + r"%mutant_at = llvm.add \2, %mutant_one : i32" + "\n" + r"\1 %mutant_at, \3",
+         probe=lambda m: faults_if(f"{ADDED}%mutant_at = llvm.add {m[2]}, %mutant_one : i32\n{compared('%mutant_at', 'eq', m[3])}") + m[0]),
+    Rule("mask off by one", P, "one too many", r"(setp\.(lt|gt)\.u32 \t%p\d+, (?P<of>%r\d+)), (\d+);", lambda m: f"{m[1]}, {int(m[4]) + 1};", probe=at_bound(1)),
+    Rule("mask off by one", P, "one too few", r"(setp\.(lt|gt)\.u32 \t%p\d+, (?P<of>%r\d+)), (\d+);", lambda m: f"{m[1]}, {int(m[4]) - 1};", probe=at_bound(-1)),
+    Rule("stage off by one", E, "a slot further is read", r"(%\d+ = nvvm\.ldmatrix) (%\d+)", "",
+         of_slot=lambda slot: lambda m: further(m[2], 3, slot) + m[1] + " %mutant"),
+    Rule("stage off by one", E, "a slot further is written", r"(nvvm\.cp\.async\.shared\.global) (%\d+)", "",
+         of_slot=lambda slot: lambda m: further(m[2], 3, slot) + m[1] + " %mutant"),
+    Rule("stage off by one", P, "a slot further is read", r"(ldmatrix\S+ \t?\{[^}]*\}, \[%r\d+)(?:\+(\d+))?\]", "", of_slot=moved),
+    Rule("stage off by one", P, "a slot further is written", r"(cp\.async\.c[ag]\S+ \[%r\d+)(?:\+(\d+))?\]", "", of_slot=moved),
+    Rule("tail dropped", E, "a copy of all bytes", r"(nvvm\.cp\.async\.shared\.global %\d+, %\d+, (\d+), cache = +c[ag]), (%\d+) : (.*), i32", r"\1 : \4",
+         probe=lambda m: faults_if(f"%mutant_all = llvm.mlir.constant({m[2]} : i32) : i32\n{compared(m[3], 'ne', '%mutant_all')}") + m[0]),
+    Rule("tail dropped", E, "a store that is not guarded", r"llvm\.cond_br (%\d+), (\^bb\d+), \^bb\d+\n", r"llvm.br \2" + "\n", counts_turns,
+         probe=lambda m: faults_if(FALSE_IS.format(m[1])) + m[0]),
+    Rule("tail dropped", E, "a store that is never made", r"llvm\.cond_br (%\d+), \^bb\d+, (\^bb\d+)\n", r"llvm.br \2" + "\n", counts_turns,
+         probe=lambda m: faults_if("").replace("%mutant_if", m[1]) + m[0]),
+    Rule("tail dropped", E, "an element without its mask", r"(%\d+) = llvm\.select (%\d+), (%\d+), %\d+ : i1, f32", r"\1 = llvm.select \2, \3, \3 : i1, f32",
+         probe=lambda m: faults_if(FALSE_IS.format(m[2])) + m[0]),
+    Rule("tail dropped", P, "a copy of all bytes", r"selp\.b32( \t%r\d+), (4|8|16), 0, (%p\d+);", r"mov.b32\1, \2;",
+         probe=lambda m: ptx_faults_if("!" + m[3]) + m[0]),
+    Rule("tail dropped", P, "a store that is not guarded", r"\t@(!?%p\d+) bra \t?(\S+);\n", "", is_of_a_loop, probe=lambda m: ptx_faults_if(m[1]) + m[0]),
+    Rule("tail dropped", P, "a store that is never made", r"@(!?%p\d+) bra \t?(\S+);\n", r"bra \2;" + "\n", is_of_a_loop,
+         probe=lambda m: ptx_faults_if("!" + m[1]) + m[0]),
+    Rule("tail dropped", P, "an element without its mask", r"selp\.f32( \t%r\d+), (\S+), 0f(?:FF800000|00000000), (%p\d+);", r"mov.b32\1, \2;",
+         probe=lambda m: ptx_faults_if("!" + m[3]) + m[0]),
     Rule("copy uncommitted", E, "a copy uncommitted", r"nvvm\.cp\.async\.commit\.group", ""),
     Rule("copy uncommitted", P, "a copy uncommitted", r"\tcp\.async\.commit_group;\n", ""),
     Rule("lanes diverge", E, "half a warp at a barrier", r"nvvm\.barrier0", FIRST_HALF + r"\g<0>" + END_HALF),
@@ -140,14 +193,17 @@ RULES = [
     Rule("lanes diverge", P, "half a warp at a barrier", r"bar\.sync \t0;", PTX_HALF + r"@%p99999 \g<0>"),
     Rule("lanes diverge", P, "half a warp meets", r"bar\.warp\.sync \t-1;", PTX_HALF + r"@%p99999 \g<0>"),
     Rule("lanes diverge", P, "an instruction of half a warp", r"(mma|ldmatrix|shfl)\.sync", PTX_HALF + r"@%p99999 \g<0>"),
-    Rule("two blocks, one row", E, "blocks alike", r"nvvm\.read\.ptx\.sreg\.ctaid\.[xyz] : i32", "llvm.mlir.zero : i32"),
-    Rule("two blocks, one row", P, "blocks alike", r"mov\.u32 \t(%r\d+), %ctaid\.[xyz];", r"mov.u32 \1, 0;"),
-    Rule("vector misaligned", E, "a load", r"%\d+ = llvm\.load (?P<at>%\d+)(?P<value>) \{alignment = (8|16) : i64\} : !llvm\.ptr<(?P<space>\d)>", access),
-    Rule("vector misaligned", E, "a store", r"llvm\.store (?P<value>%\d+), (?P<at>%\d+) \{alignment = (8|16) : i64\} : \S+, !llvm\.ptr<(?P<space>\d)>", access),
-    Rule("vector misaligned", E, "a copy", r"(nvvm\.cp\.async\.shared\.global) (%\d+)", lambda m: further(m[2], 3, 8) + m[1] + " %mutant"),
-    Rule("vector misaligned", P, "a load or store of shared memory", r"((?:ld|st)\.shared\.v[24][^\n]*\[%r\d+)(?:\+(\d+))?\]", moved(4)),
-    Rule("vector misaligned", P, "a load or store of global memory", r"((?:ld|st)\.global\.v[24][^\n]*\[%rd\d+)(?:\+(\d+))?\]", moved(4)),
-    Rule("vector misaligned", P, "a copy", r"(cp\.async\.cg\S+ \[%r\d+)(?:\+(\d+))?\]", moved(8)),
+    Rule("two blocks, one row", E, "blocks alike", r"(%\d+) = nvvm\.read\.ptx\.sreg\.ctaid\.[xyz] : i32\n", r"\1 = llvm.mlir.zero : i32" + "\n",
+         probe=lambda m: m[0] + faults_if(f"%mutant_zero = llvm.mlir.constant(0 : i32) : i32\n{compared(m[1], 'ne', '%mutant_zero')}")),
+    Rule("two blocks, one row", P, "blocks alike", r"mov\.u32 \t(%r\d+), %ctaid\.[xyz];", r"mov.u32 \1, 0;",
+         probe=lambda m: m[0] + f"\nsetp.ne.u32 %p99999, {m[1]}, 0;\n" + ptx_faults_if("%p99999")),
+    Rule("vector misaligned", E, "a load", r"%\d+ = llvm\.load (?P<at>%\d+)(?P<value>) \{alignment = (?P<size>4|8|16) : i64\} : !llvm\.ptr<(?P<space>\d)>", access, probe=lambda m: faults_if(TRUE) + m[0]),
+    Rule("vector misaligned", E, "a store", r"llvm\.store (?P<value>%\d+), (?P<at>%\d+) \{alignment = (?P<size>4|8|16) : i64\} : \S+, !llvm\.ptr<(?P<space>\d)>", access, probe=lambda m: faults_if(TRUE) + m[0]),
+    Rule("vector misaligned", E, "a copy", r"(nvvm\.cp\.async\.shared\.global) (%\d+), (%\d+, (\d+))", lambda m: further(m[2], 3, int(m[4]) // 2) + f"{m[1]} %mutant, {m[3]}"),
+    *(Rule("vector misaligned", P, f"a load or store of {space} memory",
+           rf"(?P<before>(?:ld|st)\.{space}\.(?:v(?P<count>[24])\.)?b(?P<bits>16|32|64)\b(?<!{space}\.b16)[^\n]*\[%rd?\d+)(?:\+(?P<offset>\d+))?\](?P<bytes>)(?P<behind>)",
+           misaligned, probe=lambda m: ALWAYS + m[0]) for space in ("shared", "global")),
+    Rule("vector misaligned", P, "a copy", r"(?P<before>cp\.async\.c[ag]\S+ \[%r\d+)(?:\+(?P<offset>\d+))?\](?P<behind>, \[[^\]]*\], (?P<bytes>\d+))", misaligned),
     Rule("arguments exchanged", E, "operands", r"(%arg\d)(: !llvm\.ptr<1>[^,)]*, )(%arg\d)", r"\3\2\1"),
     Rule("arguments exchanged", P, "operands", r"_param_([01])\]", lambda m: f"_param_{1 - int(m[1])}]"),
     Rule("arguments exchanged", P, "later operands", r"_param_([12])\]", lambda m: f"_param_{3 - int(m[1])}]",
@@ -157,15 +213,44 @@ KINDS = list(dict.fromkeys(rule.kind for rule in RULES))
 assert len(KINDS) == 12
 
 # Classes of which a recipe has no fault, and why.
+WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits")) or recipe == "product by rows"]
 NONE = {
-    ("norm", "swizzle on one side"): "it has no slots",
-    ("norm", "stage off by one"): "it has no slots",
-    ("norm", "copy uncommitted"): "it copies nothing",
+    **{(recipe, "swizzle on one side"): "it has no slots" for recipe in WITHOUT_SLOTS},
+    **{(recipe, "stage off by one"): "it has no slots" for recipe in WITHOUT_SLOTS},
+    **{(recipe, "copy uncommitted"): "it copies nothing" for recipe in WITHOUT_SLOTS},
+    **{(recipe, "fragment"): "no lane needs what another has" for recipe in WITHOUT_SLOTS if not recipe.startswith(("norm", "scaled heads"))},
+    ("slice of columns", "vector misaligned"): "its rows begin at any element, so that it moves one at a time",
 }
-# Mutants that compute the same, as `recipe: level: name place of places`, and why; a pattern stands for several.
+# What becomes of a mutant that changes nothing for any thread of the case, which its probe shows: a mask off by one where no
+# thread stands at the bound, a guard less where it lets every thread through, a vector that no thread moves.
+SAME_EVERYWHERE = "the same for every thread"
+# Other mutants that compute the same, as `recipe: level: name place of places`, and why; a pattern stands for several.
 EQUAL: dict[str, str] = {
-    r"(norm|product in f32): \w+: no meeting of the warp 1 of 1": "the kernel ends there",
-    r"(product|product with epilogue|attention): \w+: no meeting of the warp 4 of 4": "the kernel ends there",
+    r".*: \w+: no meeting of the warp (1 of 1|2 of 2|3 of 3|4 of 4)": "the kernel ends there",
+    r"norm with a residual: \w+: no meeting of the warp 1 of 2": "it has no shared memory",
+    r"product, f16, with a residual: \w+: no meeting of the warp 1 of 3": "results of f32 go past shared memory",
+    r".*: \w+: a copy uncommitted 1 of 4|logits.*: \w+: a copy uncommitted 1 of 2":
+        "the first two copies end together, and the first wait is for both",
+    r"(norm|product.*|class token|mean of tokens): interpreted: an element without its mask \d+ of \d+": "what is read there is not stored",
+    r"norm with a residual: interpreted: an element without its mask (1\d|20) of 20": "what is read there is not stored",
+    r"(product.*|logits.*): \w+: a copy uncommitted 3 of 4": "both copies of a turn end together, or nobody reads what they bring",
+    r"product (with a gate|with positions|of a weight): emulated: a copy uncommitted 4 of 4": "in the only turn nobody reads what is copied",
+    r"product with a gate: \w+: a slot further is written 48 of 48": "in the only turn nobody reads what is copied",
+    r"product (with positions|of a weight): \w+: (blocks of a left|halves of a right) operand exchanged 32 of 32": "this part of k is zeros",
+    r"product (with positions|of a weight): \w+: a block transposed 20 of 20": "this part of k is zeros",
+    r"product (with positions|of a weight): \w+: chunks not exchanged (9 of 9|11 of 11)": "this part of k is zeros in the other operand",
+    r"attention, heads.*: \w+: (blocks of a left|halves of a right) operand exchanged 32 of 32": "these keys are behind the last: both are zeros",
+    r"attention, heads.*: \w+: a block transposed 18 of 18": "these keys are behind the last: their values are zeros",
+    r"attention, heads of 32 and 20: \w+: a slot further is read 18 of 18": "these keys are behind the last: their probabilities are 0",
+    r"attention, heads of (6|12).*: \w+: chunks not exchanged [78] of [78]": "these keys are behind the last: their probabilities are 0",
+    r"logits.*: \w+: (blocks of a left|halves of a right) operand exchanged ([58] of 8|16 of 16)": "this part of a head is zeros",
+    r"logits.*: \w+: a block transposed (6 of 6|12 of 12)": "this part of a head is zeros",
+    r"logits.*: \w+: chunks not exchanged (5 of 5|9 of 9)": "this part of a head is zeros in the other operand",
+    r"logits.*: interpreted: an element without its mask \d+ of \d+": "what is read there is not stored, or has a weight of 0",
+    r"scaled heads: interpreted: an element without its mask [1-4] of 8": "what is read there is masked once more",
+    r"product with positions: interpreted: one too many 18 of 39": "of a position behind the row the sum is not stored",
+    r"slice of columns: interpreted: one too few 5 of 10": "what is read of columns behind the last is not stored",
+    r"(first token|pool of layers): interpreted: one too many 1 of \d+": "a row is read only where it is stored",
     r"product.*: \w+: (no barrier|a wait for a copy less|no wait) 2 of 2":
         "behind the loop nobody reads what the last copies bring, nor what another warp wrote",
     r"product.*: \w+: a copy uncommitted 1 of [68]": "the first two copies end together, and the first wait is for both",
@@ -194,6 +279,7 @@ class Mutant:
     place: int
     places: int
     text: str
+    probe: str | None = None
     grid: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
@@ -212,8 +298,13 @@ def made(recipe: str) -> tuple[Case, np.ndarray]:
 
 
 def text_of(recipe: str, level: str) -> str:
-    case, _ = made(recipe)
-    return emit("nvvm" if level == E else "ptx", case.recipe, *case.flags)
+    return made(recipe)[0].emit("nvvm" if level == E else "ptx")
+
+
+def slot_of(recipe: str) -> int:
+    """Bytes of the smallest slot; 0 where there is none."""
+    slots = re.findall(r"!hova\.slots<\d+x(\d+)x(\d+)x", made(recipe)[0].emit("mlir"))
+    return min((2 * int(rows) * int(columns) for rows, columns in slots), default=0)
 
 
 @cache
@@ -232,48 +323,68 @@ def mutants_by(rule: Rule, recipe: str) -> list[Mutant]:
     """Those of all places."""
     text = text_of(recipe, rule.level)
     matches = [m for m in re.finditer(rule.pattern, text) if not rule.skip(m)]
-    instead = [rule.instead(m) if callable(rule.instead) else m.expand(rule.instead) for m in matches]
-    return [Mutant(recipe, rule, i + 1, len(matches), text[: m.start()] + new + text[m.end() :])
+    how = rule.of_slot(slot_of(recipe)) if rule.of_slot else rule.instead
+    instead = [how(m) if callable(how) else m.expand(how) for m in matches]
+    def with_text(m: Match, new: str) -> str:
+        return text[: m.start()] + new + text[m.end() :]
+
+    return [Mutant(recipe, rule, i + 1, len(matches), with_text(m, new), with_text(m, rule.probe(m)) if rule.probe else None)
             for i, (m, new) in enumerate(zip(matches, instead, strict=True))]
 
 
-def mutants_of(recipe: str, kind: str, most: int) -> Iterator[Mutant]:
-    """At most `most` of each rule; if that is 1, the first that is not equal."""
+def mutants_of(recipe: str, kind: str, most: int) -> Iterator[list[Mutant]]:
+    """For each rule the places to try: at most `most`, or, if that is 1, those of which the first that matters is enough."""
     for rule in RULES:
         if rule.kind == kind:
             mutants = mutants_by(rule, recipe)
             if most == 1:
-                yield from [m for m in mutants if not m.reason()][:1] or mutants[:1]
+                others = [m for m in mutants if not m.reason()] or mutants
+                yield [others[i] for i in spread(len(others), 12)]
             else:
-                yield from (mutants[i] for i in spread(len(mutants), most))
+                yield from ([mutants[i]] for i in spread(len(mutants), most))
     case, _ = made(recipe)
-    if kind == "arguments exchanged" and len(set(case.grid)) > 1:
+    if kind == "arguments exchanged" and case.grid[:2] != case.grid[1::-1]:
         for level in LEVELS:
             rule = Rule(kind, level, "extents of the grid", "", "")
-            yield Mutant(recipe, rule, 1, 1, text_of(recipe, level), (*case.grid[1::-1], *case.grid[2:]))
+            yield [Mutant(recipe, rule, 1, 1, text_of(recipe, level), grid=(*case.grid[1::-1], *case.grid[2:]))]
+
+
+def attempts(recipe: str, kind: str, most: int, folder: Path) -> Iterator[tuple[Mutant, str]]:
+    """What becomes of mutants."""
+    for places in mutants_of(recipe, kind, most):
+        for mutant in places:
+            result = outcome(mutant, folder)
+            yield mutant, result
+            if result != SAME_EVERYWHERE:
+                break
+
+
+def run_of(mutant: Mutant, text: str, order: tuple[str, int], folder: Path) -> np.ndarray | str:
+    """The result of a text, or why it is refused."""
+    case = replace(made(mutant.recipe)[0], grid=mutant.grid or made(mutant.recipe)[0].grid)
+    if mutant.rule.level == P:
+        try:
+            return case.run(*order, text)
+        except ptx.Fault as fault:
+            return f"refused: {fault}"
+    try:
+        return case.emulate(folder, [order], text)[0]
+    except AssertionError as refused:
+        said = str(refused).split("\n")[0]
+        # A text that is no program at all would prove nothing.
+        assert re.match(r"cuda-kernel: \w+:\d: kernel '", said), f"{mutant} is no program: {refused}"
+        return f"refused: {said}"
 
 
 def outcome(mutant: Mutant, folder: Path) -> str:
-    """`refused: why`, `other numbers` or `not noticed`."""
-    case, good = made(mutant.recipe)
-    case = Case(case.recipe, case.flags, mutant.grid or case.grid, case.operands, case.truth, case.limit)
-    if mutant.rule.level == E:
-        try:
-            results = case.emulate(folder, [("late", 1), ("mixed", 2)], mutant.text)
-        except AssertionError as refused:
-            said = str(refused).split("\n")[0]
-            # A text that is no program at all would prove nothing.
-            assert re.match(r"cuda-kernel: \w+:\d: kernel '", said), f"{mutant} is no program: {refused}"
-            return f"refused: {said}"
-        good = emulated(mutant.recipe)
-    else:
-        results = []
-        for landing, seed in (("late", 1), ("mixed", 2), ("early", 3)):
-            try:
-                results.append(case.run(landing, seed, mutant.text))
-            except ptx.Fault as fault:
-                return f"refused: {fault}"
-            if not np.array_equal(results[-1].view(np.uint8), good.view(np.uint8)):
-                break
-    same = all(np.array_equal(result.view(np.uint8), good.view(np.uint8)) for result in results)
-    return "not noticed" if same else "other numbers"
+    """`refused: why`, `other numbers`, `not noticed`, or that no thread comes to where the mutant differs."""
+    good = emulated(mutant.recipe) if mutant.rule.level == E else made(mutant.recipe)[1]
+    for order in (("late", 1), ("mixed", 2), ("early", 3)):
+        result = run_of(mutant, mutant.text, order, folder)
+        if isinstance(result, str):
+            return result
+        if not np.array_equal(result.view(np.uint8), good.view(np.uint8)):
+            return "other numbers"
+        if order[0] == "late" and mutant.probe and not isinstance(run_of(mutant, mutant.probe, order, folder), str):
+            return SAME_EVERYWHERE
+    return "not noticed"
