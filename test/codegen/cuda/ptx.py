@@ -298,6 +298,7 @@ class Warp:
             return np.array(int(name[2:], 16), np.uint32).view(np.float32)
         if name in self.grid.symbols:
             return np.array(0, kind)
+        check(name.lstrip("-")[:1].isdigit(), f"there is no {name}")
         return np.array(int(name, 0) & (2 ** (8 * np.dtype(kind).itemsize) - 1)).astype(kind)
 
     def set(self, name: str, value: np.ndarray, mask: np.ndarray) -> None:
