@@ -581,6 +581,9 @@ typedef struct hova_inspection {
   /// Chooses an order of blocks, warps and copies for the next runs, of which
   /// no result depends. Null where the order is not the runtime's to choose.
   void (*set_order)(hova_context *context, uint64_t order);
+  /// Chooses how matrix products add in the next runs, a hova_emulation_sums
+  /// (runtime/emulation/Emulation.h). Null where the processor decides.
+  void (*set_sums)(hova_context *context, int sums);
 } hova_inspection;
 
 /// Those of this runtime.

@@ -271,6 +271,9 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
   if (inspection->set_order && threads > 1) {
     inspection->set_order(context, threads);
   }
+  if (inspection->set_sums) {
+    inspection->set_sums(context, sums);
+  }
   bool ran = runFunction(context, given.data(), wanted.data()) == HOVA_OK;
   std::string reason = message(context);
   destroy(context);

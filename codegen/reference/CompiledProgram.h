@@ -8,6 +8,7 @@
 #define HOVA_CODEGEN_REFERENCE_COMPILEDPROGRAM_H
 
 #include "dialect/HostTensor.h"
+#include "runtime/emulation/Emulation.h"
 #include "runtime/hova_runtime.h"
 #include "llvm/Support/Error.h"
 #include <map>
@@ -46,6 +47,9 @@ public:
 
   const hova_program &description() const { return *program; }
 
+  /// Chooses how the matrix products of an emulated GPU add in all runs.
+  void setSums(hova_emulation_sums way) { sums = way; }
+
   /// Runs on `inputs` (program order; ids I64, masks I1, numbers of any
   /// floating-point type, rounded to the program's) with `threads` threads. A
   /// program for a GPU has none; beyond 1 the number chooses another order of
@@ -61,6 +65,7 @@ private:
   void *library = nullptr;
   const hova_program *program = nullptr;
   const hova_inspection *inspection = nullptr;
+  hova_emulation_sums sums = HOVA_EMULATION_IN_ORDER;
   hova_status (*create)(const hova_options *, hova_context **) = nullptr;
   hova_status (*runFunction)(hova_context *, const hova_tensor *,
                              const hova_tensor *) = nullptr;

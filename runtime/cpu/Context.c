@@ -301,7 +301,8 @@ void hova_set_intercept(hova_context *context, hova_intercept_fn *intercept,
 
 const hova_inspection *hova_inspect(void) {
   static const hova_inspection own = {hova_arena_of, hova_memory_of,
-                                      hova_set_hook, hova_set_intercept, NULL};
+                                      hova_set_hook, hova_set_intercept,
+                                      NULL,          NULL};
   return &own;
 }
 

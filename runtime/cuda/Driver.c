@@ -393,6 +393,7 @@ hova_status hova_driver_load_module(hova_gpu *gpu, hova_error *error) {
 
 const hova_inspection *hova_inspect(void) {
   static const hova_inspection own = {hova_arena_of, hova_memory_of,
-                                      hova_set_hook, hova_set_intercept, NULL};
+                                      hova_set_hook, hova_set_intercept,
+                                      NULL,          NULL};
   return &own;
 }

@@ -29,6 +29,7 @@ struct hova_gpu {
   uint64_t memory_bytes;
   uint64_t seed;
   hova_emulation_copies copies;
+  hova_emulation_sums sums;
   hova_emulation_counts counts;
   hova_emulation_report report;
   // Of one launch.
@@ -339,7 +340,8 @@ static hova_status run_launch(hova_gpu *gpu, uint32_t number,
       .buffers = gpu->buffers,
       .buffer_count = kernel->num_buffers,
       .seed = gpu->seed,
-      .copies = gpu->copies};
+      .copies = gpu->copies,
+      .sums = gpu->sums};
   for (uint32_t i = 0; i < kernel->num_buffers; ++i) {
     const hova_device_buffer *buffer = &launch->buffers[i];
     hova_status status = check_reads(gpu, number, buffer, error);
@@ -432,6 +434,10 @@ void hova_set_emulation(hova_context *context, uint64_t seed,
   gpu->copies = copies;
 }
 
+void hova_set_emulation_sums(hova_context *context, hova_emulation_sums sums) {
+  hova_gpu_of(context)->sums = sums;
+}
+
 hova_emulation_counts hova_emulation_counts_of(hova_context *context) {
   return hova_gpu_of(context)->counts;
 }
@@ -440,9 +446,13 @@ static void set_order(hova_context *context, uint64_t order) {
   hova_set_emulation(context, order, HOVA_EMULATION_MIXED);
 }
 
+static void set_sums(hova_context *context, int sums) {
+  hova_set_emulation_sums(context, (hova_emulation_sums)sums);
+}
+
 const hova_inspection *hova_inspect(void) {
   static const hova_inspection own = {hova_arena_of, hova_memory_of,
                                       hova_set_hook, hova_set_intercept,
-                                      set_order};
+                                      set_order,     set_sums};
   return &own;
 }

@@ -21,6 +21,10 @@ extern "C" {
 void hova_set_emulation(hova_context *context, uint64_t seed,
                         hova_emulation_copies copies);
 
+/// Chooses how mma.sync adds in the next runs. A new context has
+/// HOVA_EMULATION_IN_ORDER.
+void hova_set_emulation_sums(hova_context *context, hova_emulation_sums sums);
+
 /// What all launches of the last run did together.
 hova_emulation_counts hova_emulation_counts_of(hova_context *context);
 

@@ -3,6 +3,7 @@
 """Models from JSON to programs for a GPU, which a processor emulates with all checks, or whose
 driver is a stand-in. Nothing here runs on a GPU."""
 
+import json
 import os
 import subprocess
 import sys
@@ -83,6 +84,18 @@ def test_programs_in_f16_are_what_the_reference_computes():
     assert "within the numeric policy" in run(HOVA, "verify", DIGITS / "digits.json", "--dtype=f16", "--target=cuda-emulated")
 
 
+def test_programs_are_right_however_a_device_adds():
+    """And the choice reaches the kernels: other sums, other errors of a product that is not rounded to 16 bits."""
+    errors = set()
+    for sums in ("in-order", "a100", "h100"):
+        said = subprocess.run([HOVA, "verify", DIGITS / "digits.json", *BF16, "--target=cuda-emulated", f"--mma-sums={sums}",
+                               "--case=0", "--format=json"], capture_output=True, text=True, check=False)
+        assert said.returncode == 0, said.stdout + said.stderr
+        values = json.loads(said.stdout)["cases"][0]["values"]
+        errors.add(next(value["rms_error"] for value in values if value["value"] == "patches" and value["rms_error"]))
+    assert len(errors) == 3
+
+
 def test_two_layers_of_full_width_compute_what_a_cpu_does(tmp_path):
     vit = (MODELS / "vit_b16.json", "--set=depth=2")
     emulated = compile_to(tmp_path / "emulated", *vit, "--target=cuda-emulated")
@@ -156,6 +169,7 @@ WRONG = {
     "--target=cuda --march=native": "option '--march' does not apply to --target=cuda",
     "--gpu-arch=sm_80": "option '--gpu-arch' does not apply to --target=cpu",
     "--target=cuda --gpu-arch=sm_75": "expects 'sm_80', whose code later GPUs run too, got 'sm_75'",
+    "--target=cuda --mma-sums=a100": "'hova compile' takes no option '--mma-sums'",
     "--target=cuda --debug-lines=x.txt": "option '--debug-lines' does not apply to --target=cuda",
 }
 

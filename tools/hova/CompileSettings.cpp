@@ -114,6 +114,7 @@ std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments) {
   checkForeignOption(arguments, OPT_march, {"cpu"});
   checkForeignOption(arguments, OPT_gpu_arch, {"cuda", "cuda-emulated"});
   checkForeignOption(arguments, OPT_ptxas, {"cuda"});
+  checkForeignOption(arguments, OPT_mma_sums, {"cuda-emulated"});
   checkForeignOption(arguments, OPT_debug_lines, {"cpu"});
   // Emulation checks every access by itself.
   checkForeignOption(arguments, OPT_guard, {"cpu"});

@@ -46,13 +46,23 @@ VerifyOptions readVerifyOptions(const Arguments &arguments) {
   return options;
 }
 
+/// How mma.sync adds in the emulation.
+hova_emulation_sums readSums(const Arguments &arguments) {
+  llvm::StringRef name =
+      arguments.word(OPT_mma_sums, {"in-order", "a100", "h100"});
+  return name == "a100"   ? HOVA_EMULATION_A100
+         : name == "h100" ? HOVA_EMULATION_H100
+                          : HOVA_EMULATION_IN_ORDER;
+}
+
 /// One verification, from compiling to the verdict.
 class Verification {
 public:
   Verification(Session &session, CompileOptions &compileOptions,
-               const VerifyOptions &options, bool guard)
+               const VerifyOptions &options, bool guard,
+               hova_emulation_sums sums)
       : session(session), compileOptions(compileOptions), options(options),
-        guard(guard) {}
+        guard(guard), sums(sums) {}
 
   /// The exit status.
   int run(bool json);
@@ -70,6 +80,7 @@ private:
   CompileOptions &compileOptions;
   const VerifyOptions &options;
   bool guard;
+  hova_emulation_sums sums;
   OwningOpRef<ModuleOp> plain;
 };
 
@@ -163,6 +174,7 @@ int Verification::run(bool json) {
   auto writer =
       json ? makeVerifyJson(program.program->description(), llvm::outs())
            : makeVerifyTable(llvm::outs());
+  program.program->setSums(sums);
   writer->begin(options);
   llvm::Expected<Verdict> verdict =
       compare(compiled, *program.program, options,
@@ -195,6 +207,7 @@ int runVerify(Arguments &arguments) {
     arguments.usageError("option '--guard' expects a program of phase 'tile' "
                          "or before, whose buffers are still known");
   }
+  hova_emulation_sums sums = readSums(arguments);
   bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
   verifyOptions.storage = options.storage;
   applyMemoryLimit(arguments);
@@ -222,7 +235,7 @@ int runVerify(Arguments &arguments) {
     return *arguments.failed();
   }
   return trace.finish(
-      Verification(session, options, verifyOptions, guard).run(json));
+      Verification(session, options, verifyOptions, guard, sums).run(json));
 }
 
 } // namespace hova::tool
