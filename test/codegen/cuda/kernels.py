@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import ptx
+import ptx_numbers
 
 BIN = Path(os.environ.get("HOVA_BUILD", Path(__file__).resolve().parents[3] / "build")) / "bin"
 # One rounding of the largest result to bf16, which sums of bf16 products end in; and to f16.
 BF16, F16 = 2.0**-8, 2.0**-11
-WIDEN = {"bf16": ptx.float_of_bf16, "f16": ptx.float_of_f16}
+WIDEN = {"bf16": ptx_numbers.float_of_bf16, "f16": ptx_numbers.float_of_f16}
 
 
 @cache
@@ -113,11 +114,11 @@ class Case:
 
 def bf16(random: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
     """Random patterns."""
-    return ptx.bf16_of_float(random.standard_normal(shape, np.float32) * np.float32(scale))
+    return ptx_numbers.bf16_of_float(random.standard_normal(shape, np.float32) * np.float32(scale))
 
 
 def wide(bits: np.ndarray) -> np.ndarray:
-    return ptx.float_of_bf16(bits).astype(np.float64)
+    return ptx_numbers.float_of_bf16(bits).astype(np.float64)
 
 
 def ceil(a: int, b: int) -> int:

@@ -8,10 +8,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import ptx
+import ptx_numbers
 from kernels import BF16, F16, WIDEN, Case, emit
 
-NARROW = {"bf16": ptx.bf16_of_float, "f16": ptx.f16_of_float}
+NARROW = {"bf16": ptx_numbers.bf16_of_float, "f16": ptx_numbers.f16_of_float}
 # Roundings to f32: one of the largest result, and some.
 ONCE, F32 = 2.0**-24, 2.0**-21
 
@@ -53,7 +53,7 @@ def case(numbers: Numbers, source: str, truths: list[np.ndarray], limit: float, 
 
 def rounded(x: np.ndarray) -> np.ndarray:
     """The nearest numbers of bf16, which is what a value is that is only moved."""
-    return ptx.float_of_bf16(ptx.bf16_of_float(x.astype(np.float32))).astype(np.float64)
+    return ptx_numbers.float_of_bf16(ptx_numbers.bf16_of_float(x.astype(np.float32))).astype(np.float64)
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:

@@ -7,14 +7,14 @@ import math
 import re
 
 import numpy as np
-import ptx
+import ptx_numbers
 import pytest
 import sass
 from kernels import written
 
 KINDS = {"f32": np.float32, "bf16": np.uint16, "f16": np.uint16}
-NARROW = {"bf16": ptx.bf16_of_float, "f16": ptx.f16_of_float}
-WIDEN = {"bf16": ptx.float_of_bf16, "f16": ptx.float_of_f16}
+NARROW = {"bf16": ptx_numbers.bf16_of_float, "f16": ptx_numbers.f16_of_float}
+WIDEN = {"bf16": ptx_numbers.float_of_bf16, "f16": ptx_numbers.float_of_f16}
 
 
 def numbers(shape, element, seed=0):
@@ -166,9 +166,9 @@ def test_copies_of_any_window(members, box, extents, start, width, tmp_path):
     source = numbers(extents, "bf16")
     group = 16 * members
     rows = -(-box[1] // group) * group
-    unit = ptx.bf16_of_float(np.eye(rows, box[1], dtype=np.float32))
+    unit = ptx_numbers.bf16_of_float(np.eye(rows, box[1], dtype=np.float32))
     truth = np.zeros((rows, box[0]), np.float32)
-    truth[: box[1]] = ptx.float_of_bf16(shifted(source, *box, *start)).T
+    truth[: box[1]] = ptx_numbers.float_of_bf16(shifted(source, *box, *start)).T
     t = f"!hova.tile<{rows}x{box[0]}xf32, product {members}x1>"
     m, u, r = f"memref<{extents[0]}x{extents[1]}xbf16>", f"memref<{rows}x{box[1]}xbf16>", f"memref<{rows}x{box[0]}xf32>"
     xs, ws = (f"!hova.slots<1x{n}x{box[1]}xbf16>" for n in (rows, box[0]))
@@ -488,7 +488,7 @@ PAIRS = {
     %c = arith.cmpf olt, %o, %w2 : vector<1x1xf32>
     %s = arith.select %c, %o, %w2 : vector<1x1xi1>, vector<1x1xf32>
     %z = vector.extract %s[0, 0] : f32 from vector<1x1xf32>""",
-                lambda x, y: np.where((r := ptx.float_of_bf16(ptx.bf16_of_float((x.astype(np.float32) * np.float32(3)) + np.float32(2)))) < y, r, y)),
+                lambda x, y: np.where((r := ptx_numbers.float_of_bf16(ptx_numbers.bf16_of_float((x.astype(np.float32) * np.float32(3)) + np.float32(2)))) < y, r, y)),
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import ptx
+import ptx_numbers
 import pytest
 from instructions import EXECUTORS, LDMATRIX, MMA, kernel
 from kernels import emit
@@ -51,7 +52,7 @@ def test_mma(execute, tmp_path):
     """Small whole numbers, whose sums are exact in any order; no two rows, columns or k are alike."""
     random = np.random.default_rng(1)
     a, b, c = (random.integers(-9, 10, shape) for shape in ((16, 16), (8, 16), (16, 8)))
-    halves = [ptx.bf16_of_float(m[t[..., 0], t[..., 1]]).view(np.uint32) for m, t in ((a, A), (b, B))]
+    halves = [ptx_numbers.bf16_of_float(m[t[..., 0], t[..., 1]]).view(np.uint32) for m, t in ((a, A), (b, B))]
     sums = c[C[..., 0], C[..., 1]].astype(np.float32).view(np.uint32)
     result = execute(kernel(MMA, 10, "f32"), np.concatenate([*halves, sums], axis=1), tmp_path).view(np.float32)
     assert np.array_equal(result, (a @ b.T + c)[C[..., 0], C[..., 1]])

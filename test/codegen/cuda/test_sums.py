@@ -6,7 +6,7 @@ of which arXiv:2512.07004 and arXiv:2511.10909 say how. No device was asked here
 import re
 
 import numpy as np
-import ptx
+import ptx_numbers
 import pytest
 from instructions import EXECUTORS, MMA, emulated, interpreted, kernel
 from test_layouts import A, B, C
@@ -56,13 +56,13 @@ def words(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("way", WAYS)
 def test_cases_by_hand(execute, way, tmp_path):
     """A case has a row and a column of its own; of the other sums nothing is asked."""
-    check_by_hand(execute, way, tmp_path, CASES, MMA, ptx.bf16_of_float)
+    check_by_hand(execute, way, tmp_path, CASES, MMA, ptx_numbers.bf16_of_float)
 
 
 @EXECUTORS
 @pytest.mark.parametrize("way", WAYS)
 def test_cases_of_f16_by_hand(execute, way, tmp_path):
-    check_by_hand(execute, way, tmp_path, CASES_OF_F16, MMA_OF_F16, ptx.f16_of_float)
+    check_by_hand(execute, way, tmp_path, CASES_OF_F16, MMA_OF_F16, ptx_numbers.f16_of_float)
 
 
 def check_by_hand(execute, way, tmp_path, cases, product, narrow):

@@ -1,0 +1,112 @@
+# ===- ptx_numbers.py - How PTX computes with numbers -----------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Formats of 16 bits, operations with one rounding, and the sums of `mma.sync`, in NumPy, for the interpreter (ptx.py)."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+
+def float_of_bf16(bits: np.ndarray) -> np.ndarray:
+    """Values of 16-bit patterns."""
+    return (np.asarray(bits).astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def bf16_of_float(value: np.ndarray) -> np.ndarray:
+    """Patterns nearest to f32, ties to even; NaN is 0x7FFF."""
+    value = np.ascontiguousarray(value, np.float32)
+    bits = value.view(np.uint32).astype(np.uint64)
+    nearest = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return np.where(np.isnan(value), np.uint16(0x7FFF), nearest)
+
+
+def fused(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """x y + z, rounded once: the sum in f64 is rounded to odd before it is rounded to f32."""
+    product = x.astype(np.float64) * y  # exact: 48 bits
+    z = np.asarray(z, np.float64)
+    total = product + z
+    part = total - product
+    error = (product - (total - part)) + (z - part)
+    even = (np.ascontiguousarray(total).view(np.uint64) & np.uint64(1)) == 0
+    toward = np.nextafter(total, np.where(error > 0, np.inf, -np.inf))
+    inexact = np.isfinite(total) & (error != 0) & even
+    return np.where(inexact, toward, total).astype(np.float32)
+
+
+def float_of_f16(bits: np.ndarray) -> np.ndarray:
+    """Values of 16-bit patterns."""
+    return np.asarray(bits).astype(np.uint16).view(np.float16).astype(np.float32)
+
+
+def f16_of_float(value: np.ndarray) -> np.ndarray:
+    """Patterns nearest to f32, ties to even; NaN is 0x7FFF."""
+    value = np.ascontiguousarray(value, np.float32)
+    return np.where(np.isnan(value), np.uint16(0x7FFF), value.astype(np.float16).view(np.uint16))
+
+
+# How devices add, as arXiv:2512.07004 and arXiv:2511.10909 have measured it: how many products at once, and how many bits
+# are kept behind the leading one of the largest.
+SUMS = {"a100": (8, 24), "h100": (16, 25)}
+
+
+def split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Significand in [1, 2), or less below the normal numbers of f32, and exponent."""
+    significand, exponent = np.frexp(x)
+    deeper = np.maximum(-126, exponent - 1)
+    return np.ldexp(significand, exponent - deeper), deeper
+
+
+def add_at_once(products: np.ndarray, exponents: np.ndarray, old: np.ndarray, bits: int) -> np.ndarray:
+    """The sum over the first axis and the old sum: terms aligned to the largest, the rest of each cut off, f32 cut off.
+    `products` are of significands, `exponents` theirs."""
+    significand, exponent = split(old.astype(np.float64))
+    terms, exponents = np.concatenate([products, significand[None]]), np.concatenate([exponents, exponent[None]])
+    exponents = np.where(terms == 0, -126, exponents)
+    top = exponents.max(axis=0)
+    total = np.ldexp(np.trunc(np.ldexp(terms, exponents - top + bits)).sum(axis=0), top - bits)
+    _, exponent = split(total)
+    return (np.ldexp(np.trunc(np.ldexp(total, 23 - exponent)), exponent - 23) + 0.0).astype(np.float32)
+
+
+def add_as(device: str, left: np.ndarray, right: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """total + the sum of left right over the first axis."""
+    at_once, bits = SUMS[device]
+    (s, e), (t, f) = split(left.astype(np.float64)), split(right.astype(np.float64))
+    for k in range(0, len(left), at_once):
+        part = slice(k, k + at_once)
+        plain = (left[part].astype(np.float64) * right[part]).sum(axis=0) + total
+        finite = np.where(np.isfinite(total), total, 0)
+        terms = np.where(np.isfinite(left[part] * right[part].astype(np.float64)), s[part] * t[part], 0)
+        total = np.where(np.isfinite(plain), add_at_once(terms, e[part] + f[part], finite, bits), plain).astype(np.float32)
+    return total
+
+
+def add_in_order(left: np.ndarray, right: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """The same, one product after the other, each sum rounded to the nearest."""
+    products = left.astype(np.float64) * right
+    narrow = products.astype(np.float32)
+    if np.array_equal(narrow, products, equal_nan=True):
+        for product in narrow:
+            total = total + product
+        return total
+    for x, y in zip(left, right, strict=True):
+        total = fused(x, y, total)
+    return total
+
+
+def largest(of: Callable) -> Callable:
+    """The larger, where the zero with a sign is the smaller one."""
+    return lambda x, y: np.where((x == 0) & (y == 0), x + y, of(x, y)) if x.dtype == np.float32 else of(x, y)
+
+
+def smallest(of: Callable) -> Callable:
+    """The smaller, likewise."""
+    return lambda x, y: np.where((x == 0) & (y == 0), -(-x - y), of(x, y)) if x.dtype == np.float32 else of(x, y)
+
+
+def divided(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Rounded as the type is: integers toward zero."""
+    if x.dtype.kind == "f":
+        return x / y
+    whole = np.abs(x.astype(np.int64)) // np.abs(y.astype(np.int64)) * np.sign(x.astype(np.int64)) * np.sign(y.astype(np.int64))
+    return whole.astype(x.dtype)
