@@ -20,6 +20,7 @@ public:
   void begin(const VerifyOptions &options) override;
   void add(const VerifiedCase &tried) override;
   void end(const Verdict &verdict, const Fault &fault) override;
+  void abandon(llvm::StringRef) override {}
 
 private:
   void printRow(llvm::StringRef title, const Comparison &comparison);
@@ -206,15 +207,16 @@ namespace {
 class VerifyJson final : public VerifyWriter {
 public:
   VerifyJson(const hova_program &program, llvm::raw_ostream &os)
-      : program(program), os(os), json(os, /*IndentSize=*/2) {}
+      : program(program), os(os) {}
   void begin(const VerifyOptions &options) override;
   void add(const VerifiedCase &tried) override;
   void end(const Verdict &verdict, const Fault &fault) override;
+  void abandon(llvm::StringRef why) override;
 
 private:
   const hova_program &program;
   llvm::raw_ostream &os;
-  llvm::json::OStream json;
+  std::optional<llvm::json::OStream> json; ///< once something is written
 };
 } // namespace
 
@@ -224,29 +226,39 @@ std::unique_ptr<VerifyWriter> hova::makeVerifyJson(const hova_program &program,
 }
 
 void VerifyJson::begin(const VerifyOptions &options) {
-  json.objectBegin();
-  json.attribute("model", program.name);
-  json.attribute("seed", static_cast<int64_t>(options.seed));
-  json.attributeBegin("cases");
-  json.arrayBegin();
+  json.emplace(os, /*IndentSize=*/2);
+  json->objectBegin();
+  json->attribute("model", program.name);
+  json->attribute("seed", static_cast<int64_t>(options.seed));
+  json->attributeBegin("cases");
+  json->arrayBegin();
 }
 
 void VerifyJson::add(const VerifiedCase &tried) {
-  json.object([&] {
-    json.attribute("case", tried.index);
-    json.attribute("inputs", tried.inputs);
-    json.attributeArray("values", [&] {
+  json->object([&] {
+    json->attribute("case", tried.index);
+    json->attribute("inputs", tried.inputs);
+    json->attributeArray("values", [&] {
       for (const VerifiedValue &value : tried.values) {
-        json.value(toJson(program, value));
+        json->value(toJson(program, value));
       }
     });
   });
 }
 
+void VerifyJson::abandon(llvm::StringRef why) {
+  json->arrayEnd();
+  json->attributeEnd();
+  json->attribute("verified", false);
+  json->attribute("error", why);
+  json->objectEnd();
+  os << "\n";
+}
+
 void VerifyJson::end(const Verdict &verdict, const Fault &fault) {
-  json.arrayEnd();
-  json.attributeEnd();
-  json.attribute("verified", verdict.passed());
+  json->arrayEnd();
+  json->attributeEnd();
+  json->attribute("verified", verdict.passed());
   if (verdict.difference) {
     llvm::json::Object difference = toJson(program, *verdict.difference);
     difference["case"] = verdict.caseIndex;
@@ -258,15 +270,15 @@ void VerifyJson::end(const Verdict &verdict, const Fault &fault) {
         difference[name] = *text;
       }
     }
-    json.attribute("difference", std::move(difference));
+    json->attribute("difference", std::move(difference));
   }
   if (!verdict.neverCompared.empty()) {
-    json.attributeArray("never_compared", [&] {
+    json->attributeArray("never_compared", [&] {
       for (const std::string &title : verdict.neverCompared) {
-        json.value(title);
+        json->value(title);
       }
     });
   }
-  json.objectEnd();
+  json->objectEnd();
   os << "\n";
 }

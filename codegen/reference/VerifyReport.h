@@ -32,6 +32,8 @@ public:
   virtual void begin(const VerifyOptions &options) = 0;
   virtual void add(const VerifiedCase &tried) = 0;
   virtual void end(const Verdict &verdict, const Fault &fault) = 0;
+  /// In the place of `end`, where a case could not be tried.
+  virtual void abandon(llvm::StringRef why) = 0;
 };
 
 /// A table with one row per output, and one for all values between kernels

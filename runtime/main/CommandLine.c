@@ -373,6 +373,19 @@ static hova_status parse_option(int argc, char **argv, int *at,
   return apply(id, value, program, options, error);
 }
 
+static hova_status check_processor(uint32_t seen, const hova_program *program,
+                                   hova_error *error) {
+  for (int id = 0; hova_is_for_gpu(program) && id < NUM_OPTIONS; ++id) {
+    if ((seen >> id & 1) && needs_processor(id)) {
+      return hova_fail(error, HOVA_REJECTED,
+                       "%s is for programs whose kernels run on a processor, "
+                       "and those of this one are for a GPU: leave it out",
+                       infos[id].flag);
+    }
+  }
+  return HOVA_OK;
+}
+
 /// A kernel alone leaves no outputs, and nothing else is measured cold.
 static hova_status check_kernel(const command_line *options,
                                 const hova_program *program,
@@ -394,7 +407,6 @@ static hova_status check_kernel(const command_line *options,
 
 /// An option without an effect is a mistake in the command.
 static hova_status check_effects(const command_line *options, uint32_t seen,
-                                 const hova_program *program,
                                  hova_error *error) {
   static const struct {
     option_id option, needs;
@@ -405,14 +417,6 @@ static hova_status check_effects(const command_line *options, uint32_t seen,
                {OPTION_FORMAT, OPTION_DESCRIBE}};
   if (options->benchmark) {
     seen |= 1u << OPTION_BENCHMARK;
-  }
-  for (int id = 0; hova_is_for_gpu(program) && id < NUM_OPTIONS; ++id) {
-    if ((seen >> id & 1) && needs_processor(id)) {
-      return hova_fail(error, HOVA_REJECTED,
-                       "%s is for programs whose kernels run on a processor, "
-                       "and those of this one are for a GPU: leave it out",
-                       infos[id].flag);
-    }
   }
   for (size_t i = 0; i < sizeof needs / sizeof *needs; ++i) {
     if ((seen >> needs[i].option & 1) && !(seen >> needs[i].needs & 1)) {
@@ -488,10 +492,13 @@ hova_status hova_parse_command_line(int argc, char **argv,
     status = parse_option(argc, argv, &at, program, &seen, options, error);
   }
   if (status == HOVA_OK) {
+    status = check_processor(seen, program, error);
+  }
+  if (status == HOVA_OK) {
     status = check_kernel(options, program, error);
   }
   if (status == HOVA_OK) {
-    status = check_effects(options, seen, program, error);
+    status = check_effects(options, seen, error);
   }
   if (status == HOVA_OK) {
     status = check_streams(options, program, error);

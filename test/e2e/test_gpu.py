@@ -106,6 +106,10 @@ def test_two_layers_of_full_width_compute_what_a_cpu_does(tmp_path):
 
 def test_a_program_needs_a_driver(tmp_path):
     program = compile_to(tmp_path / "digits", DIGITS / "digits.json", *GPU)
+    verify = (HOVA, "verify", DIGITS / "digits.json", *BF16, *GPU, "--quiet")
+    for words in (verify, (*verify, "--format=json")):
+        said = run(*words, status=1)
+        assert said.startswith("hova: error: the compiled program does not start: found no driver") and said.count("\n") == 1
     message = run(program, "--random-inputs", "1", status=1)
     assert message.startswith("error: found no driver of an NVIDIA GPU") and message.count("\n") == 1
     assert "target     cuda" in run(program, "--describe")
@@ -149,7 +153,7 @@ def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
 
 
 REFUSED = {
-    "f32": ("vit_b16", "in 16 bits only (--dtype=bf16), got 'f32'", ["--dtype=f32"]),
+    "f32": ("vit_b16", "in 16 bits only (--dtype=bf16 or f16), got 'f32'", ["--dtype=f32"]),
     "ids": ("lm", "'hova.embedding' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
     "windows": ("swin_t", "reads or writes rows in an order of their own", BF16),
     "masks": ("m2", "has no code for a GPU yet with masks", BF16),

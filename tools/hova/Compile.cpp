@@ -128,11 +128,17 @@ void Compilation::refuseIdleOptions() {
 /// PTX and machine code are of GPUs.
 void Compilation::refuseForeignProduct() {
   llvm::StringRef target = arguments.value(OPT_target, "cpu");
-  bool fits = (product->name != "ptx" || target != "cpu") &&
-              (product->kind != EmitKind::MachineCode || target == "cuda");
+  bool isOfGpu =
+      product->name == "ptx" || product->kind == EmitKind::MachineCode;
+  bool fits = !isOfGpu || target == "cuda";
   if (!fits) {
     arguments.usageError("--emit=" + product->name +
                          " is for --target=cuda, got --target=" + target);
+  }
+  if (product->kind == EmitKind::MachineCode &&
+      arguments.value(OPT_ptxas) == "none") {
+    arguments.usageError("--emit=cubin is what ptxas makes, and --ptxas=none "
+                         "leaves it out");
   }
 }
 

@@ -175,12 +175,23 @@ int Verification::run(bool json) {
       json ? makeVerifyJson(program.program->description(), llvm::outs())
            : makeVerifyTable(llvm::outs());
   program.program->setSums(sums);
-  writer->begin(options);
-  llvm::Expected<Verdict> verdict =
-      compare(compiled, *program.program, options,
-              [&](const VerifiedCase &tried) { writer->add(tried); });
+  bool begun = false;
+  llvm::Expected<Verdict> verdict = compare(compiled, *program.program, options,
+                                            [&](const VerifiedCase &tried) {
+                                              if (!begun) {
+                                                writer->begin(options);
+                                                begun = true;
+                                              }
+                                              writer->add(tried);
+                                            });
   if (!verdict) {
-    return reportError(verdict.takeError());
+    llvm::Error error = verdict.takeError();
+    if (begun) {
+      std::string why;
+      llvm::raw_string_ostream(why) << error;
+      writer->abandon(why);
+    }
+    return reportError(std::move(error));
   }
   writer->end(*verdict, findFault(*verdict, *program.program));
   return verdict->passed() ? Ok : Differs;

@@ -4,6 +4,7 @@
 // A block has rows of queries of one head of one sequence: blocks of queries
 // along x, heads along y, sequences along z.
 
+#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
@@ -59,7 +60,8 @@ struct AttentionRecipe
       return {};
     }
     if (!isMultiplied(getElementTypeOrSelf(own.getQuery()))) {
-      op->emitOpError("has code for a GPU in 16 bits only (--dtype=bf16), got ")
+      op->emitOpError(
+          "has code for a GPU in 16 bits only (--dtype=bf16 or f16), got ")
           << getElementTypeOrSelf(own.getQuery());
       return {};
     }
@@ -68,7 +70,17 @@ struct AttentionRecipe
     if (std::max(keyWidth, valueWidth) > kMostWidth || keyWidth % 2 ||
         valueWidth % 2) {
       op->emitOpError("has code for a GPU for heads of an even width up to ")
-          << kMostWidth << ", got " << keyWidth << " and " << valueWidth;
+          << kMostWidth << ", got keys of " << keyWidth << " and values of "
+          << valueWidth << "; a CPU runs it (--target=cpu)";
+      return {};
+    }
+    // Sequences and heads are axes of the grid.
+    int64_t sequences = shapeOf(own.getQuery())[0];
+    if (sequences > kMostBlocksYZ || own.getHeads() > kMostBlocksYZ) {
+      op->emitOpError("has code for a GPU for at most ")
+          << kMostBlocksYZ << " items of a batch and as many heads, got "
+          << sequences << " and " << own.getHeads()
+          << "; give it fewer at once";
       return {};
     }
     if (failed(

@@ -79,7 +79,8 @@ struct HeadLogitsRecipe
     ArrayRef<int64_t> weight = shapeOf(own.getHeadWeight());
     if (!isMultiplied(getElementTypeOrSelf(own.getHeadsIn())) ||
         !getElementTypeOrSelf(own.getShift()).isF32()) {
-      op->emitOpError("has code for a GPU in 16 bits only (--dtype=bf16), got ")
+      op->emitOpError(
+          "has code for a GPU in 16 bits only (--dtype=bf16 or f16), got ")
           << getElementTypeOrSelf(own.getHeadsIn());
       return {};
     }
@@ -87,7 +88,8 @@ struct HeadLogitsRecipe
         weight[1] % 2) {
       op->emitOpError("has code for a GPU for heads of an even width up to ")
           << kMostWidth << " and even hidden widths up to " << kMostHidden
-          << ", got " << weight[0] << " and " << weight[1];
+          << ", got " << weight[0] << " and " << weight[1]
+          << "; a CPU runs it (--target=cpu)";
       return {};
     }
     if (failed(checkCopied(op, own.getHeadsIn()))) {

@@ -32,7 +32,8 @@ struct ProductRecipe
     auto linear = cast<LinearOp>(op);
     Type x = getElementTypeOrSelf(linear.getX());
     if (!isMultiplied(x) || getElementTypeOrSelf(linear.getWeight()) != x) {
-      op->emitOpError("has code for a GPU in 16 bits only (--dtype=bf16), got ")
+      op->emitOpError(
+          "has code for a GPU in 16 bits only (--dtype=bf16 or f16), got ")
           << x;
       return {};
     }

@@ -47,7 +47,8 @@ CudaScheduleAttr scheduleElements(Operation *op) {
 CudaScheduleAttr scheduleRows(Operation *op) {
   if (columnsOf(op) > kMostColumns) {
     op->emitOpError("needs whole rows, which have at most ")
-        << kMostColumns << " columns on a GPU, got " << columnsOf(op);
+        << kMostColumns << " columns on a GPU, got " << columnsOf(op)
+        << "; a CPU runs it (--target=cpu)";
     return {};
   }
   return scheduleWarps(op, columnsOf(op));

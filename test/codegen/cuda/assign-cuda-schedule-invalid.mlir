@@ -6,7 +6,7 @@
 func.func @main(%x: tensor<1x4x8xf32>, %w: tensor<8x8xf32>) -> tensor<1x4x8xf32> {
   %r = hova.kernel "k" (%x, %w) {
   ^bb0(%x_: tensor<1x4x8xf32>, %w_: tensor<8x8xf32>):
-    // expected-error@+1 {{'hova.linear' op has code for a GPU in 16 bits only (--dtype=bf16), got 'f32'}}
+    // expected-error@+1 {{'hova.linear' op has code for a GPU in 16 bits only (--dtype=bf16 or f16), got 'f32'}}
     %1 = hova.linear %x_, %w_ : tensor<1x4x8xf32>, tensor<8x8xf32> -> tensor<1x4x8xf32>
     hova.yield %1 : tensor<1x4x8xf32>
   } : (tensor<1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x4x8xf32>
@@ -31,7 +31,7 @@ func.func @main(%x: tensor<1x4x9xbf16>, %w: tensor<6x8xbf16>) -> tensor<1x4x8xf3
 func.func @main(%x: tensor<1x4x2050xf32>, %g: tensor<2050xf32>) -> tensor<1x4x2050xf32> {
   %r = hova.kernel "k" (%x, %g) {
   ^bb0(%x_: tensor<1x4x2050xf32>, %g_: tensor<2050xf32>):
-    // expected-error@+1 {{'hova.layer_norm' op needs whole rows, which have at most 2048 columns on a GPU, got 2050}}
+    // expected-error@+1 {{'hova.layer_norm' op needs whole rows, which have at most 2048 columns on a GPU, got 2050; a CPU runs it (--target=cpu)}}
     %1 = hova.layer_norm %x_, %g_, %g_ {eps = 1.0e-6 : f64} : tensor<1x4x2050xf32>, tensor<2050xf32>
     hova.yield %1 : tensor<1x4x2050xf32>
   } : (tensor<1x4x2050xf32>, tensor<2050xf32>) -> tensor<1x4x2050xf32>
@@ -43,7 +43,7 @@ func.func @main(%x: tensor<1x4x2050xf32>, %g: tensor<2050xf32>) -> tensor<1x4x20
 func.func @main(%q: tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16> {
   %r = hova.kernel "k" (%q) {
   ^bb0(%q_: tensor<1x4x18xbf16>):
-    // expected-error@+1 {{'hova.attention' op has code for a GPU for heads of an even width up to 128, got 9 and 9}}
+    // expected-error@+1 {{'hova.attention' op has code for a GPU for heads of an even width up to 128, got keys of 9 and values of 9; a CPU runs it (--target=cpu)}}
     %1 = hova.attention softmax %q_, %q_, %q_ {heads = 2 : i64, scale = 0.125 : f64} : (tensor<1x4x18xbf16>, tensor<1x4x18xbf16>, tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16>
     hova.yield %1 : tensor<1x4x18xbf16>
   } : (tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16>
@@ -72,4 +72,16 @@ func.func @main(%x: tensor<1x4x16xf32>) -> tensor<1x4x16xf32> {
     hova.yield %1 : tensor<1x4x16xf32>
   } : (tensor<1x4x16xf32>) -> tensor<1x4x16xf32>
   return %r : tensor<1x4x16xf32>
+}
+
+// -----
+
+func.func @main(%q: tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16> {
+  %r = hova.kernel "k" (%q) {
+  ^bb0(%q_: tensor<65536x1x16xbf16>):
+    // expected-error@+1 {{'hova.attention' op has code for a GPU for at most 65535 items of a batch and as many heads, got 65536 and 2; give it fewer at once}}
+    %1 = hova.attention softmax %q_, %q_, %q_ {heads = 2 : i64, scale = 0.125 : f64} : (tensor<65536x1x16xbf16>, tensor<65536x1x16xbf16>, tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16>
+    hova.yield %1 : tensor<65536x1x16xbf16>
+  } : (tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16>
+  return %r : tensor<65536x1x16xbf16>
 }
