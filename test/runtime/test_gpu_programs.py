@@ -74,7 +74,7 @@ def test_a_fault_is_told_whole_and_leaves_no_file(files, tmp_path):
 
 
 @BOTH
-@pytest.mark.parametrize("option", [["--threads=1"], ["--kernel=layer.add", "--cold"]])
+@pytest.mark.parametrize("option", [["--threads=1"], ["--cold"], ["--kernel=layer.add", "--cold"]])
 def test_options_of_a_processor_are_refused(program, option):
     result = run("--random-inputs=1", *option, program=program)
     flag = option[-1].split("=")[0]
