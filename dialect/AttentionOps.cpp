@@ -3,6 +3,8 @@
 
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include <cmath>
 
 using namespace mlir;
@@ -17,15 +19,6 @@ static bool divides(int64_t divisor, int64_t dim) {
 //===----------------------------------------------------------------------===//
 // AttentionOp
 //===----------------------------------------------------------------------===//
-
-/// Whether `shape` broadcasts to `full`; the last dimension must be present.
-static bool broadcasts(ArrayRef<int64_t> shape, ArrayRef<int64_t> full) {
-  return shape.size() == full.size() && agree(shape.back(), full.back()) &&
-         llvm::all_of(llvm::zip(shape, full), [](auto pair) {
-           auto [a, b] = pair;
-           return a == 1 || agree(a, b);
-         });
-}
 
 /// Slots are rows as those of key and value.
 static LogicalResult verifyMemory(AttentionOp op) {
@@ -79,66 +72,101 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("expects score_vector exactly for additive attention, "
                        "with one element per column of the query");
   }
-  SmallVector<int64_t> scores{q[0], heads, q[1], k[1]};
-  for (Value operand : {Value(getScoreBias()), Value(getMask())}) {
-    SmallVector<int64_t> full = scores;
-    if (operand && operand == getScoreBias() && getBiasIndex()) {
-      full.front() = kDynamic; // tables, of which each entry takes one
-    }
-    if (operand && !broadcasts(shapeOf(operand), full)) { // C6
-      return emitOpError("expects score_bias and mask to broadcast to ")
-             << shapeText(full) << ", got " << shapeText(shapeOf(operand));
-    }
-  }
-  if (getKeyValid() && !agree(shapeOf(getKeyValid()), {k[0], k[1]})) { // C7
-    return emitOpError("expects key_valid of shape ")
-           << shapeText({k[0], k[1]}) << ", got "
-           << shapeText(shapeOf(getKeyValid()));
-  }
-  if (getCausal() && *getCausal() <= 0) { // C8
-    return emitOpError("expects causal to be positive, got ") << *getCausal();
-  }
-  double scale = getScale().convertToDouble();
-  if (!std::isfinite(scale) || (additive && scale != 1)) { // C9
-    return emitOpError("expects a finite scale, 1 for additive attention, got ")
-           << scale;
-  }
-  if (getBiasIndex()) {
-    ArrayRef<int64_t> index = shapeOf(getBiasIndex());
-    if (!getScoreBias() || index.size() != 1 ||
-        !agree(combine(q[0], index[0], std::modulus<>()), 0)) { // C10
-      return emitOpError("expects bias_index with a score_bias and a size that "
-                         "divides the batch, got ")
-             << shapeText(index) << " for a batch of " << q[0];
-    }
-  }
   Value given = getScores();
+  SmallVector<int64_t> scores{q[0], heads, q[1], k[1]};
   if (given && (!agree(shapeOf(given), scores) ||
-                !getElementTypeOrSelf(given).isF32())) { // C12
+                !getElementTypeOrSelf(given).isF32())) { // C9
     return emitOpError("expects scores ")
            << shapeText(scores) << " of f32, got " << given.getType();
   }
-  double temperature = getTemperature().convertToDouble();
-  if (!std::isfinite(temperature) || !(temperature > 0)) { // C13
-    return emitOpError("expects a finite and positive temperature, got ")
-           << temperature;
+  return verifyMemory(*this); // C10
+}
+
+/// Whether an integer is a positive constant.
+static bool isPositive(Value value) {
+  IntegerAttr constant;
+  return matchPattern(value, m_Constant(&constant)) &&
+         constant.getValue().isStrictlyPositive();
+}
+
+/// An operation inside of the region.
+static LogicalResult verifyScoreOperation(Operation *op) {
+  auto element = dyn_cast<ElementOp>(op);
+  bool reads = !element || isa<BlockArgument>(element.getTable());
+  if (!isScoreOperation(op) || !reads) { // C7
+    return op->emitOpError("has no meaning among the scores of an attention: "
+                           "these are scalars of arith and math and elements "
+                           "of captured tensors");
   }
-  return verifyMemory(*this); // C11
+  if (isa<arith::FloorDivSIOp, arith::RemSIOp>(op) &&
+      !isPositive(op->getOperand(1))) { // C8
+    return op->emitOpError("among scores expects a positive constant divisor");
+  }
+  return success();
+}
+
+LogicalResult AttentionOp::verifyRegions() {
+  Block &block = getScoreRegion().front();
+  Builder builder(getContext());
+  SmallVector<Type> types(ScoreRegion::kIndices, builder.getIndexType());
+  types.front() = builder.getF32Type();
+  llvm::append_range(types, getCaptured().getTypes());
+  if (block.getArgumentTypes() != TypeRange(types) ||
+      !isa<ScoreYieldOp>(block.getTerminator())) { // C6
+    return emitOpError("expects scores of a raw score, four indices and the "
+                       "captured tensors, which end with 'hova.score_yield'");
+  }
+  for (Operation &op : block) {
+    if (failed(verifyScoreOperation(&op))) {
+      return failure();
+    }
+  }
+  if (static_cast<bool>(scoreRegion().getYield().getCarried()) !=
+      static_cast<bool>(getScores())) { // C9
+    return emitOpError("expects a carried score exactly where it gives scores");
+  }
+  return success();
+}
+
+void AttentionOp::getAsmBlockArgumentNames(Region &region,
+                                           OpAsmSetValueNameFn setName) {
+  StringRef names[] = {"raw", "batch", "head", "query", "key"};
+  for (auto [argument, name] : llvm::zip(region.getArguments(), names)) {
+    setName(argument, name);
+  }
 }
 
 int64_t AttentionOp::getSlots() {
   return getMemoryKey() ? shapeOf(getMemoryKey()).front() : 0;
 }
 
-/// An operand that broadcasts to `full`: axes of size 1 are read at 0.
-static SmallVector<AffineExpr> broadcastAxes(ArrayRef<int64_t> shape,
-                                             ArrayRef<AffineExpr> full,
-                                             AffineExpr zero) {
-  SmallVector<AffineExpr> axes(full);
-  for (auto [axis, size] : llvm::zip(axes, shape)) {
-    axis = size == 1 ? zero : axis;
+/// The axes at which the region reads a captured tensor, as expressions of
+/// `indices` (batch, head, query, key), or nothing where they are others or
+/// more than one.
+static std::optional<SmallVector<AffineExpr>>
+axesOfReads(BlockArgument captured, ArrayRef<AffineExpr> indices,
+            AffineExpr zero) {
+  std::optional<SmallVector<AffineExpr>> found;
+  for (Operation *user : captured.getUsers()) {
+    SmallVector<AffineExpr> axes;
+    for (Value index : cast<ElementOp>(user).getIndices()) {
+      auto argument = dyn_cast<BlockArgument>(index);
+      IntegerAttr constant;
+      if (argument) {
+        axes.push_back(indices[argument.getArgNumber() - 1]);
+      } else if (matchPattern(index, m_Constant(&constant)) &&
+                 constant.getValue().isZero()) {
+        axes.push_back(zero);
+      } else {
+        return std::nullopt;
+      }
+    }
+    if (found && *found != axes) {
+      return std::nullopt;
+    }
+    found = axes;
   }
-  return axes;
+  return found;
 }
 
 IterationSpace AttentionOp::getIterationSpace() {
@@ -165,24 +193,24 @@ IterationSpace AttentionOp::getIterationSpace() {
   builder.operand(2, {batch, key, valueColumn});
   AffineExpr slot =
       getMemoryKey() ? builder.reduction("slot", getSlots()) : AffineExpr();
+  auto captured = scoreRegion().getCaptured();
+  unsigned firstCaptured = getODSOperandIndexAndLength(6).first;
   for (OpOperand &operand : (*this)->getOpOperands().drop_front(3)) {
     Value value = operand.get();
     unsigned index = operand.getOperandNumber();
-    if (value == getScoreVector()) {
+    if (index >= firstCaptured) {
+      // Which elements are read may depend on data.
+      auto axes = axesOfReads(captured[index - firstCaptured],
+                              {batch, head, query, key}, builder.constant(0));
+      if (axes) {
+        builder.operand(index, *axes);
+      }
+    } else if (value == getScoreVector()) {
       builder.operand(index, {keyColumn});
-    } else if (value == getKeyValid()) {
-      builder.operand(index, {batch, key});
     } else if (value == getMemoryKey()) {
       builder.operand(index, {slot, keyColumn});
-    } else if (value == getMemoryValue()) {
-      builder.operand(index, {slot, valueColumn});
-    } else if (getBiasIndex() &&
-               (value == getBiasIndex() || value == getScoreBias())) {
-      continue; // which table an entry reads is data
     } else {
-      builder.operand(index,
-                      broadcastAxes(shapeOf(value), {batch, head, query, key},
-                                    builder.constant(0)));
+      builder.operand(index, {slot, valueColumn});
     }
   }
   builder.result({batch, query, valueColumn});

@@ -5,6 +5,8 @@
 #define HOVA_DIALECT_ATTENTIONOPS_H
 
 #include "dialect/HovaDialect.h"
+#include "dialect/ScoreRegion.h"
+#include "mlir/IR/OpImplementation.h"
 
 #define GET_OP_CLASSES
 #include "dialect/AttentionOps.h.inc"

@@ -6,9 +6,11 @@
 
 include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
+include "mlir/IR/OpAsmInterface.td"
 
 def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
-    Hova_Site<["getInnerBytes"]>,
+    IsolatedFromAbove, SingleBlock, Hova_Site<["getInnerBytes"]>,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
@@ -16,41 +18,41 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
   let summary = "multi-head attention pooling on projected queries, keys, values";
   let description = [{
     Per batch entry and head m, with head m owning columns
-    `m*head_dim .. (m+1)*head_dim - 1` of each operand:
+    `m*head_dim .. (m+1)*head_dim - 1` of each operand, and for every query and
+    key, a raw score, which a region makes the score of, and whether the key is
+    kept for the query:
 
-    softmax (Vaswani et al., Eq. 1): `S = scale * Q K^T + score_bias`,
-    `P = softmax over kept keys of S`, `O = P V`; cosines where queries and keys
+    softmax (Vaswani et al., Eq. 1): `R = Q K^T`, cosines where queries and keys
     are of `hova.normalize_heads`.
     additive (Bahdanau et al., appendix A.1.2):
-    `S_ij = score_vector . tanh(q_i + k_j) + score_bias`, no scale.
+    `R_ij = score_vector . tanh(q_i + k_j)`.
+
+    `(S, kept) = scores(R, batch, head, query, key, captured)`,
+    `P = softmax over kept keys of S`, `O = P V`.
 
     Operands: query `[batch, q_len, heads*key_width]`, key `[batch, kv_len,
     heads*key_width]`, value `[batch, kv_len, heads*value_width]`; optional
-    `score_vector [heads*key_width]` (additive only), `score_bias` additive
-    scores `[batch|1, heads|1, q_len|1, kv_len]` whose `-inf` entries mask,
-    `mask` of the same shape rule (true keeps), `key_valid [batch, kv_len]`.
-    With `bias_index [n]`, batch entry b takes entry `bias_index[b mod n]` of the
-    first axis of score_bias, which then has any size: the windows of an image
-    share the few tables that there are (`hova.window_bias`).
+    `score_vector [heads*key_width]` (additive only).
     `memory_key [slots, heads*key_width]` and `memory_value [slots,
     heads*value_width]` are further keys and values, the same for all batch
     entries (Cornia et al., Meshed-Memory Transformer, Eq. 3): K and V have
-    kv_len + slots rows. Biases and masks are about the first kv_len of them;
-    every query keeps every slot, so that with slots no row is empty.
-    Result `[batch, q_len, heads*value_width]`. A second result is the scores
-    `S [batch, heads, q_len, kv_len]` in front of masks, in f32, as another
-    layer's score_bias (He et al., RealFormer, section 3.2). With
-    `temperature`, the softmax is that of `S / temperature`, as in a running mean of
-    the scores of several layers.
+    kv_len + slots rows, and slot s is key `kv_len + s` of the region.
+    Result `[batch, q_len, heads*value_width]`. A second result is the third
+    number that the region yields, `[batch, heads, q_len, kv_len]` in f32: the
+    scores in front of masks, as another layer's bias (He et al., RealFormer,
+    section 3.2).
 
-    Order: scale, bias, masks, softmax; scores and softmax are f32 at least.
+    The region `scores` is the mathematics of the scores, all of it: scale,
+    biases, masks, causal limits, windows, soft caps. Its arguments are the raw
+    score (f32), the indices of batch entry, head, query and key, and the captured
+    tensors. It computes with scalars of arith and math and reads elements of the
+    captured tensors (`hova.element`). Scores are f32 at least.
+
     Finite scores of any size have a softmax; a row with a score of +inf or NaN
-    that is kept, or with none but -inf, is NaN.
-    `causal = G` keeps key k for query q iff
-    `floor(k/G) <= floor((q + kv_len - q_len)/G)`: G = 1 is the bottom-right
-    aligned causal mask, G > 1 lets groups of G tokens see all of themselves.
-    Masks combine by logical and. A row without kept keys yields 0
-    (`empty_row = zero`) or the mean of all values (`uniform`).
+    that is kept, or with none but -inf, is NaN. A key is also masked where the
+    region makes -inf of a raw score of 0, as a bias of -inf does. A row without
+    kept keys yields 0 (`empty_row = zero`) or the mean of all values
+    (`uniform`).
 
     - C1: query, key and value have three dimensions and share batch; key and
       value share kv_len.
@@ -59,51 +61,59 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     - C4: the result is [batch, q_len, value width].
     - C5: score_vector is given exactly for additive attention, with the width
       of the query.
-    - C6: score_bias and mask broadcast to [batch, heads, q_len, kv_len].
-    - C7: key_valid is [batch, kv_len].
-    - C8: causal is positive.
-    - C9: scale is finite, and 1 for additive attention.
-    - C10: bias_index comes with a score_bias, and its size divides the batch.
-    - C11: memory_key and memory_value come together, have at least one slot and
+    - C6: the region has the arguments f32, four indices and the captured
+      tensors, and ends with hova.score_yield.
+    - C7: the region holds scalar operations of arith and math with a meaning
+      (`isScoreOperation`), and hova.element of captured tensors.
+    - C8: an integer is divided by a constant that is positive.
+    - C9: the region yields a third number exactly where there are scores, which
+      are [batch, heads, q_len, kv_len] of f32.
+    - C10: memory_key and memory_value come together, have at least one slot and
       agree in slots, and have the widths of key and value.
-    - C12: scores are [batch, heads, q_len, kv_len] of f32.
-    - C13: temperature is finite and positive.
 
     ```mlir
     func.func @attend(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>,
                       %v: tensor<1x7x96xf32>, %valid: tensor<1x7xi1>)
         -> tensor<1x9x96xf32> {
-      %o = hova.attention softmax %q, %k, %v key_valid(%valid)
-          {heads = 4 : i64, scale = 0.25 : f64}
+      %o = hova.attention softmax %q, %k, %v captured(%valid) {heads = 4 : i64}
           : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>,
-             tensor<1x7xi1>) -> tensor<1x9x96xf32>
+             tensor<1x7xi1>) -> tensor<1x9x96xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index,
+           %is_valid: tensor<1x7xi1>):
+        %scale = hova.number 0.25
+        %score = arith.mulf %raw, %scale : f32
+        %kept = hova.element %is_valid[%batch, %key] : tensor<1x7xi1>
+        hova.score_yield %score kept %kept
+      }
       return %o : tensor<1x9x96xf32>
     }
     ```
   }];
   let arguments = (ins Hova_AttentionKind:$kind,
       Hova_Tensor:$query, Hova_Tensor:$key, Hova_Tensor:$value,
-      Optional<Hova_Tensor>:$score_vector, Optional<Hova_Tensor>:$score_bias,
-      Optional<Hova_Ids>:$bias_index,
-      Optional<Hova_Mask>:$mask, Optional<Hova_Mask>:$key_valid,
+      Optional<Hova_Tensor>:$score_vector,
       Optional<Hova_Tensor>:$memory_key, Optional<Hova_Tensor>:$memory_value,
+      Variadic<AnyTypeOf<[Hova_Tensor, Hova_Ids, Hova_Mask]>>:$captured,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
-      DefaultValuedAttr<F64Attr, "1.0">:$scale,
-      OptionalAttr<I64Attr>:$causal,
-      DefaultValuedAttr<Hova_EmptyRow, "::hova::EmptyRow::zero">:$empty_row,
-      DefaultValuedAttr<F64Attr, "1.0">:$temperature);
+      DefaultValuedAttr<Hova_EmptyRow, "::hova::EmptyRow::zero">:$empty_row);
   let results = (outs Hova_Tensor:$result, Optional<Hova_Tensor>:$scores);
+  let regions = (region SizedRegion<1>:$score_region);
   let assemblyFormat = [{
     $kind $query `,` $key `,` $value
-    oilist(`score_vector` `(` $score_vector `)` | `score_bias` `(` $score_bias `)`
-         | `bias_index` `(` $bias_index `)` | `mask` `(` $mask `)` | `key_valid` `(` $key_valid `)`
-         | `memory` `(` $memory_key `,` $memory_value `)`)
-    attr-dict `:` functional-type(operands, results)
+    oilist(`score_vector` `(` $score_vector `)`
+         | `memory` `(` $memory_key `,` $memory_value `)`
+         | `captured` `(` $captured `)`)
+    attr-dict `:` functional-type(operands, results) `scores` $score_region
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// Rows of memory_key; 0 without a memory.
     int64_t getSlots();
+    /// What the region computes, by name.
+    ::hova::ScoreRegion scoreRegion() {
+      return ::hova::ScoreRegion(getScoreRegion());
+    }
     /// Whether the scores are read and the result is not: then no value is.
     bool givesScoresAlone() {
       return getScores() && getResult().use_empty();

@@ -8,9 +8,11 @@
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
+#include "dialect/ScoreOps.h"
 #include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -131,6 +133,10 @@ void hova::HovaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/ProgramOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ScoreOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -20,7 +20,8 @@ def Hova_Dialect : Dialect {
     last axis, so splitting and merging heads is part of an operand's meaning,
     never a transpose. Dimensions may be dynamic in types and verifiers.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let extraClassDeclaration = [{

@@ -15,6 +15,7 @@
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
+#include "dialect/Shapes.h"
 #include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include "frontend/reader/Suggest.h"
@@ -225,31 +226,90 @@ static Operation *importHeadFactors(OperationImport &op) {
                                op.real("most"));
 }
 
+namespace {
+/// Operands about scores; null where there is none.
+struct AttentionMasks {
+  Value scoreBias, biasIndex, mask, keyValid;
+};
+} // namespace
+
+/// What an attention of a description says of its scores, as their region:
+/// scale, then biases, then masks, then the temperature.
+static void writeScores(OperationImport &op, AttentionOp attention,
+                        const AttentionMasks &masks) {
+  ScoreWriter writer(op.builder, op.loc, attention.getScoreRegion(),
+                     attention.getCaptured());
+  ScoreRegion region = writer.getRegion();
+  // The argument that stands for a captured operand; null without.
+  auto inside = [&](Value operand) -> Value {
+    for (auto [own, argument] :
+         llvm::zip(attention.getCaptured(), region.getCaptured())) {
+      if (operand && own == operand) {
+        return argument;
+      }
+    }
+    return {};
+  };
+  Value score =
+      writer.scale(region.getRaw(), op.real("scale").getValueAsDouble());
+  if (Value bias = inside(masks.scoreBias)) {
+    Value entry;
+    if (Value index = inside(masks.biasIndex)) {
+      entry = writer.readEntry(index, shapeOf(bias).front());
+    }
+    score = writer.add(score, writer.readBroadcast(bias, entry));
+  }
+  Value carried = attention.getScores() ? score : Value();
+  score = writer.divide(score, op.real("temperature").getValueAsDouble());
+  int64_t keys = shapeOf(attention.getKey())[1];
+  Value kept;
+  if (op.has("causal")) {
+    int64_t queries = shapeOf(attention.getQuery())[1];
+    kept = writer.isNotLater(op.integer("causal"), keys - queries);
+  }
+  if (Value valid = inside(masks.keyValid)) {
+    Value indices[] = {region.getBatch(), region.getKey()};
+    kept = writer.both(kept, ElementOp::create(writer.b, valid, indices));
+  }
+  if (Value mask = inside(masks.mask)) {
+    kept = writer.both(kept, writer.readBroadcast(mask));
+  }
+  if (attention.getSlots()) {
+    kept = writer.orSlot(kept, keys);
+  }
+  writer.yield(score, kept, carried);
+}
+
 static Operation *importAttention(OperationImport &op) {
   OpBuilder &builder = op.builder;
   Value query = op.operand("query"), key = op.operand("key"),
         value = op.operand("value"),
-        scoreVector = op.optionalOperand("score_vector"),
-        scoreBias = op.optionalOperand("score_bias"),
-        biasIndex = op.optionalOperand("bias_index"),
-        mask = op.optionalOperand("mask"),
-        keyValid = op.optionalOperand("key_valid"),
-        memoryKey = op.optionalOperand("memory_key"),
+        scoreVector = op.optionalOperand("score_vector");
+  AttentionMasks masks;
+  masks.scoreBias = op.optionalOperand("score_bias");
+  masks.biasIndex = op.optionalOperand("bias_index");
+  masks.mask = op.optionalOperand("mask");
+  masks.keyValid = op.optionalOperand("key_valid");
+  Value memoryKey = op.optionalOperand("memory_key"),
         memoryValue = op.optionalOperand("memory_value");
-  IntegerAttr causal;
-  if (op.has("causal")) {
-    causal = builder.getI64IntegerAttr(op.integer("causal"));
-  }
   auto kind = AttentionKindAttr::get(
       builder.getContext(),
       op.word<AttentionKind>("kind", symbolizeAttentionKind));
   auto emptyRow = EmptyRowAttr::get(
       builder.getContext(), op.word<EmptyRow>("empty_row", symbolizeEmptyRow));
-  return AttentionOp::create(
+  SmallVector<Value> captured;
+  for (Value mask :
+       {masks.scoreBias, masks.biasIndex, masks.mask, masks.keyValid}) {
+    if (mask) {
+      captured.push_back(mask);
+    }
+  }
+  auto attention = AttentionOp::create(
       builder, op.loc, op.result(), op.result("scores"), kind, query, key,
-      value, scoreVector, scoreBias, biasIndex, mask, keyValid, memoryKey,
-      memoryValue, builder.getI64IntegerAttr(op.integer("heads")),
-      op.real("scale"), causal, emptyRow, op.real("temperature"));
+      value, scoreVector, memoryKey, memoryValue, captured,
+      builder.getI64IntegerAttr(op.integer("heads")), emptyRow);
+  writeScores(op, attention, masks);
+  return attention;
 }
 
 static Operation *importLinearAttention(OperationImport &op) {

@@ -68,8 +68,15 @@ def FormSequenceKernelsPass : Pass<"hova-form-sequence-kernels", "::mlir::Module
 
     ```mlir
     func.func @main(%q: tensor<8x16x4xf32>) -> tensor<8x16x4xf32> {
-      %a = hova.attention softmax %q, %q, %q {heads = 2 : i64, scale = 0.5 : f64}
-          : (tensor<8x16x4xf32>, tensor<8x16x4xf32>, tensor<8x16x4xf32>) -> tensor<8x16x4xf32>
+      %a = hova.attention softmax %q, %q, %q
+          {heads = 2 : i64}
+          : (tensor<8x16x4xf32>, tensor<8x16x4xf32>, tensor<8x16x4xf32>) -> tensor<8x16x4xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %scale = hova.number 0.5
+        %scaled = arith.mulf %raw, %scale : f32
+        %all = arith.constant true
+        hova.score_yield %scaled kept %all
+      }
       %s = hova.add %q, %a : tensor<8x16x4xf32>, tensor<8x16x4xf32>
       return %s : tensor<8x16x4xf32>
     }
@@ -79,9 +86,15 @@ def FormSequenceKernelsPass : Pass<"hova-form-sequence-kernels", "::mlir::Module
     func.func @main(%q: tensor<8x16x4xf32>) -> tensor<8x16x4xf32> {
       %r = hova.kernel "main" units<sequence_group 2> (%q) {
       ^bb0(%x: tensor<8x16x4xf32>):
-        %a = hova.attention softmax %x, %x, %x {heads = 2 : i64, scale = 0.5 : f64,
-            hova.rewrites = {"hova-form-sequence-kernels" = {fired = true, why = "2 operations on 8 sequences are one kernel"}}}
-            : (tensor<8x16x4xf32>, tensor<8x16x4xf32>, tensor<8x16x4xf32>) -> tensor<8x16x4xf32>
+        %a = hova.attention softmax %x, %x, %x
+            {heads = 2 : i64, hova.rewrites = {"hova-form-sequence-kernels" = {fired = true, why = "2 operations on 8 sequences are one kernel"}}}
+            : (tensor<8x16x4xf32>, tensor<8x16x4xf32>, tensor<8x16x4xf32>) -> tensor<8x16x4xf32> scores {
+        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+          %scale = hova.number 0.5
+          %scaled = arith.mulf %raw, %scale : f32
+          %all = arith.constant true
+          hova.score_yield %scaled kept %all
+        }
         %s = hova.add %x, %a : tensor<8x16x4xf32>, tensor<8x16x4xf32>
         hova.yield %s : tensor<8x16x4xf32>
       } : (tensor<8x16x4xf32>) -> tensor<8x16x4xf32>

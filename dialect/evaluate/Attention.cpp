@@ -1,12 +1,12 @@
 //===- Attention.cpp - Meaning of attention -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The definition, not an algorithm: for every batch entry and head all scores,
-// then masks, then a softmax over the kept keys, then the product with the
-// values.
+// The definition, not an algorithm: for every batch entry and head all raw
+// scores, then what the region makes of them, then a softmax over the kept
+// keys, then the product with the values.
 
 #include "dialect/AttentionOps.h"
-#include "dialect/evaluate/Evaluate.h"
+#include "dialect/evaluate/Score.h"
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -16,88 +16,34 @@ using namespace hova;
 
 namespace {
 
-/// A score operand `[batch|1, heads|1, q_len|1, kv_len|1]`, indexed as if it
-/// had been broadcast.
-class BroadcastScores {
-public:
-  explicit BroadcastScores(const HostTensor *tensor) : tensor(tensor) {
-    int64_t stride = 1;
-    for (int axis = 3; tensor && axis >= 0; --axis) {
-      int64_t dim = tensor->getShape()[axis];
-      strides[axis] = dim == 1 ? 0 : stride;
-      stride *= dim;
-    }
-  }
-  explicit operator bool() const { return tensor; }
-  /// Batch entry b takes entry `entries[b mod size]` of the first axis.
-  void setEntries(const HostTensor *index) { entries = index; }
-  double at(int64_t batch, int64_t head, int64_t query, int64_t key) const {
-    if (entries) {
-      batch = static_cast<int64_t>(entries->at(batch % entries->size()));
-    }
-    return tensor->at(batch * strides[0] + head * strides[1] +
-                      query * strides[2] + key * strides[3]);
-  }
-
-private:
-  const HostTensor *tensor;
-  const HostTensor *entries = nullptr;
-  int64_t strides[4] = {0, 0, 0, 0};
-};
-
-/// Everything of one attention but the number type.
+/// Sizes of one attention.
 struct Attention {
-  Attention(const AttentionParameters &parameters, const HostTensor &query,
-            const HostTensor &key, const HostTensor &value)
-      : kind(parameters.kind), emptyRow(parameters.emptyRow),
-        scale(parameters.scale), temperature(parameters.temperature),
-        causal(parameters.causal), batch(query.getShape()[0]),
-        heads(parameters.heads), queries(query.getShape()[1]),
-        keys(key.getShape()[1]),
-        columns(keys + (parameters.memoryKey
-                            ? parameters.memoryKey->getShape()[0]
+  Attention(AttentionOp op, const OperandValues &value)
+      : kind(op.getKind()), emptyRow(op.getEmptyRow()),
+        batch(value(op.getQuery()).getShape()[0]), heads(op.getHeads()),
+        queries(value(op.getQuery()).getShape()[1]),
+        keys(value(op.getKey()).getShape()[1]),
+        columns(keys + (op.getMemoryKey()
+                            ? value(op.getMemoryKey()).getShape()[0]
                             : 0)),
-        keyWidth(query.getShape()[2] / heads),
-        valueWidth(value.getShape()[2] / heads), bias(parameters.scoreBias),
-        mask(parameters.mask), keyValid(parameters.keyValid),
-        storage(parameters.storage) {
-    bias.setEntries(parameters.biasIndex);
+        keyWidth(value(op.getQuery()).getShape()[2] / heads),
+        valueWidth(value(op.getValue()).getShape()[2] / heads),
+        storage(storageOf(getElementTypeOrSelf(op.getValue()))),
+        region(op.scoreRegion()) {
+    for (Value tensor : op.getCaptured()) {
+      captured.push_back(&value(tensor));
+    }
   }
 
   AttentionKind kind;
   EmptyRow emptyRow;
-  double scale, temperature;
-  std::optional<int64_t> causal;
   int64_t batch, heads, queries, keys;
   int64_t columns; ///< keys, and the slots of a memory behind them
   int64_t keyWidth, valueWidth;
-  BroadcastScores bias, mask;
-  const HostTensor *keyValid;
+  /// Type of the probabilities that values are multiplied with, in float32.
   Storage storage;
-
-  bool keeps(int64_t entry, int64_t head, int64_t query, int64_t key) const {
-    if (key >= keys) {
-      return true; // a slot
-    }
-    if (causal && floorDivide(key, *causal) >
-                      floorDivide(query + keys - queries, *causal)) {
-      return false;
-    }
-    if (keyValid && keyValid->at(entry * keys + key) == 0) {
-      return false;
-    }
-    if (mask && mask.at(entry, head, query, key) == 0) {
-      return false;
-    }
-    return !bias || bias.at(entry, head, query, key) !=
-                        -std::numeric_limits<double>::infinity();
-  }
-
-private:
-  /// With more queries than keys the aligned position can be negative.
-  static int64_t floorDivide(int64_t value, int64_t by) {
-    return value >= 0 ? value / by : -((by - 1 - value) / by);
-  }
+  ScoreRegion region;
+  SmallVector<const HostTensor *> captured;
 };
 
 } // namespace
@@ -114,16 +60,13 @@ static std::vector<T> headRows(const T *data, int64_t entry, int64_t head,
   return result;
 }
 
-/// `scale q k^T`.
+/// `q k^T`.
 template <typename T>
-static void scaledProducts(const Attention &attention, const std::vector<T> &q,
-                           const std::vector<T> &k, std::vector<T> &scores) {
+static void products(const Attention &attention, const std::vector<T> &q,
+                     const std::vector<T> &k, std::vector<T> &scores) {
   MatrixView<T> transposed{k.data(), 1, attention.keyWidth};
   multiply(q.data(), transposed, nullptr, scores.data(), attention.queries,
            attention.keyWidth, attention.columns, /*parallel=*/false);
-  for (T &score : scores) {
-    score *= static_cast<T>(attention.scale);
-  }
 }
 
 /// `w . tanh(q + k)`.
@@ -143,23 +86,54 @@ static void additiveScores(const Attention &attention, const std::vector<T> &q,
   }
 }
 
-/// Scores of one query become probabilities: 0 where masked. Before, they are
-/// copied to `given`, unless that is null.
+/// Runs the region for the queries of one batch entry and head.
+template <typename T> struct HeadScores {
+  HeadScores(const Attention &attention, int64_t entry, int64_t head)
+      : entry(entry), head(head),
+        own(attention.region, attention.captured, attention.columns),
+        ofZero(attention.region, attention.captured, attention.columns),
+        zeros(attention.columns) {}
+
+  int64_t entry, head;
+  ScoreRow<T> own, ofZero;
+  std::vector<T> zeros;
+
+  /// Whether each key is kept for `query`, which `own` was run for.
+  std::vector<bool> findKept(int64_t query) {
+    constexpr T none = -std::numeric_limits<T>::infinity();
+    std::vector<bool> kept(zeros.size());
+    bool hasRun = false;
+    for (size_t j = 0; j < kept.size(); ++j) {
+      kept[j] = own.isKept(j);
+      if (!kept[j] || std::isfinite(own.scores()[j])) {
+        continue;
+      }
+      // A score that is no number: is it the region that masks, as a bias of
+      // -inf does, or was the raw score none?
+      if (!hasRun) {
+        ofZero.run(entry, head, query, zeros.data());
+        hasRun = true;
+      }
+      kept[j] = ofZero.scores()[j] != none;
+    }
+    return kept;
+  }
+};
+
+/// Raw scores of one query become probabilities: 0 where masked. What the
+/// region carries is copied to `given`, unless that is null.
 template <typename T>
-static void softmaxRow(const Attention &attention, int64_t entry, int64_t head,
+static void softmaxRow(const Attention &attention, HeadScores<T> &scores,
                        int64_t query, T *row, T *given) {
-  std::vector<bool> kept(attention.columns);
+  scores.own.run(scores.entry, scores.head, query, row);
+  std::vector<bool> kept = scores.findKept(query);
+  std::copy_n(scores.own.scores().data(), attention.columns, row);
+  if (given) {
+    std::copy_n(scores.own.carried()->data(), attention.keys, given);
+  }
   T peak = -std::numeric_limits<T>::infinity();
   bool any = false, undefined = false;
   for (int64_t j = 0; j < attention.columns; ++j) {
-    if (attention.bias && j < attention.keys) {
-      row[j] += static_cast<T>(attention.bias.at(entry, head, query, j));
-    }
-    if (given && j < attention.keys) {
-      given[j] = row[j];
-    }
-    row[j] /= static_cast<T>(attention.temperature);
-    kept[j] = attention.keeps(entry, head, query, j);
     any |= kept[j];
     if (kept[j]) {
       undefined |= std::isnan(row[j]);
@@ -170,6 +144,7 @@ static void softmaxRow(const Attention &attention, int64_t entry, int64_t head,
     T share = attention.emptyRow == EmptyRow::uniform
                   ? T(1) / static_cast<T>(attention.keys)
                   : T(0);
+    std::fill_n(row, attention.columns, T(0));
     std::fill_n(row, attention.keys, share);
     return;
   }
@@ -218,11 +193,12 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
     additiveScores(attention, q, k,
                    numbers.scoreVector + head * attention.keyWidth, scores);
   } else {
-    scaledProducts(attention, q, k, scores);
+    products(attention, q, k, scores);
   }
+  HeadScores<T> region(attention, entry, head);
   for (int64_t i = 0; i < attention.queries; ++i) {
     int64_t row = (entry * attention.heads + head) * attention.queries + i;
-    softmaxRow(attention, entry, head, i, scores.data() + i * attention.columns,
+    softmaxRow(attention, region, i, scores.data() + i * attention.columns,
                given ? given + row * attention.keys : nullptr);
   }
   if constexpr (std::is_same_v<T, float>) {
@@ -242,64 +218,39 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
   }
 }
 
-HostTensor hova::evaluateAttention(const AttentionParameters &parameters,
-                                   const HostTensor &query,
-                                   const HostTensor &key,
-                                   const HostTensor &value,
-                                   HostTensor::Element element,
-                                   HostTensor *scores) {
-  int64_t heads = parameters.heads;
-  Attention attention{parameters, query, key, value};
-  if (scores) {
-    *scores = HostTensor(
-        element, {attention.batch, heads, attention.queries, attention.keys});
+LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
+                                    SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  Attention attention(*this, value);
+  HostTensor::Element element = value.resultElement();
+  HostTensor scores;
+  if (getScores()) {
+    scores = HostTensor(element, {attention.batch, attention.heads,
+                                  attention.queries, attention.keys});
   }
-  HostTensor result(
-      element, {query.getShape()[0], query.getShape()[1], value.getShape()[2]});
+  HostTensor result(element, {attention.batch, attention.queries,
+                              attention.heads * attention.valueWidth});
   withNumberType(element, [&](auto zero) {
     using T = decltype(zero);
-    Numbers<T> q(query), k(key), v(value);
+    Numbers<T> q(value(getQuery())), k(value(getKey())), v(value(getValue()));
     std::optional<Numbers<T>> optional[3];
-    const HostTensor *given[] = {parameters.scoreVector, parameters.memoryKey,
-                                 parameters.memoryValue};
+    Value given[] = {getScoreVector(), getMemoryKey(), getMemoryValue()};
     const T *data[3] = {};
     for (int i = 0; i < 3; ++i) {
       if (given[i]) {
-        data[i] = optional[i].emplace(*given[i]).data();
+        data[i] = optional[i].emplace(value(given[i])).data();
       }
     }
     AttentionNumbers<T> numbers{q.data(), k.data(), v.data(),
                                 data[0],  data[1],  data[2]};
+    int64_t heads = attention.heads;
     forEachInParallel(attention.batch * heads, [&](int64_t unit) {
       attend(attention, unit / heads, unit % heads, numbers,
-             result.mutableAs<T>(), scores ? scores->mutableAs<T>() : nullptr);
+             result.mutableAs<T>(),
+             getScores() ? scores.mutableAs<T>() : nullptr);
     });
   });
-  return result;
-}
-
-LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
-                                    SmallVectorImpl<HostTensor> &results) {
-  OperandValues value(*this, operands);
-  AttentionParameters parameters;
-  parameters.kind = getKind();
-  parameters.emptyRow = getEmptyRow();
-  parameters.heads = getHeads();
-  parameters.scale = getScale().convertToDouble();
-  parameters.temperature = getTemperature().convertToDouble();
-  parameters.causal = getCausal();
-  parameters.scoreVector = value.optional(getScoreVector());
-  parameters.scoreBias = value.optional(getScoreBias());
-  parameters.biasIndex = value.optional(getBiasIndex());
-  parameters.mask = value.optional(getMask());
-  parameters.keyValid = value.optional(getKeyValid());
-  parameters.memoryKey = value.optional(getMemoryKey());
-  parameters.memoryValue = value.optional(getMemoryValue());
-  parameters.storage = storageOf(getElementTypeOrSelf(getValue()));
-  HostTensor scores;
-  results.push_back(evaluateAttention(
-      parameters, value(getQuery()), value(getKey()), value(getValue()),
-      value.resultElement(), getScores() ? &scores : nullptr));
+  results.push_back(result);
   if (getScores()) {
     results.push_back(scores);
   }

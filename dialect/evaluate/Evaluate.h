@@ -122,33 +122,6 @@ template <typename T> T evaluateSigmoid(T x) {
   return (x < T(0) ? small : T(1)) / (T(1) + small);
 }
 
-/// What attention does besides its operands query, key and value.
-struct AttentionParameters {
-  AttentionKind kind = AttentionKind::softmax;
-  EmptyRow emptyRow = EmptyRow::zero;
-  int64_t heads = 1;
-  double scale = 1.0;
-  double temperature = 1.0;
-  std::optional<int64_t> causal;
-  const HostTensor *scoreVector = nullptr;
-  const HostTensor *scoreBias = nullptr;
-  /// Entries of the first axis of scoreBias; null: the batch entry's own.
-  const HostTensor *biasIndex = nullptr;
-  const HostTensor *mask = nullptr;
-  const HostTensor *keyValid = nullptr;
-  /// Slots behind the keys and values; null without.
-  const HostTensor *memoryKey = nullptr;
-  const HostTensor *memoryValue = nullptr;
-  /// Type of the probabilities that values are multiplied with, in float32.
-  Storage storage = Storage::F32;
-};
-/// `scores`, unless it is null, becomes the scores in front of masks.
-HostTensor evaluateAttention(const AttentionParameters &parameters,
-                             const HostTensor &query, const HostTensor &key,
-                             const HostTensor &value,
-                             HostTensor::Element element,
-                             HostTensor *scores = nullptr);
-
 } // namespace hova
 
 #endif // HOVA_DIALECT_EVALUATE_EVALUATE_H

@@ -11,6 +11,8 @@
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
 #include "dialect/TokenOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/normalize/Passes.h"
 
 using namespace mlir;
@@ -74,7 +76,9 @@ struct PatchEmbeddingAsLinear final : OpRewritePattern<PatchEmbeddingOp> {
 
 /// An attention whose scores alone are read is made of what they depend on:
 /// they stand in front of masks and softmax, and only the result needs values.
-///   %o, %s = attention %q, %k, %v mask(%m) -> attention %q, %k, %k
+///   %o, %s = attention %q, %k, %v memory(..) scores {.. score_yield %x kept
+///   %m}
+///   -> attention %q, %k, %k scores {.. score_yield %x kept true}
 struct ScoresOfQueriesAndKeys final : OpRewritePattern<AttentionOp> {
   using Base::Base;
   LogicalResult matchAndRewrite(AttentionOp op,
@@ -82,8 +86,9 @@ struct ScoresOfQueriesAndKeys final : OpRewritePattern<AttentionOp> {
     if (!op.givesScoresAlone()) {
       return rewriter.notifyMatchFailure(op, "result of the attention is read");
     }
-    bool isSimple = op.getValue() == op.getKey() && !op.getMask() &&
-                    !op.getKeyValid() && !op.getMemoryKey() && !op.getCausal();
+    ScoreYieldOp yield = op.scoreRegion().getYield();
+    bool isSimple = op.getValue() == op.getKey() && !op.getMemoryKey() &&
+                    matchPattern(yield.getKept(), m_One());
     if (isSimple) {
       return rewriter.notifyMatchFailure(op, "attention reads no more already");
     }
@@ -93,14 +98,42 @@ struct ScoresOfQueriesAndKeys final : OpRewritePattern<AttentionOp> {
     auto scores = AttentionOp::create(
         rewriter, op.getLoc(), type.clone(queries), op.getScores().getType(),
         op.getKind(), op.getQuery(), op.getKey(), /*value=*/op.getKey(),
-        op.getScoreVector(), op.getScoreBias(), op.getBiasIndex(),
-        /*mask=*/none, /*key_valid=*/none, /*memory_key=*/none,
-        /*memory_value=*/none, op.getHeads(), op.getScale(),
-        /*causal=*/IntegerAttr(), EmptyRow::zero, /*temperature=*/APFloat(1.0));
+        op.getScoreVector(), /*memory_key=*/none, /*memory_value=*/none,
+        op.getCaptured(), op.getHeads(), EmptyRow::zero);
+    rewriter.inlineRegionBefore(op.getScoreRegion(), scores.getScoreRegion(),
+                                scores.getScoreRegion().end());
+    yield = scores.scoreRegion().getYield();
+    rewriter.setInsertionPoint(yield);
+    Value always = arith::ConstantOp::create(rewriter, op.getLoc(),
+                                             rewriter.getBoolAttr(true));
+    rewriter.replaceOpWithNewOp<ScoreYieldOp>(yield, yield.getCarried(), always,
+                                              yield.getCarried());
     inheritSite(scores, op);
     rewriter.replaceAllUsesWith(op.getScores(), scores.getScores());
     rewriter.eraseOp(op);
     return success();
+  }
+};
+
+/// Tensors that the region does not read are not captured.
+struct DropUnreadCaptures final : OpRewritePattern<AttentionOp> {
+  using Base::Base;
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    Block &block = op.scoreRegion().getBlock();
+    bool hasDropped = false;
+    for (unsigned i = op.getCaptured().size(); i-- > 0;) {
+      unsigned number = ScoreRegion::kIndices + i;
+      if (!block.getArgument(number).use_empty()) {
+        continue;
+      }
+      rewriter.modifyOpInPlace(op, [&] {
+        op.getCapturedMutable().erase(i);
+        block.eraseArgument(number);
+      });
+      hasDropped = true;
+    }
+    return success(hasDropped);
   }
 };
 
@@ -109,9 +142,8 @@ struct DecomposeCompoundPass final
   using Base::Base;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns
-        .add<DecomposeCompound, PatchEmbeddingAsLinear, ScoresOfQueriesAndKeys>(
-            &getContext());
+    patterns.add<DecomposeCompound, PatchEmbeddingAsLinear,
+                 ScoresOfQueriesAndKeys, DropUnreadCaptures>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
       getOperation().emitError("decomposition did not converge");
       signalPassFailure();

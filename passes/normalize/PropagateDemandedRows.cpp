@@ -16,6 +16,7 @@
 #include "dialect/Shapes.h"
 #include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Validity.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
@@ -187,22 +188,6 @@ static std::optional<Verdict> keepsQueries(SliceOp slice) {
   if (auto sparse = dyn_cast<BlockSparseAttentionOp>(attention)) {
     return keepsQueries(slice, sparse);
   }
-  auto op = cast<AttentionOp>(attention);
-  int64_t tokens = shapeOf(slice.getResult())[kTokenAxis];
-  int64_t queries = shapeOf(op.getQuery())[kTokenAxis];
-  // The causal mask is aligned with the last query and the last key.
-  if (op.getCausal() &&
-      static_cast<int64_t>(slice.getOffset()) + tokens != queries) {
-    return Verdict::decline(
-        "causal attention keeps its alignment for the last rows only",
-        "the last rows are demanded");
-  }
-  for (Value scores : {Value(op.getScoreBias()), Value(op.getMask())}) {
-    if (scores && shapeOf(scores)[2] != 1) {
-      return Verdict::decline("scores differ by query",
-                              "bias and mask are the same for all queries");
-    }
-  }
   return std::nullopt;
 }
 
@@ -230,16 +215,44 @@ static Operation *seeAllKeys(RewriterBase &rewriter,
                              BlockSparseAttentionOp op) {
   rewriter.setInsertionPoint(op);
   Value none;
+  SmallVector<Value> captured;
+  if (Value valid = op.getKeyValid()) {
+    captured.push_back(valid);
+  }
   auto all = AttentionOp::create(
       rewriter, op.getLoc(), op.getResult().getType(), /*scores=*/Type(),
       AttentionKind::softmax, op.getQuery(), op.getKey(), op.getValue(),
-      /*score_vector=*/none, /*score_bias=*/none, /*bias_index=*/none,
-      /*mask=*/none, op.getKeyValid(), /*memory_key=*/none,
-      /*memory_value=*/none, op.getHeads(), op.getScale(),
-      /*causal=*/IntegerAttr(), EmptyRow::zero, /*temperature=*/APFloat(1.0));
+      /*score_vector=*/none, /*memory_key=*/none, /*memory_value=*/none,
+      captured, op.getHeads(), EmptyRow::zero);
+  ScoreWriter writer(rewriter, op.getLoc(), all.getScoreRegion(), captured);
+  ScoreRegion region = writer.getRegion();
+  Value kept;
+  if (!captured.empty()) {
+    Value indices[] = {region.getBatch(), region.getKey()};
+    kept = ElementOp::create(writer.b, region.getCaptured().front(), indices);
+  }
+  writer.yield(writer.scale(region.getRaw(), op.getScale().convertToDouble()),
+               kept);
   inheritSite(all, op);
   rewriter.replaceOp(op, all.getResult());
   return all;
+}
+
+/// Query 0 of the attention becomes query `first` for its scores, which depend
+/// on where a query stands.
+static void shiftQueries(RewriterBase &rewriter, AttentionOp op,
+                         int64_t first) {
+  ScoreRegion region = op.scoreRegion();
+  if (first == 0 || region.getQuery().use_empty()) {
+    return;
+  }
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(&region.getBlock());
+  Value offset = arith::ConstantIndexOp::create(rewriter, op.getLoc(), first);
+  Value query =
+      arith::AddIOp::create(rewriter, op.getLoc(), region.getQuery(), offset);
+  rewriter.replaceAllUsesExcept(region.getQuery(), query,
+                                query.getDefiningOp());
 }
 
 /// slice (attention %q, %k, %v) -> attention (slice %q), %k, %v
@@ -257,7 +270,12 @@ FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
     op = seeAllKeys(rewriter, sparse);
     queries = queriesOf(op);
   }
-  return answerRows(rewriter, slice, op, queries->getOperandNumber(), 1);
+  FailureOr<Operation *> narrow =
+      answerRows(rewriter, slice, op, queries->getOperandNumber(), 1);
+  if (auto attention = dyn_cast<AttentionOp>(*narrow)) {
+    shiftQueries(rewriter, attention, slice.getOffset());
+  }
+  return narrow;
 }
 
 /// Why the maximum over states is taken for all tokens.

@@ -62,16 +62,30 @@ constexpr Case kCases[] = {
     {"attention",
      "%q: tensor<2x3x4xf32>, %k: tensor<2x5x4xf32>, %v: tensor<2x5x6xf32>, "
      "%b: tensor<1x2x3x5xf32>",
-     "hova.attention softmax %q, %k, %v score_bias(%b) {heads = 2 : i64} : "
+     "hova.attention softmax %q, %k, %v captured(%b) {heads = 2 : i64} : "
      "(tensor<2x3x4xf32>, tensor<2x5x4xf32>, tensor<2x5x6xf32>, "
-     "tensor<1x2x3x5xf32>) -> tensor<2x3x6xf32>",
+     "tensor<1x2x3x5xf32>) -> tensor<2x3x6xf32> scores {\n"
+     "^bb0(%raw: f32, %batch: index, %head: index, %query: index, "
+     "%key: index, %bias: tensor<1x2x3x5xf32>):\n"
+     "  %zero = arith.constant 0 : index\n"
+     "  %own = hova.element %bias[%zero, %head, %query, %key] : "
+     "tensor<1x2x3x5xf32>\n"
+     "  %score = arith.addf %raw, %own : f32\n"
+     "  %all = arith.constant true\n"
+     "  hova.score_yield %score kept %all\n"
+     "}",
      "tensor<2x3x6xf32>"},
     {"additive",
      "%q: tensor<2x3x4xf32>, %k: tensor<2x5x4xf32>, %v: tensor<2x5x6xf32>, "
      "%w: tensor<4xf32>",
      "hova.attention additive %q, %k, %v score_vector(%w) {heads = 2 : i64} : "
      "(tensor<2x3x4xf32>, tensor<2x5x4xf32>, tensor<2x5x6xf32>, "
-     "tensor<4xf32>) -> tensor<2x3x6xf32>",
+     "tensor<4xf32>) -> tensor<2x3x6xf32> scores {\n"
+     "^bb0(%raw: f32, %batch: index, %head: index, %query: index, "
+     "%key: index):\n"
+     "  %all = arith.constant true\n"
+     "  hova.score_yield %raw kept %all\n"
+     "}",
      "tensor<2x3x6xf32>"},
     {"linear_attention",
      "%q: tensor<2x3x4xf32>, %k: tensor<2x5x4xf32>, %v: tensor<2x5x6xf32>, "

@@ -9,18 +9,21 @@
 #define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONEMITTER_H
 
 #include "codegen/cpu/recipes/KernelEmitter.h"
+#include "codegen/cpu/recipes/ScoreLanes.h"
+#include "codegen/cpu/recipes/VisitedPanels.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
 #include "llvm/Support/MathExtras.h"
+#include <optional>
 
 namespace hova {
 
 /// Sizes of one attention and the layout of its scratch.
 ///
 /// Keys are in panels. Those behind the last whole panel are a tail of their
-/// own, of 16 lanes where they fit: 197 keys cost 208 lanes, not 224. Where a
-/// causal mask ends blocks at different panels there is no tail, and the last
-/// panel is a whole one.
+/// own, of 16 lanes where they fit: 197 keys cost 208 lanes, not 224. Where
+/// blocks of queries end at different panels, as with a causal mask, there is
+/// no tail, and the last panel is a whole one.
 ///
 /// With pairs, two channels of a key are one element of a panel, two keys one
 /// row of the packed values, and probabilities have a buffer of bf16.
@@ -31,35 +34,16 @@ namespace hova {
 /// Where the scores are all that is read, values have no width.
 struct AttentionLayout {
   AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
-      : pairs(schedule.pairs), interleave(pairs ? 2 : 1), heads(op.getHeads()),
-        queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
-        slots(op.getSlots()), columns(keys + slots),
-        keyWidth(shapeOf(op.getQuery())[2] / heads),
-        valueWidth(op.givesScoresAlone() ? 0
-                                         : shapeOf(op.getValue())[2] / heads),
-        panel(schedule.tileColumns),
-        // A uniform empty row reads every value.
-        // So does who reads the scores.
-        skipsPanels(op.getCausal() && op.getEmptyRow() != EmptyRow::uniform &&
-                    !slots && !op.getScores()),
-        panels(skipsPanels ? llvm::divideCeil(columns, panel)
-                           : columns / panel),
-        tailLanes(llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
-                                kTransposed)),
-        blockRows(std::min(schedule.tileRows, queries)),
-        packedRows(llvm::divideCeil(keyWidth, interleave)),
-        valueRows(pairs && valueWidth ? llvm::divideCeil(columns, 2) : 0),
-        scoreStride(panels * panel + tailLanes + 16),
-        exponentialStride(
-            valueRows ? paddedStride(panels * panel + tailLanes, 2) : 0),
-        limitLanes(op.getKeyValid() ? panels * panel + tailLanes : 0) {}
+      : AttentionLayout(op, schedule, ScoreForm(op.scoreRegion())) {}
+  AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
+                  const ScoreForm &form);
 
   /// Keys and elements of them that are transposed at once.
   static constexpr int64_t kTransposed = 16;
 
   bool pairs;
   int64_t interleave; ///< factor: channels in an element of a packed key
-  int64_t heads, queries, keys;
+  int64_t batch, heads, queries, keys;
   int64_t slots, columns; ///< of a memory; of scores
   int64_t keyWidth, valueWidth, panel;
   bool skipsPanels;
@@ -68,6 +52,10 @@ struct AttentionLayout {
   int64_t valueRows;  ///< of packed values
   int64_t scoreStride, exponentialStride;
   int64_t limitLanes; ///< of the row that scores may not exceed
+
+  ScoreExtents extents() const {
+    return {batch, heads, queries, keys, columns};
+  }
 };
 
 /// A row of an operand.
@@ -85,6 +73,8 @@ struct KeyPanel {
 };
 
 class AttentionEmitter {
+  using Panels = VisitedPanels::Bounds;
+
 public:
   AttentionEmitter(KernelEmitter &emitter, AttentionOp op);
   void emit();
@@ -107,26 +97,24 @@ private:
   /// a few lines each in rows of all heads, which the processor does not
   /// foresee.
   void prefetchNext(mlir::Value row);
-  void emitScores(mlir::Value row, int64_t height, mlir::Value panels);
-  void emitAdditiveScores(mlir::Value row, int64_t height, mlir::Value panels);
+  void emitScores(mlir::Value row, int64_t height, const Panels &panels);
+  void emitAdditiveScores(mlir::Value row, int64_t height,
+                          const Panels &panels);
   /// What is left to do where the scores are all that is read.
-  void emitScoresAlone(mlir::Value row, int64_t height, mlir::Value panels);
-  void emitSoftmax(mlir::Value row, int64_t height, mlir::Value panels);
-  void emitMaximum(mlir::Value i, mlir::Value query, mlir::Value panels);
+  void emitScoresAlone(mlir::Value row, int64_t height, const Panels &panels);
+  void emitSoftmax(mlir::Value row, int64_t height, const Panels &panels);
+  void emitMaximum(mlir::Value i, mlir::Value query, const Panels &panels);
   /// The rows whose scores are too large to take exponentials of them as they
   /// are.
   mlir::Value areFar(mlir::Value from, int64_t height);
-  void subtractMaximum(mlir::Value i, mlir::Value query, mlir::Value panels);
-  mlir::Value isEmptyRow(mlir::Value query, mlir::Value panels);
-  void emitExponentials(mlir::Value i, mlir::Value panels);
+  void subtractMaximum(mlir::Value i, mlir::Value query, const Panels &panels);
+  mlir::Value isEmptyRow(mlir::Value query, const Panels &panels);
+  void emitExponentials(mlir::Value i, const Panels &panels);
   double exponent();
-  void emitValues(mlir::Value row, int64_t height, mlir::Value panels);
+  void emitValues(mlir::Value row, int64_t height, const Panels &panels);
 
-  /// Panels that some query of the block may read: all, or up to the last
-  /// query's causal limit.
-  mlir::Value panelCount(mlir::Value row, int64_t height);
-  /// Keys below this index are kept by the causal mask of query `query`.
-  mlir::Value causalLimit(mlir::Value query);
+  /// Panels that some query of the block may read.
+  Panels visitedPanels(mlir::Value row, int64_t height);
   /// The packed keys of a panel and the position of its first element.
   mlir::Value packedKeys(const KeyPanel &panel,
                          llvm::SmallVectorImpl<mlir::Value> &position);
@@ -137,23 +125,18 @@ private:
   }
   /// The lesser of each score and the limit of its key.
   mlir::Value limited(mlir::Value scores, const KeyPanel &panel);
-  /// Scores of a panel with scale, bias and masks applied; masked are -inf.
-  /// Before, they become the result that is the scores, where `isKept` says.
-  mlir::Value maskedScores(mlir::Value score, mlir::Value query,
-                           const KeyPanel &panel, bool isKept = false);
+  /// What the region makes of the raw scores of a panel, unless it is a factor
+  /// that exponentials take; masked are -inf. What it carries becomes the
+  /// result that is the scores, where `isCarried` says.
+  mlir::Value maskedScores(mlir::Value raw, mlir::Value query,
+                           const KeyPanel &panel, bool isCarried = false);
   void storeScores(mlir::Value score, mlir::Value query, const KeyPanel &panel,
                    mlir::Value isKey);
   /// The same for row `i`, which also become the scores in scratch.
   mlir::Value storeMaskedScores(mlir::Value score, mlir::Value i,
                                 mlir::Value query, const KeyPanel &panel);
-  mlir::Value keyIndices(const KeyPanel &panel);
   /// Lanes of a panel whose column is below `bound`.
-  mlir::Value isBelow(const KeyPanel &panel, mlir::Value bound);
-  /// Row of an operand that broadcasts to [batch, heads, q_len, kv_len], whose
-  /// first axis is read at `entry`.
-  mlir::Value broadcastRow(mlir::Value operand, mlir::Value entry,
-                           mlir::Value query);
-  mlir::Value findBiasEntry();
+  mlir::Value isBelow(const KeyPanel &panel, int64_t bound);
 
   KeyPanel panelAt(mlir::Value index) {
     return {index, e.mul(index, layout.panel), layout.panel, layout.panel};
@@ -162,12 +145,12 @@ private:
     int64_t first = layout.panels * layout.panel;
     return {{}, e.index(first), layout.tailLanes, layout.columns - first};
   }
-  void forEachPanel(mlir::Value panels,
+  void forEachPanel(const Panels &panels,
                     llvm::function_ref<void(const KeyPanel &)> body);
   /// All lanes of `body`'s vectors, reduced to a scalar. `body` combines a
   /// panel with the panels before it, of which there are none at first: null.
   mlir::Value reducePanels(
-      mlir::Value panels, mlir::Value start, mlir::vector::CombiningKind kind,
+      const Panels &panels, mlir::Value start, mlir::vector::CombiningKind kind,
       llvm::function_ref<mlir::Value(const KeyPanel &, mlir::Value)> body);
   /// Lane by lane; `all` may be null.
   mlir::Value combine(mlir::vector::CombiningKind kind, mlir::Value all,
@@ -185,26 +168,29 @@ private:
   }
   /// Whether the softmax changes scores of whole panels before it reads them.
   bool rewritesScores() {
-    return op.getMask() || op.getCausal() || scalesEarly();
+    return scalesEarly() ||
+           llvm::any_of(form.conditions, [this](mlir::Value own) {
+             return !form.isAboutKeys(own);
+           });
   }
-  /// Whether a row may have no kept key.
+  /// Whether a row may have no kept key. Scores of slots are finite.
   bool canBeEmpty() {
-    return !layout.slots && (op.getKeyValid() || op.getMask() ||
-                             op.getCausal() || op.getScoreBias());
+    return !layout.slots && !(form.conditions.empty() && form.isRaw());
   }
-  /// Whether scores are final before the softmax, scale included.
+  /// Whether the region does more to scores than a factor in front of the
+  /// exponential, or gives them away.
   bool scalesEarly() {
-    return op.getScoreBias() || op.getScores() || temperature != 1 ||
-           !(scale > 0);
+    return !form.isRaw() || !(form.factor > 0) || op.getScores();
   }
 
   KernelEmitter &e;
   mlir::OpBuilder &b;
   mlir::Location loc;
   AttentionOp op;
+  const ScoreForm form;
   AttentionLayout layout;
+  const VisitedPanels visited;
   int64_t queryBlocks; ///< units of a batch entry and head
-  double scale, temperature;
   /// In scratch; null where the layout has none.
   mlir::Value packed, packedTail, values, scores, exponentials, limits, inverse;
   mlir::Value
@@ -212,7 +198,7 @@ private:
   // Of the current unit.
   mlir::Value next; ///< unit
   mlir::Value batch, head, queryRow, keyRow, keyColumn, valueColumn;
-  mlir::Value biasEntry; ///< of the bias's first axis; null without a bias
+  std::optional<ScoreLanes> scoreLanes; ///< with batch entry and head
 };
 
 } // namespace hova

@@ -53,12 +53,39 @@ struct AttentionScratch {
 };
 } // namespace
 
+AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
+                                 const ScoreForm &form)
+    : pairs(schedule.pairs), interleave(pairs ? 2 : 1),
+      batch(shapeOf(op.getQuery())[0]), heads(op.getHeads()),
+      queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
+      slots(op.getSlots()), columns(keys + slots),
+      keyWidth(shapeOf(op.getQuery())[2] / heads),
+      valueWidth(op.givesScoresAlone() ? 0 : shapeOf(op.getValue())[2] / heads),
+      panel(schedule.tileColumns),
+      blockRows(std::min(schedule.tileRows, queries)) {
+  // A uniform empty row reads every value. So does who reads the scores.
+  skipsPanels = op.getEmptyRow() != EmptyRow::uniform && !slots &&
+                !op.getScores() &&
+                VisitedPanels(form, extents(), panel).areSome(blockRows);
+  panels = skipsPanels ? llvm::divideCeil(columns, panel) : columns / panel;
+  tailLanes = llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
+                            kTransposed);
+  packedRows = llvm::divideCeil(keyWidth, interleave);
+  valueRows = pairs && valueWidth ? llvm::divideCeil(columns, 2) : 0;
+  int64_t lanes = panels * panel + tailLanes;
+  scoreStride = lanes + 16;
+  exponentialStride = valueRows ? paddedStride(lanes, 2) : 0;
+  bool hasLimits = llvm::any_of(form.conditions, [&](Value condition) {
+    return form.isAboutKeys(condition);
+  });
+  limitLanes = hasLimits ? lanes : 0;
+}
+
 AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
     : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
-      layout(op, emitter.schedule),
-      queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
-      scale(op.getScale().convertToDouble()),
-      temperature(op.getTemperature().convertToDouble()) {
+      form(op.scoreRegion()), layout(op, emitter.schedule, form),
+      visited(form, layout.extents(), layout.panel),
+      queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())) {
   AttentionScratch scratch(layout);
   int64_t offset = 0;
   auto take = [&](const ScratchPart &part, Type element) -> Value {
@@ -98,7 +125,10 @@ void AttentionEmitter::emit() {
     Value block = e.rem(unit, queryBlocks), pair = e.div(unit, queryBlocks);
     batch = e.div(pair, layout.heads);
     head = e.rem(pair, layout.heads);
-    biasEntry = findBiasEntry();
+    scoreLanes.emplace(e, form, op.getCaptured(), layout.extents());
+    scoreLanes->setIndex(form.region.getBatch(), batch);
+    scoreLanes->setIndex(form.region.getHead(), head);
+    scoreLanes->hoist(ScoreForm::batch | ScoreForm::head);
     next = make<arith::MinUIOp>(e.add(unit, 1), e.add(e.end, -1));
     queryRow = e.mul(batch, layout.queries);
     keyRow = e.mul(batch, layout.keys);
@@ -123,7 +153,7 @@ void AttentionEmitter::emit() {
 }
 
 void AttentionEmitter::emitBlock(Value row, int64_t height) {
-  Value panels = panelCount(row, height);
+  Panels panels = visitedPanels(row, height);
   if (op.getKind() == AttentionKind::additive) {
     emitAdditiveScores(row, height, panels);
   } else {
@@ -157,31 +187,16 @@ void AttentionEmitter::prefetchNext(Value row) {
   prefetch(op.getValue(), layout.keys, layout.valueWidth);
 }
 
-Value AttentionEmitter::causalLimit(Value query) {
-  int64_t group = *op.getCausal(), shift = layout.keys - layout.queries;
-  Value position = e.add(query, shift);
-  if (shift < 0) {
-    // Queries before the first key see nothing; division rounds down there.
-    Value quotient = make<arith::FloorDivSIOp>(position, e.index(group));
-    Value limit = e.mul(e.add(quotient, 1), group);
-    return make<arith::MaxSIOp>(limit, e.index(0));
-  }
-  return e.mul(e.add(e.div(position, group), 1), group);
-}
-
-Value AttentionEmitter::panelCount(Value row, int64_t height) {
-  if (!layout.skipsPanels) {
-    return e.index(layout.panels);
-  }
-  Value limit = causalLimit(e.add(row, height - 1));
-  Value panels = e.div(e.add(limit, layout.panel - 1), layout.panel);
-  return make<arith::MinUIOp>(panels, e.index(layout.panels));
+AttentionEmitter::Panels AttentionEmitter::visitedPanels(Value row,
+                                                         int64_t height) {
+  return layout.skipsPanels ? visited.emit(e, row, height)
+                            : Panels{e.index(0), e.index(layout.panels)};
 }
 
 void AttentionEmitter::forEachPanel(
-    Value panels, llvm::function_ref<void(const KeyPanel &)> body) {
+    const Panels &panels, llvm::function_ref<void(const KeyPanel &)> body) {
   if (layout.panels) {
-    e.forLoop("keys", e.index(0), panels, 1,
+    e.forLoop("keys", panels.begin, panels.end, 1,
               [&](Value index) { body(panelAt(index)); });
   }
   if (layout.tailLanes) {
@@ -198,7 +213,8 @@ Value AttentionEmitter::packedKeys(const KeyPanel &panel,
   return panel.index ? packed : packedTail;
 }
 
-void AttentionEmitter::emitScores(Value row, int64_t height, Value panels) {
+void AttentionEmitter::emitScores(Value row, int64_t height,
+                                  const Panels &panels) {
   Value query = e.buffer(op.getQuery()), zero = e.index(0);
   forEachPanel(panels, [&](const KeyPanel &panel) {
     SmallVector<Value> position;
@@ -214,7 +230,7 @@ void AttentionEmitter::emitScores(Value row, int64_t height, Value panels) {
 
 /// score = sum over c of w[c] * tanh(q[c] + k[c]), keys in lanes.
 void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
-                                          Value panels) {
+                                          const Panels &panels) {
   Value query = e.buffer(op.getQuery()), zero = e.index(0);
   Value weight = e.buffer(op.getScoreVector());
   e.forLoop("queries", zero, e.index(height), 1, [&](Value i) {
@@ -244,15 +260,21 @@ void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
   });
 }
 
-void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
+void AttentionEmitter::emitValues(Value row, int64_t height,
+                                  const Panels &panels) {
   Value out = e.buffer(op.getResult());
   Value zero = e.index(0), outRow = e.add(queryRow, row);
   // Exponentials behind the last key are not read, but for the second of a
   // pair: it meets a zero.
   Value depth =
       e.index(layout.pairs ? llvm::alignTo(layout.columns, 2) : layout.keys);
+  // With pairs, two keys are one row of the values.
+  Value first = zero, firstRow = zero;
   if (layout.skipsPanels) {
-    depth = make<arith::MinUIOp>(e.mul(panels, layout.panel), depth);
+    first = e.mul(panels.begin, layout.panel);
+    firstRow = e.mul(panels.begin, layout.panel / layout.interleave);
+    depth = make<arith::MinUIOp>(e.mul(panels.end, layout.panel), depth);
+    depth = make<arith::SubIOp>(depth, first);
   }
   auto emitColumns = [&](Value column, int64_t lanes, int64_t valid) {
     IntegerAttr columns;
@@ -263,11 +285,11 @@ void AttentionEmitter::emitValues(Value row, int64_t height, Value panels) {
     Value start = e.add(valueColumn, column);
     Value sum =
         layout.pairs
-            ? make<TileProductOp>(type, exponentials, zero, zero, values,
-                                  ValueRange{zero, column}, depth, columns)
-            : make<TileProductOp>(type, scores, zero, zero,
-                                  e.buffer(op.getValue()),
-                                  ValueRange{keyRow, start}, depth, columns);
+            ? make<TileProductOp>(type, exponentials, zero, first, values,
+                                  ValueRange{firstRow, column}, depth, columns)
+            : make<TileProductOp>(
+                  type, scores, zero, first, e.buffer(op.getValue()),
+                  ValueRange{e.add(keyRow, first), start}, depth, columns);
     if (layout.slots && !layout.pairs) {
       sum = make<TileProductOp>(type, scores, zero, e.index(layout.keys),
                                 e.buffer(op.getMemoryValue()),
@@ -305,8 +327,12 @@ namespace {
 /// them.
 class VisitedKeys {
 public:
-  VisitedKeys(AttentionOp op, const AttentionLayout &layout, int64_t tileRows)
-      : layout(layout), tileRows(tileRows), group(op.getCausal().value_or(1)) {}
+  VisitedKeys(AttentionOp op, const CpuSchedule &schedule)
+      : form(op.scoreRegion()), layout(op, schedule, form),
+        panels(form, layout.extents(), layout.panel),
+        tileRows(schedule.tileRows) {}
+
+  const AttentionLayout &getLayout() const { return layout; }
 
   /// The queries of one of `shares` even shares.
   int64_t countQueries(int64_t share, int64_t shares) const {
@@ -315,32 +341,55 @@ public:
   }
 
   /// Pairs of a query and a key in the blocks that it is cut into.
-  int64_t countPairs(int64_t share, int64_t shares) const {
+  int64_t countPairs(int64_t share, int64_t shares) {
     int64_t rows = countQueries(share, shares);
     int64_t row = share * layout.queries / shares, pairs = 0;
     int64_t blocks = llvm::divideCeil(rows, tileRows);
     for (int64_t block = 0; block < blocks; ++block) {
       int64_t height = rows / blocks + (block < rows % blocks);
+      pairs += height * keysOf(row, height);
       row += height;
-      pairs += height * keysOf(row - 1);
     }
     return pairs;
   }
 
 private:
-  /// Of a block whose last query is `last`: whole panels, up to the last key.
-  int64_t keysOf(int64_t last) const {
+  /// Whole panels, up to the last key.
+  int64_t keysOf(int64_t row, int64_t height) {
     if (!layout.skipsPanels) {
       return layout.columns;
     }
-    int64_t position = last + layout.keys - layout.queries;
-    int64_t limit = position < 0 ? 0 : (position / group + 1) * group;
-    return std::min<int64_t>(llvm::alignTo(limit, layout.panel), layout.keys);
+    auto [own, isNew] = ranges.try_emplace(height);
+    if (isNew) {
+      own->second = panels.findAll(height);
+    }
+    VisitedPanels::Range range = own->second[row];
+    return std::min(range.end * layout.panel, layout.keys) -
+           std::min(range.begin * layout.panel, layout.keys);
   }
 
-  const AttentionLayout &layout;
-  int64_t tileRows, group;
+  const ScoreForm form;
+  const AttentionLayout layout;
+  const VisitedPanels panels;
+  int64_t tileRows;
+  /// By the height of blocks.
+  llvm::SmallDenseMap<int64_t, SmallVector<VisitedPanels::Range>> ranges;
 };
+
+/// Whether all that the region reads of a captured tensor is the element for
+/// the batch entry, head, query and key, and that is added to what is carried:
+/// -inf in it is -inf in that.
+bool isAddedToCarried(ScoreRegion region, BlockArgument captured) {
+  Value carried = region.getYield().getCarried();
+  auto sum = carried ? carried.getDefiningOp<arith::AddFOp>() : nullptr;
+  Value indices[] = {region.getBatch(), region.getHead(), region.getQuery(),
+                     region.getKey()};
+  return sum && llvm::all_of(captured.getUsers(), [&](Operation *user) {
+           auto element = cast<ElementOp>(user);
+           return llvm::equal(element.getIndices(), indices) &&
+                  llvm::is_contained(sum->getOperands(), user->getResult(0));
+         });
+}
 
 struct AttentionRecipe
     : CpuRecipe<AttentionRecipe, AttentionOp, emit, scratchBytes> {
@@ -349,11 +398,19 @@ struct AttentionRecipe
   /// the biases of -inf, which are scores of -inf then.
   std::optional<unsigned> getOverwritable(Operation *op, unsigned index) const {
     auto own = cast<AttentionOp>(op);
-    Value bias = own.getScoreBias(), scores = own.getScores();
-    bool fits = bias && scores && op->getResult(index) == scores &&
-                bias.getType() == scores.getType() && !own.getBiasIndex();
-    return fits ? std::optional(own.getScoreBiasMutable()[0].getOperandNumber())
-                : std::nullopt;
+    Value scores = own.getScores();
+    if (!scores || op->getResult(index) != scores) {
+      return std::nullopt;
+    }
+    unsigned first = op->getNumOperands() - own.getCaptured().size();
+    for (auto [number, captured] :
+         llvm::enumerate(own.scoreRegion().getCaptured())) {
+      if (captured.getType() == scores.getType() &&
+          isAddedToCarried(own.scoreRegion(), captured)) {
+        return first + number;
+      }
+    }
+    return std::nullopt;
   }
   bool keepsTokensInLanes(Operation *op) const {
     return hova::keepsTokensInLanes(cast<AttentionOp>(op));
@@ -361,12 +418,12 @@ struct AttentionRecipe
   void emitTokenLanes(Operation *op, TokenLanes &lanes) const {
     hova::emitTokenLanes(lanes, cast<AttentionOp>(op));
   }
-  /// Behind a causal mask's last panel nothing is multiplied.
+  /// Panels that no query of a block sees are not multiplied.
   int64_t getExecutedMacs(Operation *op, const CpuSchedule &schedule) const {
     auto own = cast<AttentionOp>(op);
-    AttentionLayout layout(own, schedule);
     int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
-    VisitedKeys keys(own, layout, schedule.tileRows);
+    VisitedKeys keys(own, schedule);
+    const AttentionLayout &layout = keys.getLayout();
     int64_t pairs = 0;
     for (int64_t share = 0; share < shares; ++share) {
       pairs += keys.countPairs(share, shares);
@@ -378,12 +435,12 @@ struct AttentionRecipe
   SmallVector<int64_t> getUnitCosts(Operation *op,
                                     const CpuSchedule &schedule) const {
     auto own = cast<AttentionOp>(op);
-    AttentionLayout layout(own, schedule);
     int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
+    VisitedKeys keys(own, schedule);
+    const AttentionLayout &layout = keys.getLayout();
     if (!layout.skipsPanels || shares == 1) {
       return {};
     }
-    VisitedKeys keys(own, layout, schedule.tileRows);
     SmallVector<int64_t> costs;
     for (int64_t share = 0; share < shares; ++share) {
       costs.push_back(keys.countPairs(share, shares) +

@@ -1,15 +1,16 @@
 //===- AttentionSoftmax.cpp - Masks, exponentials and sums of scores ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Works on the scores of a row block in scratch. A first loop over rows applies
-// scale, bias and masks and finds maxima; a second takes exponentials and sums.
+// Works on the scores of a row block in scratch. A first loop over rows writes
+// what the region makes of them (ScoreLanes) and finds maxima; a second takes
+// exponentials and sums.
 // Masked scores are -inf, whose exponential is 0, so the second needs no mask
 // again. It subtracts the maximum within the multiply-add that changes the
 // base, which a row of large scores cannot bear; such a row loses its maximum
-// first. Which keys are padding is one row for all queries of a batch entry:
-// limits of -inf and +inf, applied where scores are stored. Where there is no
-// other mask and no bias, scores are read as they are; without limits the last,
-// partial panel is treated apart.
+// first. Conditions on keys alone, such as padding, are one row for all queries
+// of a batch entry and head: limits of -inf and +inf, applied where scores are
+// stored. Where the region does nothing else but scale, scores are read as they
+// are; without limits the last, partial panel is treated apart.
 
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/AttentionEmitter.h"
@@ -25,52 +26,35 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Panels whose vectors of one row stand side by side, without a loop.
 static constexpr int64_t kUnrolledPanels = 8;
 
-Value AttentionEmitter::keyIndices(const KeyPanel &panel) {
+Value AttentionEmitter::isBelow(const KeyPanel &panel, int64_t bound) {
   SmallVector<Attribute> lanes;
   for (int64_t i = 0; i < panel.lanes; ++i) {
-    lanes.push_back(b.getI32IntegerAttr(i));
+    lanes.push_back(b.getI32IntegerAttr(static_cast<int32_t>(i)));
   }
   auto type = VectorType::get({panel.lanes}, b.getI32Type());
   Value iota = make<arith::ConstantOp>(DenseElementsAttr::get(type, lanes));
   Value first = make<arith::IndexCastOp>(b.getI32Type(), panel.column);
-  return make<arith::AddIOp>(iota, splat(first, panel.lanes));
+  Value limit = make<arith::IndexCastOp>(b.getI32Type(), e.index(bound));
+  return make<arith::CmpIOp>(
+      arith::CmpIPredicate::slt,
+      make<arith::AddIOp>(iota, splat(first, panel.lanes)),
+      splat(limit, panel.lanes));
 }
 
-Value AttentionEmitter::isBelow(const KeyPanel &panel, Value bound) {
-  Value limit = make<arith::IndexCastOp>(b.getI32Type(), bound);
-  return make<arith::CmpIOp>(arith::CmpIPredicate::slt, keyIndices(panel),
-                             splat(limit, panel.lanes));
-}
-
-Value AttentionEmitter::findBiasEntry() {
-  if (!op.getScoreBias() || !op.getBiasIndex()) {
-    return batch;
-  }
-  Value entry = e.rem(batch, shapeOf(op.getBiasIndex()).back());
-  Value number = e.loadScalar(e.buffer(op.getBiasIndex()), e.index(0), entry);
-  return make<arith::IndexCastOp>(b.getIndexType(), number);
-}
-
-Value AttentionEmitter::broadcastRow(Value operand, Value entry, Value query) {
-  ArrayRef<int64_t> shape = shapeOf(operand);
-  Value row = shape[0] == 1 ? e.index(0) : entry;
-  row = e.mul(row, shape[1]);
-  row = shape[1] == 1 ? row : e.add(row, head);
-  row = e.mul(row, shape[2]);
-  return shape[2] == 1 ? row : e.add(row, query);
-}
-
-/// limits[j] = key_valid[j] ? +inf : -inf, and +inf for slots; lanes without a
-/// column are not valid.
+/// limits[j] = +inf where all conditions on key j alone hold, else -inf; lanes
+/// without a column have -inf.
 void AttentionEmitter::writeLimits() {
-  Value valid = e.buffer(op.getKeyValid());
-  auto isValidKey = [&](Value column, int64_t lanes, int64_t keys) -> Value {
-    Value bytes = e.loadLanes(valid, batch, column, lanes, keys);
-    return make<arith::CmpIOp>(
-        arith::CmpIPredicate::ne, bytes,
-        make<arith::ConstantOp>(b.getZeroAttr(bytes.getType())));
-  };
-  auto store = [&](Value isValid, Value column, int64_t lanes) {
+  auto store = [&](Value column, int64_t lanes, int64_t keys, int64_t all) {
+    Value tokens = keys < lanes ? e.laneMask(lanes, keys) : Value();
+    Value isValid = all < lanes ? e.laneMask(lanes, all) : Value();
+    ScoreLanes own = *scoreLanes;
+    own.beginKeys(column, lanes, isValid, tokens);
+    for (Value condition : form.conditions) {
+      if (form.isAboutKeys(condition)) {
+        Value holds = own.vectorOf(condition);
+        isValid = isValid ? make<arith::AndIOp>(isValid, holds) : holds;
+      }
+    }
     Value limit = make<arith::SelectOp>(isValid, constant(kInfinity, lanes),
                                         constant(-kInfinity, lanes));
     e.storeRow(limit, limits, e.index(0), column, lanes);
@@ -79,21 +63,14 @@ void AttentionEmitter::writeLimits() {
   if (whole) {
     e.forLoop("keys", e.index(0), e.index(whole), layout.panel,
               [&](Value column) {
-                store(isValidKey(column, layout.panel, layout.panel), column,
-                      layout.panel);
+                store(column, layout.panel, layout.panel, layout.panel);
               });
   }
   for (int64_t from = whole; from < layout.limitLanes; from += layout.panel) {
     int64_t lanes = std::min(layout.panel, layout.limitLanes - from);
-    int64_t keys = std::clamp<int64_t>(layout.keys - from, 0, lanes);
-    int64_t all = std::clamp<int64_t>(layout.columns - from, 0, lanes);
-    Value isValid = keys ? isValidKey(e.index(from), lanes, keys) : Value();
-    if (layout.slots) {
-      Value isSlot =
-          make<arith::XOrIOp>(e.laneMask(lanes, keys), e.laneMask(lanes, all));
-      isValid = isValid ? make<arith::OrIOp>(isValid, isSlot) : isSlot;
-    }
-    store(isValid, e.index(from), lanes);
+    store(e.index(from), lanes,
+          std::clamp<int64_t>(layout.keys - from, 0, lanes),
+          std::clamp<int64_t>(layout.columns - from, 0, lanes));
   }
 }
 
@@ -109,57 +86,35 @@ Value AttentionEmitter::limited(Value scores, const KeyPanel &panel) {
   return make<arith::SelectOp>(isLess, scores, limit);
 }
 
-Value AttentionEmitter::maskedScores(Value score, Value query,
-                                     const KeyPanel &panel, bool isKept) {
+Value AttentionEmitter::maskedScores(Value raw, Value query,
+                                     const KeyPanel &panel, bool isCarried) {
   int64_t lanes = panel.lanes;
-  Value column = panel.column;
   Value inside;
   if (panel.valid < lanes) {
     inside = e.laneMask(lanes, panel.valid);
   } else if (layout.skipsPanels && layout.keys % layout.panel) {
-    inside = isBelow(panel, e.index(layout.keys));
+    inside = isBelow(panel, layout.keys);
   }
-  // Biases and masks are about keys, not about slots.
-  Value isSlot, isKey = inside;
-  if (layout.slots) {
-    isKey = isBelow(panel, e.index(layout.keys));
-    isSlot = make<arith::XOrIOp>(isKey, e.laneMask(lanes, lanes));
-  }
-  auto load = [&](Value memref, Value at) -> Value {
-    auto type = VectorType::get(
-        {lanes}, cast<MemRefType>(memref.getType()).getElementType());
-    if (!isKey) {
-      return make<vector::LoadOp>(type, memref, ValueRange{at, column});
-    }
-    Value zero = make<arith::ConstantOp>(b.getZeroAttr(type));
-    return make<vector::MaskedLoadOp>(type, memref, ValueRange{at, column},
-                                      isKey, zero);
-  };
+  Value isKey = layout.slots ? isBelow(panel, layout.keys) : inside;
+  ScoreLanes own = *scoreLanes;
+  own.setIndex(form.region.getQuery(), query);
+  own.beginKeys(panel.column, lanes, inside, isKey);
+  own.setRaw(raw);
+  Value score = raw;
   if (scalesEarly()) {
-    Value bias = op.getScoreBias()
-                     ? load(e.buffer(op.getScoreBias()),
-                            broadcastRow(op.getScoreBias(), biasEntry, query))
-                     : constant(0, lanes);
-    score = make<math::FmaOp>(score, constant(scale, lanes), bias);
-    if (isKept && op.getScores()) {
-      storeScores(score, query, panel, isKey);
+    ScoreYieldOp yield = form.region.getYield();
+    score = own.vectorOf(form.factor > 0 ? form.early : yield.getScore());
+    if (isCarried && op.getScores()) {
+      storeScores(own.vectorOf(yield.getCarried()), query, panel, isKey);
     }
     score = limits ? limited(score, panel) : score;
   }
   Value keep = limits ? Value() : inside;
-  auto restrict = [&](Value mask) {
-    mask = isSlot ? make<arith::OrIOp>(mask, isSlot) : mask;
-    keep = keep ? make<arith::AndIOp>(keep, mask) : mask;
-  };
-  if (op.getCausal()) {
-    restrict(isBelow(panel, causalLimit(query)));
-  }
-  if (op.getMask()) {
-    Value bytes =
-        load(e.buffer(op.getMask()), broadcastRow(op.getMask(), batch, query));
-    restrict(make<arith::CmpIOp>(
-        arith::CmpIPredicate::ne, bytes,
-        make<arith::ConstantOp>(b.getZeroAttr(bytes.getType()))));
+  for (Value condition : form.conditions) {
+    if (!form.isAboutKeys(condition)) {
+      Value holds = own.vectorOf(condition);
+      keep = keep ? make<arith::AndIOp>(keep, holds) : holds;
+    }
   }
   return keep ? make<arith::SelectOp>(keep, score, constant(-kInfinity, lanes))
               : score;
@@ -182,18 +137,18 @@ void AttentionEmitter::storeScores(Value score, Value query,
 
 Value AttentionEmitter::storeMaskedScores(Value score, Value i, Value query,
                                           const KeyPanel &panel) {
-  Value masked = maskedScores(score, query, panel, /*isKept=*/true);
+  Value masked = maskedScores(score, query, panel, /*isCarried=*/true);
   e.storeRow(masked, scores, i, panel.column, panel.lanes);
   return masked;
 }
 
 void AttentionEmitter::emitScoresAlone(Value row, int64_t height,
-                                       Value panels) {
+                                       const Panels &panels) {
   e.forLoop("queries", e.index(0), e.index(height), 1, [&](Value i) {
     forEachPanel(panels, [&](const KeyPanel &panel) {
       Value score =
           e.loadRow(scores, i, panel.column, panel.lanes, panel.lanes);
-      maskedScores(score, e.add(row, i), panel, /*isKept=*/true);
+      maskedScores(score, e.add(row, i), panel, /*isCarried=*/true);
     });
   });
 }
@@ -212,13 +167,13 @@ Value AttentionEmitter::combine(vector::CombiningKind kind, Value all,
 }
 
 Value AttentionEmitter::reducePanels(
-    Value panels, Value start, vector::CombiningKind kind,
+    const Panels &panels, Value start, vector::CombiningKind kind,
     llvm::function_ref<Value(const KeyPanel &, Value)> body) {
   Value all;
   if (layout.panels &&
       (layout.skipsPanels || layout.panels > kUnrolledPanels)) {
     all =
-        e.forLoop("keys", e.index(0), panels, 1, start,
+        e.forLoop("keys", panels.begin, panels.end, 1, start,
                   [&](Value index, ValueRange carried) {
                     return SmallVector<Value>{body(panelAt(index), carried[0])};
                   })[0];
@@ -244,10 +199,10 @@ Value AttentionEmitter::reducePanels(
   return make<vector::ReductionOp>(kind, all, flagsOf(kind));
 }
 
-/// What maxima are multiplied with: the scale, unless scores have it already,
-/// the inverse temperature and the change of base.
+/// What maxima are multiplied with: the factor that the region leaves, and the
+/// change of base.
 double AttentionEmitter::exponent() {
-  return (scalesEarly() ? 1 : scale) / temperature / std::log(2.0);
+  return (form.factor > 0 ? form.factor : 1) / std::log(2.0);
 }
 
 /// The product of a maximum in f32 is off by one half at most up to here, which
@@ -258,7 +213,7 @@ static double farthestMaximum(double exponent) {
   return std::min(0x1p24 / exponent, largest);
 }
 
-void AttentionEmitter::emitMaximum(Value i, Value query, Value panels) {
+void AttentionEmitter::emitMaximum(Value i, Value query, const Panels &panels) {
   auto kind = vector::CombiningKind::MAXNUMF;
   auto addScores = [&](const KeyPanel &panel, Value all) {
     int64_t lanes = panel.lanes;
@@ -283,7 +238,7 @@ Value AttentionEmitter::areFar(Value from, int64_t height) {
 
 /// Whether all scores of a row were -inf if they had been 0 before the masks.
 /// The scores themselves may all be -inf too, which is a row of NaN.
-Value AttentionEmitter::isEmptyRow(Value query, Value panels) {
+Value AttentionEmitter::isEmptyRow(Value query, const Panels &panels) {
   auto kind = vector::CombiningKind::MAXNUMF;
   auto addPanel = [&](const KeyPanel &panel, Value all) {
     Value zero = constant(0, panel.lanes);
@@ -302,7 +257,8 @@ Value AttentionEmitter::isEmptyRow(Value query, Value panels) {
 
 /// scores -= maximum, maximum = 0 ; in an empty row, 0 for keys that count all
 /// the same
-void AttentionEmitter::subtractMaximum(Value i, Value query, Value panels) {
+void AttentionEmitter::subtractMaximum(Value i, Value query,
+                                       const Panels &panels) {
   Value maximum = e.loadScalar(maxima, e.index(0), i), isEmpty;
   if (canBeEmpty()) {
     isEmpty = isEmptyRow(query, panels);
@@ -325,7 +281,7 @@ void AttentionEmitter::subtractMaximum(Value i, Value query, Value panels) {
   make<memref::StoreOp>(e.scalar(0), maxima, ValueRange{e.index(0), i});
 }
 
-void AttentionEmitter::emitExponentials(Value i, Value panels) {
+void AttentionEmitter::emitExponentials(Value i, const Panels &panels) {
   Value maximum = e.loadScalar(maxima, e.index(0), i);
   Value shift = make<arith::MulFOp>(maximum, e.scalar(-exponent()));
   auto kind = vector::CombiningKind::ADD;
@@ -358,7 +314,8 @@ void AttentionEmitter::emitExponentials(Value i, Value panels) {
   make<memref::StoreOp>(factor, inverse, ValueRange{i, e.index(0)});
 }
 
-void AttentionEmitter::emitSoftmax(Value row, int64_t height, Value panels) {
+void AttentionEmitter::emitSoftmax(Value row, int64_t height,
+                                   const Panels &panels) {
   auto forEachQuery = [&](llvm::function_ref<void(Value, Value)> body) {
     e.forLoop("queries", e.index(0), e.index(height), 1,
               [&](Value i) { body(i, e.add(row, i)); });

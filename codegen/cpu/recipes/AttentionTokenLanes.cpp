@@ -11,6 +11,7 @@
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
 #include "dialect/DenseOps.h"
+#include "dialect/ScoreForm.h"
 #include "dialect/Shapes.h"
 #include <cmath>
 
@@ -21,11 +22,10 @@ namespace hova {
 static constexpr int64_t kTokens = CpuFacts::sequenceTokens;
 
 bool keepsTokensInLanes(AttentionOp op) {
-  bool isPlain = op->getNumOperands() == 3 && !op.getCausal() &&
-                 op.getKind() == AttentionKind::softmax;
-  return isPlain && shapeOf(op.getKey())[1] == shapeOf(op.getQuery())[1] &&
-         op.getScale().convertToDouble() != 0 && !op.getScores() &&
-         op.getTemperature().isExactlyValue(1.0);
+  ScoreForm form(op.scoreRegion());
+  bool isPlain = op.getKind() == AttentionKind::softmax && !op.getMemoryKey() &&
+                 !op.getScores() && form.isRaw() && form.conditions.empty();
+  return isPlain && shapeOf(op.getKey())[1] == shapeOf(op.getQuery())[1];
 }
 
 namespace {
@@ -92,7 +92,7 @@ static Value reduce(SmallVector<Value> values,
 
 Value LanesAttention::emitSoftmax(ArrayRef<Value> scores) {
   // The greatest product with the scale, whose sign decides which score it is.
-  double factor = op.getScale().convertToDouble() / std::log(2.0);
+  double factor = ScoreForm(op.scoreRegion()).factor / std::log(2.0);
   auto flags = arith::FastMathFlags::nnan | arith::FastMathFlags::nsz;
   Value most = reduce({scores.begin(), scores.end()}, [&](Value a, Value b) {
     return factor > 0

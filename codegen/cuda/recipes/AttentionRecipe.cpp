@@ -9,6 +9,7 @@
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/AttentionOps.h"
+#include "dialect/ScoreForm.h"
 #include "dialect/Shapes.h"
 
 using namespace mlir;
@@ -20,20 +21,18 @@ static StringRef whatLacks(AttentionOp op) {
   if (op.getKind() != AttentionKind::softmax) {
     return "another kind than softmax";
   }
-  if (op.getScoreBias() || op.getBiasIndex()) {
-    return "a bias of its scores";
-  }
-  if (op.getMask() || op.getKeyValid() || op.getCausal()) {
-    return "masks";
-  }
   if (op.getMemoryKey()) {
     return "memory slots";
   }
   if (op.getScores()) {
     return "scores that are read";
   }
-  if (op.getTemperature().convertToDouble() != 1) {
-    return "a temperature";
+  ScoreForm form(op.scoreRegion());
+  if (!form.isRaw()) {
+    return "more in its scores than a factor";
+  }
+  if (!form.conditions.empty()) {
+    return "masks";
   }
   return "";
 }
@@ -104,7 +103,7 @@ struct AttentionRecipe
                       headOf(e, own.getValue(), heads)};
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
     Value tile = emitAttention(e.b, e.schedule, head,
-                               own.getScale().convertToDouble(), row);
+                               ScoreForm(own.scoreRegion()).factor, row);
     Value to = headOf(e, own.getResult(), heads);
     auto type = cast<MemRefType>(to.getType());
     Value narrow =

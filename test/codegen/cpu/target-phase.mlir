@@ -20,7 +20,13 @@ func.func @main(%x: tensor<2x9x8xf32>, %ids: tensor<2x9xi32>) -> (tensor<2x9x8xf
   %gain = hova.weight "gain" : tensor<8xf32>
   %valid = hova.padding_mask %ids {pad = 0 : i64} : tensor<2x9xi32> -> tensor<2x9xi1>
   %norm = hova.layer_norm %x, %gain, %gain {eps = 1.0e-6 : f64} : tensor<2x9x8xf32>, tensor<8xf32>
-  %o = hova.attention softmax %norm, %norm, %norm key_valid(%valid) {heads = 2 : i64} : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9xi1>) -> tensor<2x9x8xf32>
+  %o = hova.attention softmax %norm, %norm, %norm captured(%valid)
+      {heads = 2 : i64}
+      : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9xi1>) -> tensor<2x9x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %valid: tensor<2x9xi1>):
+    %is_valid = hova.element %valid[%batch, %key] : tensor<2x9xi1>
+    hova.score_yield %raw kept %is_valid
+  }
   %a = hova.activation relu %o : tensor<2x9x8xf32>
   %b = hova.activation gelu_erf %a : tensor<2x9x8xf32>
   %c = hova.activation gelu_tanh %b : tensor<2x9x8xf32>

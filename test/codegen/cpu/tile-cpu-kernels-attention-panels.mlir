@@ -24,7 +24,15 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73
   %out = hova.kernel "gives_nine_keys_sixteen_lanes" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x73x16xf32>, %v_: tensor<1x73x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
+      %r = hova.attention softmax %q_, %k_, %v_
+          {heads = 2 : i64}
+          : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %scale = hova.number 0.25
+        %scaled = arith.mulf %raw, %scale : f32
+        %all = arith.constant true
+        hova.score_yield %scaled kept %all
+      }
       hova.yield %r : tensor<1x3x16xf32>
     } : tensor<1x3x16xf32>
     hova.yield %r_out : tensor<1x3x16xf32>
@@ -42,7 +50,15 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x49x16xf32>, %v: tensor<1x49
   %out = hova.kernel "gives_seventeen_keys_a_panel" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x49x16xf32>, %v_: tensor<1x49x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x49x16xf32>, tensor<1x49x16xf32>) -> tensor<1x3x16xf32>
+      %r = hova.attention softmax %q_, %k_, %v_
+          {heads = 2 : i64}
+          : (tensor<1x3x16xf32>, tensor<1x49x16xf32>, tensor<1x49x16xf32>) -> tensor<1x3x16xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %scale = hova.number 0.25
+        %scaled = arith.mulf %raw, %scale : f32
+        %all = arith.constant true
+        hova.score_yield %scaled kept %all
+      }
       hova.yield %r : tensor<1x3x16xf32>
     } : tensor<1x3x16xf32>
     hova.yield %r_out : tensor<1x3x16xf32>
@@ -61,7 +77,15 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73
   %out = hova.kernel "keeps_whole_panels_with_a_causal_mask" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x73x16xf32>, %v_: tensor<1x73x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32>
+      %r = hova.attention softmax %q_, %k_, %v_
+          {heads = 2 : i64}
+          : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %shift = arith.constant 70 : index
+        %position = arith.addi %query, %shift : index
+        %not_later = arith.cmpi sle, %key, %position : index
+        hova.score_yield %raw kept %not_later
+      }
       hova.yield %r : tensor<1x3x16xf32>
     } : tensor<1x3x16xf32>
     hova.yield %r_out : tensor<1x3x16xf32>
@@ -80,7 +104,15 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x288x16xf32>, %v: tensor<1x2
   %out = hova.kernel "carries_maxima_over_many_panels" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x288x16xf32>, %v_: tensor<1x288x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<1x3x16xf32>, tensor<1x288x16xf32>, tensor<1x288x16xf32>) -> tensor<1x3x16xf32>
+      %r = hova.attention softmax %q_, %k_, %v_
+          {heads = 2 : i64}
+          : (tensor<1x3x16xf32>, tensor<1x288x16xf32>, tensor<1x288x16xf32>) -> tensor<1x3x16xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %scale = hova.number 0.25
+        %scaled = arith.mulf %raw, %scale : f32
+        %all = arith.constant true
+        hova.score_yield %scaled kept %all
+      }
       hova.yield %r : tensor<1x3x16xf32>
     } : tensor<1x3x16xf32>
     hova.yield %r_out : tensor<1x3x16xf32>

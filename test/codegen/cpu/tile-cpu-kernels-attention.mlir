@@ -36,7 +36,15 @@ func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32
   %out = hova.kernel "attends_in_whole_panels" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x4x32xf32>, %k_: tensor<2x32x32xf32>, %v_: tensor<2x32x32xf32>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
-      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<2x4x32xf32>, tensor<2x32x32xf32>, tensor<2x32x32xf32>) -> tensor<2x4x32xf32>
+      %r = hova.attention softmax %q_, %k_, %v_
+          {heads = 2 : i64}
+          : (tensor<2x4x32xf32>, tensor<2x32x32xf32>, tensor<2x32x32xf32>) -> tensor<2x4x32xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %scale = hova.number 0.25
+        %scaled = arith.mulf %raw, %scale : f32
+        %all = arith.constant true
+        hova.score_yield %scaled kept %all
+      }
       hova.yield %r : tensor<2x4x32xf32>
     } : tensor<2x4x32xf32>
     hova.yield %r_out : tensor<2x4x32xf32>
@@ -64,7 +72,15 @@ func.func @main(%q: tensor<2x5x12xf32>, %k: tensor<2x20x12xf32>, %v: tensor<2x20
   %out = hova.kernel "attends_with_tails_of_keys_and_columns" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x5x12xf32>, %k_: tensor<2x20x12xf32>, %v_: tensor<2x20x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
-      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = 0.25 : f64} : (tensor<2x5x12xf32>, tensor<2x20x12xf32>, tensor<2x20x40xf32>) -> tensor<2x5x40xf32>
+      %r = hova.attention softmax %q_, %k_, %v_
+          {heads = 2 : i64}
+          : (tensor<2x5x12xf32>, tensor<2x20x12xf32>, tensor<2x20x40xf32>) -> tensor<2x5x40xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %scale = hova.number 0.25
+        %scaled = arith.mulf %raw, %scale : f32
+        %all = arith.constant true
+        hova.score_yield %scaled kept %all
+      }
       hova.yield %r : tensor<2x5x40xf32>
     } : tensor<2x5x40xf32>
     hova.yield %r_out : tensor<2x5x40xf32>
@@ -94,7 +110,15 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x40x8xf32>, %v: tensor<2x40x8
   %out = hova.kernel "limits_panels_to_what_is_not_in_the_future" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x40x8xf32>, %v_: tensor<2x40x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<2x6x8xf32>, tensor<2x40x8xf32>, tensor<2x40x8xf32>) -> tensor<2x6x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_
+          {heads = 2 : i64}
+          : (tensor<2x6x8xf32>, tensor<2x40x8xf32>, tensor<2x40x8xf32>) -> tensor<2x6x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %shift = arith.constant 34 : index
+        %position = arith.addi %query, %shift : index
+        %not_later = arith.cmpi sle, %key, %position : index
+        hova.score_yield %raw kept %not_later
+      }
       hova.yield %r : tensor<2x6x8xf32>
     } : tensor<2x6x8xf32>
     hova.yield %r_out : tensor<2x6x8xf32>
@@ -118,7 +142,15 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf
   %out = hova.kernel "hides_all_keys_from_queries_before_the_first" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x3x8xf32>, %v_: tensor<2x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 1 : i64} : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_
+          {heads = 2 : i64}
+          : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %shift = arith.constant -3 : index
+        %position = arith.addi %query, %shift : index
+        %not_later = arith.cmpi sle, %key, %position : index
+        hova.score_yield %raw kept %not_later
+      }
       hova.yield %r : tensor<2x6x8xf32>
     } : tensor<2x6x8xf32>
     hova.yield %r_out : tensor<2x6x8xf32>
@@ -142,7 +174,18 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf
   %out = hova.kernel "lets_groups_see_all_of_themselves" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x6x8xf32>, %v_: tensor<2x6x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, causal = 3 : i64} : (tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>) -> tensor<2x6x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_
+          {heads = 2 : i64}
+          : (tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>) -> tensor<2x6x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %group = arith.constant 3 : index
+        %one = arith.constant 1 : index
+        %number = arith.floordivsi %query, %group : index
+        %next = arith.addi %number, %one : index
+        %limit = arith.muli %next, %group : index
+        %not_later = arith.cmpi slt, %key, %limit : index
+        hova.score_yield %raw kept %not_later
+      }
       hova.yield %r : tensor<2x6x8xf32>
     } : tensor<2x6x8xf32>
     hova.yield %r_out : tensor<2x6x8xf32>
@@ -183,7 +226,13 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "masks_invalid_keys" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ key_valid(%m_) {heads = 2 : i64} : (tensor<2x2x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x2x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+          {heads = 2 : i64}
+          : (tensor<2x2x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x2x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %valid: tensor<2x20xi1>):
+        %is_valid = hova.element %valid[%batch, %key] : tensor<2x20xi1>
+        hova.score_yield %raw kept %is_valid
+      }
       hova.yield %r : tensor<2x2x8xf32>
     } : tensor<2x2x8xf32>
     hova.yield %r_out : tensor<2x2x8xf32>
@@ -207,7 +256,16 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x16x8xf32>, %v: tensor<2x16x8
   %out = hova.kernel "limits_scores_behind_a_bias" units<batch 2, head 2> (%q, %k, %v, %s, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x16x8xf32>, %v_: tensor<2x16x8xf32>, %s_: tensor<1x1x2x16xf32>, %m_: tensor<2x16xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ score_bias(%s_) key_valid(%m_) {heads = 2 : i64} : (tensor<2x2x8xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>, tensor<1x1x2x16xf32>, tensor<2x16xi1>) -> tensor<2x2x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_ captured(%s_, %m_)
+          {heads = 2 : i64}
+          : (tensor<2x2x8xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>, tensor<1x1x2x16xf32>, tensor<2x16xi1>) -> tensor<2x2x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x1x2x16xf32>, %valid: tensor<2x16xi1>):
+        %zero = arith.constant 0 : index
+        %added = hova.element %bias[%zero, %zero, %query, %key] : tensor<1x1x2x16xf32>
+        %biased = arith.addf %raw, %added : f32
+        %is_valid = hova.element %valid[%batch, %key] : tensor<2x16xi1>
+        hova.score_yield %biased kept %is_valid
+      }
       hova.yield %r : tensor<2x2x8xf32>
     } : tensor<2x2x8xf32>
     hova.yield %r_out : tensor<2x2x8xf32>
@@ -229,7 +287,13 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "broadcasts_a_mask_full" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x2x3x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x2x3x20xi1>) -> tensor<2x3x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+          {heads = 2 : i64}
+          : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x2x3x20xi1>) -> tensor<2x3x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<2x2x3x20xi1>):
+        %is_kept = hova.element %mask[%batch, %head, %query, %key] : tensor<2x2x3x20xi1>
+        hova.score_yield %raw kept %is_kept
+      }
       hova.yield %r : tensor<2x3x8xf32>
     } : tensor<2x3x8xf32>
     hova.yield %r_out : tensor<2x3x8xf32>
@@ -248,7 +312,14 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "broadcasts_a_mask_shared" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x1x1x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x1x1x20xi1>) -> tensor<2x3x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+          {heads = 2 : i64}
+          : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x1x1x20xi1>) -> tensor<2x3x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<1x1x1x20xi1>):
+        %zero = arith.constant 0 : index
+        %is_kept = hova.element %mask[%zero, %zero, %zero, %key] : tensor<1x1x1x20xi1>
+        hova.score_yield %raw kept %is_kept
+      }
       hova.yield %r : tensor<2x3x8xf32>
     } : tensor<2x3x8xf32>
     hova.yield %r_out : tensor<2x3x8xf32>
@@ -267,7 +338,14 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "broadcasts_a_mask_by_head" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x2x1x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x1x20xi1>) -> tensor<2x3x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+          {heads = 2 : i64}
+          : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x1x20xi1>) -> tensor<2x3x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<1x2x1x20xi1>):
+        %zero = arith.constant 0 : index
+        %is_kept = hova.element %mask[%zero, %head, %zero, %key] : tensor<1x2x1x20xi1>
+        hova.score_yield %raw kept %is_kept
+      }
       hova.yield %r : tensor<2x3x8xf32>
     } : tensor<2x3x8xf32>
     hova.yield %r_out : tensor<2x3x8xf32>
@@ -288,7 +366,14 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "broadcasts_a_mask_by_batch_and_query" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x1x3x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ mask(%m_) {heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x1x3x20xi1>) -> tensor<2x3x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+          {heads = 2 : i64}
+          : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x1x3x20xi1>) -> tensor<2x3x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<2x1x3x20xi1>):
+        %zero = arith.constant 0 : index
+        %is_kept = hova.element %mask[%batch, %zero, %query, %key] : tensor<2x1x3x20xi1>
+        hova.score_yield %raw kept %is_kept
+      }
       hova.yield %r : tensor<2x3x8xf32>
     } : tensor<2x3x8xf32>
     hova.yield %r_out : tensor<2x3x8xf32>
@@ -310,7 +395,18 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "adds_a_bias_before_the_softmax" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x2x3x20xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ score_bias(%m_) {heads = 2 : i64, scale = 0.5 : f64} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x3x20xf32>) -> tensor<2x3x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+          {heads = 2 : i64}
+          : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x3x20xf32>) -> tensor<2x3x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x2x3x20xf32>):
+        %scale = hova.number 0.5
+        %scaled = arith.mulf %raw, %scale : f32
+        %zero = arith.constant 0 : index
+        %added = hova.element %bias[%zero, %head, %query, %key] : tensor<1x2x3x20xf32>
+        %biased = arith.addf %scaled, %added : f32
+        %all = arith.constant true
+        hova.score_yield %biased kept %all
+      }
       hova.yield %r : tensor<2x3x8xf32>
     } : tensor<2x3x8xf32>
     hova.yield %r_out : tensor<2x3x8xf32>
@@ -329,7 +425,15 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x32x8xf32>, %v: tensor<2x32x8
   %out = hova.kernel "scales_early_where_the_scale_is_not_positive" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x32x8xf32>, %v_: tensor<2x32x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ {heads = 2 : i64, scale = -0.5 : f64} : (tensor<2x3x8xf32>, tensor<2x32x8xf32>, tensor<2x32x8xf32>) -> tensor<2x3x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_
+          {heads = 2 : i64}
+          : (tensor<2x3x8xf32>, tensor<2x32x8xf32>, tensor<2x32x8xf32>) -> tensor<2x3x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %scale = hova.number -0.5
+        %scaled = arith.mulf %raw, %scale : f32
+        %all = arith.constant true
+        hova.score_yield %scaled kept %all
+      }
       hova.yield %r : tensor<2x3x8xf32>
     } : tensor<2x3x8xf32>
     hova.yield %r_out : tensor<2x3x8xf32>
@@ -351,7 +455,13 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "averages_all_values_in_empty_rows" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ key_valid(%m_) {heads = 2 : i64, empty_row = #hova<empty_row uniform>} : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x3x8xf32>
+      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+          {heads = 2 : i64, empty_row = #hova<empty_row uniform>}
+          : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x3x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %valid: tensor<2x20xi1>):
+        %is_valid = hova.element %valid[%batch, %key] : tensor<2x20xi1>
+        hova.score_yield %raw kept %is_valid
+      }
       hova.yield %r : tensor<2x3x8xf32>
     } : tensor<2x3x8xf32>
     hova.yield %r_out : tensor<2x3x8xf32>

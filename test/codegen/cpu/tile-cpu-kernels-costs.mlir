@@ -11,7 +11,15 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x40x16xf32>) -> tensor<1x4x1
   %out = hova.kernel "equal_panels" units<batch 1, head 2, query_block 2> (%q, %k) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x40x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %k_ {causal = 1 : i64, heads = 2 : i64} : (tensor<1x4x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x4x16xf32>
+      %r = hova.attention softmax %q_, %k_, %k_
+          {heads = 2 : i64}
+          : (tensor<1x4x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x4x16xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %shift = arith.constant 36 : index
+        %position = arith.addi %query, %shift : index
+        %not_later = arith.cmpi sle, %key, %position : index
+        hova.score_yield %raw kept %not_later
+      }
       hova.yield %r : tensor<1x4x16xf32>
     } : tensor<1x4x16xf32>
     hova.yield %r_out : tensor<1x4x16xf32>
@@ -30,7 +38,13 @@ func.func @main(%q: tensor<1x50x16xf32>) -> tensor<1x50x16xf32> {
   %out = hova.kernel "grows" units<batch 1, head 1, query_block 2> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x50x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %q_, %q_ {causal = 1 : i64, heads = 1 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+      %r = hova.attention softmax %q_, %q_, %q_
+          {heads = 1 : i64}
+          : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %not_later = arith.cmpi sle, %key, %query : index
+        hova.score_yield %raw kept %not_later
+      }
       hova.yield %r : tensor<1x50x16xf32>
     } : tensor<1x50x16xf32>
     hova.yield %r_out : tensor<1x50x16xf32>
@@ -50,7 +64,13 @@ func.func @main(%q: tensor<1x50x16xf32>) -> (tensor<1x50x16xf32>, tensor<1x50x16
   %heads = hova.kernel "heads" units<batch 1, head 2> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x50x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %q_, %q_ {causal = 1 : i64, heads = 2 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+      %r = hova.attention softmax %q_, %q_, %q_
+          {heads = 2 : i64}
+          : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %not_later = arith.cmpi sle, %key, %query : index
+        hova.score_yield %raw kept %not_later
+      }
       hova.yield %r : tensor<1x50x16xf32>
     } : tensor<1x50x16xf32>
     hova.yield %r_out : tensor<1x50x16xf32>
@@ -58,7 +78,13 @@ func.func @main(%q: tensor<1x50x16xf32>) -> (tensor<1x50x16xf32>, tensor<1x50x16
   %all = hova.kernel "all_keys" units<batch 1, head 1, query_block 2> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x50x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %q_, %q_ {heads = 1 : i64} : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32>
+      %r = hova.attention softmax %q_, %q_, %q_
+          {heads = 1 : i64}
+          : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %all = arith.constant true
+        hova.score_yield %raw kept %all
+      }
       hova.yield %r : tensor<1x50x16xf32>
     } : tensor<1x50x16xf32>
     hova.yield %r_out : tensor<1x50x16xf32>

@@ -41,7 +41,13 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %p = hova.activation relu %a : tensor<1x9x8xf32>
       // expected-error@+1 {{'hova.attention' op shares a kernel with operations of other units}}
-      %r = hova.attention softmax %p, %p, %p {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+      %r = hova.attention softmax %p, %p, %p
+          {heads = 2 : i64}
+          : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %all = arith.constant true
+        hova.score_yield %raw kept %all
+      }
       hova.yield %r : tensor<1x9x8xf32>
     } : tensor<1x9x8xf32>
     hova.yield %r_out : tensor<1x9x8xf32>

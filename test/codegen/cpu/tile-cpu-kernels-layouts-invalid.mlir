@@ -120,7 +120,13 @@ func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
       hova.yield %r : tensor<8x16x8xf32>
     } : tensor<8x16x8xf32>
     %t = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %s, %s, %s {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+      %r = hova.attention softmax %s, %s, %s
+          {heads = 2 : i64}
+          : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %all = arith.constant true
+        hova.score_yield %raw kept %all
+      }
       hova.yield %r : tensor<8x16x8xf32>
     } : tensor<8x16x8xf32>
     hova.yield %t : tensor<8x16x8xf32>
@@ -139,7 +145,13 @@ func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
       hova.yield %r : tensor<8x16x8xf32>
     } : tensor<8x16x8xf32>
     %t = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %s, %s, %s {heads = 2 : i64} : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32>
+      %r = hova.attention softmax %s, %s, %s
+          {heads = 2 : i64}
+          : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %all = arith.constant true
+        hova.score_yield %raw kept %all
+      }
       hova.yield %r : tensor<8x16x8xf32>
     } : tensor<8x16x8xf32>
     hova.yield %t : tensor<8x16x8xf32>

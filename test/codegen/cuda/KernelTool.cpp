@@ -128,8 +128,14 @@ std::string attention(Flags &flags) {
       %q = hova.slice %x {{axis = 2 : i64, offset = 0 : i64} : !q -> !o
       %k = hova.slice %x {{axis = 2 : i64, offset = {3} : i64} : !q -> !o
       %v = hova.slice %x {{axis = 2 : i64, offset = {4} : i64} : !q -> !o
-      %o = hova.attention softmax %q, %k, %v {{heads = {5} : i64, scale = {6} : f64}
-          : (!o, !o, !o) -> !o
+      %o = hova.attention softmax %q, %k, %v {{heads = {5} : i64}
+          : (!o, !o, !o) -> !o scores {{
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %scale = hova.number {6}
+        %score = arith.mulf %raw, %scale : f32
+        %all = arith.constant true
+        hova.score_yield %score kept %all
+      }
       return %o : !o
     })",
                        batch, tokens, 3 * heads * width, heads * width,

@@ -44,7 +44,15 @@ func.func @main(%q: tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16> {
   %r = hova.kernel "k" (%q) {
   ^bb0(%q_: tensor<1x4x18xbf16>):
     // expected-error@+1 {{'hova.attention' op has code for a GPU for heads of an even width up to 128, got keys of 9 and values of 9; a CPU runs it (--target=cpu)}}
-    %1 = hova.attention softmax %q_, %q_, %q_ {heads = 2 : i64, scale = 0.125 : f64} : (tensor<1x4x18xbf16>, tensor<1x4x18xbf16>, tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16>
+    %1 = hova.attention softmax %q_, %q_, %q_
+        {heads = 2 : i64}
+        : (tensor<1x4x18xbf16>, tensor<1x4x18xbf16>, tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16> scores {
+    ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+      %scale = hova.number 0.125
+      %scaled = arith.mulf %raw, %scale : f32
+      %all = arith.constant true
+      hova.score_yield %scaled kept %all
+    }
     hova.yield %1 : tensor<1x4x18xbf16>
   } : (tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16>
   return %r : tensor<1x4x18xbf16>
@@ -56,7 +64,15 @@ func.func @main(%q: tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16> {
   %r = hova.kernel "k" (%q) {
   ^bb0(%q_: tensor<1x4x16xbf16>):
     // expected-error@+1 {{'hova.attention' op has no code for a GPU yet with masks; a CPU runs it (--target=cpu)}}
-    %1 = hova.attention softmax %q_, %q_, %q_ {causal = 1 : i64, heads = 2 : i64, scale = 0.125 : f64} : (tensor<1x4x16xbf16>, tensor<1x4x16xbf16>, tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16>
+    %1 = hova.attention softmax %q_, %q_, %q_
+        {heads = 2 : i64}
+        : (tensor<1x4x16xbf16>, tensor<1x4x16xbf16>, tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16> scores {
+    ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+      %scale = hova.number 0.125
+      %scaled = arith.mulf %raw, %scale : f32
+      %not_later = arith.cmpi sle, %key, %query : index
+      hova.score_yield %scaled kept %not_later
+    }
     hova.yield %1 : tensor<1x4x16xbf16>
   } : (tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16>
   return %r : tensor<1x4x16xbf16>
@@ -80,7 +96,15 @@ func.func @main(%q: tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16> {
   %r = hova.kernel "k" (%q) {
   ^bb0(%q_: tensor<65536x1x16xbf16>):
     // expected-error@+1 {{'hova.attention' op has code for a GPU for at most 65535 items of a batch and as many heads, got 65536 and 2; give it fewer at once}}
-    %1 = hova.attention softmax %q_, %q_, %q_ {heads = 2 : i64, scale = 0.125 : f64} : (tensor<65536x1x16xbf16>, tensor<65536x1x16xbf16>, tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16>
+    %1 = hova.attention softmax %q_, %q_, %q_
+        {heads = 2 : i64}
+        : (tensor<65536x1x16xbf16>, tensor<65536x1x16xbf16>, tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16> scores {
+    ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+      %scale = hova.number 0.125
+      %scaled = arith.mulf %raw, %scale : f32
+      %all = arith.constant true
+      hova.score_yield %scaled kept %all
+    }
     hova.yield %1 : tensor<65536x1x16xbf16>
   } : (tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16>
   return %r : tensor<65536x1x16xbf16>

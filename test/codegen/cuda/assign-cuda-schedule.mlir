@@ -38,7 +38,15 @@ func.func @main(%x: tensor<1x2048x128xbf16> {hova.name = "x"}, %y: tensor<1x10x2
   } : (tensor<1x10x24xbf16>, tensor<24x40xbf16>) -> tensor<1x10x40xf32>
   %c = hova.kernel "attention" (%q) {
   ^bb0(%i: tensor<2x50x64xbf16>):
-    %1 = hova.attention softmax %i, %i, %i {heads = 2 : i64, scale = 0.125 : f64} : (tensor<2x50x64xbf16>, tensor<2x50x64xbf16>, tensor<2x50x64xbf16>) -> tensor<2x50x64xbf16>
+    %1 = hova.attention softmax %i, %i, %i
+        {heads = 2 : i64}
+        : (tensor<2x50x64xbf16>, tensor<2x50x64xbf16>, tensor<2x50x64xbf16>) -> tensor<2x50x64xbf16> scores {
+    ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+      %scale = hova.number 0.125
+      %scaled = arith.mulf %raw, %scale : f32
+      %all = arith.constant true
+      hova.score_yield %scaled kept %all
+    }
     hova.yield %1 : tensor<2x50x64xbf16>
   } : (tensor<2x50x64xbf16>) -> tensor<2x50x64xbf16>
   %d = hova.kernel "norm" (%n, %gain, %bias) {

@@ -172,8 +172,14 @@ def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widt
                                                                                   (queries, widths[1])]]
     return case(n, f"""
       func.func @main(%q: {types[0]}, %k: {types[1]}, %v: {types[2]}) -> {types[3]} {{
-        %o = hova.attention softmax %q, %k, %v {{heads = {heads} : i64, scale = {scale:e} : f64}}
-            : ({", ".join(types[:3])}) -> {types[3]}
+        %o = hova.attention softmax %q, %k, %v {{heads = {heads} : i64}}
+            : ({", ".join(types[:3])}) -> {types[3]} scores {{
+        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+          %scale = hova.number {scale:e}
+          %score = arith.mulf %raw, %scale : f32
+          %all = arith.constant true
+          hova.score_yield %score kept %all
+        }}
         return %o : {types[3]}
       }}""", [attended(q, k, v, heads, scale)], BF16 if halves == "bf16" else 2 * F16, halves, "--queries=32 --warps=2 --keys=32")
 

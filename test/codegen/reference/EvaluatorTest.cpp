@@ -229,9 +229,13 @@ TEST_F(EvaluatorTest, nan_propagates_through_masks_only_where_it_is_kept) {
   func::FuncOp main = parse(R"mlir(
     func.func @main(%q: tensor<1x2x1xf32>, %k: tensor<1x2x1xf32>,
                     %v: tensor<1x2x1xf32>) -> tensor<1x2x1xf32> {
-      %y = hova.attention softmax %q, %k, %v {heads = 1 : i64, causal = 1 : i64}
-          : (tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>)
-         -> tensor<1x2x1xf32>
+      %y = hova.attention softmax %q, %k, %v
+          {heads = 1 : i64}
+          : (tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>) -> tensor<1x2x1xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %not_later = arith.cmpi sle, %key, %query : index
+        hova.score_yield %raw kept %not_later
+      }
       return %y : tensor<1x2x1xf32>
     })mlir");
   HostTensor q = floats({1, 2, 1}, {1, 1}), v = floats({1, 2, 1}, {3, 4});
@@ -367,9 +371,13 @@ TEST_F(EvaluatorTest, the_own_type_rounds_probabilities) {
   func::FuncOp main = parse(R"mlir(
     func.func @main(%x: tensor<1x1x1xbf16>, %k: tensor<1x3x1xbf16>)
         -> tensor<1x1x1xf32> {
-      %y = hova.attention softmax %x, %k, %k {heads = 1 : i64}
-          : (tensor<1x1x1xbf16>, tensor<1x3x1xbf16>, tensor<1x3x1xbf16>)
-         -> tensor<1x1x1xf32>
+      %y = hova.attention softmax %x, %k, %k
+          {heads = 1 : i64}
+          : (tensor<1x1x1xbf16>, tensor<1x3x1xbf16>, tensor<1x3x1xbf16>) -> tensor<1x1x1xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %all = arith.constant true
+        hova.score_yield %raw kept %all
+      }
       return %y : tensor<1x1x1xf32>
     })mlir");
   std::vector<HostTensor> inputs = {floats({1, 1, 1}, {0}),

@@ -4,28 +4,63 @@
 // CHECK-LABEL: @attends
 // CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64, scale = 2.500000e-01 : f64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32>
 func.func @attends(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>) -> tensor<1x9x96xf32> {
-  %r = hova.attention softmax %q, %k, %v {heads = 4 : i64, scale = 2.500000e-01 : f64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32>
+  %r = hova.attention softmax %q, %k, %v
+      {heads = 4 : i64}
+      : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %scale = hova.number 2.500000e-01
+    %scaled = arith.mulf %raw, %scale : f32
+    %all = arith.constant true
+    hova.score_yield %scaled kept %all
+  }
   return %r : tensor<1x9x96xf32>
 }
 
 // CHECK-LABEL: @attends_additively
 // CHECK: hova.attention additive %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} score_vector(%{{[a-z0-9_]+}}) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<64xf32>) -> tensor<1x9x96xf32>
 func.func @attends_additively(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>, %w: tensor<64xf32>) -> tensor<1x9x96xf32> {
-  %r = hova.attention additive %q, %k, %v score_vector(%w) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<64xf32>) -> tensor<1x9x96xf32>
+  %r = hova.attention additive %q, %k, %v score_vector(%w)
+      {heads = 4 : i64}
+      : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<64xf32>) -> tensor<1x9x96xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   return %r : tensor<1x9x96xf32>
 }
 
 // CHECK-LABEL: @attends_with_biases_and_masks
 // CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} score_bias(%{{[a-z0-9_]+}}) mask(%{{[a-z0-9_]+}}) key_valid(%{{[a-z0-9_]+}}) {causal = 1 : i64, empty_row = #hova<empty_row uniform>, heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32>
 func.func @attends_with_biases_and_masks(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>, %b: tensor<1x4x1x7xf32>, %m: tensor<1x1x9x7xi1>, %valid: tensor<1x7xi1>) -> tensor<1x9x96xf32> {
-  %r = hova.attention softmax %q, %k, %v score_bias(%b) mask(%m) key_valid(%valid) {causal = 1 : i64, empty_row = #hova<empty_row uniform>, heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32>
+  %r = hova.attention softmax %q, %k, %v captured(%b, %m, %valid)
+      {empty_row = #hova<empty_row uniform>, heads = 4 : i64}
+      : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x4x1x7xf32>, %mask: tensor<1x1x9x7xi1>, %valid: tensor<1x7xi1>):
+    %zero = arith.constant 0 : index
+    %added = hova.element %bias[%zero, %head, %zero, %key] : tensor<1x4x1x7xf32>
+    %biased = arith.addf %raw, %added : f32
+    %shift = arith.constant -2 : index
+    %position = arith.addi %query, %shift : index
+    %not_later = arith.cmpi sle, %key, %position : index
+    %is_valid = hova.element %valid[%batch, %key] : tensor<1x7xi1>
+    %seen = arith.andi %not_later, %is_valid : i1
+    %is_kept = hova.element %mask[%zero, %zero, %query, %key] : tensor<1x1x9x7xi1>
+    %both = arith.andi %seen, %is_kept : i1
+    hova.score_yield %biased kept %both
+  }
   return %r : tensor<1x9x96xf32>
 }
 
 // CHECK-LABEL: @attends_over_unknown_lengths
 // CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64} : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x96xf32>) -> tensor<?x?x96xf32>
 func.func @attends_over_unknown_lengths(%q: tensor<?x?x64xf32>, %k: tensor<?x?x64xf32>, %v: tensor<?x?x96xf32>) -> tensor<?x?x96xf32> {
-  %r = hova.attention softmax %q, %k, %v {heads = 4 : i64} : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x96xf32>) -> tensor<?x?x96xf32>
+  %r = hova.attention softmax %q, %k, %v
+      {heads = 4 : i64}
+      : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x96xf32>) -> tensor<?x?x96xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   return %r : tensor<?x?x96xf32>
 }
 
@@ -85,15 +120,27 @@ func.func @scores_heads_with_a_bias(%h: tensor<1x9x64xf32>, %s: tensor<1x9x16xf3
 // CHECK-LABEL: @attends_to_a_memory
 // CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} memory(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {heads = 4 : i64}
 func.func @attends_to_a_memory(%q: tensor<2x9x64xf32>, %m: tensor<5x64xf32>) -> tensor<2x9x64xf32> {
-  %r = hova.attention softmax %q, %q, %q memory(%m, %m) {heads = 4 : i64}
-      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<5x64xf32>, tensor<5x64xf32>) -> tensor<2x9x64xf32>
+  %r = hova.attention softmax %q, %q, %q memory(%m, %m)
+      {heads = 4 : i64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<5x64xf32>, tensor<5x64xf32>) -> tensor<2x9x64xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   return %r : tensor<2x9x64xf32>
 }
 
 // CHECK-LABEL: @gives_scores
 // CHECK: hova.attention softmax %{{.*}} {heads = 4 : i64, temperature = 2.000000e+00 : f64} : {{.*}} -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>)
 func.func @gives_scores(%q: tensor<2x9x64xf32>) -> tensor<2x4x9x9xf32> {
-  %r:2 = hova.attention softmax %q, %q, %q {heads = 4 : i64, temperature = 2.0 : f64}
-      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>) -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>)
+  %r:2 = hova.attention softmax %q, %q, %q
+      {heads = 4 : i64}
+      : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>) -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>) scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %temperature = hova.number 2.0
+    %tempered = arith.divf %raw, %temperature : f32
+    %all = arith.constant true
+    hova.score_yield %tempered kept %all carried %raw
+  }
   return %r#1 : tensor<2x4x9x9xf32>
 }

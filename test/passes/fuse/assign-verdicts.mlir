@@ -31,8 +31,13 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %q = hova.slice %l {axis = 2 : i64, offset = 0 : i64} : tensor<1x4x24xf32> -> tensor<1x4x8xf32> loc("attn.query")
   %k = hova.slice %l {axis = 2 : i64, offset = 8 : i64} : tensor<1x4x24xf32> -> tensor<1x4x8xf32> loc("attn.key")
   %v = hova.slice %l {axis = 2 : i64, offset = 16 : i64} : tensor<1x4x24xf32> -> tensor<1x4x8xf32> loc("attn.value")
-  %o = hova.attention softmax %q, %k, %v {heads = 2 : i64}
-      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32> loc("attn")
+  %o = hova.attention softmax %q, %k, %v
+      {heads = 2 : i64}
+      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  } loc("attn")
   %a = hova.activation relu %o : tensor<1x4x8xf32> loc("next")
   return %a : tensor<1x4x8xf32>
 }

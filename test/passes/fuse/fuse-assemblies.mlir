@@ -14,8 +14,13 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %a : tensor<1x4x8xf32>
   %z = hova.index_sort %a, %b : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
-  %o = hova.attention softmax %z, %z, %z {heads = 2 : i64}
-      : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  %o = hova.attention softmax %z, %z, %z
+      {heads = 2 : i64}
+      : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   return %o : tensor<1x8x8xf32>
 }
 
@@ -32,8 +37,13 @@ func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x7x8xf3
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation relu %y : tensor<1x3x8xf32>
   %z = hova.concat %a, %b {axis = 1 : i64} : tensor<1x4x8xf32>, tensor<1x3x8xf32> -> tensor<1x7x8xf32>
-  %o = hova.attention softmax %z, %z, %z {heads = 2 : i64}
-      : (tensor<1x7x8xf32>, tensor<1x7x8xf32>, tensor<1x7x8xf32>) -> tensor<1x7x8xf32>
+  %o = hova.attention softmax %z, %z, %z
+      {heads = 2 : i64}
+      : (tensor<1x7x8xf32>, tensor<1x7x8xf32>, tensor<1x7x8xf32>) -> tensor<1x7x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   return %o : tensor<1x7x8xf32>
 }
 
@@ -49,8 +59,13 @@ func.func @main(%x: tensor<2x4x8xf32>) -> tensor<2x8x8xf32> {
   %a = hova.activation relu %x : tensor<2x4x8xf32>
   %b = hova.activation tanh %a : tensor<2x4x8xf32>
   %z = hova.concat %a, %b {axis = 1 : i64} : tensor<2x4x8xf32>, tensor<2x4x8xf32> -> tensor<2x8x8xf32>
-  %o = hova.attention softmax %z, %z, %z {heads = 2 : i64}
-      : (tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>) -> tensor<2x8x8xf32>
+  %o = hova.attention softmax %z, %z, %z
+      {heads = 2 : i64}
+      : (tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>) -> tensor<2x8x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   return %o : tensor<2x8x8xf32>
 }
 
@@ -64,8 +79,13 @@ func.func @main(%x: tensor<2x4x8xf32>) -> tensor<2x8x8xf32> {
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %z = hova.index_sort %x, %a : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
-  %o = hova.attention softmax %z, %z, %z {heads = 2 : i64}
-      : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  %o = hova.attention softmax %z, %z, %z
+      {heads = 2 : i64}
+      : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   return %o : tensor<1x8x8xf32>
 }
 
@@ -86,10 +106,20 @@ func.func @main(%x: tensor<1x4x8xf32>) -> (tensor<1x8x8xf32>, tensor<1x8x8xf32>)
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %a : tensor<1x4x8xf32>
   %z = hova.index_sort %a, %b : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
-  %o = hova.attention softmax %z, %z, %z {heads = 2 : i64}
-      : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  %o = hova.attention softmax %z, %z, %z
+      {heads = 2 : i64}
+      : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   %y = hova.index_sort %b, %a : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
-  %p = hova.attention softmax %y, %y, %y {heads = 2 : i64}
-      : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  %p = hova.attention softmax %y, %y, %y
+      {heads = 2 : i64}
+      : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   return %o, %p : tensor<1x8x8xf32>, tensor<1x8x8xf32>
 }

@@ -26,8 +26,13 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8xf32> {
 // CHECK: hova.activation tanh {{.*}}hova.partings = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows"}
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
-  %o = hova.attention softmax %a, %a, %a {heads = 2 : i64}
-      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  %o = hova.attention softmax %a, %a, %a
+      {heads = 2 : i64}
+      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   %t = hova.activation tanh %o : tensor<1x4x8xf32>
   return %t : tensor<1x4x8xf32>
 }
@@ -39,8 +44,13 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 // CHECK: hova.add {{.*}}hova.partings = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows", "1" = "'hova.add' also reads 'hova.attention', which is computed in a later kernel; it joins if all that it reads is computed in that kernel or before"}
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
-  %o = hova.attention softmax %a, %x, %x {heads = 2 : i64}
-      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  %o = hova.attention softmax %a, %x, %x
+      {heads = 2 : i64}
+      : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   %s = hova.add %o, %a : tensor<1x4x8xf32>, tensor<1x4x8xf32>
   return %s : tensor<1x4x8xf32>
 }

@@ -15,8 +15,13 @@ func.func @main(%x: tensor<1x4x8xf32>, %z: tensor<1x5x8xf32>) -> tensor<1x5x8xf3
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %z : tensor<1x5x8xf32>
   %p = hova.pad %a {axis = 1 : i64, before = 1 : i64} : tensor<1x4x8xf32> -> tensor<1x5x8xf32>
-  %o = hova.attention softmax %b, %b, %b {heads = 2 : i64}
-      : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32>
+  %o = hova.attention softmax %b, %b, %b
+      {heads = 2 : i64}
+      : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   %s = hova.add %o, %p : tensor<1x5x8xf32>, tensor<1x5x8xf32>
   return %s : tensor<1x5x8xf32>
 }
@@ -33,8 +38,13 @@ func.func @main(%x: tensor<1x4x8xf32>, %z: tensor<1x5x8xf32>) -> (tensor<1x5x8xf
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %z : tensor<1x5x8xf32>
   %p = hova.pad %a {axis = 1 : i64, before = 1 : i64} : tensor<1x4x8xf32> -> tensor<1x5x8xf32>
-  %o = hova.attention softmax %b, %b, %b {heads = 2 : i64}
-      : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32>
+  %o = hova.attention softmax %b, %b, %b
+      {heads = 2 : i64}
+      : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   %s = hova.add %o, %p : tensor<1x5x8xf32>, tensor<1x5x8xf32>
   %m = hova.pool mean %p : tensor<1x5x8xf32> -> tensor<1x8xf32>
   return %s, %m : tensor<1x5x8xf32>, tensor<1x8xf32>
@@ -51,8 +61,13 @@ func.func @main(%x: tensor<1x4x8xf32>, %z: tensor<1x5x8xf32>) -> (tensor<1x5x8xf
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %z : tensor<1x5x8xf32>
   %p = hova.pad %a {axis = 1 : i64, before = 1 : i64} : tensor<1x4x8xf32> -> tensor<1x5x8xf32>
-  %o = hova.attention softmax %b, %b, %b {heads = 2 : i64}
-      : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32>
+  %o = hova.attention softmax %b, %b, %b
+      {heads = 2 : i64}
+      : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   return %o, %p : tensor<1x5x8xf32>, tensor<1x5x8xf32>
 }
 
@@ -69,8 +84,13 @@ func.func @main(%x: tensor<1x4x16xf32>, %z: tensor<1x5x8xf32>) -> tensor<1x5x8xf
   %b = hova.activation tanh %z : tensor<1x5x8xf32>
   %p = hova.pad %a {axis = 1 : i64, before = 1 : i64} : tensor<1x4x16xf32> -> tensor<1x5x16xf32>
   %c = hova.slice %p {axis = 2 : i64, offset = 8 : i64} : tensor<1x5x16xf32> -> tensor<1x5x8xf32>
-  %o = hova.attention softmax %b, %b, %b {heads = 2 : i64}
-      : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32>
+  %o = hova.attention softmax %b, %b, %b
+      {heads = 2 : i64}
+      : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   %s = hova.add %o, %c : tensor<1x5x8xf32>, tensor<1x5x8xf32>
   return %s : tensor<1x5x8xf32>
 }

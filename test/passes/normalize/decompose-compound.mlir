@@ -110,10 +110,27 @@ func.func @keeps_a_larger_site(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
 // CHECK-NEXT: return %[[SCORES]]
 func.func @takes_keys_for_values_that_nobody_reads(%q: tensor<1x3x8xf32>, %k: tensor<1x4x8xf32>, %v: tensor<1x4x6xf32>,
     %b: tensor<1x1x3x4xf32>, %valid: tensor<1x4xi1>, %mk: tensor<2x8xf32>, %mv: tensor<2x6xf32>) -> tensor<1x2x3x4xf32> {
-  %o, %s = hova.attention softmax %q, %k, %v score_bias(%b) key_valid(%valid) memory(%mk, %mv)
-      {heads = 2 : i64, scale = 0.5 : f64, causal = 1 : i64, temperature = 2.0 : f64}
-      : (tensor<1x3x8xf32>, tensor<1x4x8xf32>, tensor<1x4x6xf32>, tensor<1x1x3x4xf32>, tensor<1x4xi1>, tensor<2x8xf32>,
-         tensor<2x6xf32>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>)
+  %o, %s = hova.attention softmax %q, %k, %v memory(%mk, %mv) captured(%b, %valid)
+      {heads = 2 : i64}
+      : (tensor<1x3x8xf32>, tensor<1x4x8xf32>, tensor<1x4x6xf32>, tensor<2x8xf32>, tensor<2x6xf32>, tensor<1x1x3x4xf32>, tensor<1x4xi1>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>) scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x1x3x4xf32>, %valid: tensor<1x4xi1>):
+    %scale = hova.number 0.5
+    %scaled = arith.mulf %raw, %scale : f32
+    %zero = arith.constant 0 : index
+    %added = hova.element %bias[%zero, %zero, %query, %key] : tensor<1x1x3x4xf32>
+    %biased = arith.addf %scaled, %added : f32
+    %temperature = hova.number 2.0
+    %tempered = arith.divf %biased, %temperature : f32
+    %shift = arith.constant 1 : index
+    %position = arith.addi %query, %shift : index
+    %not_later = arith.cmpi sle, %key, %position : index
+    %is_valid = hova.element %valid[%batch, %key] : tensor<1x4xi1>
+    %seen = arith.andi %not_later, %is_valid : i1
+    %keys = arith.constant 4 : index
+    %is_slot = arith.cmpi sge, %key, %keys : index
+    %kept = arith.ori %seen, %is_slot : i1
+    hova.score_yield %tempered kept %kept carried %biased
+  }
   return %s : tensor<1x2x3x4xf32>
 }
 
@@ -123,7 +140,12 @@ func.func @takes_keys_for_values_that_nobody_reads(%q: tensor<1x3x8xf32>, %k: te
 // CHECK: hova.attention softmax %{{.*}}, %{{.*}}, %[[V:.*]] key_valid
 func.func @keeps_values_of_a_result_that_is_read(%q: tensor<1x3x8xf32>, %k: tensor<1x4x8xf32>, %v: tensor<1x4x6xf32>,
     %valid: tensor<1x4xi1>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>) {
-  %o, %s = hova.attention softmax %q, %k, %v key_valid(%valid) {heads = 2 : i64}
-      : (tensor<1x3x8xf32>, tensor<1x4x8xf32>, tensor<1x4x6xf32>, tensor<1x4xi1>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>)
+  %o, %s = hova.attention softmax %q, %k, %v captured(%valid)
+      {heads = 2 : i64}
+      : (tensor<1x3x8xf32>, tensor<1x4x8xf32>, tensor<1x4x6xf32>, tensor<1x4xi1>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>) scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %valid: tensor<1x4xi1>):
+    %is_valid = hova.element %valid[%batch, %key] : tensor<1x4xi1>
+    hova.score_yield %raw kept %is_valid carried %raw
+  }
   return %o, %s : tensor<1x3x6xf32>, tensor<1x2x3x4xf32>
 }

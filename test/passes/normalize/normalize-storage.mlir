@@ -57,7 +57,13 @@ module attributes {hova.storage = bf16} {
     %q = hova.slice %x {axis = 2 : i64, offset = 0 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
     %k = hova.slice %x {axis = 2 : i64, offset = 8 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
     %v = hova.slice %x {axis = 2 : i64, offset = 16 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
-    %o = hova.attention softmax %q, %k, %v {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+    %o = hova.attention softmax %q, %k, %v
+        {heads = 2 : i64}
+        : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
+    ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+      %all = arith.constant true
+      hova.score_yield %raw kept %all
+    }
     %y = hova.linear %o, %w : tensor<1x9x8xf32>, tensor<8x8xbf16> -> tensor<1x9x8xf32>
     return %y : tensor<1x9x8xf32>
   }
@@ -92,7 +98,13 @@ module attributes {hova.storage = bf16} {
   // CHECK-NEXT: hova.linear %[[NARROW]]
   // CHECK-NEXT: return %{{.*}}, %[[O]]
   func.func @keeps_attention_that_is_read_twice(%x: tensor<1x9x8xbf16>, %w: tensor<8x8xbf16>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
-    %o = hova.attention softmax %x, %x, %x {heads = 2 : i64} : (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>, tensor<1x9x8xbf16>) -> tensor<1x9x8xf32>
+    %o = hova.attention softmax %x, %x, %x
+        {heads = 2 : i64}
+        : (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>, tensor<1x9x8xbf16>) -> tensor<1x9x8xf32> scores {
+    ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+      %all = arith.constant true
+      hova.score_yield %raw kept %all
+    }
     %y = hova.linear %o, %w : tensor<1x9x8xf32>, tensor<8x8xbf16> -> tensor<1x9x8xf32>
     return %y, %o : tensor<1x9x8xf32>, tensor<1x9x8xf32>
   }
@@ -103,7 +115,13 @@ module attributes {hova.storage = bf16} {
   // CHECK: %[[V:.*]] = hova.convert %[[X]]
   // CHECK: hova.attention additive %[[X]], %[[X]], %[[V]]
   func.func @keeps_queries_of_additive_attention(%x: tensor<1x9x8xf32>, %s: tensor<8xf32>) -> tensor<1x9x8xf32> {
-    %o = hova.attention additive %x, %x, %x score_vector(%s) {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<8xf32>) -> tensor<1x9x8xf32>
+    %o = hova.attention additive %x, %x, %x score_vector(%s)
+        {heads = 2 : i64}
+        : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<8xf32>) -> tensor<1x9x8xf32> scores {
+    ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+      %all = arith.constant true
+      hova.score_yield %raw kept %all
+    }
     return %o : tensor<1x9x8xf32>
   }
 
@@ -114,7 +132,13 @@ module attributes {hova.storage = bf16} {
   // CHECK-NEXT: %[[H:.*]] = hova.scale_heads %[[O]], %[[B]] : tensor<1x9x8xbf16>, tensor<1x9x2xf32>
   // CHECK-NEXT: hova.linear %[[H]]
   func.func @stores_scaled_heads(%x: tensor<1x9x8xbf16>, %s: tensor<1x9x4xf32>, %a: tensor<4x4xbf16>, %b: tensor<4xf32>, %w: tensor<8x8xbf16>) -> tensor<1x9x8xf32> {
-    %o = hova.attention softmax %x, %x, %x {heads = 2 : i64} : (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>, tensor<1x9x8xbf16>) -> tensor<1x9x8xf32>
+    %o = hova.attention softmax %x, %x, %x
+        {heads = 2 : i64}
+        : (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>, tensor<1x9x8xbf16>) -> tensor<1x9x8xf32> scores {
+    ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+      %all = arith.constant true
+      hova.score_yield %raw kept %all
+    }
     %l = hova.head_logits %o, %s, %a, %b {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x4xf32>, tensor<4x4xbf16>, tensor<4xf32>) -> tensor<1x9x2xf32>
     %h = hova.scale_heads %o, %l : tensor<1x9x8xf32>, tensor<1x9x2xf32>
     %y = hova.linear %h, %w : tensor<1x9x8xf32>, tensor<8x8xbf16> -> tensor<1x9x8xf32>

@@ -33,7 +33,13 @@ func.func @demands_both_sides_of_a_residual(%x: tensor<1x9x8xf32>, %w: tensor<8x
 //       CHECK: hova.attention softmax %[[Q]], %arg1, %arg1
 //  CHECK-SAME: (tensor<1x1x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x1x8xf32>
 func.func @demands_one_query_and_all_keys(%q: tensor<1x9x8xf32>, %k: tensor<1x9x8xf32>) -> tensor<1x8xf32> {
-  %o = hova.attention softmax %q, %k, %k {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %o = hova.attention softmax %q, %k, %k
+      {heads = 2 : i64}
+      : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   %p = hova.pool first %o : tensor<1x9x8xf32> -> tensor<1x8xf32>
   return %p : tensor<1x8xf32>
 }
@@ -45,7 +51,13 @@ func.func @demands_one_query_and_all_keys(%q: tensor<1x9x8xf32>, %k: tensor<1x9x
 //       CHECK: hova.slice %arg0 {axis = 1 : i64, offset = 8 : i64}
 //       CHECK: hova.attention {{.*}}causal = 1{{.*}} -> tensor<1x1x8xf32>
 func.func @demands_the_last_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
-  %o = hova.attention softmax %q, %q, %q {causal = 1 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %o = hova.attention softmax %q, %q, %q
+      {heads = 2 : i64}
+      : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %not_later = arith.cmpi sle, %key, %query : index
+    hova.score_yield %raw kept %not_later
+  }
   %s = hova.slice %o {axis = 1 : i64, offset = 8 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
   return %s : tensor<1x1x8xf32>
 }
@@ -56,7 +68,13 @@ func.func @demands_the_last_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> te
 //       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
 //       CHECK: hova.slice {{.*}}why = "causal attention keeps its alignment for the last rows only"
 func.func @keeps_the_first_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
-  %o = hova.attention softmax %q, %q, %q {causal = 1 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %o = hova.attention softmax %q, %q, %q
+      {heads = 2 : i64}
+      : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %not_later = arith.cmpi sle, %key, %query : index
+    hova.score_yield %raw kept %not_later
+  }
   %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
   return %s : tensor<1x1x8xf32>
 }
@@ -67,7 +85,16 @@ func.func @keeps_the_first_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> ten
 //       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
 //       CHECK: hova.slice {{.*}}fired = false, fires_if = "bias and mask are the same for all queries", why = "scores differ by query"
 func.func @keeps_attention_with_a_bias_for_every_query(%q: tensor<1x9x8xf32>, %b: tensor<1x1x9x9xf32>) -> tensor<1x1x8xf32> {
-  %o = hova.attention softmax %q, %q, %q score_bias(%b) {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x1x9x9xf32>) -> tensor<1x9x8xf32>
+  %o = hova.attention softmax %q, %q, %q captured(%b)
+      {heads = 2 : i64}
+      : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x1x9x9xf32>) -> tensor<1x9x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x1x9x9xf32>):
+    %zero = arith.constant 0 : index
+    %added = hova.element %bias[%zero, %zero, %query, %key] : tensor<1x1x9x9xf32>
+    %biased = arith.addf %raw, %added : f32
+    %all = arith.constant true
+    hova.score_yield %biased kept %all
+  }
   %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
   return %s : tensor<1x1x8xf32>
 }
@@ -101,8 +128,13 @@ func.func @keeps_rows_that_line_up_with_a_table(%x: tensor<1x9x8xf32>, %t: tenso
 //       CHECK: hova.attention {{.*}} -> (tensor<1x9x8xf32>, tensor<1x1x9x9xf32>)
 //       CHECK: hova.slice {{.*}}why = "attention gives the scores of all queries"
 func.func @keeps_queries_whose_scores_are_read(%x: tensor<1x9x8xf32>) -> (tensor<1x1x8xf32>, tensor<1x1x9x9xf32>) {
-  %o:2 = hova.attention softmax %x, %x, %x {heads = 1 : i64}
-      : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x1x9x9xf32>)
+  %o:2 = hova.attention softmax %x, %x, %x
+      {heads = 1 : i64}
+      : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x1x9x9xf32>) scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all carried %raw
+  }
   %r = hova.slice %o#0 {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
   return %r, %o#1 : tensor<1x1x8xf32>, tensor<1x1x9x9xf32>
 }
@@ -148,7 +180,13 @@ func.func @keeps_rows_of_which_two_are_read(%x: tensor<1x9x8xf32>, %g: tensor<8x
 //       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
 //       CHECK: hova.slice {{.*}}why = "attention has other readers"
 func.func @keeps_an_attention_that_others_read(%q: tensor<1x9x8xf32>) -> (tensor<1x1x8xf32>, tensor<1x9x8xf32>) {
-  %o = hova.attention softmax %q, %q, %q {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32>
+  %o = hova.attention softmax %q, %q, %q
+      {heads = 2 : i64}
+      : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
   %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
   return %s, %o : tensor<1x1x8xf32>, tensor<1x9x8xf32>
 }

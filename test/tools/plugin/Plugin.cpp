@@ -87,15 +87,26 @@ struct PlantPass : PassWrapper<PlantPass, OperationPass<ModuleOp>> {
   }
 
   void plantInto(hova::AttentionOp op) {
+    hova::ScoreYieldOp yield = op.scoreRegion().getYield();
+    OpBuilder builder(yield);
     if (bug == "scale") {
       // By one part in a thousand.
-      op.setScale(APFloat(op.getScale().convertToDouble() * 1.001));
+      Value factor =
+          hova::NumberOp::create(builder, op.getLoc(), builder.getF32Type(),
+                                 builder.getF64FloatAttr(1.001));
+      yield.getScoreMutable().assign(arith::MulFOp::create(
+          builder, op.getLoc(), yield.getScore(), factor));
     } else if (bug == "mask") {
-      op.getMaskMutable().clear();
-      op.getKeyValidMutable().clear();
-    } else if (bug == "causal" && op.getCausal()) {
-      // Every query sees one key too many.
-      op.setCausal(*op.getCausal() + 1);
+      yield.getKeptMutable().assign(arith::ConstantOp::create(
+          builder, op.getLoc(), builder.getBoolAttr(true)));
+    } else if (bug == "causal") {
+      // Every query sees what the next one should.
+      Value query = op.scoreRegion().getQuery();
+      builder.setInsertionPointToStart(&op.getScoreRegion().front());
+      Value next = arith::AddIOp::create(
+          builder, op.getLoc(), query,
+          arith::ConstantIndexOp::create(builder, op.getLoc(), 1));
+      query.replaceAllUsesExcept(next, next.getDefiningOp());
     }
   }
 

@@ -1,0 +1,134 @@
+//===- ScoreRegion.cpp - Writing the mathematics of scores ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/ScoreRegion.h"
+#include "dialect/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace hova {
+
+static bool isScalarOfScores(Type type) {
+  return type.isF32() || type.isIndex() || type.isInteger(1) ||
+         type.isInteger(32) || type.isInteger(64);
+}
+
+bool isScoreOperation(Operation *op) {
+  bool hasMeaning =
+      isa<ElementOp, NumberOp, ScoreYieldOp, arith::ConstantOp, arith::AddFOp,
+          arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp,
+          arith::MaximumFOp, arith::MinimumFOp, arith::CmpFOp, arith::SelectOp,
+          arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::FloorDivSIOp,
+          arith::RemSIOp, arith::MaxSIOp, arith::MinSIOp, arith::CmpIOp,
+          arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::IndexCastOp,
+          arith::SIToFPOp, math::AbsFOp, math::CeilOp, math::ExpOp,
+          math::FloorOp, math::FmaOp, math::LogOp, math::Log2Op, math::SqrtOp,
+          math::TanhOp>(op);
+  auto areScalars = [](TypeRange types) {
+    return llvm::all_of(types, isScalarOfScores);
+  };
+  TypeRange operands = op->getOperandTypes();
+  return hasMeaning && areScalars(op->getResultTypes()) &&
+         areScalars(isa<ElementOp>(op) ? operands.drop_front() : operands);
+}
+
+static SmallVector<Type> argumentTypes(Builder &builder, ValueRange captured) {
+  SmallVector<Type> types(ScoreRegion::kIndices, builder.getIndexType());
+  types.front() = builder.getF32Type();
+  llvm::append_range(types, captured.getTypes());
+  return types;
+}
+
+static ScoreRegion addBlock(OpBuilder &builder, Location loc, Region &region,
+                            ValueRange captured) {
+  OpBuilder::InsertionGuard guard(builder);
+  SmallVector<Type> types = argumentTypes(builder, captured);
+  builder.createBlock(&region, {}, types,
+                      SmallVector<Location>(types.size(), loc));
+  return ScoreRegion(region);
+}
+
+ScoreWriter::ScoreWriter(OpBuilder &builder, Location loc, Region &region,
+                         ValueRange captured)
+    : b(loc, builder), region(addBlock(builder, loc, region, captured)) {
+  b.setInsertionPointToEnd(&this->region.getBlock());
+}
+
+Value ScoreWriter::number(double value) {
+  return NumberOp::create(b, b.getF32Type(), b.getF64FloatAttr(value));
+}
+
+Value ScoreWriter::integer(int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+Value ScoreWriter::always() {
+  return arith::ConstantOp::create(b, b.getBoolAttr(true));
+}
+
+Value ScoreWriter::scale(Value score, double factor) {
+  return factor == 1 ? score : arith::MulFOp::create(b, score, number(factor));
+}
+
+Value ScoreWriter::divide(Value score, double by) {
+  return by == 1 ? score : arith::DivFOp::create(b, score, number(by));
+}
+
+Value ScoreWriter::add(Value score, Value bias) {
+  return arith::AddFOp::create(b, score, bias);
+}
+
+Value ScoreWriter::both(Value a, Value c) {
+  return a && c ? arith::AndIOp::create(b, a, c) : a ? a : c;
+}
+
+Value ScoreWriter::readBroadcast(Value table, Value entry) {
+  Value full[] = {entry ? entry : region.getBatch(), region.getHead(),
+                  region.getQuery(), region.getKey()};
+  SmallVector<Value> indices;
+  for (auto [axis, size] : llvm::enumerate(shapeOf(table))) {
+    bool isShared = size == 1 && axis + 1 < std::size(full);
+    indices.push_back(isShared ? integer(0) : full[axis]);
+  }
+  return ElementOp::create(b, table, indices);
+}
+
+Value ScoreWriter::readEntry(Value index, int64_t below) {
+  Value place = arith::RemSIOp::create(b, region.getBatch(),
+                                       integer(shapeOf(index).front()));
+  ElementOp entry = ElementOp::create(b, index, ValueRange{place});
+  entry.setRange(ArrayRef<int64_t>{0, below});
+  return arith::IndexCastOp::create(b, b.getIndexType(), entry.getResult());
+}
+
+Value ScoreWriter::isNotLater(int64_t group, int64_t shift) {
+  Value position = region.getQuery();
+  if (shift != 0) {
+    position = arith::AddIOp::create(b, position, integer(shift));
+  }
+  if (group == 1) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::sle, region.getKey(),
+                                 position);
+  }
+  // The first key of the next group.
+  Value size = integer(group);
+  Value own = arith::FloorDivSIOp::create(b, position, size);
+  Value limit =
+      arith::MulIOp::create(b, arith::AddIOp::create(b, own, integer(1)), size);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, region.getKey(),
+                               limit);
+}
+
+Value ScoreWriter::orSlot(Value kept, int64_t keys) {
+  Value isSlot = arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                       region.getKey(), integer(keys));
+  return kept ? arith::OrIOp::create(b, kept, isSlot) : Value();
+}
+
+void ScoreWriter::yield(Value score, Value kept, Value carried) {
+  ScoreYieldOp::create(b, score, kept ? kept : always(), carried);
+}
+
+} // namespace hova

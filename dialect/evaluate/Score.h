@@ -1,0 +1,61 @@
+//===- Score.h - Meaning of the region of an attention's scores -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The region is run for one query and all keys at a time: every scalar of it is
+// a list with an element per key. Numbers have the type of the evaluation,
+// integers 64 bits.
+
+#ifndef HOVA_DIALECT_EVALUATE_SCORE_H
+#define HOVA_DIALECT_EVALUATE_SCORE_H
+
+#include "dialect/ScoreRegion.h"
+#include "dialect/evaluate/Evaluate.h"
+#include "llvm/ADT/DenseMap.h"
+#include <vector>
+
+namespace hova {
+
+template <typename T> class ScoreRow {
+public:
+  /// `captured` are the values of the captured tensors, which outlive this.
+  ScoreRow(ScoreRegion region, llvm::ArrayRef<const HostTensor *> captured,
+           int64_t keys);
+
+  /// Runs the region on raw scores, one per key.
+  void run(int64_t batch, int64_t head, int64_t query, const T *raw);
+
+  // What it has yielded.
+  const std::vector<T> &scores() { return numbers[yield.getScore()]; }
+  bool isKept(int64_t key) { return integers[yield.getKept()][key] != 0; }
+  /// Null where nothing is carried.
+  const std::vector<T> *carried() {
+    return yield.getCarried() ? &numbers[yield.getCarried()] : nullptr;
+  }
+
+private:
+  void runOperation(mlir::Operation *op);
+  void runConstant(mlir::Operation *op, mlir::Attribute value);
+  void readElements(ElementOp op);
+  void select(mlir::Operation *op);
+  bool runNumbers(mlir::Operation *op);
+  bool runIntegers(mlir::Operation *op);
+
+  template <typename Function>
+  void mapNumbers(mlir::Operation *op, Function function);
+  template <typename Function>
+  void mapIntegers(mlir::Operation *op, Function function);
+
+  ScoreRegion region;
+  ScoreYieldOp yield;
+  llvm::ArrayRef<const HostTensor *> captured;
+  int64_t keys;
+  llvm::DenseMap<mlir::Value, std::vector<T>> numbers;
+  llvm::DenseMap<mlir::Value, std::vector<int64_t>> integers;
+};
+
+extern template class ScoreRow<float>;
+extern template class ScoreRow<double>;
+
+} // namespace hova
+
+#endif // HOVA_DIALECT_EVALUATE_SCORE_H
