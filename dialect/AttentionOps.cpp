@@ -32,7 +32,7 @@ static LogicalResult verifyMemory(AttentionOp op) {
                     values = shapeOrNone(op.getMemoryValue());
   int64_t slots = keys.empty() ? kDynamic : keys.front();
   if (slots == 0 || !agree(keys, {slots, shapeOf(op.getKey())[2]}) ||
-      !agree(values, {slots, shapeOf(op.getValue())[2]})) { // C11
+      !agree(values, {slots, shapeOf(op.getValue())[2]})) { // C10
     return op.emitOpError("expects memory_key and memory_value [slots, width] "
                           "with the widths of key and value, got ")
            << shapeText(keys) << " and " << shapeText(values);
@@ -50,17 +50,24 @@ LogicalResult AttentionOp::verify() {
                        "[batch, kv_len, width], got ")
            << shapeText(q) << ", " << shapeText(k) << " and " << shapeText(v);
   }
-  if (!divides(heads, q[2]) || !divides(heads, k[2]) ||
-      !divides(heads, v[2])) { // C2
-    return emitOpError("expects widths divisible by ")
-           << heads << " heads, got " << q[2] << ", " << k[2] << " and "
-           << v[2];
+  int64_t keyHeads = countKeyHeads();
+  if (!divides(heads, q[2]) || heads % keyHeads != 0 ||
+      !divides(keyHeads, k[2]) || !divides(keyHeads, v[2])) { // C2
+    return emitOpError("expects ")
+           << heads << " heads and " << keyHeads
+           << " of keys and values, which divide them and the widths, got "
+           << q[2] << ", " << k[2] << " and " << v[2];
   }
-  if (!agree(q[2], k[2])) { // C3
-    return emitOpError("expects query and key to share their width, got ")
-           << q[2] << " and " << k[2];
+  auto perHead = [](int64_t width, int64_t count) {
+    return combine(width, count, std::divides<>());
+  };
+  if (!agree(perHead(q[2], heads), perHead(k[2], keyHeads))) { // C3
+    return emitOpError("expects heads of query and key to share their width, "
+                       "got ")
+           << perHead(q[2], heads) << " and " << perHead(k[2], keyHeads);
   }
-  SmallVector<int64_t> expected{q[0], q[1], v[2]};
+  SmallVector<int64_t> expected{
+      q[0], q[1], combine(v[2], heads / keyHeads, std::multiplies<>())};
   if (!agree(shapeOf(getResult()), expected)) { // C4
     return emitOpError("expects a result of shape ")
            << shapeText(expected) << ", got "
@@ -173,10 +180,11 @@ IterationSpace AttentionOp::getIterationSpace() {
   IterationSpaceBuilder builder(*this);
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
   int64_t heads = getHeads();
-  auto perHead = [&](int64_t width) {
-    return combine(width, heads, std::divides<>());
+  auto perHead = [&](int64_t width, int64_t count) {
+    return combine(width, count, std::divides<>());
   };
-  int64_t keyWidth = perHead(q[2]), valueWidth = perHead(v[2]);
+  int64_t keyWidth = perHead(q[2], heads);
+  int64_t valueWidth = perHead(v[2], countKeyHeads());
   AffineExpr batch = builder.parallel("batch", q[0]);
   AffineExpr head = builder.parallel("head", heads);
   AffineExpr query = builder.parallel("query", q[1]);
@@ -186,9 +194,12 @@ IterationSpace AttentionOp::getIterationSpace() {
   // Where widths are not known, neither is where a head begins.
   bool known =
       !ShapedType::isDynamic(keyWidth) && !ShapedType::isDynamic(valueWidth);
-  auto keyColumn = known ? head * keyWidth + inner : inner;
-  auto valueColumn = known ? head * valueWidth + channel : channel;
-  builder.operand(0, {batch, query, keyColumn});
+  AffineExpr keyHead = getGroup() == 1 ? head : head.floorDiv(getGroup());
+  auto queryColumn = known ? head * keyWidth + inner : inner;
+  auto keyColumn = known ? keyHead * keyWidth + inner : inner;
+  auto valueColumn = known ? keyHead * valueWidth + channel : channel;
+  auto resultColumn = known ? head * valueWidth + channel : channel;
+  builder.operand(0, {batch, query, queryColumn});
   builder.operand(1, {batch, key, keyColumn});
   builder.operand(2, {batch, key, valueColumn});
   AffineExpr slot =
@@ -206,14 +217,14 @@ IterationSpace AttentionOp::getIterationSpace() {
         builder.operand(index, *axes);
       }
     } else if (value == getScoreVector()) {
-      builder.operand(index, {keyColumn});
+      builder.operand(index, {queryColumn});
     } else if (value == getMemoryKey()) {
       builder.operand(index, {slot, keyColumn});
     } else {
       builder.operand(index, {slot, valueColumn});
     }
   }
-  builder.result({batch, query, valueColumn});
+  builder.result({batch, query, resultColumn});
   if (getScores()) {
     builder.result({batch, head, query, key});
   }
@@ -227,7 +238,7 @@ std::optional<int64_t> AttentionOp::getAttentionMacs() {
     return std::nullopt;
   }
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
-  int64_t valueWidth = givesScoresAlone() ? 0 : staticSize({v[2]});
+  int64_t valueWidth = givesScoresAlone() ? 0 : staticSize({v[2]}) * getGroup();
   return staticSize(q.take_front(2)) * (staticSize({v[1]}) + getSlots()) *
          (staticSize({q[2]}) + valueWidth);
 }

@@ -18,9 +18,12 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
   let summary = "multi-head attention pooling on projected queries, keys, values";
   let description = [{
     Per batch entry and head m, with head m owning columns
-    `m*head_dim .. (m+1)*head_dim - 1` of each operand, and for every query and
+    `m*head_dim .. (m+1)*head_dim - 1` of the queries, and for every query and
     key, a raw score, which a region makes the score of, and whether the key is
-    kept for the query:
+    kept for the query. Keys and values have `key_value_heads` heads, of which
+    head m of the queries reads `m / (heads / key_value_heads)`, rounded down:
+    as many heads as queries unless it is given, one for all of them (Shazeer,
+    Fast Transformer Decoding) or anything between (Ainslie et al., GQA).
 
     softmax (Vaswani et al., Eq. 1): `R = Q K^T`, cosines where queries and keys
     are of `hova.normalize_heads`.
@@ -31,10 +34,10 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     `P = softmax over kept keys of S`, `O = P V`.
 
     Operands: query `[batch, q_len, heads*key_width]`, key `[batch, kv_len,
-    heads*key_width]`, value `[batch, kv_len, heads*value_width]`; optional
-    `score_vector [heads*key_width]` (additive only).
-    `memory_key [slots, heads*key_width]` and `memory_value [slots,
-    heads*value_width]` are further keys and values, the same for all batch
+    key_value_heads*key_width]`, value `[batch, kv_len,
+    key_value_heads*value_width]`; optional `score_vector [heads*key_width]`
+    (additive only). `memory_key [slots, key_value_heads*key_width]` and
+    `memory_value [slots, key_value_heads*value_width]` are further keys and values, the same for all batch
     entries (Cornia et al., Meshed-Memory Transformer, Eq. 3): K and V have
     kv_len + slots rows, and slot s is key `kv_len + s` of the region.
     Result `[batch, q_len, heads*value_width]`. A second result is the third
@@ -56,9 +59,10 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
 
     - C1: query, key and value have three dimensions and share batch; key and
       value share kv_len.
-    - C2: heads divides the width of query, key and value.
-    - C3: query and key share their width.
-    - C4: the result is [batch, q_len, value width].
+    - C2: heads divides the width of the query, and key_value_heads divides heads
+      and the widths of key and value.
+    - C3: heads of query and key share their width.
+    - C4: the result is [batch, q_len, heads*value_width].
     - C5: score_vector is given exactly for additive attention, with the width
       of the query.
     - C6: the region has the arguments f32, four indices and the captured
@@ -95,7 +99,8 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
       Optional<Hova_Tensor>:$memory_key, Optional<Hova_Tensor>:$memory_value,
       Variadic<AnyTypeOf<[Hova_Tensor, Hova_Ids, Hova_Mask]>>:$captured,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
-      DefaultValuedAttr<Hova_EmptyRow, "::hova::EmptyRow::zero">:$empty_row);
+      DefaultValuedAttr<Hova_EmptyRow, "::hova::EmptyRow::zero">:$empty_row,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$key_value_heads);
   let results = (outs Hova_Tensor:$result, Optional<Hova_Tensor>:$scores);
   let regions = (region SizedRegion<1>:$score_region);
   let assemblyFormat = [{
@@ -110,6 +115,10 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
   let extraClassDeclaration = [{
     /// Rows of memory_key; 0 without a memory.
     int64_t getSlots();
+    /// Heads of keys and values.
+    int64_t countKeyHeads() { return getKeyValueHeads().value_or(getHeads()); }
+    /// Heads of queries that read one of them.
+    int64_t getGroup() { return getHeads() / countKeyHeads(); }
     /// What the region computes, by name.
     ::hova::ScoreRegion scoreRegion() {
       return ::hova::ScoreRegion(getScoreRegion());

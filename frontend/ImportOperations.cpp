@@ -297,6 +297,10 @@ static Operation *importAttention(OperationImport &op) {
       op.word<AttentionKind>("kind", symbolizeAttentionKind));
   auto emptyRow = EmptyRowAttr::get(
       builder.getContext(), op.word<EmptyRow>("empty_row", symbolizeEmptyRow));
+  IntegerAttr keyHeads;
+  if (op.has("key_value_heads")) {
+    keyHeads = builder.getI64IntegerAttr(op.integer("key_value_heads"));
+  }
   SmallVector<Value> captured;
   for (Value mask :
        {masks.scoreBias, masks.biasIndex, masks.mask, masks.keyValid}) {
@@ -307,7 +311,7 @@ static Operation *importAttention(OperationImport &op) {
   auto attention = AttentionOp::create(
       builder, op.loc, op.result(), op.result("scores"), kind, query, key,
       value, scoreVector, memoryKey, memoryValue, captured,
-      builder.getI64IntegerAttr(op.integer("heads")), emptyRow);
+      builder.getI64IntegerAttr(op.integer("heads")), emptyRow, keyHeads);
   writeScores(op, attention, masks);
   return attention;
 }

@@ -27,7 +27,8 @@ struct Attention {
                             ? value(op.getMemoryKey()).getShape()[0]
                             : 0)),
         keyWidth(value(op.getQuery()).getShape()[2] / heads),
-        valueWidth(value(op.getValue()).getShape()[2] / heads),
+        keyHeads(op.getKeyValueHeads().value_or(heads)),
+        valueWidth(value(op.getValue()).getShape()[2] / keyHeads),
         storage(storageOf(getElementTypeOrSelf(op.getValue()))),
         region(op.scoreRegion()) {
     for (Value tensor : op.getCaptured()) {
@@ -39,7 +40,9 @@ struct Attention {
   EmptyRow emptyRow;
   int64_t batch, heads, queries, keys;
   int64_t columns; ///< keys, and the slots of a memory behind them
-  int64_t keyWidth, valueWidth;
+  int64_t keyWidth;
+  int64_t keyHeads; ///< of keys and values
+  int64_t valueWidth;
   /// Type of the probabilities that values are multiplied with, in float32.
   Storage storage;
   ScoreRegion region;
@@ -171,19 +174,20 @@ template <typename T> struct AttentionNumbers {
 template <typename T>
 static void attend(const Attention &attention, int64_t entry, int64_t head,
                    const AttentionNumbers<T> &numbers, T *result, T *given) {
-  auto rows = [&](const T *data, int64_t count, int64_t width) {
-    return headRows(data, entry, head, count, attention.heads, width);
-  };
+  // Consecutive heads of queries share one of keys.
+  int64_t shared = head / (attention.heads / attention.keyHeads);
   // Keys or values, then the slots, which all batch entries share.
   auto withSlots = [&](const T *data, const T *memory, int64_t width) {
-    std::vector<T> own = rows(data, attention.keys, width);
+    std::vector<T> own = headRows(data, entry, shared, attention.keys,
+                                  attention.keyHeads, width);
     std::vector<T> slots =
-        headRows(memory, 0, head, attention.columns - attention.keys,
-                 attention.heads, width);
+        headRows(memory, 0, shared, attention.columns - attention.keys,
+                 attention.keyHeads, width);
     own.insert(own.end(), slots.begin(), slots.end());
     return own;
   };
-  std::vector<T> q = rows(numbers.query, attention.queries, attention.keyWidth);
+  std::vector<T> q = headRows(numbers.query, entry, head, attention.queries,
+                              attention.heads, attention.keyWidth);
   std::vector<T> k =
       withSlots(numbers.key, numbers.memoryKey, attention.keyWidth);
   std::vector<T> v =

@@ -223,7 +223,8 @@ static Operation *seeAllKeys(RewriterBase &rewriter,
       rewriter, op.getLoc(), op.getResult().getType(), /*scores=*/Type(),
       AttentionKind::softmax, op.getQuery(), op.getKey(), op.getValue(),
       /*score_vector=*/none, /*memory_key=*/none, /*memory_value=*/none,
-      captured, op.getHeads(), EmptyRow::zero);
+      captured, op.getHeads(), EmptyRow::zero,
+      /*key_value_heads=*/IntegerAttr());
   ScoreWriter writer(rewriter, op.getLoc(), all.getScoreRegion(), captured);
   ScoreRegion region = writer.getRegion();
   Value kept;

@@ -44,6 +44,7 @@ struct AttentionLayout {
   bool pairs;
   int64_t interleave; ///< factor: channels in an element of a packed key
   int64_t batch, heads, queries, keys;
+  int64_t group;          ///< heads of queries that share one of keys
   int64_t slots, columns; ///< of a memory; of scores
   int64_t keyWidth, valueWidth, panel;
   bool skipsPanels;
@@ -80,7 +81,7 @@ public:
   void emit();
 
 private:
-  void pack();
+  void pack(mlir::Value unit, mlir::Value block);
   void packKeys();
   void packValues();
   void writeLimits();
@@ -197,8 +198,9 @@ private:
       maxima; ///< the memory of `inverse` as one row, until it is needed
   // Of the current unit.
   mlir::Value next; ///< unit
-  mlir::Value batch, head, queryRow, keyRow, keyColumn, valueColumn;
-  std::optional<ScoreLanes> scoreLanes; ///< with batch entry and head
+  mlir::Value batch, head, queryRow, queryColumn, resultColumn;
+  mlir::Value keyRow, keyColumn, valueColumn; ///< of keys and values
+  std::optional<ScoreLanes> scoreLanes;       ///< with batch entry and head
 };
 
 } // namespace hova

@@ -58,9 +58,11 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
     : pairs(schedule.pairs), interleave(pairs ? 2 : 1),
       batch(shapeOf(op.getQuery())[0]), heads(op.getHeads()),
       queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
-      slots(op.getSlots()), columns(keys + slots),
+      group(op.getGroup()), slots(op.getSlots()), columns(keys + slots),
       keyWidth(shapeOf(op.getQuery())[2] / heads),
-      valueWidth(op.givesScoresAlone() ? 0 : shapeOf(op.getValue())[2] / heads),
+      valueWidth(op.givesScoresAlone()
+                     ? 0
+                     : shapeOf(op.getValue())[2] / op.countKeyHeads()),
       panel(schedule.tileColumns),
       blockRows(std::min(schedule.tileRows, queries)) {
   // A uniform empty row reads every value. So does who reads the scores.
@@ -107,14 +109,46 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
   inverse = take(scratch.inverse, f32);
 }
 
-/// Keys and values in the layout that the products read.
-void AttentionEmitter::pack() {
-  packKeys();
-  if (values) {
-    packValues();
+/// Keys and values in the layout that the products read, unless the unit before
+/// has packed them in this call: an earlier block of the head's queries, or a
+/// head of the same group.
+void AttentionEmitter::pack(Value unit, Value block) {
+  Value isNew;
+  auto requireZero = [&](Value number) {
+    Value isZero =
+        make<arith::CmpIOp>(arith::CmpIPredicate::eq, number, e.index(0));
+    isNew = isNew ? make<arith::AndIOp>(isNew, isZero) : isZero;
+  };
+  if (queryBlocks > 1) {
+    requireZero(block);
   }
-  if (limits) {
-    writeLimits();
+  bool limitsDiffer =
+      limits && llvm::any_of(form.conditions, [&](Value own) {
+        return form.isAboutKeys(own) && (form.sourcesOf(own) & ScoreForm::head);
+      });
+  Value isNewHead = isNew;
+  if (layout.group > 1) {
+    requireZero(e.rem(head, layout.group));
+  }
+  auto whenNew = [&](Value condition, llvm::function_ref<void()> body) {
+    if (!condition) {
+      return body();
+    }
+    Value isFirst =
+        make<arith::CmpIOp>(arith::CmpIPredicate::eq, unit, e.begin);
+    e.ifThen(make<arith::OrIOp>(isFirst, condition), body);
+  };
+  whenNew(isNew, [&] {
+    packKeys();
+    if (values) {
+      packValues();
+    }
+    if (limits && !limitsDiffer) {
+      writeLimits();
+    }
+  });
+  if (limitsDiffer) {
+    whenNew(isNewHead, [&] { writeLimits(); });
   }
 }
 
@@ -132,17 +166,12 @@ void AttentionEmitter::emit() {
     next = make<arith::MinUIOp>(e.add(unit, 1), e.add(e.end, -1));
     queryRow = e.mul(batch, layout.queries);
     keyRow = e.mul(batch, layout.keys);
-    keyColumn = e.mul(head, layout.keyWidth);
-    valueColumn = e.mul(head, layout.valueWidth);
-    if (queryBlocks == 1) {
-      pack();
-    } else {
-      // The head's block before, if it was of this call, has packed them.
-      auto equal = arith::CmpIPredicate::eq;
-      Value isFirst = make<arith::CmpIOp>(equal, unit, e.begin);
-      Value isNew = make<arith::CmpIOp>(equal, block, e.index(0));
-      e.ifThen(make<arith::OrIOp>(isFirst, isNew), [&] { pack(); });
-    }
+    Value keyHead = layout.group == 1 ? head : e.div(head, layout.group);
+    queryColumn = e.mul(head, layout.keyWidth);
+    keyColumn = e.mul(keyHead, layout.keyWidth);
+    valueColumn = e.mul(keyHead, layout.valueWidth);
+    resultColumn = e.mul(head, layout.valueWidth);
+    pack(unit, block);
     auto bound = [&](Value number) {
       return e.div(e.mul(number, layout.queries), queryBlocks);
     };
@@ -172,19 +201,20 @@ void AttentionEmitter::prefetchNext(Value row) {
   }
   Value nextBatch = e.div(next, layout.heads);
   Value nextHead = e.rem(next, layout.heads);
-  auto prefetch = [&](Value operand, int64_t rows, int64_t width) {
+  auto prefetch = [&](Value operand, Value own, int64_t rows, int64_t width) {
     // As many rows as it takes to have prefetched all with the last query.
     int64_t share = llvm::divideCeil(rows, layout.queries);
-    Value matrix = e.buffer(operand), column = e.mul(nextHead, width);
+    Value matrix = e.buffer(operand), column = e.mul(own, width);
     Value first = e.mul(nextBatch, rows), last = e.index(rows - 1);
     e.forLoop("rows", e.index(0), e.index(share), 1, [&](Value i) {
-      Value own = make<arith::MinUIOp>(e.add(e.mul(row, share), i), last);
-      e.prefetchRow(matrix, e.add(first, own), column, width);
+      Value place = make<arith::MinUIOp>(e.add(e.mul(row, share), i), last);
+      e.prefetchRow(matrix, e.add(first, place), column, width);
     });
   };
-  prefetch(op.getQuery(), layout.queries, layout.keyWidth);
-  prefetch(op.getKey(), layout.keys, layout.keyWidth);
-  prefetch(op.getValue(), layout.keys, layout.valueWidth);
+  prefetch(op.getQuery(), nextHead, layout.queries, layout.keyWidth);
+  Value keyHead = layout.group == 1 ? nextHead : e.div(nextHead, layout.group);
+  prefetch(op.getKey(), keyHead, layout.keys, layout.keyWidth);
+  prefetch(op.getValue(), keyHead, layout.keys, layout.valueWidth);
 }
 
 AttentionEmitter::Panels AttentionEmitter::visitedPanels(Value row,
@@ -221,8 +251,8 @@ void AttentionEmitter::emitScores(Value row, int64_t height,
     Value keys = packedKeys(panel, position);
     auto type = VectorType::get({height, panel.lanes}, b.getF32Type());
     Value tile =
-        make<TileProductOp>(type, query, e.add(queryRow, row), keyColumn, keys,
-                            position, e.index(layout.keyWidth));
+        make<TileProductOp>(type, query, e.add(queryRow, row), queryColumn,
+                            keys, position, e.index(layout.keyWidth));
     TileStoreOp::create(b, loc, limitedEarly(tile, panel), scores, zero,
                         panel.column, IntegerAttr());
   });
@@ -243,7 +273,7 @@ void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
       Value sum =
           e.forLoop("channels", zero, e.index(layout.keyWidth), 1,
                     constant(0, lanes), [&](Value c, ValueRange carried) {
-                      Value column = e.add(keyColumn, c);
+                      Value column = e.add(queryColumn, c);
                       *channel = c;
                       Value key = make<vector::LoadOp>(e.vectorType(lanes),
                                                        keys, position);
@@ -283,6 +313,7 @@ void AttentionEmitter::emitValues(Value row, int64_t height,
     }
     auto type = VectorType::get({height, lanes}, b.getF32Type());
     Value start = e.add(valueColumn, column);
+    Value to = e.add(resultColumn, column);
     Value sum =
         layout.pairs
             ? make<TileProductOp>(type, exponentials, zero, first, values,
@@ -301,7 +332,7 @@ void AttentionEmitter::emitValues(Value row, int64_t height,
                          zero, zero, IntegerAttr());
     Value scaled =
         make<arith::MulFOp>(sum, make<vector::BroadcastOp>(type, factor));
-    TileStoreOp::create(b, loc, scaled, out, outRow, start, columns);
+    TileStoreOp::create(b, loc, scaled, out, outRow, to, columns);
   };
   int64_t lanes = e.schedule.tileColumns;
   int64_t whole = layout.valueWidth / lanes * lanes;

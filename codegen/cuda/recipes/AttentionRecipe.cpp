@@ -37,12 +37,15 @@ static StringRef whatLacks(AttentionOp op) {
   return "";
 }
 
-/// Rows of one sequence and columns of one head.
-static Value headOf(GroupEmitter &e, Value tensor, int64_t heads) {
+/// Rows of one sequence and columns of one of `heads` heads, which `group`
+/// heads of queries share.
+static Value headOf(GroupEmitter &e, Value tensor, int64_t heads,
+                    int64_t group = 1) {
   ArrayRef<int64_t> shape = shapeOf(tensor);
   int64_t width = shape[2] / heads;
+  Value head = group == 1 ? e.block(1) : e.b.divIndex(e.block(1), group);
   return e.view(e.matrix(tensor), e.b.mulIndex(e.block(2), shape[1]), shape[1],
-                e.b.mulIndex(e.block(1), width), width);
+                e.b.mulIndex(head, width), width);
 }
 
 /// Columns of the widest box of keys or values.
@@ -98,9 +101,10 @@ struct AttentionRecipe
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto own = cast<AttentionOp>(op);
     int64_t heads = own.getHeads(), length = shapeOf(own.getQuery())[1];
+    int64_t keyHeads = own.countKeyHeads();
     HeadMatrices head{headOf(e, own.getQuery(), heads),
-                      headOf(e, own.getKey(), heads),
-                      headOf(e, own.getValue(), heads)};
+                      headOf(e, own.getKey(), keyHeads, own.getGroup()),
+                      headOf(e, own.getValue(), keyHeads, own.getGroup())};
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
     Value tile = emitAttention(e.b, e.schedule, head,
                                ScoreForm(own.scoreRegion()).factor, row);
