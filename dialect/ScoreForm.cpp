@@ -134,13 +134,16 @@ ScoreForm::Ranges ScoreForm::findRanges(const ScoreBox &box) const {
   return ranges;
 }
 
-KeptKeys ScoreForm::classify(const ScoreBox &box) const {
+KeptKeys ScoreForm::classify(const ScoreBox &box, bool keysAreValid) const {
   if (conditions.empty()) {
     return KeptKeys::all;
   }
   Ranges ranges = findRanges(box);
   bool all = true;
   for (Value condition : conditions) {
+    if (keysAreValid && isAboutKeys(condition)) {
+      continue;
+    }
     const ConstantIntRanges &range = ranges.find(condition)->second;
     if (range.umax().isZero()) {
       return KeptKeys::none;

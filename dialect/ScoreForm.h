@@ -76,8 +76,9 @@ public:
   using Ranges = llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges>;
   Ranges findRanges(const ScoreBox &box) const;
 
-  /// As far as indices decide it; `some` where anything else does.
-  KeptKeys classify(const ScoreBox &box) const;
+  /// As far as indices decide it; `some` where anything else does. Where the
+  /// conditions on keys alone are seen to elsewhere, they may count as holding.
+  KeptKeys classify(const ScoreBox &box, bool keysAreValid = false) const;
 
 private:
   llvm::DenseMap<mlir::Value, unsigned> sources;

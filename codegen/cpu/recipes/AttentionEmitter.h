@@ -71,6 +71,7 @@ struct KeyPanel {
   int64_t lanes;
   int64_t valid; ///< lanes that hold keys or slots, as far as that is known
                  ///< here
+  bool isWhole = false; ///< whether the block's queries see all of its keys
 };
 
 class AttentionEmitter {
@@ -150,8 +151,11 @@ private:
                     llvm::function_ref<void(const KeyPanel &)> body);
   /// All lanes of `body`'s vectors, reduced to a scalar. `body` combines a
   /// panel with the panels before it, of which there are none at first: null.
+  /// Whole panels may have a loop of their own.
+  enum class Loops { one, ofWholePanels };
   mlir::Value reducePanels(
-      const Panels &panels, mlir::Value start, mlir::vector::CombiningKind kind,
+      Loops loops, const Panels &panels, mlir::Value start,
+      mlir::vector::CombiningKind kind,
       llvm::function_ref<mlir::Value(const KeyPanel &, mlir::Value)> body);
   /// Lane by lane; `all` may be null.
   mlir::Value combine(mlir::vector::CombiningKind kind, mlir::Value all,
@@ -190,8 +194,8 @@ private:
   AttentionOp op;
   const ScoreForm form;
   AttentionLayout layout;
-  const VisitedPanels visited;
   int64_t queryBlocks; ///< units of a batch entry and head
+  const VisitedPanels visited;
   /// In scratch; null where the layout has none.
   mlir::Value packed, packedTail, values, scores, exponentials, limits, inverse;
   mlir::Value

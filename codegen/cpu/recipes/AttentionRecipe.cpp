@@ -68,7 +68,7 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
   // A uniform empty row reads every value. So does who reads the scores.
   skipsPanels = op.getEmptyRow() != EmptyRow::uniform && !slots &&
                 !op.getScores() &&
-                VisitedPanels(form, extents(), panel).areSome(blockRows);
+                VisitedPanels::areSome(form, extents(), panel, blockRows);
   panels = skipsPanels ? llvm::divideCeil(columns, panel) : columns / panel;
   tailLanes = llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
                             kTransposed);
@@ -86,8 +86,11 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
 AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
     : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
       form(op.scoreRegion()), layout(op, emitter.schedule, form),
-      visited(form, layout.extents(), layout.panel),
-      queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())) {
+      queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
+      visited(form, layout.extents(), layout.panel,
+              layout.skipsPanels ? rowBlocksOf(layout.queries, queryBlocks,
+                                               emitter.schedule.tileRows)
+                                 : SmallVector<RowSpan>()) {
   AttentionScratch scratch(layout);
   int64_t offset = 0;
   auto take = [&](const ScratchPart &part, Type element) -> Value {
@@ -219,8 +222,11 @@ void AttentionEmitter::prefetchNext(Value row) {
 
 AttentionEmitter::Panels AttentionEmitter::visitedPanels(Value row,
                                                          int64_t height) {
-  return layout.skipsPanels ? visited.emit(e, row, height)
-                            : Panels{e.index(0), e.index(layout.panels)};
+  if (layout.skipsPanels) {
+    return visited.emit(e, row, height);
+  }
+  Value end = e.index(layout.panels);
+  return {e.index(0), end, end, end};
 }
 
 void AttentionEmitter::forEachPanel(
@@ -354,58 +360,30 @@ static void emit(KernelEmitter &emitter, AttentionOp op) {
 }
 
 namespace {
-/// The keys that the row blocks of one head read, as the loops above count
-/// them.
-class VisitedKeys {
-public:
-  VisitedKeys(AttentionOp op, const CpuSchedule &schedule)
-      : form(op.scoreRegion()), layout(op, schedule, form),
-        panels(form, layout.extents(), layout.panel),
-        tileRows(schedule.tileRows) {}
-
-  const AttentionLayout &getLayout() const { return layout; }
-
-  /// The queries of one of `shares` even shares.
-  int64_t countQueries(int64_t share, int64_t shares) const {
-    return (share + 1) * layout.queries / shares -
-           share * layout.queries / shares;
+/// The pairs of a query and a key that the row blocks of one head make, as the
+/// loops above do: by the share of the queries.
+static SmallVector<int64_t> countPairs(const ScoreForm &form,
+                                       const AttentionLayout &layout,
+                                       int64_t shares, int64_t tileRows) {
+  SmallVector<RowSpan> blocks = rowBlocksOf(layout.queries, shares, tileRows);
+  std::optional<VisitedPanels> visited;
+  if (layout.skipsPanels) {
+    visited.emplace(form, layout.extents(), layout.panel, blocks);
   }
-
-  /// Pairs of a query and a key in the blocks that it is cut into.
-  int64_t countPairs(int64_t share, int64_t shares) {
-    int64_t rows = countQueries(share, shares);
-    int64_t row = share * layout.queries / shares, pairs = 0;
-    int64_t blocks = llvm::divideCeil(rows, tileRows);
-    for (int64_t block = 0; block < blocks; ++block) {
-      int64_t height = rows / blocks + (block < rows % blocks);
-      pairs += height * keysOf(row, height);
-      row += height;
+  SmallVector<int64_t> pairs(shares);
+  for (const RowSpan &block : blocks) {
+    int64_t keys = layout.columns;
+    if (visited) {
+      // Whole panels, up to the last key.
+      const VisitedPanels::Range &own = visited->at(block);
+      keys = std::min(own.end * layout.panel, layout.keys) -
+             std::min(own.begin * layout.panel, layout.keys);
     }
-    return pairs;
+    int64_t share = ((block.row + 1) * shares - 1) / layout.queries;
+    pairs[share] += block.height * keys;
   }
-
-private:
-  /// Whole panels, up to the last key.
-  int64_t keysOf(int64_t row, int64_t height) {
-    if (!layout.skipsPanels) {
-      return layout.columns;
-    }
-    auto [own, isNew] = ranges.try_emplace(height);
-    if (isNew) {
-      own->second = panels.findAll(height);
-    }
-    VisitedPanels::Range range = own->second[row];
-    return std::min(range.end * layout.panel, layout.keys) -
-           std::min(range.begin * layout.panel, layout.keys);
-  }
-
-  const ScoreForm form;
-  const AttentionLayout layout;
-  const VisitedPanels panels;
-  int64_t tileRows;
-  /// By the height of blocks.
-  llvm::SmallDenseMap<int64_t, SmallVector<VisitedPanels::Range>> ranges;
-};
+  return pairs;
+}
 
 /// Whether all that the region reads of a captured tensor is the element for
 /// the batch entry, head, query and key, and that is added to what is carried:
@@ -452,30 +430,29 @@ struct AttentionRecipe
   /// Panels that no query of a block sees are not multiplied.
   int64_t getExecutedMacs(Operation *op, const CpuSchedule &schedule) const {
     auto own = cast<AttentionOp>(op);
+    ScoreForm form(own.scoreRegion());
+    AttentionLayout layout(own, schedule, form);
     int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
-    VisitedKeys keys(own, schedule);
-    const AttentionLayout &layout = keys.getLayout();
-    int64_t pairs = 0;
-    for (int64_t share = 0; share < shares; ++share) {
-      pairs += keys.countPairs(share, shares);
-    }
-    return shapeOf(own.getQuery())[0] * layout.heads * pairs *
+    int64_t pairs = llvm::sum_of(
+        countPairs(form, layout, shares, schedule.tileRows), int64_t(0));
+    return layout.batch * layout.heads * pairs *
            (layout.keyWidth + layout.valueWidth);
   }
   /// What a query costs besides its keys is little: as much as a panel.
   SmallVector<int64_t> getUnitCosts(Operation *op,
                                     const CpuSchedule &schedule) const {
     auto own = cast<AttentionOp>(op);
+    ScoreForm form(own.scoreRegion());
+    AttentionLayout layout(own, schedule, form);
     int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
-    VisitedKeys keys(own, schedule);
-    const AttentionLayout &layout = keys.getLayout();
     if (!layout.skipsPanels || shares == 1) {
       return {};
     }
-    SmallVector<int64_t> costs;
-    for (int64_t share = 0; share < shares; ++share) {
-      costs.push_back(keys.countPairs(share, shares) +
-                      keys.countQueries(share, shares) * layout.panel);
+    SmallVector<int64_t> costs =
+        countPairs(form, layout, shares, schedule.tileRows);
+    for (auto [share, cost] : llvm::enumerate(costs)) {
+      int64_t first = share * layout.queries / shares;
+      cost += ((share + 1) * layout.queries / shares - first) * layout.panel;
     }
     return costs;
   }

@@ -90,7 +90,9 @@ Value AttentionEmitter::maskedScores(Value raw, Value query,
                                      const KeyPanel &panel, bool isCarried) {
   int64_t lanes = panel.lanes;
   Value inside;
-  if (panel.valid < lanes) {
+  if (panel.isWhole) {
+    // All lanes hold keys.
+  } else if (panel.valid < lanes) {
     inside = e.laneMask(lanes, panel.valid);
   } else if (layout.skipsPanels && layout.keys % layout.panel) {
     inside = isBelow(panel, layout.keys);
@@ -111,7 +113,7 @@ Value AttentionEmitter::maskedScores(Value raw, Value query,
   }
   Value keep = limits ? Value() : inside;
   for (Value condition : form.conditions) {
-    if (!form.isAboutKeys(condition)) {
+    if (!panel.isWhole && !form.isAboutKeys(condition)) {
       Value holds = own.vectorOf(condition);
       keep = keep ? make<arith::AndIOp>(keep, holds) : holds;
     }
@@ -167,16 +169,25 @@ Value AttentionEmitter::combine(vector::CombiningKind kind, Value all,
 }
 
 Value AttentionEmitter::reducePanels(
-    const Panels &panels, Value start, vector::CombiningKind kind,
+    Loops loops, const Panels &panels, Value start, vector::CombiningKind kind,
     llvm::function_ref<Value(const KeyPanel &, Value)> body) {
   Value all;
-  if (layout.panels &&
-      (layout.skipsPanels || layout.panels > kUnrolledPanels)) {
-    all =
-        e.forLoop("keys", panels.begin, panels.end, 1, start,
-                  [&](Value index, ValueRange carried) {
-                    return SmallVector<Value>{body(panelAt(index), carried[0])};
-                  })[0];
+  auto loop = [&](Value begin, Value end, bool isWhole) {
+    all = e.forLoop("keys", begin, end, 1, all ? all : start,
+                    [&](Value index, ValueRange carried) {
+                      KeyPanel panel = panelAt(index);
+                      panel.isWhole = isWhole;
+                      return SmallVector<Value>{body(panel, carried[0])};
+                    })[0];
+  };
+  if (layout.skipsPanels && loops == Loops::ofWholePanels &&
+      visited.haveWhole()) {
+    loop(panels.begin, panels.wholeBegin, false);
+    loop(panels.wholeBegin, panels.wholeEnd, true);
+    loop(panels.wholeEnd, panels.end, false);
+  } else if (layout.panels &&
+             (layout.skipsPanels || layout.panels > kUnrolledPanels)) {
+    loop(panels.begin, panels.end, false);
   } else {
     for (int64_t i = 0; i < layout.panels; ++i) {
       all = body(panelAt(e.index(i)), all);
@@ -219,13 +230,15 @@ void AttentionEmitter::emitMaximum(Value i, Value query, const Panels &panels) {
     int64_t lanes = panel.lanes;
     Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
     bool isTail = panel.valid < lanes;
-    if (rewritesScores() || (isTail && !limits)) {
+    bool rewrites = panel.isWhole ? scalesEarly() : rewritesScores();
+    if (rewrites || (isTail && !limits)) {
       score = storeMaskedScores(score, i, query, panel);
     }
     return combine(kind, all, score);
   };
   Value maximum =
-      reducePanels(panels, constant(-kInfinity, layout.panel), kind, addScores);
+      reducePanels(Loops::ofWholePanels, panels,
+                   constant(-kInfinity, layout.panel), kind, addScores);
   make<memref::StoreOp>(maximum, maxima, ValueRange{e.index(0), i});
 }
 
@@ -249,8 +262,8 @@ Value AttentionEmitter::isEmptyRow(Value query, const Panels &panels) {
     Value isKept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score, none);
     return combine(kind, all, make<arith::SelectOp>(isKept, zero, none));
   };
-  Value maximum =
-      reducePanels(panels, constant(-kInfinity, layout.panel), kind, addPanel);
+  Value maximum = reducePanels(
+      Loops::one, panels, constant(-kInfinity, layout.panel), kind, addPanel);
   return make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
                              e.scalar(-kInfinity));
 }
@@ -301,9 +314,9 @@ void AttentionEmitter::emitExponentials(Value i, const Panels &panels) {
     return make<PairDotOp>(rounded, e.splat(1, type),
                            sum ? sum : constant(0, lanes / 2));
   };
-  Value total =
-      reducePanels(panels, constant(0, layout.panel / layout.interleave), kind,
-                   storeExponentials);
+  Value total = reducePanels(Loops::one, panels,
+                             constant(0, layout.panel / layout.interleave),
+                             kind, storeExponentials);
   Value factor = make<arith::DivFOp>(e.scalar(1), total);
   if (canBeEmpty() && op.getEmptyRow() == EmptyRow::zero) {
     // The exponential of the maximum is nearly 1: only an empty row has no sum.

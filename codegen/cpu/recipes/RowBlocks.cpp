@@ -69,6 +69,21 @@ SmallVector<int64_t> rowBlockHeights(int64_t rows, int64_t shares,
   return heights;
 }
 
+SmallVector<RowSpan> rowBlocksOf(int64_t rows, int64_t shares, int64_t most) {
+  SmallVector<RowSpan> spans;
+  for (int64_t share = 0; share < shares; ++share) {
+    int64_t row = share * rows / shares;
+    int64_t count = (share + 1) * rows / shares - row;
+    int64_t blocks = llvm::divideCeil(count, most);
+    for (int64_t block = 0; block < blocks; ++block) {
+      int64_t height = count / blocks + (block < count % blocks);
+      spans.push_back({row, height});
+      row += height;
+    }
+  }
+  return spans;
+}
+
 void forEachRowBlock(KernelEmitter &emitter, StringRef name, Value from,
                      Value to, ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body) {

@@ -29,6 +29,16 @@ void forEachEvenBlock(KernelEmitter &emitter, llvm::StringRef name,
                       int64_t rows, int64_t most,
                       llvm::function_ref<void(mlir::Value, int64_t)> body);
 
+/// Rows `row` to before `row + height`.
+struct RowSpan {
+  int64_t row, height;
+};
+
+/// The row blocks that `rows` rows in even `shares` are cut into, of at most
+/// `most` rows: those of forEachRowBlock.
+llvm::SmallVector<RowSpan> rowBlocksOf(int64_t rows, int64_t shares,
+                                       int64_t most);
+
 /// The heights of row blocks that occur where `rows` rows are cut into `shares`
 /// even shares, ascending.
 llvm::SmallVector<int64_t> rowBlockHeights(int64_t rows, int64_t shares,
