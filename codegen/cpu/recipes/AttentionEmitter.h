@@ -75,7 +75,7 @@ struct KeyPanel {
 };
 
 class AttentionEmitter {
-  using Panels = VisitedPanels::Bounds;
+  using Panels = PanelBounds;
 
 public:
   AttentionEmitter(KernelEmitter &emitter, AttentionOp op);
@@ -195,7 +195,7 @@ private:
   const ScoreForm form;
   AttentionLayout layout;
   int64_t queryBlocks; ///< units of a batch entry and head
-  const VisitedPanels visited;
+  const VisitedKeys visited;
   /// In scratch; null where the layout has none.
   mlir::Value packed, packedTail, values, scores, exponentials, limits, inverse;
   mlir::Value

@@ -68,7 +68,7 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
   // A uniform empty row reads every value. So does who reads the scores.
   skipsPanels = op.getEmptyRow() != EmptyRow::uniform && !slots &&
                 !op.getScores() &&
-                VisitedPanels::areSome(form, extents(), panel, blockRows);
+                VisitedKeys::areSome(form, extents(), panel, blockRows);
   panels = skipsPanels ? llvm::divideCeil(columns, panel) : columns / panel;
   tailLanes = llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
                             kTransposed);
@@ -223,7 +223,7 @@ void AttentionEmitter::prefetchNext(Value row) {
 AttentionEmitter::Panels AttentionEmitter::visitedPanels(Value row,
                                                          int64_t height) {
   if (layout.skipsPanels) {
-    return visited.emit(e, row, height);
+    return emitPanelBounds(e, visited, row, height);
   }
   Value end = e.index(layout.panels);
   return {e.index(0), end, end, end};
@@ -366,7 +366,7 @@ static SmallVector<int64_t> countPairs(const ScoreForm &form,
                                        const AttentionLayout &layout,
                                        int64_t shares, int64_t tileRows) {
   SmallVector<RowSpan> blocks = rowBlocksOf(layout.queries, shares, tileRows);
-  std::optional<VisitedPanels> visited;
+  std::optional<VisitedKeys> visited;
   if (layout.skipsPanels) {
     visited.emplace(form, layout.extents(), layout.panel, blocks);
   }
@@ -375,7 +375,7 @@ static SmallVector<int64_t> countPairs(const ScoreForm &form,
     int64_t keys = layout.columns;
     if (visited) {
       // Whole panels, up to the last key.
-      const VisitedPanels::Range &own = visited->at(block);
+      const VisitedKeys::Range &own = visited->at(block);
       keys = std::min(own.end * layout.panel, layout.keys) -
              std::min(own.begin * layout.panel, layout.keys);
     }

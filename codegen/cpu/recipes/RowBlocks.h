@@ -5,6 +5,7 @@
 #define HOVA_CODEGEN_CPU_RECIPES_ROWBLOCKS_H
 
 #include "codegen/cpu/recipes/KernelEmitter.h"
+#include "dialect/VisitedKeys.h"
 
 namespace hova {
 
@@ -28,11 +29,6 @@ void forEachRowBlock(KernelEmitter &emitter, llvm::StringRef name,
 void forEachEvenBlock(KernelEmitter &emitter, llvm::StringRef name,
                       int64_t rows, int64_t most,
                       llvm::function_ref<void(mlir::Value, int64_t)> body);
-
-/// Rows `row` to before `row + height`.
-struct RowSpan {
-  int64_t row, height;
-};
 
 /// The row blocks that `rows` rows in even `shares` are cut into, of at most
 /// `most` rows: those of forEachRowBlock.

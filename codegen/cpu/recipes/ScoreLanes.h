@@ -20,20 +20,9 @@
 #define HOVA_CODEGEN_CPU_RECIPES_SCORELANES_H
 
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "dialect/ScoreForm.h"
+#include "dialect/VisitedKeys.h"
 
 namespace hova {
-
-/// What is known of an attention's indices.
-struct ScoreExtents {
-  int64_t batch, heads, queries;
-  int64_t keys;    ///< tokens
-  int64_t columns; ///< keys and slots
-
-  ScoreBox box() const {
-    return {{0, batch - 1}, {0, heads - 1}, {0, queries - 1}, {0, columns - 1}};
-  }
-};
 
 class ScoreLanes {
 public:

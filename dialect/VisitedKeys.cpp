@@ -1,0 +1,199 @@
+//===- VisitedKeys.cpp - The keys that blocks of queries see --------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/VisitedKeys.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// The least number in `[low, high]` for which `holds`, which holds for `high`
+/// and for all above the least.
+static int64_t findLeast(int64_t low, int64_t high,
+                         llvm::function_ref<bool(int64_t)> holds) {
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (holds(middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+VisitedKeys::VisitedKeys(const ScoreForm &form, const ScoreExtents &extents,
+                         int64_t step, ArrayRef<RowSpan> blocks)
+    : form(form), extents(extents), step(step),
+      tiles(llvm::divideCeil(extents.columns, step)) {
+  for (const RowSpan &block : blocks) {
+    byHeight[block.height][block.row] = find(block);
+  }
+  for (auto &[height, ranges] : byHeight) {
+    // Ends and first whole tiles take the most so far, begins and last whole
+    // ones the least to come: each block visits what it must.
+    Range most = {0, 0, 0, 0}, least = {tiles, tiles, tiles, tiles};
+    for (auto &[row, own] : ranges) {
+      own.end = most.end = std::max(most.end, own.end);
+      if (own.wholeBegin == own.wholeEnd) {
+        // No whole ones: where they cost the other blocks least.
+        own.wholeBegin = own.wholeEnd = std::max(most.wholeBegin, own.begin);
+      }
+      own.wholeBegin = most.wholeBegin =
+          std::max(most.wholeBegin, own.wholeBegin);
+    }
+    for (auto entry = ranges.rbegin(); entry != ranges.rend(); ++entry) {
+      Range &own = entry->second;
+      own.begin = least.begin = std::min(least.begin, own.begin);
+      own.wholeEnd = least.wholeEnd = std::min(least.wholeEnd, own.wholeEnd);
+    }
+  }
+}
+
+const VisitedKeys::Range &VisitedKeys::at(const RowSpan &block) const {
+  return byHeight.at(block.height).at(block.row);
+}
+
+bool VisitedKeys::haveWhole() const {
+  return llvm::any_of(byHeight, [](const auto &height) {
+    return llvm::any_of(height.second, [](const auto &entry) {
+      return entry.second.wholeBegin < entry.second.wholeEnd;
+    });
+  });
+}
+
+ScoreBox VisitedKeys::boxOf(const RowSpan &block, int64_t begin,
+                            int64_t end) const {
+  ScoreBox box = extents.box();
+  box.query = {block.row,
+               std::min(block.row + block.height, extents.queries) - 1};
+  box.key = {begin * step, std::min(end * step, extents.columns) - 1};
+  return box;
+}
+
+bool VisitedKeys::seesNone(const RowSpan &block, int64_t begin,
+                           int64_t end) const {
+  return begin >= end ||
+         form.classify(boxOf(block, begin, end)) == KeptKeys::none;
+}
+
+/// Not of a tile that has places without a key.
+bool VisitedKeys::seesAll(const RowSpan &block, int64_t begin,
+                          int64_t end) const {
+  return begin >= end ||
+         (end * step <= extents.columns &&
+          form.classify(boxOf(block, begin, end), /*keysAreValid=*/true) ==
+              KeptKeys::all);
+}
+
+VisitedKeys::Range VisitedKeys::find(const RowSpan &block) const {
+  Range own;
+  own.end = findLeast(
+      0, tiles, [&](int64_t first) { return seesNone(block, first, tiles); });
+  // The fewest tiles at the end in front of which no key is seen.
+  own.begin = own.end - findLeast(0, own.end, [&](int64_t count) {
+                return seesNone(block, 0, own.end - count);
+              });
+  // Whole ones around the middle, at the beginning or at the end.
+  own.wholeBegin = own.wholeEnd = own.end;
+  for (int64_t from : {(own.begin + own.end) / 2, own.begin, own.end}) {
+    int64_t first = findLeast(own.begin, from, [&](int64_t begin) {
+      return seesAll(block, begin, from);
+    });
+    int64_t last = own.end - findLeast(0, own.end - from, [&](int64_t count) {
+                     return seesAll(block, from, own.end - count);
+                   });
+    if (last - first > own.wholeEnd - own.wholeBegin) {
+      own.wholeBegin = first;
+      own.wholeEnd = last;
+    }
+  }
+  return own;
+}
+
+bool VisitedKeys::areSome(const ScoreForm &form, const ScoreExtents &extents,
+                          int64_t step, int64_t height) {
+  bool decides = llvm::any_of(form.conditions, [&](Value condition) {
+    return form.isOfIndices(condition);
+  });
+  if (!decides) {
+    return false;
+  }
+  RowSpan blocks[] = {{0, height},
+                      {std::max<int64_t>(extents.queries - height, 0), height}};
+  VisitedKeys visited(form, extents, step, blocks);
+  return llvm::any_of(blocks, [&](const RowSpan &block) {
+    Range own = visited.find(block);
+    return own.begin > 0 || own.end < visited.tiles;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Between two blocks a bound may rise at any row; where it is found to rise,
+/// steps are even more often, and a division finds their number.
+VisitedKeys::Steps VisitedKeys::stepsOf(int64_t height,
+                                        int64_t Range::*bound) const {
+  const Ranges &ranges = byHeight.at(height);
+  Steps steps{ranges.begin()->second.*bound, {}};
+  int64_t value = steps.first, before = ranges.begin()->first;
+  for (const auto &entry : ranges) {
+    int64_t start = entry.first;
+    for (; value < entry.second.*bound; ++value) {
+      steps.rows.push_back(findLeast(before + 1, start, [&](int64_t own) {
+        return own == start || find({own, height}).*bound > value;
+      }));
+    }
+    before = start;
+  }
+  return steps;
+}
+
+int64_t VisitedKeys::Steps::distance() const {
+  int64_t own = rows.empty() ? 0 : rows.front();
+  for (size_t i = 1; i < rows.size(); ++i) {
+    own = rows[1] - rows[0];
+    if (rows[i] - rows[i - 1] != own) {
+      return 0;
+    }
+  }
+  return own;
+}
+
+Value countSteps(OpBuilder &builder, Location loc, Value row,
+                 const VisitedKeys::Steps &steps) {
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  auto add = [&](Value a, Value b) {
+    return builder.createOrFold<arith::AddIOp>(loc, a, b);
+  };
+  if (steps.rows.empty()) {
+    return index(steps.first);
+  }
+  if (int64_t distance = steps.distance()) {
+    Value from = add(row, index(distance - steps.rows[0]));
+    if (steps.rows[0] > distance) {
+      from = arith::MaxSIOp::create(builder, loc, from, index(0));
+    }
+    Value taken = arith::DivUIOp::create(builder, loc, from, index(distance));
+    Value most = index(static_cast<int64_t>(steps.rows.size()));
+    return add(arith::MinUIOp::create(builder, loc, taken, most),
+               index(steps.first));
+  }
+  Value sum = index(steps.first);
+  for (int64_t own : steps.rows) {
+    Value isTaken = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::sge, row, index(own));
+    sum = add(sum, arith::SelectOp::create(builder, loc, isTaken, index(1),
+                                           index(0)));
+  }
+  return sum;
+}
+
+} // namespace hova

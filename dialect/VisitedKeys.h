@@ -1,0 +1,98 @@
+//===- VisitedKeys.h - The keys that blocks of queries see ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A recipe takes keys in tiles of a fixed number, and a block of queries visits
+// those from the first to the last in which it may see a key; in some of them
+// each of its queries sees all. Which these are follows from the region of the
+// scores by interval analysis (dialect/ScoreForm.h), so that a causal mask, a
+// sliding window and a condition that somebody wrote down end loops alike.
+//
+//   tiles    0 .. begin .. wholeBegin .. wholeEnd .. end .. all
+//   seen     none     some           all         some     none
+//
+// Loops find these bounds from the first row of a block. All four are made to
+// rise with the row, which costs tiles where a mask does not, and are then
+// counts of the steps that they have taken.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_DIALECT_VISITEDKEYS_H
+#define HOVA_DIALECT_VISITEDKEYS_H
+
+#include "dialect/ScoreForm.h"
+#include <map>
+
+namespace hova {
+
+/// What is known of an attention's indices.
+struct ScoreExtents {
+  int64_t batch, heads, queries;
+  int64_t keys;    ///< tokens
+  int64_t columns; ///< keys and slots
+
+  ScoreBox box() const {
+    return {{0, batch - 1}, {0, heads - 1}, {0, queries - 1}, {0, columns - 1}};
+  }
+};
+
+/// Rows `row` to before `row + height`.
+struct RowSpan {
+  int64_t row, height;
+};
+
+class VisitedKeys {
+public:
+  /// What a block of queries visits, in tiles of keys.
+  struct Range {
+    int64_t begin, wholeBegin, wholeEnd, end;
+  };
+  /// A number that rises with the row: `first`, and one more from each of
+  /// `rows` on.
+  struct Steps {
+    int64_t first;
+    llvm::SmallVector<int64_t> rows;
+    /// Rows between two steps, if all are even; otherwise 0.
+    int64_t distance() const;
+  };
+
+  /// Of the blocks of queries that begin at these rows, in tiles of `step`
+  /// keys.
+  VisitedKeys(const ScoreForm &form, const ScoreExtents &extents, int64_t step,
+              llvm::ArrayRef<RowSpan> blocks);
+
+  /// What a block visits in the loops.
+  const Range &at(const RowSpan &block) const;
+  /// A bound of the blocks of `height` rows.
+  Steps stepsOf(int64_t height, int64_t Range::*bound) const;
+  /// Whether any block has whole tiles. Padding is nothing that a block
+  /// decides: a tile is whole where all but the conditions on keys alone hold.
+  bool haveWhole() const;
+
+  /// Whether blocks of `height` queries leave tiles out.
+  static bool areSome(const ScoreForm &form, const ScoreExtents &extents,
+                      int64_t step, int64_t height);
+
+private:
+  /// By the first row.
+  using Ranges = std::map<int64_t, Range>;
+
+  /// The tiles of one block, before they are made to rise.
+  Range find(const RowSpan &block) const;
+  ScoreBox boxOf(const RowSpan &block, int64_t begin, int64_t end) const;
+  bool seesNone(const RowSpan &block, int64_t begin, int64_t end) const;
+  bool seesAll(const RowSpan &block, int64_t begin, int64_t end) const;
+
+  const ScoreForm &form;
+  const ScoreExtents extents;
+  const int64_t step, tiles;
+  std::map<int64_t, Ranges> byHeight;
+};
+
+/// The number of `steps` for `row`, by a division where they are even,
+/// otherwise by a sum of comparisons.
+mlir::Value countSteps(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value row, const VisitedKeys::Steps &steps);
+
+} // namespace hova
+
+#endif // HOVA_DIALECT_VISITEDKEYS_H
