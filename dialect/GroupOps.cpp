@@ -24,14 +24,17 @@ void HovaDialect::registerGroupTypes() {
 
 static LogicalResult
 verifyExtents(llvm::function_ref<InFlightDiagnostic()> emitError,
-              ArrayRef<int64_t> shape, size_t rank, Type element) {
+              ArrayRef<int64_t> shape, size_t rank, Type element,
+              bool takesIntegers = false) {
   if (shape.size() != rank ||
       !llvm::all_of(shape, [](int64_t size) { return size > 0; })) {
     return emitError() << "expects " << rank << " positive extents";
   }
-  if (!isa<Float32Type, BFloat16Type, Float16Type>(element)) {
-    return emitError() << "expects elements of f32, bf16 or f16, got "
-                       << element;
+  bool isInteger = takesIntegers && element.isInteger(32);
+  if (!isInteger && !isa<Float32Type, BFloat16Type, Float16Type>(element)) {
+    return emitError() << "expects elements of f32, bf16"
+                       << (takesIntegers ? ", f16 or i32" : " or f16")
+                       << ", got " << element;
   }
   return success();
 }
@@ -40,7 +43,8 @@ LogicalResult
 TileType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                  ArrayRef<int64_t> shape, Type element, TileLanes lanes,
                  int64_t rowMembers, int64_t columnMembers) {
-  if (failed(verifyExtents(emitError, shape, 2, element))) {
+  if (failed(verifyExtents(emitError, shape, 2, element,
+                           /*takesIntegers=*/true))) {
     return failure();
   }
   if (rowMembers <= 0 || columnMembers <= 0) {
@@ -205,8 +209,11 @@ LogicalResult GroupLoadOp::verify() {
 
 LogicalResult GroupGatherOp::verify() {
   TileType tile = getTile().getType();
-  if (failed(verifyElement(*this, "source", getSource().getType(), // C1
-                           tile.getElementType())) ||
+  bool areBytes = getElementTypeOrSelf(getSource().getType()).isInteger(8) &&
+                  tile.getElementType().isInteger(32);
+  if ((!areBytes && failed(verifyElement(*this, "source",
+                                         getSource().getType(), // C1
+                                         tile.getElementType()))) ||
       failed(verifyRows(*this, "source", getSource().getType()))) { // C2
     return failure();
   }

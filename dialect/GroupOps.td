@@ -34,7 +34,7 @@ def Hova_TileType : TypeDef<Hova_Dialect, "Tile",
     `hova.group_map` takes each of these values by itself, and `hova.group_reduce`
     makes one of them.
 
-    Elements are f32, bf16 or f16. Extents and members are positive, and members
+    Elements are f32, bf16, f16 or i32. Extents and members are positive, and members
     divide the extents that are not 1.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
@@ -82,6 +82,8 @@ def Hova_CopyTokenType : TypeDef<Hova_Dialect, "CopyToken"> {
 }
 
 def Hova_GroupMatrix : MemRefRankOf<[F32, BF16, F16], [2]>;
+/// Tables too, whose elements are read one by one.
+def Hova_GatheredMatrix : MemRefRankOf<[F32, BF16, F16, I8, I32], [2]>;
 
 //===----------------------------------------------------------------------===//
 // Operations
@@ -132,9 +134,10 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     the position (i, j), and 0 where that lies outside of source: also before it,
     since positions are compared without a sign. The body is on scalars and may
     use scalars from outside. Each element is an access of its own: rows that lie
-    beside each other are for `hova.group_load`.
+    beside each other are for `hova.group_load`. Bytes become the integers that
+    they are without a sign.
 
-    - C1: the element of source is that of the tile.
+    - C1: the element of source is that of the tile, or i8 of i32.
     - C2: rows of source have a unit column stride and a static row stride.
     - C3: the body takes two indices and yields two.
     - C4: a partial tile is not gathered.
@@ -164,7 +167,7 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     }
     ```
   }];
-  let arguments = (ins Arg<Hova_GroupMatrix, "", [MemRead]>:$source);
+  let arguments = (ins Arg<Hova_GatheredMatrix, "", [MemRead]>:$source);
   let results = (outs Hova_TileType:$tile);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

@@ -3,7 +3,9 @@
 
 #include "dialect/ScoreForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include <cmath>
 
 using namespace mlir;
@@ -151,6 +153,41 @@ KeptKeys ScoreForm::classify(const ScoreBox &box, bool keysAreValid) const {
     all &= range.umin().isOne();
   }
   return all ? KeptKeys::all : KeptKeys::some;
+}
+
+std::optional<MultiplyAdd> multiplyAddOf(Operation *op) {
+  bool isDifference = isa<arith::SubFOp>(op);
+  if (!isDifference && !isa<arith::AddFOp>(op)) {
+    return std::nullopt;
+  }
+  for (unsigned i : {1, 0}) {
+    auto product = op->getOperand(i).getDefiningOp<arith::MulFOp>();
+    if (product && product->hasOneUse() && (!isDifference || i == 1)) {
+      return MultiplyAdd{product.getLhs(), product.getRhs(),
+                         op->getOperand(1 - i), isDifference};
+    }
+  }
+  return std::nullopt;
+}
+
+Value divideDown(OpBuilder &builder, Location loc, Value a, Value divisor) {
+  Type type = a.getType();
+  auto constant = [&](int64_t value) -> Value {
+    TypedAttr attribute =
+        builder.getIntegerAttr(getElementTypeOrSelf(type), value);
+    if (auto vector = dyn_cast<VectorType>(type)) {
+      attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+    }
+    return arith::ConstantOp::create(builder, loc, attribute);
+  };
+  Value isBelow = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                        a, constant(0));
+  // -1 - a is not negative; floor(a / d) = -1 - (-1 - a) / d.
+  Value mirrored = arith::SubIOp::create(builder, loc, constant(-1), a);
+  Value positive = arith::SelectOp::create(builder, loc, isBelow, mirrored, a);
+  Value quotient = arith::DivUIOp::create(builder, loc, positive, divisor);
+  Value back = arith::SubIOp::create(builder, loc, constant(-1), quotient);
+  return arith::SelectOp::create(builder, loc, isBelow, back, quotient);
 }
 
 } // namespace hova

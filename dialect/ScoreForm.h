@@ -87,6 +87,21 @@ private:
 /// The number that a value of a region is, if it is a constant.
 std::optional<double> constantOf(mlir::Value value);
 
+/// `a * b + c`, or `c - a * b`.
+struct MultiplyAdd {
+  mlir::Value a, b, c;
+  bool isDifference;
+};
+
+/// The sum of a region that has a product of its own as an operand, which
+/// machines compute in one instruction and without rounding the product.
+std::optional<MultiplyAdd> multiplyAddOf(mlir::Operation *op);
+
+/// `floor(a / divisor)` of what may be negative, where the divisor is positive:
+/// scalars or vectors of integers.
+mlir::Value divideDown(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value a, mlir::Value divisor);
+
 } // namespace hova
 
 #endif // HOVA_DIALECT_SCOREFORM_H

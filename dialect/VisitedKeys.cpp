@@ -131,6 +131,28 @@ bool VisitedKeys::areSome(const ScoreForm &form, const ScoreExtents &extents,
   });
 }
 
+bool mayHaveEmptyRows(const ScoreForm &form, const ScoreExtents &extents) {
+  // What is added to a score may be -inf, which masks.
+  if (!form.isRaw()) {
+    return true;
+  }
+  ScoreBox box = extents.box();
+  for (int64_t query = 0; query < extents.queries; ++query) {
+    int64_t own = query + extents.keys - extents.queries;
+    bool isKept = false;
+    for (int64_t key : {std::clamp<int64_t>(own, 0, extents.columns - 1),
+                        extents.columns - 1, int64_t(0)}) {
+      box.query = {query, query};
+      box.key = {key, key};
+      isKept |= form.classify(box) == KeptKeys::all;
+    }
+    if (!isKept) {
+      return true;
+    }
+  }
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//

@@ -88,6 +88,10 @@ private:
   std::map<int64_t, Ranges> byHeight;
 };
 
+/// Whether a query may have no key that is kept, as far as indices and the form
+/// of the scores tell.
+bool mayHaveEmptyRows(const ScoreForm &form, const ScoreExtents &extents);
+
 /// The number of `steps` for `row`, by a division where they are even,
 /// otherwise by a sum of comparisons.
 mlir::Value countSteps(mlir::OpBuilder &builder, mlir::Location loc,

@@ -145,25 +145,17 @@ ScoreLanes::Lanes ScoreLanes::compute(Value value) {
   return {{}, 0, computeVector(op, vectors)};
 }
 
-/// a * b + c and c - a * b as one instruction, whose product is not rounded;
-/// null where `op` is no such sum.
+/// Null where `op` is no such sum.
 Value ScoreLanes::computeMultiplyAdd(Operation *op) {
-  bool isDifference = isa<arith::SubFOp>(op);
-  if (!isDifference && !isa<arith::AddFOp>(op)) {
+  std::optional<MultiplyAdd> sum = multiplyAddOf(op);
+  if (!sum) {
     return {};
   }
-  for (unsigned i : {1, 0}) {
-    auto product = op->getOperand(i).getDefiningOp<arith::MulFOp>();
-    if (!product || !product->hasOneUse() || (isDifference && i == 0)) {
-      continue;
-    }
-    Value a = vectorOf(product.getLhs()), c = vectorOf(product.getRhs());
-    if (isDifference) {
-      a = make<arith::NegFOp>(a);
-    }
-    return make<math::FmaOp>(a, c, vectorOf(op->getOperand(1 - i)));
+  Value a = vectorOf(sum->a);
+  if (sum->isDifference) {
+    a = make<arith::NegFOp>(a);
   }
-  return {};
+  return make<math::FmaOp>(a, vectorOf(sum->b), vectorOf(sum->c));
 }
 
 ScoreLanes::Lanes ScoreLanes::add(const Lanes &a, const Lanes &c) {
@@ -206,28 +198,6 @@ ScoreLanes::Lanes ScoreLanes::computeLinear(Operation *op,
     }
   }
   return {};
-}
-
-/// a - floor(a / d) * d and floor(a / d) of what may be negative, by a division
-/// that rounds towards zero; `divisor` is positive.
-static Value divideDown(OpBuilder &b, Location loc, Value a, Value divisor) {
-  auto zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(a.getType()));
-  Value isBelow =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, a, zero);
-  // -1 - a is not negative; floor(a / d) = -1 - (-1 - a) / d.
-  Value ones = arith::SubIOp::create(
-      b, loc, zero, arith::ConstantOp::create(b, loc, [&]() -> TypedAttr {
-        if (auto vector = dyn_cast<VectorType>(a.getType())) {
-          return DenseElementsAttr::get(
-              vector, b.getIntegerAttr(vector.getElementType(), 1));
-        }
-        return b.getIntegerAttr(a.getType(), 1);
-      }()));
-  Value mirrored = arith::SubIOp::create(b, loc, ones, a);
-  Value positive = arith::SelectOp::create(b, loc, isBelow, mirrored, a);
-  Value quotient = arith::DivUIOp::create(b, loc, positive, divisor);
-  Value back = arith::SubIOp::create(b, loc, ones, quotient);
-  return arith::SelectOp::create(b, loc, isBelow, back, quotient);
 }
 
 Value ScoreLanes::computeUniform(Operation *op, ArrayRef<Lanes> operands) {

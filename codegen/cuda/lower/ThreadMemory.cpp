@@ -116,7 +116,8 @@ LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
     return failure();
   }
   Fragment own = fragment(tile);
-  Type unit = isPaired(tile) ? Type(b.getI16Type()) : tile.getElementType();
+  Type element = getElementTypeOrSelf(op.getSource().getType());
+  Type unit = isPaired(tile) ? Type(b.getI16Type()) : element;
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(unit));
   Values elements;
   for (size_t r = 0; r < own.rows.size(); ++r) {
@@ -132,7 +133,11 @@ LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
       // What is not there is read from the start, and not used.
       Value loaded = LLVM::LoadOp::create(
           b, unit, select(there, address, source->base), source->elementBytes);
-      elements.push_back(select(there, loaded, zero));
+      Value kept = select(there, loaded, zero);
+      if (element.isInteger(8)) {
+        kept = arith::ExtUIOp::create(b, b.getI32Type(), kept);
+      }
+      elements.push_back(kept);
     }
   }
   parts[op.getTile()] = isPaired(tile) ? joinHalves(elements) : elements;

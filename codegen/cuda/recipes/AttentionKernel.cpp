@@ -3,12 +3,15 @@
 //
 // Queries are loaded once and stay in registers as a left operand. A turn takes
 // one box of keys and one of values, while those of the next turn are on their
-// way. Row sums stay with the lane that made them, and are exchanged once. The
-// keys behind the last whole box are a turn of their own, the only one that
-// masks.
+// way. Row sums stay with the lane that made them, and are exchanged once. What
+// becomes of raw scores is written by ScoreTiles. Where the region masks
+// nothing, the keys behind the last whole box are a turn of their own, the only
+// one with a mask; otherwise boxes that all queries of the block see whole are
+// a loop without masks, and boxes that none sees are left out.
 
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
+#include "codegen/cuda/recipes/ScoreTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
@@ -29,24 +32,16 @@ CudaScheduleAttr scheduleAttention(MLIRContext *context, int64_t queries,
 namespace {
 class AttentionWriter {
 public:
-  AttentionWriter(KernelBuilder &b, CudaScheduleAttr schedule,
-                  const HeadMatrices &head, double scale, Value row)
-      : b(b), own(schedule), head(head), row(row), factor(kLog2E * scale) {
-    auto keys = cast<MemRefType>(head.keys.getType());
-    element = keys.getElementType();
-    tokens = keys.getDimSize(0);
-    width = boxColumns(keys.getDimSize(1));
-    widthInside = keys.getDimSize(1) == width;
-    valuesInside = cast<MemRefType>(head.values.getType()).getDimSize(1) ==
-                   own.getColumns();
-  }
+  AttentionWriter(GroupEmitter &e, AttentionOp op, const HeadMatrices &head,
+                  const ScoreExtents &extents, Value row);
   Value attend();
 
 private:
   using Values = KernelBuilder::Values;
-  /// What turns carry: maxima, partial sums, the unnormalised result.
+  /// What turns carry: maxima, partial sums, the unnormalised result, and where
+  /// a row may be empty, whether a key of it was kept.
   struct State {
-    Value most, sum, result;
+    Value most, sum, result, kept;
   };
   TileType tile(int64_t columns, Type element,
                 TileLanes lanes = TileLanes::product) {
@@ -58,24 +53,59 @@ private:
         b, SlotsType::get(b.getContext(), {count, rows, columns}, element));
   }
   Values copyKeys(Value turn, Value slot);
-  Value loadQueries();
-  State takeKeys(State before, Value slot, Value firstKey);
-  State takeAll(Values copies);
-  Value maskTail(Value scores, Value firstKey);
+  State takeKeys(State before, Value slot, Value firstKey, TileMasks masks);
+  Value foundKept(Value before, Value raw, Value scores, Value firstKey,
+                  TileMasks masks);
   /// exp2(factor (x - most)), with -factor most already there.
   Value power(Value x, Value shift);
+  /// The same where most may be -inf, of which nothing is left.
+  Value shiftOf(Value most);
+
+  /// What a loop carries: a state, the slot of its turn and copies to it.
+  Values carry(const State &state, Value slot, ValueRange copies);
+  State stateOf(ValueRange carried);
+  Values takeBoxes(Value from, Value to, ValueRange carried, TileMasks masks);
+  /// Bounds of boxes; the whole ones are null where there are none.
+  struct Boxes {
+    Value begin, wholeBegin, wholeEnd, end;
+  };
+  Boxes findBoxes();
+  State takeAll(Values carried);
+  State takeSome(Values carried, const Boxes &boxes);
+  Value divide(const State &state);
 
   KernelBuilder &b;
   CudaScheduleAttr own;
   HeadMatrices head;
+  const ScoreForm form;
+  const ScoreExtents extents;
   Value row;
+  ScoreTiles scoreTiles;
   double factor;
   Type element; ///< of queries, keys and values
   int64_t tokens, width;
-  bool widthInside, valuesInside;
+  bool widthInside, valuesInside, mayBeEmpty, mayBeNone;
   Value ks, vs, queries;
 };
 } // namespace
+
+AttentionWriter::AttentionWriter(GroupEmitter &e, AttentionOp op,
+                                 const HeadMatrices &head,
+                                 const ScoreExtents &extents, Value row)
+    : b(e.b), own(e.schedule), head(head), form(op.scoreRegion()),
+      extents(extents), row(row),
+      scoreTiles(e, op, form, extents, row, tile(own.getStep(), b.f32())),
+      factor(kLog2E * scoreTiles.getFactor()),
+      mayBeEmpty(mayHaveEmptyRows(form, extents)),
+      mayBeNone(!form.isRaw() || !form.conditions.empty()) {
+  auto keys = cast<MemRefType>(head.keys.getType());
+  element = keys.getElementType();
+  tokens = keys.getDimSize(0);
+  width = boxColumns(keys.getDimSize(1));
+  widthInside = keys.getDimSize(1) == width;
+  valuesInside =
+      cast<MemRefType>(head.values.getType()).getDimSize(1) == own.getColumns();
+}
 
 AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
   int64_t step = own.getStep();
@@ -88,47 +118,53 @@ AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
           b.copy(head.values, key, first, vs, slot, inside, valuesInside)};
 }
 
-Value AttentionWriter::maskTail(Value scores, Value firstKey) {
-  Value least = b.number(-INFINITY), count = b.index(tokens);
-  return b.map(scores.getType(), scores,
-               [&](ValueRange elements, Value, Value j) -> Value {
-                 Value key = arith::AddIOp::create(b, firstKey, j);
-                 Value there = arith::CmpIOp::create(
-                     b, arith::CmpIPredicate::ult, key, count);
-                 return arith::SelectOp::create(b, there, elements[0], least);
-               });
-}
-
 Value AttentionWriter::power(Value x, Value shift) {
   return math::Exp2Op::create(b, b.fma(x, b.number(factor), shift));
 }
 
-/// One turn. `firstKey` is null where no key needs a mask.
+Value AttentionWriter::shiftOf(Value most) {
+  Value least = b.number(-INFINITY), zero = b.number(0);
+  return b.map(tile(1, b.f32()), most, [&](ValueRange x, Value, Value) {
+    Value shift = b.mul(x[0], b.number(-factor));
+    if (!mayBeNone) {
+      return shift;
+    }
+    Value isNone =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], least);
+    return arith::SelectOp::create(b, isNone, zero, shift).getResult();
+  });
+}
+
+/// 1 where a key of the row was kept, by the lanes that hold it.
+Value AttentionWriter::foundKept(Value before, Value raw, Value scores,
+                                 Value firstKey, TileMasks masks) {
+  Type partial = tile(1, b.f32(), TileLanes::partial);
+  if (form.isRaw() && !masks.conditions) {
+    return b.fill(partial, 1);
+  }
+  Value own =
+      b.reduce(Combine::max, scoreTiles.findKept(raw, scores, firstKey, masks),
+               TileLanes::partial);
+  return b.map(partial, {before, own},
+               [&](ValueRange x, Value, Value) -> Value {
+                 return arith::MaxNumFOp::create(b, x[0], x[1]);
+               });
+}
+
+/// One turn.
 AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
-                                                 Value firstKey) {
+                                                 Value firstKey,
+                                                 TileMasks masks) {
   Type column = tile(1, b.f32());
   Value zero = b.fill(tile(own.getStep(), b.f32()), 0);
-  Value scores =
-      GroupProductOp::create(b, queries, ks, slot, zero, Value(), true);
-  if (factor <= 0) {
-    // The largest is the one that is largest when scaled.
-    Value scale = b.number(factor);
-    scores = b.map(scores.getType(), scores, [&](ValueRange x, Value, Value) {
-      return b.mul(x[0], scale);
-    });
-    factor = 1;
-  }
-  if (firstKey) {
-    scores = maskTail(scores, firstKey);
-  }
+  Value raw = GroupProductOp::create(b, queries, ks, slot, zero, Value(), true);
+  Value scores = scoreTiles.apply(raw, firstKey, masks);
   Value top = b.reduce(Combine::max, scores, TileLanes::product);
   Value most = b.map(column, {before.most, top},
                      [&](ValueRange x, Value, Value) -> Value {
                        return arith::MaxNumFOp::create(b, x[0], x[1]);
                      });
-  Value shift = b.map(column, most, [&](ValueRange x, Value, Value) {
-    return b.mul(x[0], b.number(-factor));
-  });
+  Value shift = shiftOf(most);
   Value shrink =
       b.map(column, {before.most, shift},
             [&](ValueRange x, Value, Value) { return power(x[0], x[1]); });
@@ -146,33 +182,108 @@ AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
                        [](ValueRange x, Value, Value) { return x[0]; });
   Value result =
       GroupProductOp::create(b, narrow, vs, slot, small, Value(), false);
-  return {most, sum, result};
+  Value kept = mayBeEmpty ? foundKept(before.kept, raw, scores, firstKey, masks)
+                          : Value();
+  return {most, sum, result, kept};
 }
 
-/// Whole boxes in a loop, and what is behind them.
-AttentionWriter::State AttentionWriter::takeAll(Values copies) {
-  Value first = b.index(0);
-  int64_t whole = tokens / own.getStep();
-  Values carried{b.fill(tile(1, b.f32()), -INFINITY),
-                 b.fill(tile(1, b.f32(), TileLanes::partial), 0),
-                 b.fill(tile(own.getColumns(), b.f32()), 0),
-                 first,
-                 copies[0],
-                 copies[1]};
-  double given = factor;
-  carried = b.loop(whole, carried, [&](Value turn, ValueRange in) -> Values {
-    GroupWaitOp::create(b, in.drop_front(4));
+AttentionWriter::Values AttentionWriter::carry(const State &state, Value slot,
+                                               ValueRange copies) {
+  Values carried{state.most, state.sum, state.result,
+                 slot,       copies[0], copies[1]};
+  if (state.kept) {
+    carried.push_back(state.kept);
+  }
+  return carried;
+}
+
+AttentionWriter::State AttentionWriter::stateOf(ValueRange carried) {
+  return {carried[0], carried[1], carried[2],
+          carried.size() > 6 ? carried[6] : Value()};
+}
+
+/// The boxes `from` to before `to`.
+AttentionWriter::Values AttentionWriter::takeBoxes(Value from, Value to,
+                                                   ValueRange carried,
+                                                   TileMasks masks) {
+  return b.loop(from, to, carried, [&](Value turn, ValueRange in) -> Values {
+    GroupWaitOp::create(b, in.slice(4, 2));
     Value other = b.previous(in[3], 2);
     Values ahead = copyKeys(b.addIndex(turn, 1), other);
-    State after = takeKeys({in[0], in[1], in[2]}, in[3], Value());
-    return {after.most, after.sum, after.result, other, ahead[0], ahead[1]};
+    State after =
+        takeKeys(stateOf(in), in[3], b.mulIndex(turn, own.getStep()), masks);
+    return carry(after, other, ahead);
   });
-  GroupWaitOp::create(b, ArrayRef(carried).drop_front(4));
-  State state{carried[0], carried[1], carried[2]};
-  factor = given;
+}
+
+/// Nothing is masked: whole boxes in a loop, and what is behind them.
+AttentionWriter::State AttentionWriter::takeAll(Values carried) {
+  int64_t whole = tokens / own.getStep();
+  carried = takeBoxes(b.index(0), b.index(whole), carried, {false, false});
+  GroupWaitOp::create(b, ArrayRef(carried).slice(4, 2));
+  State state = stateOf(carried);
   return tokens % own.getStep()
-             ? takeKeys(state, carried[3], b.index(whole * own.getStep()))
+             ? takeKeys(state, carried[3], b.index(whole * own.getStep()),
+                        {false, true})
              : state;
+}
+
+/// Boxes that some queries of the block see in part, those that all see whole,
+/// and again those in part.
+AttentionWriter::State AttentionWriter::takeSome(Values carried,
+                                                 const Boxes &boxes) {
+  TileMasks all{true, tokens % own.getStep() != 0};
+  auto take = [&](Value from, Value to, TileMasks masks) {
+    carried = takeBoxes(from, to, carried, masks);
+  };
+  if (!boxes.wholeBegin) {
+    take(boxes.begin, boxes.end, all);
+  } else {
+    if (boxes.wholeBegin != boxes.begin) {
+      take(boxes.begin, boxes.wholeBegin, all);
+    }
+    take(boxes.wholeBegin, boxes.wholeEnd, {false, false});
+    take(boxes.wholeEnd, boxes.end, all);
+  }
+  GroupWaitOp::create(b, ArrayRef(carried).slice(4, 2));
+  return stateOf(carried);
+}
+
+/// The boxes of keys that the block of queries visits.
+AttentionWriter::Boxes AttentionWriter::findBoxes() {
+  using Range = VisitedKeys::Range;
+  SmallVector<RowSpan> blocks;
+  for (int64_t first = 0; first < extents.queries; first += own.getRows()) {
+    blocks.push_back({first, own.getRows()});
+  }
+  VisitedKeys visited(form, extents, own.getStep(), blocks);
+  auto count = [&](int64_t Range::*bound) {
+    return countSteps(b, b.getLoc(), row,
+                      visited.stepsOf(own.getRows(), bound));
+  };
+  Boxes boxes{count(&Range::begin), {}, {}, count(&Range::end)};
+  // Padding is a mask of every box.
+  bool masksWhole = llvm::any_of(form.conditions, [&](Value condition) {
+    return form.isAboutKeys(condition);
+  });
+  if (!visited.haveWhole() || masksWhole) {
+    return boxes;
+  }
+  auto atMost = [&](Value x, Value y) -> Value {
+    return arith::MinUIOp::create(b, x, y);
+  };
+  boxes.wholeEnd = atMost(count(&Range::wholeEnd), boxes.end);
+  bool begins = llvm::any_of(blocks, [&](const RowSpan &block) {
+    const Range &range = visited.at(block);
+    return range.begin < range.wholeBegin;
+  });
+  boxes.wholeBegin =
+      begins ? arith::MaxUIOp::create(
+                   b, atMost(count(&Range::wholeBegin), boxes.wholeEnd),
+                   boxes.begin)
+                   .getResult()
+             : boxes.begin;
+  return boxes;
 }
 
 Value AttentionWriter::attend() {
@@ -182,23 +293,46 @@ Value AttentionWriter::attend() {
   vs = slots(2, own.getStep(), own.getColumns());
   Value token = b.copy(head.queries, row, first, qs, first,
                        length % own.getRows() == 0, widthInside);
-  Values copies = copyKeys(first, first);
+  bool isMasked = !form.conditions.empty();
+  Boxes boxes = isMasked ? findBoxes() : Boxes();
+  Values copies = copyKeys(isMasked ? boxes.begin : first, first);
   GroupWaitOp::create(b, token);
   queries =
       GroupLoadOp::create(b, tile(width, element), qs, first, {false, false});
-  State state = takeAll(copies);
+  Type partial = tile(1, b.f32(), TileLanes::partial);
+  State state{b.fill(tile(1, b.f32()), -INFINITY), b.fill(partial, 0),
+              b.fill(tile(own.getColumns(), b.f32()), 0),
+              mayBeEmpty ? b.fill(partial, 0) : Value()};
+  Values carried = carry(state, first, copies);
+  state = isMasked ? takeSome(carried, boxes) : takeAll(carried);
+  return divide(state);
+}
+
+/// By the sums; rows without a kept key are 0.
+Value AttentionWriter::divide(const State &state) {
   Value sums = b.reduce(Combine::add, state.sum, TileLanes::product);
+  SmallVector<Value> operands{sums};
+  if (state.kept) {
+    operands.push_back(b.reduce(Combine::max, state.kept, TileLanes::product));
+  }
+  Value zero = b.number(0);
   Value inverse =
-      b.map(sums.getType(), sums, [&](ValueRange x, Value, Value) -> Value {
-        return arith::DivFOp::create(b, b.number(1), x[0]);
+      b.map(sums.getType(), operands, [&](ValueRange x, Value, Value) -> Value {
+        Value own = arith::DivFOp::create(b, b.number(1), x[0]);
+        if (x.size() == 1) {
+          return own;
+        }
+        Value isKept =
+            arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x[1], zero);
+        return arith::SelectOp::create(b, isKept, own, zero);
       });
   return b.map(state.result.getType(), {state.result, inverse},
                [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
 }
 
-Value emitAttention(KernelBuilder &b, CudaScheduleAttr schedule,
-                    const HeadMatrices &head, double scale, Value row) {
-  return AttentionWriter(b, schedule, head, scale, row).attend();
+Value emitAttention(GroupEmitter &e, AttentionOp op, const HeadMatrices &head,
+                    const ScoreExtents &extents, Value row) {
+  return AttentionWriter(e, op, head, extents, row).attend();
 }
 
 } // namespace hova

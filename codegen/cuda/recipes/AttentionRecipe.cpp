@@ -8,16 +8,23 @@
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
+#include "codegen/cuda/recipes/ScoreTiles.h"
 #include "dialect/AttentionOps.h"
-#include "dialect/ScoreForm.h"
 #include "dialect/Shapes.h"
 
 using namespace mlir;
 
 namespace hova {
 
+static ScoreExtents extentsOf(AttentionOp op) {
+  ArrayRef<int64_t> queries = shapeOf(op.getQuery());
+  int64_t keys = shapeOf(op.getKey())[1];
+  return {queries[0], static_cast<int64_t>(op.getHeads()), queries[1], keys,
+          keys + op.getSlots()};
+}
+
 /// What of an attention has no code yet; empty: nothing.
-static StringRef whatLacks(AttentionOp op) {
+static std::string whatLacks(AttentionOp op) {
   if (op.getKind() != AttentionKind::softmax) {
     return "another kind than softmax";
   }
@@ -27,14 +34,7 @@ static StringRef whatLacks(AttentionOp op) {
   if (op.getScores()) {
     return "scores that are read";
   }
-  ScoreForm form(op.scoreRegion());
-  if (!form.isRaw()) {
-    return "more in its scores than a factor";
-  }
-  if (!form.conditions.empty()) {
-    return "masks";
-  }
-  return "";
+  return ScoreTiles::whatLacks(op, ScoreForm(op.scoreRegion()), extentsOf(op));
 }
 
 /// Rows of one sequence and columns of one of `heads` heads, which `group`
@@ -56,7 +56,7 @@ struct AttentionRecipe
     : CudaRecipeOpInterface::ExternalModel<AttentionRecipe, AttentionOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
     auto own = cast<AttentionOp>(op);
-    if (StringRef lack = whatLacks(own); !lack.empty()) {
+    if (std::string lack = whatLacks(own); !lack.empty()) {
       op->emitOpError("has no code for a GPU yet with ")
           << lack << "; a CPU runs it (--target=cpu)";
       return {};
@@ -106,8 +106,7 @@ struct AttentionRecipe
                       headOf(e, own.getKey(), keyHeads, own.getGroup()),
                       headOf(e, own.getValue(), keyHeads, own.getGroup())};
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
-    Value tile = emitAttention(e.b, e.schedule, head,
-                               ScoreForm(own.scoreRegion()).factor, row);
+    Value tile = emitAttention(e, own, head, extentsOf(own), row);
     Value to = headOf(e, own.getResult(), heads);
     auto type = cast<MemRefType>(to.getType());
     Value narrow =

@@ -10,7 +10,9 @@
 #define HOVA_CODEGEN_CUDA_RECIPES_CUDAKERNELS_H
 
 #include "codegen/cuda/HovaCudaDialect.h"
-#include "codegen/cuda/recipes/KernelBuilder.h"
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "dialect/AttentionOps.h"
+#include "dialect/VisitedKeys.h"
 
 namespace hova {
 
@@ -42,10 +44,10 @@ struct HeadMatrices {
 CudaScheduleAttr scheduleAttention(mlir::MLIRContext *context, int64_t queries,
                                    int64_t valueWidth);
 
-/// Rows from `row` on of `softmax(scale q kT) v`, as a tile of f32. Turns take
-/// `step` keys, those of the next turn being on their way.
-mlir::Value emitAttention(KernelBuilder &b, CudaScheduleAttr schedule,
-                          const HeadMatrices &head, double scale,
+/// Rows from `row` on of `softmax(scores of q kT) v`, as a tile of f32. Turns
+/// take `step` keys, those of the next turn being on their way.
+mlir::Value emitAttention(GroupEmitter &e, AttentionOp op,
+                          const HeadMatrices &head, const ScoreExtents &extents,
                           mlir::Value row);
 
 /// `(x - mean x) / sqrt(var x + eps)` along the rows of a tile of f32 whose

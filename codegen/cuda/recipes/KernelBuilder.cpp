@@ -135,8 +135,13 @@ Value KernelBuilder::copy(Value matrix, Value row, Value column, Value slots,
 KernelBuilder::Values
 KernelBuilder::loop(int64_t count, ValueRange inits,
                     llvm::function_ref<Values(Value, ValueRange)> body) {
-  auto loop =
-      scf::ForOp::create(*this, index(0), index(count), index(1), inits);
+  return loop(index(0), index(count), inits, body);
+}
+
+KernelBuilder::Values
+KernelBuilder::loop(Value from, Value to, ValueRange inits,
+                    llvm::function_ref<Values(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(*this, from, to, index(1), inits);
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPointToStart(loop.getBody());
   scf::YieldOp::create(*this,

@@ -68,6 +68,10 @@ public:
   Values loop(int64_t count, mlir::ValueRange inits,
               llvm::function_ref<Values(mlir::Value i, mlir::ValueRange)> body);
 
+  /// The same over [from, to).
+  Values loop(mlir::Value from, mlir::Value to, mlir::ValueRange inits,
+              llvm::function_ref<Values(mlir::Value i, mlir::ValueRange)> body);
+
 private:
   mlir::func::FuncOp function;
 };

@@ -1,0 +1,329 @@
+//===- ScoreTiles.cpp - The region of scores for tiles of a group ---------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/recipes/ScoreTiles.h"
+#include "dialect/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/SetVector.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace hova {
+
+//===----------------------------------------------------------------------===//
+// One element
+//===----------------------------------------------------------------------===//
+
+/// Values of the region for one element of a tile: scalars, in which integers
+/// have 32 bits.
+class ScoreElement {
+public:
+  ScoreElement(KernelBuilder &b, const ScoreForm::Ranges &ranges)
+      : b(b), ranges(ranges) {}
+
+  void setIndex(Value index, Value value) {
+    known[index] = arith::IndexCastOp::create(b, b.getI32Type(), value);
+  }
+  void set(Value value, Value scalar) { known[value] = scalar; }
+
+  Value get(Value value) {
+    Value &own = known[value];
+    if (!own) {
+      Value made = compute(value.getDefiningOp());
+      known[value] = made;
+      return made;
+    }
+    return own;
+  }
+
+private:
+  Value compute(Operation *op);
+  Value integer(IntegerAttr constant);
+
+  KernelBuilder &b;
+  const ScoreForm::Ranges &ranges;
+  llvm::DenseMap<Value, Value> known;
+};
+
+Value ScoreElement::integer(IntegerAttr constant) {
+  bool isBoolean = constant.getType().isInteger(1);
+  return arith::ConstantOp::create(
+      b, isBoolean
+             ? constant
+             : b.getI32IntegerAttr(static_cast<int32_t>(constant.getInt())));
+}
+
+Value ScoreElement::compute(Operation *op) {
+  Value result = op->getResult(0);
+  if (std::optional<double> number = constantOf(result)) {
+    return b.number(*number);
+  }
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    return integer(cast<IntegerAttr>(constant.getValue()));
+  }
+  if (std::optional<MultiplyAdd> sum = multiplyAddOf(op)) {
+    Value a = get(sum->a);
+    a = sum->isDifference ? arith::NegFOp::create(b, a) : a;
+    return b.fma(a, get(sum->b), get(sum->c));
+  }
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(get(operand));
+  }
+  if (isa<arith::IndexCastOp>(op)) {
+    return operands[0];
+  }
+  if (isa<arith::FloorDivSIOp>(op)) {
+    auto range = ranges.find(op->getOperand(0));
+    bool isPositive =
+        range != ranges.end() && !range->second.smin().isNegative();
+    return isPositive
+               ? arith::DivUIOp::create(b, operands[0], operands[1]).getResult()
+               : divideDown(b, b.getLoc(), operands[0], operands[1]);
+  }
+  if (isa<math::Log2Op>(op)) {
+    return b.mul(math::LogOp::create(b, operands[0]),
+                 b.number(1 / std::log(2.0)));
+  }
+  OperationState state(b.getLoc(), op->getName());
+  state.addOperands(operands);
+  state.addTypes(result.getType().isIndex() ? Type(b.getI32Type())
+                                            : result.getType());
+  state.addAttributes(op->getAttrs());
+  return b.create(state)->getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+/// The elements that values of a region are computed from.
+static SetVector<Operation *> readsOf(ValueRange values) {
+  SetVector<Operation *> reads;
+  SmallVector<Value> todo(values);
+  llvm::SmallDenseSet<Value> seen;
+  while (!todo.empty()) {
+    Value value = todo.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second) {
+      continue;
+    }
+    if (isa<ElementOp>(op)) {
+      reads.insert(op);
+      continue;
+    }
+    llvm::append_range(todo, op->getOperands());
+  }
+  return reads;
+}
+
+std::string ScoreTiles::whatLacks(AttentionOp op, const ScoreForm &form,
+                                  const ScoreExtents &extents) {
+  for (Operation &own : form.region.getBlock()) {
+    if (isa<math::FloorOp, math::CeilOp>(own)) {
+      return ("'" + own.getName().getStringRef() + "' in its scores").str();
+    }
+    auto element = dyn_cast<ElementOp>(own);
+    if (!element) {
+      continue;
+    }
+    Type type = element.getType();
+    if (!type.isF32() && !type.isInteger(1) && !type.isInteger(32)) {
+      return "scores that read a tensor of i64";
+    }
+    for (Value index : element.getIndices()) {
+      if (form.sourcesOf(index) & ScoreForm::data) {
+        return "scores that read where another tensor says";
+      }
+    }
+  }
+  for (const auto &entry : form.findRanges(extents.box())) {
+    const ConstantIntRanges &range = entry.second;
+    if (range.smin().getBitWidth() > 32 &&
+        !(range.smin().isSignedIntN(32) && range.smax().isSignedIntN(32))) {
+      return "integers beyond 32 bits in its scores";
+    }
+  }
+  if (op.getEmptyRow() == EmptyRow::uniform &&
+      mayHaveEmptyRows(form, extents)) {
+    return "rows that may be empty and then are the mean of all values";
+  }
+  return "";
+}
+
+ScoreTiles::ScoreTiles(GroupEmitter &emitter, AttentionOp op,
+                       const ScoreForm &form, const ScoreExtents &extents,
+                       Value firstQuery, TileType tile)
+    : e(emitter), b(emitter.b), op(op), form(form), extents(extents),
+      ranges(form.findRanges(extents.box())), firstQuery(firstQuery),
+      tile(tile) {
+  SmallVector<Value> all = form.conditions;
+  all.push_back(getScore());
+  for (Operation *read : readsOf(all)) {
+    if (!(form.sourcesOf(read->getResult(0)) & ScoreForm::key)) {
+      ofQueries[read] = gather(cast<ElementOp>(read), Value());
+    }
+  }
+}
+
+ScoreElement ScoreTiles::elementAt(Value i, Value j, Value firstKey) {
+  ScoreElement element(b, ranges);
+  element.setIndex(form.region.getBatch(), e.block(2));
+  element.setIndex(form.region.getHead(), e.block(1));
+  element.setIndex(form.region.getQuery(), b.sum(firstQuery, i));
+  if (firstKey) {
+    element.setIndex(form.region.getKey(), b.sum(firstKey, j));
+  }
+  return element;
+}
+
+/// The elements of a captured tensor at a tile, or at its rows where keys do
+/// not matter.
+Value ScoreTiles::gather(ElementOp element, Value firstKey) {
+  Type type = element.getType().isF32() ? b.f32() : Type(b.getI32Type());
+  TileType own = tile.with({tile.rows(), firstKey ? tile.columns() : 1}, type,
+                           tile.getLanes());
+  unsigned number = cast<BlockArgument>(element.getTable()).getArgNumber();
+  Value tensor = op.getCaptured()[number - ScoreRegion::kIndices];
+  ArrayRef<int64_t> shape = shapeOf(tensor);
+  return b.gather(own, e.matrix(tensor), [&](Value i, Value j) {
+    ScoreElement at = elementAt(i, j, firstKey);
+    Value row, column, isInside;
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(
+          b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+    };
+    for (auto [axis, index] : llvm::enumerate(element.getIndices())) {
+      Value place = at.get(index);
+      auto range = ranges.find(index);
+      bool isKnown = range != ranges.end() &&
+                     !range->second.smin().isNegative() &&
+                     range->second.smax().slt(shape[axis]);
+      if (!isKnown) {
+        Value isBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                              place, constant(shape[axis]));
+        isInside =
+            isInside ? arith::AndIOp::create(b, isInside, isBelow) : isBelow;
+      }
+      if (axis + 1 == shape.size()) {
+        column = place;
+      } else if (row) {
+        row = arith::AddIOp::create(
+            b, arith::MulIOp::create(b, row, constant(shape[axis])), place);
+      } else {
+        row = place;
+      }
+    }
+    row = row ? row : constant(0);
+    if (isInside) {
+      // No row of the matrix: 0 is what is read there.
+      row = arith::SelectOp::create(b, isInside, row, constant(-1));
+    }
+    auto index = [&](Value word) -> Value {
+      return arith::IndexCastOp::create(b, b.getIndexType(), word);
+    };
+    return std::pair(index(row), index(column));
+  });
+}
+
+ScoreTiles::Elements ScoreTiles::readFor(ValueRange values, Value firstKey) {
+  Elements elements;
+  for (Operation *read : readsOf(values)) {
+    auto element = cast<ElementOp>(read);
+    auto known = ofQueries.find(read);
+    elements.emplace_back(element, known != ofQueries.end()
+                                       ? known->second
+                                       : gather(element, firstKey));
+  }
+  return elements;
+}
+
+void ScoreTiles::setElements(ScoreElement &at, const Elements &elements,
+                             ValueRange values) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+  };
+  for (auto [entry, value] : llvm::zip(elements, values)) {
+    ElementOp element = entry.first;
+    Value own = value;
+    if (element.getType().isInteger(1)) {
+      own =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ne, own, constant(0));
+    } else if (std::optional<ArrayRef<int64_t>> range = element.getRange()) {
+      own = arith::MaxSIOp::create(b, own, constant((*range)[0]));
+      own = arith::MinSIOp::create(b, own, constant((*range)[1] - 1));
+    }
+    at.set(element, own);
+  }
+}
+
+/// Null: always.
+Value ScoreTiles::isKept(ScoreElement &at, Value key, TileMasks masks) {
+  Value kept;
+  auto restrict = [&](Value condition) {
+    kept = kept ? arith::AndIOp::create(b, kept, condition) : condition;
+  };
+  if (masks.tail) {
+    restrict(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, key,
+                                   b.index(extents.columns)));
+  }
+  for (Value condition : form.conditions) {
+    if (masks.conditions) {
+      restrict(at.get(condition));
+    }
+  }
+  return kept;
+}
+
+Value ScoreTiles::apply(Value raw, Value firstKey, TileMasks masks) {
+  if (getScore() == form.region.getRaw() && !masks) {
+    return raw;
+  }
+  SmallVector<Value> wanted{getScore()};
+  if (masks.conditions) {
+    llvm::append_range(wanted, form.conditions);
+  }
+  Elements elements = readFor(wanted, firstKey);
+  SmallVector<Value> operands{raw};
+  llvm::append_range(operands, llvm::make_second_range(elements));
+  Value least = b.number(-INFINITY);
+  return b.map(raw.getType(), operands, [&](ValueRange x, Value i, Value j) {
+    ScoreElement at = elementAt(i, j, firstKey);
+    setElements(at, elements, x.drop_front());
+    at.set(form.region.getRaw(), x[0]);
+    Value kept = isKept(at, b.sum(firstKey, j), masks);
+    Value score = at.get(getScore());
+    return kept ? arith::SelectOp::create(b, kept, score, least) : score;
+  });
+}
+
+Value ScoreTiles::findKept(Value raw, Value scores, Value firstKey,
+                           TileMasks masks) {
+  Elements elements;
+  if (masks.conditions) {
+    elements = readFor(form.conditions, firstKey);
+  }
+  SmallVector<Value> operands{raw, scores};
+  llvm::append_range(operands, llvm::make_second_range(elements));
+  Value least = b.number(-INFINITY), one = b.number(1), zero = b.number(0);
+  return b.map(raw.getType(), operands, [&](ValueRange x, Value i, Value j) {
+    ScoreElement at = elementAt(i, j, firstKey);
+    setElements(at, elements, x.drop_front(2));
+    at.set(form.region.getRaw(), x[0]);
+    // The region has masked what is -inf and was not.
+    Value isScore =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x[1], least);
+    Value wasNone =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], least);
+    Value counts = arith::OrIOp::create(b, isScore, wasNone);
+    if (Value kept = isKept(at, b.sum(firstKey, j), masks)) {
+      counts = arith::AndIOp::create(b, counts, kept);
+    }
+    return arith::SelectOp::create(b, counts, one, zero).getResult();
+  });
+}
+
+} // namespace hova

@@ -1,0 +1,79 @@
+//===- ScoreTiles.h - The region of scores for tiles of a group -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A group has raw scores in a tile, queries along its rows and keys along its
+// columns. This writes what the region of the attention makes of them: a map
+// over the tile, which reads elements of captured tensors from tiles gathered
+// before.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_CODEGEN_CUDA_RECIPES_SCORETILES_H
+#define HOVA_CODEGEN_CUDA_RECIPES_SCORETILES_H
+
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "dialect/AttentionOps.h"
+#include "dialect/VisitedKeys.h"
+
+namespace hova {
+
+/// What masks a tile of scores needs.
+struct TileMasks {
+  bool conditions; ///< those of the region
+  bool tail;       ///< columns behind the last key are none
+  explicit operator bool() const { return conditions || tail; }
+};
+
+class ScoreTiles {
+public:
+  /// Of the queries from `firstQuery` on, of the block's head and batch entry,
+  /// and of tiles of type `tile`, of f32. Reads what does not depend on keys.
+  ScoreTiles(GroupEmitter &emitter, AttentionOp op, const ScoreForm &form,
+             const ScoreExtents &extents, mlir::Value firstQuery,
+             TileType tile);
+
+  /// Why there is no code for the region on a GPU; empty: there is.
+  static std::string whatLacks(AttentionOp op, const ScoreForm &form,
+                               const ScoreExtents &extents);
+
+  /// What is left to multiply the scores with in front of exponentials.
+  double getFactor() const { return form.factor > 0 ? form.factor : 1; }
+  /// The scores of raw ones in front of that factor, where the keys begin with
+  /// `firstKey`; -inf where masked.
+  mlir::Value apply(mlir::Value raw, mlir::Value firstKey, TileMasks masks);
+  /// 1 where a key is kept though its score may be -inf, else 0, as f32.
+  mlir::Value findKept(mlir::Value raw, mlir::Value scores,
+                       mlir::Value firstKey, TileMasks masks);
+
+private:
+  using Elements = llvm::SmallVector<std::pair<ElementOp, mlir::Value>>;
+
+  mlir::Value getScore() const {
+    return form.factor > 0 ? form.early : form.region.getYield().getScore();
+  }
+
+  /// Tiles of what the values of a region read.
+  Elements readFor(mlir::ValueRange values, mlir::Value firstKey);
+  mlir::Value gather(ElementOp op, mlir::Value firstKey);
+  mlir::Value isKept(class ScoreElement &element, mlir::Value key,
+                     TileMasks masks);
+  class ScoreElement elementAt(mlir::Value i, mlir::Value j,
+                               mlir::Value firstKey);
+  void setElements(class ScoreElement &element, const Elements &elements,
+                   mlir::ValueRange values);
+
+  GroupEmitter &e;
+  KernelBuilder &b;
+  AttentionOp op;
+  const ScoreForm &form;
+  const ScoreExtents extents;
+  ScoreForm::Ranges ranges;
+  mlir::Value firstQuery;
+  TileType tile;
+  /// Elements that do not depend on keys.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> ofQueries;
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_RECIPES_SCORETILES_H
