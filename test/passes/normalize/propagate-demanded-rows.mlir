@@ -33,8 +33,7 @@ func.func @demands_both_sides_of_a_residual(%x: tensor<1x9x8xf32>, %w: tensor<8x
 //       CHECK: hova.attention softmax %[[Q]], %arg1, %arg1
 //  CHECK-SAME: (tensor<1x1x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x1x8xf32>
 func.func @demands_one_query_and_all_keys(%q: tensor<1x9x8xf32>, %k: tensor<1x9x8xf32>) -> tensor<1x8xf32> {
-  %o = hova.attention softmax %q, %k, %k
-      {heads = 2 : i64}
+  %o = hova.attention softmax %q, %k, %k {heads = 2 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
@@ -46,13 +45,17 @@ func.func @demands_one_query_and_all_keys(%q: tensor<1x9x8xf32>, %k: tensor<1x9x
 
 // -----
 
-// The last queries of causal attention keep their alignment.
+// Query 0 stands where query 8 did.
 // CHECK-LABEL: @demands_the_last_row_of_causal_attention
 //       CHECK: hova.slice %arg0 {axis = 1 : i64, offset = 8 : i64}
-//       CHECK: hova.attention {{.*}}causal = 1{{.*}} -> tensor<1x1x8xf32>
+//       CHECK: hova.attention {{.*}} -> tensor<1x1x8xf32> scores {
+//  CHECK-NEXT: ^bb0(%[[RAW:.*]]: f32, %{{.*}}: index, %{{.*}}: index, %[[QUERY:.*]]: index, %[[KEY:.*]]: index):
+//   CHECK-DAG: %[[FIRST:.*]] = arith.constant 8 : index
+//   CHECK-DAG: %[[SHIFTED:.*]] = arith.addi %[[QUERY]], %[[FIRST]] : index
+//       CHECK: %[[KEPT:.*]] = arith.cmpi sle, %[[KEY]], %[[SHIFTED]] : index
+//       CHECK: hova.score_yield %[[RAW]] kept %[[KEPT]]
 func.func @demands_the_last_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
-  %o = hova.attention softmax %q, %q, %q
-      {heads = 2 : i64}
+  %o = hova.attention softmax %q, %q, %q {heads = 2 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %not_later = arith.cmpi sle, %key, %query : index
@@ -64,12 +67,14 @@ func.func @demands_the_last_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> te
 
 // -----
 
-// CHECK-LABEL: @keeps_the_first_row_of_causal_attention
-//       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
-//       CHECK: hova.slice {{.*}}why = "causal attention keeps its alignment for the last rows only"
-func.func @keeps_the_first_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
-  %o = hova.attention softmax %q, %q, %q
-      {heads = 2 : i64}
+// The first rows are queries of the same numbers.
+// CHECK-LABEL: @demands_the_first_row_of_causal_attention
+//       CHECK: %[[ROW:.*]] = hova.slice %arg0 {axis = 1 : i64, offset = 0 : i64}
+//       CHECK: hova.attention softmax %[[ROW]], %arg0, %arg0 {{.*}} -> tensor<1x1x8xf32> scores {
+//  CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %[[QUERY:.*]]: index, %[[KEY:.*]]: index):
+//  CHECK-NEXT: arith.cmpi sle, %[[KEY]], %[[QUERY]] : index
+func.func @demands_the_first_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
+  %o = hova.attention softmax %q, %q, %q {heads = 2 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %not_later = arith.cmpi sle, %key, %query : index
@@ -81,22 +86,28 @@ func.func @keeps_the_first_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> ten
 
 // -----
 
-// CHECK-LABEL: @keeps_attention_with_a_bias_for_every_query
-//       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
-//       CHECK: hova.slice {{.*}}fired = false, fires_if = "bias and mask are the same for all queries", why = "scores differ by query"
-func.func @keeps_attention_with_a_bias_for_every_query(%q: tensor<1x9x8xf32>, %b: tensor<1x1x9x9xf32>) -> tensor<1x1x8xf32> {
-  %o = hova.attention softmax %q, %q, %q captured(%b)
-      {heads = 2 : i64}
-      : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x1x9x9xf32>) -> tensor<1x9x8xf32> scores {
-  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x1x9x9xf32>):
+// All that depends on where a query stands is shifted, and the bias keeps all of
+// its rows.
+// CHECK-LABEL: @demands_rows_with_a_bias_for_every_query
+//       CHECK: %[[ROWS:.*]] = hova.slice %arg0 {axis = 1 : i64, offset = 3 : i64}
+//       CHECK: hova.attention softmax %[[ROWS]], %arg0, %arg0 captured(%arg1, %arg2) {{.*}} -> tensor<1x2x8xf32> scores {
+//  CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %[[QUERY:.*]]: index, %[[KEY:.*]]: index, %[[BIAS:.*]]: tensor<1x1x9x9xf32>, %[[MASK:.*]]: tensor<1x1x9x9xi1>):
+//   CHECK-DAG: %[[FIRST:.*]] = arith.constant 3 : index
+//   CHECK-DAG: %[[SHIFTED:.*]] = arith.addi %[[QUERY]], %[[FIRST]] : index
+//       CHECK: hova.element %[[BIAS]][%{{.*}}, %{{.*}}, %[[SHIFTED]], %[[KEY]]] : tensor<1x1x9x9xf32>
+//       CHECK: hova.element %[[MASK]][%{{.*}}, %{{.*}}, %[[SHIFTED]], %[[KEY]]] : tensor<1x1x9x9xi1>
+func.func @demands_rows_with_a_bias_for_every_query(%q: tensor<1x9x8xf32>, %b: tensor<1x1x9x9xf32>, %m: tensor<1x1x9x9xi1>) -> tensor<1x2x8xf32> {
+  %o = hova.attention softmax %q, %q, %q captured(%b, %m) {heads = 2 : i64}
+      : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x1x9x9xf32>, tensor<1x1x9x9xi1>) -> tensor<1x9x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x1x9x9xf32>, %mask: tensor<1x1x9x9xi1>):
     %zero = arith.constant 0 : index
     %added = hova.element %bias[%zero, %zero, %query, %key] : tensor<1x1x9x9xf32>
     %biased = arith.addf %raw, %added : f32
-    %all = arith.constant true
-    hova.score_yield %biased kept %all
+    %is_kept = hova.element %mask[%zero, %zero, %query, %key] : tensor<1x1x9x9xi1>
+    hova.score_yield %biased kept %is_kept
   }
-  %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
-  return %s : tensor<1x1x8xf32>
+  %s = hova.slice %o {axis = 1 : i64, offset = 3 : i64} : tensor<1x9x8xf32> -> tensor<1x2x8xf32>
+  return %s : tensor<1x2x8xf32>
 }
 
 // -----
@@ -128,8 +139,7 @@ func.func @keeps_rows_that_line_up_with_a_table(%x: tensor<1x9x8xf32>, %t: tenso
 //       CHECK: hova.attention {{.*}} -> (tensor<1x9x8xf32>, tensor<1x1x9x9xf32>)
 //       CHECK: hova.slice {{.*}}why = "attention gives the scores of all queries"
 func.func @keeps_queries_whose_scores_are_read(%x: tensor<1x9x8xf32>) -> (tensor<1x1x8xf32>, tensor<1x1x9x9xf32>) {
-  %o:2 = hova.attention softmax %x, %x, %x
-      {heads = 1 : i64}
+  %o:2 = hova.attention softmax %x, %x, %x {heads = 1 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x1x9x9xf32>) scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
@@ -180,8 +190,7 @@ func.func @keeps_rows_of_which_two_are_read(%x: tensor<1x9x8xf32>, %g: tensor<8x
 //       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
 //       CHECK: hova.slice {{.*}}why = "attention has other readers"
 func.func @keeps_an_attention_that_others_read(%q: tensor<1x9x8xf32>) -> (tensor<1x1x8xf32>, tensor<1x9x8xf32>) {
-  %o = hova.attention softmax %q, %q, %q
-      {heads = 2 : i64}
+  %o = hova.attention softmax %q, %q, %q {heads = 2 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
@@ -243,7 +252,9 @@ func.func @keeps_queries_of_causal_linear_attention(%q: tensor<1x9x8xf32>) -> te
 // The first and the last block see all keys.
 // CHECK-LABEL: @narrows_queries_of_global_blocks
 //       CHECK: %[[FIRST:.*]] = hova.slice %{{.*}} {axis = 1 : i64, offset = 0 : i64} : tensor<1x23x8xf32> -> tensor<1x4x8xf32>
-//       CHECK: hova.attention softmax %[[FIRST]], %{{.*}}, %{{.*}} key_valid(%{{.*}}) {{.*}}computes 4 of 23 rows{{.*}}scale = 5.000000e-01
+//       CHECK: hova.attention softmax %[[FIRST]], %{{.*}}, %{{.*}} captured(%arg1) {{.*}}computes 4 of 23 rows
+//       CHECK: %[[SCALE:.*]] = hova.number 5.000000e-01
+//       CHECK: arith.mulf %{{.*}}, %[[SCALE]]
 //       CHECK: %[[LAST:.*]] = hova.slice %{{.*}} {axis = 1 : i64, offset = 20 : i64} : tensor<1x23x8xf32> -> tensor<1x3x8xf32>
 //       CHECK: hova.attention softmax %[[LAST]]
 //   CHECK-NOT: hova.block_sparse_attention
