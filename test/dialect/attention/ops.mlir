@@ -2,7 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // CHECK-LABEL: @attends
-// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64, scale = 2.500000e-01 : f64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32>
+// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32> scores {
+// CHECK-NEXT: ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+// CHECK-NEXT: %[[SCALE:.*]] = hova.number 2.500000e-01
+// CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %raw, %[[SCALE]] : f32
+// CHECK-NEXT: %[[ALL:.*]] = arith.constant true
+// CHECK-NEXT: hova.score_yield %[[SCALED]] kept %[[ALL]]
+// CHECK-NEXT: }
 func.func @attends(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>) -> tensor<1x9x96xf32> {
   %r = hova.attention softmax %q, %k, %v
       {heads = 4 : i64}
@@ -30,19 +36,23 @@ func.func @attends_additively(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v
 }
 
 // CHECK-LABEL: @attends_with_biases_and_masks
-// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} score_bias(%{{[a-z0-9_]+}}) mask(%{{[a-z0-9_]+}}) key_valid(%{{[a-z0-9_]+}}) {causal = 1 : i64, empty_row = #hova<empty_row uniform>, heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32>
+// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} captured(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {empty_row = #hova<empty_row uniform>, heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32> scores {
+// CHECK-NEXT: ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %[[BIAS:.*]]: tensor<1x4x1x7xf32>, %[[MASK:.*]]: tensor<1x1x9x7xi1>, %[[VALID:.*]]: tensor<1x7xi1>):
+// CHECK: hova.element %[[BIAS]][%[[ZERO:.*]], %head, %[[ZERO]], %key] : tensor<1x4x1x7xf32>
+// CHECK: hova.element %[[VALID]][%batch, %key] : tensor<1x7xi1>
+// CHECK: hova.element %[[MASK]][%[[ZERO]], %[[ZERO]], %query, %key] : tensor<1x1x9x7xi1>
 func.func @attends_with_biases_and_masks(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>, %b: tensor<1x4x1x7xf32>, %m: tensor<1x1x9x7xi1>, %valid: tensor<1x7xi1>) -> tensor<1x9x96xf32> {
   %r = hova.attention softmax %q, %k, %v captured(%b, %m, %valid)
       {empty_row = #hova<empty_row uniform>, heads = 4 : i64}
       : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32> scores {
-  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x4x1x7xf32>, %mask: tensor<1x1x9x7xi1>, %valid: tensor<1x7xi1>):
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x4x1x7xf32>, %mask: tensor<1x1x9x7xi1>, %not_padding: tensor<1x7xi1>):
     %zero = arith.constant 0 : index
     %added = hova.element %bias[%zero, %head, %zero, %key] : tensor<1x4x1x7xf32>
     %biased = arith.addf %raw, %added : f32
     %shift = arith.constant -2 : index
     %position = arith.addi %query, %shift : index
     %not_later = arith.cmpi sle, %key, %position : index
-    %is_valid = hova.element %valid[%batch, %key] : tensor<1x7xi1>
+    %is_valid = hova.element %not_padding[%batch, %key] : tensor<1x7xi1>
     %seen = arith.andi %not_later, %is_valid : i1
     %is_kept = hova.element %mask[%zero, %zero, %query, %key] : tensor<1x1x9x7xi1>
     %both = arith.andi %seen, %is_kept : i1
@@ -131,7 +141,9 @@ func.func @attends_to_a_memory(%q: tensor<2x9x64xf32>, %m: tensor<5x64xf32>) -> 
 }
 
 // CHECK-LABEL: @gives_scores
-// CHECK: hova.attention softmax %{{.*}} {heads = 4 : i64, temperature = 2.000000e+00 : f64} : {{.*}} -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>)
+// CHECK: hova.attention softmax %{{.*}} {heads = 4 : i64} : {{.*}} -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>) scores {
+// CHECK: %[[TEMPERED:.*]] = arith.divf %raw, %{{.*}} : f32
+// CHECK: hova.score_yield %[[TEMPERED]] kept %{{.*}} carried %raw
 func.func @gives_scores(%q: tensor<2x9x64xf32>) -> tensor<2x4x9x9xf32> {
   %r:2 = hova.attention softmax %q, %q, %q
       {heads = 4 : i64}
