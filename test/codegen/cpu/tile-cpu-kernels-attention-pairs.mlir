@@ -61,7 +61,8 @@ func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x
 
 // Whole panels make an even depth, and so does the last pair.
 // CHECK-LABEL: func.func private @kernel_multiplies_pairs_up_to_the_causal_limit(
-// CHECK: %[[STEPS:.*]] = arith.minui %{{.*}}, %c1
+// CHECK: %[[TAKEN:.*]] = arith.divui %{{[0-9]+}}, %c2
+// CHECK-NEXT: %[[STEPS:.*]] = arith.minui %[[TAKEN]], %c1
 // CHECK: %[[PANELS:.*]] = arith.addi %[[STEPS]], %c1
 // CHECK: %[[READ:.*]] = arith.muli %[[PANELS]], %c32
 // CHECK: %[[DEPTH:.*]] = arith.minui %[[READ]], %c50

@@ -28,7 +28,7 @@ func.func @attention_c1_key_and_value_share_length(%q: tensor<1x9x64xf32>, %k: t
 // -----
 
 func.func @attention_c2_heads_divide_widths(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x98xf32>) {
-  // expected-error@+1 {{'hova.attention' op expects widths divisible by 4 heads, got 64, 64 and 98}}
+  // expected-error@+1 {{'hova.attention' op expects 4 heads and 4 of keys and values, which divide them and the widths, got 64, 64 and 98}}
   %r = hova.attention softmax %q, %k, %v {heads = 4 : i64}
       : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x98xf32>) -> tensor<1x9x98xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -41,7 +41,7 @@ func.func @attention_c2_heads_divide_widths(%q: tensor<1x9x64xf32>, %k: tensor<1
 // -----
 
 func.func @attention_c3_query_and_key_share_width(%q: tensor<1x9x64xf32>, %k: tensor<1x7x32xf32>, %v: tensor<1x7x96xf32>) {
-  // expected-error@+1 {{'hova.attention' op expects query and key to share their width, got 64 and 32}}
+  // expected-error@+1 {{'hova.attention' op expects heads of query and key to share their width, got 16 and 8}}
   %r = hova.attention softmax %q, %k, %v {heads = 4 : i64}
       : (tensor<1x9x64xf32>, tensor<1x7x32xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -16,8 +16,8 @@ func.func private @tile_has_two_extents(!hova.tile<64xf32, product 1x1>)
 
 // -----
 
-// expected-error@+1 {{expects elements of f32, bf16 or f16, got 'i32'}}
-func.func private @tile_elements_are_floats(!hova.tile<64x128xi32, product 1x1>)
+// expected-error@+1 {{expects elements of f32, bf16, f16 or i32, got 'i64'}}
+func.func private @tile_elements_are_numbers_of_threads(!hova.tile<64x128xi64, product 1x1>)
 
 // -----
 
