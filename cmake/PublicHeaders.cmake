@@ -41,6 +41,7 @@ set(HOVA_INCLUDED_HEADERS
   frontend/description/ModelSpec.h
   frontend/elaborate/Elaborator.h
   frontend/elaborate/Program.h
+  frontend/elaborate/ScoreProgram.h
   frontend/elaborate/ValueRef.h
   frontend/expression/Expression.h
   frontend/reader/Diagnostics.h

@@ -61,6 +61,18 @@ Attributes blockAttributes() {
   };
 }
 
+/// What an attention makes of the similarity of a query and a key.
+Attributes scoreAttributes() {
+  return {
+      score("score", "score",
+            "the score of a query and a key, an expression of score, batch, "
+            "head, query, key and elements of values; softmax alone"),
+      score("keep", "true",
+            "whether a query sees a key, an expression as in score; softmax "
+            "alone"),
+  };
+}
+
 /// The attributes and values that every attention takes.
 Attributes attentionAttributes() {
   Attributes own = {
@@ -87,7 +99,8 @@ Attributes attentionAttributes() {
   };
   own = joined(std::move(own), featureAttributes("eps"));
   own = joined(std::move(own), projectionAttributes());
-  return joined(std::move(own), blockAttributes());
+  own = joined(std::move(own), blockAttributes());
+  return joined(std::move(own), scoreAttributes());
 }
 
 /// Weights of an attention of whatever kind.
@@ -224,7 +237,8 @@ OperatorInfo omniAttention() {
   };
   own = joined(std::move(own), featureAttributes("feature_eps"));
   own = joined(std::move(own), projectionAttributes());
-  op.attributes = joined(std::move(own), blockAttributes());
+  own = joined(std::move(own), blockAttributes());
+  op.attributes = joined(std::move(own), scoreAttributes());
   op.weights = joined(std::vector<std::string>{"norm1.gain", "norm1.bias"},
                       projectionWeights());
   op.weights = joined(

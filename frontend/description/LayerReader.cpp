@@ -312,6 +312,10 @@ void SpecReader::readAttribute(const Member &member, const AttributeInfo &info,
     }
     return;
   }
+  if (info.kind == AttributeInfo::Kind::Score) {
+    readScore(value, info.name, layer, scope);
+    return;
+  }
   if (auto parsed = setting(value, settingKind(info.kind), scope, info.words)) {
     layer.attributes[info.name] = std::move(*parsed);
   }

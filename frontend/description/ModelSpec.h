@@ -67,6 +67,21 @@ constexpr const char *dimensionHint =
 struct ValueUse {
   const reader::Node *node = nullptr;
   Reference reference;
+
+  /// As it is written.
+  std::string text() const {
+    return node->text.substr(reference.begin, reference.end - reference.begin);
+  }
+  /// Whether the string has nothing else.
+  bool isWhole() const {
+    return reference.begin == 0 && reference.end == node->text.size();
+  }
+};
+
+/// What an attention says of its scores.
+struct ScoreSpec {
+  const reader::Node *node = nullptr;
+  Expression expression;
 };
 
 struct ParameterSpec {
@@ -122,6 +137,8 @@ struct LayerSpec {
   std::map<std::string, Setting> attributes;
   /// Attributes that are shapes.
   std::map<std::string, std::vector<Setting>> shapes;
+  /// Attributes that are expressions of a score.
+  std::map<std::string, ScoreSpec> scores;
   std::map<std::string, GateSpec> gates;
   /// Attributes that are paths of weights.
   std::map<std::string, std::pair<const reader::Node *, PathTemplate>> paths;

@@ -401,6 +401,37 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
              : std::nullopt;
 }
 
+/// Whether what `reference` names is an input or an earlier layer.
+bool SpecReader::checkValue(const Node &node, const Reference &reference,
+                            const NameScope &scope) {
+  const std::string &base = reference.base;
+  if (scope.values.count(base)) {
+    return true;
+  }
+  TextError place{reference.begin, reference.begin + base.size(), ""};
+  auto later = scope.later.find(base);
+  if (later != scope.later.end()) {
+    place.message =
+        "value " + inQuotes(base) + " is read before it is computed";
+    errorInside(node, place).notes.push_back({"computed here", later->second});
+    return false;
+  }
+  if (!knowsInputs || scope.lacksNames) {
+    ++unsaid;
+    return false;
+  }
+  place.message = "unknown value " + inQuotes(base);
+  Diagnostic &unknown = errorInside(node, place);
+  std::vector<std::string> candidates;
+  if (scope.values.size() <= reader::mostCandidates) {
+    for (const auto &value : scope.values) {
+      candidates.push_back(value.first);
+    }
+  }
+  suggestFor(unknown, base, candidates);
+  return false;
+}
+
 std::optional<ValueUse> SpecReader::valueUse(const Node &node,
                                              const NameScope &scope) {
   if (!expect(node, Node::Kind::String, "the name of a value")) {
@@ -415,33 +446,8 @@ std::optional<ValueUse> SpecReader::valueUse(const Node &node,
     errorInside(node, failure);
     return std::nullopt;
   }
-  bool visible = scope.values.count(reference->base) > 0;
-  if (!visible) {
-    TextError place{0, reference->base.size(), ""};
-    auto later = scope.later.find(reference->base);
-    if (later != scope.later.end()) {
-      place.message = "value " + inQuotes(reference->base) +
-                      " is read before it is computed";
-      errorInside(node, place)
-          .notes.push_back({"computed here", later->second});
-      return std::nullopt;
-    }
-    if (!knowsInputs || scope.lacksNames) {
-      ++unsaid;
-      return std::nullopt;
-    }
-    place.message = "unknown value " + inQuotes(reference->base);
-    Diagnostic &unknown = errorInside(node, place);
-    std::vector<std::string> candidates;
-    if (scope.values.size() <= reader::mostCandidates) {
-      for (const auto &value : scope.values) {
-        candidates.push_back(value.first);
-      }
-    }
-    suggestFor(unknown, reference->base, candidates);
-    return std::nullopt;
-  }
-  if (!countTerms(node, reference->terms()) ||
+  if (!checkValue(node, *reference, scope) ||
+      !countTerms(node, reference->terms()) ||
       !checkScalars(node, reference->names(), scope)) {
     return std::nullopt;
   }

@@ -113,6 +113,8 @@ private:
   bool checkScalars(const Node &node, const std::vector<NameUse> &names,
                     const NameScope &scope, size_t shift = 0);
   std::optional<ValueUse> valueUse(const Node &node, const NameScope &scope);
+  bool checkValue(const Node &node, const Reference &reference,
+                  const NameScope &scope);
   std::vector<ValueUse> valueUses(const Node &node, const NameScope &scope);
   std::optional<std::string> stringOf(const Node &node, const char *what);
 
@@ -141,6 +143,12 @@ private:
                  const NameScope &scope);
   void readGate(const Node &node, const std::string &name, LayerSpec &layer,
                 const NameScope &scope);
+  void readScore(const Node &node, const std::string &name, LayerSpec &layer,
+                 const NameScope &scope);
+  bool checkScoreName(const Node &node, const NameUse &use,
+                      const NameScope &scope);
+  bool checkRead(const Node &node, const Reference &reference,
+                 const NameScope &scope);
   void readBlockUse(const Node &node, LayerSpec &layer, const NameScope &scope);
   void readConditions(const Node &node, LayerSpec &layer,
                       const NameScope &scope);

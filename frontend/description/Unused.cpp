@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/description/Unused.h"
+#include "frontend/expression/ScoreNames.h"
 
 #include <set>
 
@@ -42,6 +43,7 @@ private:
   void usePath(const reader::Node &node, const PathTemplate &path, Uses &uses);
   void useBlock(const Setting &block);
   void useSettings(const LayerSpec &layer, Uses &uses);
+  void useScore(const ScoreSpec &score, Uses &uses);
   void useLayers(const std::vector<LayerSpec> &layers, Uses &uses);
   void useSections(Uses &uses);
   void useCheckpoints(Uses &uses);
@@ -130,6 +132,17 @@ void UnusedNames::useSettings(const LayerSpec &layer, Uses &uses) {
   }
 }
 
+void UnusedNames::useScore(const ScoreSpec &score, Uses &uses) {
+  for (const NameUse &name : score.expression.names()) {
+    if (!findScoreName(name.name)) {
+      uses.scalars.insert(name.name);
+    }
+  }
+  for (const auto &read : score.expression.reads()) {
+    use({score.node, *read}, uses);
+  }
+}
+
 void UnusedNames::useLayers(const std::vector<LayerSpec> &layers, Uses &uses) {
   for (const LayerSpec &layer : layers) {
     useSettings(layer, uses);
@@ -147,6 +160,9 @@ void UnusedNames::useLayers(const std::vector<LayerSpec> &layers, Uses &uses) {
       for (const ValueUse &value : read.second) {
         use(value, uses);
       }
+    }
+    for (const auto &score : layer.scores) {
+      useScore(score.second, uses);
     }
     // Only a repetition reads itself, and nobody else may.
     if (!known && layer.repeat) {

@@ -49,6 +49,12 @@ AttributeInfo word(std::string name, std::string defaultText,
           std::move(summary)};
 }
 
+AttributeInfo score(std::string name, std::string defaultText,
+                    std::string summary) {
+  return {std::move(name), Kind::Score,       false, std::move(defaultText), {},
+          std::nullopt,    std::move(summary)};
+}
+
 } // namespace attributes
 
 namespace words {

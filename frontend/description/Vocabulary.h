@@ -32,7 +32,10 @@ struct AttributeInfo {
     /// The path of a weight.
     Path,
     /// A list of integers, one for each axis.
-    Shape
+    Shape,
+    /// An expression of a score, in a string: a number, or a boolean if it is
+    /// about what is kept.
+    Score
   };
   std::string name;
   Kind kind = Kind::Integer;
@@ -57,6 +60,8 @@ AttributeInfo boolean(std::string name, std::string defaultText,
                       std::string summary);
 AttributeInfo word(std::string name, std::string defaultText,
                    std::vector<std::string> words, std::string summary);
+AttributeInfo score(std::string name, std::string defaultText,
+                    std::string summary);
 } // namespace attributes
 
 /// A value that an operator reads.

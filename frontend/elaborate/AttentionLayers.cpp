@@ -200,51 +200,82 @@ ValueRef LayerContext::attend(const Heads &split, double defaultScale) {
     }
     kind = "softmax";
   }
-  std::string emptyRow = word("empty_row", "zero");
-  bool additive = kind == "additive", cosine = kind == "cosine";
-  double scale = additive || cosine ? 1 : number("scale", defaultScale);
+  return attendDensely(heads, kind, defaultScale);
+}
+
+/// Whether queries and keys have heads of one width.
+bool LayerContext::expectEqualHeads(const Heads &heads) {
   int64_t queryWidth = width(heads.query) / heads.count;
   int64_t keyWidth = width(heads.key) / heads.count;
-  int64_t hidden = additive ? integer("hidden", queryWidth) : 0;
-  int64_t slots = integer("memory", 0);
-  double temperature = number("temperature", 1);
-  bool givesScores = boolean("scores", false);
-  if (failed) {
-    return poison;
+  if (queryWidth == keyWidth) {
+    return true;
   }
-  if (!additive && queryWidth != keyWidth) {
-    shapeError(reads("key") ? "key" : "query", heads.key,
-               "needs heads of one width for queries and keys, got " +
-                   std::to_string(queryWidth) + " and " +
-                   std::to_string(keyWidth) +
-                   " (only kind additive allows two)",
-               {heads.query});
-    return poison;
-  }
-  Operands masks;
+  shapeError(reads("key") ? "key" : "query", heads.key,
+             "needs heads of one width for queries and keys, got " +
+                 std::to_string(queryWidth) + " and " +
+                 std::to_string(keyWidth) + " (only kind additive allows two)",
+             {heads.query});
+  return false;
+}
+
+/// What is added to scores, and what hides keys.
+bool LayerContext::addMasks(const Heads &heads, Operands &masks) {
   if (heads.windowBias) {
     masks.push_back({"score_bias", heads.windowBias});
   }
   if (heads.windowClasses) {
     masks.push_back({"bias_index", heads.windowClasses});
   }
-  if (!addMask("score_bias", heads, masks) || !addMask("mask", heads, masks) ||
-      !addKeyValid(heads, masks)) {
-    return poison;
+  return addMask("score_bias", heads, masks) && addMask("mask", heads, masks) &&
+         addKeyValid(heads, masks);
+}
+
+/// Queries, keys and values as scores of `kind` take them, with the slots of a
+/// memory.
+bool LayerContext::addTokens(Heads &heads, const std::string &kind,
+                             Operands &operands) {
+  bool additive = kind == "additive";
+  int64_t hidden =
+      additive ? integer("hidden", width(heads.query) / heads.count) : 0;
+  int64_t slots = integer("memory", 0);
+  if (failed ||
+      (slots > 0 && (!rejectMemoryOfScores() || !addMemory(heads, slots)))) {
+    return false;
   }
-  Operands operands;
-  if ((slots > 0 && !addMemory(heads, slots)) ||
-      (additive && !addAdditive(heads, hidden, operands)) ||
-      (cosine && !normalizeHeads(heads))) {
-    return poison;
+  if ((additive && !addAdditive(heads, hidden, operands)) ||
+      (kind == "cosine" && !normalizeHeads(heads))) {
+    return false;
   }
   operands.insert(
       operands.begin(),
       {{"query", heads.query}, {"key", heads.key}, {"value", heads.value}});
+  return true;
+}
+
+/// All keys for all queries.
+ValueRef LayerContext::attendDensely(Heads heads, const std::string &kind,
+                                     double defaultScale) {
+  std::string emptyRow = word("empty_row", "zero");
+  bool additive = kind == "additive", cosine = kind == "cosine";
+  double scale = additive || cosine ? 1 : number("scale", defaultScale);
+  int64_t slots = integer("memory", 0);
+  double temperature = number("temperature", 1);
+  bool givesScores = boolean("scores", false);
+  if (failed || (!additive && !expectEqualHeads(heads))) {
+    return poison;
+  }
+  std::optional<Scores> own = readScores(heads);
+  Operands masks, operands;
+  if (!own || !addMasks(heads, masks) || !addTokens(heads, kind, operands)) {
+    return poison;
+  }
   operands.insert(operands.end(), masks.begin(), masks.end());
   if (slots > 0) {
     operands.push_back({"memory_key", heads.memoryKey});
     operands.push_back({"memory_value", heads.memoryValue});
+  }
+  for (ValueRef value : own->captured) {
+    operands.push_back({"captured", value});
   }
   checkWork({shape(heads.query)[0], shape(heads.query)[1],
              shape(heads.key)[1] + slots,
@@ -265,10 +296,14 @@ ValueRef LayerContext::attend(const Heads &split, double defaultScale) {
   ValueRef pooled =
       emit("attention", "", std::move(operands), std::move(attributes),
            {DType::F32, std::move(result)});
+  if (pooled) {
+    elaborator.program->operations.back().scores = own->program;
+  }
   if (givesScores) {
     // In front of masks and softmax, and of the keys of tokens alone.
     addResult("scores", std::move(scores),
-              {"query", "key", "score_vector", "score_bias", "bias_index"});
+              {"query", "key", "score_vector", "score_bias", "bias_index",
+               "captured"});
   }
   return failed ? poison : pooled;
 }
@@ -395,6 +430,7 @@ ValueRef LayerContext::buildMultiHeadAttention() {
   split.count = heads;
   split.causal = boolean("causal", false);
   if (windows) {
+    split.windows = windows->count();
     query = key = value = partition(query, *windows);
     if (failed || !addWindowBias(*windows, split)) {
       return poison;

@@ -21,6 +21,8 @@
 namespace hova::frontend {
 
 struct Entity;
+struct IntegerSpan;
+struct ScoreTable;
 using EntityPtr = std::shared_ptr<Entity>;
 using ScopeMap = std::map<std::string, EntityPtr, std::less<>>;
 
@@ -167,6 +169,8 @@ private:
   const ProgramWeight *findSharedWeight(const std::string &path,
                                         const Environment &environment) const;
   bool checkSize(const Shape &shape, const reader::Node &node);
+  /// The range of integers, where it is known.
+  std::optional<IntegerSpan> spanOf(ValueRef value) const;
 
   /// Takes units from what is left. Reports once that nothing is; then layers
   /// are no longer expanded.
@@ -180,7 +184,14 @@ private:
                  node);
   }
 
+  bool spendExpression(const ValueUse &use) {
+    size_t bytes = use.reference.end - use.reference.begin;
+    return spend(static_cast<int64_t>(bytes / expressionBytesOfUnit),
+                 *use.node);
+  }
+
   // Messages.
+  reader::Diagnostic &errorAt(const ValueUse &use, const std::string &message);
   reader::Diagnostic &error(const reader::Node &node,
                             const std::string &message,
                             const std::string &subject = "");

@@ -62,7 +62,7 @@ public:
   /// Whether an attribute of another kind is `word` instead.
   bool isWord(const char *name, const char *word);
   bool given(const char *name) const {
-    return layer.attributes.count(name) > 0;
+    return layer.attributes.count(name) > 0 || layer.scores.count(name) > 0;
   }
 
   // Values.
@@ -152,8 +152,25 @@ private:
     /// feed-forward beside the attention.
     const char *featureEps = "eps";
     bool hasFeedForward = false;
+    /// Windows of an image, which are entries of the batch.
+    int64_t windows = 1;
   };
+  /// What "score" and "keep" say, and the values that they read.
+  struct Scores {
+    std::shared_ptr<const ScoreProgram> program;
+    std::vector<ValueRef> captured;
+  };
+  std::optional<Scores> readScores(const Heads &heads);
+  std::optional<ScoreTable> findTable(const ScoreSpec &spec,
+                                      const Reference &reference,
+                                      std::vector<ValueRef> &captured);
+  bool rejectMemoryOfScores();
   ValueRef attend(const Heads &heads, double defaultScale);
+  ValueRef attendDensely(Heads heads, const std::string &kind,
+                         double defaultScale);
+  bool expectEqualHeads(const Heads &heads);
+  bool addMasks(const Heads &heads, Operands &masks);
+  bool addTokens(Heads &heads, const std::string &kind, Operands &operands);
   ValueRef attendLinearly(const Heads &heads);
   bool normalizeHeads(Heads &heads);
   bool rejectForeign(const std::string &kind, const Heads &heads);

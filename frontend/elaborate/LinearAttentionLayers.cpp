@@ -84,11 +84,12 @@ bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
                    inQuotes("hidden") + " has no meaning for kind " + kind);
   }
   if (isPerformer) {
-    rejectMasks({"score_bias", "mask"}, "a performer has no scores that ",
+    rejectMasks({"score_bias", "mask", "score", "keep"},
+                "a performer has no scores that ",
                 "use key_valid for padding, or \"causal\"");
   }
   if (isLinformer) {
-    rejectMasks({"score_bias", "mask", "key_valid"},
+    rejectMasks({"score_bias", "mask", "key_valid", "score", "keep"},
                 "each key of linformer is a sum of all tokens, which no ",
                 "its tokens all count");
     if (heads.causal > 0) {
@@ -129,7 +130,7 @@ void LayerContext::rejectMasks(std::initializer_list<const char *> roles,
                                const std::string &before,
                                const std::string &after) {
   for (const char *role : roles) {
-    if (readOptional(role)) {
+    if (given(role) || readOptional(role)) {
       attributeError(role, before + role + " could change; " + after);
     }
   }

@@ -13,6 +13,7 @@
 #define HOVA_FRONTEND_ELABORATE_PROGRAM_H
 
 #include "frontend/description/ModelSpec.h"
+#include "frontend/elaborate/ScoreProgram.h"
 
 #include <array>
 
@@ -124,6 +125,9 @@ struct ProgramOperation {
   int result = -1;
   /// Index into Program::layers.
   size_t layer = 0;
+  /// What an attention says of its scores, which reads its operands "captured";
+  /// null where it says nothing.
+  std::shared_ptr<const ScoreProgram> scores = {};
 
   /// The operand called `name`, or -1.
   int operand(std::string_view name) const;

@@ -20,7 +20,7 @@ Elaborator::resolve(const ValueUse &use, const Environment &environment) {
     // Its layer could not be read; that has been reported.
     return std::nullopt;
   }
-  if (!spendExpression(*use.node)) {
+  if (!spendExpression(use)) {
     return std::nullopt;
   }
   std::vector<EntityPtr> items = {base->second};
@@ -50,9 +50,7 @@ Elaborator::resolve(const ValueUse &use, const Environment &environment) {
   }
   for (ValueRef value : resolved.values) {
     if (value.isAbsent()) {
-      error(*use.node, inQuotes(use.node->text) +
-                           " has no value: it is null here, or its layer was "
-                           "left out");
+      errorAt(use, " has no value: it is null here, or its layer was left out");
       return std::nullopt;
     }
     if (value.isPoison()) {
@@ -81,12 +79,26 @@ ValueRef Elaborator::resolveOne(const ValueUse &use,
     return poison;
   }
   if (resolved->isList) {
-    error(*use.node, inQuotes(use.node->text) + " is a list of " +
-                         std::to_string(resolved->values.size()) +
-                         " values; expected one value");
+    errorAt(use, " is a list of " + std::to_string(resolved->values.size()) +
+                     " values; expected one value");
     return poison;
   }
   return resolved->values[0];
+}
+
+/// What `use` names, up to a place of its string.
+static std::string shownUpTo(const ValueUse &use, size_t end) {
+  size_t begin = use.reference.begin;
+  return inQuotes(use.node->text.substr(begin, end - begin));
+}
+
+/// Of a value in an expression, the place is that of its name.
+Diagnostic &Elaborator::errorAt(const ValueUse &use,
+                                const std::string &message) {
+  std::string text = inQuotes(use.text()) + message;
+  return use.isWhole() ? error(*use.node, text)
+                       : errorInside(*use.node, {use.reference.begin,
+                                                 use.reference.end, text});
 }
 
 bool Elaborator::select(const ValueUse &use,
@@ -102,8 +114,8 @@ bool Elaborator::select(const ValueUse &use,
       return false;
     }
     if (!item->indexable) {
-      TextError place{0, accessor.end,
-                      inQuotes(use.node->text.substr(0, accessor.begin)) +
+      TextError place{use.reference.begin, accessor.end,
+                      shownUpTo(use, accessor.begin) +
                           " is neither repeated nor a list"};
       errorInside(*use.node, place);
       return false;
@@ -200,7 +212,7 @@ bool Elaborator::selectMember(const ValueUse &use,
       return false;
     }
     TextError place{accessor.begin + 1, accessor.end,
-                    inQuotes(use.node->text.substr(0, accessor.begin)) +
+                    shownUpTo(use, accessor.begin) +
                         (item->inside || item->outputs
                              ? " has no layer or output "
                              : " is not a block; it has no ") +

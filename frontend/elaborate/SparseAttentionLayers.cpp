@@ -18,7 +18,7 @@ using reader::inQuotes;
 /// or not all.
 void LayerContext::rejectBesideBlocks(const Heads &heads) {
   rejectMasks(
-      {"score_bias", "mask"},
+      {"score_bias", "mask", "score", "keep"},
       "a bigbird has scores of a few blocks of keys alone, of which no ",
       "use key_valid for padding, or \"causal\"");
   if (given("scores") && boolean("scores", false)) {

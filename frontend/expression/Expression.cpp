@@ -124,6 +124,7 @@ private:
   std::optional<Scalar> call(const Node &node);
   std::optional<Scalar> extreme(const Node &node);
   std::optional<Scalar> rounded(const Node &node, const Scalar &value);
+  std::optional<Scalar> logarithm(const Node &node, double value);
   std::optional<Scalar> logic(const Node &node);
   std::optional<Scalar> compare(const Node &node, const Scalar &a,
                                 const Scalar &b);
@@ -320,6 +321,14 @@ std::optional<Scalar> Evaluator::rounded(const Node &node,
   return Scalar::ofInteger(static_cast<int64_t>(result));
 }
 
+std::optional<Scalar> Evaluator::logarithm(const Node &node, double value) {
+  if (value <= 0) {
+    return fail(node, "logarithm of a number not above zero");
+  }
+  bool isBinary = node.op == Operator::Log2;
+  return real(node, isBinary ? std::log2(value) : std::log(value));
+}
+
 std::optional<Scalar> Evaluator::call(const Node &node) {
   if (node.op == Operator::If) {
     std::optional<bool> first = condition(*node.operands[0]);
@@ -350,8 +359,14 @@ std::optional<Scalar> Evaluator::call(const Node &node) {
     return value->real < 0 ? fail(node, "square root of a negative number")
                            : real(node, std::sqrt(value->real));
   case Operator::Log2:
-    return value->real <= 0 ? fail(node, "logarithm of a number not above zero")
-                            : real(node, std::log2(value->real));
+  case Operator::Logarithm:
+    return logarithm(node, value->real);
+  case Operator::Exponential:
+    return real(node, std::exp(value->real));
+  case Operator::Tangent:
+    return real(node, std::tanh(value->real));
+  case Operator::Sigmoid:
+    return real(node, 1 / (1 + std::exp(-value->real)));
   default:
     return exact ? value : rounded(node, *value);
   }
@@ -366,6 +381,8 @@ std::optional<Scalar> Evaluator::visit(const Node &node) {
     return value ? std::optional<Scalar>(*value)
                  : fail(node, "unknown name \"" + node.literal.text + "\"");
   }
+  case Operator::Read:
+    return fail(node, "an element of a value is known in a program alone");
   case Operator::And:
   case Operator::Or:
   case Operator::Not:
@@ -398,9 +415,14 @@ std::optional<Scalar> Evaluator::visit(const Node &node) {
 
 } // namespace
 
+std::optional<Scalar> evaluate(const Expression::Node &node,
+                               const Lookup &lookup, TextError &error) {
+  return Evaluator(lookup, error).visit(node);
+}
+
 std::optional<Scalar> Expression::evaluate(const Lookup &lookup,
                                            TextError &error) const {
-  return Evaluator(lookup, error).visit(*root);
+  return frontend::evaluate(*root, lookup, error);
 }
 
 } // namespace hova::frontend

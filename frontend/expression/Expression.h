@@ -2,10 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The three little languages that live in the strings of a description:
-// expressions ("4*width"), names of values ("encoder[2*index + 1].attn") and
-// paths of weights ("encoder.{index}.attn"). They are parsed once, where the
-// document is read, and evaluated as often as a block is used.
+// The little languages that live in the strings of a description: expressions
+// ("4*width"), names of values ("encoder[2*index + 1].attn"), paths of weights
+// ("encoder.{index}.attn"), and scores, which are expressions that read
+// elements of values too ("score + bias[head, query - key + 31]"). They are
+// parsed once, where the document is read, and evaluated as often as a block is
+// used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,6 +70,8 @@ struct NameUse {
 /// Finds the value of a name; null if there is none.
 using Lookup = std::function<const Scalar *(std::string_view)>;
 
+struct Reference;
+
 /// A parsed expression.
 class Expression {
 public:
@@ -77,12 +81,25 @@ public:
   static std::optional<Expression> parse(std::string_view text,
                                          TextError &error);
 
+  /// The same for what an attention says of its scores, which may read elements
+  /// of values and has more functions.
+  static std::optional<Expression> parseScore(std::string_view text,
+                                              TextError &error);
+
   /// The value; on failure (division by zero, overflow, unknown name, wrong
   /// kind of operand) fills `error`.
   std::optional<Scalar> evaluate(const Lookup &lookup, TextError &error) const;
 
-  /// Every name that occurs.
+  /// Every name that occurs, but for those of values.
   const std::vector<NameUse> &names() const { return uses; }
+
+  /// The values whose elements are read.
+  const std::vector<std::shared_ptr<const Reference>> &reads() const {
+    return references;
+  }
+
+  /// For those who know what a node is (ExpressionNode.h).
+  const Node &tree() const { return *root; }
 
   /// How many numbers, names and operators it has.
   size_t terms() const { return nodes; }
@@ -92,6 +109,7 @@ private:
   std::shared_ptr<const Node> root;
   size_t nodes = 0;
   std::vector<NameUse> uses;
+  std::vector<std::shared_ptr<const Reference>> references;
 };
 
 /// The name of a value: `encoder[2*index + 1].attn`, `states[1::2]`.
@@ -108,6 +126,9 @@ struct Reference {
 
   std::string base;
   std::vector<Accessor> accessors;
+  /// Where it stands in the string: all of it, or a part of an expression.
+  size_t begin = 0;
+  size_t end = 0;
 
   static std::optional<Reference> parse(std::string_view text,
                                         TextError &error);

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by the parser and the evaluator; nobody else needs it.
+// Shared by the parser, the evaluator and what makes programs of scores; nobody
+// else needs it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,16 +42,28 @@ struct Expression::Node {
     SquareRoot,
     FloorCall,
     Ceiling,
-    Log2
+    Log2,
+    // Of scores alone.
+    Exponential,
+    Logarithm,
+    Tangent,
+    Sigmoid,
+    Read
   };
 
   Operator op = Operator::Literal;
   /// The value of a literal; the name, as text, of a name.
   Scalar literal;
   std::vector<std::shared_ptr<const Node>> operands;
+  /// The value of a read, whose indices are the operands.
+  std::shared_ptr<const Reference> reference;
   size_t begin = 0;
   size_t end = 0;
 };
+
+/// The value of a part of an expression; see Expression::evaluate.
+std::optional<Scalar> evaluate(const Expression::Node &node,
+                               const Lookup &lookup, TextError &error);
 
 } // namespace hova::frontend
 

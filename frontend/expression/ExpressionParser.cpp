@@ -22,15 +22,39 @@ struct Function {
   Operator op;
   size_t fewest;
   size_t most;
+  bool isOfScores = false;
 };
 
 constexpr size_t anyNumber = 16;
 constexpr Function functions[] = {
-    {"if", Operator::If, 3, 3},           {"min", Operator::Min, 1, anyNumber},
-    {"max", Operator::Max, 1, anyNumber}, {"abs", Operator::Absolute, 1, 1},
-    {"sqrt", Operator::SquareRoot, 1, 1}, {"floor", Operator::FloorCall, 1, 1},
-    {"ceil", Operator::Ceiling, 1, 1},    {"log2", Operator::Log2, 1, 1},
+    {"if", Operator::If, 3, 3},
+    {"min", Operator::Min, 1, anyNumber},
+    {"max", Operator::Max, 1, anyNumber},
+    {"abs", Operator::Absolute, 1, 1},
+    {"sqrt", Operator::SquareRoot, 1, 1},
+    {"floor", Operator::FloorCall, 1, 1},
+    {"ceil", Operator::Ceiling, 1, 1},
+    {"log2", Operator::Log2, 1, 1},
+    {"exp", Operator::Exponential, 1, 1, true},
+    {"log", Operator::Logarithm, 1, 1, true},
+    {"tanh", Operator::Tangent, 1, 1, true},
+    {"sigmoid", Operator::Sigmoid, 1, 1, true},
 };
+
+/// "if, min and max", as far as scores have them or all expressions.
+std::string functionNames(bool ofScores) {
+  std::vector<std::string> names;
+  for (const Function &function : functions) {
+    if (ofScores || !function.isOfScores) {
+      names.push_back(function.name);
+    }
+  }
+  std::string list = names.front();
+  for (size_t i = 1; i < names.size(); ++i) {
+    list += (i + 1 < names.size() ? ", " : " and ") + names[i];
+  }
+  return list;
+}
 
 struct BinaryOperator {
   const char *spelling;
@@ -303,21 +327,44 @@ ExpressionParser::NodePtr ExpressionParser::word() {
     return leaf(Operator::Literal, begin, Scalar::ofBoolean(name == "true"));
   }
   for (size_t i = 0; i < std::size(functions); ++i) {
-    if (name == functions[i].name) {
+    if (name == functions[i].name &&
+        (readsElements || !functions[i].isOfScores)) {
       return call(i, begin);
     }
   }
+  size_t end = at;
   skipSpace();
   if (at < text.size() && text[at] == '(') {
     error = {begin, at,
-             "unknown function \"" + name +
-                 "\"; there are if, min, max, abs, sqrt, floor, "
-                 "ceil and log2"};
+             "unknown function \"" + name + "\"; there are " +
+                 functionNames(readsElements)};
+    return nullptr;
+  }
+  if (readsElements && namesValue()) {
+    at = end;
+    return elementOf(std::move(name), begin);
+  }
+  if (at < text.size() && text[at] == '[') {
+    error = {begin, at + 1,
+             "values cannot be read here, only in the \"score\" and \"keep\" "
+             "of an attention"};
     return nullptr;
   }
   uses.push_back({name, begin});
   NodePtr node = leaf(Operator::Name, begin, Scalar::ofText(name));
   return node;
+}
+
+std::vector<ExpressionParser::NodePtr> ExpressionParser::list() {
+  std::vector<NodePtr> operands;
+  do {
+    NodePtr operand = either();
+    if (!operand) {
+      return {};
+    }
+    operands.push_back(std::move(operand));
+  } while (take(','));
+  return operands;
 }
 
 ExpressionParser::NodePtr ExpressionParser::call(size_t index, size_t begin) {
@@ -328,14 +375,10 @@ ExpressionParser::NodePtr ExpressionParser::call(size_t index, size_t begin) {
   if (++depth > maxDepth) {
     return fail(tooDeep());
   }
-  std::vector<NodePtr> operands;
-  do {
-    NodePtr operand = either();
-    if (!operand) {
-      return nullptr;
-    }
-    operands.push_back(std::move(operand));
-  } while (take(','));
+  std::vector<NodePtr> operands = list();
+  if (operands.empty()) {
+    return nullptr;
+  }
   --depth;
   if (!take(')')) {
     return failHere("',' or ')'");
@@ -355,6 +398,7 @@ ExpressionParser::NodePtr ExpressionParser::call(size_t index, size_t begin) {
 
 std::optional<Expression> ExpressionParser::expression() {
   uses.clear();
+  references.clear();
   nodes = 0;
   NodePtr root = either();
   if (!root) {
@@ -364,18 +408,28 @@ std::optional<Expression> ExpressionParser::expression() {
   expression.root = std::move(root);
   expression.uses = uses;
   expression.nodes = nodes;
+  expression.references = references;
   return expression;
 }
 
-std::optional<Expression> Expression::parse(std::string_view text,
-                                            TextError &error) {
-  ExpressionParser parser(text, error);
+/// An expression that is all of the text.
+static std::optional<Expression> parseWhole(ExpressionParser parser) {
   std::optional<Expression> expression = parser.expression();
   if (expression && !parser.atEnd()) {
     parser.failHere("an operator or the end");
     return std::nullopt;
   }
   return expression;
+}
+
+std::optional<Expression> Expression::parse(std::string_view text,
+                                            TextError &error) {
+  return parseWhole(ExpressionParser(text, error));
+}
+
+std::optional<Expression> Expression::parseScore(std::string_view text,
+                                                 TextError &error) {
+  return parseWhole(ExpressionParser(text, error, /*readsElements=*/true));
 }
 
 } // namespace hova::frontend

@@ -26,8 +26,10 @@ class ExpressionParser {
 public:
   using NodePtr = std::shared_ptr<const Expression::Node>;
 
-  ExpressionParser(std::string_view text, TextError &error)
-      : text(text), error(error) {}
+  /// With `readsElements`, the language is that of scores.
+  ExpressionParser(std::string_view text, TextError &error,
+                   bool readsElements = false)
+      : text(text), error(error), readsElements(readsElements) {}
 
   /// An expression that ends at the first token that cannot belong to it.
   std::optional<Expression> expression();
@@ -90,6 +92,15 @@ private:
   NodePtr word();
   /// Call of function number `index`; its name has been read.
   NodePtr call(size_t index, size_t begin);
+  /// Expressions with commas between them; empty after a mistake.
+  std::vector<NodePtr> list();
+
+  // Elements of values (ReadParser.cpp).
+  NodePtr elementOf(std::string base, size_t begin);
+  void choice(Reference::Accessor &accessor, NodePtr index, size_t firstUse,
+              size_t nodesBefore);
+  /// Whether what stands here belongs to the name of a value.
+  bool namesValue();
 
   std::string_view peekWord();
   bool takeWord(std::string_view wanted);
@@ -103,7 +114,9 @@ private:
 
   std::string_view text;
   TextError &error;
+  const bool readsElements;
   std::vector<NameUse> uses;
+  std::vector<std::shared_ptr<const Reference>> references;
   size_t nodes = 0;
   int depth = 0;
 };

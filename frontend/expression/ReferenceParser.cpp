@@ -74,6 +74,7 @@ std::optional<Reference> ExpressionParser::reference() {
     accessor.end = at;
     reference.accessors.push_back(std::move(accessor));
   }
+  reference.end = text.size();
   return reference;
 }
 

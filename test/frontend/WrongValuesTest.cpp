@@ -79,6 +79,10 @@ Words wrongFor(const AttributeInfo &info) {
   case Kind::Path:
     add({"true", "1", "0.5", "\"y.weight\""});
     break;
+  case Kind::Score:
+    add({"true", "1", "0.5", "\"'text'\"", "\"x\"", "\"x[0, 0]\"",
+         "\"x[0, 0, 0.5]\"", "\"x[0, 0, 8]\"", "\"x[0][0, 0]\""});
+    break;
   case Kind::Shape:
     add({"true", "1", "0.5", "[0]", "[-1]", "[0.5]", "[true]", "[\"half\"]",
          "[2147483648]", "[[1]]", "[null]"});

@@ -41,7 +41,7 @@ FOLDERS = {
     "frontend/reader": set(),
     "frontend/expression": set(),
     "frontend/description": {"frontend/expression", "frontend/reader"},
-    "frontend/elaborate": {"frontend/description"},
+    "frontend/elaborate": {"frontend/description", "frontend/expression"},
     "frontend/weights": {"frontend/elaborate", "frontend/reader", "dialect"},
     "frontend": {"frontend/weights", "frontend/elaborate", "frontend/reader", "dialect"},
 }

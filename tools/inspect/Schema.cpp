@@ -84,6 +84,7 @@ Value attributeSchema(const AttributeInfo &info) {
                                                {"width", either("integer")}})};
     break;
   case AttributeInfo::Kind::Path:
+  case AttributeInfo::Kind::Score:
     schema["type"] = "string";
     break;
   case AttributeInfo::Kind::Shape:

@@ -1,0 +1,87 @@
+//===- ScoreProgram.h - Scores of a description's own -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What "score" and "keep" of an attention compute for one query and one key, as
+// a list of terms, each of which uses earlier ones. Names are gone: parameters
+// are constants and are folded, equal terms are made once, and values are the
+// operands "captured" of the operation. Every index is inside of its axis, and
+// every integer fits into 32 bits (but for those of an i64 that are compared or
+// bounded), for all that batch, head, query and key can be.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_ELABORATE_SCOREPROGRAM_H
+#define HOVA_FRONTEND_ELABORATE_SCOREPROGRAM_H
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace hova::frontend {
+
+struct ScoreTerm {
+  enum class Type { Number, Integer, Boolean };
+  enum class Op {
+    Constant, ///< `real`, or `integer`, which is 0 or 1 of a boolean
+    Score,    ///< the scaled similarity
+    // Indices of the operation; in windows, `Batch` counts windows too.
+    Batch,
+    Head,
+    Query,
+    Key,
+    Read, ///< of captured value `capture`, at the operands
+    // Numbers or integers, as the term is.
+    Add,
+    Subtract,
+    Multiply,
+    Negate,
+    Absolute,
+    Minimum,
+    Maximum,
+    // Integers; the second operand is a constant above 0.
+    FloorDivide,
+    Modulo,
+    // Numbers.
+    ToNumber, ///< of an integer
+    Divide,
+    Exponential,
+    Logarithm,
+    Log2,
+    Tangent,
+    Sigmoid,
+    SquareRoot,
+    Floor,
+    Ceiling,
+    // Booleans, of two operands of one type.
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    And,
+    Or,
+    Not,
+    Select ///< the second operand where the first holds, else the third
+  };
+
+  Op op = Op::Constant;
+  Type type = Type::Number;
+  std::vector<int> operands;
+  double real = 0;
+  int64_t integer = 0;
+  int capture = -1;
+  /// low <= x < high, where it is known of an integer that is read.
+  std::optional<std::array<int64_t, 2>> range = {};
+};
+
+struct ScoreProgram {
+  std::vector<ScoreTerm> terms;
+  /// A number and a boolean; -1 where the description says nothing.
+  int score = -1;
+  int keep = -1;
+};
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_ELABORATE_SCOREPROGRAM_H

@@ -1,0 +1,121 @@
+//===- Scores.cpp - What an attention says of its scores ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Binds the names of "score" and "keep" to values of the program, which become
+// operands of the attention.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/elaborate/LayerContext.h"
+#include "frontend/elaborate/ScoreBuilder.h"
+
+#include <algorithm>
+
+namespace hova::frontend {
+
+using reader::Diagnostic;
+using reader::inQuotes;
+
+/// What an input of integers or what makes them says of their range.
+std::optional<IntegerSpan> Elaborator::spanOf(ValueRef value) const {
+  const ValueType &type = valueOf(value).type;
+  if (type.below > 0) {
+    return IntegerSpan{0, type.below - 1};
+  }
+  for (const ProgramInput &input : program->inputs) {
+    if (input.value == value.number() && input.range) {
+      return IntegerSpan{(*input.range)[0], (*input.range)[1] - 1};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The value that an expression of a score reads, as one that the attention
+/// captures.
+std::optional<ScoreTable>
+LayerContext::findTable(const ScoreSpec &spec, const Reference &reference,
+                        std::vector<ValueRef> &captured) {
+  ValueUse use = {spec.node, reference};
+  ValueRef value = elaborator.resolveOne(use, environment);
+  if (!value) {
+    return std::nullopt;
+  }
+  auto place = std::find(captured.begin(), captured.end(), value);
+  ScoreTable table;
+  table.capture = static_cast<int>(place - captured.begin());
+  table.name = use.text();
+  table.type = type(value);
+  table.span = elaborator.spanOf(value);
+  const std::vector<ProgramInput> &inputs = elaborator.program->inputs;
+  table.isInput =
+      std::any_of(inputs.begin(), inputs.end(), [&](const ProgramInput &input) {
+        return input.value == value.number();
+      });
+  if (place == captured.end()) {
+    captured.push_back(value);
+  }
+  return table;
+}
+
+/// What "score" and "keep" compute of queries and keys; nothing after a
+/// mistake, and no program where neither is given.
+std::optional<LayerContext::Scores>
+LayerContext::readScores(const Heads &heads) {
+  Scores scores;
+  if (layer.scores.empty()) {
+    return scores;
+  }
+  ScoreExtents extents = {shape(heads.query)[0], heads.windows, heads.count,
+                          shape(heads.query)[1], shape(heads.key)[1]};
+  const ScoreSpec *reading = nullptr;
+  ScoreBuilder builder(extents, elaborator.lookup(environment),
+                       [&](const Reference &reference) {
+                         return findTable(*reading, reference, scores.captured);
+                       });
+  for (const char *name : {"score", "keep"}) {
+    auto given = layer.scores.find(name);
+    if (given == layer.scores.end()) {
+      continue;
+    }
+    const ScoreSpec &spec = given->second;
+    reading = &spec;
+    bool isBuilt = elaborator.spendExpression(*spec.node) &&
+                   (given->first == "keep" ? builder.addKeep(spec.expression)
+                                           : builder.addScore(spec.expression));
+    if (isBuilt) {
+      continue;
+    }
+    failed = true;
+    if (builder.failure().message.empty()) {
+      continue;
+    }
+    Diagnostic &error = elaborator.errorInside(*spec.node, builder.failure());
+    if (builder.failedCapture() >= 0) {
+      auto guilty = static_cast<size_t>(builder.failedCapture());
+      elaborator.noteValue(error, scores.captured[guilty]);
+    }
+  }
+  auto terms = static_cast<int64_t>(builder.program().terms.size());
+  failed |= !elaborator.spend(terms, *layer.node);
+  if (failed) {
+    return std::nullopt;
+  }
+  scores.program = std::make_shared<ScoreProgram>(builder.program());
+  return scores;
+}
+
+/// The slots of a memory are keys of no index.
+bool LayerContext::rejectMemoryOfScores() {
+  for (const auto &[name, spec] : layer.scores) {
+    attributeError("memory", "the slots of a memory are keys without an index, "
+                             "so " +
+                                 inQuotes(name) +
+                                 " cannot be about them: an attention has "
+                                 "either");
+    return false;
+  }
+  return true;
+}
+
+} // namespace hova::frontend
