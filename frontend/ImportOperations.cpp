@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/OperationImport.h"
+#include "frontend/ScoreImport.h"
 
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
@@ -234,7 +235,8 @@ struct AttentionMasks {
 } // namespace
 
 /// What an attention of a description says of its scores, as their region:
-/// scale, then biases, then masks, then the temperature.
+/// scale, then what the description makes of that, then biases, then masks,
+/// then the temperature.
 static void writeScores(OperationImport &op, AttentionOp attention,
                         const AttentionMasks &masks) {
   ScoreWriter writer(op.builder, op.loc, attention.getScoreRegion(),
@@ -252,6 +254,15 @@ static void writeScores(OperationImport &op, AttentionOp attention,
   };
   Value score =
       writer.scale(region.getRaw(), op.real("scale").getValueAsDouble());
+  ScoreValues own;
+  if (const ScoreProgram *program = op.scores()) {
+    auto values =
+        region.getCaptured().take_back(op.operands("captured").size());
+    own = buildScores(writer.b, op.loc, *program,
+                      {score, region.getBatch(), region.getHead(),
+                       region.getQuery(), region.getKey(), values});
+  }
+  score = own.score ? own.score : score;
   if (Value bias = inside(masks.scoreBias)) {
     Value entry;
     if (Value index = inside(masks.biasIndex)) {
@@ -267,6 +278,7 @@ static void writeScores(OperationImport &op, AttentionOp attention,
     int64_t queries = shapeOf(attention.getQuery())[1];
     kept = writer.isNotLater(op.integer("causal"), keys - queries);
   }
+  kept = writer.both(kept, own.keep);
   if (Value valid = inside(masks.keyValid)) {
     Value indices[] = {region.getBatch(), region.getKey()};
     kept = writer.both(kept, ElementOp::create(writer.b, valid, indices));
@@ -308,6 +320,7 @@ static Operation *importAttention(OperationImport &op) {
       captured.push_back(mask);
     }
   }
+  llvm::append_range(captured, op.operands("captured"));
   auto attention = AttentionOp::create(
       builder, op.loc, op.result(), op.result("scores"), kind, query, key,
       value, scoreVector, memoryKey, memoryValue, captured,

@@ -55,6 +55,9 @@ public:
   llvm::StringRef word(const char *name);
   /// False where it is not given.
   bool boolean(const char *name);
+  /// What an attention says of its scores, which reads the operands "captured";
+  /// null where it says nothing.
+  const ScoreProgram *scores() const { return op.scores.get(); }
   /// The enumerator that a word names, as `symbolizePoolKind` finds it.
   template <typename Enum>
   Enum word(const char *name,
