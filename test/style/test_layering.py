@@ -119,8 +119,8 @@ def test_no_arrow_points_back_inside_a_target(name):
     assert arrows(name, lambda other: other.startswith("codegen/"), TARGET_FOLDERS[name]) == []
 
 
-# Functions of dialect that its evaluator may call: containers, and what reads attributes and
-# types. All that decides where a row is, or how often a key counts, it defines by itself.
+# Functions of dialect that its evaluator may call: containers, and what reads attributes,
+# types and regions. All that decides where a row is, or how often a key counts, it defines by itself.
 SHARED_WITH_EVALUATION = {
     "at",
     "data",
@@ -129,18 +129,27 @@ SHARED_WITH_EVALUATION = {
     "decode16",
     "evaluate",
     "evaluateInverse",
+    "getBatch",
+    "getBlock",
+    "getCaptured",
     "getElement",
+    "getHead",
     "getInputPlacement",
+    "getKey",
+    "getQuery",
     "getRank",
+    "getRaw",
     "getResultPlacement",
     "getComputed",
     "getShape",
     "getSummands",
+    "getYield",
     "HostTensor",
     "mutableAs",
     "mutableData",
     "pathOf",
     "roundTo",
+    "scoreRegion",
     "size",
     "storageOf",
     "tabulate",
@@ -151,7 +160,10 @@ SHARED_WITH_EVALUATION = {
 NAMESAKES = {
     ("Attention.cpp", "columns"),
     ("Attention.cpp", "rows"),
+    ("LinearAttention.cpp", "add"),
     ("Program.cpp", "getBlocks"),
+    ("Score.cpp", "yield"),
+    ("SparseAttention.cpp", "scale"),
     ("Token.cpp", "getLayout"),
 }
 COMMENT = re.compile(r"//.*")
