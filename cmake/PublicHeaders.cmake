@@ -37,6 +37,10 @@ set(HOVA_INCLUDED_HEADERS
   codegen/cpu/CpuSchedule.h
   dialect/Placement.h
   dialect/Schedule.h
+  dialect/ScoreForm.h
+  dialect/ScoreOps.h
+  dialect/ScoreRegion.h
+  dialect/VisitedKeys.h
   dialect/WeightLayout.h
   frontend/description/ModelSpec.h
   frontend/elaborate/Elaborator.h
@@ -69,6 +73,7 @@ set(HOVA_GENERATED_HEADERS
   dialect/PlacementOps.h.inc
   dialect/ProgramOps.h.inc
   dialect/ScheduleInterfaces.h.inc
+  dialect/ScoreOps.h.inc
   dialect/SparseAttentionOps.h.inc
   codegen/cpu/TileOps.h.inc
   dialect/TokenOps.h.inc

@@ -131,7 +131,37 @@ bool VisitedKeys::areSome(const ScoreForm &form, const ScoreExtents &extents,
   });
 }
 
+/// Whether every query keeps every slot, with a score that is a number where
+/// the raw one is: what is read there is 0.
+static bool keepsSlots(const ScoreForm &form, const ScoreExtents &extents) {
+  if (extents.columns == extents.keys) {
+    return false;
+  }
+  ScoreBox box = extents.box();
+  box.key = {extents.keys, extents.columns - 1};
+  ScoreForm::Ranges ranges = form.findRanges(box);
+  auto isOutside = [&](Value index, int64_t size) {
+    const ConstantIntRanges &range = ranges.find(index)->second;
+    return range.smax().isNegative() || range.smin().sge(size);
+  };
+  for (auto element : form.region.getBlock().getOps<ElementOp>()) {
+    auto shape =
+        cast<RankedTensorType>(element.getTable().getType()).getShape();
+    bool reads =
+        llvm::none_of(llvm::zip(element.getIndices(), shape), [&](auto axis) {
+          return isOutside(std::get<0>(axis), std::get<1>(axis));
+        });
+    if (reads && isa<FloatType>(element.getType())) {
+      return false;
+    }
+  }
+  return form.classify(box) == KeptKeys::all;
+}
+
 bool mayHaveEmptyRows(const ScoreForm &form, const ScoreExtents &extents) {
+  if (keepsSlots(form, extents)) {
+    return false;
+  }
   // What is added to a score may be -inf, which masks.
   if (!form.isRaw()) {
     return true;

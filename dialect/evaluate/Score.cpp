@@ -161,6 +161,9 @@ template <typename T> static T extreme(T a, T b, bool isMost) {
   if (std::isnan(a) || std::isnan(b)) {
     return std::numeric_limits<T>::quiet_NaN();
   }
+  if (a == b) { // zeros have a sign
+    return std::signbit(a) == isMost ? b : a;
+  }
   return (a < b) == isMost ? b : a;
 }
 

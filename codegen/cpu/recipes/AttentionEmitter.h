@@ -110,7 +110,8 @@ private:
   /// are.
   mlir::Value areFar(mlir::Value from, int64_t height);
   void subtractMaximum(mlir::Value i, mlir::Value query, const Panels &panels);
-  mlir::Value isEmptyRow(mlir::Value query, const Panels &panels);
+  mlir::Value isEmptyRow(mlir::Value maximum, mlir::Value query,
+                         const Panels &panels);
   void emitExponentials(mlir::Value i, const Panels &panels);
   double exponent();
   void emitValues(mlir::Value row, int64_t height, const Panels &panels);
@@ -178,9 +179,10 @@ private:
              return !form.isAboutKeys(own);
            });
   }
-  /// Whether a row may have no kept key. Scores of slots are finite.
+  /// Whether a row may have no kept key.
   bool canBeEmpty() {
-    return !layout.slots && !(form.conditions.empty() && form.isRaw());
+    return layout.slots ? mayHaveEmptyRows(form, layout.extents())
+                        : !(form.conditions.empty() && form.isRaw());
   }
   /// Whether the region does more to scores than a factor in front of the
   /// exponential, or gives them away.

@@ -19,6 +19,7 @@
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "dialect/DenseOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -53,6 +54,11 @@ struct AttentionScratch {
 };
 } // namespace
 
+/// The rows of the higher of even blocks of at most `most` rows.
+static int64_t evenHeight(int64_t rows, int64_t most) {
+  return llvm::divideCeil(rows, llvm::divideCeil(rows, most));
+}
+
 AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
                                  const ScoreForm &form)
     : pairs(schedule.pairs), interleave(pairs ? 2 : 1),
@@ -68,7 +74,8 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
   // A uniform empty row reads every value. So does who reads the scores.
   skipsPanels = op.getEmptyRow() != EmptyRow::uniform && !slots &&
                 !op.getScores() &&
-                VisitedKeys::areSome(form, extents(), panel, blockRows);
+                VisitedKeys::areSome(form, extents(), panel,
+                                     evenHeight(queries, blockRows));
   panels = skipsPanels ? llvm::divideCeil(columns, panel) : columns / panel;
   tailLanes = llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
                             kTransposed);
@@ -391,11 +398,21 @@ static SmallVector<int64_t> countPairs(const ScoreForm &form,
 bool isAddedToCarried(ScoreRegion region, BlockArgument captured) {
   Value carried = region.getYield().getCarried();
   auto sum = carried ? carried.getDefiningOp<arith::AddFOp>() : nullptr;
-  Value indices[] = {region.getBatch(), region.getHead(), region.getQuery(),
-                     region.getKey()};
-  return sum && llvm::all_of(captured.getUsers(), [&](Operation *user) {
-           auto element = cast<ElementOp>(user);
-           return llvm::equal(element.getIndices(), indices) &&
+  Value own[] = {region.getBatch(), region.getHead(), region.getQuery(),
+                 region.getKey()};
+  ArrayRef<int64_t> shape = shapeOf(captured);
+  // The only place of an axis is a constant.
+  auto isOwn = [&](unsigned axis, Value index) {
+    return index == own[axis] ||
+           (shape[axis] == 1 && matchPattern(index, m_Zero()));
+  };
+  return sum && shape.size() == std::size(own) &&
+         llvm::all_of(captured.getUsers(), [&](Operation *user) {
+           auto indices = cast<ElementOp>(user).getIndices();
+           return llvm::all_of(llvm::enumerate(indices),
+                               [&](auto index) {
+                                 return isOwn(index.index(), index.value());
+                               }) &&
                   llvm::is_contained(sum->getOperands(), user->getResult(0));
          });
 }

@@ -250,8 +250,18 @@ Value AttentionEmitter::areFar(Value from, int64_t height) {
 }
 
 /// Whether all scores of a row were -inf if they had been 0 before the masks.
-/// The scores themselves may all be -inf too, which is a row of NaN.
-Value AttentionEmitter::isEmptyRow(Value query, const Panels &panels) {
+/// The scores themselves may all be -inf too, which is a row of NaN. What a
+/// condition on raw scores has masked cannot be asked again.
+Value AttentionEmitter::isEmptyRow(Value maximum, Value query,
+                                   const Panels &panels) {
+  Value isNone = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
+                                     e.scalar(-kInfinity));
+  bool masksByRaw = llvm::any_of(form.conditions, [this](Value condition) {
+    return form.sourcesOf(condition) & ScoreForm::raw;
+  });
+  if (masksByRaw) {
+    return isNone;
+  }
   auto kind = vector::CombiningKind::MAXNUMF;
   auto addPanel = [&](const KeyPanel &panel, Value all) {
     Value zero = constant(0, panel.lanes);
@@ -262,10 +272,11 @@ Value AttentionEmitter::isEmptyRow(Value query, const Panels &panels) {
     Value isKept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score, none);
     return combine(kind, all, make<arith::SelectOp>(isKept, zero, none));
   };
-  Value maximum = reducePanels(
+  Value ofZeros = reducePanels(
       Loops::one, panels, constant(-kInfinity, layout.panel), kind, addPanel);
-  return make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
-                             e.scalar(-kInfinity));
+  Value wereNone = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, ofZeros,
+                                       e.scalar(-kInfinity));
+  return make<arith::AndIOp>(isNone, wereNone);
 }
 
 /// scores -= maximum, maximum = 0 ; in an empty row, 0 for keys that count all
@@ -274,7 +285,7 @@ void AttentionEmitter::subtractMaximum(Value i, Value query,
                                        const Panels &panels) {
   Value maximum = e.loadScalar(maxima, e.index(0), i), isEmpty;
   if (canBeEmpty()) {
-    isEmpty = isEmptyRow(query, panels);
+    isEmpty = isEmptyRow(maximum, query, panels);
     maximum = make<arith::SelectOp>(isEmpty, e.scalar(0), maximum);
   }
   forEachPanel(panels, [&](const KeyPanel &panel) {

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 
@@ -22,11 +23,21 @@ static bool fitsInto32(const ScoreForm::Ranges &ranges) {
   });
 }
 
+/// Whether places in a tensor may leave 32 bits.
+static bool areLarge(ValueRange tensors) {
+  return llvm::any_of(tensors, [](Value tensor) {
+    // Rows may be padded.
+    return staticSize(shapeOf(tensor)) >
+           std::numeric_limits<int32_t>::max() / 2;
+  });
+}
+
 ScoreLanes::ScoreLanes(KernelEmitter &emitter, const ScoreForm &form,
                        ValueRange captured, const ScoreExtents &extents)
     : e(emitter), b(emitter.builder), loc(emitter.loc), form(form),
       captured(captured), ranges(form.findRanges(extents.box())),
-      hasSlots(extents.columns > extents.keys), isWide(!fitsInto32(ranges)) {
+      hasSlots(extents.columns > extents.keys),
+      isWide(!fitsInto32(ranges) || areLarge(captured)) {
   ScoreBox box = extents.box();
   box.key = {0, extents.keys - 1};
   tokenRanges = form.findRanges(box);
@@ -37,10 +48,17 @@ ScoreLanes::ScoreLanes(KernelEmitter &emitter, const ScoreForm &form,
 void ScoreLanes::hoist(unsigned sources) {
   // The tensors themselves are the kernel's.
   unsigned others = ~(sources | ScoreForm::data);
+  // Functions are written for vectors, and so is what they are part of.
+  llvm::SmallDenseSet<Value> ofVectors;
   for (Operation &op : form.region.getBlock().without_terminator()) {
     Value result = op.getResult(0);
     unsigned own = form.sourcesOf(result);
-    if (own && !(own & others) && !isa<math::MathDialect>(op.getDialect())) {
+    if (isa<math::MathDialect>(op.getDialect()) ||
+        llvm::any_of(op.getOperands(), [&](Value operand) {
+          return ofVectors.contains(operand);
+        })) {
+      ofVectors.insert(result);
+    } else if (own && !(own & others)) {
       expand(result);
     }
   }
@@ -324,7 +342,7 @@ ScoreLanes::Place ScoreLanes::placeOf(ElementOp op) {
   Place place;
   for (auto [axis, index] : llvm::enumerate(op.getIndices())) {
     Lanes own = expand(index);
-    if (bounds == Bounds::unknown) {
+    if (bounds == Bounds::unknown && !isWithin(ranges, index, shape[axis])) {
       Value size = e.index(shape[axis]);
       Value value = own.isUniform() ? own.base : asVector(own);
       Value isBelow = make<arith::CmpIOp>(arith::CmpIPredicate::ult, value,
