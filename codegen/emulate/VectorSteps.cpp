@@ -61,6 +61,29 @@ static LogicalResult runMaskedLoad(Emulation &emulation, const Step &step) {
   return success();
 }
 
+/// Offsets count elements, whatever the number of dimensions.
+static LogicalResult runGather(Emulation &emulation, const Step &step) {
+  const View &view = emulation.view(step, 0);
+  unsigned rank = view.strides.size();
+  const std::vector<Lane> &offsets = emulation.in(step, 1 + rank);
+  const std::vector<Lane> &mask = emulation.in(step, 2 + rank);
+  const std::vector<Lane> &otherwise = emulation.in(step, 3 + rank);
+  int64_t first = indexOf(emulation, view, step, 1);
+  std::vector<Lane> &y = emulation.out(step);
+  for (size_t i = 0; i < y.size(); ++i) {
+    y[i] = otherwise[i];
+    if (mask[i].integer) {
+      const uint8_t *element =
+          elementsOf(view, first + offsets[i].integer, 1, step);
+      if (!element) {
+        return failure();
+      }
+      y[i] = readElement(view.kind, element);
+    }
+  }
+  return success();
+}
+
 static LogicalResult runMaskedStore(Emulation &emulation, const Step &step) {
   const View &view = emulation.view(step, 0);
   unsigned rank = view.strides.size();
@@ -274,6 +297,7 @@ void addVectorSteps(StepTable &table) {
   table["vector.store"] = runStore;
   table["vector.maskedload"] = runMaskedLoad;
   table["vector.maskedstore"] = runMaskedStore;
+  table["vector.gather"] = runGather;
   table["vector.broadcast"] = runBroadcast;
   table["vector.shuffle"] = runShuffle;
   table["vector.extract"] = runExtract;
