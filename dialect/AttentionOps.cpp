@@ -3,8 +3,6 @@
 
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include <cmath>
 
 using namespace mlir;
@@ -89,91 +87,18 @@ LogicalResult AttentionOp::verify() {
   return verifyMemory(*this); // C10
 }
 
-/// Whether an integer is a positive constant.
-static bool isPositive(Value value) {
-  IntegerAttr constant;
-  return matchPattern(value, m_Constant(&constant)) &&
-         constant.getValue().isStrictlyPositive();
-}
-
-/// An operation inside of the region.
-static LogicalResult verifyScoreOperation(Operation *op) {
-  auto element = dyn_cast<ElementOp>(op);
-  bool reads = !element || isa<BlockArgument>(element.getTable());
-  if (!isScoreOperation(op) || !reads) { // C7
-    return op->emitOpError("has no meaning among the scores of an attention: "
-                           "these are scalars of arith and math and elements "
-                           "of captured tensors");
-  }
-  if (isa<arith::FloorDivSIOp, arith::RemSIOp>(op) &&
-      !isPositive(op->getOperand(1))) { // C8
-    return op->emitOpError("among scores expects a positive constant divisor");
-  }
-  return success();
-}
-
-LogicalResult AttentionOp::verifyRegions() {
-  Block &block = getScoreRegion().front();
-  Builder builder(getContext());
-  SmallVector<Type> types(ScoreRegion::kIndices, builder.getIndexType());
-  types.front() = builder.getF32Type();
-  llvm::append_range(types, getCaptured().getTypes());
-  if (block.getArgumentTypes() != TypeRange(types) ||
-      !isa<ScoreYieldOp>(block.getTerminator())) { // C6
-    return emitOpError("expects scores of a raw score, four indices and the "
-                       "captured tensors, which end with 'hova.score_yield'");
-  }
-  for (Operation &op : block) {
-    if (failed(verifyScoreOperation(&op))) {
-      return failure();
-    }
-  }
-  if (static_cast<bool>(scoreRegion().getYield().getCarried()) !=
-      static_cast<bool>(getScores())) { // C9
-    return emitOpError("expects a carried score exactly where it gives scores");
-  }
-  return success();
+LogicalResult AttentionOp::verifyRegions() { // C6 to C9
+  return verifyScoreRegion(*this, getScoreRegion(), getCaptured(),
+                           /*carriesScores=*/static_cast<bool>(getScores()));
 }
 
 void AttentionOp::getAsmBlockArgumentNames(Region &region,
                                            OpAsmSetValueNameFn setName) {
-  StringRef names[] = {"raw", "batch", "head", "query", "key"};
-  for (auto [argument, name] : llvm::zip(region.getArguments(), names)) {
-    setName(argument, name);
-  }
+  nameScoreArguments(region, setName);
 }
 
 int64_t AttentionOp::getSlots() {
   return getMemoryKey() ? shapeOf(getMemoryKey()).front() : 0;
-}
-
-/// The axes at which the region reads a captured tensor, as expressions of
-/// `indices` (batch, head, query, key), or nothing where they are others or
-/// more than one.
-static std::optional<SmallVector<AffineExpr>>
-axesOfReads(BlockArgument captured, ArrayRef<AffineExpr> indices,
-            AffineExpr zero) {
-  std::optional<SmallVector<AffineExpr>> found;
-  for (Operation *user : captured.getUsers()) {
-    SmallVector<AffineExpr> axes;
-    for (Value index : cast<ElementOp>(user).getIndices()) {
-      auto argument = dyn_cast<BlockArgument>(index);
-      IntegerAttr constant;
-      if (argument) {
-        axes.push_back(indices[argument.getArgNumber() - 1]);
-      } else if (matchPattern(index, m_Constant(&constant)) &&
-                 constant.getValue().isZero()) {
-        axes.push_back(zero);
-      } else {
-        return std::nullopt;
-      }
-    }
-    if (found && *found != axes) {
-      return std::nullopt;
-    }
-    found = axes;
-  }
-  return found;
 }
 
 IterationSpace AttentionOp::getIterationSpace() {

@@ -1,10 +1,12 @@
-//===- ScoreRegion.cpp - Writing the mathematics of scores ----------------===//
+//===- ScoreRegion.cpp - Verifying and writing score regions
+//----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/ScoreRegion.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -40,6 +42,94 @@ static SmallVector<Type> argumentTypes(Builder &builder, ValueRange captured) {
   llvm::append_range(types, captured.getTypes());
   return types;
 }
+
+//===----------------------------------------------------------------------===//
+// Verifiers and maps
+//===----------------------------------------------------------------------===//
+
+/// Whether an integer is a positive constant.
+static bool isPositive(Value value) {
+  IntegerAttr constant;
+  return matchPattern(value, m_Constant(&constant)) &&
+         constant.getValue().isStrictlyPositive();
+}
+
+/// An operation inside of the region.
+static LogicalResult verifyScoreOperation(Operation *op) {
+  auto element = dyn_cast<ElementOp>(op);
+  bool reads = !element || isa<BlockArgument>(element.getTable());
+  if (!isScoreOperation(op) || !reads) { // C7
+    return op->emitOpError("has no meaning among the scores of an attention: "
+                           "these are scalars of arith and math and elements "
+                           "of captured tensors");
+  }
+  if (isa<arith::FloorDivSIOp, arith::RemSIOp>(op) &&
+      !isPositive(op->getOperand(1))) { // C8
+    return op->emitOpError("among scores expects a positive constant divisor");
+  }
+  return success();
+}
+
+LogicalResult verifyScoreRegion(Operation *op, Region &region,
+                                ValueRange captured, bool carriesScores) {
+  Block &block = region.front();
+  Builder builder(op->getContext());
+  SmallVector<Type> types = argumentTypes(builder, captured);
+  if (block.getArgumentTypes() != TypeRange(types) ||
+      !isa<ScoreYieldOp>(block.getTerminator())) { // C6
+    return op->emitOpError("expects scores of a raw score, four indices and "
+                           "the captured tensors, which end with "
+                           "'hova.score_yield'");
+  }
+  for (Operation &own : block) {
+    if (failed(verifyScoreOperation(&own))) {
+      return failure();
+    }
+  }
+  Value carried = ScoreRegion(region).getYield().getCarried();
+  if (static_cast<bool>(carried) != carriesScores) { // C9
+    return op->emitOpError(
+        "expects a carried score exactly where it gives scores");
+  }
+  return success();
+}
+
+void nameScoreArguments(Region &region, OpAsmSetValueNameFn setName) {
+  StringRef names[] = {"raw", "batch", "head", "query", "key"};
+  for (auto [argument, name] : llvm::zip(region.getArguments(), names)) {
+    setName(argument, name);
+  }
+}
+
+std::optional<SmallVector<AffineExpr>> axesOfReads(BlockArgument captured,
+                                                   ArrayRef<AffineExpr> indices,
+                                                   AffineExpr zero) {
+  std::optional<SmallVector<AffineExpr>> found;
+  for (Operation *user : captured.getUsers()) {
+    SmallVector<AffineExpr> axes;
+    for (Value index : cast<ElementOp>(user).getIndices()) {
+      auto argument = dyn_cast<BlockArgument>(index);
+      IntegerAttr constant;
+      if (argument) {
+        axes.push_back(indices[argument.getArgNumber() - 1]);
+      } else if (matchPattern(index, m_Constant(&constant)) &&
+                 constant.getValue().isZero()) {
+        axes.push_back(zero);
+      } else {
+        return std::nullopt;
+      }
+    }
+    if (found && *found != axes) {
+      return std::nullopt;
+    }
+    found = axes;
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// ScoreWriter
+//===----------------------------------------------------------------------===//
 
 static ScoreRegion addBlock(OpBuilder &builder, Location loc, Region &region,
                             ValueRange captured) {

@@ -24,6 +24,7 @@
 
 #include "dialect/ScoreOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/OpImplementation.h"
 
 namespace hova {
 
@@ -55,6 +56,24 @@ private:
 /// Whether an operation has a meaning among scores: those that the evaluator
 /// runs and recipes write for vectors (dialect/evaluate/Score.cpp).
 bool isScoreOperation(mlir::Operation *op);
+
+/// Verifies the region of `op`, which captures `captured` and yields a third
+/// number exactly where it carries scores: constraints C6 to C9 of every
+/// operation with such a region.
+llvm::LogicalResult verifyScoreRegion(mlir::Operation *op, mlir::Region &region,
+                                      mlir::ValueRange captured,
+                                      bool carriesScores);
+
+/// Names the arguments of a region in front of the captured tensors.
+void nameScoreArguments(mlir::Region &region,
+                        mlir::OpAsmSetValueNameFn setName);
+
+/// The axes at which a region reads a captured tensor, as expressions of
+/// `indices` (batch, head, query, key), or nothing where they are others or
+/// more than one.
+std::optional<llvm::SmallVector<mlir::AffineExpr>>
+axesOfReads(mlir::BlockArgument captured,
+            llvm::ArrayRef<mlir::AffineExpr> indices, mlir::AffineExpr zero);
 
 /// Writes the region of an attention.
 class ScoreWriter {

@@ -72,24 +72,23 @@ LogicalResult BlockSparseAttentionOp::verify() {
            << shapeText(table) << ", got "
            << shapeText(shapeOf(getRandomBlocks()));
   }
-  if (getKeyValid() && !agree(shapeOf(getKeyValid()), k.take_front(2))) { // C6
-    return emitOpError("expects key_valid of shape ")
-           << shapeText(k.take_front(2)) << ", got "
-           << shapeText(shapeOf(getKeyValid()));
-  }
   SmallVector<int64_t> expected{q[0], q[1], v[2]};
-  if (!agree(shapeOf(getResult()), expected)) { // C7
+  if (!agree(shapeOf(getResult()), expected)) { // C10
     return emitOpError("expects a result of shape ")
            << shapeText(expected) << ", got "
            << shapeText(shapeOf(getResult()));
   }
-  if (getCausal().value_or(1) <= 0 || !getScale().isFinite()) { // C8
-    return emitOpError("expects causal to be positive and scale to be finite, "
-                       "got ")
-           << getCausal().value_or(1) << " and "
-           << getScale().convertToDouble();
-  }
   return success();
+}
+
+LogicalResult BlockSparseAttentionOp::verifyRegions() { // C6 to C9
+  return verifyScoreRegion(*this, getScoreRegion(), getCaptured(),
+                           /*carriesScores=*/false);
+}
+
+void BlockSparseAttentionOp::getAsmBlockArgumentNames(
+    Region &region, OpAsmSetValueNameFn setName) {
+  nameScoreArguments(region, setName);
 }
 
 /// Which keys a block of queries reads is data.
@@ -114,8 +113,13 @@ IterationSpace BlockSparseAttentionOp::getIterationSpace() {
   builder.operand(0, {batch, query, keyColumn});
   builder.operand(1, {batch, key, keyColumn});
   builder.operand(2, {batch, key, valueColumn});
-  if (getKeyValid()) {
-    builder.operand((*this)->getNumOperands() - 1, {batch, key});
+  unsigned index = getODSOperandIndexAndLength(4).first;
+  for (BlockArgument captured : scoreRegion().getCaptured()) {
+    if (auto axes = axesOfReads(captured, {batch, head, query, key},
+                                builder.constant(0))) {
+      builder.operand(index, *axes);
+    }
+    ++index;
   }
   builder.result({batch, query, valueColumn});
   builder.setUnits({batch, head, part});

@@ -5,6 +5,7 @@
 #define HOVA_DIALECT_SPARSEATTENTIONOPS_H
 
 #include "dialect/HovaDialect.h"
+#include "dialect/ScoreRegion.h"
 
 namespace hova {
 

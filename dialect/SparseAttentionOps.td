@@ -9,10 +9,12 @@
 
 include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
+include "mlir/IR/OpAsmInterface.td"
 
 def Hova_BlockSparseAttentionOp
     : Hova_Op<"block_sparse_attention", [Pure, AttrSizedOperandSegments,
-        Hova_Site<["getInnerBytes"]>,
+        IsolatedFromAbove, SingleBlock, Hova_Site<["getInnerBytes"]>,
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
         DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
         DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
         DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
@@ -23,7 +25,8 @@ def Hova_BlockSparseAttentionOp
     appendix D. Tokens `block * t .. block * (t + 1) - 1` are block t of n; the
     last may be shorter. Per batch entry and head
 
-    `O_i = softmax over the keys j that query i sees of (scale * q_i . k_j) V`.
+    `(S, kept) = scores(Q K^T, batch, head, query, key, captured)`,
+    `O_i = softmax over the kept keys j that query i sees of (S_ij) V`.
 
     The queries of block t see the keys of these blocks:
 
@@ -35,10 +38,11 @@ def Hova_BlockSparseAttentionOp
     time that it stands in its row, besides the others: its exponentials enter
     the softmax as often. A number that is no block, such as -1, is unused.
 
-    `causal = G` keeps key k for query q iff `floor(k/G) <= floor(q/G)`, as in
-    `hova.attention`. `key_valid [batch, tokens]` keeps the keys that are no
-    padding. Scores and softmax are f32 at least. A row all of whose scores are
-    -inf, one without keys above all, is 0.
+    The region `scores` is that of `hova.attention`: it makes a score of a raw
+    one, whatever the blocks, and says whether the key is kept. A key is also
+    masked where the region makes -inf of a raw score of 0. Scores and softmax
+    are f32 at least. A row all of whose scores are -inf, one without kept keys
+    above all, is 0.
 
     Operands: query and key `[batch, tokens, heads*key_width]`, value `[batch,
     tokens, heads*value_width]`. Result `[batch, tokens, heads*value_width]`.
@@ -49,41 +53,57 @@ def Hova_BlockSparseAttentionOp
     - C3: query and key share their width.
     - C4: there are four blocks at least.
     - C5: random_blocks is [heads, blocks - 2, r].
-    - C6: key_valid is [batch, tokens].
-    - C7: the result is [batch, tokens, value width].
-    - C8: causal is positive and scale is finite.
+    - C6: the region has the arguments f32, four indices and the captured
+      tensors, and ends with hova.score_yield.
+    - C7: the region holds scalar operations of arith and math with a meaning
+      (`isScoreOperation`), and hova.element of captured tensors.
+    - C8: an integer is divided by a constant that is positive.
+    - C9: the region yields no third number.
+    - C10: the result is [batch, tokens, value width].
 
     ```mlir
     func.func @attend(%q: tensor<1x23x8xf32>, %k: tensor<1x23x8xf32>,
                       %v: tensor<1x23x6xf32>, %random: tensor<2x4x1xi32>,
                       %valid: tensor<1x23xi1>) -> tensor<1x23x6xf32> {
       %o = hova.block_sparse_attention %q, %k, %v random_blocks(%random)
-          key_valid(%valid) {heads = 2 : i64, block = 4 : i64, scale = 0.5 : f64}
+          captured(%valid) {heads = 2 : i64, block = 4 : i64}
           : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x6xf32>,
-             tensor<2x4x1xi32>, tensor<1x23xi1>) -> tensor<1x23x6xf32>
+             tensor<2x4x1xi32>, tensor<1x23xi1>) -> tensor<1x23x6xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index,
+           %is_valid: tensor<1x23xi1>):
+        %scale = hova.number 0.5
+        %score = arith.mulf %raw, %scale : f32
+        %kept = hova.element %is_valid[%batch, %key] : tensor<1x23xi1>
+        hova.score_yield %score kept %kept
+      }
       return %o : tensor<1x23x6xf32>
     }
     ```
   }];
   let arguments = (ins Hova_Tensor:$query, Hova_Tensor:$key, Hova_Tensor:$value,
-      Optional<TensorOf<[I32]>>:$random_blocks, Optional<Hova_Mask>:$key_valid,
+      Optional<TensorOf<[I32]>>:$random_blocks,
+      Variadic<AnyTypeOf<[Hova_Tensor, Hova_Ids, Hova_Mask]>>:$captured,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
-      ConfinedAttr<I64Attr, [IntPositive]>:$block,
-      DefaultValuedAttr<F64Attr, "1.0">:$scale,
-      OptionalAttr<I64Attr>:$causal);
+      ConfinedAttr<I64Attr, [IntPositive]>:$block);
   let results = (outs Hova_Tensor:$result);
+  let regions = (region SizedRegion<1>:$score_region);
   let assemblyFormat = [{
     $query `,` $key `,` $value
     oilist(`random_blocks` `(` $random_blocks `)`
-         | `key_valid` `(` $key_valid `)`)
-    attr-dict `:` functional-type(operands, $result)
+         | `captured` `(` $captured `)`)
+    attr-dict `:` functional-type(operands, $result) `scores` $score_region
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// Blocks of tokens; dynamic where their number is not known.
     int64_t getBlocks();
     /// Blocks in a row of `random_blocks`; 0 without.
     int64_t getRandomCount();
+    /// What the region computes, by name.
+    ::hova::ScoreRegion scoreRegion() {
+      return ::hova::ScoreRegion(getScoreRegion());
+    }
   }];
 }
 

@@ -357,14 +357,29 @@ static Operation *importBlockSparseAttention(OperationImport &op) {
         value = op.operand("value"),
         random = op.optionalOperand("random_blocks"),
         keyValid = op.optionalOperand("key_valid");
-  IntegerAttr causal;
-  if (op.has("causal")) {
-    causal = builder.getI64IntegerAttr(op.integer("causal"));
+  SmallVector<Value> captured;
+  if (keyValid) {
+    captured.push_back(keyValid);
   }
-  return BlockSparseAttentionOp::create(
-      builder, op.loc, op.result(), query, key, value, random, keyValid,
+  auto attention = BlockSparseAttentionOp::create(
+      builder, op.loc, op.result(), query, key, value, random, captured,
       builder.getI64IntegerAttr(op.integer("heads")),
-      builder.getI64IntegerAttr(op.integer("block")), op.real("scale"), causal);
+      builder.getI64IntegerAttr(op.integer("block")));
+  ScoreWriter writer(builder, op.loc, attention.getScoreRegion(), captured);
+  ScoreRegion region = writer.getRegion();
+  Value kept;
+  if (op.has("causal")) {
+    kept = writer.isNotLater(op.integer("causal"), /*shift=*/0);
+  }
+  if (keyValid) {
+    Value indices[] = {region.getBatch(), region.getKey()};
+    kept = writer.both(
+        kept,
+        ElementOp::create(writer.b, region.getCaptured().front(), indices));
+  }
+  double scale = op.real("scale").getValueAsDouble();
+  writer.yield(writer.scale(region.getRaw(), scale), kept);
+  return attention;
 }
 
 static Operation *importIndexTable(OperationImport &op) {

@@ -7,6 +7,7 @@
 
 #include "dialect/AttentionOps.h"
 #include "dialect/evaluate/Score.h"
+#include "llvm/ADT/Sequence.h"
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -89,50 +90,16 @@ static void additiveScores(const Attention &attention, const std::vector<T> &q,
   }
 }
 
-/// Runs the region for the queries of one batch entry and head.
-template <typename T> struct HeadScores {
-  HeadScores(const Attention &attention, int64_t entry, int64_t head)
-      : entry(entry), head(head),
-        own(attention.region, attention.captured, attention.columns),
-        ofZero(attention.region, attention.captured, attention.columns),
-        zeros(attention.columns) {}
-
-  int64_t entry, head;
-  ScoreRow<T> own, ofZero;
-  std::vector<T> zeros;
-
-  /// Whether each key is kept for `query`, which `own` was run for.
-  std::vector<bool> findKept(int64_t query) {
-    constexpr T none = -std::numeric_limits<T>::infinity();
-    std::vector<bool> kept(zeros.size());
-    bool hasRun = false;
-    for (size_t j = 0; j < kept.size(); ++j) {
-      kept[j] = own.isKept(j);
-      if (!kept[j] || std::isfinite(own.scores()[j])) {
-        continue;
-      }
-      // A score that is no number: is it the region that masks, as a bias of
-      // -inf does, or was the raw score none?
-      if (!hasRun) {
-        ofZero.run(entry, head, query, zeros.data());
-        hasRun = true;
-      }
-      kept[j] = ofZero.scores()[j] != none;
-    }
-    return kept;
-  }
-};
-
 /// Raw scores of one query become probabilities: 0 where masked. What the
 /// region carries is copied to `given`, unless that is null.
 template <typename T>
 static void softmaxRow(const Attention &attention, HeadScores<T> &scores,
                        int64_t query, T *row, T *given) {
-  scores.own.run(scores.entry, scores.head, query, row);
+  ScoreRow<T> &own = scores.run(query, row);
   std::vector<bool> kept = scores.findKept(query);
-  std::copy_n(scores.own.scores().data(), attention.columns, row);
+  std::copy_n(own.scores().data(), attention.columns, row);
   if (given) {
-    std::copy_n(scores.own.carried()->data(), attention.keys, given);
+    std::copy_n(own.carried()->data(), attention.keys, given);
   }
   T peak = -std::numeric_limits<T>::infinity();
   bool any = false, undefined = false;
@@ -199,7 +166,9 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
   } else {
     products(attention, q, k, scores);
   }
-  HeadScores<T> region(attention, entry, head);
+  HeadScores<T> region(attention.region, attention.captured,
+                       llvm::to_vector(llvm::seq<int64_t>(attention.columns)),
+                       entry, head);
   for (int64_t i = 0; i < attention.queries; ++i) {
     int64_t row = (entry * attention.heads + head) * attention.queries + i;
     softmaxRow(attention, region, i, scores.data() + i * attention.columns,

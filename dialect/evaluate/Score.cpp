@@ -16,14 +16,15 @@ namespace hova {
 
 template <typename T>
 ScoreRow<T>::ScoreRow(ScoreRegion region, ArrayRef<const HostTensor *> captured,
-                      int64_t keys)
-    : region(region), yield(region.getYield()), captured(captured), keys(keys) {
+                      ArrayRef<int64_t> keys)
+    : region(region), yield(region.getYield()), captured(captured),
+      keys(static_cast<int64_t>(keys.size())) {
   // Made once: a list that is there keeps its place while others are filled.
   auto make = [&](Value value) {
     if (isa<FloatType>(value.getType())) {
-      numbers[value].resize(keys);
+      numbers[value].resize(keys.size());
     } else {
-      integers[value].resize(keys);
+      integers[value].resize(keys.size());
     }
   };
   for (Value index :
@@ -33,10 +34,7 @@ ScoreRow<T>::ScoreRow(ScoreRegion region, ArrayRef<const HostTensor *> captured,
   for (Operation &op : region.getBlock()) {
     llvm::for_each(op.getResults(), make);
   }
-  std::vector<int64_t> &key = integers[region.getKey()];
-  for (int64_t j = 0; j < keys; ++j) {
-    key[j] = j;
-  }
+  llvm::copy(keys, integers[region.getKey()].begin());
 }
 
 template <typename T>
@@ -341,7 +339,29 @@ template <typename T> bool ScoreRow<T>::runIntegers(Operation *op) {
       .Default([](Operation *) { return false; });
 }
 
+template <typename T> std::vector<bool> HeadScores<T>::findKept(int64_t query) {
+  constexpr T none = -std::numeric_limits<T>::infinity();
+  std::vector<bool> kept(zeros.size());
+  bool hasRun = false;
+  for (size_t j = 0; j < kept.size(); ++j) {
+    kept[j] = own.isKept(j);
+    if (!kept[j] || std::isfinite(own.scores()[j])) {
+      continue;
+    }
+    // A score that is no number: is it the region that masks, as a bias of
+    // -inf does, or was the raw score none?
+    if (!hasRun) {
+      ofZero.run(batch, head, query, zeros.data());
+      hasRun = true;
+    }
+    kept[j] = ofZero.scores()[j] != none;
+  }
+  return kept;
+}
+
 template class ScoreRow<float>;
 template class ScoreRow<double>;
+template class HeadScores<float>;
+template class HeadScores<double>;
 
 } // namespace hova

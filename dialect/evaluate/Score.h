@@ -1,9 +1,9 @@
 //===- Score.h - Meaning of the region of an attention's scores -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The region is run for one query and all keys at a time: every scalar of it is
-// a list with an element per key. Numbers have the type of the evaluation,
-// integers 64 bits.
+// The region is run for one query and a list of keys at a time: every scalar of
+// it is a list with an element per key. Numbers have the type of the
+// evaluation, integers 64 bits.
 
 #ifndef HOVA_DIALECT_EVALUATE_SCORE_H
 #define HOVA_DIALECT_EVALUATE_SCORE_H
@@ -17,16 +17,17 @@ namespace hova {
 
 template <typename T> class ScoreRow {
 public:
-  /// `captured` are the values of the captured tensors, which outlive this.
+  /// `captured` are the values of the captured tensors, which outlive this. A
+  /// key may be listed more than once.
   ScoreRow(ScoreRegion region, llvm::ArrayRef<const HostTensor *> captured,
-           int64_t keys);
+           llvm::ArrayRef<int64_t> keys);
 
   /// Runs the region on raw scores, one per key.
   void run(int64_t batch, int64_t head, int64_t query, const T *raw);
 
-  // What it has yielded.
+  // What it has yielded, by the place of a key in the list.
   const std::vector<T> &scores() { return numbers[yield.getScore()]; }
-  bool isKept(int64_t key) { return integers[yield.getKept()][key] != 0; }
+  bool isKept(int64_t place) { return integers[yield.getKept()][place] != 0; }
   /// Null where nothing is carried.
   const std::vector<T> *carried() {
     return yield.getCarried() ? &numbers[yield.getCarried()] : nullptr;
@@ -48,13 +49,36 @@ private:
   ScoreRegion region;
   ScoreYieldOp yield;
   llvm::ArrayRef<const HostTensor *> captured;
-  int64_t keys;
+  int64_t keys; ///< in the list
   llvm::DenseMap<mlir::Value, std::vector<T>> numbers;
   llvm::DenseMap<mlir::Value, std::vector<int64_t>> integers;
 };
 
+/// Runs the region for queries of one batch entry and head.
+template <typename T> class HeadScores {
+public:
+  HeadScores(ScoreRegion region, llvm::ArrayRef<const HostTensor *> captured,
+             llvm::ArrayRef<int64_t> keys, int64_t batch, int64_t head)
+      : batch(batch), head(head), own(region, captured, keys),
+        ofZero(region, captured, keys), zeros(keys.size()) {}
+
+  ScoreRow<T> &run(int64_t query, const T *raw) {
+    own.run(batch, head, query, raw);
+    return own;
+  }
+  /// Whether each key is kept for `query`, for which it was run.
+  std::vector<bool> findKept(int64_t query);
+
+private:
+  int64_t batch, head;
+  ScoreRow<T> own, ofZero;
+  std::vector<T> zeros;
+};
+
 extern template class ScoreRow<float>;
 extern template class ScoreRow<double>;
+extern template class HeadScores<float>;
+extern template class HeadScores<double>;
 
 } // namespace hova
 

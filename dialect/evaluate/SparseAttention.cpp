@@ -1,11 +1,12 @@
 //===- SparseAttention.cpp - Meaning of attention to blocks of keys -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every query collects the keys that it sees, in the order of the definition,
-// and its row is the softmax of their scores times their values.
+// Every block of queries collects the keys that it sees, in the order of the
+// definition. A query's row is the softmax of the scores of those that the
+// region keeps, times their values.
 
 #include "dialect/SparseAttentionOps.h"
-#include "dialect/evaluate/Evaluate.h"
+#include "dialect/evaluate/Score.h"
 #include "llvm/ADT/Sequence.h"
 #include <limits>
 #include <vector>
@@ -22,15 +23,16 @@ struct SparseAttention {
         keyWidth(value(op.getQuery()).getShape()[2] / heads),
         valueWidth(value(op.getValue()).getShape()[2] / heads),
         block(op.getBlock()), blocks((tokens + block - 1) / block),
-        causal(op.getCausal().value_or(0)),
-        scale(op.getScale().convertToDouble()),
-        random(value.optional(op.getRandomBlocks())),
-        keyValid(value.optional(op.getKeyValid())) {}
+        random(value.optional(op.getRandomBlocks())), region(op.scoreRegion()) {
+    for (Value tensor : op.getCaptured()) {
+      captured.push_back(&value(tensor));
+    }
+  }
 
   int64_t batch, tokens, heads, keyWidth, valueWidth, block, blocks;
-  int64_t causal; ///< 0: not
-  double scale;
-  const HostTensor *random, *keyValid;
+  const HostTensor *random;
+  ScoreRegion region;
+  SmallVector<const HostTensor *> captured;
 
   /// Blocks that the queries of block `own` see, as often as they do.
   SmallVector<int64_t> seenBlocks(int64_t head, int64_t own) const {
@@ -57,17 +59,12 @@ struct SparseAttention {
     return seen;
   }
 
-  std::vector<int64_t> seenKeys(int64_t entry, int64_t query,
-                                ArrayRef<int64_t> seenBlocks) const {
+  std::vector<int64_t> seenKeys(int64_t head, int64_t own) const {
     std::vector<int64_t> keys;
-    for (int64_t own : seenBlocks) {
-      for (int64_t key = own * block; key < std::min((own + 1) * block, tokens);
-           ++key) {
-        bool isLater = causal && key / causal > query / causal;
-        if (!isLater &&
-            (!keyValid || keyValid->at(entry * tokens + key) != 0)) {
-          keys.push_back(key);
-        }
+    for (int64_t other : seenBlocks(head, own)) {
+      int64_t end = std::min((other + 1) * block, tokens);
+      for (int64_t key = other * block; key < end; ++key) {
+        keys.push_back(key);
       }
     }
     return keys;
@@ -75,40 +72,47 @@ struct SparseAttention {
 };
 } // namespace
 
-/// The row of one query and head; `q` is its query, keys and values begin at
-/// the batch entry's and the head's first.
+/// The row of one query and head, which sees `keys`; `q` is its query, keys and
+/// values begin at the batch entry's and the head's first.
 template <typename T>
 static void attend(const SparseAttention &attention, ArrayRef<int64_t> keys,
-                   const T *q, const T *key, const T *value, T *row) {
+                   HeadScores<T> &region, int64_t query, const T *q,
+                   const T *key, const T *value, T *row) {
   std::fill_n(row, attention.valueWidth, T(0));
   std::vector<T> scores;
-  T peak = -std::numeric_limits<T>::infinity();
-  bool isUndefined = false;
   for (int64_t j : keys) {
     const T *k = key + j * attention.heads * attention.keyWidth;
     T score = 0;
     for (int64_t c = 0; c < attention.keyWidth; ++c) {
       score += q[c] * k[c];
     }
-    score *= static_cast<T>(attention.scale);
-    isUndefined |= std::isnan(score);
-    peak = std::max(peak, score);
     scores.push_back(score);
+  }
+  scores = region.run(query, scores.data()).scores();
+  std::vector<bool> kept = region.findKept(query);
+  constexpr T none = -std::numeric_limits<T>::infinity();
+  T peak = none;
+  bool isUndefined = false;
+  for (auto [score, isKept] : llvm::zip(scores, kept)) {
+    if (isKept) {
+      isUndefined |= std::isnan(score);
+      peak = std::max(peak, score);
+    }
   }
   if (isUndefined) {
     peak = std::numeric_limits<T>::quiet_NaN(); // max() drops it
   }
-  if (peak == -std::numeric_limits<T>::infinity()) {
+  if (peak == none) {
     return;
   }
   T sum = 0;
-  for (T &score : scores) {
-    score = evaluateExponential(score - peak);
+  for (auto [score, isKept] : llvm::zip(scores, kept)) {
+    score = isKept ? evaluateExponential(score - peak) : T(0);
     sum += score;
   }
-  for (auto [j, weight] : llvm::zip(keys, scores)) {
+  for (auto [j, weight, isKept] : llvm::zip(keys, scores, kept)) {
     const T *v = value + j * attention.heads * attention.valueWidth;
-    for (int64_t c = 0; c < attention.valueWidth; ++c) {
+    for (int64_t c = 0; isKept && c < attention.valueWidth; ++c) {
       row[c] += weight / sum * v[c];
     }
   }
@@ -133,10 +137,12 @@ BlockSparseAttentionOp::evaluate(ArrayRef<HostTensor> operands,
       auto placeOf = [&](int64_t token, int64_t width) {
         return ((entry * tokens + token) * heads + head) * width;
       };
-      SmallVector<int64_t> seen = attention.seenBlocks(head, block);
+      std::vector<int64_t> keys = attention.seenKeys(head, block);
+      HeadScores<T> region(attention.region, attention.captured, keys, entry,
+                           head);
       int64_t end = std::min((block + 1) * attention.block, tokens);
       for (int64_t i = block * attention.block; i < end; ++i) {
-        attend<T>(attention, attention.seenKeys(entry, i, seen),
+        attend<T>(attention, keys, region, i,
                   q.data() + placeOf(i, attention.keyWidth),
                   k.data() + placeOf(0, attention.keyWidth),
                   v.data() + placeOf(0, attention.valueWidth),

@@ -10,6 +10,7 @@
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
+#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -117,9 +118,10 @@ struct ScoresOfQueriesAndKeys final : OpRewritePattern<AttentionOp> {
 };
 
 /// Tensors that the region does not read are not captured.
-struct DropUnreadCaptures final : OpRewritePattern<AttentionOp> {
-  using Base::Base;
-  LogicalResult matchAndRewrite(AttentionOp op,
+template <typename OpT>
+struct DropUnreadCaptures final : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpT op,
                                 PatternRewriter &rewriter) const override {
     Block &block = op.scoreRegion().getBlock();
     bool hasDropped = false;
@@ -144,7 +146,8 @@ struct DecomposeCompoundPass final
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<DecomposeCompound, PatchEmbeddingAsLinear,
-                 ScoresOfQueriesAndKeys, DropUnreadCaptures>(&getContext());
+                 ScoresOfQueriesAndKeys, DropUnreadCaptures<AttentionOp>,
+                 DropUnreadCaptures<BlockSparseAttentionOp>>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
       getOperation().emitError("decomposition did not converge");
       signalPassFailure();

@@ -82,7 +82,7 @@ def PropagateDemandedRowsPass : Pass<"hova-propagate-demanded-rows", "::mlir::fu
     mask of their own for every query, for causal attention unless the last rows
     are demanded, and for causal linear attention. Attention to blocks becomes
     that to all keys where rows of its first or of its last block are demanded,
-    which see all; it declines for others, and where it is causal.
+    which see all; it declines for others.
 
     ```mlir
     func.func @main(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {

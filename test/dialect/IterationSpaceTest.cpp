@@ -116,11 +116,18 @@ constexpr Case kCases[] = {
      "tensor<1x5x2xf32>",
      "tensor<1x5x2xf32>"},
     {"block_sparse_attention",
-     "%q: tensor<1x7x4xf32>, %k: tensor<1x7x4xf32>, %v: tensor<1x7x2xf32>",
-     "hova.block_sparse_attention %q, %k, %v {heads = 2 : i64, block = 2 : "
-     "i64, "
-     "causal = 1 : i64} : (tensor<1x7x4xf32>, tensor<1x7x4xf32>, "
-     "tensor<1x7x2xf32>) -> tensor<1x7x2xf32>",
+     "%q: tensor<1x7x4xf32>, %k: tensor<1x7x4xf32>, %v: tensor<1x7x2xf32>, "
+     "%b: tensor<2x7x7xf32>",
+     "hova.block_sparse_attention %q, %k, %v captured(%b) {heads = 2 : i64, "
+     "block = 2 : i64} : (tensor<1x7x4xf32>, tensor<1x7x4xf32>, "
+     "tensor<1x7x2xf32>, tensor<2x7x7xf32>) -> tensor<1x7x2xf32> scores {\n"
+     "^bb0(%raw: f32, %batch: index, %head: index, %query: index, "
+     "%key: index, %bias: tensor<2x7x7xf32>):\n"
+     "  %own = hova.element %bias[%head, %query, %key] : tensor<2x7x7xf32>\n"
+     "  %score = arith.addf %raw, %own : f32\n"
+     "  %kept = arith.cmpi sle, %key, %query : index\n"
+     "  hova.score_yield %score kept %kept\n"
+     "}",
      "tensor<1x7x2xf32>"},
     {"unfold", "%x: tensor<2x3x4x6xf32>",
      "hova.unfold %x {kernel = 2 : i64, stride = 2 : i64} : "

@@ -48,7 +48,7 @@ void AttentionEmitter::writeLimits() {
     Value tokens = keys < lanes ? e.laneMask(lanes, keys) : Value();
     Value isValid = all < lanes ? e.laneMask(lanes, all) : Value();
     ScoreLanes own = *scoreLanes;
-    own.beginKeys(column, lanes, isValid, tokens);
+    own.beginLanes(form.region.getKey(), column, lanes, isValid, tokens);
     for (Value condition : form.conditions) {
       if (form.isAboutKeys(condition)) {
         Value holds = own.vectorOf(condition);
@@ -100,7 +100,7 @@ Value AttentionEmitter::maskedScores(Value raw, Value query,
   Value isKey = layout.slots ? isBelow(panel, layout.keys) : inside;
   ScoreLanes own = *scoreLanes;
   own.setIndex(form.region.getQuery(), query);
-  own.beginKeys(panel.column, lanes, inside, isKey);
+  own.beginLanes(form.region.getKey(), panel.column, lanes, inside, isKey);
   own.setRaw(raw);
   Value score = raw;
   if (scalesEarly()) {

@@ -14,10 +14,16 @@
 //       S = K (scale Q)^T ; M' = max(M, S) ; f = exp(M - M') ; P = exp(S - M')
 //       sum = f sum + P ; O = f O + P^T V
 //     O / sum
+//
+// A region that only scales is the scale of the packed queries; others are
+// written for each row of scores (ScoreLanes). Conditions on keys alone are a
+// limit per key: one scalar for all queries. Blocks of which no query of a
+// vector keeps a key are left out (VisitedKeys).
 
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
+#include "codegen/cpu/recipes/ScoreLanes.h"
 #include "codegen/cpu/recipes/ScratchLayout.h"
 #include "codegen/cpu/recipes/SparseLayout.h"
 #include "codegen/cpu/recipes/Transpose.h"
@@ -47,14 +53,15 @@ private:
   void emitQueries(Value row, Value end);
   void packQueries(Value row);
   void clear();
-  void forEachSeenBlock(Value last, llvm::function_ref<void(Value)> body);
+  void forEachSeenBlock(llvm::function_ref<void(Value)> body);
   Value drawnBlock(Value entry);
-  void emitKeys(Value key, Value end, Value row);
+  void emitKeys(Value key, Value end);
   void writeLimits(Value first, Value key, Value end);
   /// Scores of the group's keys, of which row 0 is `first`, to scratch; the
   /// maxima grow.
-  void emitScores(Value first, Value row);
-  Value maskedScores(Value score, Value keyRow, Value first, Value row);
+  void emitScores(Value first);
+  Value maskedScores(ScoreLanes own, Value raw, Value keyRow, Value first);
+  void beginQueries(Value row);
   void emitExponentials(Value before);
   void addValues(Value first);
   void storeResult(Value row, Value end);
@@ -74,6 +81,12 @@ private:
     return make<vector::BroadcastOp>(
         VectorType::get({layout.lanes}, scalar.getType()), scalar);
   }
+  /// An index as a vector of the integers of another.
+  Value splatLike(Value index, Value like) {
+    auto type = cast<VectorType>(like.getType());
+    return make<vector::BroadcastOp>(
+        type, make<arith::IndexCastOp>(type.getElementType(), index));
+  }
   Value constant(double value) {
     return e.splat(value, e.vectorType(layout.lanes));
   }
@@ -81,6 +94,9 @@ private:
   Value exponential(Value difference) {
     return make<Exp2Op>(make<arith::MulFOp>(difference, constant(log2e)));
   }
+  /// Whether all that the region makes of a raw score is a multiple, which the
+  /// packed queries are.
+  bool packsScale() const { return form.isRaw() && form.factor > 0; }
   IntegerAttr columnsOf(int64_t lanes, int64_t valid) {
     return valid < lanes ? b.getI64IntegerAttr(valid) : IntegerAttr();
   }
@@ -92,7 +108,9 @@ private:
   OpBuilder &b;
   Location loc;
   BlockSparseAttentionOp op;
+  const ScoreForm form;
   const SparseLayout layout;
+  VisitedBlocks visited;
   const double log2e = 1 / std::log(2.0);
   /// In scratch; vectors of lanes have one row.
   Value packed, weights, weightsTransposed, pooled, peaks, sums, factors,
@@ -100,6 +118,8 @@ private:
   // Of the current unit.
   Value head, block, firstToken; ///< of the batch entry
   Value keyColumn, valueColumn;
+  /// The region with batch entry and head, and with queries in lanes, too.
+  std::optional<ScoreLanes> unitLanes, queryLanes;
 };
 } // namespace
 
@@ -126,7 +146,8 @@ static int64_t scratchBytes(BlockSparseAttentionOp op,
 SparseAttentionEmitter::SparseAttentionEmitter(KernelEmitter &emitter,
                                                BlockSparseAttentionOp op)
     : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
-      layout(op, emitter.schedule) {
+      form(op.scoreRegion()), layout(op, emitter.schedule, form),
+      visited(layout, form) {
   ScratchLayout scratch;
   Type f32 = b.getF32Type();
   Value *buffers[] = {&packed, &weights, &pooled, &peaks,
@@ -155,9 +176,14 @@ void SparseAttentionEmitter::emit() {
     block = e.rem(unit, layout.blocks);
     Value pair = e.div(unit, layout.blocks);
     head = e.rem(pair, layout.heads);
-    firstToken = e.mul(e.div(pair, layout.heads), layout.tokens);
+    Value batch = e.div(pair, layout.heads);
+    firstToken = e.mul(batch, layout.tokens);
     keyColumn = e.mul(head, layout.keyWidth);
     valueColumn = e.mul(head, layout.valueWidth);
+    unitLanes.emplace(e, form, op.getCaptured(), layout.extents());
+    unitLanes->setIndex(form.region.getBatch(), batch);
+    unitLanes->setIndex(form.region.getHead(), head);
+    unitLanes->hoist(ScoreForm::batch | ScoreForm::head);
     Value from = e.mul(block, layout.block);
     Value to =
         make<arith::MinUIOp>(e.add(from, layout.block), e.index(layout.tokens));
@@ -170,15 +196,34 @@ void SparseAttentionEmitter::emit() {
 void SparseAttentionEmitter::emitQueries(Value row, Value end) {
   packQueries(row);
   clear();
-  Value last = e.add(make<arith::MinUIOp>(e.add(row, layout.lanes), end), -1);
-  forEachSeenBlock(last, [&](Value seen) {
+  beginQueries(row);
+  forEachSeenBlock([&](Value seen) {
     Value from = e.mul(seen, layout.block);
     Value to =
         make<arith::MinUIOp>(e.add(from, layout.block), e.index(layout.tokens));
     e.forLoop("keys", from, to, layout.groupKeys,
-              [&](Value key) { emitKeys(key, to, row); });
+              [&](Value key) { emitKeys(key, to); });
   });
   storeResult(row, end);
+}
+
+/// The queries from `row` on come into the lanes of the region. Those behind
+/// the last token read nothing.
+void SparseAttentionEmitter::beginQueries(Value row) {
+  visited.begin(e, row, block);
+  Value query = form.region.getQuery(), inside;
+  queryLanes.emplace(*unitLanes);
+  queryLanes->beginLanes(query, row, layout.lanes, inside, inside);
+  bool mayLeave = llvm::any_of(layout.groups(), [&](RowSpan rows) {
+    return rows.row + layout.lanes > layout.tokens;
+  });
+  if (mayLeave) {
+    Value numbers = queryLanes->vectorOf(query);
+    inside = compare(arith::CmpIPredicate::slt, numbers,
+                     splatLike(e.index(layout.tokens), numbers));
+    queryLanes->beginLanes(query, row, layout.lanes, inside, inside);
+  }
+  queryLanes->hoist(ScoreForm::batch | ScoreForm::head | ScoreForm::query);
 }
 
 /// packed[c][i] = scale * query row `row + i`, channel c. Lanes behind the last
@@ -187,7 +232,7 @@ void SparseAttentionEmitter::packQueries(Value row) {
   Value query = e.buffer(op.getQuery());
   Value most = e.index(layout.tokens - 1);
   Value scale =
-      e.splat(op.getScale().convertToDouble(), e.vectorType(kTransposed));
+      e.splat(packsScale() ? form.factor : 1, e.vectorType(kTransposed));
   auto packBlock = [&](Value lane, Value channel, int64_t channels) {
     SmallVector<Value> rows;
     for (int64_t i = 0; i < kTransposed; ++i) {
@@ -239,10 +284,10 @@ Value SparseAttentionEmitter::drawnBlock(Value entry) {
 }
 
 /// All blocks for the first and the last; for others 0, the window's three, the
-/// last, and those of the table. Not those whose keys all come behind `last`,
-/// the last query, where that hides them.
+/// last, and those of the table. Not those of which no query of the vector
+/// keeps a key.
 void SparseAttentionEmitter::forEachSeenBlock(
-    Value last, llvm::function_ref<void(Value)> body) {
+    llvm::function_ref<void(Value)> body) {
   using arith::CmpIPredicate;
   auto is = [&](Value a, int64_t b) {
     return compare(CmpIPredicate::eq, a, e.index(b));
@@ -276,9 +321,8 @@ void SparseAttentionEmitter::forEachSeenBlock(
     };
     restrict(isNot(1, 1));
     restrict(isNot(layout.blocks - 2, 3));
-    if (layout.causal) {
-      Value limit = e.mul(e.add(e.div(last, layout.causal), 1), layout.causal);
-      restrict(compare(CmpIPredicate::ult, e.mul(seen, layout.block), limit));
+    if (Value isVisited = visited.contain(e, seen)) {
+      restrict(isVisited);
     }
     e.ifThen(counts, [&] { body(seen); });
   });
@@ -291,7 +335,7 @@ void SparseAttentionEmitter::forEachSeenBlock(
 /// The keys from `key` to before `end`, as many as a group has at most. The
 /// group at the end of all tokens begins earlier than `key`, and the limits
 /// hide what it has before.
-void SparseAttentionEmitter::emitKeys(Value key, Value end, Value row) {
+void SparseAttentionEmitter::emitKeys(Value key, Value end) {
   Value first = key;
   if (layout.hasLimits) {
     first =
@@ -299,37 +343,29 @@ void SparseAttentionEmitter::emitKeys(Value key, Value end, Value row) {
     writeLimits(first, key, end);
   }
   Value before = load(peaks);
-  emitScores(first, row);
+  emitScores(first);
   emitExponentials(before);
   addValues(first);
 }
 
-/// limits[j] = +inf where key first + j counts, else -inf.
+/// limits[j] = +inf where key first + j is one of the group and all conditions
+/// on it alone hold, else -inf.
 void SparseAttentionEmitter::writeLimits(Value first, Value key, Value end) {
   for (int64_t from = 0; from < layout.groupKeys; from += kTransposed) {
     int64_t valid = std::min(layout.groupKeys - from, kTransposed);
-    SmallVector<Attribute> numbers;
-    for (int64_t lane : llvm::seq(kTransposed)) {
-      numbers.push_back(b.getI32IntegerAttr(from + lane));
-    }
-    auto type = VectorType::get({kTransposed}, b.getI32Type());
-    Value iota = make<arith::ConstantOp>(DenseElementsAttr::get(type, numbers));
-    auto splatIndex = [&](Value index) -> Value {
-      return make<vector::BroadcastOp>(
-          type, make<arith::IndexCastOp>(b.getI32Type(), index));
-    };
-    Value own = make<arith::AddIOp>(iota, splatIndex(first));
+    Value inside =
+        valid < kTransposed ? e.laneMask(kTransposed, valid) : Value();
+    ScoreLanes lanes = *unitLanes;
+    lanes.beginLanes(form.region.getKey(), e.add(first, from), kTransposed,
+                     inside, inside);
+    Value own = lanes.vectorOf(form.region.getKey());
     Value counts = make<arith::AndIOp>(
-        compare(arith::CmpIPredicate::sge, own, splatIndex(key)),
-        compare(arith::CmpIPredicate::slt, own, splatIndex(end)));
-    if (op.getKeyValid()) {
-      // A matrix with a row per batch entry.
-      Value bytes = e.loadLanes(e.buffer(op.getKeyValid()),
-                                e.div(firstToken, layout.tokens),
-                                e.add(first, from), kTransposed, valid);
-      Value zero = make<arith::ConstantOp>(b.getZeroAttr(bytes.getType()));
-      counts = make<arith::AndIOp>(
-          counts, compare(arith::CmpIPredicate::ne, bytes, zero));
+        compare(arith::CmpIPredicate::sge, own, splatLike(key, own)),
+        compare(arith::CmpIPredicate::slt, own, splatLike(end, own)));
+    for (Value condition : form.conditions) {
+      if (form.isAboutKeys(condition)) {
+        counts = make<arith::AndIOp>(counts, lanes.vectorOf(condition));
+      }
     }
     auto limitType = e.vectorType(kTransposed);
     Value limit = make<arith::SelectOp>(counts, e.splat(kInfinity, limitType),
@@ -338,40 +374,35 @@ void SparseAttentionEmitter::writeLimits(Value first, Value key, Value end) {
   }
 }
 
-/// One row: the scores of all queries with key `keyRow` of the group. A NaN
-/// becomes the limit: +inf, whose exponential is NaN again, unless the key does
-/// not count.
-Value SparseAttentionEmitter::maskedScores(Value score, Value keyRow,
-                                           Value first, Value row) {
+/// One row: what the region makes of the raw scores of all queries with key
+/// `keyRow` of the group; masked are -inf. A NaN becomes the limit: +inf, whose
+/// exponential is NaN again, unless the key does not count.
+Value SparseAttentionEmitter::maskedScores(ScoreLanes own, Value raw,
+                                           Value keyRow, Value first) {
+  own.setIndex(form.region.getKey(), e.add(first, keyRow));
+  own.setRaw(raw);
+  Value score =
+      packsScale() ? raw : own.vectorOf(form.region.getYield().getScore());
   if (layout.hasLimits) {
     Value limit = splat(e.loadScalar(limits, e.index(0), keyRow));
     Value isBelow =
         make<arith::CmpFOp>(arith::CmpFPredicate::OLT, score, limit);
     score = make<arith::SelectOp>(isBelow, score, limit);
   }
-  if (layout.causal) {
-    SmallVector<Attribute> numbers;
-    for (int64_t lane : llvm::seq(layout.lanes)) {
-      numbers.push_back(b.getI32IntegerAttr(lane));
+  Value keep;
+  for (Value condition : form.conditions) {
+    if (!form.isAboutKeys(condition)) {
+      Value holds = own.vectorOf(condition);
+      keep = keep ? make<arith::AndIOp>(keep, holds) : holds;
     }
-    auto type = VectorType::get({layout.lanes}, b.getI32Type());
-    auto asNumber = [&](Value index) -> Value {
-      return make<arith::IndexCastOp>(b.getI32Type(), index);
-    };
-    // The first query that sees the key.
-    Value own =
-        e.mul(e.div(e.add(first, keyRow), layout.causal), layout.causal);
-    Value least = make<arith::SubIOp>(asNumber(own), asNumber(row));
-    Value sees =
-        compare(arith::CmpIPredicate::sge,
-                make<arith::ConstantOp>(DenseElementsAttr::get(type, numbers)),
-                splat(least));
-    score = make<arith::SelectOp>(sees, score, constant(-kInfinity));
   }
-  return score;
+  return keep ? make<arith::SelectOp>(keep, score, constant(-kInfinity))
+              : score;
 }
 
-void SparseAttentionEmitter::emitScores(Value first, Value row) {
+void SparseAttentionEmitter::emitScores(Value first) {
+  ScoreLanes region = *queryLanes;
+  region.spreadLinear();
   Value key = e.buffer(op.getKey());
   auto flags = arith::FastMathFlagsAttr::get(
       b.getContext(), arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
@@ -385,8 +416,8 @@ void SparseAttentionEmitter::emitScores(Value first, Value row) {
         Value peak = load(peaks);
         for (int64_t i = 0; i < height; ++i) {
           Value keyRow = e.add(from, i);
-          Value score = maskedScores(make<vector::ExtractOp>(tile, i), keyRow,
-                                     first, row);
+          Value score = maskedScores(region, make<vector::ExtractOp>(tile, i),
+                                     keyRow, first);
           e.storeRow(score, weights, keyRow, e.index(0), layout.lanes);
           peak = make<arith::MaxNumFOp>(peak, score, flags);
         }
@@ -518,20 +549,21 @@ struct BlockSparseAttentionRecipe
   bool takesJoins(Operation *) const { return false; }
   int64_t getExecutedMacs(Operation *op, const CpuSchedule &schedule) const {
     auto own = cast<BlockSparseAttentionOp>(op);
-    SparseLayout layout(own, schedule);
-    int64_t pairs = 0;
+    SparsePairs pairs(own, schedule);
+    const SparseLayout &layout = pairs.getLayout();
+    int64_t all = 0;
     for (int64_t block : llvm::seq(layout.blocks)) {
-      pairs += layout.countPairs(block);
+      all += pairs.count(block);
     }
-    return shapeOf(own.getQuery())[0] * layout.heads * pairs *
+    return layout.batch * layout.heads * all *
            (layout.keyWidth + layout.valueWidth);
   }
   SmallVector<int64_t> getUnitCosts(Operation *op,
                                     const CpuSchedule &schedule) const {
-    SparseLayout layout(cast<BlockSparseAttentionOp>(op), schedule);
+    SparsePairs pairs(cast<BlockSparseAttentionOp>(op), schedule);
     SmallVector<int64_t> costs;
-    for (int64_t block : llvm::seq(layout.blocks)) {
-      costs.push_back(layout.countPairs(block));
+    for (int64_t block : llvm::seq(pairs.getLayout().blocks)) {
+      costs.push_back(std::max<int64_t>(pairs.count(block), 1));
     }
     return costs;
   }

@@ -4,9 +4,10 @@
 #ifndef HOVA_CODEGEN_CPU_RECIPES_SPARSELAYOUT_H
 #define HOVA_CODEGEN_CPU_RECIPES_SPARSELAYOUT_H
 
-#include "codegen/cpu/CpuSchedule.h"
+#include "codegen/cpu/recipes/VisitedPanels.h"
 #include "dialect/Shapes.h"
 #include "dialect/SparseAttentionOps.h"
+#include "dialect/VisitedKeys.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace hova {
@@ -14,15 +15,9 @@ namespace hova {
 /// The loops of one attention in numbers.
 struct SparseLayout {
   SparseLayout(BlockSparseAttentionOp op, const CpuSchedule &schedule)
-      : heads(op.getHeads()), tokens(shapeOf(op.getQuery())[1]),
-        keyWidth(shapeOf(op.getQuery())[2] / heads),
-        valueWidth(shapeOf(op.getValue())[2] / heads), block(op.getBlock()),
-        blocks(op.getBlocks()), random(op.getRandomCount()),
-        causal(op.getCausal().value_or(0)), tileRows(schedule.tileRows),
-        lanes(std::min<int64_t>(schedule.tileColumns,
-                                llvm::alignTo(block, kTransposed))),
-        groupKeys(std::min(block, kMostKeys)),
-        hasLimits(op.getKeyValid() || tokens % block || block % groupKeys) {}
+      : SparseLayout(op, schedule, ScoreForm(op.scoreRegion())) {}
+  SparseLayout(BlockSparseAttentionOp op, const CpuSchedule &schedule,
+               const ScoreForm &form);
 
   /// Rows and columns that are transposed at once.
   static constexpr int64_t kTransposed = 16;
@@ -30,25 +25,74 @@ struct SparseLayout {
   /// the first-level cache.
   static constexpr int64_t kMostKeys = 64;
 
-  int64_t heads, tokens, keyWidth, valueWidth;
+  int64_t batch, heads, tokens, keyWidth, valueWidth;
   int64_t block, blocks; ///< tokens of a block, and how many there are
   int64_t random;        ///< blocks in a row of the table
-  int64_t causal;        ///< 0: not
   int64_t tileRows;
   int64_t lanes;     ///< queries side by side
   int64_t groupKeys; ///< keys that follow them one below the other
   /// Whether a key of a group may not count.
   bool hasLimits;
+  /// Whether queries leave out blocks of which they keep no key.
+  bool skipsBlocks;
 
   int64_t pooledStride() const { return llvm::alignTo(valueWidth, 16); }
   /// Tokens of a block.
   int64_t lengthOf(int64_t own) const {
     return std::min((own + 1) * block, tokens) - own * block;
   }
-  /// Pairs of a query and a key that are multiplied in query block `own`. A row
-  /// of the table counts as full: of a causal attention with all blocks before
-  /// the window where these are fewer.
-  int64_t countPairs(int64_t own) const;
+  ScoreExtents extents() const {
+    return {batch, heads, tokens, tokens, tokens};
+  }
+  /// The queries of a vector, and those of the last vector of a block where
+  /// these are fewer; else 0.
+  int64_t groupRows() const { return std::min(lanes, block); }
+  int64_t restRows() const { return block > lanes ? block % lanes : 0; }
+  /// The queries that lie in vectors together, as many as in a whole block.
+  llvm::SmallVector<RowSpan> groups() const;
+  /// The blocks of keys that they visit.
+  VisitedKeys visitedBlocks(const ScoreForm &form) const {
+    return VisitedKeys(form, extents(), block,
+                       skipsBlocks ? groups() : llvm::SmallVector<RowSpan>());
+  }
+};
+
+/// The blocks of keys that the queries of a vector visit, while their loops are
+/// written.
+class VisitedBlocks {
+public:
+  VisitedBlocks(const SparseLayout &layout, const ScoreForm &form)
+      : layout(layout), visited(layout.visitedBlocks(form)) {}
+
+  /// Begins with the queries from `row` on, of query block `block`.
+  void begin(KernelEmitter &e, mlir::Value row, mlir::Value block);
+  /// Whether they visit block `seen`; null where they visit all.
+  mlir::Value contain(KernelEmitter &e, mlir::Value seen) const;
+
+private:
+  const SparseLayout &layout;
+  const VisitedKeys visited;
+  /// By the number of queries: a vector's, and the rest of a block.
+  llvm::SmallVector<PanelBounds, 2> bounds;
+  mlir::Value isRest;
+};
+
+/// The pairs of a query and a key that the loops multiply.
+class SparsePairs {
+public:
+  SparsePairs(BlockSparseAttentionOp op, const CpuSchedule &schedule);
+
+  const SparseLayout &getLayout() const { return layout; }
+  /// Those of query block `own`. A row of the table counts as full, or with all
+  /// blocks that it may name where some are not visited and these are fewer.
+  int64_t count(int64_t own) const;
+
+private:
+  int64_t countKeys(int64_t own, const VisitedKeys::Range &range) const;
+
+  const ScoreForm form;
+  const SparseLayout layout;
+  const VisitedKeys visited;
 };
 
 } // namespace hova

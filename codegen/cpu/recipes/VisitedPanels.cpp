@@ -54,4 +54,29 @@ PanelBounds emitPanelBounds(KernelEmitter &e, const VisitedKeys &visited,
   return bounds;
 }
 
+Value isVisited(KernelEmitter &e, const PanelBounds &bounds, Value panel,
+                int64_t panels) {
+  using arith::CmpIPredicate;
+  auto isNumber = [](Value value, int64_t number) {
+    IntegerAttr constant;
+    return matchPattern(value, m_Constant(&constant)) &&
+           constant.getInt() == number;
+  };
+  auto compare = [&](CmpIPredicate predicate, Value bound) -> Value {
+    return arith::CmpIOp::create(e.builder, e.loc, predicate, panel, bound);
+  };
+  Value isBefore;
+  if (!isNumber(bounds.end, panels)) {
+    isBefore = compare(CmpIPredicate::ult, bounds.end);
+  }
+  if (isNumber(bounds.begin, 0)) {
+    return isBefore;
+  }
+  Value isBehind = compare(CmpIPredicate::uge, bounds.begin);
+  if (!isBefore) {
+    return isBehind;
+  }
+  return arith::AndIOp::create(e.builder, e.loc, isBefore, isBehind);
+}
+
 } // namespace hova

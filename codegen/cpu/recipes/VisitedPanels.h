@@ -18,6 +18,10 @@ struct PanelBounds {
 PanelBounds emitPanelBounds(KernelEmitter &e, const VisitedKeys &visited,
                             mlir::Value row, int64_t height);
 
+/// Whether `panel` of `panels` is one of them; null where all are.
+mlir::Value isVisited(KernelEmitter &e, const PanelBounds &bounds,
+                      mlir::Value panel, int64_t panels);
+
 } // namespace hova
 
 #endif // HOVA_CODEGEN_CPU_RECIPES_VISITEDPANELS_H
