@@ -351,17 +351,24 @@ void SparseAttentionEmitter::emitKeys(Value key, Value end) {
 /// limits[j] = +inf where key first + j is one of the group and all conditions
 /// on it alone hold, else -inf.
 void SparseAttentionEmitter::writeLimits(Value first, Value key, Value end) {
+  Value hidden = make<arith::SubIOp>(key, first);
+  Value behind = make<arith::SubIOp>(end, first);
   for (int64_t from = 0; from < layout.groupKeys; from += kTransposed) {
     int64_t valid = std::min(layout.groupKeys - from, kTransposed);
     Value inside =
         valid < kTransposed ? e.laneMask(kTransposed, valid) : Value();
     ScoreLanes lanes = *unitLanes;
-    lanes.beginLanes(form.region.getKey(), e.add(first, from), kTransposed,
-                     inside, inside);
+    auto begin = [&](Value number) {
+      lanes.beginLanes(form.region.getKey(), number, kTransposed, inside,
+                       inside);
+    };
+    // Behind `first`: a constant.
+    begin(e.index(from));
     Value own = lanes.vectorOf(form.region.getKey());
     Value counts = make<arith::AndIOp>(
-        compare(arith::CmpIPredicate::sge, own, splatLike(key, own)),
-        compare(arith::CmpIPredicate::slt, own, splatLike(end, own)));
+        compare(arith::CmpIPredicate::sge, own, splatLike(hidden, own)),
+        compare(arith::CmpIPredicate::slt, own, splatLike(behind, own)));
+    begin(e.add(first, from));
     for (Value condition : form.conditions) {
       if (form.isAboutKeys(condition)) {
         counts = make<arith::AndIOp>(counts, lanes.vectorOf(condition));
