@@ -77,6 +77,9 @@ Attributes scoreAttributes() {
 Attributes attentionAttributes() {
   Attributes own = {
       integer("heads", "", "number of heads"),
+      integer("key_value_heads", "heads",
+              "heads of keys and values, each of which consecutive heads of "
+              "queries share"),
       word("kind", "softmax",
            {"softmax", "cosine", "additive", "performer", "linformer",
             "bigbird"},

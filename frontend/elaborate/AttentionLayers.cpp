@@ -30,6 +30,19 @@ bool LayerContext::splitsEvenly(const char *role, ValueRef value,
   return false;
 }
 
+LayerContext::Heads LayerContext::readHeads() {
+  Heads heads;
+  heads.count = integer("heads", 1);
+  heads.keyCount = integer("key_value_heads", heads.count);
+  if (!failed && heads.count % heads.keyCount != 0) {
+    attributeError("key_value_heads", "\"key_value_heads\" must divide the " +
+                                          std::to_string(heads.count) +
+                                          " heads of queries, got " +
+                                          std::to_string(heads.keyCount));
+  }
+  return heads;
+}
+
 /// A mask or bias broadcasts to [batch, heads, Nq, Nk]; its last axis is whole.
 bool LayerContext::addMask(const char *role, const Heads &heads,
                            Operands &operands) {
@@ -90,20 +103,21 @@ bool LayerContext::addKeyValid(const Heads &heads, Operands &operands) {
 /// memory are mapped as the others.
 bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
                                Operands &operands) {
-  int64_t columns = product(heads.count, hidden);
-  if (failed) {
-    return false;
-  }
   struct Side {
     const char *name;
     ValueRef *value;
+    int64_t count;
   };
-  for (const Side &side :
-       {Side{"query", &heads.query}, Side{"key", &heads.key}}) {
-    int64_t part = width(*side.value) / heads.count;
+  for (const Side &side : {Side{"query", &heads.query, heads.count},
+                           Side{"key", &heads.key, heads.keyCount}}) {
+    int64_t columns = product(side.count, hidden);
+    if (failed) {
+      return false;
+    }
+    int64_t part = width(*side.value) / side.count;
     std::string own = std::string("additive.") + side.name;
     ValueRef blocks =
-        weight(own, {heads.count, part, hidden}, {Kind::Glorot, 0});
+        weight(own, {side.count, part, hidden}, {Kind::Glorot, 0});
     ValueRef matrix =
         emit("block_diagonal", own + "_matrix", {{"blocks", blocks}}, {},
              {DType::F32, {width(*side.value), columns}});
@@ -123,7 +137,7 @@ bool LayerContext::addAdditive(Heads &heads, int64_t hidden,
   }
   operands.push_back(
       {"score_vector",
-       weight("additive.vector", {columns},
+       weight("additive.vector", {product(heads.count, hidden)},
               {Kind::Normal, 1 / std::sqrt(static_cast<double>(hidden))})});
   return !failed;
 }
@@ -138,7 +152,8 @@ bool LayerContext::normalizeHeads(Heads &heads) {
   ValueRef factors =
       emit("head_factors", "logit_factors", {{"x", logarithms}},
            {{"most", Scalar::ofReal(most)}}, {DType::F32, {heads.count}});
-  auto normalize = [&](ValueRef &side, const char *below, ValueRef gain) {
+  auto normalize = [&](ValueRef &side, const char *below, int64_t count,
+                       ValueRef gain) {
     if (failed) {
       return;
     }
@@ -147,12 +162,12 @@ bool LayerContext::normalizeHeads(Heads &heads) {
       operands.push_back({"gain", gain});
     }
     side = emit("normalize_heads", below, std::move(operands),
-                {{"heads", Scalar::ofInteger(heads.count)},
+                {{"heads", Scalar::ofInteger(count)},
                  {"eps", Scalar::ofReal(shortest)}},
                 ValueType(type(side)));
   };
-  normalize(heads.query, "query_norm", factors);
-  normalize(heads.key, "key_norm", poison);
+  normalize(heads.query, "query_norm", heads.count, factors);
+  normalize(heads.key, "key_norm", heads.keyCount, poison);
   return !failed;
 }
 
@@ -169,7 +184,7 @@ bool LayerContext::addMemory(Heads &heads, int64_t slots) {
     return emit("scale", own + "_scaled", {{"x", memory}},
                 {{"factor", Scalar::ofReal(factor)}}, {DType::F32, table});
   };
-  double keyWidth = static_cast<double>(width(heads.key) / heads.count);
+  double keyWidth = static_cast<double>(width(heads.key) / heads.keyCount);
   double count = static_cast<double>(slots);
   heads.memoryKey =
       add("memory.key", heads.key, 1 / keyWidth, std::sqrt(keyWidth));
@@ -206,7 +221,7 @@ ValueRef LayerContext::attend(const Heads &split, double defaultScale) {
 /// Whether queries and keys have heads of one width.
 bool LayerContext::expectEqualHeads(const Heads &heads) {
   int64_t queryWidth = width(heads.query) / heads.count;
-  int64_t keyWidth = width(heads.key) / heads.count;
+  int64_t keyWidth = width(heads.key) / heads.keyCount;
   if (queryWidth == keyWidth) {
     return true;
   }
@@ -288,8 +303,11 @@ ValueRef LayerContext::attendDensely(Heads heads, const std::string &kind,
   if (heads.causal > 0) {
     attributes["causal"] = Scalar::ofInteger(heads.causal);
   }
+  if (heads.keyCount != heads.count) {
+    attributes["key_value_heads"] = Scalar::ofInteger(heads.keyCount);
+  }
   Shape result = shape(heads.query);
-  result.back() = width(heads.value);
+  result.back() = product(width(heads.value) / heads.keyCount, heads.count);
   ValueType scores{DType::F32,
                    {shape(heads.query)[0], heads.count, shape(heads.query)[1],
                     shape(heads.key)[1]}};
@@ -391,7 +409,8 @@ ValueRef LayerContext::buildMultiHeadAttention() {
   ValueRef query = read(reads("query") ? "query" : "input");
   ValueRef key = read(reads("key") ? "key" : "input");
   ValueRef value = reads("value") ? read("value") : key;
-  int64_t heads = integer("heads", 1);
+  Heads split = readHeads();
+  int64_t heads = split.count;
   if (failed) {
     return poison;
   }
@@ -426,8 +445,6 @@ ValueRef LayerContext::buildMultiHeadAttention() {
   if (failed || !whole) {
     return poison;
   }
-  Heads split;
-  split.count = heads;
   split.causal = boolean("causal", false);
   if (windows) {
     split.windows = windows->count();
@@ -437,8 +454,9 @@ ValueRef LayerContext::buildMultiHeadAttention() {
     }
   }
   split.query = linear(query, "query", product(heads, headWidth), bias);
-  split.key = linear(key, "key", product(heads, keyWidth), keyBias);
-  split.value = linear(value, "value", product(heads, valueWidth), bias);
+  split.key = linear(key, "key", product(split.keyCount, keyWidth), keyBias);
+  split.value =
+      linear(value, "value", product(split.keyCount, valueWidth), bias);
   if (failed) {
     return poison;
   }
@@ -455,8 +473,7 @@ ValueRef LayerContext::buildMultiHeadAttention() {
 }
 
 ValueRef LayerContext::buildAttention() {
-  Heads heads;
-  heads.count = integer("heads", 1);
+  Heads heads = readHeads();
   heads.causal = boolean("causal", false);
   heads.query = read("query");
   heads.key = read("key");
@@ -464,12 +481,18 @@ ValueRef LayerContext::buildAttention() {
   if (failed) {
     return poison;
   }
-  const std::pair<const char *, ValueRef> inputs[] = {
-      {"query", heads.query}, {"key", heads.key}, {"value", heads.value}};
-  for (const auto &[role, value] : inputs) {
+  struct Input {
+    const char *role;
+    ValueRef value;
+    int64_t heads;
+  };
+  for (const auto &[role, value, count] :
+       {Input{"query", heads.query, heads.count},
+        Input{"key", heads.key, heads.keyCount},
+        Input{"value", heads.value, heads.keyCount}}) {
     if (!expectFloats(role, value, "[batch, N, heads*width]") ||
         !expectRank(role, value, 3, "[batch, N, heads*width]") ||
-        !splitsEvenly(role, value, heads.count)) {
+        !splitsEvenly(role, value, count)) {
       return poison;
     }
   }

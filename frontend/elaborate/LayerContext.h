@@ -139,6 +139,8 @@ private:
   Grid inheritedGrid(ValueRef operand, const Shape &result) const;
   struct Heads {
     int64_t count = 0;
+    /// Heads of keys and values, which divide those of queries.
+    int64_t keyCount = 0;
     ValueRef query, key, value;
     /// Learned rows behind those of key and value.
     ValueRef memoryKey, memoryValue;
@@ -165,6 +167,8 @@ private:
                                       const Reference &reference,
                                       std::vector<ValueRef> &captured);
   bool rejectMemoryOfScores();
+  /// Heads of queries, and those of keys and values.
+  Heads readHeads();
   ValueRef attend(const Heads &heads, double defaultScale);
   ValueRef attendDensely(Heads heads, const std::string &kind,
                          double defaultScale);

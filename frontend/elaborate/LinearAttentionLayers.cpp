@@ -83,6 +83,10 @@ bool LayerContext::rejectForeign(const std::string &kind, const Heads &heads) {
     attributeError("hidden",
                    inQuotes("hidden") + " has no meaning for kind " + kind);
   }
+  if ((isPerformer || isBigbird) && heads.keyCount != heads.count) {
+    attributeError("key_value_heads",
+                   "kind " + kind + " has as many heads of keys as of queries");
+  }
   if (isPerformer) {
     rejectMasks({"score_bias", "mask", "score", "keep"},
                 "a performer has no scores that ",

@@ -48,8 +48,7 @@ ValueRef LayerContext::sortStates(const std::vector<ValueRef> &states) {
 
 ValueRef LayerContext::buildOmniAttention() {
   std::vector<ValueRef> states = readStates();
-  Heads split;
-  split.count = integer("heads", 1);
+  Heads split = readHeads();
   split.featureEps = "feature_eps";
   split.hasFeedForward = true;
   int64_t hidden = integer("hidden", 1);
@@ -72,6 +71,7 @@ ValueRef LayerContext::buildOmniAttention() {
   }
   int64_t headWidth = integer("head_width", d / split.count);
   int64_t inner = product(split.count, headWidth);
+  int64_t shared = product(split.keyCount, headWidth);
   ValueRef z = sortStates(states);
   auto pool = [&](ValueRef x) {
     return failed ? poison
@@ -81,8 +81,8 @@ ValueRef LayerContext::buildOmniAttention() {
   };
   ValueRef in = normsFirst ? norm(z, "norm1", eps) : z;
   split.query = linear(in, "query", inner, bias);
-  split.key = linear(in, "key", inner, bias);
-  split.value = linear(in, "value", inner, bias);
+  split.key = linear(in, "key", shared, bias);
+  split.value = linear(in, "value", shared, bias);
   if (failed) {
     return poison;
   }
