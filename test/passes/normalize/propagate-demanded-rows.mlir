@@ -249,48 +249,6 @@ func.func @keeps_queries_of_causal_linear_attention(%q: tensor<1x9x8xf32>) -> te
 
 // -----
 
-// The first and the last block see all keys.
-// CHECK-LABEL: @narrows_queries_of_global_blocks
-//       CHECK: %[[FIRST:.*]] = hova.slice %{{.*}} {axis = 1 : i64, offset = 0 : i64} : tensor<1x23x8xf32> -> tensor<1x4x8xf32>
-//       CHECK: hova.attention softmax %[[FIRST]], %{{.*}}, %{{.*}} captured(%arg1) {{.*}}computes 4 of 23 rows
-//       CHECK: %[[SCALE:.*]] = hova.number 5.000000e-01
-//       CHECK: arith.mulf %{{.*}}, %[[SCALE]]
-//       CHECK: %[[LAST:.*]] = hova.slice %{{.*}} {axis = 1 : i64, offset = 20 : i64} : tensor<1x23x8xf32> -> tensor<1x3x8xf32>
-//       CHECK: hova.attention softmax %[[LAST]]
-//   CHECK-NOT: hova.block_sparse_attention
-//       CHECK: return
-func.func @narrows_queries_of_global_blocks(%q: tensor<1x23x8xf32>, %valid: tensor<1x23xi1>) -> (tensor<1x4x8xf32>, tensor<1x3x8xf32>) {
-  %o = hova.block_sparse_attention %q, %q, %q key_valid(%valid) {heads = 2 : i64, block = 4 : i64, scale = 0.5 : f64} : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23xi1>) -> tensor<1x23x8xf32>
-  %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x23x8xf32> -> tensor<1x4x8xf32>
-  %p = hova.block_sparse_attention %q, %q, %q {heads = 2 : i64, block = 4 : i64} : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x8xf32>) -> tensor<1x23x8xf32>
-  %t = hova.slice %p {axis = 1 : i64, offset = 20 : i64} : tensor<1x23x8xf32> -> tensor<1x3x8xf32>
-  return %s, %t : tensor<1x4x8xf32>, tensor<1x3x8xf32>
-}
-
-// -----
-
-// CHECK-LABEL: @keeps_queries_of_other_blocks
-//       CHECK: hova.block_sparse_attention {{.*}} -> tensor<1x23x8xf32>
-//       CHECK: hova.slice {{.*}}fires_if = "rows of the first or of the last block are demanded", why = "queries see other keys in each block"
-func.func @keeps_queries_of_other_blocks(%q: tensor<1x23x8xf32>) -> tensor<1x5x8xf32> {
-  %o = hova.block_sparse_attention %q, %q, %q {heads = 2 : i64, block = 4 : i64} : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x8xf32>) -> tensor<1x23x8xf32>
-  %s = hova.slice %o {axis = 1 : i64, offset = 0 : i64} : tensor<1x23x8xf32> -> tensor<1x5x8xf32>
-  return %s : tensor<1x5x8xf32>
-}
-
-// -----
-
-// CHECK-LABEL: @keeps_queries_of_causal_blocks
-//       CHECK: hova.block_sparse_attention {{.*}} -> tensor<1x23x8xf32>
-//       CHECK: hova.slice {{.*}}fires_if = "the attention is not causal", why = "causal attention to blocks answers all queries"
-func.func @keeps_queries_of_causal_blocks(%q: tensor<1x23x8xf32>) -> tensor<1x1x8xf32> {
-  %o = hova.block_sparse_attention %q, %q, %q {heads = 2 : i64, block = 4 : i64, causal = 1 : i64} : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x8xf32>) -> tensor<1x23x8xf32>
-  %s = hova.slice %o {axis = 1 : i64, offset = 22 : i64} : tensor<1x23x8xf32> -> tensor<1x1x8xf32>
-  return %s : tensor<1x1x8xf32>
-}
-
-// -----
-
 // A token of a maximum over three states is three rows.
 // CHECK-LABEL: @demands_all_states_of_a_token
 //       CHECK: %[[S:.*]] = hova.slice %{{.*}} {axis = 1 : i64, offset = 6 : i64} : tensor<1x12x8xf32> -> tensor<1x3x8xf32>
