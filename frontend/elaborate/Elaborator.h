@@ -28,6 +28,7 @@ using ScopeMap = std::map<std::string, EntityPtr, std::less<>>;
 
 /// What is taken from the units of a description (maxUnits).
 constexpr int64_t unitsOfValue = 4;
+constexpr int64_t unitsOfTerm = 2;
 constexpr size_t expressionBytesOfUnit = 8;
 constexpr size_t pathBytesOfUnit = 32;
 

@@ -194,12 +194,12 @@ struct ParameterOverride {
   std::string origin = "--set";
 };
 
-/// What a description may become, in units: a value that is made takes four,
-/// and one each is taken by a layer's turn, by every value that is read, listed
-/// or handed to a block, by an argument, by eight bytes of an expression that
-/// is evaluated, and by 32 bytes of a path. Far above any real model (a
-/// Transformer's encoder layer takes 170), and small enough that every
-/// description is checked in two seconds and 256 MiB.
+/// What a description may become, in units: a value that is made takes four, a
+/// term of a score two, and one each is taken by a layer's turn, by every value
+/// that is read, listed or handed to a block, by an argument, by eight bytes of
+/// an expression that is evaluated, and by 32 bytes of a path. Far above any
+/// real model (a Transformer's encoder layer takes 170), and small enough that
+/// every description is checked in two seconds and 256 MiB.
 constexpr int64_t maxUnits = 1800000;
 
 /// Fills in the parameters and expands the program. Mistakes are reported to

@@ -80,14 +80,13 @@ LayerContext::readScores(const Heads &heads) {
     }
     const ScoreSpec &spec = given->second;
     reading = &spec;
-    bool isBuilt = elaborator.spendExpression(*spec.node) &&
-                   (given->first == "keep" ? builder.addKeep(spec.expression)
-                                           : builder.addScore(spec.expression));
-    if (isBuilt) {
-      continue;
+    if (!elaborator.spendExpression(*spec.node)) {
+      break;
     }
-    failed = true;
-    if (builder.failure().message.empty()) {
+    bool isBuilt = given->first == "keep" ? builder.addKeep(spec.expression)
+                                          : builder.addScore(spec.expression);
+    failed |= !isBuilt;
+    if (isBuilt || builder.failure().message.empty()) {
       continue;
     }
     Diagnostic &error = elaborator.errorInside(*spec.node, builder.failure());
@@ -97,7 +96,7 @@ LayerContext::readScores(const Heads &heads) {
     }
   }
   auto terms = static_cast<int64_t>(builder.program().terms.size());
-  failed |= !elaborator.spend(terms, *layer.node);
+  failed |= !elaborator.spend(unitsOfTerm * terms, *layer.node);
   if (failed) {
     return std::nullopt;
   }
