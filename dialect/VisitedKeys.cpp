@@ -30,7 +30,7 @@ VisitedKeys::VisitedKeys(const ScoreForm &form, const ScoreExtents &extents,
     : form(form), extents(extents), step(step),
       tiles(llvm::divideCeil(extents.columns, step)) {
   for (const RowSpan &block : blocks) {
-    byHeight[block.height][block.row] = find(block);
+    byHeight[block.height][block.row] = findTiles(block);
   }
   for (auto &[height, ranges] : byHeight) {
     // Ends and first whole tiles take the most so far, begins and last whole
@@ -89,7 +89,7 @@ bool VisitedKeys::seesAll(const RowSpan &block, int64_t begin,
               KeptKeys::all);
 }
 
-VisitedKeys::Range VisitedKeys::find(const RowSpan &block) const {
+VisitedKeys::Range VisitedKeys::findTiles(const RowSpan &block) const {
   Range own;
   own.end = findLeast(
       0, tiles, [&](int64_t first) { return seesNone(block, first, tiles); });
@@ -126,7 +126,7 @@ bool VisitedKeys::areSome(const ScoreForm &form, const ScoreExtents &extents,
                       {std::max<int64_t>(extents.queries - height, 0), height}};
   VisitedKeys visited(form, extents, step, blocks);
   return llvm::any_of(blocks, [&](const RowSpan &block) {
-    Range own = visited.find(block);
+    Range own = visited.findTiles(block);
     return own.begin > 0 || own.end < visited.tiles;
   });
 }
@@ -198,7 +198,7 @@ VisitedKeys::Steps VisitedKeys::stepsOf(int64_t height,
     int64_t start = entry.first;
     for (; value < entry.second.*bound; ++value) {
       steps.rows.push_back(findLeast(before + 1, start, [&](int64_t own) {
-        return own == start || find({own, height}).*bound > value;
+        return own == start || findTiles({own, height}).*bound > value;
       }));
     }
     before = start;
@@ -206,7 +206,7 @@ VisitedKeys::Steps VisitedKeys::stepsOf(int64_t height,
   return steps;
 }
 
-int64_t VisitedKeys::Steps::distance() const {
+int64_t VisitedKeys::Steps::evenDistance() const {
   int64_t own = rows.empty() ? 0 : rows.front();
   for (size_t i = 1; i < rows.size(); ++i) {
     own = rows[1] - rows[0];
@@ -228,7 +228,7 @@ Value countSteps(OpBuilder &builder, Location loc, Value row,
   if (steps.rows.empty()) {
     return index(steps.first);
   }
-  if (int64_t distance = steps.distance()) {
+  if (int64_t distance = steps.evenDistance()) {
     Value from = add(row, index(distance - steps.rows[0]));
     if (steps.rows[0] > distance) {
       from = arith::MaxSIOp::create(builder, loc, from, index(0));

@@ -52,7 +52,7 @@ public:
     int64_t first;
     llvm::SmallVector<int64_t> rows;
     /// Rows between two steps, if all are even; otherwise 0.
-    int64_t distance() const;
+    int64_t evenDistance() const;
   };
 
   /// Of the blocks of queries that begin at these rows, in tiles of `step`
@@ -77,7 +77,7 @@ private:
   using Ranges = std::map<int64_t, Range>;
 
   /// The tiles of one block, before they are made to rise.
-  Range find(const RowSpan &block) const;
+  Range findTiles(const RowSpan &block) const;
   ScoreBox boxOf(const RowSpan &block, int64_t begin, int64_t end) const;
   bool seesNone(const RowSpan &block, int64_t begin, int64_t end) const;
   bool seesAll(const RowSpan &block, int64_t begin, int64_t end) const;

@@ -11,7 +11,7 @@ namespace hova {
 static Value emitBound(KernelEmitter &e, Value row,
                        const VisitedKeys::Steps &steps) {
   constexpr size_t kFew = 4;
-  if (steps.rows.size() <= kFew || steps.distance()) {
+  if (steps.rows.size() <= kFew || steps.evenDistance()) {
     return countSteps(e.builder, e.loc, row, steps);
   }
   OpBuilder &b = e.builder;
