@@ -125,15 +125,53 @@ static llvm::StringRef nameAt(llvm::ArrayRef<char> file,
   return rest.take_until([](char c) { return c == '\0'; });
 }
 
+/// Whether a segment has the first byte of a section in memory.
+static bool begins(const llvm::ELF::Elf64_Shdr &section,
+                   const llvm::ELF::Elf64_Phdr &segment) {
+  return segment.p_type == llvm::ELF::PT_LOAD &&
+         section.sh_addr >= segment.p_vaddr &&
+         section.sh_addr - segment.p_vaddr < segment.p_memsz;
+}
+
+/// The sections that share the segment of the weights, in quotes.
+static std::string findNeighbours(llvm::ArrayRef<char> file,
+                                  const llvm::ELF::Elf64_Shdr &weights) {
+  using namespace llvm::ELF;
+  auto header = readAt<Elf64_Ehdr>(file, 0);
+  auto sectionAt = [&](int i) {
+    return readAt<Elf64_Shdr>(file, header.e_shoff + i * sizeof(Elf64_Shdr));
+  };
+  Elf64_Shdr names = sectionAt(header.e_shstrndx);
+  std::string found;
+  for (int i = 0; i < header.e_phnum; ++i) {
+    auto segment =
+        readAt<Elf64_Phdr>(file, header.e_phoff + i * sizeof(Elf64_Phdr));
+    for (int j = 0; begins(weights, segment) && j < header.e_shnum; ++j) {
+      Elf64_Shdr other = sectionAt(j);
+      llvm::StringRef name = nameAt(file, names, other.sh_name);
+      if ((other.sh_flags & SHF_ALLOC) && name != kWeightSection &&
+          begins(other, segment)) {
+        found += (found.empty() ? "'" : ", '") + name.str() + "'";
+      }
+    }
+  }
+  return found;
+}
+
 llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
                              uint64_t bytes) {
   using namespace llvm::ELF;
-  auto fail = [](const llvm::Twine &message) {
+  auto fail = [](const llvm::Twine &message, llvm::StringRef remedy) {
     return llvm::createStringError(
-        std::make_error_code(std::errc::executable_format_error), message);
+        std::make_error_code(std::errc::executable_format_error),
+        message + "; " + remedy);
   };
+  // Such a program has no place for weights.
+  const llvm::StringLiteral keepBeside =
+      "--weights-mode=file keeps them in a file beside it";
   if (!isWholeElf(file)) {
-    return fail("the linked program is cut off: it ends before its tables");
+    return fail("the linked program is cut off: it ends before its tables",
+                "compile it again");
   }
   auto header = readAt<Elf64_Ehdr>(file, 0);
   auto placeOf = [&](uint64_t section) {
@@ -149,13 +187,16 @@ llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
   }
   if (place == 0) {
     return fail("the linked program has no section '" + kWeightSection +
-                "' for its weights: the linker has dropped it");
+                    "' for its weights: the linker has dropped it",
+                keepBeside);
   }
   auto section = readAt<Elf64_Shdr>(file, place);
   if (section.sh_size != bytes) {
     return fail("the section '" + kWeightSection +
-                "' of the linked program has " + llvm::Twine(section.sh_size) +
-                " bytes, the weight image " + llvm::Twine(bytes));
+                    "' of the linked program has " +
+                    llvm::Twine(section.sh_size) + " bytes, its weights " +
+                    llvm::Twine(bytes),
+                keepBeside);
   }
   for (int i = 0; i < header.e_phnum; ++i) {
     uint64_t own = header.e_phoff + i * sizeof(Elf64_Phdr);
@@ -172,8 +213,17 @@ llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
       return llvm::Error::success();
     }
   }
-  return fail("no segment of the linked program holds the section '" +
-              kWeightSection + "' alone: the linker has put it beside others");
+  std::string neighbours = findNeighbours(file, section);
+  if (neighbours.empty()) {
+    return fail("no segment of the linked program is as long as its section '" +
+                    kWeightSection + "' and has nothing else",
+                keepBeside);
+  }
+  // What may be written lies in one segment.
+  return fail("the weights of the linked program share their segment with " +
+                  neighbours +
+                  ": make what the runtime and the kernels have there constant",
+              keepBeside);
 }
 
 } // namespace hova

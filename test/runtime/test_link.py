@@ -118,6 +118,25 @@ def test_what_does_not_link_leaves_no_file(tmp_path, prefix, message):
     assert os.listdir(tmp_path) == []
 
 
+def test_writable_data_beside_the_weights_is_named(tmp_path):
+    """The runtime has none, so that the segment of the weights is theirs alone."""
+    data = tmp_path / "data.o"
+    command = [LLVM / "clang", "-xc", "-fPIC", "-c", "-", "-o", data]
+    source = "__attribute__((used, retain)) int count = 7;"
+    subprocess.run(command, input=source, text=True, check=True)
+    both = tmp_path / "both.o"
+    subprocess.run([LLVM / "ld.lld", "-r", FIXTURES / "fixture.o", data, "-o", both], check=True)
+    result = link(both, tmp_path / "out", "fixture", "exe", 64)
+    assert result.returncode == 1
+    assert "share their segment with '.data': make what the runtime" in result.stderr
+    assert "--weights-mode=file keeps them in a file beside it" in result.stderr
+    assert not (tmp_path / "out").exists()
+    # What it says to do works.
+    result = link(both, tmp_path / "out", "fixture", "exe", 64, tmp_path / "out.weights")
+    assert result.returncode == 0, result.stderr
+    assert output_of(tmp_path / "out", "--random-inputs=1") == output_of(FIXTURES / "fixture", "--random-inputs=1")
+
+
 def test_an_output_folder_that_is_missing_is_said(tmp_path):
     result = link(FIXTURES / "fixture.o", tmp_path / "none/out", "fixture", "exe", 0)
     assert result.returncode == 1 and "cannot write" in result.stderr

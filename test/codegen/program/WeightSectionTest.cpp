@@ -77,33 +77,50 @@ TEST(WeightSection, takes_the_image_into_its_section_and_segment) {
   EXPECT_EQ(segment.p_flags, Elf64_Word(PF_R));
 }
 
-TEST(WeightSection, says_what_is_missing) {
+TEST(WeightSection, says_what_is_missing_and_what_to_do) {
   Linked section;
   auto names = section.structure<Elf64_Shdr>(section.placeOf(4));
   section.file[names.sh_offset + 2] = 'x';
   EXPECT_EQ(section.place(),
             "the linked program has no section '.hova_weights' for its "
-            "weights: the linker has dropped it");
+            "weights: the linker has dropped it; --weights-mode=file keeps "
+            "them in a file beside it");
 
   Linked size;
   EXPECT_EQ(size.place(kBytes + 64),
             "the section '.hova_weights' of the linked program has 12288 "
-            "bytes, the weight image 12352");
+            "bytes, its weights 12352; --weights-mode=file keeps them in a "
+            "file beside it");
 
+  // Behind the weights, as a linker puts .bss.
   Linked segment;
+  auto constant = segment.structure<Elf64_Shdr>(segment.placeOf(2));
+  constant.sh_addr = kBytes;
+  segment.put(segment.placeOf(2), constant);
+  ASSERT_EQ(Linked(segment).place(), "");
   auto own = segment.structure<Elf64_Phdr>(segment.header.e_phoff);
   own.p_memsz += 4096;
   segment.put(segment.header.e_phoff, own);
   std::vector<char> before = segment.file;
   EXPECT_EQ(segment.place(),
-            "no segment of the linked program holds the section "
-            "'.hova_weights' alone: the linker has put it beside others");
+            "the weights of the linked program share their segment with "
+            "'.rodata': make what the runtime and the kernels have there "
+            "constant; --weights-mode=file keeps them in a file beside it");
   EXPECT_EQ(segment.file, before);
+
+  Linked none;
+  own.p_type = PT_NOTE;
+  none.put(none.header.e_phoff, own);
+  EXPECT_EQ(none.place(),
+            "no segment of the linked program is as long as its section "
+            "'.hova_weights' and has nothing else; --weights-mode=file keeps "
+            "them in a file beside it");
 
   Linked whole;
   whole.file.pop_back();
   EXPECT_EQ(whole.place(),
-            "the linked program is cut off: it ends before its tables");
+            "the linked program is cut off: it ends before its tables; "
+            "compile it again");
 }
 
 // Offsets of the file are used inside of the file or not at all: under a
