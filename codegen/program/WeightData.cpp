@@ -3,6 +3,7 @@
 
 #include "codegen/program/WeightData.h"
 #include "codegen/reference/Evaluator.h"
+#include "passes/OptionalPasses.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
@@ -95,6 +96,17 @@ static bool namesInfinity(Operation *op) {
   });
 }
 
+/// The passes that compute weights from others, with commas between them.
+static std::string reassociatingPasses() {
+  SmallVector<StringRef> names;
+  for (const OptionalPass &pass : getOptionalPasses()) {
+    if (pass.reassociates) {
+      names.push_back(pass.name);
+    }
+  }
+  return llvm::join(names, ",");
+}
+
 /// Numbers in files are finite, so what is stored is finite too, but for masks,
 /// unless the type cannot hold a number or a product of several.
 static LogicalResult checkFinite(StoreWeightOp op, const HostTensor &value) {
@@ -127,8 +139,9 @@ static LogicalResult checkFinite(StoreWeightOp op, const HostTensor &value) {
   if (sources.size() > 1) {
     error.attachNote() << "it is computed from weights '"
                        << llvm::join(sources, "', '")
-                       << "', which passes combine while compiling; --strict "
-                          "keeps them apart";
+                       << "', which passes combine while compiling; --without="
+                       << reassociatingPasses()
+                       << ", or --strict, keeps them apart";
   }
   return error;
 }
