@@ -210,6 +210,13 @@ def test_evaluation_shares_no_rule_with_the_compiler():
     assert wrong == []
 
 
+def test_tables_are_made_without_evaluation():
+    """The other direction: a table that `evaluate` makes is the same on both sides of hova verify."""
+    makers = {path: COMMENT.sub("", text(path)) for path in files(".cpp", under="dialect/") if "::tabulate(" in text(path)}
+    assert [path.as_posix() for path in makers] == ["dialect/Tables.cpp"]
+    assert [path.as_posix() for path, source in makers.items() if re.search(r"\bevaluate\w*\(", source)] == []
+
+
 # What programs load, and what runs under every sanitizer.
 WITHOUT_LLVM = (
     "runtime/",
