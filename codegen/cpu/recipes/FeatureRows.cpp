@@ -198,12 +198,34 @@ void FeatureRows::rewrite(Value i,
   });
 }
 
+/// 2^x of x that no maximum was subtracted from: above 127 hova.exp2 promises
+/// nothing. There it is 16 times that of 4 less, which is infinite from 128 on.
+Value FeatureRows::exponentialOfAny(Value x, int64_t lanes) {
+  VectorType type = e.vectorType(lanes);
+  auto select = [&](Value condition, Value ifTrue, Value ifFalse) {
+    return arith::SelectOp::create(b, loc, condition, ifTrue, ifFalse);
+  };
+  auto isLess = [&](Value lhs, Value rhs) {
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, lhs, rhs);
+  };
+  // NaN is neither, and stays.
+  Value most = e.splat(130, type);
+  Value capped = select(isLess(most, x), most, x);
+  Value isLarge = isLess(e.splat(126, type), capped);
+  Value less = select(isLarge, e.splat(4, type), e.splat(0, type));
+  Value factor = select(isLarge, e.splat(16, type), e.splat(1, type));
+  Value power =
+      Exp2Op::create(b, loc, arith::SubFOp::create(b, loc, capped, less));
+  return arith::MulFOp::create(b, loc, power, factor);
+}
+
 void FeatureRows::exponentiate(Value i, Value shift, double eps) {
   Value half = e.loadScalar(halfNorms, i, 0);
   Value offset = arith::SubFOp::create(b, loc, shift, half);
   rewrite(i, [&](Value own, int64_t lanes) -> Value {
     Value exponent = arith::AddFOp::create(b, loc, own, splat(offset, lanes));
-    Value feature = Exp2Op::create(b, loc, exponent);
+    Value feature = sizes.hasMaximum() ? Exp2Op::create(b, loc, exponent)
+                                       : exponentialOfAny(exponent, lanes);
     return eps == 0 ? feature
                     : arith::AddFOp::create(b, loc, feature,
                                             e.splat(eps, e.vectorType(lanes)));

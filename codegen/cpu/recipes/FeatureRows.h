@@ -99,6 +99,7 @@ private:
   mlir::Value reduce(int64_t width, mlir::vector::CombiningKind kind,
                      Chunk chunk);
   mlir::Value splat(mlir::Value scalar, int64_t lanes);
+  mlir::Value exponentialOfAny(mlir::Value x, int64_t lanes);
 
   KernelEmitter &e;
   mlir::OpBuilder &b;

@@ -92,3 +92,36 @@ func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x2x4x4xf32>, %k: tensor<1x8
   } : (tensor<1x8x8xf32>, tensor<1x2x2x4x4xf32>, tensor<1x8x8xf32>, tensor<1x8x6xf32>) -> tensor<1x8x6xf32>
   return %out : tensor<1x8x6xf32>
 }
+
+// -----
+
+// No maximum is subtracted from what features are exponentials of: above 126
+// hova.exp2 is given four less.
+// CHECK-LABEL: func.func private @kernel_exponentials(
+// CHECK-DAG: %[[LARGE:.*]] = arith.constant dense<1.260000e+02>
+// CHECK-DAG: %[[FOUR:.*]] = arith.constant dense<4.000000e+00>
+// CHECK-DAG: %[[SIXTEEN:.*]] = arith.constant dense<1.600000e+01>
+// CHECK: %[[CAPPED:.*]] = arith.select
+// CHECK: %[[IS:.*]] = arith.cmpf olt, %[[LARGE]], %[[CAPPED]]
+// CHECK: %[[LESS:.*]] = arith.select %[[IS]], %[[FOUR]]
+// CHECK: %[[FACTOR:.*]] = arith.select %[[IS]], %[[SIXTEEN]]
+// CHECK: %[[X:.*]] = arith.subf %[[CAPPED]], %[[LESS]]
+// CHECK: %[[POWER:.*]] = hova.exp2 %[[X]]
+// CHECK: arith.mulf %[[POWER]], %[[FACTOR]]
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<4x16xf32>
+  hova.store_weight "w", %w : tensor<4x16xf32>
+  return
+}
+func.func @main(%k: tensor<1x8x8xf32>, %v: tensor<1x8x8xf32>) -> tensor<1x2x1x16x5xf32> {
+  %w = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<4x16xf32>
+  %out = hova.kernel "exponentials" units<batch 1, head 2, token_block 1> (%k, %v, %w) attributes {schedule = #hova_cpu.schedule<tile = 6x16, lanes = 32, grain = 1>} {
+  ^bb0(%k_: tensor<1x8x8xf32>, %v_: tensor<1x8x8xf32>, %w_: tensor<4x16xf32>):
+    %r_out = hova.stage [#hova.layout<rows 5>] {
+      %r = hova.key_summary exp %k_, %v_ features(%w_) {block = 8 : i64, heads = 2 : i64} : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<4x16xf32>) -> tensor<1x2x1x16x5xf32>
+      hova.yield %r : tensor<1x2x1x16x5xf32>
+    } : tensor<1x2x1x16x5xf32>
+    hova.yield %r_out : tensor<1x2x1x16x5xf32>
+  } : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<4x16xf32>) -> tensor<1x2x1x16x5xf32>
+  return %out : tensor<1x2x1x16x5xf32>
+}
