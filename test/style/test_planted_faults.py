@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines of test/full/nets/faults.toml stand in the sources: `./dev test --full` plants them all."""
 
+import re
 import sys
 
 from sources import SOURCE
@@ -14,3 +15,10 @@ from plant import read_faults  # noqa: E402
 def test_the_line_of_each_fault_is_there_once():
     # It ends with a sentence at the first that is not.
     assert len(read_faults()) == 62
+
+
+def test_the_test_that_is_tried_first_is_of_the_room():
+    near = [(fault, fault.near) for fault in read_faults() if fault.near]
+    assert [f"{fault.file}: {test}" for fault, test in near if not re.match(rf"({fault.room}|e2e)\b", test)] == []
+    files = [test.split("::")[0] for _, test in near if test.split("::")[0].endswith((".mlir", ".test", ".py"))]
+    assert files and [name for name in files if not (SOURCE / "test" / name).exists()] == []
