@@ -63,6 +63,19 @@ static std::optional<std::pair<Value, double>> splitFactor(Value value) {
   return std::nullopt;
 }
 
+std::pair<Value, double> splitFactors(Value value) {
+  double factor = 1;
+  while (auto split = splitFactor(value)) {
+    double all = factor * split->second;
+    // Factors that leave f32 together stay where they are.
+    if (!std::isnormal(static_cast<float>(all))) {
+      break;
+    }
+    std::tie(value, factor) = std::pair(split->first, all);
+  }
+  return {value, factor};
+}
+
 ScoreForm::ScoreForm(ScoreRegion region) : region(region) {
   Block &block = region.getBlock();
   for (auto [number, argument] : llvm::enumerate(block.getArguments())) {
@@ -79,15 +92,7 @@ ScoreForm::ScoreForm(ScoreRegion region) : region(region) {
   }
   ScoreYieldOp yield = region.getYield();
   addConditions(yield.getKept(), conditions);
-  early = yield.getScore();
-  while (auto split = splitFactor(early)) {
-    double all = factor * split->second;
-    // Factors that leave f32 together stay where they are.
-    if (!std::isnormal(static_cast<float>(all))) {
-      break;
-    }
-    std::tie(early, factor) = std::pair(split->first, all);
-  }
+  std::tie(early, factor) = splitFactors(yield.getScore());
 }
 
 static ConstantIntRanges rangeOf(ScoreSpan span) {

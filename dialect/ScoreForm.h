@@ -87,6 +87,10 @@ private:
 /// The number that a value of a region is, if it is a constant.
 std::optional<double> constantOf(mlir::Value value);
 
+/// `value = factor * rest`, where all constants that the value is multiplied
+/// with and divided by are the factor, as far as f32 holds it.
+std::pair<mlir::Value, double> splitFactors(mlir::Value value);
+
 /// `a * b + c`, or `c - a * b`.
 struct MultiplyAdd {
   mlir::Value a, b, c;

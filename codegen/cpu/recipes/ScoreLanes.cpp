@@ -156,6 +156,17 @@ ScoreLanes::Lanes ScoreLanes::compute(Value value) {
             0,
             {}};
   }
+  // Constants are one factor, and none is divided by.
+  auto [rest, factor] = splitFactors(value);
+  if (rest != value) {
+    Lanes own = expand(rest);
+    return own.isUniform()
+               ? Lanes{make<arith::MulFOp>(own.base, e.scalar(factor)), 0, {}}
+               : Lanes{{},
+                       0,
+                       make<arith::MulFOp>(
+                           own.vector, e.splat(factor, e.vectorType(lanes)))};
+  }
   SmallVector<Lanes> operands;
   for (Value operand : op->getOperands()) {
     operands.push_back(expand(operand));

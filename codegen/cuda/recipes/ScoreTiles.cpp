@@ -63,6 +63,10 @@ Value ScoreElement::compute(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     return integer(cast<IntegerAttr>(constant.getValue()));
   }
+  auto [rest, factor] = splitFactors(result);
+  if (rest != result) {
+    return b.mul(get(rest), b.number(factor));
+  }
   if (std::optional<MultiplyAdd> sum = multiplyAddOf(op)) {
     Value a = get(sum->a);
     a = sum->isDifference ? arith::NegFOp::create(b, a) : a;
