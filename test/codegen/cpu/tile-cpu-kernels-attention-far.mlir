@@ -59,7 +59,8 @@ func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32
 // CHECK: vector.load %[[MASK]]
 // CHECK: arith.select %{{.*}}, %[[ZEROS]], %[[NONE]]
 // CHECK: %[[LEFT:.*]] = vector.reduction <maxnumf>
-// CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %[[LEFT]]
+// CHECK: %[[WERE:.*]] = arith.cmpf oeq, %[[LEFT]]
+// CHECK: %[[EMPTY:.*]] = arith.andi %{{.*}}, %[[WERE]]
 // CHECK: %[[MAXIMUM:.*]] = arith.select %[[EMPTY]]
 // CHECK: vector.broadcast %[[MAXIMUM]]
 func.func @main(%q: tensor<1x4x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32x32xf32>, %m: tensor<1x1x4x32xi1>) -> tensor<1x4x32xf32> {

@@ -194,7 +194,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 
 // CHECK-LABEL: func.func private @kernel_averages_all_values_in_empty_rows(
 // CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<[0.000000e+00, 0.000000e+00, 0.000000e+00, 0.000000e+00, 0xFF800000,
-// CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %{{.*}} : f32
+// CHECK: %[[EMPTY:.*]] = arith.andi %{{.*}}, %{{.*}} : i1
 // CHECK: arith.select %[[EMPTY]], %{{.*}} : vector<16xf32>
 // CHECK: arith.select %[[EMPTY]], %[[ZEROS]], %{{.*}} : vector<16xf32>
 // CHECK-COUNT-2: hova.exp2

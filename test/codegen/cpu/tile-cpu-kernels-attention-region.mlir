@@ -103,8 +103,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %i: tensor<1x32
 // CHECK-DAG: %[[SIZE:.*]] = arith.constant dense<9> : vector<16xi32>
 // CHECK: hova_cpu.tile_product
 // CHECK: %[[ISINSIDE:.*]] = arith.cmpi ult, %{{.*}}, %[[SIZE]] : vector<16xi32>
-// CHECK: %[[LANES:.*]] = arith.andi %{{.*}}, %[[ISINSIDE]] : vector<16xi1>
-// CHECK: %[[OWN:.*]] = vector.maskedload %[[BIAS]][%{{.*}}, %{{.*}}], %[[LANES]], %{{.*}}
+// CHECK: %[[OWN:.*]] = vector.maskedload %[[BIAS]][%{{.*}}, %{{.*}}], %[[ISINSIDE]], %{{.*}}
 // CHECK: arith.addf %{{.*}}, %[[OWN]] : vector<16xf32>
 func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %b: tensor<2x9xf32>) -> tensor<1x4x16xf32> {
   %out = hova.kernel "masks_reads_that_may_leave_a_table" units<batch 1, head 2> (%q, %k, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
@@ -205,12 +204,13 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %s: tensor<2xf3
 
 // -----
 
-// A cap is a function of lanes; the factor behind it joins the exponential.
+// A cap is a function of lanes, in which nothing is divided; the factor behind it
+// joins the exponential.
 // CHECK-LABEL: func.func private @kernel_caps_scores(
-// CHECK-DAG: %[[CAP:.*]] = arith.constant dense<2.000000e+01> : vector<16xf32>
+// CHECK-DAG: %[[CAP:.*]] = arith.constant dense<5.000000e-02> : vector<16xf32>
 // CHECK-DAG: %[[FACTOR:.*]] = arith.constant dense<2.885390e+01> : vector<16xf32>
 // CHECK: hova_cpu.tile_product
-// CHECK: %[[PART:.*]] = arith.divf %{{.*}}, %[[CAP]] : vector<16xf32>
+// CHECK: %[[PART:.*]] = arith.mulf %{{.*}}, %[[CAP]] : vector<16xf32>
 // CHECK: %[[CAPPED:.*]] = hova.activation tanh %[[PART]] : vector<16xf32>
 // CHECK: math.fma %{{.*}}, %[[FACTOR]], %{{.*}} : vector<16xf32>
 // CHECK: hova.exp2

@@ -136,8 +136,9 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x40x8xf32>, %v: tensor<2x40x8
 // CHECK: %[[POSITION:.*]] = arith.addi %{{.*}}, %c-3 : index
 // CHECK: %[[NARROW:.*]] = arith.index_cast %[[POSITION]] : index to i32
 // CHECK: %[[POSITIONS:.*]] = vector.broadcast %[[NARROW]]
-// CHECK: arith.cmpi sge, %[[POSITIONS]]
-// CHECK: %[[EMPTY:.*]] = arith.cmpf oeq, %{{.*}}, %[[LAST]]
+// CHECK: arith.cmpi sle, %{{.*}}, %[[POSITIONS]]
+// CHECK: arith.cmpf oeq, %{{.*}}, %[[LAST]]
+// CHECK: %[[EMPTY:.*]] = arith.andi %{{.*}}, %{{.*}} : i1
 // CHECK: %[[TOP:.*]] = arith.select %[[EMPTY]], %{{.*}}, %{{.*}} : f32
 // CHECK: vector.broadcast %[[TOP]]
 // CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[SUM:.*]], %{{.*}} : f32
