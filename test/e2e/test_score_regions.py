@@ -234,6 +234,36 @@ CASES = {
         {"bias": "2x21x37xf32"},
         {"slots": 5},
     ),
+    "function_of_the_head": (
+        """
+  %wide = arith.index_cast %head : index to i64
+  %number = arith.sitofp %wide : i64 to f32
+  %power = math.exp %number : f32
+  %factor = hova.number 1.5
+  %own = arith.mulf %power, %factor : f32"""
+        + ADDED,
+        {},
+        {},
+    ),
+    "kept_by_the_raw_score": (
+        """
+  %half = hova.number 0.5
+  %large = hova.number 1.0e9
+  %kept = arith.cmpf ogt, %raw, %half : f32
+  %score = arith.mulf %raw, %large : f32
+  hova.score_yield %score kept %kept
+""",
+        {},
+        {},
+    ),
+    "slots_of_some_rows": (
+        """
+  %kept = arith.cmpi slt, %key, %query : index
+  hova.score_yield %raw kept %kept
+""",
+        {},
+        {"queries": 41, "slots": 5},
+    ),
 }
 
 
