@@ -21,6 +21,9 @@ HOVA = BUILD / "bin/hova"
 VECTORS = SOURCE / "test/golden/vectors"
 CASES = sorted(path.parent.name for path in VECTORS.glob("*/model.json"))
 
+# What attentions make of scores of their own, and heads that share keys.
+SCORES = [case for case in CASES if case.startswith(("score_", "keep_", "grouped_"))]
+
 # One operator, and a chain of them.
 OPERATOR = {"rtol": 1e-4, "atol": 1e-5}
 MODEL = {"rtol": 1e-3, "atol": 1e-4}
@@ -76,3 +79,8 @@ def test_compiled_program_equals_the_oracle(case, tmp_path):
 @pytest.mark.parametrize("case", CASES)
 def test_verify_accepts_the_compiled_program(case):
     run(HOVA, "verify", VECTORS / case / "model.json", *weights(case), "--guard")
+
+
+@pytest.mark.parametrize("case", SCORES)
+def test_verify_accepts_scores_in_bf16(case):
+    run(HOVA, "verify", VECTORS / case / "model.json", *weights(case), "--dtype=bf16")

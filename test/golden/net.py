@@ -15,6 +15,7 @@
 #
 #===-----------------------------------------------------------------------===#
 
+import dataclasses
 import hashlib
 import math
 
@@ -101,6 +102,10 @@ class Net:
     def activation(self, x, kind):
         return self.keep(oracle.ACTIVATIONS[kind](x))
 
+    def function(self, _name, compute, x):
+        """A function of numbers in scores."""
+        return self.keep(compute(x))
+
     def softmax(self, x, log=False):
         return self.keep(oracle.softmax(x, log))
 
@@ -147,22 +152,28 @@ class Net:
         self, path, query, heads, key=None, value=None, head_width=None,
         key_head_width=None, value_head_width=None, width=None, bias=True,
         key_bias=None, output_bias=None, horizontal=False, vertical=None,
-        **score_options,
+        key_value_heads=None, **score_options,
     ):
-        """MHA with horizontal attention on the heads and a vertical gate."""
+        """MHA with horizontal attention on the heads and a vertical gate.
+
+        Of fewer heads of keys and values, head m of the queries reads head
+        m // (heads / key_value_heads).
+        """
         key = query if key is None else key
         value = key if value is None else value
         head_width = head_width or query.shape[-1] // heads
         value_head_width = value_head_width or head_width
         key_head_width = key_head_width or head_width
 
-        def project(name, x, size, bias):
-            y = self.linear(f"{path}.{name}", x, heads * size, bias)
-            return oracle.split_heads(y, heads)
+        def project(name, x, count, size, bias):
+            y = self.linear(f"{path}.{name}", x, count * size, bias)
+            return oracle.split_heads(y, count)
 
-        q = project("query", query, head_width, bias)
-        k = project("key", key, key_head_width, bias if key_bias is None else key_bias)
-        v = project("value", value, value_head_width, bias)
+        groups = key_value_heads or heads
+        q = project("query", query, heads, head_width, bias)
+        k = project("key", key, groups, key_head_width,
+                    bias if key_bias is None else key_bias)
+        v = project("value", value, groups, value_head_width, bias)
         h = self.attend(path, q, k, v, **score_options)
         if horizontal:
             h = self.head_reweight(path + ".horizontal", h, query)
@@ -186,6 +197,7 @@ class Net:
         """
         if kind == "cosine":
             # Lengths are those of what the projections give, before it is rounded.
+            k, v = oracle.share_heads(k, q.shape[1]), oracle.share_heads(v, q.shape[1])
             theta = self.weight(path + ".logit_scale", q.shape[1], scale=2.0,
                                 centre=2.5)
             scores = oracle.cosine_scores(q, k, theta, self.stored)
@@ -204,6 +216,8 @@ class Net:
             k = self.with_slots(path + ".memory.key", k, memory, k.shape[-1])
             v = self.with_slots(path + ".memory.value", v, memory, memory)
             masks["slots"] = memory
+        groups = k.shape[1]
+        k, v = oracle.share_heads(k, q.shape[1]), oracle.share_heads(v, q.shape[1])
         if kind == "bigbird":
             return self.bigbird(path, q, k, v, scale=scale, **masks)
         if kind == "performer":
@@ -215,18 +229,24 @@ class Net:
         if kind == "additive":
             tables = self.additive_tables(
                 path + ".additive", q.shape[1], q.shape[-1], k.shape[-1],
-                hidden or q.shape[-1],
+                hidden or q.shape[-1], groups,
             )
             scores = oracle.additive_scores(q, k, *tables)
         else:
             scores = oracle.softmax_scores(q, k, scale)
         return self.weigh(scores, v, **masks)
 
-    def weigh(self, scores, v, score_bias=None, slots=0, **masks):
-        """The values as scores weigh them; what is in front of masks stays."""
+    def weigh(self, scores, v, score_bias=None, slots=0, own=None, mask=None, **masks):
+        """The values as scores weigh them; what is in front of masks stays.
+
+        `own` is what the description makes of scores (scores.Own).
+        """
+        if own:
+            scores, kept = own.of(self, self.keep(scores))
+            mask = kept if mask is None else kept & mask
         given = scores[..., : scores.shape[-1] - slots]
         self.scores = self.keep(given if score_bias is None else given + score_bias)
-        masks.update(score_bias=score_bias, slots=slots)
+        masks.update(score_bias=score_bias, slots=slots, mask=mask)
         return self.keep(oracle.attend(self.keep(scores), v, mix=self.mix, **masks))
 
     def bigbird(
@@ -287,12 +307,15 @@ class Net:
     def mix(self, weights, v):
         return oracle.mix(self.stored(weights), v)
 
-    def additive_tables(self, path, heads, query_width, key_width, hidden):
+    def additive_tables(self, path, heads, query_width, key_width, hidden, groups=None):
+        groups = groups or heads
+        of_queries = self.stored_weight(path + ".query", heads, query_width, hidden,
+                                        scale=query_width**-0.5)
+        of_keys = self.stored_weight(path + ".key", groups, key_width, hidden,
+                                     scale=key_width**-0.5)
         return (
-            self.stored_weight(path + ".query", heads, query_width, hidden,
-                               scale=query_width**-0.5),
-            self.stored_weight(path + ".key", heads, key_width, hidden,
-                               scale=key_width**-0.5),
+            of_queries,
+            np.repeat(of_keys, heads // groups, axis=0),
             self.weight(path + ".vector", heads * hidden).reshape(heads, hidden),
         )
 
@@ -319,6 +342,9 @@ class Net:
             biases.append(oracle.relative_bias(table, window))
         if biases:
             options["score_bias"] = sum(biases)
+        if options.get("own"):
+            windows = len(cut) // len(x)
+            options["own"] = dataclasses.replace(options["own"], windows=windows)
         y = self.multi_head_attention(path, cut, heads, **options)
         return oracle.reverse(y, grid, window, shift)
 

@@ -81,6 +81,11 @@ def merge_heads(x):
     return x.transpose(0, 2, 1, 3).reshape(batch, tokens, heads * width)
 
 
+def share_heads(x, heads):
+    """[B, G, N, d] -> [B, M, N, d]: head m is head m // (M / G) (Ainslie et al., GQA)."""
+    return np.repeat(x, heads // x.shape[1], axis=1)
+
+
 def kept(shape, causal=False, key_valid=None, mask=None, score_bias=None):
     """Which of the scores [B, M, Nq, Nk] take part: all masks and-ed.
 

@@ -1,0 +1,170 @@
+#===- score_cases.py - Golden cases of scores of one's own ----------------===#
+#
+# SPDX-License-Identifier: Apache-2.0
+#
+# Forms of scores that papers know, each kind of score and of value that is
+# read, rows without a key, and heads of queries that share keys and values.
+#
+#===-----------------------------------------------------------------------===#
+
+import oracle
+import scores
+from case import Case
+
+
+class ScoreCase(Case):
+    """A case whose layers read values by index."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.values_by_name = {}
+
+    def input(self, name, array, bound=None):
+        value = super().input(name, array, bound)
+        self.values_by_name[name] = value
+        return value
+
+    def weight(self, name, *shape):
+        """A layer `weight` that scores read."""
+        self.layer(name, "weight", shape=list(shape))
+        self.values_by_name[name] = self.net.weight(name + ".weight", *shape)
+
+    def own(self, score=None, keep=None):
+        given = {"score": score, "keep": keep}
+        given = {key: text for key, text in given.items() if text}
+        return scores.Own(**given, read=self.values_by_name.__getitem__)
+
+
+def attention(name, score=None, keep=None, batch=2, queries=7, keys=None, model=12,
+              heads=2, reads=(), weights=(), integers=(), padding=False, gives=False,
+              **options):
+    """A multi-head attention whose scores read inputs, weights and integers.
+
+    `reads` and `weights` are (name, shape), `integers` (name, shape, bound).
+    """
+    case = ScoreCase(name)
+    x = case.values("x", batch, queries, model)
+    memory = x
+    role = {"input": "x"}
+    if keys:
+        memory = case.values("memory", batch, keys, model)
+        role = {"query": "x", "key": "memory"}
+    for read, shape in reads:
+        case.values(read, *shape)
+    for read, shape, bound in integers:
+        case.input(read, case.net.draw.integers(bound, *shape), bound)
+    for read, shape in weights:
+        case.weight(read, *shape)
+    masks = {}
+    if padding:
+        masks["key_valid"] = case.input(
+            "valid", case.net.draw.booleans(batch, keys or queries))
+    case.layer(
+        "attn", "multi_head_attention", **role, heads=heads, score=score, keep=keep,
+        key_valid="valid" if padding else None, scores=gives or None, **options)
+    own = case.own(score, keep) if score or keep else None
+    case.output("y", "attn", case.net.multi_head_attention(
+        "attn", x, heads, key=memory, own=own, **masks, **options))
+    if gives:
+        case.output("scores", "attn.scores", case.net.scores)
+    return case
+
+
+def window(name, grid, side, shift, score, keep=None, batch=2, model=12, heads=2,
+           reads=(), **options):
+    """Attention in windows, whose tokens are what scores know of."""
+    case = ScoreCase(name)
+    x = case.values("x", batch, grid[0] * grid[1], model)
+    for read, shape in reads:
+        case.values(read, *shape)
+    case.layer("attn", "multi_head_attention", input="x", heads=heads, window=side,
+               shift=shift or None, grid_height=grid[0], score=score, keep=keep, **options)
+    case.output("y", "attn", case.net.window_attention(
+        "attn", x, heads, grid, (side, side), (shift, shift),
+        own=case.own(score, keep), **options))
+    return case
+
+
+def pooling(name, kind, groups, widths, batch=2, queries=5, keys=7, heads=4,
+            score=None, keep=None, **options):
+    """Attention by itself, whose heads of queries share keys and values."""
+    case = ScoreCase(name)
+    q = case.values("q", batch, queries, heads * widths[0])
+    k = case.values("k", batch, keys, groups * widths[1])
+    v = case.values("v", batch, keys, groups * widths[2])
+    case.layer("attn", "attention", query="q", key="k", value="v", heads=heads,
+               key_value_heads=groups, kind=kind, score=score, keep=keep, **options)
+    split = [oracle.split_heads(x, n) for x, n in ((q, heads), (k, groups), (v, groups))]
+    own = case.own(score, keep) if score or keep else None
+    h = case.net.attend("attn", *split, kind=kind, own=own, **options)
+    case.output("y", "attn", oracle.merge_heads(h))
+    return case
+
+
+def omni(name, score, keep, tokens=4, count=3, width=12, heads=2):
+    """Rows of Z are what scores know of."""
+    case = ScoreCase(name)
+    states = [case.values(f"x{i}", 2, tokens, width) for i in range(count)]
+    case.layer("omni", "omni_attention", inputs=[f"x{i}" for i in range(count)],
+               heads=heads, hidden=9, score=score, keep=keep)
+    case.output("y", "omni", case.net.omni_attention(
+        "omni", states, heads, 9, own=case.own(score, keep)))
+    return case
+
+
+def cases():
+    yield attention("score_alibi", "score - slope[head] * (query - key)", "key <= query",
+                    weights=[("slope", (2,))])
+    yield attention("score_alibi_long", "score - exp(-8 * log(2) * (head + 1) / heads)"
+                    " * (query - key)", "key <= query", batch=1, queries=67)
+    yield attention("score_soft_cap", "1.5 * tanh(score / 1.5)",
+                    "key <= query and query - key < 5", queries=37)
+    yield attention("score_documents", keep="document[batch, query] == document[batch, key]",
+                    queries=23, integers=[("document", (2, 23), 3)])
+    yield attention("score_prefix", keep="key <= query or key < prefix[batch]", queries=19,
+                    integers=[("prefix", (2,), 20)])
+    yield attention("score_backwards", "score + bias[head, query - key + 8]", queries=9,
+                    reads=[("bias", (2, 17))])
+    yield attention("score_backwards_cross", "score + bias[head, query - key + keys - 1]",
+                    queries=6, keys=19, reads=[("bias", (2, 24))])
+    yield attention("score_buckets",
+                    "score + distances[head, bucket[min(max(query - key, 0), 15)]]",
+                    "key <= query", queries=21, scale=1.0,
+                    weights=[("distances", (2, 5))], integers=[("bucket", (16,), 5)])
+    yield attention("score_hops", "score + paths[hops[batch, query, key], head]",
+                    "hops[batch, query, key] < 3", queries=11,
+                    weights=[("paths", (4, 2))], integers=[("hops", (2, 11, 11), 4)])
+    yield attention("score_dilated", keep="abs(query - key) <= 12 and (query - key) % 3 == 0",
+                    queries=41)
+    yield attention("score_uneven", "score * (head + 1) / heads - (query - key) ** 2 / 16",
+                    "query // 3 >= key // 4 or (key - query) // 5 == -2", queries=33)
+    yield attention("score_functions",
+                    "if(score > 0.25, sqrt(score) + log2(score), sigmoid(score) * score**3)"
+                    " - max(floor(score), ceil(score / 2), -1) + min(abs(score), exp(score))")
+    yield attention("score_cosine", "score - abs(query - key) / 4", kind="cosine")
+    yield attention("score_cosine_both", "0.5 * score", "key != query + 1", kind="cosine",
+                    heads=3, horizontal=True, vertical={"if": True, "width": 5})
+    yield attention("keep_additive", keep="key <= query + head", kind="additive", hidden=5)
+    yield attention("score_temperature", "tanh(score)", "key < 6", temperature=0.5,
+                    gives=True)
+    yield attention("keep_empty_rows", keep="key < query - 5 and valid[batch, key]",
+                    queries=7, keys=13, causal=True, padding=True)
+    yield attention("keep_empty_rows_uniform", keep="key < query - 2", queries=7, keys=9,
+                    causal=True, empty_row="uniform")
+    yield window("score_windows", (4, 6), 2, 1, "score + bias[batch, head, key, query]",
+                 "key <= query + 1", relative_bias=True, reads=[("bias", (2, 2, 4, 4))])
+    yield window("score_windows_capped", (6, 6), 3, 0,
+                 "2 * tanh(score / 2) - abs(query - key) / keys")
+    yield omni("score_omni", "score - abs(query // 3 - key // 3) / 2", "key // 3 <= query // 3")
+    yield attention("grouped_heads", heads=4, key_value_heads=2, padding=True,
+                    horizontal=True)
+    yield attention("grouped_heads_one", heads=4, key_value_heads=1, padding=True,
+                    horizontal=True, queries=35, causal=True)
+    yield attention("grouped_heads_score", "score - slope[head] * abs(query - key)", heads=4,
+                    key_value_heads=2, weights=[("slope", (4,))], value_head_width=5,
+                    queries=5, keys=18, gives=True)
+    yield attention("grouped_heads_memory", heads=6, key_value_heads=3, memory=4)
+    yield pooling("grouped_attention", "softmax", 2, (4, 4, 5))
+    yield pooling("grouped_attention_cosine", "cosine", 1, (4, 4, 5), keep="key != head")
+    yield pooling("grouped_attention_additive", "additive", 2, (4, 3, 5), hidden=6,
+                  score="score * (key + 1)")
