@@ -11,7 +11,8 @@ import numpy as np
 
 import generate
 import oracle
-from net import Draw, wide
+import scores
+from net import Draw, Net, wide
 
 
 def values(name, *shape):
@@ -78,6 +79,44 @@ def test_masked_rows_are_zero_or_uniform():
         oracle.attention(q, k, v, mask=none, empty_row="uniform"),
         np.broadcast_to(v.mean(axis=2, keepdims=True), v.shape),
     )
+
+
+def own(text, **names):
+    """What an expression makes of scores [1, 2, 3, 4]."""
+    score = values("own", 1, 2, 3, 4)
+    table = np.arange(6)
+    given = scores.Own(score=text, names=names, read={"table": table}.__getitem__)
+    return score, given.of(Net("own"), score)[0]
+
+
+def test_scores_of_ones_own_follow_the_description():
+    m, i, j = (np.arange(n).reshape(shape) for n, shape in (
+        (2, (2, 1, 1)), (3, (3, 1)), (4, (4,))))
+    for text, wanted in {
+        "(query - key) // 2": lambda s: (i - j) // 2,
+        "(key - query) % -3": lambda s: (j - i) % -3,
+        "(query - key) / 2": lambda s: (i - j) / 2,
+        "-2**2 + head": lambda s: m - 4,
+        "table[query - key + keys - 1]": lambda s: i - j + 3,
+        "if(wide, table[99], score) * heads": lambda s: 2 * s,
+        "if(key < 2 and not key == query, 7/2, score ** 3)": lambda s: np.where(
+            (j < 2) & (j != i), 3.5, s**3),
+        "min(score, 0.5, key) - max(head, 1)": lambda s: np.minimum(
+            np.minimum(s, 0.5), j) - 1,
+        "floor(score) + log2(8) + queries": lambda s: np.floor(s) + 6,
+        "sigmoid(score) + exp(-abs(score))": lambda s: (
+            1 / (1 + np.exp(-s)) + np.exp(-np.abs(s))),
+    }.items():
+        score, given = own(text, wide=False, head=5)
+        np.testing.assert_allclose(
+            given, np.broadcast_to(wanted(score), score.shape), rtol=1e-14, err_msg=text)
+
+
+def test_shared_heads_are_heads_that_are_equal():
+    q, k, v = heads("shared")
+    few = oracle.share_heads(k[:, :1], 3), oracle.share_heads(v[:, :1], 3)
+    one = [oracle.attention(q[:, m : m + 1], k[:, :1], v[:, :1]) for m in range(3)]
+    np.testing.assert_allclose(oracle.attention(q, *few), np.concatenate(one, axis=1), rtol=1e-12)
 
 
 def test_random_features_approach_the_softmax():

@@ -5,6 +5,7 @@ windows of images.
 """
 
 from attributes import ACTIVATIONS, Attributes, Layer, size, with_last
+from own_scores import OwnScores
 from scopes import SIZES
 
 MOST_SCORES = 20000
@@ -35,12 +36,28 @@ def scores(scope, attributes, kind, default_hidden, keys):
         attributes.put("hidden", hidden, default_hidden)
     elif kind == "softmax" and scope.chance(0.3):
         attributes.number("scale", (1.0, -0.5, 0.125, 0, 2.5))
+    slots = 0
     if kind != "cosine" and scope.chance(0.25):
-        attributes.put("memory", scope.rng.choice((0, 1, 2, 5, 17, 40)), 0)
+        slots = attributes.put("memory", scope.rng.choice((0, 1, 2, 5, 17, 40)), 0)
     if scope.chance(0.2):
         attributes.number("temperature", (1.0, 2.0, 0.3, 3), 1.0)
     if kind != "linformer":  # none of its rows is empty
         attributes.word("empty_row", ("zero", "uniform"), "zero")
+    return slots
+
+
+def own_scores(scope, attributes, kind, slots, shape):
+    """Expressions of the scores; `shape` is that of the scores of an entry's tokens."""
+    if kind in SCORELESS or slots:
+        return None
+    return OwnScores.draw(scope, attributes, shape)
+
+
+def draw_groups(scope, attributes, kind, heads):
+    """How many heads keys and values have."""
+    if kind in ("performer", "bigbird") or scope.model.later.random() < 0.7:
+        return heads
+    return attributes.put("key_value_heads", scope.rng.choice(divisors(heads)), heads)
 
 
 def features(scope, attributes, eps="eps"):
@@ -237,12 +254,14 @@ def multi_head_attention(scope):
     kind, attributes = draw_kind(scope), Attributes(scope)
     heads, head_width = head_widths(scope, attributes, model, kind)
     attributes.put("heads", heads)
+    draw_groups(scope, attributes, kind, heads)
     given, grid = None, query.grid
     if scope.chance(0.25):
         reads, cut = {"input": query}, windows(scope, attributes, query, kind)
         if not cut or not few_scores(batch * cut[0], heads, cut[1], cut[1]):
             return None
         keys, grid = cut[1:]
+        shape = batch, heads, keys, keys
     else:
         reads, key = projected(scope, query)
         keys = key.shape[1]
@@ -258,9 +277,10 @@ def multi_head_attention(scope):
     attributes.put("output_bias", scope.chance(0.7), bias)
     attributes.put("horizontal", scope.chance(0.35), False)
     vertical(scope, attributes)
-    scores(scope, attributes, kind, head_width, keys)
+    slots = scores(scope, attributes, kind, head_width, keys)
+    own = own_scores(scope, attributes, kind, slots, shape)
     shape = with_last(query.shape, width)
-    return Layer(reads, attributes, shape, grid=grid, scores=given)
+    return Layer(reads, attributes, shape, grid=grid, scores=given, own=own)
 
 
 def attention(scope):
@@ -269,28 +289,32 @@ def attention(scope):
         return None
     batch, queries, width = query.shape
     heads = scope.rng.choice([d for d in divisors(width) if d <= 16])
-    kind = draw_kind(scope)
+    kind, attributes = draw_kind(scope), Attributes(scope)
+    groups = draw_groups(scope, attributes, kind, heads)
+    of_keys = width // heads * groups
 
     def is_key(s):
-        whole = len(s) == 3 and s[0] == batch and s[2] % heads == 0
-        return whole and (kind == "additive" or s[2] == width)
+        whole = len(s) == 3 and s[0] == batch and s[2] % groups == 0
+        return whole and (kind == "additive" or s[2] == of_keys)
 
-    key = scope.memory(batch, (width,)) or scope.pick(is_key)
-    if not few_scores(batch, heads, queries, key.shape[1]):
+    key = scope.memory(batch, (of_keys,)) or scope.pick(is_key)
+    key = key or scope.fresh("x", (batch, queries, of_keys))
+    if not key or not few_scores(batch, heads, queries, key.shape[1]):
         return None
     if kind == "bigbird" and queries != key.shape[1]:
         key = query
     value = scope.pick(
-        lambda s: len(s) == 3 and s[:2] == key.shape[:2] and s[2] % heads == 0
+        lambda s: len(s) == 3 and s[:2] == key.shape[:2] and s[2] % groups == 0
     )
     reads = {"query": query, "key": key, "value": value}
-    attributes = Attributes(scope)
     attributes.put("heads", heads)
     shape = batch, heads, queries, key.shape[1]
     masks(scope, attributes, kind, reads, shape)
     given = given_scores(scope, attributes, kind, shape)
-    scores(scope, attributes, kind, width // heads, key.shape[1])
-    return Layer(reads, attributes, (batch, queries, value.shape[2]), scores=given)
+    slots = scores(scope, attributes, kind, width // heads, key.shape[1])
+    own = own_scores(scope, attributes, kind, slots, shape)
+    result = batch, queries, value.shape[2] // groups * heads
+    return Layer(reads, attributes, result, scores=given, own=own)
 
 
 def head_reweight(scope):
@@ -357,4 +381,6 @@ def omni_attention(scope):
         attributes.number("scale", (1.0, -0.5, 0.125, 2.5))
     attributes.word("causal", orders, "none")
     attributes.put("bias", scope.chance(0.7), True)
-    return Layer({"inputs": states}, attributes, first.shape)
+    rows = tokens * count
+    own = own_scores(scope, attributes, kind, 0, (batch, heads, rows, rows))
+    return Layer({"inputs": states}, attributes, first.shape, own=own)

@@ -5,6 +5,7 @@ shapes and may give other arguments.
 """
 
 import json
+import re
 from dataclasses import replace
 
 from scopes import Drawn, Scope, Value
@@ -84,7 +85,7 @@ class BlockUse:
         self.inputs = {
             n: v
             for n, v in self.inputs.items()
-            if n == "x" or n in read or f'"{n}"' in words
+            if n == "x" or n in read or re.search(rf"\b{n}\b", words)
         }
         entry["inputs"] = list(self.inputs)
         if inner.arguments:

@@ -99,8 +99,12 @@ class Builder:
             for v in (values if isinstance(values, list) else [values])
         ]
         x = made.reads.get("input")
+        if made.own:
+            read += made.own.reads
+        before = made.own.before if made.own else []
         if repeated and not outside and not x:
             return None  # its attributes may mention index
+        scope.layers += before
         layer = {"name": scope.new_name(op), "op": op}
         for role, values in made.reads.items():
             names = (
@@ -119,8 +123,9 @@ class Builder:
                 layer["init"] = {INITIALISED[op]: init}
         same = x is not None and (x.shape, x.dtype) == (made.shape, made.dtype)
         if repeated and x:
-            return self._repeat(layer, x, read, made, same)
-        if scope.chance(0.1) and not read[0].count:
+            return self._repeat(layer, x, read, made, same, least=min(len(before), 1))
+        # A weight that a layer which is left out would read is an error.
+        if not before and scope.chance(0.1) and not read[0].count:
             return self._conditional(layer, read, made, same)
         value = scope.append(layer, read, made.shape, made.dtype)
         value.grid = made.grid
@@ -162,10 +167,10 @@ class Builder:
         if isinstance(rows, int):
             self.scope.matrices.append((layer["name"] + ".weight", (rows, shape[-1])))
 
-    def _repeat(self, layer, x, read, made, same):
+    def _repeat(self, layer, x, read, made, same, least):
         """A repeated layer: once only, unless its result may be read again."""
         scope, name = self.scope, layer["name"]
-        count = self.rng.choice((0, 1, 2, 2, 3)) if same else 1
+        count = max(least, self.rng.choice((0, 1, 2, 2, 3))) if same else 1
         layer["repeat"] = scope.say(count)
         if scope.chance(0.1):
             layer["if"] = scope.say(True)

@@ -10,6 +10,7 @@ number. How exactly numbers are kept is up to the Net that is passed in.
 from dataclasses import dataclass, field, replace
 
 from expressions import accessors, fill, scalar, select
+from golden import scores
 from operators import OPERATORS
 
 # The keys in which a layer names values, in the order that "its first input" means.
@@ -282,6 +283,14 @@ class BoundLayer:
         if self.grid or first.value.shape[:2] != value.shape[:2]:
             return self.grid
         return self.grid_of_input() if "grid_height" in self.layer else first.grid
+
+    def own_scores(self):
+        """What an attention makes of its scores, or None."""
+        texts = {key: self.layer[key] for key in ("score", "keep") if key in self.layer}
+        if not texts:
+            return None
+        read = lambda name: self.evaluator._one(name, self.scope)  # noqa: E731
+        return scores.Own(**texts, names=self.scope.names, read=read)
 
     def read_list(self, role):
         found = self.evaluator._flat(self.layer[role], self.scope)

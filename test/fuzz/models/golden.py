@@ -10,5 +10,6 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "golden"))
 import case  # noqa: E402
 import net  # noqa: E402
 import oracle  # noqa: E402
+import scores  # noqa: E402
 
-__all__ = ["case", "net", "oracle"]
+__all__ = ["case", "net", "oracle", "scores"]

@@ -18,6 +18,8 @@ class Model:
 
     def __init__(self, seed):
         self.rng = rng = random.Random(seed)
+        # Whether something is drawn that came later: models without it are what they were.
+        self.later = random.Random(f"later {seed}")
         self.parameters = Parameters(rng)
         self.spelling = Spelling(rng, self.parameters)
         self.inputs, self.blocks, self.uses = {}, {}, {}
@@ -36,7 +38,8 @@ class Model:
 
     def _draw(self, name):
         top, rng = self.top, self.rng
-        self._sequence()
+        while not top.values:
+            self._sequence()
         for _ in range(rng.choice((1, 2, 2, 3, 3, 4, 5))):
             Builder(top).layer()
         outputs = {}
@@ -88,11 +91,14 @@ class Model:
         shape = (self.batch, self.rng.choice(self.lengths), 2)[
             : rank or self.rng.choice((1, 2, 2, 3))
         ]
+        return self.new_ids_of(shape)
+
+    def new_ids_of(self, shape, ranged=False):
         below = self.rng.choice((1, 2, 7, 40, 300))
         value = self.new_input(
             "ids", shape, self.rng.choice(("i32", "i64")), below=below
         )
-        if self.rng.random() < 0.7:
+        if ranged or self.rng.random() < 0.7:
             self.inputs[value.name]["range"] = [0, self.top.say(below)]
             value.ranged = True
         return value

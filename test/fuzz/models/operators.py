@@ -188,6 +188,7 @@ def _score_options(layer):
         return options | _block_options(layer)
     if kind == "linformer":
         options |= _projection_options(layer)
+    options["own"] = layer.own_scores()
     masks = {role: layer.read(role) for role in ("mask", "score_bias")}
     empty_row = layer.word("empty_row", ("zero", "uniform"), "zero")
     own = {
@@ -261,6 +262,7 @@ def multi_head_attention(layer):
         head_width=layer.get("head_width"),
         key_head_width=layer.get("key_head_width"),
         value_head_width=layer.get("value_head_width"),
+        key_value_heads=layer.get("key_value_heads"),
         width=width,
         bias=bias,
         key_bias=layer.get("key_bias", bias),
@@ -274,9 +276,10 @@ def multi_head_attention(layer):
 
 def attention(layer):
     heads = layer.get("heads")
+    groups = layer.get("key_value_heads", heads)
     split = (
-        oracle.split_heads(layer.read(role), heads)
-        for role in ("query", "key", "value")
+        oracle.split_heads(layer.read(role), count)
+        for role, count in (("query", heads), ("key", groups), ("value", groups))
     )
     result = layer.net.attend(layer.path, *split, **_score_options(layer))
     return oracle.merge_heads(result)
@@ -316,6 +319,8 @@ def _omni_scores(layer):
     kinds = ("softmax", "performer", "linformer", "bigbird")
     kind = layer.word("kind", kinds, "softmax")
     options = {"kind": kind, "scale": layer.get("scale")}
+    if kind == "softmax":
+        options["own"] = layer.own_scores()
     if kind == "bigbird":
         options |= _block_options(layer)
     if kind == "linformer":

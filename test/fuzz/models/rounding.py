@@ -197,6 +197,12 @@ class Plain(Exact):
         is_zero = (kind == "sigmoid") & (result < TINY)
         return np.where(is_zero, np.float32(0), result)
 
+    def function(self, name, compute, x):
+        """Powers of e are zero below TINY."""
+        result = super().function(name, compute, x)
+        is_zero = (name in ("exp", "sigmoid")) & (result < TINY)
+        return np.where(is_zero, np.float32(0), result)
+
     def channel_gate(self, path, y, x, width):
         """The gate is zero below TINY, however large the channel that it multiplies."""
         gated = super().channel_gate(path, y, x, width)
@@ -209,6 +215,7 @@ class Plain(Exact):
         result = super().attend(path, q, k, v, kind=kind, **options)
         if kind != "softmax":
             return result
+        k = oracle.share_heads(k, q.shape[1])
         sizes = np.abs(q.astype(np.float64)) @ np.abs(k.astype(np.float64)).swapaxes(2, 3)
         leaves = (sizes > np.finfo(np.float32).max).any(axis=-1, keepdims=True)
         return np.where(leaves, np.float32(self.unknown), result)

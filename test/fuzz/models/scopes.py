@@ -195,7 +195,7 @@ class Scope:
         """Any value that can be read where this one is."""
 
         def kind(v):
-            return v.shape, v.dtype, v.count, v.below, v.grid
+            return v.shape, v.dtype, v.count, v.below, v.ranged, v.grid
 
         return self.rng.choice([v for v in self.values if kind(v) == kind(value)])
 
@@ -238,6 +238,10 @@ class Scope:
         if not self.parent and (not found or self.chance(0.3)):
             return self.model.new_ids(rank)
         return self.rng.choice(found) if found else None
+
+    def fresh_ids(self, shape):
+        """New integers of this shape whose range the description says; None in a block."""
+        return None if self.parent else self.model.new_ids_of(shape, ranged=True)
 
     def image(self):
         found = self.fits(lambda shape: len(shape) == 4)

@@ -6,6 +6,7 @@ A candidate need not be valid: then it fails in another way and is dropped. Afte
 step, what nothing refers to any more goes too.
 """
 
+import ast
 import copy
 import re
 import time
@@ -28,6 +29,7 @@ REQUIRED = {
     "patch",
     "by",
 }
+OWN_SCORES = ("score", "keep")  # expressions of every score
 PLAIN = {
     "regime": "normal",
     "weight_scale": 1.0,
@@ -43,7 +45,7 @@ PLAIN = {
 def shrink(trial, fails, seconds):
     """`fails` tells whether a trial fails in the same way."""
     end = time.monotonic() + seconds
-    passes = (options, literals, outputs, layers, keys, list_entries, sizes)
+    passes = (options, literals, outputs, layers, keys, list_entries, sizes, expressions)
     progress = True
     while progress:
         progress = False
@@ -97,6 +99,7 @@ def literals(trial):
                 "op",
                 "block",
                 *ROLES,
+                *OWN_SCORES,
                 "parameters",
             ):
                 if not isinstance(value, dict) or key in ("outputs", "parameters"):
@@ -204,6 +207,44 @@ def sizes(trial):
             yield alone
 
 
+def expressions(trial):
+    """A part of an expression of scores stands for the whole of a larger part."""
+    for i, found in enumerate(layer_lists(trial.description)):
+        for j, layer in enumerate(found):
+            for key in set(OWN_SCORES) & set(layer):
+                for text in smaller_expressions(layer[key]):
+                    less = changed(trial)
+                    list(layer_lists(less.description))[i][j][key] = text
+                    yield less
+
+
+def smaller_expressions(text):
+    """The expression with one of its parts in the place of what it is a part of."""
+    text = re.sub(r"\bif\s*\(", "when(", text)
+
+    def parsed():
+        return ast.parse(text, mode="eval")
+
+    for number, node in enumerate(ast.walk(parsed())):
+        parts = [n for n in ast.walk(node) if isinstance(n, ast.expr) and n is not node]
+        for i in range(len(parts)):
+            tree = parsed()
+            whole = list(ast.walk(tree))[number]
+            part = [n for n in ast.walk(whole) if isinstance(n, ast.expr) and n is not whole][i]
+            less = ast.unparse(Exchange(whole, part).visit(tree))
+            yield re.sub(r"\bwhen\(", "if(", less)
+
+
+class Exchange(ast.NodeTransformer):
+    """Puts another node in the place of one."""
+
+    def __init__(self, one, other):
+        self.one, self.other = one, other
+
+    def visit(self, node):
+        return self.other if node is self.one else self.generic_visit(node)
+
+
 # --- names -------------------------------------------------------------------------
 
 
@@ -232,6 +273,9 @@ def rename(description, own, name, other):
     for block in description.get("blocks", {}).values():
         if block["layers"] is own:
             holders += [(block, key) for key in ("output", "outputs") if key in block]
+    for layer in own:
+        for key in set(OWN_SCORES) & set(layer):
+            layer[key] = re.sub(rf"\b{name}\b", other or name, layer[key])
     for holder, key in holders:
         holder[key] = renamed(holder[key])
 

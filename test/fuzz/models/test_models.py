@@ -16,7 +16,7 @@ import pytest
 from expressions import evaluate
 from judge import judge
 from model import Model
-from shrink import shrink
+from shrink import shrink, smaller_expressions
 from trial import HOVA, Trial, Verdict, bits
 
 MODELS = 200
@@ -192,6 +192,13 @@ def test_shrinking_keeps_the_failure():
     )
     small = shrink(trial, has_gate, 5)
     assert [layer["op"] for layer in small.description["layers"]] == ["channel_gate"]
+
+
+def test_shrinking_makes_expressions_of_scores_small():
+    """The parts of an expression stand for it, and no longer one does."""
+    parts = set(smaller_expressions("if(key < 2, score, t[head, 3])"))
+    assert {"key < 2", "score", "t[head, 3]", "if(key, score, t[head, 3])"} <= parts
+    assert "if(key < 2, score, 3)" in parts
 
 
 def test_bits_tell_zeros_apart_but_not_nans():
