@@ -52,6 +52,7 @@ def save_weights(state, path):
 
 
 def hova(verb, name, settings, *arguments):
+    """Runs hova on examples/models/NAME.json, or on a description by its whole path."""
     command = [HOVA, verb, MODELS / f"{name}.json", *arguments]
     # Of two values for one parameter the last holds; a command takes one.
     for parameter in dict(setting.split("=", 1) for setting in settings).items():
@@ -75,10 +76,10 @@ def named_as_described(weights, name, settings):
     return {key: weights[key] for key in wanted}
 
 
-def compile_model(name, weights, folder, settings=()):
+def compile_model(name, weights, folder, settings=(), options=()):
     """Compiles examples/models/NAME.json; returns (program, what it said)."""
     program = folder / "program"
-    done = hova("compile", name, settings, "--weights", weights, "-o", program)
+    done = hova("compile", name, settings, *options, "--weights", weights, "-o", program)
     return program, done.stderr
 
 

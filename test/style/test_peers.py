@@ -15,11 +15,11 @@ _, ROWS, _ = split_page()
 
 
 def functions():
-    """test_x.py::test_y of every test in test/peers."""
+    """test_x.py::test_y of every test of a whole model in test/peers: they take `compare`."""
     return {
         f"{path.name}::{name}"
         for path in files(".py", under="test/peers/")
-        for name in re.findall(r"^def (test_\w+)", text(path), re.MULTILINE)
+        for name in re.findall(r"^def (test_\w+)\([^)]*\bcompare\b", text(path), re.MULTILINE)
     }
 
 
