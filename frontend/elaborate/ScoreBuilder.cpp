@@ -151,8 +151,9 @@ ScoreBuilder::Result ScoreBuilder::apply(const Node &node,
 //===----------------------------------------------------------------------===//
 
 ScoreBuilder::Operand ScoreBuilder::index(Op op, int64_t size) {
-  return size == 1 ? constantOf(Scalar::ofInteger(0))
-                   : made({op, Type::Integer, {}}, {0, size - 1});
+  // An index with one value is no constant: what is legal to compute from it
+  // does not depend on sizes.
+  return made({op, Type::Integer, {}}, {0, size - 1});
 }
 
 ScoreBuilder::Result ScoreBuilder::named(const Node &node) {
@@ -187,7 +188,7 @@ ScoreBuilder::Result ScoreBuilder::named(const Node &node) {
   }
   // The windows of an image are entries of the operation side by side.
   int64_t images = extents.batches / extents.windows;
-  if (images == 1 || extents.windows == 1) {
+  if (extents.windows == 1) {
     return index(Op::Batch, images);
   }
   Operand entry = index(Op::Batch, extents.batches);

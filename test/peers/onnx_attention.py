@@ -41,15 +41,12 @@ def collect_cases():
 class Case:
     """The node, attributes, inputs and expected outputs of a case by ONNX's names."""
 
-    def __init__(self, case):
-        (node,) = case.model.graph.node
-        schema = onnx.defs.get_schema("Attention", case.model.opset_import[0].version)
-        ((inputs, outputs),) = case.data_sets
+    def __init__(self, node, inputs, outputs, version):
+        schema = onnx.defs.get_schema("Attention", version)
         self.attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         self.inputs = self._named(schema.inputs, node.input, inputs)
         self.outputs = self._named(schema.outputs, node.output, outputs)
         self.dtype = TYPES[self.inputs["Q"].dtype.name]
-        self.rtol, self.atol = case.rtol, case.atol
         query, key = self.inputs["Q"], self.inputs["K"]
         self.batch, self.queries = query.shape[0], query.shape[-2]
         self.has_axis_of_heads = query.ndim == 4
@@ -61,6 +58,12 @@ class Case:
         past = self.inputs.get("past_key")
         self.past = 0 if past is None else past.shape[2]
         self.keys = self.past + key.shape[-2]
+
+    @classmethod
+    def of(cls, published):
+        (node,) = published.model.graph.node
+        ((inputs, outputs),) = published.data_sets
+        return cls(node, inputs, outputs, published.model.opset_import[0].version)
 
     @staticmethod
     def _named(formal, given, values):
@@ -86,7 +89,7 @@ class Case:
 def description(case):
     """The description of a case, and its inputs by name."""
     arrays = {
-        name: case.side_by_side(value).astype(np.float32)
+        name: np.ascontiguousarray(case.side_by_side(value), dtype=np.float32)
         for name, value in case.inputs.items()
         if name in ("Q", "K", "V", "past_key", "past_value")
     }
@@ -140,7 +143,7 @@ def description(case):
             if "keep" in kept:
                 # Scores are those of all pairs, and ONNX writes -inf where a key is not seen.
                 score = kept.get("score", "score")
-                kept["score"] = f"if({kept.pop('keep')}, {score}, log(0 * key))"
+                kept["score"] = f"if({kept.pop('keep')}, {score}, log(0 * score))"
         layers.append(kept)
         outputs["qk_matmul_output"] = "kept" if mode == SHARES else "kept.scores"
     inputs = {name: of_input(value, case.keys + 1) for name, value in arrays.items()}
@@ -192,3 +195,57 @@ def as_expected(case, ours):
             value = case.apart(value, case.heads)
         results[name] = value.astype(expected.dtype)
     return results
+
+
+def draw_node(seed):
+    """A node with drawn sizes and attributes, and its inputs by name.
+
+    Masks have all queries, since ONNX's reference puts the causal limit of the first query
+    into a mask that has one row for all. Scores with hidden keys are left out: they are -inf.
+    """
+    random = np.random.default_rng(seed)
+
+    def one_of(*values):
+        return random.choice(values).item()
+
+    batch, kv_heads = one_of(1, 2, 3), one_of(1, 2, 3)
+    heads = kv_heads * one_of(1, 2, 4)
+    queries, new_keys = one_of(1, 2, 7, 33, 100), one_of(1, 6, 19, 64, 129)
+    width, value_width = one_of(1, 8, 16, 33), one_of(5, 16, 24)
+    cache = one_of("none", "past", "lengths")
+    past = one_of(1, 8, 40) if cache == "past" else 0
+    keys = past + new_keys
+
+    def normal(*shape):
+        return random.standard_normal(shape).astype(np.float32)
+
+    inputs = {
+        "Q": normal(batch, heads, queries, width),
+        "K": normal(batch, kv_heads, new_keys, width),
+        "V": normal(batch, kv_heads, new_keys, value_width),
+    }
+    axes = (one_of(1, batch), one_of(1, heads), queries, keys)[one_of(0, 1, 2) :]
+    kind = one_of("none", "boolean", "numbers")
+    if kind == "boolean":
+        inputs["attn_mask"] = random.random(axes) < 0.6
+    elif kind == "numbers":
+        inputs["attn_mask"] = normal(*axes)
+        inputs["attn_mask"][random.random(axes) < one_of(0, 0.3)] = -np.inf
+    if past:
+        inputs["past_key"] = normal(batch, kv_heads, past, width)
+        inputs["past_value"] = normal(batch, kv_heads, past, value_width)
+    if cache == "lengths":
+        inputs["nonpad_kv_seqlen"] = random.integers(0, keys + 1, batch)
+    attributes = {
+        "is_causal": one_of(0, 1),
+        "left_window_size": one_of(-1, -1, 0, 5, 20),
+        "right_window_size": one_of(-1, -1, 0, 2, 9),
+        "softcap": one_of(0.0, 0.5, 2.0, 30.0),
+        "scale": one_of(0.125, 0.25, 1.0),
+        "qk_matmul_output_mode": one_of(CAPPED, SHARES),
+    }
+    schema = onnx.defs.get_schema("Attention")
+    outputs = ["Y", *(["present_key", "present_value"] if past else ["", ""]), "qk_matmul_output"]
+    given = [form.name if form.name in inputs else "" for form in schema.inputs]
+    node = helper.make_node("Attention", given, outputs, **attributes)
+    return node, {name: inputs[name] for name in given if name}
