@@ -217,9 +217,9 @@ TEST(Scores, make_equal_terms_once) {
   EXPECT_EQ(read.find("y")->scores->terms.size(), 9u);
 }
 
-TEST(Scores, of_one_entry_have_no_index_of_it) {
-  EXPECT_EQ(made(R"("score": "score + batch + query + key")", "one"),
-            "add(add(add(score, 0f), 0f), 0f) | nothing |");
+TEST(Scores, may_divide_by_an_index_whatever_the_sizes) {
+  EXPECT_EQ(made(R"("score": "score / key + batch")", "one"),
+            "add(divide(score, number(key)), number(batch)) | nothing |");
 }
 
 TEST(Scores, count_the_tokens_of_windows_and_the_entries_of_images) {
