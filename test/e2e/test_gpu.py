@@ -72,6 +72,40 @@ VARIANTS = {
 }
 
 
+# Masks, biases and scores of one's own, which are regions of the attention.
+SCORES = ["all_masks", "cross_causal_empty_rows", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
+          "score_bias_of_heads", "score_documents", "score_prefix", "score_soft_cap", "score_uneven"]
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_scores_are_what_the_reference_computes(name):
+    model = ROOT / "test/golden/vectors" / name / "model.json"
+    assert "within the numeric policy" in run(HOVA, "verify", model, *BF16, "--target=cuda-emulated", "--cases=2")
+
+
+def test_biases_as_large_as_numbers_are_no_nan(tmp_path):
+    """All of a row, as masks of padding are where nothing is left of a sequence."""
+    description = {
+        "hova": 1,
+        "name": "biased",
+        "inputs": {"x": {"shape": [1, 8, 16]}, "bias": {"shape": [1, 1, 8, 8]}},
+        "layers": [{"name": "y", "op": "multi_head_attention", "input": "x", "score_bias": "bias", "heads": 2}],
+        "outputs": {"o": "y"},
+    }
+    (tmp_path / "model.json").write_text(json.dumps(description), encoding="utf-8")
+    bias = np.zeros((1, 1, 8, 8), np.float32)
+    for row, size in enumerate([-2.5e38, np.finfo(np.float32).min, -np.inf, -1e9]):
+        bias[0, 0, row] = size
+    np.save(tmp_path / "bias.npy", bias)
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((1, 8, 16)).astype(np.float32))
+    results = []
+    for target in ("cpu", "cuda-emulated"):
+        program = compile_to(tmp_path / target, tmp_path / "model.json", "--init=5", f"--target={target}")
+        run(program, "--input", f"x={tmp_path / 'x.npy'}", "--input", f"bias={tmp_path / 'bias.npy'}", "--output-dir", tmp_path)
+        results.append(np.load(tmp_path / "o.npy"))
+    np.testing.assert_allclose(results[1], results[0], rtol=0, atol=0.02)
+
+
 @pytest.mark.parametrize("name", VARIANTS)
 def test_programs_are_what_the_reference_computes(name):
     """Every value between kernels too, and equal bits in other orders of blocks, warps and copies."""
@@ -156,7 +190,7 @@ REFUSED = {
     "f32": ("vit_b16", "in 16 bits only (--dtype=bf16 or f16), got 'f32'", ["--dtype=f32"]),
     "ids": ("lm", "'hova.embedding' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
     "windows": ("swin_t", "reads or writes rows in an order of their own", BF16),
-    "masks": ("m2", "has no code for a GPU yet with masks", BF16),
+    "slots": ("m2", "has no code for a GPU yet with memory slots", BF16),
 }
 
 

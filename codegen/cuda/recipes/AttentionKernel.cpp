@@ -56,9 +56,10 @@ private:
   State takeKeys(State before, Value slot, Value firstKey, TileMasks masks);
   Value foundKept(Value before, Value raw, Value scores, Value firstKey,
                   TileMasks masks);
-  /// exp2(factor (x - most)), with -factor most already there.
+  /// exp2(factor (x - most)): of raw scores the shift is -factor most, of
+  /// others most.
   Value power(Value x, Value shift);
-  /// The same where most may be -inf, of which nothing is left.
+  /// Where most is -inf nothing is left, and nothing is shifted.
   Value shiftOf(Value most);
 
   /// What a loop carries: a state, the slot of its turn and copies to it.
@@ -119,13 +120,19 @@ AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
 }
 
 Value AttentionWriter::power(Value x, Value shift) {
-  return math::Exp2Op::create(b, b.fma(x, b.number(factor), shift));
+  if (form.isRaw()) {
+    return math::Exp2Op::create(b, b.fma(x, b.number(factor), shift));
+  }
+  // What is added to scores may be as large as f32 has numbers, in all of a
+  // row.
+  Value difference = arith::SubFOp::create(b, x, shift);
+  return math::Exp2Op::create(b, b.mul(difference, b.number(factor)));
 }
 
 Value AttentionWriter::shiftOf(Value most) {
   Value least = b.number(-INFINITY), zero = b.number(0);
   return b.map(tile(1, b.f32()), most, [&](ValueRange x, Value, Value) {
-    Value shift = b.mul(x[0], b.number(-factor));
+    Value shift = form.isRaw() ? b.mul(x[0], b.number(-factor)) : Value(x[0]);
     if (!mayBeNone) {
       return shift;
     }
