@@ -1,0 +1,77 @@
+//===- VisitedKeysTest.cpp - The keys that blocks of queries see ----------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/VisitedKeys.h"
+#include "ScoreFixture.h"
+
+using namespace mlir;
+using namespace hova;
+
+namespace {
+
+/// Of 16 queries in blocks of 4 and 24 keys in tiles of 4.
+class VisitedKeysTest : public test::ScoreTest {
+protected:
+  static constexpr int64_t kHeight = 4, kStep = 4;
+
+  /// The bounds of every block: begin, wholeBegin, wholeEnd, end.
+  std::string visited(const std::string &kept) {
+    ScoreForm form(parse(kept + "\nhova.score_yield %raw kept %kept"));
+    ScoreExtents extents{2, 4, 16, 24, 24};
+    SmallVector<RowSpan> blocks;
+    for (int64_t row = 0; row < 16; row += kHeight) {
+      blocks.push_back({row, kHeight});
+    }
+    VisitedKeys keys(form, extents, kStep, blocks);
+    std::string text;
+    for (const RowSpan &block : blocks) {
+      const VisitedKeys::Range &own = keys.at(block);
+      text += std::to_string(own.begin) + "," + std::to_string(own.wholeBegin) +
+              "," + std::to_string(own.wholeEnd) + "," +
+              std::to_string(own.end) + " ";
+    }
+    steps = keys.stepsOf(kHeight, &VisitedKeys::Range::end);
+    return text;
+  }
+
+  VisitedKeys::Steps steps;
+};
+
+TEST_F(VisitedKeysTest, a_causal_block_ends_with_its_last_query) {
+  EXPECT_EQ(visited("%kept = arith.cmpi sle, %key, %query : index"),
+            "0,0,0,1 0,0,1,2 0,0,2,3 0,0,3,4 ");
+  EXPECT_EQ(steps.first, 1);
+  EXPECT_EQ(steps.evenDistance(), 4);
+}
+
+TEST_F(VisitedKeysTest, a_window_begins_and_ends_with_the_block) {
+  EXPECT_EQ(visited("%c8 = arith.constant 8 : index\n"
+                    "%d = arith.subi %query, %key : index\n"
+                    "%near = arith.cmpi slt, %d, %c8 : index\n"
+                    "%past = arith.cmpi sle, %key, %query : index\n"
+                    "%kept = arith.andi %near, %past : i1"),
+            "0,0,0,1 0,0,1,2 0,1,2,3 1,2,3,4 ");
+}
+
+TEST_F(VisitedKeysTest, every_block_sees_a_prefix_whole) {
+  EXPECT_EQ(visited("%c8 = arith.constant 8 : index\n"
+                    "%kept = arith.cmpi slt, %key, %c8 : index"),
+            "0,0,2,2 0,0,2,2 0,0,2,2 0,0,2,2 ");
+  EXPECT_TRUE(steps.rows.empty());
+}
+
+TEST_F(VisitedKeysTest, later_keys_alone_are_seen_from_the_own_on) {
+  EXPECT_EQ(visited("%kept = arith.cmpi sge, %key, %query : index"),
+            "0,1,6,6 1,2,6,6 2,3,6,6 3,4,6,6 ");
+}
+
+TEST_F(VisitedKeysTest, rows_of_a_square_keep_themselves) {
+  ScoreForm form(parse("%kept = arith.cmpi sle, %key, %query : index\n"
+                       "hova.score_yield %raw kept %kept"));
+  EXPECT_FALSE(mayHaveEmptyRows(form, {2, 4, 16, 24, 24}));
+  ScoreForm later(parse("%kept = arith.cmpi slt, %key, %query : index\n"
+                        "hova.score_yield %raw kept %kept"));
+  EXPECT_TRUE(mayHaveEmptyRows(later, {2, 4, 16, 24, 24}));
+}
+
+} // namespace
