@@ -57,7 +57,7 @@ public:
   bool boolean(const char *name);
   /// What an attention says of its scores, which reads the operands "captured";
   /// null where it says nothing.
-  const ScoreProgram *scores() const { return op.scores.get(); }
+  const ScoreProgram *scores() const { return program.scoresOf(op); }
   /// The enumerator that a word names, as `symbolizePoolKind` finds it.
   template <typename Enum>
   Enum word(const char *name,

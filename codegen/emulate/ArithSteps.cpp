@@ -65,14 +65,27 @@ static LogicalResult runUnsigned(Emulation &emulation, const Step &step) {
 }
 
 /// Division by zero is undefined, and an error here.
-template <uint64_t (*Function)(uint64_t, uint64_t)>
-static LogicalResult runDivision(Emulation &emulation, const Step &step) {
+static LogicalResult checkDivisors(Emulation &emulation, const Step &step) {
   for (Lane lane : emulation.in(step, 1)) {
     if (lane.integer == 0) {
       return step.op->emitError("divides by zero");
     }
   }
-  return runUnsigned<Function>(emulation, step);
+  return success();
+}
+
+template <uint64_t (*Function)(uint64_t, uint64_t)>
+static LogicalResult runDivision(Emulation &emulation, const Step &step) {
+  return failed(checkDivisors(emulation, step))
+             ? failure()
+             : runUnsigned<Function>(emulation, step);
+}
+
+template <int64_t (*Function)(int64_t, int64_t)>
+static LogicalResult runSignedDivision(Emulation &emulation, const Step &step) {
+  return failed(checkDivisors(emulation, step))
+             ? failure()
+             : runSigned<Function>(emulation, step);
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,6 +100,10 @@ static double negate(double x) { return -x; }
 static double same(double x) { return x; }
 static double absolute(double x) { return std::fabs(x); }
 static double squareRoot(double x) { return std::sqrt(x); }
+static double logarithm(double x) { return std::log(x); }
+static double logarithmToTwo(double x) { return std::log2(x); }
+static double roundDown(double x) { return std::floor(x); }
+static double roundUp(double x) { return std::ceil(x); }
 static double withSignOf(double a, double b) { return std::copysign(a, b); }
 /// The other operand where one is NaN.
 static double maximumNumber(double a, double b) { return std::fmax(a, b); }
@@ -126,6 +143,10 @@ static uint64_t shiftRightUnsigned(uint64_t a, uint64_t b) {
 }
 static uint64_t quotient(uint64_t a, uint64_t b) { return a / b; }
 static uint64_t remainder(uint64_t a, uint64_t b) { return a % b; }
+/// With the sign of a. By -1 there is none, whatever a.
+static int64_t signedRemainder(int64_t a, int64_t b) {
+  return b == -1 ? 0 : a % b;
+}
 static uint64_t smallerUnsigned(uint64_t a, uint64_t b) {
   return std::min(a, b);
 }
@@ -336,6 +357,10 @@ void addArithSteps(StepTable &table) {
   table["arith.truncf"] = runUnary<same>;
   table["math.absf"] = runUnary<absolute>;
   table["math.sqrt"] = runUnary<squareRoot>;
+  table["math.log"] = runUnary<logarithm>;
+  table["math.log2"] = runUnary<logarithmToTwo>;
+  table["math.floor"] = runUnary<roundDown>;
+  table["math.ceil"] = runUnary<roundUp>;
   table["math.copysign"] = runBinary<withSignOf>;
   table["math.fma"] = table["vector.fma"] = runFma;
 
@@ -344,6 +369,7 @@ void addArithSteps(StepTable &table) {
   table["arith.muli"] = runSigned<multiplyIntegers>;
   table["arith.divui"] = runDivision<quotient>;
   table["arith.remui"] = runDivision<remainder>;
+  table["arith.remsi"] = runSignedDivision<signedRemainder>;
   table["arith.minsi"] = runSigned<smaller>;
   table["arith.maxsi"] = runSigned<larger>;
   table["arith.minui"] = runUnsigned<smallerUnsigned>;

@@ -314,8 +314,10 @@ ValueRef LayerContext::attendDensely(Heads heads, const std::string &kind,
   ValueRef pooled =
       emit("attention", "", std::move(operands), std::move(attributes),
            {DType::F32, std::move(result)});
-  if (pooled) {
-    elaborator.program->operations.back().scores = own->program;
+  if (pooled && own->program) {
+    Program &program = *elaborator.program;
+    program.operations.back().scores = static_cast<int>(program.scores.size());
+    program.scores.push_back(own->program);
   }
   if (givesScores) {
     // In front of masks and softmax, and of the keys of tokens alone.

@@ -123,11 +123,11 @@ struct ProgramOperation {
   std::vector<std::pair<std::string, int>> operands;
   std::map<std::string, Scalar> attributes;
   int result = -1;
+  /// Index into Program::scores of what an attention says of its scores, or -1:
+  /// operations are many, and few have any.
+  int scores = -1;
   /// Index into Program::layers.
   size_t layer = 0;
-  /// What an attention says of its scores, which reads its operands "captured";
-  /// null where it says nothing.
-  std::shared_ptr<const ScoreProgram> scores = {};
 
   /// The operand called `name`, or -1.
   int operand(std::string_view name) const;
@@ -172,6 +172,7 @@ struct Program {
   /// In an order in which they can be evaluated. A value without operation is
   /// an input or a weight.
   std::vector<ProgramOperation> operations;
+  std::vector<std::shared_ptr<const ScoreProgram>> scores;
   /// The results of an operation besides its first, with the dialect's names
   /// for them, by the number of the first.
   std::map<int, std::vector<std::pair<std::string, int>>> furtherResults;
@@ -184,6 +185,13 @@ struct Program {
   furtherResultsOf(const ProgramOperation &operation) const;
 
   const ProgramWeight *findWeight(std::string_view name) const;
+
+  /// Null where an attention says nothing of its scores.
+  const ScoreProgram *scoresOf(const ProgramOperation &operation) const {
+    return operation.scores < 0
+               ? nullptr
+               : scores[static_cast<size_t>(operation.scores)].get();
+  }
 };
 
 /// Values for parameters, by name; `text` is as written on a command line.

@@ -84,11 +84,12 @@ std::string made(const std::string &keys, const std::string &input = "x",
     return read.printed();
   }
   const ProgramOperation &op = *read.find("y");
-  if (!op.scores) {
+  const ScoreProgram *scores = read.program->scoresOf(op);
+  if (!scores) {
     return "none";
   }
-  std::string text = spell(*op.scores, op.scores->score) + " | " +
-                     spell(*op.scores, op.scores->keep) + " |";
+  std::string text = spell(*scores, scores->score) + " | " +
+                     spell(*scores, scores->keep) + " |";
   for (const auto &[role, value] : op.operands) {
     if (role == "captured") {
       text += " " + read.program->values[static_cast<size_t>(value)].path;
@@ -197,7 +198,7 @@ TEST(Scores, know_the_ranges_of_what_is_read) {
       R"({"name": "y", "op": "attention", "query": "x", "key": "x", )"
       R"("value": "x", "heads": 2, "keep": "document[batch, key] > 0"})"));
   ASSERT_TRUE(read.program) << read.printed();
-  for (const ScoreTerm &term : read.find("y")->scores->terms) {
+  for (const ScoreTerm &term : read.program->scoresOf(*read.find("y"))->terms) {
     if (term.op == ScoreTerm::Op::Read) {
       ASSERT_TRUE(term.range);
       EXPECT_EQ((*term.range)[0], 0);
@@ -214,7 +215,7 @@ TEST(Scores, make_equal_terms_once) {
   ASSERT_TRUE(read.program) << read.printed();
   // score, head, query, key, the element, its square, the sum, 0, the
   // comparison
-  EXPECT_EQ(read.find("y")->scores->terms.size(), 9u);
+  EXPECT_EQ(read.program->scoresOf(*read.find("y"))->terms.size(), 9u);
 }
 
 TEST(Scores, may_divide_by_an_index_whatever_the_sizes) {
@@ -228,7 +229,7 @@ TEST(Scores, count_the_tokens_of_windows_and_the_entries_of_images) {
       R"("heads": 2, "window": 2, "grid_height": 4, )"
       R"("score": "score + bias[batch, key, query]", "keep": "queries == 4"})"));
   ASSERT_TRUE(read.program) << read.printed();
-  const ScoreProgram &scores = *read.find("y")->scores;
+  const ScoreProgram &scores = *read.program->scoresOf(*read.find("y"));
   EXPECT_EQ(spell(scores, scores.score),
             "add(score, #0[div(batch, 4), key, query])");
   EXPECT_EQ(spell(scores, scores.keep), "true");
@@ -239,7 +240,7 @@ TEST(Scores, are_those_of_the_rows_of_omni_attention) {
       R"({"name": "y", "op": "omni_attention", "inputs": ["x", "x"], )"
       R"("heads": 2, "hidden": 4, "keep": "key // 2 <= query // 2"})"));
   ASSERT_TRUE(read.program) << read.printed();
-  const ScoreProgram &scores = *read.find("y")->scores;
+  const ScoreProgram &scores = *read.program->scoresOf(*read.find("y"));
   EXPECT_EQ(spell(scores, scores.keep), "le(div(key, 2), div(query, 2))");
 }
 
@@ -276,11 +277,11 @@ TEST(Scores, read_results_of_repetitions_and_blocks) {
               std::string::npos)
         << read.printed();
   }
-  const ScoreProgram &last = *read.find("y")->scores;
+  const ScoreProgram &last = *read.program->scoresOf(*read.find("y"));
   EXPECT_EQ(spell(last, last.score),
             "add(#0[head, query, key], #1[head, 0, 0])");
   EXPECT_EQ(read.reads("y", "captured"), "table.0.scaled");
-  const ScoreProgram &inner = *read.find("s.1.out")->scores;
+  const ScoreProgram &inner = *read.program->scoresOf(*read.find("s.1.out"));
   EXPECT_EQ(spell(inner, inner.keep),
             "and(lt(2f, #0[head, query, key]), lt(#1[batch, key, 0], 1f))");
   EXPECT_EQ(read.reads("s.1.out", "captured"), "table.0.scaled");

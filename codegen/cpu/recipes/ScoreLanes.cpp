@@ -256,6 +256,9 @@ Value ScoreLanes::computeUniform(Operation *op, ArrayRef<Lanes> operands) {
   if (areIndices && isa<arith::AddIOp>(op)) {
     return e.add(scalars[0], scalars[1]);
   }
+  if (isa<arith::RemSIOp>(op) && !isNegative(op->getOperand(0))) {
+    return make<arith::RemUIOp>(scalars[0], scalars[1]);
+  }
   if (isa<arith::FloorDivSIOp>(op)) {
     return isNegative(op->getOperand(0))
                ? divideDown(b, loc, scalars[0], scalars[1])
