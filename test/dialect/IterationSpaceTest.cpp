@@ -377,7 +377,12 @@ TEST(IterationSpace, TakesDynamicSizes) {
                -> tensor<?x?x?xf32>
            %1 = hova.attention softmax %x, %x, %x {heads = 2 : i64}
                : (tensor<?x?x?xf32>, tensor<?x?x?xf32>, tensor<?x?x?xf32>)
-               -> tensor<?x?x?xf32>
+               -> tensor<?x?x?xf32> scores {
+           ^bb0(%raw: f32, %batch: index, %head: index, %query: index,
+                %key: index):
+             %all = arith.constant true
+             hova.score_yield %raw kept %all
+           }
            %2 = hova.concat %x, %x {axis = 2 : i64}
                : tensor<?x?x?xf32>, tensor<?x?x?xf32> -> tensor<?x?x?xf32>
            %3 = hova.unfold %i {kernel = 2 : i64, stride = 2 : i64}

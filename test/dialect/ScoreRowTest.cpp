@@ -10,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace hova;
@@ -65,7 +66,9 @@ protected:
 
   ScoreRow<T> run(const std::string &body, const Captured &captured = {},
                   llvm::ArrayRef<const HostTensor *> values = {}) {
-    ScoreRow<T> row(parse(body, captured), values, kKeys);
+    std::vector<int64_t> keys(kKeys);
+    std::iota(keys.begin(), keys.end(), 0);
+    ScoreRow<T> row(parse(body, captured), values, keys);
     row.run(kBatch, kHead, kQuery, rawScores().data());
     return row;
   }
@@ -410,10 +413,12 @@ TYPED_TEST(ScoreRowTest, what_is_carried_is_not_the_score) {
 }
 
 TYPED_TEST(ScoreRowTest, a_row_is_run_anew) {
+  std::vector<int64_t> keys(kKeys);
+  std::iota(keys.begin(), keys.end(), 0);
   ScoreRow<TypeParam> row(
       this->parse("%kept = arith.cmpi sle, %key, %query : index\n"
                   "hova.score_yield %raw kept %kept"),
-      {}, kKeys);
+      {}, keys);
   std::vector<TypeParam> raw(kKeys, 3);
   row.run(0, 0, 20, this->rawScores().data());
   EXPECT_TRUE(row.isKept(15));
