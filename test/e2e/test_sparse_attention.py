@@ -159,8 +159,13 @@ def test_blocks_that_nobody_sees_are_not_computed(tmp_path):
     ],
 )
 def test_every_level_verifies(dtype, settings, level):
-    out = hova("verify", f"--dtype={dtype}", f"--march={level}", "--cases=2", "--guard", **settings)
-    assert "verified" in out
+    options = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
+    options += [f"--dtype={dtype}", f"--march={level}", "--cases=2", "--guard"]
+    done = call(HOVA, "verify", MODEL, *options)
+    if "needs a processor of level" in done.stderr:
+        pytest.skip(f"this machine does not run {level}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "verified" in done.stdout
 
 
 def test_scores_of_any_size_have_a_softmax(tmp_path):
