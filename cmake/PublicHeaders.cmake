@@ -27,8 +27,10 @@ set(HOVA_PUBLIC_HEADERS
   dialect/evaluate/Evaluate.h
   frontend/OperationImport.h
   frontend/Operator.h
+  frontend/attention/AttentionKind.h
   frontend/description/Vocabulary.h
   frontend/elaborate/LayerContext.h
+  frontend/layers/Parts.h
   passes/ExtensionPoints.h
   passes/Verdict.h
   passes/normalize/WeightValues.h)

@@ -19,15 +19,30 @@ void OperatorRegistry::add(Operator added) {
   [[maybe_unused]] bool isNew =
       LayerContext::addBuilder(name, std::move(added.build));
   assert(isNew && "the vocabulary and the builders name the same operators");
-  for (const auto &[mnemonic, importer] : added.importers) {
+  addImporters("operator '" + name + "'", added.importers);
+}
+
+void OperatorRegistry::add(AttentionKind kind,
+                           const OperationImporters &importers) {
+  std::string name = kind.name;
+  std::string wrong = addAttentionKind(std::move(kind));
+  if (!wrong.empty()) {
+    errors.push_back(std::move(wrong));
+    return;
+  }
+  addImporters("kind of attention '" + name + "'", importers);
+}
+
+void OperatorRegistry::addImporters(const std::string &owner,
+                                    const OperationImporters &importers) {
+  for (const auto &[mnemonic, importer] : importers) {
     llvm::StringRef dialect = llvm::StringRef(mnemonic).split('.').first;
     if (dialect == mnemonic) {
-      errors.push_back("operator '" + name + "' imports operation '" +
-                       mnemonic +
+      errors.push_back(owner + " imports operation '" + mnemonic +
                        "', whose name does not begin with that of a dialect");
     } else if (!addOperationImporter(mnemonic, importer)) {
-      errors.push_back("operator '" + name + "' imports operation '" +
-                       mnemonic + "', which another one imports already");
+      errors.push_back(owner + " imports operation '" + mnemonic +
+                       "', which another one imports already");
     }
     dialects.insert(dialect.str());
   }

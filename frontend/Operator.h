@@ -12,10 +12,12 @@
 //    have, which makes it in the IR.
 //
 // hova's own operators are rows of the same three tables. A plugin adds its
-// operators from the function that it names in `hovaGetPluginInfo`:
+// operators, and kinds of attention, from the function that it names in
+// `hovaGetPluginInfo`:
 //
 //   static void addOperators(hova::frontend::OperatorRegistry &registry) {
 //     registry.add({myInfo(), buildMine, {{"mine.op", importMine}}});
+//     registry.add(myKind(), {{"mine.attention", importMyAttention}});
 //   }
 //
 //   extern "C" LLVM_ATTRIBUTE_WEAK hova::frontend::PluginInfo
@@ -32,16 +34,20 @@
 #define HOVA_FRONTEND_OPERATOR_H
 
 #include "frontend/OperationImport.h"
-#include "frontend/elaborate/LayerContext.h"
+#include "frontend/attention/AttentionKind.h"
+#include "frontend/layers/Parts.h"
 #include "llvm/Config/llvm-config.h"
 
 namespace hova::frontend {
 
+/// By mnemonic, with the dialect's name: "mine.op".
+using OperationImporters =
+    std::vector<std::pair<std::string, OperationImporter>>;
+
 struct Operator {
   OperatorInfo info;
   LayerBuilder build;
-  /// By mnemonic, with the dialect's name: "mine.op".
-  std::vector<std::pair<std::string, OperationImporter>> importers;
+  OperationImporters importers;
 };
 
 /// Where a plugin adds its operators.
@@ -52,6 +58,8 @@ public:
 
   /// Adds an operator, or notes what is wrong with it.
   void add(Operator added);
+  /// The same for a kind of attention, with importers of what it emits.
+  void add(AttentionKind kind, const OperationImporters &importers = {});
 
   /// What was wrong.
   const std::vector<std::string> &getErrors() const { return errors; }
@@ -59,6 +67,9 @@ public:
   const std::set<std::string> &getDialects() const { return dialects; }
 
 private:
+  void addImporters(const std::string &owner,
+                    const OperationImporters &importers);
+
   std::string plugin;
   std::vector<std::string> errors;
   std::set<std::string> dialects;

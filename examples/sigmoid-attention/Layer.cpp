@@ -5,6 +5,7 @@
 // weights it becomes, and how the new one among them is made. At the end, what
 // the library tells hova of itself.
 
+#include "Kind.h"
 #include "SigmoidAttention.h"
 #include "frontend/Operator.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
@@ -66,9 +67,9 @@ static ValueRef build(LayerContext &layer) {
   if (layer.hasFailed()) {
     return poison;
   }
-  ValueRef query = layer.linear(input, "query", inner, bias);
-  ValueRef key = layer.linear(memory, "key", inner, bias);
-  ValueRef value = layer.linear(memory, "value", inner, bias);
+  ValueRef query = linear(layer, input, "query", inner, bias);
+  ValueRef key = linear(layer, memory, "key", inner, bias);
+  ValueRef value = linear(layer, memory, "value", inner, bias);
   ValueRef sink = layer.weight("sink", {heads}, {Initializer::Kind::Normal, 1});
   ValueRef result = layer.emit(
       "sigattn.attention", "",
@@ -77,14 +78,15 @@ static ValueRef build(LayerContext &layer) {
        {"scale", Scalar::ofReal(scale)},
        {"offset", Scalar::ofReal(offset)}},
       {DType::F32, {shape[0], shape[1], inner}});
-  return layer.linear(result, "output", shape[2], bias);
+  return linear(layer, result, "output", shape[2], bias);
 }
 
 static Operation *importAttention(OperationImport &op) {
   Value query = op.operand("query"), key = op.operand("key"),
-        value = op.operand("value"), sink = op.operand("sink");
+        value = op.operand("value"), sink = op.operand("sink"),
+        keyValid = op.optionalOperand("key_valid");
   return sigattn::AttentionOp::create(
-      op.builder, op.loc, op.result(), query, key, value, sink,
+      op.builder, op.loc, op.result(), query, key, value, sink, keyValid,
       op.builder.getI64IntegerAttr(op.integer("heads")), op.real("scale"),
       op.real("offset"));
 }
@@ -95,6 +97,7 @@ static Operation *importAttention(OperationImport &op) {
 
 static void addOperators(OperatorRegistry &registry) {
   registry.add({describe(), build, {{"sigattn.attention", importAttention}}});
+  registry.add(sigattn::sigmoidKind());
 }
 
 extern "C" LLVM_ATTRIBUTE_WEAK PluginInfo hovaGetPluginInfo() {

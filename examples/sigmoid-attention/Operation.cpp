@@ -59,6 +59,11 @@ LogicalResult AttentionOp::verify() {
            << getScale().convertToDouble() << " and "
            << getOffset().convertToDouble();
   }
+  if (Value valid = getKeyValid();
+      valid && !agree(shapeOf(valid), {k[0], k[1]})) { // C7
+    return emitOpError("expects key_valid of shape ")
+           << shapeText({k[0], k[1]}) << ", got " << shapeText(shapeOf(valid));
+  }
   return success();
 }
 
@@ -86,6 +91,9 @@ IterationSpace AttentionOp::getIterationSpace() {
   builder.operand(1, {batch, key, keyColumn});
   builder.operand(2, {batch, key, valueColumn});
   builder.operand(3, {head});
+  if (getKeyValid()) {
+    builder.operand(4, {batch, key});
+  }
   builder.result({batch, query, valueColumn});
   builder.setUnits({batch, head});
   builder.setBlockDim(query);
@@ -111,7 +119,7 @@ int64_t AttentionOp::getInnerBytes() {
   return q[0] * q[1] * int64_t(getHeads()) * shapeOf(getKey())[1] * 4;
 }
 
-/// All but the sink.
+/// All but the sink and key_valid.
 bool AttentionOp::isStored(unsigned index) { return index < 3; }
 
 LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
@@ -122,6 +130,7 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
                     v = value(getValue()).getShape();
   int64_t heads = getHeads(), queries = q[1], keys = v[1];
   int64_t keyWidth = q[2] / heads, valueWidth = v[2] / heads;
+  const HostTensor *valid = value.optional(getKeyValid());
   HostTensor &result =
       results.emplace_back(element, ArrayRef<int64_t>{q[0], queries, v[2]});
   withNumberType(element, [&](auto zero) {
@@ -137,6 +146,9 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
         int64_t row = (batch * queries + i) * heads + head;
         T total = std::exp(sink[head]);
         for (int64_t j = 0; j < keys; ++j) {
+          if (valid && valid->at(batch * keys + j) == 0) {
+            continue;
+          }
           int64_t other = (batch * keys + j) * heads + head;
           T product = 0;
           for (int64_t c = 0; c < keyWidth; ++c) {

@@ -82,6 +82,7 @@ private:
                  int64_t channels);
   Value sinkMass();
   void emitWeights(Value row, int64_t height);
+  Value keysOf(Value panel, int64_t valid);
   void emitPanel(Value row, int64_t height, Value panel, int64_t valid);
   void emitValues(Value row, int64_t height);
 
@@ -103,7 +104,7 @@ private:
   int64_t queryBlocks; ///< units of a batch entry and head
   Value packed, weights, sums;
   // Of the current unit.
-  Value queryRow, keyRow, keyColumn, valueColumn, head, sink;
+  Value batch, queryRow, keyRow, keyColumn, valueColumn, head, sink;
 };
 
 } // namespace
@@ -113,7 +114,7 @@ void Emitter::emit() {
       rowBlockHeights(layout.queries, queryBlocks, e.schedule.tileRows);
   e.forLoop("head", e.begin, e.end, 1, [&](Value unit) {
     Value block = e.rem(unit, queryBlocks), pair = e.div(unit, queryBlocks);
-    Value batch = e.div(pair, layout.heads);
+    batch = e.div(pair, layout.heads);
     head = e.rem(pair, layout.heads);
     queryRow = e.mul(batch, layout.queries);
     keyRow = e.mul(batch, layout.keys);
@@ -200,6 +201,18 @@ void Emitter::emitWeights(Value row, int64_t height) {
   }
 }
 
+/// Which lanes of a panel are keys that count; null where all are.
+Value Emitter::keysOf(Value panel, int64_t valid) {
+  if (Value keyValid = op.getKeyValid()) {
+    // Booleans are bytes in memory, and lanes after the last are zero.
+    Value bytes = e.loadLanes(e.buffer(keyValid), batch,
+                              e.mul(panel, layout.panel), layout.panel, valid);
+    Value zero = make<arith::ConstantOp>(b.getZeroAttr(bytes.getType()));
+    return make<arith::CmpIOp>(arith::CmpIPredicate::ne, bytes, zero);
+  }
+  return valid < layout.panel ? e.laneMask(layout.panel, valid) : Value();
+}
+
 void Emitter::emitPanel(Value row, int64_t height, Value panel, int64_t valid) {
   Value zero = e.index(0);
   VectorType type = tileType(height, layout.panel);
@@ -210,10 +223,10 @@ void Emitter::emitPanel(Value row, int64_t height, Value panel, int64_t valid) {
       make<math::FmaOp>(score, e.splat(op.getScale().convertToDouble(), type),
                         e.splat(op.getOffset().convertToDouble(), type));
   Value weight = make<ActivationOp>(type, ActivationKind::sigmoid, score);
-  if (valid < layout.panel) {
+  if (Value isKey = keysOf(panel, valid)) {
     auto maskType = VectorType::get(type.getShape(), b.getI1Type());
-    Value isKey = broadcast(maskType, e.laneMask(layout.panel, valid));
-    weight = make<arith::SelectOp>(isKey, weight, e.splat(0, type));
+    weight = make<arith::SelectOp>(broadcast(maskType, isKey), weight,
+                                   e.splat(0, type));
   }
   TileStoreOp::create(b, loc, weight, weights, zero, e.mul(panel, layout.panel),
                       IntegerAttr());

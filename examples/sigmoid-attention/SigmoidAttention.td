@@ -25,7 +25,9 @@ def SigAttn_AttentionOp : Op<SigAttn_Dialect, "attention", [Pure,
     (m+1)*head_dim - 1` of query, key, value and result:
 
     `P_ij = sigmoid(scale * q_i . k_j + offset)`,
-    `O_i = sum_j P_ij v_j / (exp(sink_m) + sum_j P_ij)`.
+    `O_i = sum_j P_ij v_j / (exp(sink_m) + sum_j P_ij)`,
+
+    where j runs over the keys that key_valid has true, or over all.
 
     The sigmoid is that of Ramapuram et al., Theory, Analysis, and Best
     Practices for Sigmoid Self-Attention (2024), whose offset is minus the
@@ -36,7 +38,7 @@ def SigAttn_AttentionOp : Op<SigAttn_Dialect, "attention", [Pure,
 
     Operands: query `[batch, q_len, heads*key_width]`, key `[batch, kv_len,
     heads*key_width]`, value `[batch, kv_len, heads*value_width]`, sink
-    `[heads]`. Result `[batch, q_len, heads*value_width]`. Scores, weights and
+    `[heads]`, key_valid `[batch, kv_len]` booleans. Result `[batch, q_len, heads*value_width]`. Scores, weights and
     their sums are f32 at least.
 
     - C1: query, key and value have three dimensions and share batch; key and
@@ -46,6 +48,7 @@ def SigAttn_AttentionOp : Op<SigAttn_Dialect, "attention", [Pure,
     - C4: the result is [batch, q_len, value width].
     - C5: sink is [heads].
     - C6: scale and offset are finite.
+    - C7: key_valid is [batch, kv_len].
 
     ```mlir
     func.func @attend(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>,
@@ -60,11 +63,12 @@ def SigAttn_AttentionOp : Op<SigAttn_Dialect, "attention", [Pure,
     ```
   }];
   let arguments = (ins Hova_Tensor:$query, Hova_Tensor:$key, Hova_Tensor:$value,
-      Hova_Tensor:$sink, ConfinedAttr<I64Attr, [IntPositive]>:$heads,
+      Hova_Tensor:$sink, Optional<Hova_Mask>:$key_valid, ConfinedAttr<I64Attr, [IntPositive]>:$heads,
       F64Attr:$scale, F64Attr:$offset);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $sink attr-dict
+    $query `,` $key `,` $value `,` $sink (`key_valid` `(` $key_valid^ `)`)?
+    attr-dict
     `:` functional-type(operands, $result)
   }];
   let hasVerifier = 1;

@@ -110,12 +110,9 @@ const RoleInfo *OperatorInfo::role(std::string_view name) const {
   return nullptr;
 }
 
-/// All operators, while plugins may still add some.
-static std::deque<OperatorInfo> &growingVocabulary() {
+std::deque<OperatorInfo> &growingVocabulary() {
   static std::deque<OperatorInfo> operators = [] {
-    std::vector<OperatorInfo> own =
-        words::joined(words::joined(denseOperators(), tokenOperators()),
-                      attentionOperators());
+    std::vector<OperatorInfo> own = ownOperators();
     return std::deque<OperatorInfo>(own.begin(), own.end());
   }();
   return operators;
@@ -123,15 +120,20 @@ static std::deque<OperatorInfo> &growingVocabulary() {
 
 const std::deque<OperatorInfo> &vocabulary() { return growingVocabulary(); }
 
-/// As the names of layers: a letter, then letters, digits and underscores.
-static bool isName(const std::string &name) {
+bool isOperatorName(std::string_view name) {
   auto isLegal = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
   return !name.empty() && std::isalpha(static_cast<unsigned char>(name[0])) &&
          std::all_of(name.begin(), name.end(), isLegal);
 }
 
+bool isCommonLayerKey(std::string_view key) {
+  const std::vector<std::string> &common = commonLayerKeys();
+  return std::find(common.begin(), common.end(), key) != common.end() ||
+         key == "op" || key == "block" || key == "require";
+}
+
 std::string addToVocabulary(OperatorInfo info) {
-  if (!isName(info.name)) {
+  if (!isOperatorName(info.name)) {
     return "an operator is named by a letter, then letters, digits and "
            "underscores, got '" +
            info.name + "'";
@@ -139,9 +141,7 @@ std::string addToVocabulary(OperatorInfo info) {
   if (findOperator(info.name)) {
     return "there is an operator '" + info.name + "' already";
   }
-  std::vector<std::string> taken = commonLayerKeys();
-  taken.insert(taken.end(), {"op", "block", "require"});
-  std::vector<std::string> keys;
+  std::vector<std::string> taken, keys;
   for (const RoleInfo &role : info.roles) {
     keys.push_back(role.name);
   }
@@ -149,7 +149,8 @@ std::string addToVocabulary(OperatorInfo info) {
     keys.push_back(attribute.name);
   }
   for (const std::string &key : keys) {
-    if (std::find(taken.begin(), taken.end(), key) != taken.end()) {
+    if (isCommonLayerKey(key) ||
+        std::find(taken.begin(), taken.end(), key) != taken.end()) {
       return "operator '" + info.name + "' gives the key '" + key +
              "' a second meaning";
     }

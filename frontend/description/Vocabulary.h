@@ -12,6 +12,7 @@
 #define HOVA_FRONTEND_DESCRIPTION_VOCABULARY_H
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,6 +87,11 @@ struct OperatorInfo {
   /// What reports call the operations of such a layer together, where no single
   /// one of the dialect stands for them.
   std::string site = {};
+  /// Of an operator that offers every kind of attention: what it calls those
+  /// attributes of kinds whose names have another meaning there. Its attribute
+  /// "kind" has the words, and kinds add their attributes and weights
+  /// (frontend/attention/AttentionKind.h).
+  std::optional<std::map<std::string, std::string>> kindNames = {};
   /// The file of the plugin that brings it, which its registry fills in; empty:
   /// it is hova's.
   std::string plugin = {};
@@ -98,6 +104,13 @@ struct OperatorInfo {
 /// Their addresses stay.
 const std::deque<OperatorInfo> &vocabulary();
 
+/// The same for whoever adds to it, before any description is read.
+std::deque<OperatorInfo> &growingVocabulary();
+
+/// hova's own operators. Declared for the vocabulary; defined by the room that
+/// has operators (frontend/OwnOperators.cpp).
+std::vector<OperatorInfo> ownOperators();
+
 /// Adds an operator, before any description is read. Returns what is wrong with
 /// it: a name that another operator has, or that no layer can have; a key that
 /// has a meaning in every layer. Empty: it was added.
@@ -105,6 +118,12 @@ std::string addToVocabulary(OperatorInfo info);
 
 /// Keys that every layer may have.
 const std::vector<std::string> &commonLayerKeys();
+
+/// Whether every layer may have the key, or it says what the layer is.
+bool isCommonLayerKey(std::string_view key);
+
+/// A letter, then letters, digits and underscores, as the names of layers.
+bool isOperatorName(std::string_view name);
 
 /// The operator called `name`, or null.
 const OperatorInfo *findOperator(std::string_view name);

@@ -15,37 +15,7 @@ using reader::Diagnostic;
 using reader::inQuotes;
 
 std::map<std::string, LayerBuilder> &LayerContext::builders() {
-  static std::map<std::string, LayerBuilder> all = {
-      {"linear", &LayerContext::buildLinear},
-      {"layer_norm", &LayerContext::buildLayerNorm},
-      {"activation", &LayerContext::buildActivation},
-      {"add", &LayerContext::buildElementwise},
-      {"multiply", &LayerContext::buildElementwise},
-      {"scale", &LayerContext::buildScale},
-      {"concat", &LayerContext::buildConcat},
-      {"slice", &LayerContext::buildSlice},
-      {"pad", &LayerContext::buildPad},
-      {"reshape", &LayerContext::buildReshape},
-      {"weight", &LayerContext::buildWeight},
-      {"feed_forward", &LayerContext::buildFeedForward},
-      {"embedding", &LayerContext::buildEmbedding},
-      {"positions", &LayerContext::buildPositions},
-      {"patch_embedding", &LayerContext::buildPatchEmbedding},
-      {"class_token", &LayerContext::buildClassToken},
-      {"pool", &LayerContext::buildPool},
-      {"padding_mask", &LayerContext::buildPaddingMask},
-      {"mask_rows", &LayerContext::buildMaskRows},
-      {"position_ids", &LayerContext::buildPositionIds},
-      {"softmax", &LayerContext::buildSoftmax},
-      {"multi_head_attention", &LayerContext::buildMultiHeadAttention},
-      {"attention", &LayerContext::buildAttention},
-      {"head_reweight", &LayerContext::buildHeadReweight},
-      {"channel_gate", &LayerContext::buildChannelGate},
-      {"omni_attention", &LayerContext::buildOmniAttention},
-      {"unfold", &LayerContext::buildUnfold},
-      {"windows", &LayerContext::buildWindows},
-      {"merge_patches", &LayerContext::buildMergePatches},
-  };
+  static std::map<std::string, LayerBuilder> all = ownBuilders();
   return all;
 }
 
@@ -68,108 +38,6 @@ ValueRef LayerContext::build() {
   }
   program.layers[index].result = result.number();
   return result;
-}
-
-int64_t LayerContext::integer(const char *name, int64_t otherwise) {
-  auto setting = layer.attributes.find(name);
-  if (setting == layer.attributes.end()) {
-    return otherwise;
-  }
-  std::optional<int64_t> value =
-      elaborator.integer(setting->second, environment);
-  if (!value) {
-    failed = true;
-    return otherwise;
-  }
-  const AttributeInfo &info = *layer.op->attribute(name);
-  bool tooSmall = info.minimum && static_cast<double>(*value) < *info.minimum;
-  if (tooSmall || *value > INT32_MAX) {
-    attributeError(
-        name, inQuotes(name) + " must be " +
-                  (tooSmall ? "at least " + Scalar::ofReal(*info.minimum).str()
-                            : "at most 2147483647") +
-                  ", got " + std::to_string(*value));
-    return otherwise;
-  }
-  return *value;
-}
-
-Shape LayerContext::shapeAttribute(const char *name) {
-  Shape shape;
-  for (const Setting &dimension : layer.shapes.at(name)) {
-    std::optional<int64_t> size = elaborator.integer(dimension, environment);
-    bool fits = size && *size >= 1 && *size <= INT32_MAX;
-    if (size && !fits) {
-      elaborator.error(*dimension.node,
-                       "a dimension must be 1 to 2147483647, got " +
-                           std::to_string(*size));
-    }
-    failed |= !fits;
-    shape.push_back(fits ? *size : 1);
-  }
-  return failed ? Shape() : shape;
-}
-
-double LayerContext::number(const char *name, double otherwise) {
-  auto setting = layer.attributes.find(name);
-  if (setting == layer.attributes.end()) {
-    return otherwise;
-  }
-  std::optional<double> value = elaborator.number(setting->second, environment);
-  if (!value) {
-    failed = true;
-    return otherwise;
-  }
-  const AttributeInfo &info = *layer.op->attribute(name);
-  if (info.minimum && *value < *info.minimum) {
-    attributeError(name, inQuotes(name) + " must be at least " +
-                             Scalar::ofReal(*info.minimum).str() + ", got " +
-                             Scalar::ofReal(*value).str());
-  }
-  return *value;
-}
-
-bool LayerContext::boolean(const char *name, bool otherwise) {
-  auto setting = layer.attributes.find(name);
-  if (setting == layer.attributes.end()) {
-    return otherwise;
-  }
-  std::optional<bool> value = elaborator.boolean(setting->second, environment);
-  failed |= !value;
-  return value.value_or(otherwise);
-}
-
-std::optional<Scalar> LayerContext::scalar(const char *name) {
-  auto setting = layer.attributes.find(name);
-  if (setting == layer.attributes.end()) {
-    return std::nullopt;
-  }
-  std::optional<Scalar> value =
-      elaborator.evaluate(setting->second, environment);
-  failed |= !value;
-  return value;
-}
-
-std::string LayerContext::word(const char *name, const char *otherwise) {
-  std::optional<Scalar> value = scalar(name);
-  if (!value) {
-    return otherwise;
-  }
-  const std::vector<std::string> &words = layer.op->attribute(name)->words;
-  if (std::find(words.begin(), words.end(), value->str()) == words.end()) {
-    std::string list;
-    for (const std::string &legal : words) {
-      list += (list.empty() ? "" : ", ") + legal;
-    }
-    attributeError(name, inQuotes(name) + " must be one of " + list + ", got " +
-                             value->str());
-  }
-  return value->str();
-}
-
-bool LayerContext::isWord(const char *name, const char *word) {
-  std::optional<Scalar> value = scalar(name);
-  return value && value->is(Scalar::Kind::Text) && value->text == word;
 }
 
 ValueRef LayerContext::read(const char *role) {
@@ -306,6 +174,61 @@ bool LayerContext::expectIntegers(const char *role, ValueRef value,
   return false;
 }
 
+bool LayerContext::splitsEvenly(const char *role, ValueRef value,
+                                int64_t heads) {
+  if (width(value) % heads == 0) {
+    return true;
+  }
+  bool isGiven = given("heads");
+  shapeError(isGiven ? "heads" : role, value,
+             "cannot split a width of " + std::to_string(width(value)) +
+                 " into " + std::to_string(heads) + " heads" +
+                 (isGiven ? ": \"heads\" must divide the width of " +
+                                reader::inQuotes(role)
+                          : "") +
+                 (layer.op->attribute("head_width")
+                      ? ", or \"head_width\" be given"
+                      : ""));
+  return false;
+}
+
+bool LayerContext::expectValid(const char *role, ValueRef valid,
+                               ValueRef tokens) {
+  ValueType wanted{DType::Bool, {shape(tokens)[0], shape(tokens)[1]}};
+  if (type(valid) == wanted) {
+    return true;
+  }
+  shapeError(role, valid,
+             std::string("expects ") + role + " of " + wanted.str() + ", got " +
+                 type(valid).str(),
+             {tokens});
+  return false;
+}
+
+bool LayerContext::expectRows(const char *role, ValueRef ids, int64_t rows) {
+  auto isOutside = [&](int64_t first, int64_t end) {
+    if (first >= 0 && end <= rows) {
+      return false;
+    }
+    shapeError(role, ids,
+               "has rows 0 to " + std::to_string(rows - 1) +
+                   ", but the ids are in [" + std::to_string(first) + ", " +
+                   std::to_string(end) + ")");
+    return true;
+  };
+  for (ProgramInput &input : elaborator.program->inputs) {
+    bool isRead = input.value == ids.number();
+    if (isRead && !input.range) {
+      // Programs check ids before they run; the table tells the range.
+      input.range = {0, rows};
+    }
+    if (isRead && isOutside((*input.range)[0], (*input.range)[1])) {
+      return false;
+    }
+  }
+  return !isOutside(0, type(ids).below);
+}
+
 int64_t LayerContext::product(int64_t a, int64_t b) {
   int64_t result = 0;
   if (__builtin_mul_overflow(a, b, &result) || result > INT32_MAX) {
@@ -333,82 +256,6 @@ void LayerContext::checkWork(const std::vector<int64_t> &factors) {
       return;
     }
   }
-}
-
-/// Weights of another layer are all there: one that is missing would be drawn,
-/// or read from a file, under that layer's path.
-bool LayerContext::mayBorrow(const std::string &name) {
-  if (!environment.borrower || elaborator.program->findWeight(name)) {
-    return true;
-  }
-  // What a mistake before has left out is no mistake of this layer.
-  if (!failed && !elaborator.diagnostics.hasErrors()) {
-    const reader::Node &node = *environment.borrower->weightsNode;
-    elaborator.error(node, "no earlier layer has the weight " + inQuotes(name) +
-                               ", which " + inQuotes(path) + " needs");
-  }
-  return false;
-}
-
-ValueRef LayerContext::weight(const std::string &own, Shape shape,
-                              Initializer initializer, bool trainable) {
-  auto given = layer.initializers.find(own);
-  if (given != layer.initializers.end()) {
-    const InitializerSpec &spec = given->second;
-    using Kind = Initializer::Kind;
-    initializer.kind = spec.kind == "normal"     ? Kind::Normal
-                       : spec.kind == "uniform"  ? Kind::Uniform
-                       : spec.kind == "glorot"   ? Kind::Glorot
-                       : spec.kind == "sinusoid" ? Kind::Sinusoid
-                                                 : Kind::Constant;
-    initializer.value = spec.kind == "ones" ? 1 : 0;
-    if (spec.value) {
-      std::optional<double> value = elaborator.number(*spec.value, environment);
-      failed |= !value;
-      initializer.value = value.value_or(0);
-      bool isTable = spec.kind == "sinusoid";
-      bool spread = spec.kind != "constant" && !isTable;
-      if (spread && initializer.value < 0) {
-        elaborator.error(*spec.value->node, "a spread must not be negative");
-        failed = true;
-      }
-      double rows = static_cast<double>(shape.front());
-      if (isTable && (initializer.value != std::floor(initializer.value) ||
-                      initializer.value < 0 || initializer.value > rows)) {
-        elaborator.error(*spec.value->node,
-                         "\"first\" is the first row of positions, 0 to " +
-                             Scalar::ofReal(rows).str() + ", got " +
-                             Scalar::ofReal(initializer.value).str());
-        failed = true;
-      }
-      // Values four deviations away must still be numbers of f32.
-      constexpr double largest = 8.5e37;
-      if (spec.kind == "normal" && initializer.value > largest) {
-        elaborator.error(*spec.value->node,
-                         "a deviation must be at most 8.5e+37, got " +
-                             Scalar::ofReal(initializer.value).str());
-        failed = true;
-      }
-    }
-  }
-  if (initializer.kind == Initializer::Kind::Sinusoid && shape.size() != 2) {
-    elaborator.error(*given->second.node,
-                     "a sinusoid initialiser needs a table, got the shape " +
-                         str(shape));
-    failed = true;
-  }
-  std::string name = weightPath + "." + own;
-  if (!elaborator.checkSize(shape, *layer.node) ||
-      !elaborator.spend(unitsOfValue, *layer.node) ||
-      !elaborator.spendPath(weightPath, *layer.node) || !mayBorrow(name)) {
-    failed = true;
-    return poison;
-  }
-  ValueRef value =
-      elaborator.addWeight(name, std::move(shape), initializer,
-                           environment.trainable && trainable, layer.nameRange);
-  failed |= !value;
-  return value;
 }
 
 /// Of the tokens of an operand, where the result has the same ones.

@@ -4,9 +4,10 @@
 //
 // What a builder of an operator works with: attributes with their defaults, the
 // values that it reads, weights, and operations to append. Every accessor
-// reports its own mistakes and sets `failed`; a builder reads what it needs,
-// gives up if something failed, checks shapes, and appends. Operators of
-// plugins are built from the public part alone (frontend/Operator.h).
+// reports its own mistakes, after which the layer has failed; a builder reads
+// what it needs, gives up if something failed, checks shapes, and appends. A
+// builder is a free function: hova's are in frontend/layers and
+// frontend/attention, by subject, and those of plugins use nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,18 @@ class LayerContext;
 /// Appends the operations of a layer; returns its result, or poison after a
 /// mistake, which was reported.
 using LayerBuilder = std::function<ValueRef(LayerContext &)>;
+
+/// The builders of hova's own operators, by their names. Declared for whoever
+/// builds layers; defined by the room that has operators
+/// (frontend/OwnOperators.cpp).
+std::map<std::string, LayerBuilder> ownBuilders();
+
+/// What a layer says of its scores, and the values that they read.
+struct LayerScores {
+  /// Null where it says nothing.
+  std::shared_ptr<const ScoreProgram> program;
+  std::vector<ValueRef> captured;
+};
 
 class LayerContext {
 public:
@@ -51,6 +64,11 @@ public:
 
   /// Whether something was wrong so far.
   bool hasFailed() const { return failed; }
+  /// Gives up, after a mistake that was reported.
+  void fail() { failed = true; }
+
+  /// The operator that the layer is a use of.
+  const OperatorInfo &op() const { return *layer.op; }
 
   // Attributes. The second argument is the default.
   int64_t integer(const char *name, int64_t otherwise);
@@ -61,9 +79,16 @@ public:
   Shape shapeAttribute(const char *name);
   /// Whether an attribute of another kind is `word` instead.
   bool isWord(const char *name, const char *word);
+  /// The width that a gate asks for, `otherwise` where it gives none, or
+  /// nothing where it is off.
+  std::optional<int64_t> gate(const char *name, int64_t otherwise);
   bool given(const char *name) const {
-    return layer.attributes.count(name) > 0 || layer.scores.count(name) > 0;
+    return layer.attributes.count(name) > 0 || layer.scores.count(name) > 0 ||
+           layer.paths.count(name) > 0;
   }
+  /// Whether an attribute or a value is given and is not what it would be
+  /// without: its default, or a count of 0.
+  bool says(const char *name);
 
   // Values.
   ValueRef read(const char *role);
@@ -100,6 +125,11 @@ public:
                       const std::vector<ValueRef> &others = {});
   /// Whether `heads` divides the width of `value`.
   bool splitsEvenly(const char *role, ValueRef value, int64_t heads);
+  /// Booleans for the tokens [batch, N, D].
+  bool expectValid(const char *role, ValueRef valid, ValueRef tokens);
+  /// Integers that are rows of a table; what an input says of its range, or is
+  /// told here.
+  bool expectRows(const char *role, ValueRef ids, int64_t rows);
   /// a*b, or an error if that is no dimension.
   int64_t product(int64_t a, int64_t b);
   /// Rejects counts of multiply-accumulates that leave 64 bits.
@@ -109,6 +139,13 @@ public:
   /// A weight below the layer's path; `own` is its name there.
   ValueRef weight(const std::string &own, Shape shape, Initializer initializer,
                   bool trainable = true);
+  /// A weight of an earlier layer, whose path is an attribute; poison after a
+  /// mistake.
+  ValueRef sharedWeight(const char *name);
+  /// The path that such an attribute names; empty after a mistake.
+  std::string sharedPath(const char *name);
+  /// A frozen weight whose numbers are those of blocks of tokens.
+  ValueRef blockTable(const std::string &own, Shape shape, BlockTable table);
   /// An operation; its path is `below` that of the layer. The mnemonic of
   /// another dialect's has the dialect's name: "mine.attention". Makes nothing,
   /// and returns poison, after a mistake of the layer or where an operand has
@@ -121,12 +158,11 @@ public:
   void addResult(const std::string &name, ValueType type,
                  std::vector<std::string> operands = {});
 
-  // Parts that several operators have.
-  ValueRef linear(ValueRef x, const std::string &below, int64_t out, bool bias);
-  ValueRef norm(ValueRef x, const std::string &below, double eps);
-  ValueRef sum(ValueRef lhs, ValueRef rhs, const std::string &below);
-  ValueRef activation(ValueRef x, const std::string &below,
-                      const std::string &kind);
+  /// What "score" and "keep" say of queries and keys; nothing after a mistake.
+  std::optional<LayerScores> readScores(const ScoreExtents &extents);
+  /// Gives the scores to the operation that was emitted last, whose operands
+  /// "captured" are their values.
+  void attachScores(const LayerScores &scores);
 
 private:
   /// The value of an attribute; nothing where it is not given, or after a
@@ -137,129 +173,13 @@ private:
 
   bool mayBorrow(const std::string &name);
   Grid inheritedGrid(ValueRef operand, const Shape &result) const;
-  struct Heads {
-    int64_t count = 0;
-    /// Heads of keys and values, which divide those of queries.
-    int64_t keyCount = 0;
-    ValueRef query, key, value;
-    /// Learned rows behind those of key and value.
-    ValueRef memoryKey, memoryValue;
-    /// Of windows: tables that are added to scores, and which of them each
-    /// window takes.
-    ValueRef windowBias, windowClasses;
-    /// Rows that see each other in a causal attention, 1 unless they are the
-    /// states of a token; 0: not causal.
-    int64_t causal = 0;
-    /// What the features' eps is called, and whether "hidden" is the width of a
-    /// feed-forward beside the attention.
-    const char *featureEps = "eps";
-    bool hasFeedForward = false;
-    /// Windows of an image, which are entries of the batch.
-    int64_t windows = 1;
-  };
-  /// What "score" and "keep" say, and the values that they read.
-  struct Scores {
-    std::shared_ptr<const ScoreProgram> program;
-    std::vector<ValueRef> captured;
-  };
-  std::optional<Scores> readScores(const Heads &heads);
   std::optional<ScoreTable> findTable(const ScoreSpec &spec,
                                       const Reference &reference,
                                       std::vector<ValueRef> &captured);
-  bool rejectMemoryOfScores();
-  /// Heads of queries, and those of keys and values.
-  Heads readHeads();
-  ValueRef attend(const Heads &heads, double defaultScale);
-  ValueRef attendDensely(Heads heads, const std::string &kind,
-                         double defaultScale);
-  bool expectEqualHeads(const Heads &heads);
-  bool addMasks(const Heads &heads, Operands &masks);
-  bool addTokens(Heads &heads, const std::string &kind, Operands &operands);
-  ValueRef attendLinearly(const Heads &heads);
-  bool normalizeHeads(Heads &heads);
-  bool rejectForeign(const std::string &kind, const Heads &heads);
-  void rejectMasks(std::initializer_list<const char *> roles,
-                   const std::string &before, const std::string &after);
-  bool projectTokens(Heads &heads);
-
-  // Sparse attention.
-  struct Blocks {
-    int64_t size = 0; ///< tokens of each but the last
-    int64_t count = 0;
-    int64_t random = 0; ///< that a query block sees besides the others
-    bool allowsRepeats = false;
-  };
-  void rejectBesideBlocks(const Heads &heads);
-  std::optional<Blocks> sparseBlocks(const Heads &heads);
-  ValueRef randomBlocks(const Blocks &blocks, const Heads &heads);
-  ValueRef attendSparsely(const Heads &heads, const Blocks &blocks,
-                          double defaultScale);
-  /// The number of random features; 0 for none.
-  int64_t featureCount() { return integer("features", 0); }
-  ValueRef featureMatrix(const std::string &kernel, int64_t width);
-  bool addMask(const char *role, const Heads &heads, Operands &operands);
-  bool addKeyValid(const Heads &heads, Operands &operands);
-  bool expectValid(const char *role, ValueRef valid, ValueRef tokens);
-  bool addAdditive(Heads &heads, int64_t hidden, Operands &operands);
-  bool addMemory(Heads &heads, int64_t slots);
-  ValueRef reweight(ValueRef headsInput, ValueRef x, int64_t heads);
-  ValueRef gate(ValueRef gated, ValueRef x, int64_t hidden);
-
-  // States of several layers.
-  std::vector<ValueRef> readStates();
-  ValueRef sortStates(const std::vector<ValueRef> &states);
-
-  // Windows.
-  struct Windows {
-    Grid window, shift, grid;
-
-    /// Windows of one image.
-    int64_t count() const;
-    /// Tokens of a window.
-    int64_t area() const { return window.height * window.width; }
-  };
-  std::optional<Grid> gridOf(ValueRef tokens);
-  std::optional<Grid> unfoldedGrid(const Grid &image);
-  std::optional<Windows> windowsOf(ValueRef tokens);
-  static Attributes windowAttributes(const Windows &windows);
-  ValueRef partition(ValueRef tokens, const Windows &windows);
-  ValueRef reverse(ValueRef tokens, const Windows &windows);
-  bool addWindowBias(const Windows &windows, Heads &heads);
-  ValueRef biasTable(const Windows &windows, int64_t heads);
-  ValueRef continuousBiasTable(const Windows &windows, int64_t heads);
-
-  // One builder per operator.
-  ValueRef buildLinear();
-  ValueRef buildTiedLinear(ValueRef x, int64_t out);
-  ValueRef buildLayerNorm();
-  ValueRef buildActivation();
-  ValueRef buildElementwise();
-  ValueRef buildScale();
-  ValueRef buildConcat();
-  ValueRef buildSlice();
-  ValueRef buildPad();
-  ValueRef buildReshape();
-  ValueRef buildWeight();
-  ValueRef buildFeedForward();
-  ValueRef buildEmbedding();
-  ValueRef buildPositions();
-  ValueRef buildPatchEmbedding();
-  ValueRef buildClassToken();
-  ValueRef buildPool();
-  ValueRef buildPaddingMask();
-  ValueRef buildMaskRows();
-  ValueRef buildPositionIds();
-  ValueRef buildSoftmax();
-  ValueRef buildMultiHeadAttention();
-  ValueRef buildAttention();
-  ValueRef buildHeadReweight();
-  ValueRef buildChannelGate();
-  ValueRef buildOmniAttention();
-  ValueRef buildMergePatches();
-  ValueRef buildUnfold();
-  ValueRef buildWindows();
-  std::optional<int64_t> gateWidth(int64_t width);
-  int64_t axisOf(ValueRef value);
+  bool isDefault(const char *name);
+  std::optional<Initializer> initializerOf(const InitializerSpec &spec,
+                                           const Shape &shape,
+                                           Initializer initializer);
 
   Elaborator &elaborator;
   const LayerSpec &layer;

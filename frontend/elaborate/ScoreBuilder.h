@@ -24,15 +24,6 @@
 
 namespace hova::frontend {
 
-/// How many there are of what an attention has.
-struct ScoreExtents {
-  int64_t batches = 1; ///< entries of the operation, which are `images` windows
-  int64_t windows = 1; ///< of one image
-  int64_t heads = 1;
-  int64_t queries = 1;
-  int64_t keys = 1;
-};
-
 /// The integers from `low` to `high`.
 struct IntegerSpan {
   int64_t low = 0;

@@ -21,6 +21,15 @@
 
 namespace hova::frontend {
 
+/// How many there are of what an attention has.
+struct ScoreExtents {
+  int64_t batches = 1; ///< entries of the operation, windows among them
+  int64_t windows = 1; ///< of one image
+  int64_t heads = 1;
+  int64_t queries = 1;
+  int64_t keys = 1;
+};
+
 struct ScoreTerm {
   enum class Type { Number, Integer, Boolean };
   enum class Op {

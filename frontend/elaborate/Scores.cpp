@@ -58,16 +58,12 @@ LayerContext::findTable(const ScoreSpec &spec, const Reference &reference,
   return table;
 }
 
-/// What "score" and "keep" compute of queries and keys; nothing after a
-/// mistake, and no program where neither is given.
-std::optional<LayerContext::Scores>
-LayerContext::readScores(const Heads &heads) {
-  Scores scores;
+std::optional<LayerScores>
+LayerContext::readScores(const ScoreExtents &extents) {
+  LayerScores scores;
   if (layer.scores.empty()) {
     return scores;
   }
-  ScoreExtents extents = {shape(heads.query)[0], heads.windows, heads.count,
-                          shape(heads.query)[1], shape(heads.key)[1]};
   const ScoreSpec *reading = nullptr;
   ScoreBuilder builder(extents, elaborator.lookup(environment),
                        [&](const Reference &reference) {
@@ -104,17 +100,13 @@ LayerContext::readScores(const Heads &heads) {
   return scores;
 }
 
-/// The slots of a memory are keys of no index.
-bool LayerContext::rejectMemoryOfScores() {
-  for (const auto &[name, spec] : layer.scores) {
-    attributeError("memory", "the slots of a memory are keys without an index, "
-                             "so " +
-                                 inQuotes(name) +
-                                 " cannot be about them: an attention has "
-                                 "either");
-    return false;
+void LayerContext::attachScores(const LayerScores &scores) {
+  if (failed || !scores.program) {
+    return;
   }
-  return true;
+  Program &program = *elaborator.program;
+  program.operations.back().scores = static_cast<int>(program.scores.size());
+  program.scores.push_back(scores.program);
 }
 
 } // namespace hova::frontend

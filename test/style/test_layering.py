@@ -42,8 +42,13 @@ FOLDERS = {
     "frontend/expression": set(),
     "frontend/description": {"frontend/expression", "frontend/reader"},
     "frontend/elaborate": {"frontend/description", "frontend/expression"},
+    "frontend/layers": {"frontend/elaborate"},
+    "frontend/attention": {"frontend/description", "frontend/elaborate", "frontend/layers"},
     "frontend/weights": {"frontend/elaborate", "frontend/reader", "dialect"},
-    "frontend": {"frontend/weights", "frontend/elaborate", "frontend/reader", "dialect"},
+    "frontend": {
+        *("frontend/attention", "frontend/description", "frontend/elaborate", "frontend/layers"),
+        *("frontend/reader", "frontend/weights", "dialect"),
+    },
 }
 
 
@@ -224,6 +229,9 @@ WITHOUT_LLVM = (
     "frontend/expression/",
     "frontend/description/",
     "frontend/elaborate/",
+    "frontend/layers/",
+    "frontend/attention/",
+    "frontend/OwnOperators",
 )
 
 
@@ -266,6 +274,19 @@ def test_passes_hold_no_figures_of_machines():
         for match in CONSTANT.finditer(text(path))
     }
     assert found == set(NO_FIGURES)
+
+
+def test_one_file_names_a_kind_of_attention():
+    kinds = [path for path in files(".cpp", under="frontend/attention/") if "Kind() {" in text(path)]
+    names = {match[1]: path.name for path in kinds for match in re.finditer(r"AttentionKind (\w+)Kind\(\)", text(path))}
+    assert len(names) == 6 and all(path.lower() == f"{name}.cpp" for name, path in names.items())
+    others = [path for path in files(".h", ".cpp", under="frontend/") if path.name != "ForeignWords.cpp"]
+    for name in set(names) - {"softmax"}:
+        users = {path.name for path in others if f'"{name}"' in text(path)}
+        assert users == {names[name]}, name
+    # The word "softmax" is the default of "kind", an operator, an operation and a map of features.
+    compared = re.compile(r'[kK]ind\w* [!=]= "')
+    assert [str(path) for path in others if compared.search(text(path)) and "attention" in str(path)] == []
 
 
 def test_one_file_includes_the_json_library():

@@ -12,38 +12,11 @@ import subprocess
 
 import numpy as np
 import pytest
-from installation import SOURCE, build_plugin, install, run
+from installation import SOURCE, build_plugin, run
 from jsonschema import Draft7Validator
 
 EXAMPLE = SOURCE / "examples/sigmoid-attention"
 MODEL = EXAMPLE / "models/encoder.json"
-
-
-class Hova:
-    """An installed hova with the plugin."""
-
-    def __init__(self, prefix, plugin):
-        self.prefix, self.plugin = prefix, plugin
-        self.load = f"--pass-plugin={plugin}"
-
-    def __call__(self, *words, status=0):
-        return run(self.prefix / "bin/hova", *words, self.load, status=status)
-
-    def plain(self, *words, status=0):
-        return run(self.prefix / "bin/hova", *words, status=status)
-
-    def opt(self, code, *options, status=0):
-        """What hova-opt makes of IR."""
-        command = [self.prefix / "bin/hova-opt", f"--load-dialect-plugin={self.plugin}", *options]
-        done = subprocess.run(command, input=code, capture_output=True, text=True, check=False)
-        assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-
-@pytest.fixture(scope="module")
-def hova(tmp_path_factory):
-    prefix = install(tmp_path_factory)
-    return Hova(prefix, build_plugin(tmp_path_factory, prefix, EXAMPLE) / "sigattn.so")
 
 
 def layer(**keys):
@@ -58,16 +31,6 @@ def layer(**keys):
         ],
         "outputs": {"y": "a", "z": "s"},
     }
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(description, name="model.json"):
-        path = tmp_path / name
-        path.write_text(json.dumps(description, indent=1))
-        return path
-
-    return write
 
 
 # The language of descriptions.

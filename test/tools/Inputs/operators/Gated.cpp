@@ -14,9 +14,9 @@ static ValueRef build(LayerContext &layer) {
   if (layer.hasFailed() || !layer.expectFloats("input", x, "[.., D]")) {
     return poison;
   }
-  ValueRef value = layer.linear(x, "value", width, /*bias=*/true);
-  ValueRef gate = layer.linear(x, "gate", width, /*bias=*/true);
-  gate = layer.activation(gate, "sigmoid", "sigmoid");
+  ValueRef value = linear(layer, x, "value", width, /*bias=*/true);
+  ValueRef gate = linear(layer, x, "gate", width, /*bias=*/true);
+  gate = activation(layer, gate, "sigmoid", "sigmoid");
   if (layer.hasFailed()) {
     return poison;
   }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/attention/Kinds.h"
 #include "frontend/description/OperatorWords.h"
 
 namespace hova::frontend {
@@ -12,53 +13,18 @@ using namespace words;
 
 namespace {
 
-/// What a performer's features are made of; `eps` is what is added to them.
-Attributes featureAttributes(const char *eps) {
-  return {
-      word("kernel", "softmax with features, else relu",
-           {"softmax", "relu", "exp"},
-           "features of a performer: positive ones near the softmax, rectified "
-           "ones, or exponentials without a maximum"),
-      integer("features", "0",
-              "number of a performer's random features; 0 (relu): the columns "
-              "of a head are its features",
-              0),
-      number(eps, "1e-6; 1e-3 (relu)", "added to a performer's features", 0),
-      number("stabilizer", "1e-6 (softmax)",
-             "denominators of a performer that are not above it grow by twice "
-             "of it",
-             0),
-      number("denominator_eps", "1e-8 (exp)",
-             "added to a performer's denominators", 0),
-  };
-}
+/// What makes scores and weights; its words and what they mean come from the
+/// kinds (AttentionKind.h).
+AttributeInfo kindAttribute() { return word("kind", "softmax", {}, ""); }
 
-/// What a Linformer's keys and values are projected to.
-Attributes projectionAttributes() {
-  return {
-      integer("projected_tokens", "0",
-              "sums of all tokens that a linformer's keys and values become",
-              0),
-      integer("max_tokens", "Nk",
-              "rows of a linformer's projection, of which the first Nk are "
-              "used"),
-      boolean("shared_projection", "true",
-              "one projection for keys and values of a linformer"),
-  };
-}
-
-/// Which blocks of keys a BigBird's blocks of queries see.
-Attributes blockAttributes() {
-  return {
-      integer("block_size", "64", "tokens of a bigbird's block", 0),
-      integer("random_blocks", "3",
-              "blocks that each block of a bigbird's queries sees besides its "
-              "neighbours, the first and the last",
-              0),
-      word("repeats", "error", {"error", "count"},
-           "where a bigbird's table has a block that is seen already: an "
-           "error, or counted as often as it is there"),
-  };
+/// The operator with every kind whose attributes it has room for.
+OperatorInfo withKinds(OperatorInfo op,
+                       std::map<std::string, std::string> names = {}) {
+  op.kindNames = std::move(names);
+  for (const AttentionKind &kind : attentionKinds()) {
+    offerKind(op, kind);
+  }
+  return op;
 }
 
 /// What an attention makes of the similarity of a query and a key.
@@ -66,10 +32,9 @@ Attributes scoreAttributes() {
   return {
       score("score", "score",
             "the score of a query and a key, an expression of score, batch, "
-            "head, query, key and elements of values; softmax alone"),
+            "head, query, key and elements of values"),
       score("keep", "true",
-            "whether a query sees a key, an expression as in score; softmax "
-            "alone"),
+            "whether a query sees a key, an expression as in score"),
   };
 }
 
@@ -80,13 +45,7 @@ Attributes attentionAttributes() {
       integer("key_value_heads", "heads",
               "heads of keys and values, each of which consecutive heads of "
               "queries share"),
-      word("kind", "softmax",
-           {"softmax", "cosine", "additive", "performer", "linformer",
-            "bigbird"},
-           "scaled dot product, cosine with a learned factor for each head, "
-           "Bahdanau's additive form, products of features, scaled dot "
-           "product with few projected keys, or with few blocks of keys"),
-      integer("hidden", "head_width", "width of the additive tanh layer"),
+      kindAttribute(),
       number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
       boolean("causal", "false", "query i sees key j if j <= i + Nk - Nq"),
       word("empty_row", "zero", {"zero", "uniform"},
@@ -100,18 +59,12 @@ Attributes attentionAttributes() {
       boolean("scores", "false",
               "give the scores in front of masks too, read as NAME.scores"),
   };
-  own = joined(std::move(own), featureAttributes("eps"));
-  own = joined(std::move(own), projectionAttributes());
-  own = joined(std::move(own), blockAttributes());
   return joined(std::move(own), scoreAttributes());
 }
 
 /// Weights of an attention of whatever kind.
 std::vector<std::string> attentionWeights() {
-  return {"logit_scale",     "additive.query",   "additive.key",
-          "additive.vector", "features",         "token_projection",
-          "key_projection",  "value_projection", "random_table",
-          "memory.key",      "memory.value"};
+  return {"memory.key", "memory.value"};
 }
 
 /// Weights of the linears around an attention.
@@ -223,9 +176,7 @@ OperatorInfo omniAttention() {
   Attributes own = {
       integer("heads", "", "number of heads"),
       integer("head_width", "D / heads", "width of one head"),
-      word("kind", "softmax", {"softmax", "performer", "linformer", "bigbird"},
-           "scaled dot product, products of features, scaled dot product with "
-           "few projected keys, or with few blocks of keys"),
+      kindAttribute(),
       number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
       integer("hidden", "", "width of the feed-forward's hidden layer"),
       word("activation", "relu", activations(), "of the feed-forward"),
@@ -238,17 +189,13 @@ OperatorInfo omniAttention() {
            "a triangle on the token-major order, or on whole tokens"),
       boolean("bias", "true", "biases of the four projections"),
   };
-  own = joined(std::move(own), featureAttributes("feature_eps"));
-  own = joined(std::move(own), projectionAttributes());
-  own = joined(std::move(own), blockAttributes());
   op.attributes = joined(std::move(own), scoreAttributes());
   op.weights = joined(std::vector<std::string>{"norm1.gain", "norm1.bias"},
                       projectionWeights());
-  op.weights = joined(
-      op.weights, {"norm2.gain", "norm2.bias", "feed_forward.hidden.weight",
-                   "feed_forward.hidden.bias", "feed_forward.output.weight",
-                   "feed_forward.output.bias", "features", "token_projection",
-                   "key_projection", "value_projection", "random_table"});
+  op.weights = joined(op.weights,
+                      {"norm2.gain", "norm2.bias", "feed_forward.hidden.weight",
+                       "feed_forward.hidden.bias", "feed_forward.output.weight",
+                       "feed_forward.output.bias"});
   return op;
 }
 
@@ -256,8 +203,8 @@ OperatorInfo omniAttention() {
 
 std::vector<OperatorInfo> attentionOperators() {
   return {
-      fusable(multiHeadAttention()),
-      fusable(attention()),
+      withKinds(fusable(multiHeadAttention())),
+      withKinds(fusable(attention())),
       fusable({"head_reweight",
                "horizontal attention by itself: a softmax over the heads of a "
                "token",
@@ -273,7 +220,8 @@ std::vector<OperatorInfo> attentionOperators() {
            {integer("width", "E/4", "width of the hidden layer")},
            {"vertical.input", "vertical.output", "vertical.gate",
             "vertical.gate_bias"}}),
-      fusable(omniAttention(), "omni"),
+      // "eps" is that of its norms, "hidden" that of its feed-forward.
+      withKinds(fusable(omniAttention(), "omni"), {{"eps", "feature_eps"}}),
   };
 }
 

@@ -1,0 +1,175 @@
+//===- DenseAttention.cpp - All keys for all queries ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/attention/DenseAttention.h"
+
+#include <cmath>
+
+namespace hova::frontend {
+
+using reader::inQuotes;
+using Kind = Initializer::Kind;
+
+/// A mask or bias broadcasts to [batch, heads, Nq, Nk]; its last axis is whole.
+static bool addMask(LayerContext &layer, const char *role,
+                    const AttentionInputs &inputs,
+                    LayerContext::Operands &operands) {
+  ValueRef mask = layer.readOptional(role);
+  if (layer.hasFailed() || !mask) {
+    return !layer.hasFailed();
+  }
+  const Shape &query = layer.shape(inputs.query);
+  const Shape full = {query[0], inputs.heads, query[1],
+                      layer.shape(inputs.key)[1]};
+  const Shape &given = layer.shape(mask);
+  bool isMask = std::string_view(role) == "mask";
+  bool fits = layer.type(mask).dtype == (isMask ? DType::Bool : DType::F32) &&
+              given.size() == full.size() && given.back() == full.back();
+  for (size_t i = 0; fits && i + 1 < full.size(); ++i) {
+    fits = given[i] == full[i] || given[i] == 1;
+  }
+  if (!fits) {
+    layer.shapeError(role, mask,
+                     std::string("expects ") + role + " of " +
+                         (isMask ? "booleans " : "numbers ") + str(full) +
+                         " (all axes but the last may be 1), got " +
+                         layer.type(mask).str(),
+                     {inputs.query, inputs.key});
+    return false;
+  }
+  operands.push_back({role, mask});
+  return true;
+}
+
+/// What is added to scores, and what hides keys.
+static bool addMasks(LayerContext &layer, const AttentionInputs &inputs,
+                     LayerContext::Operands &masks) {
+  if (inputs.windowBias) {
+    masks.push_back({"score_bias", inputs.windowBias});
+  }
+  if (inputs.windowClasses) {
+    masks.push_back({"bias_index", inputs.windowClasses});
+  }
+  return addMask(layer, "score_bias", inputs, masks) &&
+         addMask(layer, "mask", inputs, masks) &&
+         addKeyValid(layer, inputs, masks);
+}
+
+/// Cornia et al., Meshed-Memory Transformer, section 3.1: sqrt(dk) M_k and
+/// sqrt(m) M_v after the keys and values.
+static bool addMemory(LayerContext &layer, DenseAttention &attention,
+                      int64_t slots) {
+  const AttentionInputs &inputs = attention.inputs;
+  for (const char *name : {"score", "keep"}) {
+    if (layer.given(name)) {
+      layer.attributeError("memory",
+                           "the slots of a memory are keys without an index, "
+                           "so " +
+                               inQuotes(name) +
+                               " cannot be about them: an attention has "
+                               "either");
+      return false;
+    }
+  }
+  auto add = [&](const std::string &own, ValueRef rows, double spread,
+                 double factor) {
+    Shape table = {slots, layer.width(rows)};
+    ValueRef memory = layer.weight(own, table, {Kind::Normal, spread});
+    if (factor == 1) {
+      return memory;
+    }
+    return layer.emit("scale", own + "_scaled", {{"x", memory}},
+                      {{"factor", Scalar::ofReal(factor)}},
+                      {DType::F32, table});
+  };
+  double keyWidth =
+      static_cast<double>(layer.width(inputs.key) / inputs.keyHeads);
+  double count = static_cast<double>(slots);
+  attention.memoryKey =
+      add("memory.key", inputs.key, 1 / keyWidth, std::sqrt(keyWidth));
+  attention.memoryValue =
+      add("memory.value", inputs.value, 1 / count, std::sqrt(count));
+  return !layer.hasFailed();
+}
+
+/// The operands of the operation in the order of their kinds; nothing after a
+/// mistake.
+static std::optional<LayerContext::Operands>
+operandsOf(LayerContext &layer, DenseAttention &attention, int64_t slots,
+           const LayerScores &own) {
+  AttentionInputs &inputs = attention.inputs;
+  LayerContext::Operands masks;
+  if (!addMasks(layer, inputs, masks) ||
+      (slots > 0 && !addMemory(layer, attention, slots)) ||
+      (attention.prepare && !attention.prepare(layer, attention))) {
+    return std::nullopt;
+  }
+  LayerContext::Operands operands = {
+      {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}};
+  auto append = [&](const LayerContext::Operands &more) {
+    operands.insert(operands.end(), more.begin(), more.end());
+  };
+  append(attention.operands);
+  append(masks);
+  if (slots > 0) {
+    append({{"memory_key", attention.memoryKey},
+            {"memory_value", attention.memoryValue}});
+  }
+  for (ValueRef value : own.captured) {
+    operands.push_back({"captured", value});
+  }
+  return operands;
+}
+
+ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
+  AttentionInputs &inputs = attention.inputs;
+  std::string emptyRow = layer.word("empty_row", "zero");
+  int64_t slots = layer.integer("memory", 0);
+  double temperature = layer.number("temperature", 1);
+  bool givesScores = layer.boolean("scores", false);
+  if (layer.hasFailed()) {
+    return poison;
+  }
+  Shape query = layer.shape(inputs.query);
+  int64_t keys = layer.shape(inputs.key)[1];
+  std::optional<LayerScores> own = layer.readScores(
+      {query[0], inputs.windows, inputs.heads, query[1], keys});
+  auto operands = own ? operandsOf(layer, attention, slots, *own)
+                      : std::optional<LayerContext::Operands>();
+  if (!operands) {
+    return poison;
+  }
+  layer.checkWork({query[0], query[1], keys + slots,
+                   layer.width(inputs.query) + layer.width(inputs.value)});
+  LayerContext::Attributes attributes = {
+      {"kind", Scalar::ofText(attention.similarity)},
+      {"heads", Scalar::ofInteger(inputs.heads)},
+      {"scale", Scalar::ofReal(attention.scale)},
+      {"empty_row", Scalar::ofText(emptyRow)},
+      {"temperature", Scalar::ofReal(temperature)}};
+  if (inputs.causal > 0) {
+    attributes["causal"] = Scalar::ofInteger(inputs.causal);
+  }
+  if (inputs.keyHeads != inputs.heads) {
+    attributes["key_value_heads"] = Scalar::ofInteger(inputs.keyHeads);
+  }
+  int64_t width =
+      layer.product(layer.width(inputs.value) / inputs.keyHeads, inputs.heads);
+  ValueRef pooled =
+      layer.emit("attention", "", std::move(*operands), std::move(attributes),
+                 {DType::F32, {query[0], query[1], width}});
+  layer.attachScores(*own);
+  if (givesScores) {
+    // In front of masks and softmax, and of the keys of tokens alone.
+    layer.addResult("scores",
+                    {DType::F32, {query[0], inputs.heads, query[1], keys}},
+                    {"query", "key", "score_vector", "score_bias", "bias_index",
+                     "captured"});
+  }
+  return layer.hasFailed() ? poison : pooled;
+}
+
+} // namespace hova::frontend

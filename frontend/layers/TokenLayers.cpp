@@ -1,0 +1,214 @@
+//===- TokenLayers.cpp - Embeddings, positions, patches, pooling ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/layers/Layers.h"
+#include "frontend/layers/Parts.h"
+
+namespace hova::frontend {
+
+using Kind = Initializer::Kind;
+
+namespace {
+
+/// Spread of tables: large enough to matter beside sinusoids, small enough for
+/// logits of tied projections.
+constexpr Initializer tableInitializer = {Kind::Normal, 0.2};
+
+} // namespace
+
+ValueRef buildEmbedding(LayerContext &layer) {
+  ValueRef ids = layer.read("input");
+  int64_t vocab = layer.integer("vocab", 0);
+  int64_t columns = layer.integer("width", 0);
+  if (layer.hasFailed() || !layer.expectIntegers("input", ids, "[batch, N]") ||
+      !layer.expectRows("input", ids, vocab)) {
+    return poison;
+  }
+  Shape result = layer.shape(ids);
+  result.push_back(columns);
+  ValueRef table = layer.weight("weight", {vocab, columns}, tableInitializer);
+  return layer.emit("embedding", "", {{"ids", ids}, {"table", table}}, {},
+                    {DType::F32, std::move(result)});
+}
+
+/// The parameter itself, which no operation makes; or one of it for every item.
+ValueRef buildWeight(LayerContext &layer) {
+  Shape own = layer.shapeAttribute("shape");
+  int64_t items = layer.integer("batch", 0);
+  if (layer.hasFailed()) {
+    return poison;
+  }
+  Shape result = own;
+  result.insert(result.begin(), items);
+  ValueRef value = layer.weight("weight", std::move(own), tableInitializer);
+  return layer.given("batch") ? layer.emit("repeat", "", {{"x", value}}, {},
+                                           {DType::F32, std::move(result)})
+                              : value;
+}
+
+ValueRef buildPositions(LayerContext &layer) {
+  ValueRef x = layer.read("input");
+  std::string kind = layer.word("kind", "");
+  std::string layout = layer.word("layout", "interleaved");
+  if (layer.hasFailed() || !layer.expectFloats("input", x, "[batch, N, D]") ||
+      !layer.expectRank("input", x, 3, "[batch, N, D]")) {
+    return poison;
+  }
+  int64_t tokens = layer.shape(x)[1];
+  int64_t length = layer.integer("length", tokens);
+  if (!layer.hasFailed() && length < tokens) {
+    layer.attributeError("length",
+                         "the table has " + std::to_string(length) +
+                             " rows for " + std::to_string(tokens) + " tokens",
+                         {x});
+  }
+  if (!layer.hasFailed() && kind == "learned" && layer.given("layout")) {
+    layer.attributeError("layout",
+                         "\"layout\" has no meaning for kind learned");
+  }
+  if (!layer.hasFailed() && layout == "split" &&
+      (layer.width(x) % 2 != 0 || layer.width(x) < 4)) {
+    layer.attributeError("layout",
+                         "layout split needs an even width of at least 4", {x});
+  }
+  if (layer.hasFailed()) {
+    return poison;
+  }
+  ValueType tableType{DType::F32, {length, layer.width(x)}};
+  ValueRef table;
+  if (kind == "learned") {
+    table = layer.weight("weight", tableType.shape, tableInitializer);
+  } else {
+    table = layer.emit("sinusoid", "table", {},
+                       {{"layout", Scalar::ofText(layout)}}, tableType);
+  }
+  if (length > tokens && !layer.hasFailed()) {
+    table = layer.emit(
+        "slice", "rows", {{"x", table}},
+        {{"axis", Scalar::ofInteger(0)}, {"offset", Scalar::ofInteger(0)}},
+        {DType::F32, {tokens, layer.width(x)}});
+  }
+  return sum(layer, x, table, "");
+}
+
+ValueRef buildPatchEmbedding(LayerContext &layer) {
+  ValueRef image = layer.read("input");
+  int64_t patch = layer.integer("patch", 1);
+  int64_t out = layer.integer("width", 0);
+  bool bias = layer.boolean("bias", true);
+  const char *wanted = "[batch, channels, height, width]";
+  if (layer.hasFailed() || !layer.expectFloats("input", image, wanted) ||
+      !layer.expectRank("input", image, 4, wanted)) {
+    return poison;
+  }
+  const Shape pixels = layer.shape(image);
+  if (pixels[2] % patch != 0 || pixels[3] % patch != 0) {
+    layer.attributeError(
+        "patch",
+        "patch " + std::to_string(patch) + " does not divide an image of " +
+            std::to_string(pixels[2]) + " x " + std::to_string(pixels[3]),
+        {image});
+    return poison;
+  }
+  int64_t patches = layer.product(pixels[2] / patch, pixels[3] / patch);
+  int64_t in = layer.product(pixels[1], layer.product(patch, patch));
+  if (layer.hasFailed()) {
+    return poison;
+  }
+  ValueRef matrix = layer.weight("weight", {in, out}, {Kind::Glorot, 0});
+  layer.checkWork({pixels[0], patches, in, out});
+  LayerContext::Operands operands = {{"image", image}, {"weight", matrix}};
+  if (bias) {
+    operands.push_back({"bias", layer.weight("bias", {out}, {Kind::Bias, 0})});
+  }
+  return layer.emit("patch_embedding", "", std::move(operands),
+                    {{"patch", Scalar::ofInteger(patch)}},
+                    {DType::F32,
+                     {pixels[0], patches, out},
+                     {pixels[2] / patch, pixels[3] / patch}});
+}
+
+ValueRef buildClassToken(LayerContext &layer) {
+  ValueRef x = layer.read("input");
+  if (layer.hasFailed() || !layer.expectFloats("input", x, "[batch, N, D]") ||
+      !layer.expectRank("input", x, 3, "[batch, N, D]")) {
+    return poison;
+  }
+  Shape result = layer.shape(x);
+  result[1] += 1;
+  ValueRef token = layer.weight("weight", {layer.width(x)}, tableInitializer);
+  return layer.emit("class_token", "", {{"x", x}, {"token", token}}, {},
+                    {DType::F32, std::move(result)});
+}
+
+ValueRef buildPool(LayerContext &layer) {
+  ValueRef x = layer.read("input");
+  std::string kind = layer.word("kind", "");
+  if (layer.hasFailed() || !layer.expectFloats("input", x, "[batch, N, D]") ||
+      !layer.expectRank("input", x, 3, "[batch, N, D]")) {
+    return poison;
+  }
+  return layer.emit("pool", "", {{"x", x}}, {{"kind", Scalar::ofText(kind)}},
+                    {DType::F32, {layer.shape(x)[0], layer.width(x)}});
+}
+
+ValueRef buildPaddingMask(LayerContext &layer) {
+  ValueRef ids = layer.read("input");
+  int64_t pad = layer.integer("pad", 0);
+  bool classToken = layer.boolean("class_token", false);
+  if (layer.hasFailed() || !layer.expectIntegers("input", ids, "[batch, N]") ||
+      !layer.expectRank("input", ids, 2, "[batch, N]")) {
+    return poison;
+  }
+  if (layer.type(ids).dtype == DType::I32 && pad < INT32_MIN) {
+    layer.attributeError(
+        "pad", "\"pad\" is no number of i32: " + std::to_string(pad), {ids});
+    return poison;
+  }
+  Shape result = layer.shape(ids);
+  result.back() += classToken ? 1 : 0;
+  return layer.emit("padding_mask", "", {{"ids", ids}},
+                    {{"pad", Scalar::ofInteger(pad)},
+                     {"class_token", Scalar::ofBoolean(classToken)}},
+                    {DType::Bool, std::move(result)});
+}
+
+/// input * factors, which are 0 for masked rows and 1 for the others.
+ValueRef buildMaskRows(LayerContext &layer) {
+  ValueRef x = layer.read("input");
+  ValueRef valid = layer.read("valid");
+  if (layer.hasFailed() || !layer.expectFloats("input", x, "[batch, N, D]") ||
+      !layer.expectRank("input", x, 3, "[batch, N, D]") ||
+      !layer.expectValid("valid", valid, x)) {
+    return poison;
+  }
+  ValueRef factors =
+      layer.emit("mask_factors", "factors", {{"valid", valid}}, {},
+                 {DType::F32, {layer.shape(x)[0], layer.shape(x)[1], 1}});
+  if (layer.hasFailed()) {
+    return poison;
+  }
+  return layer.emit("multiply", "", {{"lhs", x}, {"rhs", factors}}, {},
+                    ValueType(layer.type(x)));
+}
+
+ValueRef buildPositionIds(LayerContext &layer) {
+  ValueRef valid = layer.read("valid");
+  if (layer.hasFailed() || !layer.expectRank("valid", valid, 2, "[batch, N]")) {
+    return poison;
+  }
+  if (layer.type(valid).dtype != DType::Bool) {
+    layer.shapeError("valid", valid,
+                     "expects valid of booleans [batch, N], got " +
+                         layer.type(valid).str());
+    return poison;
+  }
+  ValueType ids{DType::I32, layer.shape(valid)};
+  ids.below = layer.shape(valid)[1] + 1;
+  return layer.emit("position_ids", "", {{"valid", valid}}, {}, std::move(ids));
+}
+
+} // namespace hova::frontend
