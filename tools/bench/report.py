@@ -1,19 +1,10 @@
-# ===- report.py - Table, JSON and plot --------------------------------------=== #
+# ===- report.py - Table and JSON --------------------------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """Writes the results of a benchmark for people and for programs."""
 
 import json
 
 from comparisons import compare
-
-COLOURS = {
-    "hova": "#1b3a6b",
-    "openvino": "#5b9bd5",
-    "onnxruntime": "#8fbf8f",
-    "inductor": "#e0a458",
-    "torch": "#c98b8b",
-    "jax": "#a89bc8",
-}
 
 HEADINGS = (
     "| contestant | median ms | p90 ms | time / hova | % of peak | error "
@@ -86,56 +77,11 @@ def table(results):
     return "\n\n".join(parts) + "\n"
 
 
-def plot(results, stem):
-    """Percent of the peak by case; returns without a file if there is no peer."""
-    cases = [entry for entry in results["cases"] if "best_peer" in entry]
-    if not cases:
-        return
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "hova"
-    from matplotlib import pyplot
-
-    names = [name for name in COLOURS if any(name in timed(e) for e in cases)]
-    size = (2 + 1.5 * len(cases), 5)
-    figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    width = 0.85 / len(names)
-    for index, name in enumerate(names):
-        places = [i + (index - (len(names) - 1) / 2) * width for i in range(len(cases))]
-        heights = [timed(entry).get(name, 0) for entry in cases]
-        axes.bar(places, heights, width, label=name, color=COLOURS[name])
-    for place, entry in enumerate(cases):
-        ratio = entry["ratio_to_best_peer"]
-        axes.annotate(f"{ratio:.2f}x", (place, 101), ha="center", fontsize=9)
-    axes.axhline(100, color="black", linewidth=0.8)
-    labels = [entry["label"].replace(" ", "\n") for entry in cases]
-    axes.set_xticks(range(len(cases)), labels, fontsize=8)
-    # A processor may have faster ways than the instruction that is the limit.
-    axes.set_ylim(0, max(110, *(max(timed(entry).values()) * 1.05 for entry in cases)))
-    instruction = {"fma": "FMA", "bf16_dot": "bf16 dot product"}[cases[0]["limit"]]
-    axes.set_ylabel(f"percent of the measured {instruction} peak")
-    axes.set_title(
-        f"hova {results['commit']}: {cases[0]['dtype']}, {cases[0]['threads']} threads, "
-        f"{results['machine']['processor']}\n"
-        "above: time of the best peer / time of hova",
-        fontsize=10,
-    )
-    figure.legend(ncols=len(names), fontsize=8, loc="outside lower center")
-    figure.savefig(f"{stem}.svg", metadata={"Date": None})
-
-
-def timed(entry):
-    rows = entry["contestants"]
-    return {r["name"]: r["percent_of_peak"] for r in rows if r["status"] == "timed"}
-
-
 def write_report(results, folder, stem):
-    """Writes STEM.json, STEM.md and, with peers, the plot; returns the table."""
+    """Writes STEM.json and STEM.md; returns the table. `plot` draws the JSON."""
     folder.mkdir(parents=True, exist_ok=True)
     said = table(results)
     text = json.dumps(results, indent=1, allow_nan=False)
     (folder / f"{stem}.json").write_text(text + "\n")
     (folder / f"{stem}.md").write_text(said)
-    plot(results, folder / stem)
     return said
