@@ -59,6 +59,18 @@ function(hova_add_tablegen td)
   set(HOVA_TABLEGEN_OUTPUTS ${outputs} PARENT_SCOPE)
 endfunction()
 
+# hova_add_importers(FAMILY): importers of the operations of dialect/FAMILYOps.td, as FAMILYImporters.inc of the current
+# build folder. Added to the list HOVA_IMPORTERS of the caller.
+function(hova_add_importers family)
+  set(definition ${PROJECT_SOURCE_DIR}/dialect/${family}Ops.td)
+  set(path ${CMAKE_CURRENT_BINARY_DIR}/${family}Importers.inc)
+  add_custom_command(OUTPUT ${path}
+    COMMAND hova-tblgen -gen-hova-importers --importers-dialect=hova -I ${PROJECT_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS}
+            --write-if-changed ${definition} -o ${path} -d ${path}.d
+    DEPENDS hova-tblgen ${definition} DEPFILE ${path}.d VERBATIM)
+  set(HOVA_IMPORTERS ${HOVA_IMPORTERS} ${path} PARENT_SCOPE)
+endfunction()
+
 # hova_add_tool(NAME SOURCES...): an executable over libhova.so.
 function(hova_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})

@@ -9,7 +9,7 @@ set(headers ${CMAKE_INSTALL_INCLUDEDIR}/hova)
 
 install(TARGETS hova EXPORT hovaTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${headers})
-install(TARGETS hova-driver hova-opt hova-lsp-server hova-reduce RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS hova-driver hova-opt hova-lsp-server hova-reduce hova-tblgen RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/hova DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES runtime/hova_runtime.h DESTINATION ${headers}/runtime)
 

@@ -2,9 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// One function per mnemonic. Operands that are weights are referenced where
-// they are first asked for, so a function with several of them asks in the
-// order of the operation.
+// Most are generated from ODS (tools/hova-tblgen). Here is what an operation
+// cannot say of itself: regions of scores, placements of windows. Operands that
+// are weights are referenced where they are first asked for, so a function with
+// several of them asks in the order of the operation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,124 +25,20 @@
 
 using namespace mlir;
 
+#define GET_IMPORTERS
+#include "frontend/DenseImporters.inc"
+#define GET_IMPORTERS
+#include "frontend/TokenImporters.inc"
+#define GET_IMPORTERS
+#include "frontend/AttentionImporters.inc"
+#define GET_IMPORTERS
+#include "frontend/LinearAttentionImporters.inc"
+#define GET_IMPORTERS
+#include "frontend/SparseAttentionImporters.inc"
+#define GET_IMPORTERS
+#include "frontend/ProgramImporters.inc"
+
 namespace hova::frontend {
-
-//===----------------------------------------------------------------------===//
-// Dense layers
-//===----------------------------------------------------------------------===//
-
-static Operation *importLinear(OperationImport &op) {
-  Value x = op.operand("x"), weight = op.operand("weight"),
-        bias = op.optionalOperand("bias");
-  return LinearOp::create(op.builder, op.loc, op.result(), x, weight, bias,
-                          op.boolean("transposed"));
-}
-
-static Operation *importLayerNorm(OperationImport &op) {
-  Value x = op.operand("x"), gain = op.optionalOperand("gain"),
-        bias = op.optionalOperand("bias");
-  return LayerNormOp::create(op.builder, op.loc, op.result(), x, gain, bias,
-                             op.real("eps"));
-}
-
-static Operation *importActivation(OperationImport &op) {
-  return ActivationOp::create(
-      op.builder, op.loc, op.result(),
-      op.word<ActivationKind>("kind", symbolizeActivationKind),
-      op.operand("x"));
-}
-
-static Operation *importSoftmax(OperationImport &op) {
-  return SoftmaxOp::create(op.builder, op.loc, op.result(), op.operand("x"),
-                           op.boolean("log"));
-}
-
-static Operation *importScale(OperationImport &op) {
-  return ScaleOp::create(op.builder, op.loc, op.result(), op.operand("x"),
-                         op.real("factor"));
-}
-
-static Operation *importAdd(OperationImport &op) {
-  Value lhs = op.operand("lhs"), rhs = op.operand("rhs");
-  return AddOp::create(op.builder, op.loc, lhs, rhs);
-}
-
-static Operation *importMultiply(OperationImport &op) {
-  Value lhs = op.operand("lhs"), rhs = op.operand("rhs");
-  return MultiplyOp::create(op.builder, op.loc, lhs, rhs);
-}
-
-//===----------------------------------------------------------------------===//
-// Tokens
-//===----------------------------------------------------------------------===//
-
-static Operation *importEmbedding(OperationImport &op) {
-  Value ids = op.operand("ids"), table = op.operand("table");
-  return EmbeddingOp::create(op.builder, op.loc, op.result(), ids, table);
-}
-
-static Operation *importSinusoid(OperationImport &op) {
-  return SinusoidOp::create(
-      op.builder, op.loc, op.result(),
-      op.word<SinusoidLayout>("layout", symbolizeSinusoidLayout));
-}
-
-static Operation *importPatchEmbedding(OperationImport &op) {
-  Value image = op.operand("image"), weight = op.operand("weight"),
-        bias = op.optionalOperand("bias");
-  return PatchEmbeddingOp::create(op.builder, op.loc, op.result(), image,
-                                  weight, bias, op.integer("patch"));
-}
-
-static Operation *importClassToken(OperationImport &op) {
-  Value x = op.operand("x"), token = op.operand("token");
-  return ClassTokenOp::create(op.builder, op.loc, op.result(), x, token);
-}
-
-static Operation *importPool(OperationImport &op) {
-  return PoolOp::create(op.builder, op.loc, op.result(),
-                        op.word<PoolKind>("kind", symbolizePoolKind),
-                        op.operand("x"));
-}
-
-static Operation *importPaddingMask(OperationImport &op) {
-  return PaddingMaskOp::create(op.builder, op.loc, op.result(),
-                               op.operand("ids"), op.integer("pad"),
-                               op.boolean("class_token"));
-}
-
-static Operation *importMaskFactors(OperationImport &op) {
-  return MaskFactorsOp::create(op.builder, op.loc, op.result(),
-                               op.operand("valid"));
-}
-
-static Operation *importPositionIds(OperationImport &op) {
-  return PositionIdsOp::create(op.builder, op.loc, op.result(),
-                               op.operand("valid"));
-}
-
-static Operation *importConcat(OperationImport &op) {
-  return ConcatOp::create(op.builder, op.loc, op.result(),
-                          op.operands("inputs"), op.integer("axis"));
-}
-
-static Operation *importPad(OperationImport &op) {
-  return PadOp::create(op.builder, op.loc, op.result(), op.operand("x"),
-                       op.integer("axis"), op.integer("before"));
-}
-
-static Operation *importReshape(OperationImport &op) {
-  return ReshapeOp::create(op.builder, op.loc, op.result(), op.operand("x"));
-}
-
-static Operation *importRepeat(OperationImport &op) {
-  return RepeatOp::create(op.builder, op.loc, op.result(), op.operand("x"));
-}
-
-static Operation *importSlice(OperationImport &op) {
-  return SliceOp::create(op.builder, op.loc, op.result(), op.operand("x"),
-                         op.integer("axis"), op.integer("offset"));
-}
 
 //===----------------------------------------------------------------------===//
 // Windows
@@ -207,25 +104,8 @@ static Operation *importWindowClasses(OperationImport &op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Attention and its reweightings
+// Attention
 //===----------------------------------------------------------------------===//
-
-static Operation *importBlockDiagonal(OperationImport &op) {
-  return BlockDiagonalOp::create(op.builder, op.loc, op.result(),
-                                 op.operand("blocks"));
-}
-
-static Operation *importNormalizeHeads(OperationImport &op) {
-  Value x = op.operand("x"), gain = op.optionalOperand("gain");
-  return NormalizeHeadsOp::create(
-      op.builder, op.loc, op.result(), x, gain,
-      op.builder.getI64IntegerAttr(op.integer("heads")), op.real("eps"));
-}
-
-static Operation *importHeadFactors(OperationImport &op) {
-  return HeadFactorsOp::create(op.builder, op.loc, op.result(), op.operand("x"),
-                               op.real("most"));
-}
 
 namespace {
 /// Operands about scores; null where there is none.
@@ -329,28 +209,6 @@ static Operation *importAttention(OperationImport &op) {
   return attention;
 }
 
-static Operation *importLinearAttention(OperationImport &op) {
-  OpBuilder &builder = op.builder;
-  Value query = op.operand("query"), key = op.operand("key"),
-        value = op.operand("value"), features = op.optionalOperand("features"),
-        keyValid = op.optionalOperand("key_valid");
-  auto map = FeatureMapAttr::get(
-      builder.getContext(), op.word<FeatureMap>("map", symbolizeFeatureMap));
-  UnitAttr causal;
-  if (op.boolean("causal")) {
-    causal = builder.getUnitAttr();
-  }
-  return LinearAttentionOp::create(
-      builder, op.loc, op.result(), map, query, key, value, features, keyValid,
-      builder.getI64IntegerAttr(op.integer("heads")), causal, op.real("scale"),
-      op.real("eps"), op.real("stabilizer"), op.real("denominator_eps"));
-}
-
-static Operation *importProjectTokens(OperationImport &op) {
-  Value x = op.operand("x"), weight = op.operand("weight");
-  return ProjectTokensOp::create(op.builder, op.loc, op.result(), x, weight);
-}
-
 static Operation *importBlockSparseAttention(OperationImport &op) {
   OpBuilder &builder = op.builder;
   Value query = op.operand("query"), key = op.operand("key"),
@@ -382,42 +240,6 @@ static Operation *importBlockSparseAttention(OperationImport &op) {
   return attention;
 }
 
-static Operation *importIndexTable(OperationImport &op) {
-  return IndexTableOp::create(op.builder, op.loc, op.result(), op.operand("x"));
-}
-
-static Operation *importTranspose(OperationImport &op) {
-  return TransposeOp::create(op.builder, op.loc, op.result(), op.operand("x"));
-}
-
-static Operation *importHeadReweight(OperationImport &op) {
-  Value headsIn = op.operand("heads_in"), x = op.operand("x"),
-        head = op.operand("head_weight"), input = op.operand("input_weight"),
-        score = op.operand("score_weight"),
-        bias = op.optionalOperand("score_bias");
-  return HeadReweightOp::create(op.builder, op.loc, op.result(), headsIn, x,
-                                head, input, score, bias, op.integer("heads"));
-}
-
-static Operation *importChannelGate(OperationImport &op) {
-  Value y = op.operand("y"), x = op.operand("x"),
-        input = op.operand("input_weight"),
-        output = op.operand("output_weight"), gate = op.operand("gate_weight"),
-        bias = op.optionalOperand("gate_bias");
-  return ChannelGateOp::create(op.builder, op.loc, op.result(), y, x, input,
-                               output, gate, bias);
-}
-
-static Operation *importIndexSort(OperationImport &op) {
-  return IndexSortOp::create(op.builder, op.loc, op.result(),
-                             op.operands("states"));
-}
-
-static Operation *importLayerPool(OperationImport &op) {
-  return LayerPoolOp::create(op.builder, op.loc, op.result(), op.operand("x"),
-                             op.integer("layers"));
-}
-
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -425,26 +247,18 @@ static Operation *importLayerPool(OperationImport &op) {
 /// The importers of all operations, while plugins may still add some.
 static llvm::StringMap<OperationImporter> &importers() {
   static llvm::StringMap<OperationImporter> all = {
-      {"linear", importLinear},
-      {"layer_norm", importLayerNorm},
-      {"softmax", importSoftmax},
-      {"activation", importActivation},
-      {"scale", importScale},
-      {"add", importAdd},
-      {"multiply", importMultiply},
-      {"embedding", importEmbedding},
-      {"sinusoid", importSinusoid},
-      {"patch_embedding", importPatchEmbedding},
-      {"class_token", importClassToken},
-      {"pool", importPool},
-      {"padding_mask", importPaddingMask},
-      {"mask_factors", importMaskFactors},
-      {"position_ids", importPositionIds},
-      {"concat", importConcat},
-      {"slice", importSlice},
-      {"pad", importPad},
-      {"reshape", importReshape},
-      {"repeat", importRepeat},
+#define GET_IMPORTER_LIST
+#include "frontend/DenseImporters.inc"
+#define GET_IMPORTER_LIST
+#include "frontend/TokenImporters.inc"
+#define GET_IMPORTER_LIST
+#include "frontend/AttentionImporters.inc"
+#define GET_IMPORTER_LIST
+#include "frontend/LinearAttentionImporters.inc"
+#define GET_IMPORTER_LIST
+#include "frontend/SparseAttentionImporters.inc"
+#define GET_IMPORTER_LIST
+#include "frontend/ProgramImporters.inc"
       {"unfold", importUnfold},
       {"partition_windows", importPartitionWindows},
       {"reverse_windows", importReverseWindows},
@@ -452,19 +266,8 @@ static llvm::StringMap<OperationImporter> &importers() {
       {"window_bias", importWindowBias},
       {"window_offsets", importWindowOffsets},
       {"window_classes", importWindowClasses},
-      {"transpose", importTranspose},
-      {"linear_attention", importLinearAttention},
-      {"project_tokens", importProjectTokens},
       {"block_sparse_attention", importBlockSparseAttention},
-      {"index_table", importIndexTable},
-      {"block_diagonal", importBlockDiagonal},
-      {"normalize_heads", importNormalizeHeads},
-      {"head_factors", importHeadFactors},
       {"attention", importAttention},
-      {"head_reweight", importHeadReweight},
-      {"channel_gate", importChannelGate},
-      {"index_sort", importIndexSort},
-      {"layer_pool", importLayerPool},
   };
   return all;
 }

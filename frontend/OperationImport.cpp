@@ -130,6 +130,18 @@ bool OperationImport::boolean(const char *name) {
   return found && found->boolean;
 }
 
+IntegerAttr OperationImport::integerAttr(const char *name) {
+  return builder.getI64IntegerAttr(integer(name));
+}
+
+BoolAttr OperationImport::booleanAttr(const char *name) {
+  return builder.getBoolAttr(boolean(name));
+}
+
+UnitAttr OperationImport::unit(const char *name) {
+  return boolean(name) ? builder.getUnitAttr() : UnitAttr();
+}
+
 //===----------------------------------------------------------------------===//
 // Mistakes
 //===----------------------------------------------------------------------===//

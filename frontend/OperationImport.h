@@ -51,10 +51,14 @@ public:
 
   bool has(const char *name);
   int64_t integer(const char *name);
+  mlir::IntegerAttr integerAttr(const char *name);
   mlir::FloatAttr real(const char *name);
   llvm::StringRef word(const char *name);
   /// False where it is not given.
   bool boolean(const char *name);
+  mlir::BoolAttr booleanAttr(const char *name);
+  /// Null where the boolean is false or not given.
+  mlir::UnitAttr unit(const char *name);
   /// What an attention says of its scores, which reads the operands "captured";
   /// null where it says nothing.
   const ScoreProgram *scores() const { return program.scoresOf(op); }
@@ -67,6 +71,13 @@ public:
       note("with '" + word(name) + "' as attribute '" + name + "'");
     }
     return value.value_or(Enum());
+  }
+
+  /// The same as an attribute of the dialect.
+  template <typename Attr, typename Enum>
+  Attr enumerator(const char *name,
+                  std::optional<Enum> (*symbolize)(llvm::StringRef)) {
+    return Attr::get(builder.getContext(), word<Enum>(name, symbolize));
   }
 
   /// The first mistake, as what follows "emits 'linear'"; empty if there is

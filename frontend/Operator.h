@@ -9,7 +9,8 @@
 //    come from it;
 // 2. a builder, which checks shapes and appends operations to the program;
 // 3. an importer per operation that the builder appends and that hova does not
-//    have, which makes it in the IR.
+//    have, which makes it in the IR. hova-tblgen writes it from the operation's
+//    definition.
 //
 // hova's own operators are rows of the same three tables. A plugin adds its
 // operators, and kinds of attention, from the function that it names in

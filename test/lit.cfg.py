@@ -1,9 +1,10 @@
 # ===- lit.cfg.py - How lit finds and runs hova's tests -----------------------=== #
 # SPDX-License-Identifier: Apache-2.0
 # The programs under test and FileCheck come first in PATH, so RUN lines name them
-# plainly. Substitutions: %models, the folder of the example descriptions; %examples,
-# all examples; %vectors, small models with inputs; %plugin, %extension, %misplaced
-# and %anchors, the plugins of test/tools/plugin; %python, an interpreter with NumPy. Features: avx2, avx512f,
+# plainly. Substitutions: %llvm_include, the headers and definitions of LLVM and MLIR;
+# %models, the folder of the example descriptions; %examples, all examples; %vectors,
+# small models with inputs; %plugin, %extension, %misplaced and %anchors, the plugins of
+# test/tools/plugin; %python, an interpreter with NumPy. Features: avx2, avx512f,
 # avx512_bf16 (what this machine runs), cuda-gpu.
 
 import os
@@ -35,6 +36,7 @@ for name in ("HOVA_FAULT", "LLVM_PROFILE_FILE"):
 
 examples = source / "examples"
 config.substitutions += [
+    ("%llvm_include", str(Path(config.llvm_bin).parent / "include")),
     ("%models", str(examples / "models")),
     ("%examples", str(examples)),
     ("%vectors", str(source / "test/golden/vectors")),

@@ -81,22 +81,21 @@ static ValueRef build(LayerContext &layer) {
   return linear(layer, result, "output", shape[2], bias);
 }
 
-static Operation *importAttention(OperationImport &op) {
-  Value query = op.operand("query"), key = op.operand("key"),
-        value = op.operand("value"), sink = op.operand("sink"),
-        keyValid = op.optionalOperand("key_valid");
-  return sigattn::AttentionOp::create(
-      op.builder, op.loc, op.result(), query, key, value, sink, keyValid,
-      op.builder.getI64IntegerAttr(op.integer("heads")), op.real("scale"),
-      op.real("offset"));
-}
+// The importer of the operation, which hova-tblgen writes.
+#define GET_IMPORTERS
+#include "sigattnImporters.inc"
 
 //===----------------------------------------------------------------------===//
 // What the library has
 //===----------------------------------------------------------------------===//
 
 static void addOperators(OperatorRegistry &registry) {
-  registry.add({describe(), build, {{"sigattn.attention", importAttention}}});
+  registry.add({describe(),
+                build,
+                {
+#define GET_IMPORTER_LIST
+#include "sigattnImporters.inc"
+                }});
   registry.add(sigattn::sigmoidKind());
 }
 

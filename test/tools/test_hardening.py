@@ -79,7 +79,7 @@ def elf_files(*folders):
 def test_libraries_come_from_folders_with_a_whole_path(installed):
     built = elf_files(BUILD / "bin", BUILD / "lib", BUILD / "test")
     found = elf_files(installed)
-    assert {path.name for path in found} >= {"hova", "hova-opt", "hova-reduce", "hova-lsp-server", "libhova.so"}
+    assert {path.name for path in found} >= {"hova", "hova-opt", "hova-reduce", "hova-lsp-server", "hova-tblgen", "libhova.so"}
     assert {path.name for path in built} >= {"hova", "libhova.so", "hova-test-plugin.so", "fixture"}
     # An empty entry is the working directory.
     wrong = [
@@ -95,7 +95,7 @@ def test_libraries_come_from_folders_with_a_whole_path(installed):
 @pytest.mark.parametrize("place", ["built", "installed"])
 def test_a_library_in_the_working_directory_is_not_loaded(place, installed, tmp_path):
     prefix = BUILD if place == "built" else installed
-    tools = [prefix / "bin" / name for name in ("hova", "hova-opt", "hova-reduce", "hova-lsp-server")]
+    tools = [prefix / "bin" / name for name in ("hova", "hova-opt", "hova-reduce", "hova-lsp-server", "hova-tblgen")]
     # No library at all: whoever opens one of these ends with an error.
     needed = {
         line[line.index("[") + 1 : line.rindex("]")]
