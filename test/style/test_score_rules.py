@@ -1,0 +1,59 @@
+# ===- test_score_rules.py - Rules of masks stand in one place ---------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Which key counts for which query is data of a region (dialect/ScoreRegion.h).
+
+A description writes it once (frontend/ImportOperations.cpp), the evaluator runs it, and one
+file a target expands it. A recipe that named padding, a causal limit, a mask or a bias
+would be a second place.
+"""
+
+import re
+
+from sources import files, text
+
+COMMENT = re.compile(r"//.*")
+# What an operation could say of masks, as ODS would call the accessor; the score bias of
+# horizontal attention is one of heads.
+RULES = re.compile(r"\bget(KeyValid|Mask|Causal|BiasIndex|Temperature|Window)\b")
+
+# Linear attention has no scores, and so no region: these read its own two attributes.
+LINEAR_ATTENTION = {
+    "codegen/cpu/recipes/KeySummaryRecipe.cpp",
+    "codegen/cpu/recipes/SummaryAttentionCausal.cpp",
+}
+
+# Reads of captured tensors, which no rule of masks does without.
+READ = re.compile(r"\bElementOp\b")
+EXPANDS = {"codegen/cpu/recipes/ScoreLanes.cpp", "codegen/cuda/recipes/ScoreTiles.cpp"}
+# It asks which captured tensor may be overwritten, and computes nothing.
+ASKS = {"codegen/cpu/recipes/AttentionRecipe.cpp"}
+
+
+def code(path):
+    return COMMENT.sub("", text(path))
+
+
+def test_no_recipe_has_a_rule_of_masks():
+    recipes = files(".cpp", ".h", under="codegen/cpu/recipes/") + files(".cpp", ".h", under="codegen/cuda/recipes/")
+    assert len(recipes) > 40
+    assert {path.as_posix() for path in recipes if RULES.search(code(path))} == LINEAR_ATTENTION
+
+
+def test_one_file_a_target_expands_the_region():
+    readers = {
+        path.as_posix()
+        for under in ("codegen/", "passes/")
+        for path in files(".cpp", under=under)
+        if READ.search(code(path))
+    }
+    assert readers == EXPANDS | ASKS
+
+
+def test_operations_of_attention_have_no_rule_of_masks():
+    """In ODS, too: what a paper adds is a line of a region, not an operand."""
+    for name in ("AttentionOps", "SparseAttentionOps"):
+        definition = text(next(iter(p for p in files(".td", under="dialect/") if p.stem == name)))
+        arguments = re.findall(r"let arguments = \(ins(.*?)\);", definition, re.DOTALL)
+        assert arguments
+        names = {word for block in arguments for word in re.findall(r":\$(\w+)", block)}
+        assert not names & {"mask", "key_valid", "causal", "bias_index", "temperature", "scale", "window"}, name
