@@ -3,7 +3,7 @@
 """Runs lit, CTest and pytest and ends with one line: "N passed, N failed, N skipped".
 
 `./dev test` and the target check-hova call it; `./dev test --peers` lets it run test/peers
-alone. As many runners run at a time as there are processors, because a test seldom uses
+alone, `./dev test FILE ...` files or folders, whichever runner they are for. As many runners run at a time as there are processors, because a test seldom uses
 more than one; pytest runs once per folder of test/.
 What a runner says is printed when it ends. The counts come from the JUnit files that the
 runners write. A runner that fails without naming a failed test counts as one failure. The
@@ -14,6 +14,7 @@ Environment: HOVA_BUILD, the build folder; HOVA_LLVM, where LLVM is installed.
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -66,6 +67,7 @@ class Count:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        return self
 
 
 def read_junit(path, runner):
@@ -111,7 +113,8 @@ def run(runner, command, *, empty_status=None, quiet=False):
 
 
 def run_lit(only):
-    if not any(p.suffix in (".mlir", ".test") for p in (TESTS / only).rglob("*")):
+    is_file = (TESTS / only).is_file()
+    if not is_file and not any(p.suffix in (".mlir", ".test") for p in (TESTS / only).rglob("*")):
         return Count()
     # A folder of the build stands for the folder of the same name below test/.
     command = [
@@ -124,12 +127,12 @@ def run_lit(only):
     return run("lit", [*command, BUILD / "test" / only])
 
 
+CTEST = ["ctest", "--test-dir", BUILD, "--output-on-failure"]
+CTEST += ["--output-junit", RESULTS / "ctest.xml", "--no-tests=ignore"]
+
+
 def run_ctest(only):
-    command = ["ctest", "--test-dir", BUILD, "--output-on-failure"]
-    command += ["--output-junit", RESULTS / "ctest.xml", "--no-tests=ignore"]
-    if only:
-        command += ["-R", f"^{only}"]
-    return run("ctest", command, quiet=True)
+    return run("ctest", [*CTEST, *(["-R", f"^{only}"] if only else [])], quiet=True)
 
 
 def run_pytest(runner, venv, tests, select="", options=()):
@@ -175,6 +178,46 @@ def python_runs(only):
     ]
 
 
+# ===------------------------------------------------------------------------=== #
+# Single files
+# ===------------------------------------------------------------------------=== #
+
+TEST_SUITE = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),", re.MULTILINE)
+
+
+def run_file(name):
+    """One file or folder below test/; of a file of pytest, one test, too, as FILE::TEST."""
+    path = (SOURCE / name.split("::")[0]).resolve()
+    tests = path.relative_to(TESTS)
+    if path.is_dir():
+        total = run_lit(tests)
+        total.add(run_ctest(tests.as_posix()))
+        return total.add(run_python(path, tests.parts[0]))
+    if path.suffix in (".mlir", ".test"):
+        return run_lit(tests)
+    if path.suffix == ".py":
+        return run_python(SOURCE / name, tests.parts[0])
+    suites = "|".join(sorted(set(TEST_SUITE.findall(path.read_text()))))
+    return run("ctest", [*CTEST, "-R", f"[./]({suites})[./]"], quiet=True)
+
+
+def run_python(tests, room):
+    """A file or folder in the environment of its room."""
+    return run_pytest(f"pytest-{room}", "venv-peers" if room == PEERS.name else "venv-test", tests)
+
+
+def is_test(name):
+    path = SOURCE / name.split("::")[0]
+    kinds = (".mlir", ".test", ".py") if "::" not in name else (".py",)
+    is_known = path.suffix in kinds or path.is_dir() or (path.suffix == ".cpp" and TEST_SUITE.search(path.read_text()))
+    return TESTS in path.resolve().parents and path.exists() and bool(is_known)
+
+
+# ===------------------------------------------------------------------------=== #
+# The long suites
+# ===------------------------------------------------------------------------=== #
+
+
 def run_full():
     """The tests of test/full on all processors, then those that need the machine alone."""
     beside = ["-n", os.cpu_count(), *(f"--ignore={FULL / name}" for name in ALONE)]
@@ -214,23 +257,30 @@ def main():
     parser.add_argument("--full", action="store_true", help="the long suites too")
     parser.add_argument("--peers", action="store_true", help="test/peers alone")
     parser.add_argument("--record", action="store_true", help="with --peers: write its table")
+    parser.add_argument("files", nargs="*", help="files or folders below test/ alone")
     arguments = parser.parse_args()
+    for name in arguments.files:
+        if not is_test(name):
+            parser.error(f"expects files or folders of tests below test/, got {name}")
     only = arguments.only
 
     RESULTS.mkdir(exist_ok=True)
     for old in RESULTS.glob("*.xml"):
         old.unlink()
     runs = []
-    if arguments.peers:
+    if arguments.files:
+        runs += [partial(run_file, name) for name in arguments.files]
+    elif arguments.peers:
         runs.append(partial(run_peers, arguments.record))
     elif only != "full":
         runs += python_runs(only)
         runs.insert(1, partial(run_lit, only))
         runs.append(partial(run_ctest, only))
-    if not arguments.peers and only not in ("", "e2e"):
+    if not arguments.peers and not arguments.files and only not in ("", "e2e"):
         runs.append(partial(run_smoke, only))
     total = Count()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    # Two files may have one runner, which writes one file of results.
+    with ThreadPoolExecutor(1 if arguments.files else os.cpu_count()) as pool:
         for count in pool.map(lambda one: one(), runs):
             total.add(count)
     if arguments.full or only == "full":
