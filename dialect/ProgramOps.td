@@ -223,11 +223,11 @@ def Hova_StageOp : Hova_Op<"stage", [HasParent<"KernelOp">,
     others work on its tiles: they are element-wise, or groups of its columns.
     Stages run one after the other on some units of a thread at a time.
 
-    The home of a value follows from where it is. A value inside of a stage is in
-    registers. A result of a stage that another stage reads is in memory of the
-    thread, a result of the kernel in the arena or an output. `layouts` says for
-    each result how its numbers lie there; a value that has two of them is two
-    results.
+    The memory space of a value follows from where it is. A value inside of a
+    stage is in registers. A result of a stage that another stage reads is in
+    memory of the thread, a result of the kernel in the arena or an output.
+    `layouts` says for each result how its numbers lie there; a value that has
+    two of them is two results.
 
     - C1: there is an anchor, and the region has no arguments: it sees the values
       around it.

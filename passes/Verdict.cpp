@@ -8,7 +8,7 @@ using namespace mlir;
 bool hova::isRemark(StringRef attribute) {
   return attribute == kSiteAttr || attribute == kRequireAttr ||
          attribute == kVerdictAttr || attribute == kRewritesAttr ||
-         attribute == kPartingsAttr;
+         attribute == kMissedFusionsAttr;
 }
 
 void hova::writeVerdict(Operation *last, const SiteVerdict &verdict) {

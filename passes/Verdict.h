@@ -17,7 +17,7 @@
 //   to what that pass decided: `fired` (bool), `why` (what it did and what that
 //   saves, or the first precondition that failed and its values) and, if it did
 //   not fire, `fires_if` (what would make it).
-// - `hova.partings` on an operation of a kernel, until the verdicts are
+// - `hova.missed_fusions` on an operation of a kernel, until the verdicts are
 //   written: from the number of an operand, which another kernel makes, to why
 //   the operation does not stand in that kernel.
 //
@@ -35,7 +35,7 @@ namespace hova {
 
 inline constexpr llvm::StringLiteral kVerdictAttr = "hova.verdict";
 inline constexpr llvm::StringLiteral kRewritesAttr = "hova.rewrites";
-inline constexpr llvm::StringLiteral kPartingsAttr = "hova.partings";
+inline constexpr llvm::StringLiteral kMissedFusionsAttr = "hova.missed_fusions";
 
 /// Whether an attribute is what was said about an operation (its site, demands
 /// and verdicts), which changes no code.

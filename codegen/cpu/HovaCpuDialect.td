@@ -33,7 +33,7 @@ def HovaCpu_ScheduleAttr : AttrDef<HovaCpu_Dialect, "CpuSchedule",
     - `grain`: units that a thread takes at least.
     - `k_block`: steps of K that one pass over the rows takes at most. Kernels
       whose units are rows or panels have it.
-    - `block`: the row group, rows that pass through all stages together at most.
+    - `block`: the cache block, rows that pass through all stages together at most.
       The same kernels have it.
     - `reduction_split`: steps of K that are summed in a row at most. Without it
       a sum is not split.

@@ -7,7 +7,7 @@
 // passes from one kernel to another, which would mean through memory. A
 // neighbour is an operation that computes what the site reads, or reads what it
 // computes. Why two operations stand apart was noted when they were placed
-// (`hova.partings`); this only collects.
+// (`hova.missed_fusions`); this only collects.
 
 #include "dialect/Interfaces.h"
 #include "dialect/ProgramOps.h"
@@ -55,7 +55,7 @@ public:
       }
     }
     for (Operation *op : ops) {
-      op->removeAttr(kPartingsAttr);
+      op->removeAttr(kMissedFusionsAttr);
     }
   }
 
@@ -137,10 +137,11 @@ static std::string whyApart(const Edge &edge) {
   if (edge.producer->getParentOp() == kernel) {
     return {};
   }
-  auto partings = edge.reader()->getAttrOfType<DictionaryAttr>(kPartingsAttr);
-  auto why = partings ? partings.getAs<StringAttr>(
-                            std::to_string(edge.operand->getOperandNumber()))
-                      : StringAttr();
+  auto missedFusions =
+      edge.reader()->getAttrOfType<DictionaryAttr>(kMissedFusionsAttr);
+  auto why = missedFusions ? missedFusions.getAs<StringAttr>(std::to_string(
+                                 edge.operand->getOperandNumber()))
+                           : StringAttr();
   return why ? why.str()
              : ("another pass has formed kernel '" + kernel.getName() +
                 "'; it joins if that pass is left out")

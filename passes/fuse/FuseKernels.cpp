@@ -72,13 +72,14 @@ static void moveBeforeReaders(Operation *assembly) {
 }
 
 /// Verdicts are written when every kernel is there.
-static void notePartings(ArrayRef<Parting> partings) {
-  for (const Parting &parting : partings) {
-    Operation *op = parting.operand->getOwner();
-    NamedAttrList entries(op->getAttrOfType<DictionaryAttr>(kPartingsAttr));
-    entries.set(std::to_string(parting.operand->getOperandNumber()),
-                StringAttr::get(op->getContext(), parting.why));
-    op->setAttr(kPartingsAttr, entries.getDictionary(op->getContext()));
+static void noteMissedFusions(ArrayRef<MissedFusion> missedFusions) {
+  for (const MissedFusion &missed : missedFusions) {
+    Operation *op = missed.operand->getOwner();
+    NamedAttrList entries(
+        op->getAttrOfType<DictionaryAttr>(kMissedFusionsAttr));
+    entries.set(std::to_string(missed.operand->getOperandNumber()),
+                StringAttr::get(op->getContext(), missed.why));
+    op->setAttr(kMissedFusionsAttr, entries.getDictionary(op->getContext()));
   }
 }
 
@@ -107,7 +108,7 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     if (failed(grouping.run())) {
       return signalPassFailure();
     }
-    notePartings(grouping.getPartings());
+    noteMissedFusions(grouping.getMissedFusions());
     // Views stay until the last kernel is built: they lead to their sources.
     SmallVector<Operation *> old, assemblies;
     for (Operation &op : block.without_terminator()) {

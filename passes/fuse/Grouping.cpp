@@ -273,20 +273,20 @@ std::string Grouping::whyApart(OpOperand &operand) const {
   return whyNoRows(op);
 }
 
-void Grouping::notePartings(Operation *op, int number) {
+void Grouping::noteMissedFusions(Operation *op, int number) {
   for (OpOperand &operand : op->getOpOperands()) {
     int producer = groupOf(operand.get());
     Operation *source = lookThroughViews(operand.get()).source.getDefiningOp();
     if (isAssembled(source)) {
       bool isReshaped = isa<ReshapeOp>(source);
-      partings.push_back(
+      missedFusions.push_back(
           {&operand, nameOf(op) + " reads " + nameOf(source) +
                          (isReshaped ? ", which has other rows than "
                                        "the kernel that computes them"
                                      : ", whose rows several kernels "
                                        "write")});
     } else if (producer >= 0 && producer != number) {
-      partings.push_back({&operand, whyApart(operand)});
+      missedFusions.push_back({&operand, whyApart(operand)});
     }
   }
 }
@@ -367,7 +367,7 @@ void Grouping::choose(Operation *op, int earliest) {
   while (chosen < count && (!canHold(chosen, op) || !placementIn(chosen, op))) {
     ++chosen;
   }
-  notePartings(op, chosen);
+  noteMissedFusions(op, chosen);
   if (chosen == count) {
     groups.push_back({division, false, unitsOf(op), rowsOf(op), {}, {}});
   }

@@ -43,7 +43,7 @@ struct PlacedSource {
 
 /// An operation that reads what the kernel of another one makes, and why it
 /// does not stand in that kernel.
-struct Parting {
+struct MissedFusion {
   mlir::OpOperand *operand;
   std::string why;
 };
@@ -64,7 +64,9 @@ public:
 
   llvm::LogicalResult run();
   /// Why operations do not stand in the kernels that make their operands.
-  llvm::ArrayRef<Parting> getPartings() const { return partings; }
+  llvm::ArrayRef<MissedFusion> getMissedFusions() const {
+    return missedFusions;
+  }
   llvm::ArrayRef<Group> getGroups() const { return groups; }
   /// Group of the operation that computes `value`, -1 for inputs and weights.
   int groupOf(mlir::Value value) const;
@@ -112,7 +114,7 @@ private:
   /// Why the reader of `operand`, which is about to be placed, does not stand
   /// in the group that makes it.
   std::string whyApart(mlir::OpOperand &operand) const;
-  void notePartings(mlir::Operation *op, int number);
+  void noteMissedFusions(mlir::Operation *op, int number);
   void placeFormed(KernelOp kernel);
   /// Places `op` in the first group from `earliest` on that may hold it.
   void choose(mlir::Operation *op, int earliest);
@@ -147,7 +149,7 @@ private:
   llvm::DenseSet<mlir::Value> parts;
   /// What is placed as soon as it is read.
   llvm::DenseSet<mlir::Operation *> waiting;
-  llvm::SmallVector<Parting> partings;
+  llvm::SmallVector<MissedFusion> missedFusions;
 };
 
 } // namespace hova

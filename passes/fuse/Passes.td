@@ -103,7 +103,7 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
     are views and stand in each kernel that reads them. Every kernel says what
     its threads divide. Kernels that are there already stay as they are, and the
     rest is grouped around them. Operations that do not stand in the kernel of
-    what they read say why (`hova.partings`).
+    what they read say why (`hova.missed_fusions`).
 
     A kernel has the order of rows of its first operation. Operations that work
     row by row join in any permutation of it (`hova.rearrange`), which then is a
@@ -157,9 +157,9 @@ def AssignVerdictsPass : Pass<"hova-assign-verdicts", "::mlir::ModuleOp"> {
   let summary = "Write what became of every site";
   let description = [{
     Before: all kernels are formed; what stands apart from the operation that
-    it reads says why (`hova.partings`). After: the last operation of every site
-    (dialect/Site.h) carries `hova.verdict` (passes/Verdict.h): its kernels, the
-    neighbours that joined it, those that did not with the first reason, and
+    it reads says why (`hova.missed_fusions`). After: the last operation of every
+    site (dialect/Site.h) carries `hova.verdict` (passes/Verdict.h): its kernels,
+    the neighbours that joined it, those that did not with the first reason, and
     whether it is fused. A site is fused where none of its own intermediates
     passes from one kernel to another. Columns of a merged product count as
     the product's. Where nothing was noted, another pass has formed the kernel.

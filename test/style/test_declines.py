@@ -9,7 +9,7 @@ import pytest
 from sources import files, text
 
 DECLINE = re.compile(r'Verdict::decline\(\s*(?:llvm::Twine\()?"((?:[^"\\]|"\s*")*)"')
-PARTING = re.compile(r'"((?:[^"\\]|\\.|"\s*")*)"')
+LITERAL = re.compile(r'"((?:[^"\\]|\\.|"\s*")*)"')
 CHECK = re.compile(r"^\s*//\s*[A-Z][A-Z0-9-]*:(.*)$", re.MULTILINE)
 
 
@@ -46,7 +46,7 @@ def test_every_reason_to_stand_apart_has_a_test():
     code = text("passes/fuse/Grouping.cpp")
     begin, end = code.index("bool Grouping::canHold("), code.index("void Grouping::placeFormed(")
     spoken = re.sub(r"llvm_unreachable\([^)]*\)", "", code[begin:end])
-    pieces = [joined(piece).strip() for piece in PARTING.findall(spoken)]
+    pieces = [joined(piece).strip() for piece in LITERAL.findall(spoken)]
     said = [piece for piece in pieces if len(piece) > 12]
     assert len(said) >= 6
     assert [piece for piece in said if piece not in checks()] == []

@@ -5,7 +5,7 @@
 // A chain: each site has the neighbours that joined it, also those that are no
 // site. What was noted for this pass is gone.
 // CHECK-LABEL: func.func @main
-// CHECK-NOT: hova.partings
+// CHECK-NOT: hova.missed_fusions
 // CHECK: hova.layer_norm {{.*}}hova.verdict = {fused = true, joined = ["linear"], kernels = ["linear"]}
 // CHECK: hova.linear {{.*}}hova.verdict = {fused = true, joined = ["norm", "sum"], kernels = ["linear"]}
 // CHECK-NOT: hova.verdict
@@ -22,7 +22,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 // An attention stands apart from what it reads and from what reads it; the
 // scores are its own. The linears that are columns of the product are named.
 // CHECK-LABEL: func.func @main
-// CHECK-NOT: hova.partings
+// CHECK-NOT: hova.missed_fusions
 // CHECK: hova.linear {{.*}}hova.verdict = {apart = [{path = "attn", why = "'hova.attention' divides 1 batch x 2 head among threads, not rows"}], columns = ["attn.key", "attn.value"], fused = true, kernels = ["attn.query"]}
 // CHECK: hova.attention {{.*}}hova.verdict = {apart = [{path = "attn.query", why = "'hova.attention' divides 1 batch x 2 head among threads, not rows"}, {path = "next", why = "'hova.attention' divides 1 batch x 2 head among threads, not rows"}], fused = true, kernels = ["attn"], why = "128 bytes of intermediates never reach memory"}
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {

@@ -8,7 +8,7 @@
 // CHECK: hova.yield
 // CHECK: %[[Z:.*]] = hova.index_sort %[[A]]#0, %[[A]]#1
 // CHECK-NEXT: %[[O:.*]] = hova.kernel {{.*}}(%[[Z]])
-// CHECK: hova.attention {{.*}}hova.partings = {"0" = "'hova.attention' reads 'hova.index_sort', whose rows several kernels write"
+// CHECK: hova.attention {{.*}}hova.missed_fusions = {"0" = "'hova.attention' reads 'hova.index_sort', whose rows several kernels write"
 // CHECK: return %[[O]]
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>

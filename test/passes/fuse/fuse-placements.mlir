@@ -64,7 +64,7 @@ func.func @main(%a: tensor<4x4x8xf32>) -> tensor<4x4x8xf32> {
 // CHECK: hova.activation relu
 // CHECK-NEXT: hova.yield
 // CHECK: hova.kernel {{.*}} attributes {input_placements = [#hova.window<4x4, shift 1x1, grid 4x4>, unit]}
-// CHECK: hova.add {{.*}}hova.partings = {"0" = "'hova.add' reads rows of its operands in two orders; it joins if they have one order", "1" = "'hova.add' reads rows of its operands in two orders; it joins if they have one order"}
+// CHECK: hova.add {{.*}}hova.missed_fusions = {"0" = "'hova.add' reads rows of its operands in two orders; it joins if they have one order", "1" = "'hova.add' reads rows of its operands in two orders; it joins if they have one order"}
 func.func @main(%a: tensor<1x16x8xf32>) -> tensor<1x16x8xf32> {
   %l = hova.activation relu %a : tensor<1x16x8xf32>
   %r = hova.rearrange %l [#hova.window<4x4, shift 1x1, grid 4x4>] : tensor<1x16x8xf32> -> tensor<1x16x8xf32>
@@ -80,7 +80,7 @@ func.func @main(%a: tensor<1x16x8xf32>) -> tensor<1x16x8xf32> {
 // CHECK: hova.activation relu
 // CHECK-NEXT: hova.yield
 // CHECK: hova.kernel {{.*}} attributes {input_placements = [#hova.inverse<#hova.window<2x2, shift 0x0, grid 4x4>>, unit]}
-// CHECK: hova.add {{.*}}hova.partings = {"0" = "'hova.add' cannot compute its rows in another order"}
+// CHECK: hova.add {{.*}}hova.missed_fusions = {"0" = "'hova.add' cannot compute its rows in another order"}
 func.func @main(%a: tensor<4x4x8xf32>, %t: tensor<16x8xf32>) -> tensor<1x16x8xf32> {
   %l = hova.activation relu %a : tensor<4x4x8xf32>
   %r = hova.rearrange %l [#hova.inverse<#hova.window<2x2, shift 0x0, grid 4x4>>] : tensor<4x4x8xf32> -> tensor<1x16x8xf32>

@@ -7,7 +7,7 @@
 // CHECK: %[[Y:.*]] = hova.reshape %[[A]]
 // CHECK-NEXT: %[[O:.*]] = hova.kernel {{.*}}(%[[Y]])
 // CHECK-NEXT: ^bb0
-// CHECK-NEXT: hova.activation tanh {{.*}}hova.partings = {"0" = "'hova.activation' reads 'hova.reshape', which has other rows than the kernel that computes them"}
+// CHECK-NEXT: hova.activation tanh {{.*}}hova.missed_fusions = {"0" = "'hova.activation' reads 'hova.reshape', which has other rows than the kernel that computes them"}
 // CHECK: return %[[O]]
 func.func @main(%x: tensor<6x4xf32>) -> tensor<3x8xf32> {
   %a = hova.activation relu %x : tensor<6x4xf32>
@@ -51,7 +51,7 @@ func.func @main(%x: tensor<6x4xf32>) -> tensor<3x8xf32> {
 // CHECK: hova.activation
 // CHECK: hova.kernel
 // CHECK-NEXT: ^bb0
-// CHECK-NEXT: hova.reshape {{.*}}hova.partings
+// CHECK-NEXT: hova.reshape {{.*}}hova.missed_fusions
 // CHECK-NEXT: = hova.activation
 func.func @main(%x: tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<3x8xf32>) {
   %a = hova.activation relu %x : tensor<6x4xf32>
@@ -66,7 +66,7 @@ func.func @main(%x: tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<3x8xf32>) {
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel
 // CHECK: hova.slice
-// CHECK-NEXT: hova.reshape {{.*}}hova.partings
+// CHECK-NEXT: hova.reshape {{.*}}hova.missed_fusions
 // CHECK-NEXT: = hova.activation
 func.func @main(%x: tensor<6x4xf32>) -> tensor<3x4xf32> {
   %a = hova.activation relu %x : tensor<6x4xf32>
@@ -82,7 +82,7 @@ func.func @main(%x: tensor<6x4xf32>) -> tensor<3x4xf32> {
 // copied where it is interleaved.
 // CHECK-LABEL: func.func @main
 // CHECK-DAG: hova.reshape
-// CHECK-DAG: hova.index_sort {{.*}}hova.partings
+// CHECK-DAG: hova.index_sort {{.*}}hova.missed_fusions
 func.func @main(%x: tensor<1x4x8xf32>) -> (tensor<1x8x8xf32>, tensor<1x2x16xf32>) {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %a : tensor<1x4x8xf32>
@@ -106,7 +106,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> (tensor<1x8x8xf32>, tensor<1x2x16xf32>
 // CHECK: %[[Z:.*]] = hova.index_sort
 // CHECK: hova.kernel {{.*}}(%[[Z]])
 // CHECK-NEXT: ^bb0
-// CHECK-NEXT: hova.reshape {{.*}}hova.partings
+// CHECK-NEXT: hova.reshape {{.*}}hova.missed_fusions
 // CHECK-NEXT: = hova.activation
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x16xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>

@@ -7,9 +7,9 @@
 
 // It reads other rows.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.pool {{.*}}hova.partings = {"0" = "'hova.pool' reads other rows of 'hova.activation' than it computes"}
+// CHECK: hova.pool {{.*}}hova.missed_fusions = {"0" = "'hova.pool' reads other rows of 'hova.activation' than it computes"}
 // APART-LABEL: func.func @main
-// APART: hova.pool {{.*}}hova.partings = {"0" = "every operation is to be a kernel of its own; it joins where 'hova-fuse-kernels' is not left out"}
+// APART: hova.pool {{.*}}hova.missed_fusions = {"0" = "every operation is to be a kernel of its own; it joins where 'hova-fuse-kernels' is not left out"}
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %p = hova.pool mean %a : tensor<1x4x8xf32> -> tensor<1x8xf32>
@@ -22,8 +22,8 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8xf32> {
 // values are read in other rows as well.
 // CHECK-LABEL: func.func @main
 // CHECK: hova.attention
-// CHECK-SAME: hova.partings = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows", "1" = "'hova.attention' reads other rows of 'hova.activation' than it computes", "2" = "'hova.attention' reads other rows of 'hova.activation' than it computes"}
-// CHECK: hova.activation tanh {{.*}}hova.partings = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows"}
+// CHECK-SAME: hova.missed_fusions = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows", "1" = "'hova.attention' reads other rows of 'hova.activation' than it computes", "2" = "'hova.attention' reads other rows of 'hova.activation' than it computes"}
+// CHECK: hova.activation tanh {{.*}}hova.missed_fusions = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows"}
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %o = hova.attention softmax %a, %a, %a
@@ -41,7 +41,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 
 // It could join the first activation, but waits for the attention.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.add {{.*}}hova.partings = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows", "1" = "'hova.add' also reads 'hova.attention', which is computed in a later kernel; it joins if all that it reads is computed in that kernel or before"}
+// CHECK: hova.add {{.*}}hova.missed_fusions = {"0" = "'hova.attention' divides 1 batch x 2 head among threads, not rows", "1" = "'hova.add' also reads 'hova.attention', which is computed in a later kernel; it joins if all that it reads is computed in that kernel or before"}
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %o = hova.attention softmax %a, %x, %x
@@ -60,9 +60,9 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
 // A product of three rows divides columns: it does not join the norm, and what
 // needs whole rows does not join it. What is element-wise does.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.linear {{.*}}hova.partings = {"0" = "dividing rows does not pay for 'hova.linear': 3 rows against 5, and 192 multiply-accumulates against 64; it pays from 5 rows on, or below 64 multiply-accumulates"}
+// CHECK: hova.linear {{.*}}hova.missed_fusions = {"0" = "dividing rows does not pay for 'hova.linear': 3 rows against 5, and 192 multiply-accumulates against 64; it pays from 5 rows on, or below 64 multiply-accumulates"}
 // CHECK-NEXT: hova.activation relu %{{[a-z0-9_]*}} : tensor
-// CHECK: hova.layer_norm {{.*}}hova.partings = {"0" = "'hova.layer_norm' is not element-wise, and dividing rows does not pay for 'hova.linear': 3 rows against 5, and 192 multiply-accumulates against 64; it pays from 5 rows on, or below 64 multiply-accumulates"}
+// CHECK: hova.layer_norm {{.*}}hova.missed_fusions = {"0" = "'hova.layer_norm' is not element-wise, and dividing rows does not pay for 'hova.linear': 3 rows against 5, and 192 multiply-accumulates against 64; it pays from 5 rows on, or below 64 multiply-accumulates"}
 func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %n = hova.layer_norm %x {eps = 1.0e-6 : f64} : tensor<1x3x8xf32>
@@ -76,7 +76,7 @@ func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x8xf32> {
 
 // Five rows are not few.
 // CHECK-LABEL: func.func @main
-// CHECK-NOT: hova.partings
+// CHECK-NOT: hova.missed_fusions
 func.func @main(%x: tensor<1x5x8xf32>) -> tensor<1x5x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %n = hova.layer_norm %x {eps = 1.0e-6 : f64} : tensor<1x5x8xf32>
@@ -89,7 +89,7 @@ func.func @main(%x: tensor<1x5x8xf32>) -> tensor<1x5x8xf32> {
 // Where columns are divided, a column may be read by the thread that computes
 // another.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.multiply {{.*}}hova.partings = {"0" = "'hova.multiply' computes other columns than those that it reads of 'hova.linear'; it joins if they are the same", "1" = "'hova.multiply' computes other columns than those that it reads of 'hova.linear'; it joins if they are the same"}
+// CHECK: hova.multiply {{.*}}hova.missed_fusions = {"0" = "'hova.multiply' computes other columns than those that it reads of 'hova.linear'; it joins if they are the same", "1" = "'hova.multiply' computes other columns than those that it reads of 'hova.linear'; it joins if they are the same"}
 func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x4xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %p = hova.linear %x, %w : tensor<1x3x8xf32>, tensor<8x8xf32> -> tensor<1x3x8xf32>
@@ -105,7 +105,7 @@ func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x4xf32> {
 // CHECK-LABEL: func.func @main
 // CHECK: hova.linear
 // CHECK-NEXT: hova.add {{[^{]*}} : tensor
-// CHECK: hova.add {{.*}}hova.partings = {"0" = "a table of 2 rows that 'hova.add' reads does not line up with 4 rows; it joins if the table has 1 or 4"}
+// CHECK: hova.add {{.*}}hova.missed_fusions = {"0" = "a table of 2 rows that 'hova.add' reads does not line up with 4 rows; it joins if the table has 1 or 4"}
 func.func @main(%x: tensor<2x2x8xf32>, %v: tensor<8xf32>, %t: tensor<2x8xf32>) -> tensor<2x2x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %p = hova.linear %x, %w : tensor<2x2x8xf32>, tensor<8x8xf32> -> tensor<2x2x8xf32>
@@ -133,7 +133,7 @@ func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x8xf32> {
 
 // Where columns are divided, a tile has the rows of the product.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.add {{.*}}hova.partings = {"1" = "'hova.add' reads rows in another order than 'hova.linear' computes them; it joins if the order is one"}
+// CHECK: hova.add {{.*}}hova.missed_fusions = {"1" = "'hova.add' reads rows in another order than 'hova.linear' computes them; it joins if the order is one"}
 func.func @main(%x: tensor<1x4x8xf32>, %a: tensor<2x2x8xf32>) -> tensor<1x4x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %l = hova.linear %a, %w : tensor<2x2x8xf32>, tensor<8x8xf32> -> tensor<2x2x8xf32>
