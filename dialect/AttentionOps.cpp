@@ -178,6 +178,31 @@ bool AttentionOp::isStored(unsigned index) {
 }
 
 //===----------------------------------------------------------------------===//
+// Some of the queries
+//===----------------------------------------------------------------------===//
+
+OpOperand &AttentionOp::getRowOperand() { return getQueryMutable(); }
+
+std::string AttentionOp::getRowRangeSubject() { return "attention"; }
+
+std::optional<RowRangeDecline> AttentionOp::declineRowRange(int64_t offset,
+                                                            int64_t count) {
+  if (!getScores()) {
+    return std::nullopt;
+  }
+  return RowRangeDecline{"attention gives the scores of all queries",
+                         "no other layer reads its scores"};
+}
+
+Operation *AttentionOp::computeRowRange(RewriterBase &rewriter, Value rows,
+                                        int64_t offset, int64_t count) {
+  auto some = cast<AttentionOp>(
+      cloneWithRows(rewriter, getQueryMutable(), rows, count));
+  shiftQueries(rewriter, some.scoreRegion(), offset);
+  return some;
+}
+
+//===----------------------------------------------------------------------===//
 // Heads of length one
 //===----------------------------------------------------------------------===//
 

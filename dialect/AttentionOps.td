@@ -13,6 +13,8 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+    DeclareOpInterfaceMethods<Hova_RowRangeOpInterface,
+                              ["declineRowRange", "getRowRangeSubject"]>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "multi-head attention pooling on projected queries, keys, values";

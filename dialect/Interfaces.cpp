@@ -4,3 +4,20 @@
 #include "dialect/Interfaces.h"
 
 #include "dialect/Interfaces.cpp.inc"
+
+using namespace mlir;
+
+namespace hova {
+
+Operation *cloneWithRows(RewriterBase &rewriter, OpOperand &operand, Value rows,
+                         int64_t count) {
+  Operation *clone = rewriter.clone(*operand.getOwner());
+  clone->setOperand(operand.getOperandNumber(), rows);
+  auto type = cast<RankedTensorType>(clone->getResult(0).getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[1] = count;
+  clone->getResult(0).setType(type.clone(shape));
+  return clone;
+}
+
+} // namespace hova

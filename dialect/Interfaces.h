@@ -10,6 +10,22 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/PatternMatch.h"
 
+namespace hova {
+
+/// Why an operation computes all rows where some are asked for (`why`), and
+/// what would change that (`firesIf`), as reports print it.
+struct RowRangeDecline {
+  std::string why, firesIf;
+};
+
+/// A clone of the operation that `operand` belongs to, with `rows` in its place
+/// and `count` rows of result 0, [batch, rows, width].
+mlir::Operation *cloneWithRows(mlir::RewriterBase &rewriter,
+                               mlir::OpOperand &operand, mlir::Value rows,
+                               int64_t count);
+
+} // namespace hova
+
 #include "dialect/Interfaces.h.inc"
 
 namespace hova {

@@ -181,4 +181,46 @@ def Hova_AssembleOpInterface : OpInterface<"AssembleOpInterface"> {
   ];
 }
 
+def Hova_RowRangeOpInterface : OpInterface<"RowRangeOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    An operation that can compute a range of the rows of its result alone, which
+    its iteration space does not tell: an attention answers some of its queries
+    and reads all keys. Result 0 is [batch, rows, width]. One operand, such as
+    the queries, is narrowed to the rows that the range reads; all others stay as
+    they are.
+
+    An operation without this interface computes all rows unless its iteration
+    space says that they ignore their position.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The operand that is narrowed, [batch, rows, width].
+    }], "::mlir::OpOperand &", "getRowOperand">,
+    InterfaceMethod<[{
+      Rows of that operand for each row of the result: row i reads the rows
+      `n * i .. n * i + n - 1`.
+    }], "int64_t", "getOperandRowsPerRow", (ins), "", "return 1;">,
+    InterfaceMethod<[{
+      Why the rows `offset .. offset + count - 1` of result 0 cannot be computed
+      alone; nothing where they can.
+    }], "std::optional<::hova::RowRangeDecline>", "declineRowRange",
+      (ins "int64_t":$offset, "int64_t":$count), "", "return std::nullopt;">,
+    InterfaceMethod<[{
+      Builds the operation whose result 0 is the rows `offset .. offset + count -
+      1` of this one's, and returns it; the caller replaces. `rows` takes the
+      place of the narrowed operand and has the rows of it that the range reads.
+      Where a row depends on its index, that is still its index in all rows.
+      Where it does not, `cloneWithRows` is all there is to do.
+    }], "::mlir::Operation *", "computeRowRange",
+      (ins "::mlir::RewriterBase &":$rewriter, "::mlir::Value":$rows,
+           "int64_t":$offset, "int64_t":$count)>,
+    InterfaceMethod<[{
+      What reasons call the operation, such as `attention`.
+    }], "std::string", "getRowRangeSubject", (ins), "", [{
+        return ("'" + $_op->getName().getStringRef() + "'").str();
+      }]>,
+  ];
+}
+
 #endif // HOVA_DIALECT_INTERFACES

@@ -202,6 +202,25 @@ bool LinearAttentionOp::isStored(unsigned index) {
   return isActivation(*this, index, getFeatures(), getKeyValid());
 }
 
+OpOperand &LinearAttentionOp::getRowOperand() { return getQueryMutable(); }
+
+std::string LinearAttentionOp::getRowRangeSubject() { return "attention"; }
+
+std::optional<RowRangeDecline>
+LinearAttentionOp::declineRowRange(int64_t offset, int64_t count) {
+  if (!getCausal()) {
+    return std::nullopt;
+  }
+  return RowRangeDecline{"row i of causal linear attention is that of key i",
+                         "the attention is not causal"};
+}
+
+Operation *LinearAttentionOp::computeRowRange(RewriterBase &rewriter,
+                                              Value rows, int64_t offset,
+                                              int64_t count) {
+  return cloneWithRows(rewriter, getQueryMutable(), rows, count);
+}
+
 //===----------------------------------------------------------------------===//
 // KeySummaryOp
 //===----------------------------------------------------------------------===//

@@ -22,7 +22,9 @@ class Hova_LinearAttentionPart<string mnemonic, list<Trait> traits>
 
 def Hova_LinearAttentionOp
     : Hova_LinearAttentionPart<"linear_attention",
-                               [AttrSizedOperandSegments, Hova_Site<>]> {
+                               [AttrSizedOperandSegments, Hova_Site<>,
+    DeclareOpInterfaceMethods<Hova_RowRangeOpInterface,
+                              ["declineRowRange", "getRowRangeSubject"]>]> {
   let summary = "attention whose scores are products of features";
   let description = [{
     Choromanski et al., Rethinking Attention with Performers. Per batch entry

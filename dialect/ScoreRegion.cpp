@@ -127,6 +127,19 @@ std::optional<SmallVector<AffineExpr>> axesOfReads(BlockArgument captured,
   return found;
 }
 
+void shiftQueries(RewriterBase &rewriter, ScoreRegion region, int64_t first) {
+  Value query = region.getQuery();
+  if (first == 0 || query.use_empty()) {
+    return;
+  }
+  auto b = ImplicitLocOpBuilder::atBlockBegin(
+      region.getBlock().getParentOp()->getLoc(), &region.getBlock(),
+      rewriter.getListener());
+  Value offset = arith::ConstantIndexOp::create(b, first);
+  Value shifted = arith::AddIOp::create(b, query, offset);
+  rewriter.replaceAllUsesExcept(query, shifted, shifted.getDefiningOp());
+}
+
 //===----------------------------------------------------------------------===//
 // ScoreWriter
 //===----------------------------------------------------------------------===//

@@ -25,6 +25,7 @@
 #include "dialect/ScoreOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace hova {
 
@@ -74,6 +75,11 @@ void nameScoreArguments(mlir::Region &region,
 std::optional<llvm::SmallVector<mlir::AffineExpr>>
 axesOfReads(mlir::BlockArgument captured,
             llvm::ArrayRef<mlir::AffineExpr> indices, mlir::AffineExpr zero);
+
+/// Query 0 of a region becomes query `first` for its scores, which may depend
+/// on where a query stands.
+void shiftQueries(mlir::RewriterBase &rewriter, ScoreRegion region,
+                  int64_t first);
 
 /// Writes the region of an attention.
 class ScoreWriter {

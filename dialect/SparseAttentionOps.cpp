@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/SparseAttentionOps.h"
+#include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/Site.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -142,6 +144,40 @@ std::optional<int64_t> BlockSparseAttentionOp::getAttentionMacs() {
 }
 
 bool BlockSparseAttentionOp::isStored(unsigned index) { return index < 3; }
+
+OpOperand &BlockSparseAttentionOp::getRowOperand() { return getQueryMutable(); }
+
+std::string BlockSparseAttentionOp::getRowRangeSubject() { return "attention"; }
+
+/// Queries of the first and of the last block alone see the keys of all.
+std::optional<RowRangeDecline>
+BlockSparseAttentionOp::declineRowRange(int64_t offset, int64_t count) {
+  int64_t block = getBlock();
+  if (offset + count <= block || offset >= (getBlocks() - 1) * block) {
+    return std::nullopt;
+  }
+  return RowRangeDecline{"queries see other keys in each block",
+                         "rows of the first or of the last block are demanded"};
+}
+
+/// The attention of these queries to all keys.
+Operation *BlockSparseAttentionOp::computeRowRange(RewriterBase &rewriter,
+                                                   Value rows, int64_t offset,
+                                                   int64_t count) {
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  auto type = cast<RankedTensorType>(getResult().getType());
+  Value none;
+  auto some = AttentionOp::create(
+      rewriter, getLoc(), type.clone({shape[0], count, shape[2]}),
+      /*scores=*/Type(), AttentionKind::softmax, rows, getKey(), getValue(),
+      /*score_vector=*/none, /*memory_key=*/none, /*memory_value=*/none,
+      getCaptured(), getHeads(), EmptyRow::zero, IntegerAttr());
+  Region &region = some.getScoreRegion();
+  rewriter.cloneRegionBefore(getScoreRegion(), region, region.end());
+  shiftQueries(rewriter, some.scoreRegion(), offset);
+  inheritSite(some, *this);
+  return some;
+}
 
 /// The scores that there are, of all queries and heads, in f32.
 int64_t BlockSparseAttentionOp::getInnerBytes() {

@@ -17,6 +17,8 @@ def Hova_BlockSparseAttentionOp
         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
         DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
         DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+        DeclareOpInterfaceMethods<Hova_RowRangeOpInterface,
+                                  ["declineRowRange", "getRowRangeSubject"]>,
         DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
         DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "attention of every block of queries to a few blocks of keys";

@@ -333,6 +333,17 @@ IterationSpace LayerPoolOp::getIterationSpace() {
   return builder.build();
 }
 
+OpOperand &LayerPoolOp::getRowOperand() { return getXMutable(); }
+
+int64_t LayerPoolOp::getOperandRowsPerRow() { return getLayers(); }
+
+std::string LayerPoolOp::getRowRangeSubject() { return "maximum over states"; }
+
+Operation *LayerPoolOp::computeRowRange(RewriterBase &rewriter, Value rows,
+                                        int64_t offset, int64_t count) {
+  return cloneWithRows(rewriter, getXMutable(), rows, count);
+}
+
 //===----------------------------------------------------------------------===//
 // ConcatOp, SliceOp
 //===----------------------------------------------------------------------===//

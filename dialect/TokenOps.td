@@ -289,7 +289,9 @@ def Hova_IndexSortOp : Hova_TokenOp<"index_sort", [SameTypeOperands, Hova_Site<[
   let hasVerifier = 1;
 }
 
-def Hova_LayerPoolOp : Hova_TokenOp<"layer_pool"> {
+def Hova_LayerPoolOp : Hova_TokenOp<"layer_pool", [
+    DeclareOpInterfaceMethods<Hova_RowRangeOpInterface,
+                              ["getOperandRowsPerRow", "getRowRangeSubject"]>]> {
   let summary = "per channel maximum over the layers of each token";
   let description = [{
     `y[b, i, c] = max_l x[b, i*layers + l, c]` (OmniNet, Eq. 5: max pooling with

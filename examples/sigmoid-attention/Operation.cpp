@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What passes may ask of the operation: whether it is valid, how it iterates,
-// what it costs, which operands enter a matrix product, and what it means.
+// how some of its queries are answered, what it costs, which operands enter a
+// matrix product, and what it means.
 
 #include "SigmoidAttention.h"
 #include "dialect/Shapes.h"
@@ -98,6 +99,14 @@ IterationSpace AttentionOp::getIterationSpace() {
   builder.setUnits({batch, head});
   builder.setBlockDim(query);
   return builder.build();
+}
+
+/// Some of the queries see the same keys: their place enters no score.
+OpOperand &AttentionOp::getRowOperand() { return getQueryMutable(); }
+
+Operation *AttentionOp::computeRowRange(RewriterBase &rewriter, Value rows,
+                                        int64_t offset, int64_t count) {
+  return cloneWithRows(rewriter, getQueryMutable(), rows, count);
 }
 
 std::optional<int64_t> AttentionOp::getAttentionMacs() {

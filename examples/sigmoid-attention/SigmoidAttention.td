@@ -16,6 +16,7 @@ def SigAttn_Dialect : Dialect {
 def SigAttn_AttentionOp : Op<SigAttn_Dialect, "attention", [Pure,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getAttentionMacs"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+    DeclareOpInterfaceMethods<Hova_RowRangeOpInterface>,
     Hova_Site<["getInnerBytes"]>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {

@@ -75,14 +75,14 @@ def PropagateDemandedRowsPass : Pass<"hova-propagate-demanded-rows", "::mlir::fu
   let summary = "Compute only the tokens that are read later";
   let description = [{
     Before: any operations. After: a slice of tokens, or a pool of the first
-    one, has moved before row-wise operations and maxima over the states of each
-    token, and into the queries of attention. Declines where the value has other
-    readers, where the iteration space of an operation does not say that its rows
-    ignore their position, where a table lines up with all tokens, where scores have a bias or
-    mask of their own for every query, for causal attention unless the last rows
-    are demanded, and for causal linear attention. Attention to blocks becomes
-    that to all keys where rows of its first or of its last block are demanded,
-    which see all; it declines for others.
+    one, has moved before row-wise operations, and into the operand of those that
+    can compute a range of their rows (RowRangeOpInterface): maxima over the
+    states of each token, and the queries of attention. Declines where the value
+    has other readers, where the iteration space of an operation does not say
+    that its rows ignore their position, where a table lines up with all tokens,
+    and where an operation declines the range: attention that gives its scores
+    and causal linear attention any, attention to blocks all but rows of its
+    first or of its last block, which see all keys; it becomes attention to all.
 
     ```mlir
     func.func @main(%x: tensor<1x9x8xf32>, %g: tensor<8xf32>) -> tensor<1x8xf32> {

@@ -5,17 +5,14 @@
 // keys and values then needs that token only: one query row and one
 // feed-forward row instead of 197 in ViT, 6 % of its work. The demand travels
 // from the pool towards the inputs as a slice of tokens, through operations
-// whose rows depend on the same rows, the queries of attention, and a maximum
-// over the states of each token. It stops where a value has another reader, who
-// needs the other rows anyway. Exact: no row that remains changes.
+// whose rows depend on the same rows, and through those that can compute a
+// range of their rows (RowRangeOpInterface), such as an attention for some of
+// its queries. It stops where a value has another reader, who needs the other
+// rows anyway. Exact: no row that remains changes.
 
-#include "dialect/AttentionOps.h"
-#include "dialect/DenseOps.h"
-#include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Validity.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
@@ -64,7 +61,8 @@ static std::variant<SmallVector<unsigned>, Verdict>
 alignedOperands(SliceOp slice) {
   Operation *op = slice.getX().getDefiningOp();
   auto structured = dyn_cast_or_null<StructuredOpInterface>(op);
-  if (!isTokenSlice(slice) || !structured || op->getNumResults() != 1 ||
+  if (!isTokenSlice(slice) || !structured || isa<RowRangeOpInterface>(op) ||
+      op->getNumResults() != 1 ||
       !structured.getIterationSpace().dividesRows()) {
     return Verdict::decline("operand is not computed row by row",
                             "an operation computes the operand row by row");
@@ -135,152 +133,46 @@ FailureOr<Operation *> demandRowsOfRowOp(RewriterBase &rewriter,
   return narrow;
 }
 
-/// What an attention answers; null where `op` is none.
-static OpOperand *queriesOf(Operation *op) {
-  if (auto attention = dyn_cast_or_null<AttentionOp>(op)) {
-    return &attention.getQueryMutable();
-  }
-  if (auto attention = dyn_cast_or_null<BlockSparseAttentionOp>(op)) {
-    return &attention.getQueryMutable();
-  }
-  auto attention = dyn_cast_or_null<LinearAttentionOp>(op);
-  return attention ? &attention.getQueryMutable() : nullptr;
-}
-
-/// Why the sliced attention to blocks answers all queries: those of the first
-/// and the last block alone see the keys of all.
-static std::optional<Verdict> keepsQueries(SliceOp slice,
-                                           BlockSparseAttentionOp op) {
-  int64_t first = slice.getOffset(), block = op.getBlock();
-  int64_t end = first + shapeOf(slice.getResult())[kTokenAxis];
-  if (end <= block || first >= (op.getBlocks() - 1) * block) {
-    return std::nullopt;
-  }
-  return Verdict::decline(
-      "queries see other keys in each block",
-      "rows of the first or of the last block are demanded");
-}
-
-/// Why the sliced attention answers all queries.
-static std::optional<Verdict> keepsQueries(SliceOp slice) {
-  Operation *attention = slice.getX().getDefiningOp();
-  if (attention->getNumResults() > 1) {
-    return Verdict::decline("attention gives the scores of all queries",
-                            "no other layer reads its scores");
-  }
-  if (!attention->hasOneUse()) {
-    return Verdict::decline("attention has other readers",
+/// Why the sliced operation, which could compute a range of its rows, computes
+/// all of them.
+static std::optional<Verdict> keepsRows(SliceOp slice, RowRangeOpInterface op) {
+  std::string subject = op.getRowRangeSubject();
+  if (!slice.getX().hasOneUse()) {
+    return Verdict::decline(subject + " has other readers",
                             "all readers demand the same rows");
   }
-  if (auto linear = dyn_cast<LinearAttentionOp>(attention)) {
-    if (linear.getCausal()) {
-      return Verdict::decline("row i of causal linear attention is that of "
-                              "key i",
-                              "the attention is not causal");
-    }
-    return std::nullopt;
+  int64_t count = shapeOf(slice.getResult())[kTokenAxis];
+  if (auto decline = op.declineRowRange(slice.getOffset(), count)) {
+    return Verdict::decline(decline->why, decline->firesIf);
   }
-  if (auto sparse = dyn_cast<BlockSparseAttentionOp>(attention)) {
-    return keepsQueries(slice, sparse);
+  if (op->getNumResults() > 1) {
+    return Verdict::decline(subject + " has several results", "it has one");
   }
   return std::nullopt;
 }
 
-/// slice (op %x, ...) -> op (slice %x), ..., where %x is operand `index` and
-/// has `rows` rows for each of the result.
-static FailureOr<Operation *> answerRows(RewriterBase &rewriter, SliceOp slice,
-                                         Operation *op, unsigned index,
-                                         int64_t rows) {
+/// slice (attention %q, %k, %v) -> attention (slice %q), %k, %v
+FailureOr<Operation *> demandRowRange(RewriterBase &rewriter, SliceOp slice) {
+  auto op = slice.getX().getDefiningOp<RowRangeOpInterface>();
+  if (!isTokenSlice(slice) || !op) {
+    return rewriter.notifyMatchFailure(
+        slice, "operand is not computed in ranges of rows");
+  }
+  if (std::optional<Verdict> decline = keepsRows(slice, op)) {
+    return notifyDecline(rewriter, slice, *decline);
+  }
+  int64_t count = shapeOf(slice.getResult())[kTokenAxis];
   rewriter.setInsertionPoint(slice);
-  Value demanded = sliceTokens(rewriter, slice, op->getOperand(index), rows);
-  Operation *narrow = rewriter.clone(*op);
-  narrow->setOperand(index, demanded);
-  narrow->getResult(0).setType(cast<RankedTensorType>(slice.getType()));
-  writeVerdict(narrow, kPassName,
-               Verdict::fire(rowsText(shapeOf(slice.getResult())[kTokenAxis],
-                                      shapeOf(slice.getX())[kTokenAxis])));
+  Value rows = sliceTokens(rewriter, slice, op.getRowOperand().get(),
+                           op.getOperandRowsPerRow());
+  Operation *narrow =
+      op.computeRowRange(rewriter, rows, slice.getOffset(), count);
+  writeVerdict(
+      narrow, kPassName,
+      Verdict::fire(rowsText(count, shapeOf(slice.getX())[kTokenAxis])));
   rewriter.replaceOp(slice, narrow->getResults());
   rewriter.eraseOp(op);
   return narrow;
-}
-
-/// The attention of all queries to all keys in the place of one to blocks,
-/// whose demanded queries see all.
-static Operation *seeAllKeys(RewriterBase &rewriter,
-                             BlockSparseAttentionOp op) {
-  rewriter.setInsertionPoint(op);
-  Value none;
-  auto all = AttentionOp::create(
-      rewriter, op.getLoc(), op.getResult().getType(), /*scores=*/Type(),
-      AttentionKind::softmax, op.getQuery(), op.getKey(), op.getValue(),
-      /*score_vector=*/none, /*memory_key=*/none, /*memory_value=*/none,
-      op.getCaptured(), op.getHeads(), EmptyRow::zero, IntegerAttr());
-  Region &region = all.getScoreRegion();
-  rewriter.inlineRegionBefore(op.getScoreRegion(), region, region.end());
-  inheritSite(all, op);
-  rewriter.replaceOp(op, all.getResult());
-  return all;
-}
-
-/// Query 0 of the attention becomes query `first` for its scores, which depend
-/// on where a query stands.
-static void shiftQueries(RewriterBase &rewriter, AttentionOp op,
-                         int64_t first) {
-  ScoreRegion region = op.scoreRegion();
-  if (first == 0 || region.getQuery().use_empty()) {
-    return;
-  }
-  auto b = ImplicitLocOpBuilder::atBlockBegin(op.getLoc(), &region.getBlock(),
-                                              rewriter.getListener());
-  Value offset = arith::ConstantIndexOp::create(b, first);
-  Value query = arith::AddIOp::create(b, region.getQuery(), offset);
-  rewriter.replaceAllUsesExcept(region.getQuery(), query,
-                                query.getDefiningOp());
-}
-
-/// slice (attention %q, %k, %v) -> attention (slice %q), %k, %v
-FailureOr<Operation *> demandRowsOfAttention(RewriterBase &rewriter,
-                                             SliceOp slice) {
-  Operation *op = slice.getX().getDefiningOp();
-  OpOperand *queries = queriesOf(op);
-  if (!isTokenSlice(slice) || !queries) {
-    return rewriter.notifyMatchFailure(slice, "operand is not attention");
-  }
-  if (std::optional<Verdict> decline = keepsQueries(slice)) {
-    return notifyDecline(rewriter, slice, *decline);
-  }
-  if (auto sparse = dyn_cast<BlockSparseAttentionOp>(op)) {
-    op = seeAllKeys(rewriter, sparse);
-    queries = queriesOf(op);
-  }
-  FailureOr<Operation *> narrow =
-      answerRows(rewriter, slice, op, queries->getOperandNumber(), 1);
-  if (auto attention = dyn_cast<AttentionOp>(*narrow)) {
-    shiftQueries(rewriter, attention, slice.getOffset());
-  }
-  return narrow;
-}
-
-/// Why the maximum over states is taken for all tokens.
-static std::optional<Verdict> keepsStates(SliceOp slice) {
-  if (slice.getX().hasOneUse()) {
-    return std::nullopt;
-  }
-  return Verdict::decline("maximum over states has other readers",
-                          "all readers demand the same rows");
-}
-
-/// slice (layer_pool %x) -> layer_pool (slice %x)
-FailureOr<Operation *> demandRowsOfStates(RewriterBase &rewriter,
-                                          SliceOp slice) {
-  auto op = slice.getX().getDefiningOp<LayerPoolOp>();
-  if (!isTokenSlice(slice) || !op) {
-    return rewriter.notifyMatchFailure(slice, "operand is no maximum");
-  }
-  if (std::optional<Verdict> decline = keepsStates(slice)) {
-    return notifyDecline(rewriter, slice, *decline);
-  }
-  return answerRows(rewriter, slice, op, 0, op.getLayers());
 }
 
 /// Two slices of the same rows are one, so that a value whose readers demand
@@ -354,10 +246,8 @@ static void explainEnds(func::FuncOp function) {
       return;
     }
     Operation *op = slice.getX().getDefiningOp();
-    if (queriesOf(op)) {
-      writeVerdict(slice, kPassName, *keepsQueries(slice));
-    } else if (isa<LayerPoolOp>(op)) {
-      writeVerdict(slice, kPassName, *keepsStates(slice));
+    if (auto ranges = dyn_cast<RowRangeOpInterface>(op)) {
+      writeVerdict(slice, kPassName, *keepsRows(slice, ranges));
     } else {
       writeVerdict(slice, kPassName, std::get<Verdict>(alignedOperands(slice)));
     }
@@ -380,11 +270,10 @@ struct PropagateDemandedRowsPass final
   using Base::Base;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<Rewrite<SliceOp, demandRowsOfRowOp>,
-                 Rewrite<SliceOp, demandRowsOfAttention>,
-                 Rewrite<SliceOp, demandRowsOfStates>,
-                 Rewrite<SliceOp, mergeEqualSlices>,
-                 Rewrite<PoolOp, demandFirstRow>>(&getContext());
+    patterns.add<
+        Rewrite<SliceOp, demandRowsOfRowOp>, Rewrite<SliceOp, demandRowRange>,
+        Rewrite<SliceOp, mergeEqualSlices>, Rewrite<PoolOp, demandFirstRow>>(
+        &getContext());
     // Each rewrite moves a slice towards the inputs or takes one away.
     GreedyRewriteConfig config;
     config.setMaxIterations(GreedyRewriteConfig::kNoLimit);

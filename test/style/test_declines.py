@@ -1,14 +1,14 @@
 # ===- test_declines.py - Every reason to decline has a test -----------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""A pass that declines says why in its verdict (`Verdict::decline`), and what keeps operations apart is
-told by the grouping (`refuse`, `whyNoRows`). Each such text stands in a check of the pass's tests."""
+"""A pass that declines says why in its verdict (`Verdict::decline`), an operation that computes all of its
+rows (`RowRangeDecline`) tells the pass that asks, and what keeps operations apart is told by the grouping (`refuse`, `whyNoRows`). Each such text stands in a check of the pass's tests."""
 
 import re
 
 import pytest
 from sources import files, text
 
-DECLINE = re.compile(r'Verdict::decline\(\s*(?:llvm::Twine\()?"((?:[^"\\]|"\s*")*)"')
+DECLINE = re.compile(r'(?:Verdict::decline\(|RowRangeDecline\{)\s*(?:llvm::Twine\()?"((?:[^"\\]|"\s*")*)"')
 LITERAL = re.compile(r'"((?:[^"\\]|\\.|"\s*")*)"')
 CHECK = re.compile(r"^\s*//\s*[A-Z][A-Z0-9-]*:(.*)$", re.MULTILINE)
 
@@ -22,7 +22,8 @@ def declines():
     return sorted(
         {
             (path.stem, joined(match))
-            for path in files(".cpp", under="passes/") + files(".cpp", under="codegen/")
+            for room in ("dialect/", "passes/", "codegen/")
+            for path in files(".cpp", under=room)
             for match in DECLINE.findall(text(path))
         }
     )

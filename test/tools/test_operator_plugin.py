@@ -277,6 +277,41 @@ def test_fusion_can_be_demanded(hova, tmp_path):
     assert "sigmoid attention is required to be fused, but so" in said
 
 
+# What it answers passes that know no operation by its name.
+
+ATTENTION = re.compile(r"= sigattn\.attention .*")
+
+
+def classifier(**parameters):
+    """The encoder in front of a classifier, which reads the first token."""
+    model = json.loads(MODEL.read_text())
+    model["parameters"].update(parameters)
+    model["layers"].append({"name": "class", "op": "pool", "input": "encoder", "kind": "first"})
+    model["outputs"] = {"y": "class"}
+    return model
+
+
+def test_queries_that_nobody_reads_are_not_answered(hova, write, tmp_path):
+    path, dump = write(classifier()), tmp_path / "normalized.mlir"
+    hova("compile", path, "--emit=mlir", "--stop-after=normalize", "-o", dump)
+    first, last = ATTENTION.findall(dump.read_text())
+    assert "-> tensor<2x37x96xf32>" in first
+    assert '"computes 1 of 37 rows, which is what is read"' in last
+    assert "(tensor<2x1x96xf32>, tensor<2x37x96xf32>, tensor<2x37x96xf32>" in last
+    assert "-> tensor<2x1x96xf32>" in last
+    assert "within the numeric policy" in hova("verify", path, "--guard")
+    hova("compile", path, "--emit=mlir", "--stop-after=import", "-o", dump)
+    hova.opt(dump.read_text(), "--start-at=normalize", "--stop-after=vectorize", "--check-meaning")
+
+
+def test_queries_that_others_read_are_answered(hova, write):
+    model = classifier()
+    model["layers"][0]["repeat"] = 1
+    model["layers"].append({"name": "mean", "op": "pool", "input": "encoder", "kind": "mean"})
+    model["outputs"]["z"] = "mean"
+    assert "hova-propagate-demanded-rows: fired at 0 of 1 sites" in hova("explain", write(model))
+
+
 def test_meaning_is_kept_by_every_pass(hova, tmp_path):
     dump = tmp_path / "imported.mlir"
     hova("compile", MODEL, "--emit=mlir", "--stop-after=import", "-o", dump)

@@ -66,3 +66,47 @@ func.func @keeps_rows_of_two_results(%x: tensor<2x9x8xf32>) -> tensor<2x1x4xf32>
   %s = hova.slice %a {axis = 1 : i64, offset = 8 : i64} : tensor<2x9x4xf32> -> tensor<2x1x4xf32>
   return %s : tensor<2x1x4xf32>
 }
+
+// -----
+
+// What an operation says of its rows itself, and their index with it.
+// CHECK-LABEL: @narrows_what_computes_ranges_of_rows
+//       CHECK: %[[ROWS:.*]] = hova.slice %arg0 {axis = 1 : i64, offset = 7 : i64} : tensor<2x9x8xf32> -> tensor<2x2x8xf32>
+//       CHECK: rows.turn %[[ROWS]] {first = 17 : i64, {{.*}}"computes 2 of 9 rows{{.*}} : tensor<2x2x8xf32>
+func.func @narrows_what_computes_ranges_of_rows(%x: tensor<2x9x8xf32>) -> tensor<2x2x8xf32> {
+  %r = rows.turn %x {first = 10 : i64} : tensor<2x9x8xf32>
+  %s = hova.slice %r {axis = 1 : i64, offset = 7 : i64} : tensor<2x9x8xf32> -> tensor<2x2x8xf32>
+  return %s : tensor<2x2x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_a_range_that_the_operation_declines
+//       CHECK: rows.turn %arg0 {first = 10 : i64} : tensor<2x9x8xf32>
+//       CHECK: hova.slice {{.*}}fires_if = "two rows are demanded", why = "more than two rows are turned at once"
+func.func @keeps_a_range_that_the_operation_declines(%x: tensor<2x9x8xf32>) -> tensor<2x3x8xf32> {
+  %r = rows.turn %x {first = 10 : i64} : tensor<2x9x8xf32>
+  %s = hova.slice %r {axis = 1 : i64, offset = 6 : i64} : tensor<2x9x8xf32> -> tensor<2x3x8xf32>
+  return %s : tensor<2x3x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_ranges_that_others_read
+//       CHECK: hova.slice {{.*}}why = "'rows.turn' has other readers"
+func.func @keeps_ranges_that_others_read(%x: tensor<2x9x8xf32>) -> (tensor<2x1x8xf32>, tensor<2x9x8xf32>) {
+  %r = rows.turn %x {first = 10 : i64} : tensor<2x9x8xf32>
+  %s = hova.slice %r {axis = 1 : i64, offset = 7 : i64} : tensor<2x9x8xf32> -> tensor<2x1x8xf32>
+  return %s, %r : tensor<2x1x8xf32>, tensor<2x9x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_ranges_of_several_results
+//       CHECK: rows.both %arg0 : tensor<2x9x8xf32> -> tensor<2x9x8xf32>, tensor<2x9x8xf32>
+//       CHECK: hova.slice {{.*}}fires_if = "it has one", why = "'rows.both' has several results"
+func.func @keeps_ranges_of_several_results(%x: tensor<2x9x8xf32>) -> (tensor<2x1x8xf32>, tensor<2x9x8xf32>) {
+  %r, %o = rows.both %x : tensor<2x9x8xf32> -> tensor<2x9x8xf32>, tensor<2x9x8xf32>
+  %s = hova.slice %r {axis = 1 : i64, offset = 7 : i64} : tensor<2x9x8xf32> -> tensor<2x1x8xf32>
+  return %s, %o : tensor<2x1x8xf32>, tensor<2x9x8xf32>
+}

@@ -45,6 +45,15 @@ IterationSpace rows::RotateOp::getIterationSpace() {
   return elementwiseSpace(*this);
 }
 
+// The same maps; the operation itself knows what its index is for.
+IterationSpace rows::TurnOp::getIterationSpace() {
+  return elementwiseSpace(*this);
+}
+
+IterationSpace rows::BothOp::getIterationSpace() {
+  return elementwiseSpace(*this).ignoringPosition();
+}
+
 // It ignores the position, and yet has as many queries as keys.
 IterationSpace rows::AttendOp::getIterationSpace() {
   IterationSpaceBuilder builder(*this);
@@ -83,6 +92,35 @@ IterationSpace rows::OddOp::getIterationSpace() { return rowSpace(*this, 1); }
 
 IterationSpace rows::CentreOp::getIterationSpace() {
   return rowSpace(*this, 1).ignoringPosition();
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges of rows
+//===----------------------------------------------------------------------===//
+
+OpOperand &rows::TurnOp::getRowOperand() { return getXMutable(); }
+
+std::optional<RowRangeDecline> rows::TurnOp::declineRowRange(int64_t offset,
+                                                             int64_t count) {
+  if (count <= 2) {
+    return std::nullopt;
+  }
+  return RowRangeDecline{"more than two rows are turned at once",
+                         "two rows are demanded"};
+}
+
+Operation *rows::TurnOp::computeRowRange(RewriterBase &rewriter, Value rows,
+                                         int64_t offset, int64_t count) {
+  auto some = cast<TurnOp>(cloneWithRows(rewriter, getXMutable(), rows, count));
+  some.setFirst(getFirst() + offset);
+  return some;
+}
+
+OpOperand &rows::BothOp::getRowOperand() { return getXMutable(); }
+
+Operation *rows::BothOp::computeRowRange(RewriterBase &rewriter, Value rows,
+                                         int64_t offset, int64_t count) {
+  return cloneWithRows(rewriter, getXMutable(), rows, count);
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each has rows as its units, and one reason why a pass that knows its maps
-// alone would be wrong; `centre` has none.
+// alone would be wrong; `centre` has none. `turn` and `both` say themselves how
+// some of their rows are computed.
 
 include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
@@ -23,6 +24,22 @@ def Rows_RotateOp : Rows_Op<"rotate", [AllTypesMatch<["x", "result"]>,
   let summary = "row t of every batch entry times t + 1";
   let arguments = (ins Hova_Tensor:$x);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Rows_TurnOp : Rows_Op<"turn", [AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_RowRangeOpInterface, ["declineRowRange"]>]> {
+  let summary = "row t of every batch entry times t + first + 1";
+  let arguments = (ins Hova_Tensor:$x, I64Attr:$first);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Rows_BothOp
+    : Rows_Op<"both", [DeclareOpInterfaceMethods<Hova_RowRangeOpInterface>]> {
+  let summary = "two results, of which rows are computed together";
+  let arguments = (ins Hova_Tensor:$x);
+  let results = (outs Hova_Tensor:$result, Hova_Tensor:$other);
+  let assemblyFormat =
+      "$x attr-dict `:` type($x) `->` type($result) `,` type($other)";
 }
 
 def Rows_AttendOp
