@@ -3,7 +3,7 @@
 
 #include "codegen/cpu/CpuSchedule.h"
 #include "codegen/cpu/HovaCpuDialect.h"
-#include "dialect/AttentionOps.h"
+#include "codegen/cpu/recipes/Recipe.h"
 
 using namespace mlir;
 
@@ -12,19 +12,6 @@ namespace hova {
 /// Whether loops take rows or panels in blocks.
 static bool hasBlocks(Division division) {
   return division == Division::rows || division == Division::panels;
-}
-
-bool canMultiplyPairs(Operation *op) {
-  auto attention = dyn_cast_or_null<AttentionOp>(op);
-  if (!attention || attention.getKind() != AttentionKind::softmax) {
-    return false;
-  }
-  Value read[] = {attention.getQuery(), attention.getKey(),
-                  attention.getValue(), attention.getMemoryKey(),
-                  attention.getMemoryValue()};
-  return llvm::all_of(read, [](Value operand) {
-    return !operand || getElementTypeOrSelf(operand).isBF16();
-  });
 }
 
 FailureOr<CpuSchedule> CpuSchedule::of(KernelOp kernel) {
@@ -50,8 +37,10 @@ FailureOr<CpuSchedule> CpuSchedule::of(KernelOp kernel) {
            << CpuFacts::lineElements << " columns in the tile of a kernel "
            << "whose units are no rows, got " << own;
   }
-  if (own.getPairs() && !canMultiplyPairs(firstOf(kernel))) {
+  auto recipe = dyn_cast_or_null<CpuRecipeOpInterface>(firstOf(kernel));
+  if (own.getPairs() && !(recipe && recipe.canMultiplyPairs())) {
     return kernel.emitOpError("expects 'pairs' only in the schedule of an "
+                              "operation that can multiply pairs, such as an "
                               "attention by softmax that reads bf16, got ")
            << own;
   }

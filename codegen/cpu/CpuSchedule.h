@@ -31,10 +31,6 @@
 
 namespace hova {
 
-/// Whether both products of `op`, an attention by softmax, can take pairs: all
-/// that they read is bf16.
-bool canMultiplyPairs(mlir::Operation *op);
-
 /// The schedule of one kernel in memory. Each field has the parameter of its
 /// name.
 struct CpuSchedule {

@@ -37,7 +37,8 @@ def HovaCpu_ScheduleAttr : AttrDef<HovaCpu_Dialect, "CpuSchedule",
       The same kernels have it.
     - `reduction_split`: steps of K that are summed in a row at most. Without it
       a sum is not split.
-    - `pairs`, a word without a size: attention in bf16 multiplies pairs.
+    - `pairs`, a word without a size: the products of an operation such as
+      an attention, which read bf16, multiply pairs.
 
     The code of a kernel depends on all of it: on the grain too, which decides
     how many rows a block can have.

@@ -9,6 +9,7 @@
 #include "dialect/Shapes.h"
 #include "dialect/evaluate/Evaluate.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace hova;
@@ -140,6 +141,8 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
   int64_t heads = getHeads(), queries = q[1], keys = v[1];
   int64_t keyWidth = q[2] / heads, valueWidth = v[2] / heads;
   const HostTensor *valid = value.optional(getKeyValid());
+  // Of the type of the values they are multiplied as pairs.
+  Storage storage = storageOf(getElementTypeOrSelf(getValue()));
   HostTensor &result =
       results.emplace_back(element, ArrayRef<int64_t>{q[0], queries, v[2]});
   withNumberType(element, [&](auto zero) {
@@ -165,6 +168,9 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
           }
           T weight = evaluateSigmoid(scale * product + offset);
           total += weight;
+          if constexpr (std::is_same_v<T, float>) {
+            weight = roundTo(weight, storage);
+          }
           for (int64_t c = 0; c < valueWidth; ++c) {
             out[row * valueWidth + c] +=
                 weight * values[other * valueWidth + c];

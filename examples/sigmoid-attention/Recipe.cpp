@@ -8,6 +8,10 @@
 // registers. Nothing waits for a maximum, as in a softmax. The weights of all
 // keys stay in scratch until they are multiplied with the values.
 //
+// In bf16, where the machine multiplies pairs, two channels of a key are one
+// element of a panel, the weights are bf16, and the values are packed, too, two
+// keys in a row.
+//
 //   pack K ; for rows: W = sigmoid(c Q K^T + b) ;
 //                      O = (W V) / (exp(sink) + sum W)
 
@@ -41,20 +45,28 @@ struct Layout {
         keyWidth(shapeOf(op.getQuery())[2] / heads),
         valueWidth(shapeOf(op.getValue())[2] / heads),
         panel(schedule.tileColumns), panels(llvm::divideCeil(keys, panel)),
+        interleave(schedule.pairs ? 2 : 1),
+        panelRows(llvm::divideCeil(keyWidth, interleave)),
+        valueRows(schedule.pairs ? llvm::divideCeil(keys, 2) : 0),
         blockRows(std::min(schedule.tileRows, queries)),
-        weightStride(panels * panel + kTransposed) {}
+        weightStride(panels * panel + 2 * kTransposed) {}
 
   int64_t heads, queries, keys, keyWidth, valueWidth;
-  int64_t panel;  ///< keys that lie side by side
-  int64_t panels; ///< the last may have lanes without a key
+  int64_t panel;      ///< keys that lie side by side
+  int64_t panels;     ///< the last may have lanes without a key
+  int64_t interleave; ///< factor: channels in an element of a packed key
+  int64_t panelRows, valueRows; ///< of packed keys, of packed values
   int64_t blockRows, weightStride;
 
-  /// Elements of the three buffers, each in whole cache lines.
-  int64_t packed() const { return panels * keyWidth * panel; }
-  int64_t weights() const { return blockRows * weightStride; }
-  int64_t sums() const { return llvm::alignTo(blockRows, kTransposed); }
+  /// Bytes of the buffers, each in whole cache lines.
+  static int64_t inLines(int64_t bytes) { return llvm::alignTo(bytes, 64); }
+  int64_t packed() const { return inLines(4 * panels * panelRows * panel); }
+  int64_t values() const { return inLines(4 * valueRows * valueWidth); }
+  int64_t weights() const {
+    return inLines(4 / interleave * blockRows * weightStride);
+  }
   int64_t bytes() const {
-    return sizeof(float) * (packed() + weights() + sums());
+    return packed() + values() + weights() + inLines(4 * blockRows);
   }
 };
 
@@ -64,22 +76,30 @@ public:
       : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
         layout(op, emitter.schedule),
         queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())) {
-    Type f32 = b.getF32Type();
-    int64_t bytes = sizeof(float);
+    bool pairs = layout.valueRows;
+    Type f32 = b.getF32Type(), word = pairs ? b.getI32Type() : f32;
+    Type weight = pairs ? b.getBF16Type() : f32;
     packed =
-        e.scratchView(0, {layout.panels, layout.keyWidth, layout.panel}, f32);
-    weights = e.scratchView(bytes * layout.packed(),
-                            {layout.blockRows, layout.weightStride}, f32);
-    sums = e.scratchView(bytes * (layout.packed() + layout.weights()),
-                         {layout.blockRows, 1}, f32);
+        e.scratchView(0, {layout.panels, layout.panelRows, layout.panel}, word);
+    int64_t offset = layout.packed();
+    if (pairs) {
+      values =
+          e.scratchView(offset, {layout.valueRows, layout.valueWidth}, word);
+      offset += layout.values();
+    }
+    weights =
+        e.scratchView(offset, {layout.blockRows, layout.weightStride}, weight);
+    sums = e.scratchView(offset + layout.weights(), {layout.blockRows, 1}, f32);
   }
 
   void emit();
 
 private:
   void packKeys();
-  void packBlock(Value panel, Value lane, int64_t keys, Value channel,
+  void packBlock(Value panel, Value lane, int64_t keys, Value row,
                  int64_t channels);
+  void packValues();
+  void packValueRow(Value row, Value low, Value high);
   Value sinkMass();
   void emitWeights(Value row, int64_t height);
   Value keysOf(Value panel, int64_t valid);
@@ -101,8 +121,8 @@ private:
   Location loc;
   sigattn::AttentionOp op;
   Layout layout;
-  int64_t queryBlocks; ///< units of a batch entry and head
-  Value packed, weights, sums;
+  int64_t queryBlocks;                 ///< units of a batch entry and head
+  Value packed, values, weights, sums; ///< in scratch; values with pairs alone
   // Of the current unit.
   Value batch, queryRow, keyRow, keyColumn, valueColumn, head, sink;
 };
@@ -124,7 +144,12 @@ void Emitter::emit() {
     auto equal = arith::CmpIPredicate::eq;
     Value isFirst = make<arith::CmpIOp>(equal, unit, e.begin);
     Value isNew = make<arith::CmpIOp>(equal, block, e.index(0));
-    e.ifThen(make<arith::OrIOp>(isFirst, isNew), [&] { packKeys(); });
+    e.ifThen(make<arith::OrIOp>(isFirst, isNew), [&] {
+      packKeys();
+      if (values) {
+        packValues();
+      }
+    });
     sink = sinkMass();
     auto bound = [&](Value number) {
       return e.div(e.mul(number, layout.queries), queryBlocks);
@@ -138,30 +163,39 @@ void Emitter::emit() {
 }
 
 /// packed[panel][c][lane + i] = K[j][c] for `keys` keys from `lane` of the
-/// panel on, zero for those that are missing to 16.
-void Emitter::packBlock(Value panel, Value lane, int64_t keys, Value channel,
+/// panel on, zero for those that are missing to 16, and the `channels` channels
+/// c that begin in row `row` of the panel. A row is a channel or a pair of
+/// them.
+void Emitter::packBlock(Value panel, Value lane, int64_t keys, Value row,
                         int64_t channels) {
   Value key = e.buffer(op.getKey());
   Value first = e.add(keyRow, e.add(e.mul(panel, layout.panel), lane));
+  Value column = e.add(keyColumn, e.mul(row, layout.interleave));
+  auto type = VectorType::get(
+      {kTransposed}, cast<MemRefType>(packed.getType()).getElementType());
   SmallVector<Value> rows;
   for (int64_t i = 0; i < keys; ++i) {
-    rows.push_back(e.loadRow(key, e.add(first, i), e.add(keyColumn, channel),
-                             kTransposed, channels));
+    Value own = e.add(first, i);
+    rows.push_back(values ? make<vector::BitCastOp>(
+                                type, e.loadLanes(key, own, column,
+                                                  2 * kTransposed, channels))
+                          : e.loadRow(key, own, column, kTransposed, channels));
   }
-  rows.resize(kTransposed, e.splat(0, e.vectorType(kTransposed)));
+  rows.resize(kTransposed, make<arith::ConstantOp>(b.getZeroAttr(type)));
   transpose16(b, loc, rows);
-  for (int64_t c = 0; c < channels; ++c) {
-    make<vector::StoreOp>(rows[c], packed,
-                          ValueRange{panel, e.add(channel, c), lane});
+  for (int64_t i = 0; i < llvm::divideCeil(channels, layout.interleave); ++i) {
+    make<vector::StoreOp>(rows[i], packed,
+                          ValueRange{panel, e.add(row, i), lane});
   }
 }
 
 void Emitter::packKeys() {
-  int64_t whole = layout.keyWidth / kTransposed * kTransposed;
+  int64_t channels = kTransposed * layout.interleave;
+  int64_t whole = layout.keyWidth / channels * kTransposed;
   auto packLanes = [&](Value panel, Value lane, int64_t keys) {
     e.forLoop("channels", e.index(0), e.index(whole), kTransposed,
-              [&](Value c) { packBlock(panel, lane, keys, c, kTransposed); });
-    if (int64_t rest = layout.keyWidth - whole) {
+              [&](Value row) { packBlock(panel, lane, keys, row, channels); });
+    if (int64_t rest = layout.keyWidth % channels) {
       packBlock(panel, lane, keys, e.index(whole), rest);
     }
   };
@@ -174,6 +208,41 @@ void Emitter::packKeys() {
   for (int64_t lane = 0; rest && lane < layout.panel; lane += kTransposed) {
     packLanes(e.index(wholePanels), e.index(lane),
               std::clamp<int64_t>(rest - lane, 0, kTransposed));
+  }
+}
+
+/// values[row][c] = (V[low][c], V[high][c]), a zero where there is no `high`.
+void Emitter::packValueRow(Value row, Value low, Value high) {
+  constexpr int64_t kLanes = 2 * kTransposed;
+  Value value = e.buffer(op.getValue());
+  for (int64_t from = 0; from < layout.valueWidth; from += kLanes) {
+    int64_t valid = std::min(layout.valueWidth - from, kLanes);
+    Value column = e.add(valueColumn, from);
+    Value first = e.loadLanes(value, low, column, kLanes, valid);
+    Value second =
+        high ? e.loadLanes(value, high, column, kLanes, valid)
+             : make<arith::ConstantOp>(b.getZeroAttr(first.getType()));
+    for (int64_t half = 0; half < valid; half += kTransposed) {
+      SmallVector<int64_t> lanes;
+      for (int64_t lane = half; lane < half + kTransposed; ++lane) {
+        lanes.append({lane, kLanes + lane});
+      }
+      Value pairs = make<vector::BitCastOp>(
+          VectorType::get({kTransposed}, b.getI32Type()),
+          make<vector::ShuffleOp>(first, second, lanes));
+      e.storeRow(pairs, values, row, e.index(from + half),
+                 std::min(valid - half, kTransposed));
+    }
+  }
+}
+
+void Emitter::packValues() {
+  e.forLoop("keys", e.index(0), e.index(layout.keys / 2), 1, [&](Value row) {
+    Value low = e.add(keyRow, e.mul(row, 2));
+    packValueRow(row, low, e.add(low, 1));
+  });
+  if (layout.keys % 2) {
+    packValueRow(e.index(layout.keys / 2), e.add(keyRow, layout.keys - 1), {});
   }
 }
 
@@ -246,9 +315,14 @@ void Emitter::emitValues(Value row, int64_t height) {
     }
     VectorType type = tileType(height, lanes);
     Value start = e.add(valueColumn, column);
-    Value sum = make<TileProductOp>(
-        type, weights, zero, zero, e.buffer(op.getValue()),
-        ValueRange{keyRow, start}, e.index(layout.keys), columns);
+    // The weight behind an odd number of keys is zero, as is its value.
+    Value sum =
+        values ? make<TileProductOp>(type, weights, zero, zero, values,
+                                     ValueRange{zero, column},
+                                     e.index(2 * layout.valueRows), columns)
+               : make<TileProductOp>(
+                     type, weights, zero, zero, e.buffer(op.getValue()),
+                     ValueRange{keyRow, start}, e.index(layout.keys), columns);
     Value total =
         make<TileLoadOp>(tileType(height, 1), sums, zero, zero, IntegerAttr());
     Value factor = make<arith::DivFOp>(e.splat(1, tileType(height, 1)), total);
@@ -274,6 +348,16 @@ static int64_t scratchBytes(sigattn::AttentionOp op,
   return Layout(op, schedule).bytes();
 }
 
+namespace {
+struct Recipe : CpuRecipe<Recipe, sigattn::AttentionOp, emit, scratchBytes> {
+  bool canMultiplyPairs(Operation *op) const {
+    return llvm::all_of(op->getOperands().take_front(3), [](Value operand) {
+      return getElementTypeOrSelf(operand).isBF16();
+    });
+  }
+};
+} // namespace
+
 void sigattn::attachRecipe(MLIRContext &context) {
-  hova::attachRecipe<AttentionOp, emit, scratchBytes>(context);
+  AttentionOp::attachInterface<Recipe>(context);
 }

@@ -312,6 +312,29 @@ def test_queries_that_others_read_are_answered(hova, write):
     assert "hova-propagate-demanded-rows: fired at 0 of 1 sites" in hova("explain", write(model))
 
 
+# One more token than a panel has, an odd number of them, and widths that are no whole pairs.
+PAIRED = [
+    {},
+    {"tokens": 33, "batch": 1},
+    {"tokens": 1},
+    {"tokens": 70, "width": 90, "heads": 6},
+    {"tokens": 5, "width": 12, "heads": 4},
+]
+
+
+@pytest.mark.parametrize("parameters", PAIRED, ids=str)
+def test_products_take_pairs_of_bf16(hova, write, tmp_path, parameters):
+    path, dump = write(classifier(**parameters)), tmp_path / "assigned.mlir"
+    words = ("--dtype=bf16", "--march=cooperlake")
+    hova("compile", path, *words, "--emit=mlir", "--stop-after=assign", "-o", dump)
+    kernels = re.findall(r'"([\w.]+)" units[^{]*{schedule = #hova_cpu.schedule<([^>]*)>', dump.read_text())
+    paired = {name for name, schedule in kernels if schedule.endswith(", pairs")}
+    assert paired == {"encoder.0.attn", "encoder.1.attn"}
+    hova("compile", path, *words, "--emit=mlir", "--stop-after=import", "-o", dump)
+    said = hova.opt(dump.read_text(), "--march=cooperlake", "--stop-after=tile", "--check-meaning")
+    assert "emulated" in said
+
+
 def test_meaning_is_kept_by_every_pass(hova, tmp_path):
     dump = tmp_path / "imported.mlir"
     hova("compile", MODEL, "--emit=mlir", "--stop-after=import", "-o", dump)

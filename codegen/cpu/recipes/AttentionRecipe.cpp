@@ -438,6 +438,16 @@ struct AttentionRecipe
     }
     return std::nullopt;
   }
+  /// Both products take them. Additive scores are none.
+  bool canMultiplyPairs(Operation *op) const {
+    auto own = cast<AttentionOp>(op);
+    Value read[] = {own.getQuery(), own.getKey(), own.getValue(),
+                    own.getMemoryKey(), own.getMemoryValue()};
+    return own.getKind() == AttentionKind::softmax &&
+           llvm::all_of(read, [](Value operand) {
+             return !operand || getElementTypeOrSelf(operand).isBF16();
+           });
+  }
   bool keepsTokensInLanes(Operation *op) const {
     return hova::keepsTokensInLanes(cast<AttentionOp>(op));
   }

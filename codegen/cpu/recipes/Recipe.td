@@ -57,6 +57,11 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
       tiles to `KernelEmitter::finishAndStoreTile`.
     }], "bool", "takesJoins", (ins), "", "return true;">,
     InterfaceMethod<[{
+      Whether the loops multiply pairs of bf16 where the schedule says so
+      (`CpuSchedule::pairs`): all that enters a product is of that type. Asked of
+      operations whose units are no rows.
+    }], "bool", "canMultiplyPairs", (ins), "", "return false;">,
+    InterfaceMethod<[{
       Whether the operation has a form for short sequences whose tokens lie in
       the lanes of vectors (TokenLanes.h).
     }], "bool", "keepsTokensInLanes", (ins), "", "return false;">,

@@ -142,7 +142,8 @@ struct AssignCpuSchedulePass final
     schedule.tileColumns = tile.columns;
     if (isInner) {
       // Without an instruction for them shifts and masks cost what they save.
-      schedule.pairs = bf16 && canMultiplyPairs(first);
+      auto recipe = dyn_cast<CpuRecipeOpInterface>(first);
+      schedule.pairs = bf16 && recipe && recipe.canMultiplyPairs();
       formStages(kernel, facts);
       return schedule.write(kernel);
     }

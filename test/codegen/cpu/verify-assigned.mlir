@@ -166,7 +166,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.kernel' op expects 'pairs' only in the schedule of an attention by softmax that reads bf16, got #hova_cpu.schedule<tile = 14x32, lanes = 64, grain = 1, pairs>}}
+  // expected-error@+1 {{'hova.kernel' op expects 'pairs' only in the schedule of an operation that can multiply pairs, such as an attention by softmax that reads bf16, got #hova_cpu.schedule<tile = 14x32, lanes = 64, grain = 1, pairs>}}
   %y = hova.kernel "attn" units<batch 1, head 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 14x32, lanes = 64, grain = 1, pairs>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %s = hova.stage [#hova.layout<rows 8>] {
