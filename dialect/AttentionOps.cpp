@@ -177,6 +177,11 @@ bool AttentionOp::isStored(unsigned index) {
          (entersScores && getKind() == AttentionKind::softmax);
 }
 
+/// Scores are f32.
+ResultStorage AttentionOp::getResultStorage(unsigned index) {
+  return index == 0 ? ResultStorage::rounded : ResultStorage::wide;
+}
+
 //===----------------------------------------------------------------------===//
 // Some of the queries
 //===----------------------------------------------------------------------===//
@@ -351,6 +356,10 @@ IterationSpace ScaleHeadsOp::getIterationSpace() {
 
 /// The scaled heads are read by a product, and so are of the type themselves.
 bool ScaleHeadsOp::isStored(unsigned index) { return index == 0; }
+
+ResultStorage ScaleHeadsOp::getResultStorage(unsigned index) {
+  return ResultStorage::ofOperands;
+}
 
 //===----------------------------------------------------------------------===//
 // Vertical attention

@@ -15,7 +15,7 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_RowRangeOpInterface,
                               ["declineRowRange", "getRowRangeSubject"]>,
-    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface, ["getResultStorage"]>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "multi-head attention pooling on projected queries, keys, values";
   let description = [{
@@ -293,7 +293,7 @@ def Hova_ScaleHeadsOp : Hova_Op<"scale_heads", [Pure,
     Hova_Site<["isResultIntermediate"]>,
     AllTypesMatch<["heads_in", "result"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
-    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface, ["getResultStorage"]>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "heads scaled by a softmax of their logits";
   let description = [{

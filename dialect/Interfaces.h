@@ -18,6 +18,18 @@ struct RowRangeDecline {
   std::string why, firesIf;
 };
 
+/// How a result of an operation may be of the program's storage type.
+enum class ResultStorage {
+  /// It is not: what stores it converts it.
+  wide,
+  /// It is rounded when it is written: where a conversion to the type is the
+  /// only reader, the operation gives what the conversion would.
+  rounded,
+  /// It has the type of the operands that are of the storage type
+  /// (`isStored`): they are, and it is, only where that suits all readers.
+  ofOperands,
+};
+
 /// A clone of the operation that `operand` belongs to, with `rows` in its place
 /// and `count` rows of result 0, [batch, rows, width].
 mlir::Operation *cloneWithRows(mlir::RewriterBase &rewriter,

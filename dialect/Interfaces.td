@@ -156,11 +156,19 @@ def Hova_StorageOpInterface : OpInterface<"StorageOpInterface"> {
   let description = [{
     Which operands of an operation are of the program's storage type: those that
     enter a matrix product, and tables. Of a compound operation, its weights:
-    what it multiplies them with is known when it is decomposed.
+    what it multiplies them with is known when it is decomposed. Besides, which
+    results may be of that type.
   }];
   let methods = [
     InterfaceMethod<"whether operand `index` is of the storage type",
       "bool", "isStored", (ins "unsigned":$index)>,
+    InterfaceMethod<[{
+      How result `index` may be of the storage type (dialect/Interfaces.h):
+      `rounded` when it is written, where a conversion would be its only reader,
+      as what an attention gives; `ofOperands`, of the type of the operands that
+      are stored, as heads that are scaled; or `wide`, which is not at all.
+    }], "::hova::ResultStorage", "getResultStorage", (ins "unsigned":$index), "",
+      "return ::hova::ResultStorage::wide;">,
   ];
 }
 

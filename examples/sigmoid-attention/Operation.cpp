@@ -132,6 +132,11 @@ int64_t AttentionOp::getInnerBytes() {
 /// All but the sink and key_valid.
 bool AttentionOp::isStored(unsigned index) { return index < 3; }
 
+/// The loops round what they store.
+ResultStorage AttentionOp::getResultStorage(unsigned index) {
+  return ResultStorage::rounded;
+}
+
 LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
                                     SmallVectorImpl<HostTensor> &results) {
   OperandValues value(*this, operands);

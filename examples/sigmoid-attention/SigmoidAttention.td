@@ -18,7 +18,7 @@ def SigAttn_AttentionOp : Op<SigAttn_Dialect, "attention", [Pure,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_RowRangeOpInterface>,
     Hova_Site<["getInnerBytes"]>,
-    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface, ["getResultStorage"]>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "sigmoid attention with a sink per head";
   let description = [{

@@ -7,7 +7,6 @@
 // softmax and the residual stream stay f32. Where a value is read both ways,
 // both are kept. Without `hova.storage` on the module nothing changes.
 
-#include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
@@ -26,6 +25,24 @@ namespace hova {
 static bool isStoredOperand(OpOperand &operand) {
   auto op = dyn_cast<StorageOpInterface>(operand.getOwner());
   return op && op.isStored(operand.getOperandNumber());
+}
+
+/// The results of `op` that may be of the storage type in this way.
+static SmallVector<OpResult> resultsStored(Operation *op, ResultStorage way) {
+  SmallVector<OpResult> results;
+  if (auto stored = dyn_cast<StorageOpInterface>(op)) {
+    llvm::copy_if(
+        op->getResults(), std::back_inserter(results), [&](OpResult result) {
+          return stored.getResultStorage(result.getResultNumber()) == way;
+        });
+  }
+  return results;
+}
+
+/// Whether results of an operation have the type of its operands, as scaled
+/// heads have.
+static bool keepsTypes(Operation *op) {
+  return !resultsStored(op, ResultStorage::ofOperands).empty();
 }
 
 /// Operations that only move what they read: it may be rounded before as well.
@@ -49,21 +66,25 @@ public:
         converted.try_emplace(op.getX(), op.getResult());
       }
     });
-    // Readers first: heads that are scaled again suit only if those do.
+    // Readers first: what keeps types suits only if those do.
     SmallVector<Operation *> all = allOperations();
     for (Operation *op : llvm::reverse(all)) {
-      if (auto scaled = dyn_cast<ScaleHeadsOp>(op)) {
-        convertScaledHeads(scaled);
+      if (keepsTypes(op)) {
+        convertWithResults(op);
       }
     }
     for (Operation *op : allOperations()) {
       if (auto conversion = dyn_cast<ConvertOp>(op)) {
         moveBeforeColumns(conversion);
-      } else if (!isa<ScaleHeadsOp>(op)) {
+      } else if (!keepsTypes(op)) {
         convertOperands(op);
       }
     }
-    function.walk([&](AttentionOp op) { storeResult(op.getResult()); });
+    function.walk([&](Operation *op) {
+      for (Value result : resultsStored(op, ResultStorage::rounded)) {
+        storeResult(result);
+      }
+    });
     SmallVector<Operation *> ops = allOperations();
     for (Operation *op : llvm::reverse(ops)) {
       if (isOpTriviallyDead(op)) {
@@ -98,17 +119,24 @@ private:
     }
   }
 
-  /// Scaled heads have the type of their operand, which must suit all readers.
-  void convertScaledHeads(ScaleHeadsOp op) {
-    bool suits = llvm::all_of(op.getResult().getUses(), [&](OpOperand &use) {
-      Operation *user = use.getOwner();
-      auto conversion = dyn_cast<ConvertOp>(user);
-      return conversion ? narrows(conversion)
-                        : isStoredOperand(use) && !isa<ScaleHeadsOp>(user);
-    });
-    if (suits) {
+  /// Whether a reader takes the storage type. One that keeps types reads a
+  /// conversion by now, if it does.
+  bool suits(OpOperand &use) {
+    auto conversion = dyn_cast<ConvertOp>(use.getOwner());
+    return conversion ? narrows(conversion)
+                      : isStoredOperand(use) && !keepsTypes(use.getOwner());
+  }
+
+  /// Results have the type of operands, which must suit all readers.
+  void convertWithResults(Operation *op) {
+    SmallVector<OpResult> results =
+        resultsStored(op, ResultStorage::ofOperands);
+    if (llvm::all_of(results, [&](Value result) {
+          return llvm::all_of(result.getUses(),
+                              [&](OpOperand &use) { return suits(use); });
+        })) {
       convertOperands(op);
-      setResultType(op.getResult());
+      llvm::for_each(results, [&](Value result) { setResultType(result); });
     }
   }
 

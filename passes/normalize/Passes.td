@@ -42,9 +42,11 @@ def NormalizeStoragePass : Pass<"hova-normalize-storage", "::mlir::func::FuncOp"
     (`hova.storage`). After: what enters a matrix product, and tables, are of
     that type (StorageOpInterface), behind one `hova.convert` per value. A
     conversion stands before column slices, so that they stay addresses, and
-    before blocks are spread over a matrix; where an attention or scaled heads
-    have no other reader, they are of the type themselves. Everything else stays
-    f32. Does nothing without a storage type.
+    before blocks are spread over a matrix. Where a conversion is the only reader
+    of a result that is rounded when it is written, such as that of an attention,
+    or all readers of one that has the type of an operand, such as scaled heads,
+    take the type, the result is of it, too. Everything else stays f32. Does
+    nothing without a storage type.
 
     ```mlir
     module attributes {hova.storage = bf16} {

@@ -335,6 +335,13 @@ def test_products_take_pairs_of_bf16(hova, write, tmp_path, parameters):
     assert "emulated" in said
 
 
+def test_result_that_a_product_reads_is_stored_in_16_bits(hova, tmp_path):
+    dump = tmp_path / "normalized.mlir"
+    hova("compile", MODEL, "--dtype=bf16", "--emit=mlir", "--stop-after=normalize", "-o", dump)
+    attentions = ATTENTION.findall(dump.read_text())
+    assert ["-> tensor<2x37x96xbf16>" in line for line in attentions] == [True, True]
+
+
 def test_meaning_is_kept_by_every_pass(hova, tmp_path):
     dump = tmp_path / "imported.mlir"
     hova("compile", MODEL, "--emit=mlir", "--stop-after=import", "-o", dump)
