@@ -342,6 +342,14 @@ def test_result_that_a_product_reads_is_stored_in_16_bits(hova, tmp_path):
     assert ["-> tensor<2x37x96xbf16>" in line for line in attentions] == [True, True]
 
 
+def test_short_sequences_are_told_what_the_recipe_lacks(hova, tmp_path):
+    dump = tmp_path / "fused.mlir"
+    settings = ["--set", "tokens=16", "--set", "width=32"]
+    hova("compile", MODEL, *settings, "--emit=mlir", "--stop-after=fuse", "-o", dump)
+    for line in ATTENTION.findall(dump.read_text()):
+        assert 'fires_if = "its recipe has loops for tokens in lanes"' in line
+
+
 def test_meaning_is_kept_by_every_pass(hova, tmp_path):
     dump = tmp_path / "imported.mlir"
     hova("compile", MODEL, "--emit=mlir", "--stop-after=import", "-o", dump)

@@ -448,6 +448,9 @@ struct AttentionRecipe
              return !operand || getElementTypeOrSelf(operand).isBF16();
            });
   }
+  std::string getTokensInLanesCondition(Operation *) const {
+    return kTokensInLanesCondition.str();
+  }
   bool keepsTokensInLanes(Operation *op) const {
     return hova::keepsTokensInLanes(cast<AttentionOp>(op));
   }

@@ -12,6 +12,11 @@ class TokenLanes;
 /// Whether the attention is one without masks and biases.
 bool keepsTokensInLanes(AttentionOp op);
 
+/// What an attention has to be for that, as reports print it.
+inline constexpr llvm::StringLiteral kTokensInLanesCondition =
+    "softmax attention of as many queries as keys, not causal, with a scale "
+    "that is not 0, without masks and biases";
+
 /// The loops of all heads of all sequences of a tile.
 void emitTokenLanes(TokenLanes &lanes, AttentionOp op);
 

@@ -21,6 +21,7 @@
 // vector keeps a key are left out (VisitedKeys).
 
 #include "codegen/cpu/TileOps.h"
+#include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/ScoreLanes.h"
@@ -554,6 +555,9 @@ struct BlockSparseAttentionRecipe
     : CpuRecipe<BlockSparseAttentionRecipe, BlockSparseAttentionOp, emit,
                 scratchBytes> {
   bool takesJoins(Operation *) const { return false; }
+  std::string getTokensInLanesCondition(Operation *) const {
+    return kTokensInLanesCondition.str();
+  }
   int64_t getExecutedMacs(Operation *op, const CpuSchedule &schedule) const {
     auto own = cast<BlockSparseAttentionOp>(op);
     SparsePairs pairs(own, schedule);

@@ -66,6 +66,10 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
       the lanes of vectors (TokenLanes.h).
     }], "bool", "keepsTokensInLanes", (ins), "", "return false;">,
     InterfaceMethod<[{
+      What makes an operation have that form, as reports say it of one without.
+    }], "std::string", "getTokensInLanesCondition", (ins), "",
+        [{ return "its recipe has loops for tokens in lanes"; }]>,
+    InterfaceMethod<[{
       Writes the loops of that form over the sequences of one tile. What is
       computed goes to `TokenLanes::finishAndStore`.
     }], "void", "emitTokenLanes", (ins "::hova::TokenLanes &":$lanes), "",

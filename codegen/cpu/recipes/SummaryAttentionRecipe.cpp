@@ -14,6 +14,7 @@
 // values, and F one column more, eps times the sum of the query's features.
 
 #include "codegen/cpu/TileOps.h"
+#include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
@@ -346,6 +347,9 @@ struct SummaryAttentionRecipe
     return op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();
   }
   bool takesJoins(Operation *) const { return false; }
+  std::string getTokensInLanesCondition(Operation *) const {
+    return kTokensInLanesCondition.str();
+  }
 };
 } // namespace
 

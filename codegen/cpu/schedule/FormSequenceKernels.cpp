@@ -128,10 +128,9 @@ static Verdict declineOf(Operation *attention) {
   }
   auto recipe = dyn_cast<CpuRecipeOpInterface>(attention);
   if (!recipe || !recipe.keepsTokensInLanes()) {
-    return Verdict::decline(
-        name + " has no such loops as it is",
-        "softmax attention of as many queries as keys, not causal, with a "
-        "scale that is not 0, without masks and biases");
+    return Verdict::decline(name + " has no such loops as it is",
+                            recipe ? recipe.getTokensInLanesCondition()
+                                   : "it has a recipe with such loops");
   }
   return Verdict::decline(name + " reads more than such sequences",
                           "its operands are sequences of that kind, too");
