@@ -57,6 +57,22 @@ const VisitedKeys::Range &VisitedKeys::at(const RowSpan &block) const {
   return byHeight.at(block.height).at(block.row);
 }
 
+ScoreTileCounts VisitedKeys::countTiles(int64_t queries) const {
+  ScoreTileCounts counts{queries, step};
+  for (const auto &[height, ranges] : byHeight) {
+    for (const auto &[row, own] : ranges) {
+      int64_t visited = std::max<int64_t>(own.end - own.begin, 0);
+      int64_t begin = std::max(own.wholeBegin, own.begin);
+      int64_t whole =
+          std::max<int64_t>(std::min(own.wholeEnd, own.end) - begin, 0);
+      counts.skipped += tiles - visited;
+      counts.whole += whole;
+      counts.mixed += visited - whole;
+    }
+  }
+  return counts;
+}
+
 bool VisitedKeys::haveWhole() const {
   return llvm::any_of(byHeight, [](const auto &height) {
     return llvm::any_of(height.second, [](const auto &entry) {

@@ -40,6 +40,15 @@ struct RowSpan {
   int64_t row, height;
 };
 
+/// The tiles of scores of one head: `queries` by `keys` scores each, but for
+/// the last ones.
+struct ScoreTileCounts {
+  int64_t queries = 0, keys = 0;
+  int64_t skipped = 0; ///< no query sees a key: they are not computed
+  int64_t mixed = 0;   ///< conditions are evaluated
+  int64_t whole = 0;   ///< each query sees all keys that count
+};
+
 class VisitedKeys {
 public:
   /// What a block of queries visits, in tiles of keys.
@@ -64,6 +73,8 @@ public:
   const Range &at(const RowSpan &block) const;
   /// A bound of the blocks of `height` rows.
   Steps stepsOf(int64_t height, int64_t Range::*bound) const;
+  /// What the loops do with the tiles of all blocks, of `queries` rows at most.
+  ScoreTileCounts countTiles(int64_t queries) const;
   /// Whether any block has whole tiles. Padding is nothing that a block
   /// decides: a tile is whole where all but the conditions on keys alone hold.
   bool haveWhole() const;

@@ -8,7 +8,38 @@ using namespace mlir;
 bool hova::isRemark(StringRef attribute) {
   return attribute == kSiteAttr || attribute == kRequireAttr ||
          attribute == kVerdictAttr || attribute == kRewritesAttr ||
-         attribute == kMissedFusionsAttr;
+         attribute == kMissedFusionsAttr || attribute == kScoreTilesAttr;
+}
+
+void hova::writeScoreTiles(Operation *op, const ScoreTileCounts &counts) {
+  Builder builder(op->getContext());
+  NamedAttrList entries;
+  entries.set("size",
+              builder.getDenseI64ArrayAttr({counts.queries, counts.keys}));
+  entries.set("skipped", builder.getI64IntegerAttr(counts.skipped));
+  entries.set("mixed", builder.getI64IntegerAttr(counts.mixed));
+  entries.set("whole", builder.getI64IntegerAttr(counts.whole));
+  op->setAttr(kScoreTilesAttr, entries.getDictionary(op->getContext()));
+}
+
+std::optional<hova::ScoreTileCounts> hova::scoreTilesOf(Operation *op) {
+  auto entries = op->getAttrOfType<DictionaryAttr>(kScoreTilesAttr);
+  auto size =
+      entries ? entries.getAs<DenseI64ArrayAttr>("size") : DenseI64ArrayAttr();
+  if (!size || size.size() != 2) {
+    return std::nullopt;
+  }
+  ScoreTileCounts counts{size[0], size[1]};
+  for (auto [name, count] :
+       {std::pair("skipped", &counts.skipped),
+        std::pair("mixed", &counts.mixed), std::pair("whole", &counts.whole)}) {
+    auto number = entries.getAs<IntegerAttr>(name);
+    if (!number) {
+      return std::nullopt;
+    }
+    *count = number.getInt();
+  }
+  return counts;
 }
 
 void hova::writeVerdict(Operation *last, const SiteVerdict &verdict) {

@@ -20,6 +20,8 @@
 // - `hova.missed_fusions` on an operation of a kernel, until the verdicts are
 //   written: from the number of an operand, which another kernel makes, to why
 //   the operation does not stand in that kernel.
+// - `hova.score_tiles` on an attention, once a target has chosen tiles: their
+//   `size`, and how many are `skipped`, `mixed` and `whole`.
 //
 // A verdict of a site is written once, when all kernels are formed. One of a
 // rewrite is written by its pass, on the operation that stands for the site
@@ -29,6 +31,7 @@
 #define HOVA_PASSES_VERDICT_H
 
 #include "dialect/Site.h"
+#include "dialect/VisitedKeys.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace hova {
@@ -36,6 +39,7 @@ namespace hova {
 inline constexpr llvm::StringLiteral kVerdictAttr = "hova.verdict";
 inline constexpr llvm::StringLiteral kRewritesAttr = "hova.rewrites";
 inline constexpr llvm::StringLiteral kMissedFusionsAttr = "hova.missed_fusions";
+inline constexpr llvm::StringLiteral kScoreTilesAttr = "hova.score_tiles";
 
 /// Whether an attribute is what was said about an operation (its site, demands
 /// and verdicts), which changes no code.
@@ -59,6 +63,12 @@ void writeVerdict(mlir::Operation *last, const SiteVerdict &verdict);
 
 /// The verdict on `op`; nothing where it has none, or what it has is none.
 std::optional<SiteVerdict> siteVerdictOf(mlir::Operation *op);
+
+/// Writes what loops do with the tiles of an attention's scores.
+void writeScoreTiles(mlir::Operation *op, const ScoreTileCounts &counts);
+
+/// The same of `op`; nothing where nobody has written it, or not all of it.
+std::optional<ScoreTileCounts> scoreTilesOf(mlir::Operation *op);
 
 /// What a pass decided about a site.
 struct Verdict {

@@ -75,7 +75,7 @@ int runExplain(Arguments &arguments) {
   }
   PipelineOptions pipeline = options.pipeline();
   PhaseRange range;
-  range.stopAfter = "fuse";
+  range.stopAfter = "assign";
   range.dumpDirectory = options.dumpDirectory;
   range.origin = options.origin;
   range.plugins = options.plugins;

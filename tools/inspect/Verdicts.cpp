@@ -22,6 +22,7 @@ struct JudgedSite {
   std::string kind, path;
   Place place;
   SiteVerdict verdict;
+  std::optional<ScoreTileCounts> tiles;
 };
 
 std::vector<JudgedSite> sitesOf(ModuleOp module, const Scope &scope) {
@@ -32,8 +33,8 @@ std::vector<JudgedSite> sitesOf(ModuleOp module, const Scope &scope) {
     auto isMeant = [&](StringRef path) { return isBelow(path, scope.path); };
     if (verdict && site &&
         (isMeant(site->path) || llvm::any_of(verdict->columns, isMeant))) {
-      sites.push_back(
-          {site->kind.str(), site->path.str(), placeOf(op), *verdict});
+      sites.push_back({site->kind.str(), site->path.str(), placeOf(op),
+                       *verdict, scoreTilesOf(op)});
     }
   });
   return sites;
@@ -96,6 +97,20 @@ std::string seenFrom(StringRef site, StringRef path) {
   return seen;
 }
 
+/// A line about the tiles of scores; empty where nothing is known.
+std::string tilesText(const std::optional<ScoreTileCounts> &tiles) {
+  if (!tiles) {
+    return "";
+  }
+  return llvm::formatv("  of {0} tiles of a head's scores, {1} queries x {2} "
+                       "keys, {3} are skipped, {4} evaluate conditions, {5} "
+                       "have none to evaluate\n",
+                       tiles->skipped + tiles->mixed + tiles->whole,
+                       tiles->queries, tiles->keys, tiles->skipped,
+                       tiles->mixed, tiles->whole)
+      .str();
+}
+
 /// Equal for sites of which the same is said.
 std::string keyOf(const JudgedSite &site) {
   const SiteVerdict &verdict = site.verdict;
@@ -114,7 +129,7 @@ std::string keyOf(const JudgedSite &site) {
   for (const SiteVerdict::Neighbour &neighbour : verdict.apart) {
     add(neighbour.why, neighbour.path);
   }
-  return key;
+  return key + tilesText(site.tiles);
 }
 
 /// "early.0.ffn and 3 more".
@@ -152,6 +167,7 @@ void printSite(const JudgedSite &site, ArrayRef<std::string> alike,
   if (!verdict.why.empty()) {
     os << "  " << reader::escaped(verdict.why) << "\n";
   }
+  os << tilesText(site.tiles);
   if (!verdict.writers.empty()) {
     os << "  written by " << named("kernel", verdict.writers) << "\n";
   }
@@ -306,6 +322,14 @@ void printVerdictsJson(ModuleOp module, const Scope &scope,
                              {"joined", jsonTexts(verdict.joined)},
                              {"apart", std::move(apart)}};
     addPlace(entry, site.place);
+    if (site.tiles) {
+      entry["score_tiles"] =
+          llvm::json::Object{{"queries", site.tiles->queries},
+                             {"keys", site.tiles->keys},
+                             {"skipped", site.tiles->skipped},
+                             {"mixed", site.tiles->mixed},
+                             {"whole", site.tiles->whole}};
+    }
     if (verdict.kernels.empty()) {
       entry["writers"] = jsonTexts(verdict.writers);
     }

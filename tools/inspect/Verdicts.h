@@ -18,7 +18,7 @@ struct Scope {
   const frontend::Program *program = nullptr;
 };
 
-/// The verdicts of a module after `fuse` for people: a paragraph per site, once
+/// The verdicts of a module after `assign` for people: a paragraph per site, once
 /// for sites of which the same is said, and one per pass that rewrites. With a
 /// path, first the layers below it, and the kernels that hold parts of them.
 void printVerdicts(mlir::ModuleOp module, const Scope &scope,

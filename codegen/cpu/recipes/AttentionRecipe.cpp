@@ -468,6 +468,24 @@ struct AttentionRecipe
     return layout.batch * layout.heads * pairs *
            (layout.keyWidth + layout.valueWidth);
   }
+  std::optional<ScoreTileCounts>
+  countScoreTiles(Operation *op, const CpuSchedule &schedule) const {
+    auto own = cast<AttentionOp>(op);
+    ScoreForm form(own.scoreRegion());
+    AttentionLayout layout(own, schedule, form);
+    if (!layout.skipsPanels) {
+      return std::nullopt;
+    }
+    int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
+    SmallVector<RowSpan> blocks =
+        rowBlocksOf(layout.queries, shares, schedule.tileRows);
+    int64_t tallest = 0;
+    for (const RowSpan &block : blocks) {
+      tallest = std::max(tallest, block.height);
+    }
+    return VisitedKeys(form, layout.extents(), layout.panel, blocks)
+        .countTiles(tallest);
+  }
   /// What a query costs besides its keys is little: as much as a panel.
   SmallVector<int64_t> getUnitCosts(Operation *op,
                                     const CpuSchedule &schedule) const {

@@ -34,6 +34,11 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
           return cost ? *::hova::macsOf(cost) : 0;
         }]>,
     InterfaceMethod<[{
+      What the loops do with the tiles of the scores of one head. Nothing where
+      they have none, or compute all of them.
+    }], "std::optional<::hova::ScoreTileCounts>", "countScoreTiles",
+      (ins "const ::hova::CpuSchedule &":$schedule), "", "return std::nullopt;">,
+    InterfaceMethod<[{
       Where units differ in cost: what the first units of the kernel cost, to
       any scale, and as many behind them, and so on. Empty where they are alike.
     }], "::llvm::SmallVector<int64_t>", "getUnitCosts",

@@ -16,6 +16,7 @@
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "passes/Columns.h"
+#include "passes/Verdict.h"
 
 using namespace mlir;
 
@@ -145,7 +146,13 @@ struct AssignCpuSchedulePass final
       auto recipe = dyn_cast<CpuRecipeOpInterface>(first);
       schedule.pairs = bf16 && recipe && recipe.canMultiplyPairs();
       formStages(kernel, facts);
-      return schedule.write(kernel);
+      schedule.write(kernel);
+      kernel.walk([&](CpuRecipeOpInterface recipe) {
+        if (auto counts = recipe.countScoreTiles(schedule)) {
+          writeScoreTiles(recipe, *counts);
+        }
+      });
+      return;
     }
     schedule.kBlock = facts.kBlock;
     schedule.block = facts.groupRows;

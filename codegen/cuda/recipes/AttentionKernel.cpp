@@ -256,13 +256,19 @@ AttentionWriter::State AttentionWriter::takeSome(Values carried,
   return stateOf(carried);
 }
 
+SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
+                                     int64_t rows) {
+  SmallVector<RowSpan> blocks;
+  for (int64_t first = 0; first < extents.queries; first += rows) {
+    blocks.push_back({first, rows});
+  }
+  return blocks;
+}
+
 /// The boxes of keys that the block of queries visits.
 AttentionWriter::Boxes AttentionWriter::findBoxes() {
   using Range = VisitedKeys::Range;
-  SmallVector<RowSpan> blocks;
-  for (int64_t first = 0; first < extents.queries; first += own.getRows()) {
-    blocks.push_back({first, own.getRows()});
-  }
+  SmallVector<RowSpan> blocks = attentionBlocks(extents, own.getRows());
   VisitedKeys visited(form, extents, own.getStep(), blocks);
   auto count = [&](int64_t Range::*bound) {
     return countSteps(b, b.getLoc(), row,

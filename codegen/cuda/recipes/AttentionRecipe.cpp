@@ -98,6 +98,18 @@ struct AttentionRecipe
     return {llvm::divideCeilSigned(queries[1], schedule.getRows()),
             static_cast<int64_t>(own.getHeads()), queries[0]};
   }
+  std::optional<ScoreTileCounts>
+  countScoreTiles(Operation *op, CudaScheduleAttr schedule) const {
+    auto own = cast<AttentionOp>(op);
+    ScoreForm form(own.scoreRegion());
+    ScoreExtents extents = extentsOf(own);
+    int64_t rows = schedule.getRows(), step = schedule.getStep();
+    if (!VisitedKeys::areSome(form, extents, step, rows)) {
+      return std::nullopt;
+    }
+    return VisitedKeys(form, extents, step, attentionBlocks(extents, rows))
+        .countTiles(std::min(rows, extents.queries));
+  }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto own = cast<AttentionOp>(op);
     int64_t heads = own.getHeads(), length = shapeOf(own.getQuery())[1];

@@ -44,6 +44,10 @@ struct HeadMatrices {
 CudaScheduleAttr scheduleAttention(mlir::MLIRContext *context, int64_t queries,
                                    int64_t valueWidth);
 
+/// The blocks of `rows` queries of one head.
+llvm::SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
+                                           int64_t rows);
+
 /// Rows from `row` on of `softmax(scores of q kT) v`, as a tile of f32. Turns
 /// take `step` keys, those of the next turn being on their way.
 mlir::Value emitAttention(GroupEmitter &e, AttentionOp op,

@@ -16,6 +16,7 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "dialect/Interfaces.h"
+#include "dialect/VisitedKeys.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OpDefinition.h"
 

@@ -24,6 +24,11 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
       The blocks of the kernel's grid under this schedule.
     }], "::hova::Grid", "getGrid", (ins "::hova::CudaScheduleAttr":$schedule)>,
     InterfaceMethod<[{
+      What the loops do with the tiles of the scores of one head. Nothing where
+      they have none, or compute all of them.
+    }], "std::optional<::hova::ScoreTileCounts>", "countScoreTiles",
+      (ins "::hova::CudaScheduleAttr":$schedule), "", "return std::nullopt;">,
+    InterfaceMethod<[{
       Writes what one block does. The tile of the result goes to
       `GroupEmitter::finishAndStore`, which applies what joined the kernel and
       stores what is read elsewhere.

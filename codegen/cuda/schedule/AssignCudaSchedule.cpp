@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Columns.h"
 #include "passes/Units.h"
+#include "passes/Verdict.h"
 #include "passes/tile/Arena.h"
 
 using namespace mlir;
@@ -122,6 +123,11 @@ struct AssignCudaSchedulePass final
     }
     formStage(kernel);
     kernel.setScheduleAttr(schedule);
+    auto recipe = dyn_cast<CudaRecipeOpInterface>(first);
+    if (auto counts = recipe ? recipe.countScoreTiles(schedule)
+                             : std::optional<ScoreTileCounts>()) {
+      writeScoreTiles(first, *counts);
+    }
     // A grid has limits.
     return success(schedule.getLaunchShape(kernel) != nullptr);
   }
