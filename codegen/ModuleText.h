@@ -45,7 +45,7 @@ struct ModuleOrigin {
   std::string level;
 };
 
-/// Prints `module`, values named by the paths of their locations, and behind it
+/// Prints `module`, values named by the paths of their locations, and after it
 /// its origin, unless that has no description.
 void printModule(mlir::ModuleOp module, const ModuleOrigin &origin,
                  llvm::raw_ostream &os);

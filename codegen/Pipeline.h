@@ -65,7 +65,7 @@ std::vector<std::string> getPassNames(const Phase &phase);
 /// (`hova.phase`); `import` where it says nothing.
 const Phase &phaseOf(mlir::ModuleOp module);
 
-/// Where a walk ends, and what it leaves behind. It begins behind the phase
+/// Where a walk ends, and what it leaves behind. It begins after the phase
 /// that left the module.
 struct PhaseRange {
   std::string stopAfter; ///< last phase to run; empty: target

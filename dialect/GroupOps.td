@@ -96,7 +96,7 @@ def Hova_GroupLoadOp : Hova_Op<"group_load", [MemoryEffects<[MemRead]>]> {
     reads the box `slot`, whole: `tile[i, j] = source[slot, i, j]`.
 
     Row and column are any numbers: the tile may begin before source, and end
-    behind it. `in_bounds` promises that no element of the tile lies outside the
+    after it. `in_bounds` promises that no element of the tile lies outside the
     rows of source (the first) or its columns (the second). What a wrong promise
     reads is undefined. Without a promise every element is checked, and what is
     known of row and column decides how many elements one access moves: a

@@ -177,7 +177,7 @@ def Hova_AssembleOpInterface : OpInterface<"AssembleOpInterface"> {
   let description = [{
     An operation whose result is made of the rows of its operands, each of which
     stands in it at even distances: states of layers interleaved token by token,
-    tokens one behind the other. Where nothing else decides the place of an
+    tokens one after the other. Where nothing else decides the place of an
     operand, whoever computes it writes it there, and the operation is no work.
   }];
   let methods = [

@@ -13,7 +13,7 @@ namespace hova {
 /// difference of two such maxima is zero.
 inline constexpr double kNoKeyMaximum = -1e30;
 
-/// Rows that a summary has behind those of the features: the sum of the values
+/// Rows that a summary has after those of the features: the sum of the values
 /// and the maximum, of softmax features alone.
 inline int64_t summaryExtraRows(FeatureMap map) {
   return map == FeatureMap::softmax ? 2 : 0;

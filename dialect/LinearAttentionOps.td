@@ -108,8 +108,8 @@ def Hova_KeySummaryOp
     `hova.linear_attention`, but without eps for softmax, and relative to the
     block's own maximum:
 
-    - rows r < m: `sum_j phi_k(k_j)_r v_j`, and behind it `sum_j phi_k(k_j)_r`.
-    - softmax only, row m: `sum_j v_j`, and behind it the number of keys; row
+    - rows r < m: `sum_j phi_k(k_j)_r v_j`, and after it `sum_j phi_k(k_j)_r`.
+    - softmax only, row m: `sum_j v_j`, and after it the number of keys; row
       m + 1: in every column the maximum of `log2(e) * scale * (k_j w)_r`, the
       exponent of base two that the block's exponentials are relative to, or
       -1e30 where no key of the block counts.

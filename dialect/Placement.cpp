@@ -159,7 +159,7 @@ int64_t WindowAttr::classOf(int64_t window) const {
 int64_t WindowAttr::regionOf(int64_t windowClass, int64_t token) const {
   bool isLower = windowClass / (getShiftWidth() ? 2 : 1) != 0;
   bool isRight = getShiftWidth() && windowClass % 2;
-  // Behind the shift the roll has brought the other end of the grid.
+  // After the shift the roll has brought the other end of the grid.
   bool isBelow =
       isLower && token / getWidth() >= getHeight() - getShiftHeight();
   bool isBeside = isRight && token % getWidth() >= getWidth() - getShiftWidth();

@@ -315,7 +315,7 @@ def Hova_ShareBufferOp : Hova_Op<"share_buffer"> {
     (`block` of the launch's shape). The rows stand in the order of the units, from the
     first unit of the thread on; the type has the rows of all units, of which
     no thread has more than its own. They lie in the arena, where nothing is
-    alive during the launch: the first thread's rows begin `offset` bytes behind
+    alive during the launch: the first thread's rows begin `offset` bytes after
     its start and, where buffers whose number of rows depends on the threads
     stand in front, as many more as these have, each `row_bytes_before` bytes
     together.

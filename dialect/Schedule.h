@@ -3,7 +3,7 @@
 //
 // A kernel and its launch carry what is theirs on every target: operations,
 // units, buffers, a name and a number of operations. Everything else about them
-// is an attribute of the target's own dialect, behind one of two interfaces.
+// is an attribute of the target's own dialect, after one of two interfaces.
 
 #ifndef HOVA_DIALECT_SCHEDULE_H
 #define HOVA_DIALECT_SCHEDULE_H

@@ -31,17 +31,17 @@ def Hova_LaunchShapeAttrInterface : AttrInterface<"LaunchShapeAttrInterface"> {
   let cppNamespace = "::hova";
   let description = [{
     How a kernel function is launched on a target: who runs it, and what its
-    arguments behind the buffers are. `#hova_cpu.launch` is the shape of a CPU.
+    arguments after the buffers are. `#hova_cpu.launch` is the shape of a CPU.
   }];
   let methods = [
     InterfaceMethod<[{
       Whether `launch` fits its shape: its buffers, and `arguments`, the types
-      of its callee's arguments behind them. Fails with an error on the launch.
+      of its callee's arguments after them. Fails with an error on the launch.
     }], "::llvm::LogicalResult", "verifyLaunch",
       (ins "::mlir::Operation *":$launch, "::mlir::TypeRange":$arguments)>,
     InterfaceMethod<[{
       Where a call of the function computes a range of units: what `verify` needs
-      to call it by itself. Such a function takes, behind its buffers, memory that
+      to call it by itself. Such a function takes, after its buffers, memory that
       is only its own during a call, and the begin and the end of the range.
       Nothing where the function is called in another way.
     }], "::std::optional<::hova::UnitRanges>", "getUnitRanges", (ins), "",

@@ -18,7 +18,7 @@ def Hova_ElementOp : Hova_Op<"element", [Pure,
   let description = [{
     `table[i, j, ..]`, and 0 or false where an index is negative or not below the
     size of its axis: the biases and masks of an attention are about its tokens,
-    and its region is asked about memory slots behind them as well. With `range =
+    and its region is asked about memory slots after them as well. With `range =
     [low, high]` an integer is the nearest one that is not below low and below
     high: what is known of it, and makes an index of it safe, is then so.
 

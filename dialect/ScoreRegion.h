@@ -111,7 +111,7 @@ public:
   mlir::Value readEntry(mlir::Value index, int64_t below);
   /// Whether `floor(key/group) <= floor((query + shift)/group)`.
   mlir::Value isNotLater(int64_t group, int64_t shift);
-  /// `kept`, or whether the key is a memory slot behind `keys` tokens.
+  /// `kept`, or whether the key is a memory slot after `keys` tokens.
   mlir::Value orSlot(mlir::Value kept, int64_t keys);
 
   /// Ends the region; `kept` may be null, which is all.

@@ -372,7 +372,7 @@ def Hova_SliceOp : Hova_TokenOp<"slice"> {
 }
 
 def Hova_PadOp : Hova_TokenOp<"pad", [Hova_Site<["isResultIntermediate"]>]> {
-  let summary = "zeros in front of an axis and behind it";
+  let summary = "zeros in front of an axis and after it";
   let description = [{
     Elements `before` to `before + n - 1` of `axis` (0-based), which x has n
     elements of, are those of x; all others are 0.
@@ -428,7 +428,7 @@ def Hova_RepeatOp : Hova_TokenOp<"repeat", [Hova_PerItem,
     items that do. It stays in the program where x is a weight, so that the
     weights of a program do not depend on its batch.
 
-    - C1: the result has the shape of x behind one more axis.
+    - C1: the result has the shape of x after one more axis.
 
     ```mlir
     func.func @latents(%x: tensor<4x8xf32>) -> tensor<2x4x8xf32> {

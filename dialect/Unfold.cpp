@@ -118,7 +118,7 @@ IterationSpace UnfoldOp::getIterationSpace() {
   AffineExpr channel = builder.parallel("channel", of.channels);
   AffineExpr line = builder.parallel("line", of.kernel);
   AffineExpr pixel = builder.parallel("pixel", of.kernel);
-  // Squares and tokens are left to the rule: behind a border there is another
+  // Squares and tokens are left to the rule: after a border there is another
   // square, or the other end of the image.
   int64_t across = of.placesAcross();
   if (!getWithin() && !of.isOfTokens && !ShapedType::isDynamic(across)) {

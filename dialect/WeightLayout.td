@@ -58,11 +58,11 @@ def Hova_PanelsAttr : Hova_WeightLayout<"Panels", "panels", ["getPanel"]> {
   let summary = "panels of columns";
   let description = [{
     `#hova.panels<64>`: the matrix `[in, out]` as panels
-    `[ceil(out/64)][in][64]`, zero behind the last column.
+    `[ceil(out/64)][in][64]`, zero after the last column.
 
     `#hova.panels<64, interleave 2>`, of bf16:
     `[ceil(out/64)][ceil(in/2)][64][2]`, two rows of a column side by side, since
-    one instruction multiplies two elements. A zero stands behind an odd last
+    one instruction multiplies two elements. A zero stands after an odd last
     row. In buffers such a pair is one `i32`.
   }];
   let parameters = (ins "int64_t":$columns,
@@ -74,7 +74,7 @@ def Hova_TransposedAttr : Hova_WeightLayout<"Transposed", "transposed"> {
   let summary = "a row for each column";
   let description = [{
     `#hova.transposed<align 16>`: the matrix `[in, out]` as `[out][in]`, where
-    every row begins at a multiple of 16 bytes: behind its `in` elements there
+    every row begins at a multiple of 16 bytes: after its `in` elements there
     are as many zeros as that takes. A whole copy of 16 bytes never belongs to
     two rows.
   }];

@@ -113,7 +113,7 @@ Candidate chooseSource(const ModelOptions &options, const Model &model) {
   return best;
 }
 
-/// Behind "by the names of ..": why these names and not others.
+/// After "by the names of ..": why these names and not others.
 std::string howItFits(const ModelOptions &options, const Model &model,
                       const CheckpointPlan &plan) {
   std::string known = "the description";
@@ -162,7 +162,7 @@ std::vector<std::string> whatDoesNotFit(const ModelOptions &options,
   return notes;
 }
 
-/// Behind the names of a file's source: what of the file is not in the model.
+/// After the names of a file's source: what of the file is not in the model.
 std::string whatIsIgnored(const CheckpointPlan &plan) {
   constexpr size_t mostNamed = 4;
   std::string names;

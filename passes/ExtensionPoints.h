@@ -31,7 +31,7 @@ struct Extension {
   std::string passes;
 };
 
-/// Adds passes to every compilation that begins later, behind those that were
+/// Adds passes to every compilation that begins later, after those that were
 /// added to the point before, and before those of `--pass-pipeline`. What is
 /// wrong with the names is reported when a compilation begins.
 void registerExtension(llvm::StringRef point, llvm::StringRef passes);

@@ -3,7 +3,7 @@
 //
 // A phase hands its passes to this, one after the other, and each runs on the
 // operations that it is written for: nothing is nested by hand. Before and
-// behind every pass, and the phase as a whole, is an extension point, where who
+// after every pass, and the phase as a whole, is an extension point, where who
 // compiles may add passes:
 //
 //   before-fuse, before-hova-decompose-columns, after-hova-decompose-columns,

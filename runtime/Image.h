@@ -9,7 +9,7 @@
 /// Checks that `image` fits the program: magic, version, identity, size and the
 /// header's checksum; that of the weights, for which all of them are read,
 /// where `check_weights` says so. `path` names it in messages. `*weights` is
-/// the data behind the header.
+/// the data after the header.
 hova_status hova_image_check(hova_span image, const char *path,
                              const hova_program *program, bool check_weights,
                              const char **weights, hova_error *error);

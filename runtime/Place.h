@@ -38,7 +38,7 @@ typedef struct hova_identity {
 
 typedef struct hova_place {
   const char *path;      ///< as it was given; must outlive the place
-  char target[PATH_MAX]; ///< behind all links
+  char target[PATH_MAX]; ///< after all links
   hova_identity identity;
   bool stream;
   int descriptor; ///< -1: not open

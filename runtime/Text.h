@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /// Takes one code point of well-formed UTF-8: shortest form, no surrogate. If
-/// there is none, the cursor may stand anywhere behind where it was.
+/// there is none, the cursor may stand anywhere after where it was.
 bool hova_take_utf8(hova_cursor *cursor, uint32_t *code);
 
 /// Takes one code point, or one byte that begins none, of a span that has not

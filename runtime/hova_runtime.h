@@ -159,14 +159,14 @@ typedef struct hova_part_info {
 /// A weight in the image, as kernels read it.
 typedef struct hova_weight_info {
   const char *name;
-  uint64_t offset; ///< bytes from the start of the image, behind its header
+  uint64_t offset; ///< bytes from the start of the image, after its header
   uint64_t bytes;
 } hova_weight_info;
 
 /// One whole run, executed by every thread of the team from start to end:
 /// the code takes its share by `thread` of `threads` and calls `hova_barrier`
 /// after each kernel (or see `hova_end_kernel`); `hova_run_launches` does all
-/// of that. `weights` is the image behind its header.
+/// of that. `weights` is the image after its header.
 typedef void hova_run_fn(void *const *inputs, void *const *outputs, char *arena,
                          const char *weights, int64_t thread, int64_t threads,
                          struct hova_team *team);
@@ -224,11 +224,11 @@ void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel);
 /// where the next one is too: the others wait at the next barrier meanwhile.
 void hova_end_kernel(struct hova_team *team, int64_t kernel);
 
-/// What the low bits of a launch's buffer say of the rest: bytes behind the
+/// What the low bits of a launch's buffer say of the rest: bytes after the
 /// start of the arena or of the weights, both multiples of 64, or the number of
 /// an input or output, shifted by these bits, or the bytes of a row, a multiple
 /// of 64, of a buffer that each thread has for its own units, or, a multiple of
-/// 64 too, bytes behind the start of the launches. There lie the tables by
+/// 64 too, bytes after the start of the launches. There lie the tables by
 /// which kernels find rows: no image can change them.
 enum hova_buffer_kind {
   HOVA_IN_ARENA = 0,
@@ -242,11 +242,11 @@ enum hova_buffer_kind {
 };
 
 /// One call of a kernel, divided among the first `parts` threads at most.
-/// Behind it lie its buffers (see `hova_buffer_kind`), its costs, and a
+/// After it lie its buffers (see `hova_buffer_kind`), its costs, and a
 /// `hova_share` for each of the buffers HOVA_IN_SHARE, then the next launch.
 ///
 /// Where units differ in cost, `num_costs` numbers are what the first 1, 2, ..
-/// units cost together, and so many units behind them cost the same again. The
+/// units cost together, and so many units after them cost the same again. The
 /// threads then divide the cost, otherwise the number of units.
 ///
 /// A buffer of the threads' shares holds, thread by thread, a row for every
@@ -264,14 +264,14 @@ typedef struct hova_launch {
 } hova_launch;
 
 /// Where the rows of all shares begin, in the arena, where nothing is alive
-/// during the launch: `offset` bytes behind its start and `row_bytes_before`
+/// during the launch: `offset` bytes after its start and `row_bytes_before`
 /// more for each of the rows. Both are multiples of 64.
 typedef struct hova_share {
   uint64_t offset;
   uint64_t row_bytes_before;
 } hova_share;
 
-/// A run as data, aligned to 64 bytes. The launches lie behind it, and behind
+/// A run as data, aligned to 64 bytes. The launches lie after it, and after
 /// them the program's tables.
 typedef struct hova_launches {
   uint64_t count;
@@ -301,7 +301,7 @@ typedef enum hova_device_use {
 /// lies between two rows belongs to others or to nobody.
 typedef struct hova_device_buffer {
   /// As for `hova_launch` (see `hova_buffer_kind`), but there are no shares,
-  /// and tables lie behind the start of `hova_device_code::tables`.
+  /// and tables lie after the start of `hova_device_code::tables`.
   uint64_t place;
   uint64_t rows;
   uint64_t row_bytes;
@@ -335,7 +335,7 @@ typedef struct hova_device_launch {
   const hova_device_buffer *buffers; ///< as many as the kernel takes
 } hova_device_launch;
 
-/// A run as a GPU executes it: all launches, one behind the other.
+/// A run as a GPU executes it: all launches, one after the other.
 typedef struct hova_device_code {
   uint32_t capability; ///< least compute capability, 80 for 8.0
   uint32_t num_kernels;
@@ -424,7 +424,7 @@ uint64_t hova_cpu_features(void);
 #define HOVA_IMAGE_HEADER_BYTES 4096
 #define HOVA_IMAGE_MAGIC "HOVAIMG1"
 
-/// The end of an image, behind its weights. Little endian. The checksums are
+/// The end of an image, after its weights. Little endian. The checksums are
 /// CRC-32 as in zlib and PNG, by which any burst of up to 32 changed bits is
 /// found: of the header (all 4096 bytes), which `hova_create` always compares,
 /// and of the weights, which are mapped and read where a run needs them, so
@@ -528,7 +528,7 @@ const hova_level *hova_level_of(const hova_context *context);
 int32_t hova_threads_of(const hova_context *context);
 const char *hova_arena_of(const hova_context *context);
 
-/// Bytes of the arena and, behind it, of what the threads need.
+/// Bytes of the arena and, after it, of what the threads need.
 uint64_t hova_memory_of(const hova_context *context);
 
 /// Called by the first thread after each kernel while all others wait.

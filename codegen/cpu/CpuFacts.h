@@ -106,7 +106,7 @@ struct CpuFacts {
   /// Every thread reads all weights for its own rows. With fewer rows than this
   /// that takes longer than the multiplications, so threads divide columns...
   int64_t fewRows = 96;
-  /// ...in products of this many multiply-accumulates at least: to meet behind
+  /// ...in products of this many multiply-accumulates at least: to meet after
   /// a smaller one would cost more.
   int64_t leastColumnMacs = 524288;
   /// Multiply-accumulates of a share of columns: some microseconds of work, ten

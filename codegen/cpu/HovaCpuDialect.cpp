@@ -61,7 +61,7 @@ public:
   explicit ParameterText(AsmParser &parser)
       : parser(parser), place(parser.getCurrentLocation()) {}
 
-  /// A parameter of this name, behind which `read` reads all there is.
+  /// A parameter of this name, after which `read` reads all there is.
   void add(StringRef name, std::function<ParseResult()> read) {
     readers.push_back({name, std::move(read)});
   }
@@ -289,7 +289,7 @@ LogicalResult CpuLaunchAttr::verifyLaunch(Operation *op,
   if (!scratch || !scratch.hasStaticShape() || scratch.getRank() != 1 ||
       !scratch.getElementType().isInteger(8) || !arguments[1].isIndex() ||
       !arguments[2].isIndex()) {
-    return launch.emitOpError("expects scratch bytes and two indices behind "
+    return launch.emitOpError("expects scratch bytes and two indices after "
                               "the buffers of ")
            << launch.getCallee() << ", got " << arguments;
   }

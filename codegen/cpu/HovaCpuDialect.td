@@ -61,13 +61,13 @@ def HovaCpu_LaunchAttr : AttrDef<HovaCpu_Dialect, "CpuLaunch",
     `#hova_cpu.launch<units = 96, grain = 4, block = 8, costs = [1, 3]>`. Threads
     divide `units` evenly into at most `units / grain` parts; each calls
     `callee(buffers..., scratch, begin, end)` on its part, with scratch memory
-    of its own, and all threads meet behind it. `block` is how many units of a
+    of its own, and all threads meet after it. `block` is how many units of a
     part pass through all stages together, at most, if not all. Where units
-    differ in cost, `costs` are those of the first units, and of as many behind
+    differ in cost, `costs` are those of the first units, and of as many after
     them, and so on; the parts are then such that their costs are alike.
 
     Sizes and costs are positive, and the number of costs divides the units. A
-    callee takes scratch bytes and two indices behind its buffers. A share buffer
+    callee takes scratch bytes and two indices after its buffers. A share buffer
     among these has a row for every unit and no second user.
   }];
   let parameters = (ins "int64_t":$units, "int64_t":$grain,

@@ -235,7 +235,7 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
     barrier, and rows that lie in the cache of another core, cost as much as two
     microseconds of work. Between two kernels of one part nobody waits. The weight
     program is gone: it is not part of the code. What the table program makes lies
-    behind the launches, where no file can change it.
+    after the launches, where no file can change it.
 
     ```mlir
     func.func @main(%x: memref<4x8xf32>, %y: memref<4x8xf32>)

@@ -28,7 +28,7 @@ struct ShareRows {
 /// Places buffers where nothing is alive during a kernel. Where `fitAll` tells
 /// that threads never have more rows together than there are units, a buffer
 /// stands in the lowest gap between blocks that has room for so many. Others
-/// stand one behind the other, behind all blocks: there is no end to how many
+/// stand one after the other, after all blocks: there is no end to how many
 /// threads can be.
 void placeShares(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
                  llvm::MutableArrayRef<ShareRows> shares);

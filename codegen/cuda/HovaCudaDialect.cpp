@@ -93,7 +93,7 @@ LogicalResult CudaLaunchAttr::verifyLaunch(Operation *op,
   auto launch = cast<LaunchOp>(op);
   if (arguments.size() != 3 ||
       !llvm::all_of(arguments, [](Type type) { return type.isIndex(); })) {
-    return launch.emitOpError("expects three indices behind the buffers of ")
+    return launch.emitOpError("expects three indices after the buffers of ")
            << launch.getCallee() << ", got " << arguments;
   }
   for (Value buffer : launch.getBuffers()) {

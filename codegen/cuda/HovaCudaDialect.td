@@ -52,7 +52,7 @@ def HovaCuda_LaunchAttr : AttrDef<HovaCuda_Dialect, "CudaLaunch",
   let summary = "how a GPU runs a kernel function";
   let description = [{
     `#hova_cuda.launch<x = 4, y = 6, z = 1, threads = 128>`: a grid of 4 x 6
-    blocks of 128 threads. Behind its buffers the function takes the coordinates
+    blocks of 128 threads. After its buffers the function takes the coordinates
     of its block, an index for each axis. The bytes of shared memory are those
     that the lowered function asks for (`hova.group_bytes`).
 

@@ -17,7 +17,7 @@
 namespace hova {
 
 /// A buffer or a part of one: element `i, j` lies `i * strides[0] + j *
-/// strides[1]` elements behind byte `offset`.
+/// strides[1]` elements after byte `offset`.
 struct View {
   Memory *memory = nullptr;
   int64_t offset = 0; ///< bytes from the start of the memory
@@ -101,7 +101,7 @@ private:
 /// buffer: their first byte, or null after an error on the step's operation.
 uint8_t *elementsOf(const View &view, int64_t at, int64_t count,
                     const Step &step);
-/// How many elements behind a view's start the element is whose indices are the
+/// How many elements after a view's start the element is whose indices are the
 /// step's operands from `first` on.
 int64_t indexOf(const Emulation &emulation, const View &view, const Step &step,
                 unsigned first);

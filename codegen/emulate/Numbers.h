@@ -40,7 +40,7 @@ inline double roundTo(Kind kind, double value) {
 int64_t wrapTo(Kind kind, int64_t value);
 
 Lane readElement(Kind kind, const uint8_t *memory);
-/// As many as there are lanes, one behind the other.
+/// As many as there are lanes, one after the other.
 void readElements(Kind kind, const uint8_t *memory,
                   llvm::MutableArrayRef<Lane> lanes);
 void writeElement(Kind kind, Lane lane, uint8_t *memory);

@@ -24,7 +24,7 @@ namespace {
 /// first on, or where a table says.
 class TileRows {
 public:
-  /// `place`: the operand that is the first row, with the column behind it;
+  /// `place`: the operand that is the first row, with the column after it;
   /// `table`: the one
   /// that is a table, if it is there.
   TileRows(const Emulation &emulation, const Step &step, const View &view,

@@ -56,7 +56,7 @@ private:
   LogicalResult checkCode();
 
   FailureOr<int64_t> sizeOf(StringRef attribute);
-  /// Behind the phase `name`, or what it leaves.
+  /// After the phase `name`, or what it leaves.
   bool isFrom(StringRef name) { return &phaseOf(dump) >= findPhase(name); }
 
   ModuleOp dump;
@@ -405,7 +405,7 @@ LogicalResult DumpCheck::checkReads() {
   if (failed(checkBytesRead<ImageBufferOp>(kWeightProgram, "the image"))) {
     return failure();
   }
-  // What makes tables has run in phase `target`: they are constants behind the
+  // What makes tables has run in phase `target`: they are constants after the
   // launches.
   return isFrom("target")
              ? success()

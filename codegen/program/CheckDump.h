@@ -10,7 +10,7 @@ namespace hova {
 
 /// Succeeds if `dump`, a module of any phase that its reader may have edited,
 /// is a program with the inputs and outputs of `imported`, the program of the
-/// description behind it, and if everything that later phases, code generation
+/// description after it, and if everything that later phases, code generation
 /// and `hova verify` look up in it by name is there, has its type and lies
 /// within what it is a part of. What passes and MLIR's own verifier check is
 /// theirs; of the phases from `assign` on, `target` says what code is, and

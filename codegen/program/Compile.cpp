@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the phases once per level, has the target generate their code, links it
-// with the program's description, and streams the weights behind.
+// with the program's description, and streams the weights after.
 
 #include "codegen/program/Compile.h"
 #include "codegen/OutputFile.h"
@@ -100,7 +100,7 @@ llvm::Expected<LogicalResult> Compiler::runUntil(ModuleOp module, size_t level,
   return runPhases(module, options.pipeline(level), range);
 }
 
-/// The kernels of a program that starts behind them are those of the
+/// The kernels of a program that starts after them are those of the
 /// description.
 llvm::Expected<LogicalResult> Compiler::keepAssigned(CompiledModule &keep) {
   bool isLater = &phaseOf(*tiled) > findPhase("assign");

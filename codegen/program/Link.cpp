@@ -186,7 +186,7 @@ llvm::Error writeWholeImage(llvm::raw_ostream &os, uint64_t imageBytes,
                    (unsigned long long)imageBytes, (unsigned long long)written);
 }
 
-/// Writes the linked file, then the image behind it.
+/// Writes the linked file, then the image after it.
 llvm::Error writeProgram(llvm::raw_ostream &os, LinkedFile &linked,
                          uint64_t imageBytes, WriteFunction writeImage) {
   uint64_t offset = llvm::alignTo(linked.size(), kWeightPageBytes);

@@ -33,7 +33,7 @@ const NumericPolicy &hova::numericPolicy(Storage storage) {
   return f32;
 }
 
-/// Bits of the significand behind the point, and the smallest normal exponent.
+/// Bits of the significand after the point, and the smallest normal exponent.
 static std::pair<int, int> format(Storage storage) {
   switch (storage) {
   case Storage::BF16:

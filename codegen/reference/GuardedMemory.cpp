@@ -76,7 +76,7 @@ std::optional<int64_t> GuardedMemory::findOverwritten() const {
   auto overwritten = [](char byte) {
     return static_cast<unsigned char>(byte) != kPattern;
   };
-  // The one nearest to the block, behind it or before.
+  // The one nearest to the block, after it or before.
   const char *end = accessible() + accessibleBytes();
   const char *behind =
       std::find_if(static_cast<const char *>(start) + size, end, overwritten);

@@ -280,14 +280,14 @@ void Guard::report(uint64_t number, const llvm::Twine &what) {
                                program.kernels[number].symbol, what.str());
 }
 
-/// "behind the 35 bytes of input 'mask', at byte 3 from there"
+/// "after the 35 bytes of input 'mask', at byte 3 from there"
 static std::string placeOf(int64_t offset, const GuardedMemory &memory,
                            StringRef name) {
   if (offset < 0) {
     return llvm::formatv("{0} bytes before {1}", -offset, name);
   }
   if (offset >= memory.bytes()) {
-    return llvm::formatv("{0} bytes behind the end of {1}, which has {2}",
+    return llvm::formatv("{0} bytes after the end of {1}, which has {2}",
                          offset - memory.bytes() + 1, name, memory.bytes());
   }
   return llvm::formatv("byte {0} of {1}, which is read-only", offset, name);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The error of a plain run is a draw: where one sum of one row makes the
-// largest error, the roundings behind it may just cancel. More draws come from
+// largest error, the roundings after it may just cancel. More draws come from
 // plain runs of neighbouring models, whose weights and inputs differ by at most
 // four units in the last place from those given, each against its own
 // evaluation in float64.

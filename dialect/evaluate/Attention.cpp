@@ -40,7 +40,7 @@ struct Attention {
   AttentionKind kind;
   EmptyRow emptyRow;
   int64_t batch, heads, queries, keys;
-  int64_t columns; ///< keys, and the slots of a memory behind them
+  int64_t columns; ///< keys, and the slots of a memory after them
   int64_t keyWidth;
   int64_t keyHeads; ///< of keys and values
   int64_t valueWidth;

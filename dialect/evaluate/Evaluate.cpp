@@ -153,7 +153,7 @@ static void tileOf(const float *x, int64_t xStride, int64_t rows,
   multiplyTileF32(x, xStride, rows, panel, depth, sums);
 }
 
-/// The columns from `begin` on of w as a panel, zero behind the last.
+/// The columns from `begin` on of w as a panel, zero after the last.
 template <typename T>
 static std::vector<T> packPanel(MatrixView<T> w, int64_t begin, int64_t width,
                                 int64_t depth) {

@@ -315,7 +315,7 @@ void Emitter::emitValues(Value row, int64_t height) {
     }
     VectorType type = tileType(height, lanes);
     Value start = e.add(valueColumn, column);
-    // The weight behind an odd number of keys is zero, as is its value.
+    // The weight after an odd number of keys is zero, as is its value.
     Value sum =
         values ? make<TileProductOp>(type, weights, zero, zero, values,
                                      ValueRange{zero, column},

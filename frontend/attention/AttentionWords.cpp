@@ -52,7 +52,7 @@ Attributes attentionAttributes() {
            "the result where every key is masked: zero, or the mean of all "
            "values"),
       integer("memory", "0",
-              "learned keys and values behind the others, which no mask hides",
+              "learned keys and values after the others, which no mask hides",
               0),
       number("temperature", "1", "divides the scores in front of the softmax",
              1e-30),

@@ -109,7 +109,7 @@ void SpecReader::readParameters(const Node &node) {
   }
   for (const Member *member : uniqueMembers(node)) {
     readParameter(*member, scope);
-    // Only those behind it may use it.
+    // Only those after it may use it.
     parameterNames.insert(member->key);
   }
 }
@@ -220,7 +220,7 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
     if (range &&
         (!range->is(Node::Kind::Array) || range->elements.size() != 2)) {
       error(*range, "\"range\" must be a list of two integers, "
-                    "[lowest, behind the highest]");
+                    "[lowest, after the highest]");
     } else if (range && isTyped && input.dtype != "i32" &&
                input.dtype != "i64") {
       error(*range, "\"range\" is for integers; this input is " + input.dtype);

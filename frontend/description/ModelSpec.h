@@ -199,7 +199,7 @@ struct CheckpointSpec {
 /// A count as a paper prints it, such as `46.7M`.
 struct FigureSpec {
   std::string text;
-  /// Digits behind the point.
+  /// Digits after the point.
   int decimals = 0;
   /// How often a factor of a thousand (or 1024) is left out: 2 for M.
   int thousands = 0;

@@ -29,7 +29,7 @@ struct NameScope {
   const Names *parameters = nullptr;
   /// Arguments and `index`.
   Names scalars;
-  /// Parameters or arguments of the list that is being read, those behind this
+  /// Parameters or arguments of the list that is being read, those after this
   /// place too.
   std::map<std::string, reader::Range, std::less<>> laterScalars;
   /// Values: inputs and the layers so far, with the place of each.
@@ -39,7 +39,7 @@ struct NameScope {
   bool lacksNames = false;
   /// The same of parameters and arguments.
   bool lacksScalars = false;
-  /// All layers of the list, those behind this place too.
+  /// All layers of the list, those after this place too.
   std::map<std::string, reader::Range, std::less<>> later;
 
   bool hasScalar(std::string_view name) const {

@@ -59,7 +59,7 @@ private:
   Names blocks;
   /// A block is chosen by an expression: it may be any that it can spell.
   bool choosesBlocks = false;
-  /// Words behind a dot and in paths, which name layers of some block.
+  /// Words after a dot and in paths, which name layers of some block.
   Names inside;
 };
 

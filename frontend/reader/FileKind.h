@@ -24,7 +24,7 @@ struct FileKind {
 };
 
 /// The kind of a file whose first bytes are `head`; none for JSON in UTF-8 and
-/// for what is not recognised. 64 are enough, but for IR behind comments.
+/// for what is not recognised. 64 are enough, but for IR after comments.
 std::optional<FileKind> recognizeFile(std::string_view head);
 
 /// The kind of a JSON file of a public library that is neither a description

@@ -5,7 +5,7 @@
 // The parser reads through an iterator that counts bytes. In a callback the
 // count is the end of the token: exact for keys, strings, literals and
 // brackets, one too many for numbers, which are scanned again. No callback
-// tells a start: it is the first byte behind the last token that is neither
+// tells a start: it is the first byte after the last token that is neither
 // white space nor `,` nor `:`.
 //
 //===----------------------------------------------------------------------===//

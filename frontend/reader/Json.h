@@ -50,7 +50,7 @@ struct Node {
   bool boolean = false;
   /// Position among the parent's elements or members.
   uint32_t index = 0;
-  /// From the first to behind the last byte of the value.
+  /// From the first to after the last byte of the value.
   Range range;
   int64_t integer = 0;
   /// Set for integers too.

@@ -113,7 +113,7 @@ std::optional<NotJson> recognizeNotJson(std::string_view text, size_t at,
     if (before > 0 && text[before - 1] == ',') {
       return NotJson{{before - 1, before},
                      std::string("a comma in front of '") + first +
-                         "'; behind the last entry there is none",
+                         "'; after the last entry there is none",
                      ""};
     }
     return std::nullopt;

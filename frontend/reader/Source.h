@@ -45,7 +45,7 @@ public:
   const std::string &name() const { return fileName; }
   std::string_view text() const { return contents; }
 
-  /// The position of a byte; bytes behind the end count as the end.
+  /// The position of a byte; bytes after the end count as the end.
   Position position(size_t offset) const;
 
   /// The text of line `line` (from 1) without its line break.

@@ -23,7 +23,7 @@ struct Character {
   std::string_view bytes;
   bool isPlain = false; ///< may be printed as it is
 
-  /// Takes the one at `at`, which moves behind it.
+  /// Takes the one at `at`, which moves after it.
   Character(std::string_view text, size_t &at) {
     hova_cursor cursor = {
         {reinterpret_cast<const uint8_t *>(text.data()), text.size()}, at};

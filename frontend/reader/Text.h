@@ -35,7 +35,7 @@ std::string inQuotes(std::string_view text);
 /// would change is a JSON escape.
 std::string jsonEscaped(std::string_view text);
 
-/// Appends the code point at `at`, escaped if need be, and moves `at` behind
+/// Appends the code point at `at`, escaped if need be, and moves `at` after
 /// it; returns its width on screen.
 size_t appendShown(std::string &out, std::string_view text, size_t &at);
 

@@ -25,7 +25,7 @@ void drawBlocks(const BlockTable &table, const Shape &shape,
                 const std::function<uint64_t(uint64_t)> &word, float *out) {
   int64_t rows = shape[1], count = shape[2];
   for (int64_t row = 0; row < shape[0] * rows; ++row, out += count) {
-    // Blocks before the window, and blocks behind it.
+    // Blocks before the window, and blocks after it.
     int64_t own = row % rows + 1, before = std::max<int64_t>(own - 2, 0);
     int64_t behind =
         table.isCausal ? 0 : std::max<int64_t>(table.blocks - 3 - own, 0);

@@ -1,7 +1,7 @@
 //===- AssignVerdicts.cpp - What became of every site ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Behind all that forms kernels, every site gets its answer: the kernels that
+// After all that forms kernels, every site gets its answer: the kernels that
 // it stands in, the neighbours that joined it there, those that did not with
 // the first reason, and whether it is fused: none of its own intermediates
 // passes from one kernel to another, which would mean through memory. A

@@ -16,7 +16,7 @@
 // that takes longer than the multiplications, so there a product is a kernel of
 // its own, with what works element by element on its result, and threads divide
 // its columns: each weight is read once. Small products stay in their chain: to
-// meet behind each would cost more. What few and small are, the target says
+// meet after each would cost more. What few and small are, the target says
 // (FusionPolicy.td). Does nothing without `@main`.
 
 #include "dialect/ProgramOps.h"
@@ -55,7 +55,7 @@ static void copySharedResults(Block &block) {
   }
 }
 
-/// What is assembled stands behind the kernels that write its parts, in front
+/// What is assembled stands after the kernels that write its parts, in front
 /// of the first that reads it.
 static void moveBeforeReaders(Operation *assembly) {
   Operation *first = nullptr;

@@ -349,7 +349,7 @@ LogicalResult Grouping::run() {
     for (Value operand : op.getOperands()) {
       Operation *moved = operand.getDefiningOp();
       if (waiting.contains(moved)) {
-        choose(moved, earliestGroup(&op)); // which is behind its operands
+        choose(moved, earliestGroup(&op)); // which is after its operands
         waiting.erase(moved);
       }
     }

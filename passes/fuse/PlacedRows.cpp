@@ -1,7 +1,7 @@
 //===- PlacedRows.cpp - Operations on rows in another order ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Part of the grouping: an operation behind rows in the order of windows may
+// Part of the grouping: an operation after rows in the order of windows may
 // keep that order, where nothing of its result says which row it is.
 
 #include "passes/fuse/PlacedRows.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Asks every operation that implements DecomposeOpInterface to write itself
-// down, so that the phases behind know few operations. What an operation is
+// down, so that the phases after know few operations. What an operation is
 // made of is its own business; this pass only replaces, and makes the parts of
 // a site parts of that site.
 
@@ -22,7 +22,7 @@ namespace hova {
 #define GEN_PASS_DEF_DECOMPOSECOMPOUNDPASS
 #include "passes/normalize/Passes.h.inc"
 
-/// The operations behind `before`, up to `op`, are parts of what `op` is.
+/// The operations after `before`, up to `op`, are parts of what `op` is.
 static void markParts(Operation *before, Operation *op) {
   std::optional<Site> site = siteOf(op);
   Operation *part = before ? before->getNextNode() : &op->getBlock()->front();

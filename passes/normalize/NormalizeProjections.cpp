@@ -42,7 +42,7 @@ static std::optional<Verdict> staysAlone(LinearOp op,
   return std::nullopt;
 }
 
-/// The biases of `linears` one behind the other, zeros where there is none.
+/// The biases of `linears` one after the other, zeros where there is none.
 static Value joinBiases(OpBuilder &builder, ArrayRef<LinearOp> linears,
                         Location loc) {
   if (llvm::none_of(linears, [](LinearOp op) { return op.getBias(); })) {

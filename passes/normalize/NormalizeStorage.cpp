@@ -3,7 +3,7 @@
 //
 // With storage of 16 bits a product reads half the bytes and, where the machine
 // has an instruction for it, does twice the work per cycle. What a product
-// reads is rounded once, behind the operation that makes it; sums, norms,
+// reads is rounded once, after the operation that makes it; sums, norms,
 // softmax and the residual stream stay f32. Where a value is read both ways,
 // both are kept. Without `hova.storage` on the module nothing changes.
 

@@ -40,7 +40,7 @@ def NormalizeStoragePass : Pass<"hova-normalize-storage", "::mlir::func::FuncOp"
   let description = [{
     Before: any operations; the module may name a storage type of 16 bits
     (`hova.storage`). After: what enters a matrix product, and tables, are of
-    that type (StorageOpInterface), behind one `hova.convert` per value. A
+    that type (StorageOpInterface), after one `hova.convert` per value. A
     conversion stands before column slices, so that they stay addresses, and
     before blocks are spread over a matrix. Where a conversion is the only reader
     of a result that is rounded when it is written, such as that of an attention,
@@ -144,7 +144,7 @@ def NormalizeLinearChainsPass : Pass<"hova-normalize-linear-chains", "::mlir::fu
 }
 
 def NormalizeTokenProjectionsPass : Pass<"hova-normalize-token-projections", "::mlir::func::FuncOp"> {
-  let summary = "Project tokens before a linear instead of behind it";
+  let summary = "Project tokens before a linear instead of after it";
   let description = [{
     Before: any operations. After: tokens are projected to few rows
     (`hova.project_tokens`) before the linear that made what was projected, which

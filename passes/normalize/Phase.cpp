@@ -8,7 +8,7 @@ using namespace mlir;
 
 void hova::buildNormalizePhase(PhaseBuilder &phase) {
   phase.add(createDecomposeCompoundPass());
-  // Composed linears read what the first one reads: they merge behind this.
+  // Composed linears read what the first one reads: they merge after this.
   // Weights are composed before they are rounded to a storage type.
   phase.addOptional(createNormalizeLinearChainsPass());
   // Keys and values that one projection shares are recognised by identity.
@@ -25,7 +25,7 @@ void hova::buildNormalizePhase(PhaseBuilder &phase) {
   phase.addOptional(createNormalizeProjectionsPass());
   // The columns of a merged projection are converted as one.
   phase.add(createNormalizeStoragePass());
-  // Behind all that makes a table another value, as rounding does.
+  // After all that makes a table another value, as rounding does.
   phase.add(createCSEPass());
   phase.addOptional(createNormalizeTiedTablesPass());
   phase.add(createNormalizeWeightsPass());

@@ -1,7 +1,7 @@
 //===- PropagateDemandedRows.cpp - Compute only the rows that are read ----===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A classifier reads one token of the last layer. Everything behind the last
+// A classifier reads one token of the last layer. Everything after the last
 // keys and values then needs that token only: one query row and one
 // feed-forward row instead of 197 in ViT, 6 % of its work. The demand travels
 // from the pool towards the inputs as a slice of tokens, through operations

@@ -24,7 +24,7 @@ struct KernelBuffers {
   LaunchShapeAttrInterface shape; ///< of its launch
   int64_t flops = 0;
 
-  /// How many of `values` are inputs and results; the others stand behind.
+  /// How many of `values` are inputs and results; the others stand after.
   size_t countArguments() const;
 };
 
@@ -35,10 +35,10 @@ LayoutAttr layoutOf(mlir::Value value);
 /// the last, with `rowStride` elements between rows (0: dense).
 mlir::MemRefType bufferType(mlir::RankedTensorType tensor, int64_t rowStride);
 
-/// Bytes of a buffer, up to where a row behind its last one would begin.
+/// Bytes of a buffer, up to where a row after its last one would begin.
 int64_t bytesOf(mlir::MemRefType type);
 
-/// Whether the kernel reads its input `index` once and nothing reads it behind
+/// Whether the kernel reads its input `index` once and nothing reads it after
 /// the kernel.
 bool isLastReader(KernelOp kernel, unsigned index);
 

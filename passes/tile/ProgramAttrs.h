@@ -13,7 +13,7 @@ namespace hova {
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "hova.arena_bytes";
 inline constexpr llvm::StringLiteral kImageBytesAttr = "hova.image_bytes";
 inline constexpr llvm::StringLiteral kTableBytesAttr = "hova.table_bytes";
-/// The number of inputs; the buffers behind them are outputs.
+/// The number of inputs; the buffers after them are outputs.
 inline constexpr llvm::StringLiteral kInputsAttr = "hova.inputs";
 /// Types of inputs and outputs before they became buffers.
 inline constexpr llvm::StringLiteral kTypesAttr = "hova.types";

@@ -97,7 +97,7 @@ Place ProgramTiler::newBlock(RankedTensorType type, LayoutAttr layout) {
   return Place{Place::Arena, buffer, static_cast<int64_t>(blocks.size()) - 1};
 }
 
-/// The place of an input that nothing reads behind the kernel, where the result
+/// The place of an input that nothing reads after the kernel, where the result
 /// may stand instead; nothing where it needs one of its own.
 std::optional<Place> ProgramTiler::placeOver(OpResult result, LayoutAttr layout,
                                              KernelBuffers &buffers) {

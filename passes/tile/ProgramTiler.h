@@ -16,7 +16,7 @@
 namespace hova {
 
 /// How a target writes kernels. What a schedule says, what the arguments of a
-/// function behind its buffers are, and where values between stages lie, is
+/// function after its buffers are, and where values between stages lie, is
 /// known to the target alone.
 class KernelCode {
 public:

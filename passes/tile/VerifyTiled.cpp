@@ -12,7 +12,7 @@ namespace hova {
 #define GEN_PASS_DEF_VERIFYTILEDPASS
 #include "passes/tile/Passes.h.inc"
 
-/// Bytes from the first to behind the last element of a strided matrix.
+/// Bytes from the first to after the last element of a strided matrix.
 static int64_t extentOf(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset, last = 0;
@@ -51,7 +51,7 @@ struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
     int64_t extent = extentOf(type);
     if (!bytes || extent < 0 || extent > bytes.getInt() ||
         offset > bytes.getInt() - extent) {
-      return op->emitError("buffer ends behind ")
+      return op->emitError("buffer ends after ")
              << limit << " of the program, at "
              << static_cast<uint64_t>(offset) + static_cast<uint64_t>(extent);
     }

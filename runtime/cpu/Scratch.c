@@ -118,7 +118,7 @@ static bool measure_rows(const hova_launch *launch, uint64_t threads,
   return true;
 }
 
-/// Where scratch begins: behind the arena and the rows of all shares.
+/// Where scratch begins: after the arena and the rows of all shares.
 static bool measure_arena(const hova_launches *launches, uint64_t threads,
                           uint64_t arena_bytes, uint64_t *end) {
   const hova_launch *launch = (const hova_launch *)(launches + 1);

@@ -6,7 +6,7 @@
 // number of threads, which a context knows when it is created.
 //
 // Rows of shares take the place of values that are not alive during a launch;
-// scratch of a thread has one place for all launches behind them, so that its
+// scratch of a thread has one place for all launches after them, so that its
 // cache lines stay its own.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@
 /// Where the buffers of its shares lie, in the order of the buffers.
 const hova_share *hova_shares_of(const hova_launch *launch);
 
-/// The launch behind `launch`.
+/// The launch after `launch`.
 const hova_launch *hova_next_launch(const hova_launch *launch);
 
 /// Threads, of `threads`, that have a part in a launch.
@@ -60,7 +60,7 @@ bool hova_shares_fit(const hova_launches *launches, uint64_t threads,
                      uintptr_t arena, uint64_t *number);
 
 /// Where scratch of each of `threads` threads begins (`places` may be null) and
-/// where the last one ends: behind the arena and the rows of shares. False, and
+/// where the last one ends: after the arena and the rows of shares. False, and
 /// an end of UINT64_MAX, where addresses cannot tell that.
 bool hova_place_scratch(const hova_launches *launches, uint64_t threads,
                         uint64_t arena_bytes, uint64_t *places, uint64_t *end);

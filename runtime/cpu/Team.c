@@ -23,7 +23,7 @@
 /// Otherwise whoever waits for a waking thread falls asleep in its turn, and so
 /// do they all at every barrier.
 #define WATCH_NANOSECONDS 200000
-/// How long it does so without offering its processor, behind which the awaited
+/// How long it does so without offering its processor, after which the awaited
 /// thread may be queued.
 #define KEEP_NANOSECONDS 10000
 /// Looks at the gate between two looks at the clock.

@@ -117,7 +117,7 @@ static hova_status pick_level(hova_context *context) {
                    capability % 10);
 }
 
-/// Gives `bytes` behind `*end` a place, or false where 64 bits do not tell it.
+/// Gives `bytes` after `*end` a place, or false where 64 bits do not tell it.
 static bool reserve(uint64_t bytes, uint64_t *end, uint64_t *begin) {
   uint64_t behind;
   *begin = *end;

@@ -75,7 +75,7 @@ typedef struct hova_gpu_copy {
 /// have changed since the run before.
 typedef struct hova_gpu_job {
   const hova_gpu_copy *uploads;   ///< before the launches, in `num_uploads`
-  const hova_gpu_copy *downloads; ///< behind them
+  const hova_gpu_copy *downloads; ///< after them
   uint32_t num_uploads, num_downloads;
   bool wait;          ///< until all is done
   hova_hook_fn *hook; ///< null: none
@@ -88,7 +88,7 @@ typedef struct hova_gpu_job {
 hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
                          hova_error *error);
 
-/// Copies from the device to the host behind what is in the queue, and waits.
+/// Copies from the device to the host after what is in the queue, and waits.
 hova_status hova_gpu_download(hova_gpu *gpu, void *to, hova_device_address from,
                               uint64_t bytes, hova_error *error);
 

@@ -181,7 +181,7 @@ static driver_result launch(hova_gpu *gpu, uint32_t number) {
 }
 
 /// Launches kernel by kernel. Event i stands before launch i, and the one
-/// behind it after.
+/// after it after.
 static driver_result launch_each(hova_gpu *gpu, const hova_gpu_job *job,
                                  bool timed) {
   const hova_driver *driver = &gpu->driver;

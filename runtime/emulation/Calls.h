@@ -42,7 +42,7 @@ HOVA_CALL void *hova_emulated_store_shared(hova_self *self, uint32_t place,
                                            uint32_t alignment);
 
 /// cp.async: `bytes` of shared memory, the first `read` from `source`, zeros
-/// behind them.
+/// after them.
 HOVA_CALL void hova_emulated_copy(hova_self *self, uint32_t place,
                                   uint64_t target, uint64_t source,
                                   uint32_t bytes, uint32_t read);

@@ -48,7 +48,7 @@ void prepare_fiber(hova_emulated_thread *self) {
   block *block = self->block;
   uint8_t *top = block->stacks + (self->index + 1) * block->stack_bytes;
   // r15, r14, r13, r12, rbx, rbp, then the address that `ret` takes. The stack
-  // is empty behind it, and aligned to 16 bytes as a call needs it.
+  // is empty after it, and aligned to 16 bytes as a call needs it.
   uint64_t frame[7] = {0};
   frame[3] = (uint64_t)(uintptr_t)fiber_main;
   frame[4] = (uint64_t)(uintptr_t)self;

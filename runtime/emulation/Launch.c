@@ -61,7 +61,7 @@ static bool has_byte_in(const hova_emulation_buffer *buffer, uintptr_t begin,
   }
   uintptr_t row =
       first + (begin - first) / buffer->row_stride * buffer->row_stride;
-  // The row that `begin` lies in or behind, else the one after it.
+  // The row that `begin` lies in or after, else the one after it.
   return begin < row + buffer->row_bytes ||
          (row + buffer->row_stride < end && row + buffer->row_stride < last);
 }

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/// A device: products that are added at once, and bits that are kept behind the
+/// A device: products that are added at once, and bits that are kept after the
 /// leading one of the largest exponent.
 typedef struct sum_model {
   uint32_t products, bits;
@@ -89,7 +89,7 @@ static parts parts_of(float value) {
   return (parts){bits >> 31 ? -significand : significand, exponent};
 }
 
-/// Zeros behind the significands of f16, which have 11 bits; those of bf16 have
+/// Zeros after the significands of f16, which have 11 bits; those of bf16 have
 /// 8.
 #define ZEROS 13
 
@@ -101,7 +101,7 @@ static parts product_of(float x, float y) {
   if (!significand) {
     return (parts){0, LEAST_EXPONENT};
   }
-  // Both had 23 bits behind the point, and have 23 - ZEROS now.
+  // Both had 23 bits after the point, and have 23 - ZEROS now.
   return (parts){significand * (1 << (2 * ZEROS - 23)),
                  a.exponent + b.exponent};
 }

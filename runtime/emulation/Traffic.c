@@ -53,7 +53,7 @@ void free_traffic(traffic *traffic) {
   free(traffic);
 }
 
-/// Room for `count` elements at least, those behind the old ones zero.
+/// Room for `count` elements at least, those after the old ones zero.
 static void *grow(hova_emulated_thread *self, void *old, uint32_t *room,
                   uint32_t count, size_t bytes) {
   if (count <= *room) {

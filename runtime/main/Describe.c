@@ -130,7 +130,7 @@ void hova_print_version(const hova_program *program) {
 // JSON
 //===----------------------------------------------------------------------===//
 
-/// `"key": "text"` behind `before`.
+/// `"key": "text"` after `before`.
 static hova_status write_text(hova_output *output, const char *before,
                               const char *key, const char *text,
                               hova_error *error) {

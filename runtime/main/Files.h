@@ -9,7 +9,7 @@
 /// Makes the output directory, if it is missing, and finds before any work what
 /// could not be written (HOVA_IO_ERROR), or would replace a file that is read,
 /// this program or another output (HOVA_REJECTED: a mistake of usage). Leaves
-/// no directory behind where it fails. `weights` is the file of the image; null
+/// no directory after where it fails. `weights` is the file of the image; null
 /// where it is embedded.
 hova_status hova_claim_files(const hova_program *program,
                              const command_line *options, const char *weights,

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The arena has a place for each value that passes between kernels; values that
-// are not alive at the same time share one. Behind it, and where nothing is
+// are not alive at the same time share one. After it, and where nothing is
 // alive, lies what each thread needs inside of a kernel.
 //
 //===----------------------------------------------------------------------===//
@@ -116,7 +116,7 @@ void hova_print_memory_map(const hova_program *program,
 // JSON
 //===----------------------------------------------------------------------===//
 
-/// `{"key": "text"` behind `before`.
+/// `{"key": "text"` after `before`.
 static hova_status open_entry(hova_output *output, const char *before,
                               const char *key, const char *text,
                               hova_error *error) {

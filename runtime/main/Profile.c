@@ -188,7 +188,7 @@ static void write_kernels(writer *out, const hova_program *program,
   }
 }
 
-/// The stage that begins with part `first`; returns the first part behind it.
+/// The stage that begins with part `first`; returns the first part after it.
 static size_t write_stage(writer *out, const hova_program *program,
                           const profile *measured, const range *parts,
                           size_t first) {

@@ -50,7 +50,7 @@ def plain(tmp_path_factory):
 
 
 def test_kernels_are_the_same_where_other_code_and_constants_moved(plain, tmp_path):
-    """Under another name of the model, behind the kernels of another level."""
+    """Under another name of the model, after the kernels of another level."""
     description = json.loads(MODEL.read_text())
     renamed = tmp_path / "model.json"
     renamed.write_text(json.dumps({**description, "name": "renamed"}))

@@ -270,7 +270,7 @@ TEST_P(IterationSpaces, CoverTheResultOnce) {
   forEachPoint([&](ArrayRef<int64_t> point) {
     auto element = elementAt(space.results[0], shape, point);
     if (!element) {
-      return; // behind the end of the last block
+      return; // after the end of the last block
     }
     std::vector<int64_t> parallel;
     for (auto [dim, index] : llvm::zip(space.dims, point)) {

@@ -1,7 +1,7 @@
 # ===- test_batches.py - An item's result depends on the item alone --------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """The bits of an item are the same in a batch of 1, 3 and 8, and wherever it stands in it; those
-of a sequence the same whatever stands behind its end, and behind how much of it.
+of a sequence the same whatever stands after its end, and after how much of it.
 
 docs/compile-a-model.md promises it. That threads change nothing is in test_threads.py.
 """
@@ -145,7 +145,7 @@ def test_items_of_wide_rows(kind, tmp_path):
 
 # --- padding -------------------------------------------------------------------------
 
-# Memory slots stand behind the keys, where padding moves them to other lanes.
+# Memory slots stand after the keys, where padding moves them to other lanes.
 PADDED = {
     "softmax": {},
     "causal": {"causal": True},

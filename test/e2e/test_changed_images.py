@@ -74,7 +74,7 @@ def sealed(image):
 
 
 def changed(original, seed):
-    """A copy with some bytes or words changed, in the header, behind it, or anywhere."""
+    """A copy with some bytes or words changed, in the header, after it, or anywhere."""
     draw = random.Random(seed)
     image = bytearray(original)
     first, last = draw.choice([(0, 300), (HEADER, len(image) - TRAILER), (0, len(image))])

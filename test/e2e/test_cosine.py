@@ -3,7 +3,7 @@
 """What the equations of Swin Transformer V2 imply for compiled programs.
 
 Scores are blind to the lengths of queries and keys, a factor ends at 100, nothing of the
-network behind a continuous position bias is left when a program runs, and every site of
+network after a continuous position bias is left when a program runs, and every site of
 SwinV2 is fused.
 """
 

@@ -164,7 +164,7 @@ def test_no_word_sees_the_future_and_padding_is_nothing(tmp_path):
         changed = run(other, str(token))
         assert changed[:, :token].tobytes() == plain[:, :token].tobytes()
         assert (changed[:, token:] != plain[:, token:]).any()
-    # Rows of padding are rows of zeros behind the last layer: all words are as likely.
+    # Rows of padding are rows of zeros after the last layer: all words are as likely.
     words[1, 5:] = 1
     padded = run(words, "padded")
     np.testing.assert_allclose(padded[1, 5:], -np.log(37), rtol=1e-6)

@@ -22,7 +22,7 @@ WINDOWS = {"window": 4, "shift": 2, "relative_bias": True}
 
 
 def block(name, previous, options):
-    """One block of Swin behind the layer `previous`."""
+    """One block of Swin after the layer `previous`."""
     attention = {"op": "multi_head_attention", "heads": 3, **options}
     return [
         {"name": name + "norm1", "op": "layer_norm", "input": previous},

@@ -18,7 +18,7 @@ using namespace hova::test;
 
 namespace {
 
-/// A layer `y` that does nothing, behind others.
+/// A layer `y` that does nothing, after others.
 const char *const end =
     R"(, {"name": "y", "op": "scale", "input": "x", "by": 1})";
 
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "\"m\""},
         Foreign{"{\"hova\": 1, \"name\": 'm}", "stands in double quotes"},
         Foreign{"{\"hova\": 1,\n \"name\": \"m\",\n}",
-                "model.json:2:13: error: a comma in front of '}'; behind the "
+                "model.json:2:13: error: a comma in front of '}'; after the "
                 "last entry there is none"},
         Foreign{"{\"hova\": 1, \"layers\": [1, 2, ]}",
                 "model.json:1:28: error: a comma in front of ']'"},

@@ -39,7 +39,7 @@ std::vector<SummaryRow> hova::test::imageRows() {
        24268800},
       {"vit_b16", "vit_b16", {}, 86567656, 0, 16848500736, 715327488},
       {"vit_b32", "vit_b32", {}, 88224232, 0, 4363106304, 46080000},
-      // The head of pre-training, behind a layer that is as wide as the tokens.
+      // The head of pre-training, after a layer that is as wide as the tokens.
       {"vit_b16_pre_training",
        "vit_b16",
        {{"classes", "18291"}, {"pre_logits", "true"}},
@@ -122,7 +122,7 @@ std::vector<SummaryRow> hova::test::imageRows() {
        918552576},
       // One layer of 197 tokens less, four projections of 11 * 197 more, and
       // the
-      // feed-forward behind the maximum over the states.
+      // feed-forward after the maximum over the states.
       {"omninet_b16",
        "omninet_b16",
        {},

@@ -71,7 +71,7 @@ const char *const layers[] = {
     R"({"name": "y", "op": "channel_gate", "input": "x", "gated": "x"})",
     R"({"name": "y", "op": "omni_attention", "inputs": ["x", "x"], "heads": 2, "hidden": 5, "pool": "after_attention"})",
     R"({"name": "y", "op": "omni_attention", "inputs": ["x", "x"], "heads": 2, "hidden": 5, "norm": "res_post"})",
-    // Values behind the one that the units end in.
+    // Values after the one that the units end in.
     R"({"name": "a", "block": "both", "repeat": 3, "inputs": {"p": "x", "q": ["x", "a[*]"]}},
        {"name": "y", "op": "concat", "inputs": ["a[*].first", "a[-1].s", "x"]})",
 };

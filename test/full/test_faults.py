@@ -1,6 +1,6 @@
 # ===- test_faults.py - Every system call fails once --------------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Fails each system call of a compilation and of a program, one run each, behind what the loader does.
+"""Fails each system call of a compilation and of a program, one run each, after what the loader does.
 
 Whatever fails, the output is the old one or the new one, nothing else stays, and a status other than
 0 comes with a message. After a kill, the next run removes what was left.

@@ -115,7 +115,7 @@ CHANGES = [remove_line, repeat_line, remove_attribute, change_number, change_val
 
 
 def change(text, draw):
-    """The text with one change, the change's name and its line; the description behind the program stays."""
+    """The text with one change, the change's name and its line; the description after the program stays."""
     head, resources = text.split("\n{-#\n")
     lines = head.split("\n")
     places = [i for i, line in enumerate(lines) if line.strip() and not line.startswith(("//", "#loc"))]

@@ -47,7 +47,7 @@ def regridded(name, batch, width, grid, kernel, stride, padding, within=None):
 
 
 def cut(name, batch, grid, window, width):
-    """Windows as sequences, behind a norm and in front of an attention."""
+    """Windows as sequences, after a norm and in front of an attention."""
     case = Case(name)
     x = case.values("x", batch, grid[0] * grid[1], width)
     case.layer("norm", "layer_norm", input="x")

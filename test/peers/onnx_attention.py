@@ -8,7 +8,7 @@ attention, past keys and values stand in front of the new ones by `concat`. Two 
 layouts and are done here: ONNX has heads as an axis, [batch, heads, N, width], or side by
 side; and a mask may lack axes that a description writes as 1.
 
-ONNX's causal limit begins at the first key, or behind past keys, or ends at the last valid
+ONNX's causal limit begins at the first key, or after past keys, or ends at the last valid
 key; that of `causal` ends at the last key. So `keep` says it.
 """
 

@@ -21,7 +21,7 @@ class Row:
 
 
 def split_page():
-    """The text before the table, its rows, and the text behind."""
+    """The text before the table, its rows, and the text after."""
     before, table = PAGE.read_text().split(f"{HEAD}\n|---|---|---|---|---|---|\n")
     lines = table.splitlines(keepends=True)
     count = next((i for i, line in enumerate(lines) if line[0] != "|"), len(lines))
@@ -33,4 +33,4 @@ def replace_table(rows):
     before, _, behind = split_page()
     lines = ["| " + " | ".join(astuple(row)) + " |" for row in sorted(rows)]
     table = "\n".join([HEAD, "|---|---|---|---|---|---|", *lines])
-    PAGE.write_text(f"{before}{table}\n{behind}")
+    PAGE.write_text(f"{before}{table}\n{after}")

@@ -1,7 +1,7 @@
 # ===- test_captions.py - The Meshed-Memory Transformer -------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """M2 at full size. The encoder is that of torch.nn, whose attention function takes keys
-with memory slots behind them; the decoder's layer has the attentions, norms and linear
+with memory slots after them; the decoder's layer has the attentions, norms and linear
 layers of torch.nn.TransformerDecoderLayer, and the mesh is its paper's equations."""
 
 import numpy as np
@@ -25,7 +25,7 @@ BATCH, REGIONS, LENGTH = 2, 50, 20
 
 
 class MemoryAttention(nn.MultiheadAttention):
-    """torch.nn.MultiheadAttention with learned keys and values behind those of tokens."""
+    """torch.nn.MultiheadAttention with learned keys and values after those of tokens."""
 
     def __init__(self, slots):
         super().__init__(WIDTH, HEADS, batch_first=True)

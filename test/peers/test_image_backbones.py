@@ -1,7 +1,7 @@
 # ===- test_image_backbones.py - timm's Vision Transformer around others' ideas -=== #
 # SPDX-License-Identifier: Apache-2.0
 """Image models that no library publishes as they are, built from timm's Vision
-Transformer: T2T-ViT-14 behind tokens that its paper's equations make, and OmniNet-B with
+Transformer: T2T-ViT-14 after tokens that its paper's equations make, and OmniNet-B with
 the attention of performer_pytorch."""
 
 from functools import partial
@@ -135,7 +135,7 @@ def test_tokens_to_tokens(compare):
     compare(
         "t2t_vit_14",
         model,
-        "timm VisionTransformer behind torch.nn.Unfold and the paper's token performer",
+        "timm VisionTransformer after torch.nn.Unfold and the paper's token performer",
         {"image": image.numpy()},
         image_classes(image),
         weights=named,

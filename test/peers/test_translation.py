@@ -4,7 +4,7 @@
 attention gets horizontal and vertical attention by the paper's equations.
 
 As a checkpoint, the base Transformer has what torch.nn has: biases everywhere, and norms
-behind both stacks. By itself it has what its paper has, which has neither.
+after both stacks. By itself it has what its paper has, which has neither.
 """
 
 import math
@@ -30,7 +30,7 @@ from torch.nn import functional as F
 
 WIDTH, HEADS, DEPTH, HIDDEN, EPS = 512, 8, 6, 2048, 1e-6
 BATCH, SOURCE, TARGET = 2, 23, 17
-PLAIN = "torch.nn.Transformer without biases in attention and norms behind its stacks"
+PLAIN = "torch.nn.Transformer without biases in attention and norms after its stacks"
 SETTINGS = [f"batch={BATCH}", f"src_len={SOURCE}", f"tgt_len={TARGET}"]
 
 
@@ -139,7 +139,7 @@ def without_biases():
 
 
 def plain_transformer(attention=without_biases):
-    """torch.nn.Transformer of the paper: no bias in attention, no norm behind a stack."""
+    """torch.nn.Transformer of the paper: no bias in attention, no norm after a stack."""
     encoder = encoder_layer(WIDTH, HEADS, HIDDEN, eps=EPS, norm_first=False, bias=False)
     encoder.self_attn = attention()
     decoder = nn.TransformerDecoderLayer(

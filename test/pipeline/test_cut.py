@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a phase prints is all that the next one needs.
 
-A run that is cut behind a phase, printed, parsed and continued leaves what the straight run
+A run that is cut after a phase, printed, parsed and continued leaves what the straight run
 leaves, byte by byte: no attribute loses a digit, no phase knows what its text does not
 say. For AVX-512, where GELU has tables; every example, in the small sizes in which it is
 verified. cut.test does the same through the options of `hova` itself.
@@ -47,7 +47,7 @@ def reprint(*arguments):
 
 
 def check(dumps, pairs):
-    """Continues behind the first phase of each pair and stops after the second."""
+    """Continues after the first phase of each pair and stops after the second."""
 
     def continued(pair):
         first, last = pair

@@ -80,6 +80,6 @@ def test_kernels_of_an_example(name, settings, dtype, level, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "did not emulate" not in done.stderr
     emulated = int(re.search(r"emulated (\d+) kernel functions", done.stderr)[1])
-    # Once behind tile and once behind vectorize, at the least.
+    # Once after tile and once after vectorize, at the least.
     functions = (tmp_path / "vectorize.mlir").read_text().count("func.func private @kernel_")
     assert emulated >= 2 * functions > 0

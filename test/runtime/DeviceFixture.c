@@ -41,7 +41,7 @@ static const hova_part_info parts[] = {{"layer.scale", 0, 0, 30, 30},
                                        {"layer.add", 1, 0, 30, 30},
                                        {"layer.gather", 2, 0, 0, 30}};
 static const hova_weight_info weights[] = {{"layer.w", 0, 64}};
-/// Behind a first line, so that a table begins behind the start of all.
+/// After a first line, so that a table begins after the start of all.
 static const _Alignas(64) int32_t tables[32] = {[16] = 3, 0, 5, 1, 4, 2};
 
 #define PLACE(KIND, AT) ((uint64_t)(AT) | (KIND))

@@ -209,7 +209,7 @@ TEST_F(Driver, a_stream_of_the_caller_is_not_waited_for) {
     later.call.ids[1] = tensors.call.ids[1] = 6;
     stand_in_write(later.ids.data, later.call.ids, sizeof later.call.ids);
     stand_in_write(tensors.ids.data, later.call.ids, sizeof later.call.ids);
-    // Integers are checked on the host, which waits; what comes behind does
+    // Integers are checked on the host, which waits; what comes after does
     // not.
     ASSERT_EQ(program.run(tensors.call), HOVA_OK) << program.message;
     EXPECT_FALSE(tensors.isRight());

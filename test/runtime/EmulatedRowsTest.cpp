@@ -112,7 +112,7 @@ TEST(EmulatedRows, that_overlap_are_refused_if_one_is_written) {
     hova_emulation_buffer other = rows("b", at, 3, HOVA_EMULATION_INPUT);
     EXPECT_EQ(run({kState, other}, {}), expected) << at;
   }
-  // Behind each other, and of another stride.
+  // After each other, and of another stride.
   EXPECT_EQ(run({kState, rows("b", 40, 2, HOVA_EMULATION_STATE)}, {}), "");
   hova_emulation_buffer dense = {"b", memory + 8, 8, HOVA_EMULATION_STATE,
                                  0,   0};

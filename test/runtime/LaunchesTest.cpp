@@ -80,7 +80,7 @@ const uint64_t launches[] = {
     1, 8, kUnits, 3, sizeof(Share), kUnits, 0, 0, 64 | HOVA_IN_ARENA,
     numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT)};
 
-/// input + table -> output; the table is behind the launches.
+/// input + table -> output; the table is after the launches.
 struct TableLaunches {
   alignas(64) uint64_t launches[13];
   alignas(64) float table[kUnits];
@@ -106,7 +106,7 @@ const uint64_t shares[] = {2, 3,
                            numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT),
                            kRow | HOVA_IN_SHARE, kArena, 0};
 
-/// The same by two buffers of rows, the second behind all rows of the first.
+/// The same by two buffers of rows, the second after all rows of the first.
 const uint64_t sharesOfTwo[] = {1, 4,
                                 //
                                 3, 3, kUnits, 4, sizeof(Share), kUnits, 0, 2,
@@ -306,7 +306,7 @@ TEST(Launches, find_tables_behind_them) {
 }
 
 TEST(Launches, take_no_rows_beyond_those_of_shares) {
-  // A row for each unit of a share, behind the arena, and 4 bytes of scratch.
+  // A row for each unit of a share, after the arena, and 4 bytes of scratch.
   const uint64_t data[] = {
       1, 1, 0, 7, 7, 1, 4, 100, 0, 1, kRow | HOVA_IN_SHARE, kArena, 0};
   EXPECT_EQ(scratchOf(data, 1), 7 * kRow + kLine);
@@ -324,7 +324,7 @@ TEST(Launches, take_rows_for_every_unit_where_costs_divide_them) {
 }
 
 TEST(Launches, take_the_place_of_values_that_are_not_alive) {
-  // Two rows of a line, of which the second is behind the arena.
+  // Two rows of a line, of which the second is after the arena.
   const uint64_t data[] = {
       1, 1, 0, 2, 2, 1, 4, 2, 0, 1, 64 | HOVA_IN_SHARE, kArena / 2, 0};
   EXPECT_EQ(scratchOf(data, 1), kLine + kLine);
@@ -334,7 +334,7 @@ TEST(Launches, take_the_place_of_values_that_are_not_alive) {
 }
 
 TEST(Launches, take_rows_one_behind_the_other_or_in_gaps) {
-  // Of four rows, three lines and a line stand behind the arena; between them
+  // Of four rows, three lines and a line stand after the arena; between them
   // in the list is a buffer within it.
   const uint64_t data[] = {1, 3,
                            //
@@ -457,7 +457,7 @@ std::vector<uint64_t> divideCosts(int32_t threads) {
 
 TEST(Launches, divide_the_cost_where_units_differ) {
   using Units = std::vector<uint64_t>;
-  // 9 1 1 9 1 1 9 1 1 cost 33: the half is nearest behind the fourth...
+  // 9 1 1 9 1 1 9 1 1 cost 33: the half is nearest after the fourth...
   EXPECT_EQ(divideCosts(1), Units({9}));
   EXPECT_EQ(divideCosts(2), Units({4, 5}));
   // ...and thirds are those that repeat.

@@ -464,7 +464,7 @@ static object *copy_in(const object *exec, const object *original) {
   return NULL;
 }
 
-/// Puts a node in the queue behind what it depends on.
+/// Puts a node in the queue after what it depends on.
 static void put_node(CUstream stream, object *exec, object *node, bool *done,
                      object **nodes, int count) {
   int index = 0;

@@ -52,7 +52,7 @@ typedef struct operation {
   call call;
 } operation;
 
-/// Nothing is freed before the end, so that a use behind it is seen.
+/// Nothing is freed before the end, so that a use after it is seen.
 typedef struct object {
   kind kind;
   bool alive;

@@ -94,7 +94,7 @@ def test_a_fifo_is_written_through(folder, option):
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
 def test_standard_output_is_written_through(folder, name):
-    """Behind what is there already."""
+    """After what is there already."""
     assert run("--output=y=o.npy").returncode == 0
     with open("log", "wb") as log:
         log.write(b"before")

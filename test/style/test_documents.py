@@ -96,7 +96,7 @@ def test_commands_in_documents_run(path, tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-# A report and, right behind it, what a document quotes of it.
+# A report and, right after it, what a document quotes of it.
 REPORT = re.compile(r"```sh\n(hova explain [^\n]*)\n```\n\n```text\n(.*?)```", re.DOTALL)
 
 

@@ -88,7 +88,7 @@ def test_rewrites_of_descriptions_are_what_passes_do(before, option, after):
     [rewrite for rewrite in of_passes() if "tensor<" in rewrite.values[0] and "hova-tile-cuda" not in rewrite.values[1]],
 )
 def test_rewrites_of_descriptions_keep_the_meaning(before, option, after):
-    # Kernels of a GPU are emulated as they are lowered, behind all passes: test/e2e.
+    # Kernels of a GPU are emulated as they are lowered, after all passes: test/e2e.
     done = run(before, option, "--check-meaning", "-o", os.devnull)
     assert re.search(r"compared [1-9]\d* results", done.stderr), done.stderr
     if done.returncode == 0:

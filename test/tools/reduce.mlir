@@ -8,7 +8,7 @@
 // RUN: not hova-reduce %s --load-pass-plugin %t.so 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not hova-lsp-server --load-dialect-plugin=%extension < /dev/null 2>&1 | FileCheck %s --check-prefix=NO-DIALECTS
 
-// Behind "--" is a file, whatever its name.
+// After "--" is a file, whatever its name.
 // RUN: not hova-reduce -- --load-pass-plugin=none.so 2>&1 | FileCheck %s --check-prefix=FILE
 // RUN: not hova-opt -- --load-pass-plugin=none.so 2>&1 | FileCheck %s --check-prefix=FILE
 // RUN: not hova-opt --load-pass-plugin 2>&1 < /dev/null | FileCheck %s --check-prefix=VALUE

@@ -92,7 +92,7 @@ def test_a_crash_of_an_edited_program_is_its_own(tmp_path, verb):
     status, text = run(tmp_path, "compile", MODEL, "--emit=mlir", "--stop-after=tile", "-o", "dump.mlir")
     assert status == 0, text
     text = (tmp_path / "dump.mlir").read_text()
-    # The first kernel's loop goes on behind every buffer.
+    # The first kernel's loop goes on after every buffer.
     edited, count = re.subn(r"units = 15,", "units = 1000000000,", text, count=1)
     assert count == 1
     (tmp_path / "dump.mlir").write_text(edited)

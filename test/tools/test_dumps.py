@@ -174,10 +174,10 @@ EDITS = {
         "tile", r"\n +hova.store_weight [^\n]*", "", "reads the image at byte 0, where 'weights' stores nothing",
     ),
     "a buffer outside": (
-        "vectorize", r"arena_buffer \{offset = \d+", "arena_buffer {offset = 1048576", "buffer ends behind hova.arena_bytes",
+        "vectorize", r"arena_buffer \{offset = \d+", "arena_buffer {offset = 1048576", "buffer ends after hova.arena_bytes",
     ),
     "a buffer beyond all numbers": (
-        "tile", r"arena_buffer \{offset = \d+", "arena_buffer {offset = 9223372036854775744", "buffer ends behind hova.arena_bytes",
+        "tile", r"arena_buffer \{offset = \d+", "arena_buffer {offset = 9223372036854775744", "buffer ends after hova.arena_bytes",
     ),
     "a whole that is none": (
         "tile", r"arena_buffer \{", "arena_buffer {hova.whole = array<i64: -64, 9>, ", "expects 'hova.whole' to be where",

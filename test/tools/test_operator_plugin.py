@@ -452,7 +452,7 @@ def test_constraint_is_verified(hova, changes, message):
 
 
 def test_plugin_of_an_edited_header_is_refused(hova, tmp_path):
-    """One more field of OperatorInfo, and everything behind it lies elsewhere."""
+    """One more field of OperatorInfo, and everything after it lies elsewhere."""
     changed = tmp_path / "changed"
     shutil.copytree(hova.prefix, changed, symlinks=True)
     header = changed / "include/hova/frontend/description/Vocabulary.h"

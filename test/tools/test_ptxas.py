@@ -267,7 +267,7 @@ def test_explains_the_kernels_of_a_path(compile_digits):
 
 
 def test_explains_what_has_no_code_as_far_as_it_goes(compile_digits):
-    """Verdicts are known behind `fuse`, and that there is no code for a GPU, behind `assign`."""
+    """Verdicts are known after `fuse`, and that there is no code for a GPU, after `assign`."""
     done = compile_digits("--dtype=f32", verb="explain", status=1)
     assert "in 16 bits only" in done.stderr and " sites are fused\n" in done.stdout and "kernels on" not in done.stdout
 

@@ -249,7 +249,7 @@ class Peer(Contestant):
 
 
 def last_exception(log):
-    """The line of the last exception, behind which frameworks put advice; else the last."""
+    """The line of the last exception, after which frameworks put advice; else the last."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     raised = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Failed)\b.*:", line)]
     return (raised or lines or ["no message"])[-1]

@@ -36,7 +36,7 @@ def run(program, cpus, *options):
 def trace(program, cpus, folder, *options):
     """The kernels of one run, after two to warm up: complete events of the trace.
 
-    A kernel takes until all threads have met behind it.
+    A kernel takes until all threads have met after it.
     """
     file = Path(folder) / "trace.json"
     run(program, cpus, "--warmup", 2, "--repetitions", 1, "--trace", file, *options)

@@ -173,7 +173,7 @@ LogicalResult setUp(PassManager &manager, const MlirOptMainConfig &written,
 }
 
 /// Writes what the passes make of `input` to `output`. A file appears whole or
-/// not at all, behind the last read of the input, which may be the same file.
+/// not at all, after the last read of the input, which may be the same file.
 int optimize(std::unique_ptr<llvm::MemoryBuffer> input, StringRef output,
              DialectRegistry &registry, const MlirOptMainConfig &config) {
   if (output == "-") {

@@ -86,7 +86,7 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
     usageError(verb.visibility == ProfileVerb ? "a program is missing"
                                               : "a description is missing");
   } else if (inputs.size() > 1 && verb.visibility != ProfileVerb) {
-    // Behind a program are the words that it is run with.
+    // After a program are the words that it is run with.
     usageError("one description at a time, but '" + inputs[0] + "' and '" +
                inputs[1] + "' are given");
   }

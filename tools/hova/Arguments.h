@@ -56,7 +56,7 @@ class Arguments;
 struct VerbInfo {
   llvm::StringLiteral name; ///< "weights pack" for a verb of two words
   Visibility visibility;
-  llvm::StringLiteral usage;    ///< behind the name
+  llvm::StringLiteral usage;    ///< after the name
   llvm::StringLiteral summary;  ///< one line
   llvm::StringLiteral examples; ///< lines, each a command
   bool takesModel;

@@ -190,7 +190,7 @@ void Compilation::readProduct() {
     arguments.usageError("unknown phase '" + phase + "'" +
                          suggestionFrom(phase, names));
   } else if (session.isBehind(phase)) {
-    arguments.usageError(arguments.model() + " is behind phase '" + phase +
+    arguments.usageError(arguments.model() + " is after phase '" + phase +
                          "' already");
   }
 }

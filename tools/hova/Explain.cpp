@@ -16,13 +16,13 @@ using namespace mlir;
 
 namespace hova::tool {
 
-/// What the verdicts are read from: behind `assign` the attentions are loops.
+/// What the verdicts are read from: after `assign` the attentions are loops.
 static ModuleOp sourceOf(const Arguments &arguments, Session &session) {
   if (!session.isBehind("assign")) {
     return session.module();
   }
   printNote(arguments.model() + " holds loops; the verdicts are those of the "
-                                "description behind them");
+                                "description after them");
   return session.imported();
 }
 

@@ -150,7 +150,7 @@ int runGlobal(StringRef word) {
 }
 
 /// How messages are written holds from the first one on, also of a verb that
-/// there is not. In front of the verb, the option is as good as behind it.
+/// there is not. In front of the verb, the option is as good as after it.
 void moveDiagnostics(SmallVectorImpl<const char *> &words) {
   SmallVector<const char *> leading;
   while (!words.empty() &&

@@ -43,7 +43,7 @@ def help_short : Flag<["-"], "h">, Visibility<everyone>, Alias<help>;
 def version : Flag<["--"], "version">, Visibility<[GlobalVerb]>,
               HelpText<"Show the versions of hova and LLVM, and the targets.">;
 def list_phases : Flag<["--"], "list-phases">, Visibility<[GlobalVerb]>,
-                  HelpText<"Show the phases of a compilation, and what each promises of the IR behind it.">;
+                  HelpText<"Show the phases of a compilation, and what each promises of the IR after it.">;
 
 def quiet : Flag<["--"], "quiet">, Visibility<readers>,
             HelpText<"Print errors and warnings only, and no notes.">;

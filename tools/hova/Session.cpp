@@ -143,7 +143,7 @@ void Session::openDump() {
   }
   ModuleOrigin &origin = dumped.origin;
   if (origin.description.empty()) {
-    printError(path + ": no description stands behind the program; dumps of "
+    printError(path + ": no description stands after the program; dumps of "
                       "'hova compile' have one");
     dumpStatus = Rejected;
     return;

@@ -6,7 +6,7 @@
 // description, and turning what went wrong into an exit status.
 //
 // The description may be a dump of a phase (codegen/ModuleText.h). Then the
-// imported program is that of the description behind the dump, the options that
+// imported program is that of the description after the dump, the options that
 // the dump was made with are the defaults of the command line, and compilation
 // starts from the dump.
 
@@ -52,7 +52,7 @@ public:
   const std::string &dumpPath() const { return path; }
   /// What compilation starts from.
   mlir::ModuleOp module() { return dump() ? dump() : imported(); }
-  /// Whether `module` is behind this phase.
+  /// Whether `module` is after this phase.
   bool isBehind(llvm::StringRef phase);
   /// What a dump is to remember of where it comes from. `level` is the first of
   /// the program's.

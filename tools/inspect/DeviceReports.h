@@ -11,7 +11,7 @@
 namespace hova::inspect {
 
 /// Leaves out kernels that compute nothing at `path` or below. `module` is
-/// behind `fuse`.
+/// after `fuse`.
 void keepKernelsBelow(DeviceReport &report, mlir::ModuleOp module,
                       llvm::StringRef path);
 

@@ -45,7 +45,7 @@ static SmallVector<std::string> columnsOf(Operation *op) {
   return verdict ? verdict->columns : SmallVector<std::string>();
 }
 
-/// Behind the others, unless it is one of them or empty.
+/// After the others, unless it is one of them or empty.
 static void addOnce(std::vector<std::string> &texts, StringRef text) {
   if (!text.empty() && !llvm::is_contained(texts, text)) {
     texts.push_back(text.str());
@@ -55,7 +55,7 @@ static void addOnce(std::vector<std::string> &texts, StringRef text) {
 /// The paths that an operation of a kernel computes a part of: its own, its
 /// site's, and those of its columns. None for columns that are only read.
 static SmallVector<std::string> pathsOf(Operation *op) {
-  // Behind `assign` operations stand in stages.
+  // After `assign` operations stand in stages.
   if (isColumnSlice(op) || op->getNumRegions() != 0 ||
       op->hasTrait<OpTrait::IsTerminator>()) {
     return {};

@@ -39,7 +39,7 @@ struct KernelContents {
   std::vector<std::string> ops; ///< paths of its operations, each once
 };
 
-/// The kernels of a module behind `fuse` that hold something at `top` or below.
+/// The kernels of a module after `fuse` that hold something at `top` or below.
 std::vector<KernelContents> kernelsBelow(mlir::ModuleOp module,
                                          llvm::StringRef top);
 

@@ -107,7 +107,7 @@ Expected<sys::DynamicLibrary> loadPlugin(StringRef given) {
 
 std::vector<NamedPlugin> pluginsOfOptions(int argc, char **argv) {
   std::vector<NamedPlugin> plugins;
-  // Behind "--" are names of files alone.
+  // After "--" are names of files alone.
   for (int i = 1; i < argc && StringRef(argv[i]) != "--"; ++i) {
     StringRef word = argv[i];
     if (!word.consume_front("--") && !word.consume_front("-")) {

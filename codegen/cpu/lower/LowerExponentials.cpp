@@ -79,7 +79,7 @@ static Value exponentialOfRegister(ImplicitLocOpBuilder &b, Value x,
 }
 
 /// exp2 -> reduce, polynomial, scalef for each 16 lanes; of fewer lanes, for
-/// them and zeros behind.
+/// them and zeros after.
 static Value lowerExponential(Exp2Op op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto type = cast<VectorType>(op.getX().getType());

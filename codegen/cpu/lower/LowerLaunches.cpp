@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One parallel region for the whole program: each thread walks all launches,
-// takes its share of each kernel's units and meets the others behind it. The
+// takes its share of each kernel's units and meets the others after it. The
 // walk is the runtime's; the launches are data, so that no later pass and no
 // code grows with the depth of a model. The tables by which kernels find rows
-// are evaluated here and lie behind the launches. Does nothing to a module that
+// are evaluated here and lie after the launches. Does nothing to a module that
 // was not tiled.
 
 #include "codegen/cpu/CpuFacts.h"
@@ -223,7 +223,7 @@ private:
   }
 
   LLVM::GlobalOp buildLaunches() {
-    // Behind the launches, whose number of words does not depend on it.
+    // After the launches, whose number of words does not depend on it.
     uint64_t size = describeLaunches().size() * sizeof(uint64_t);
     tablesBegin = llvm::alignTo(size, 64);
     SmallVector<uint64_t> words = describeLaunches();
@@ -337,7 +337,7 @@ private:
   LLVMTypeConverter converter;
   Type pointer, i64;
   SmallVector<uint64_t> tables;
-  uint64_t tablesBegin = 0; ///< bytes behind the start of the launches
+  uint64_t tablesBegin = 0; ///< bytes after the start of the launches
   /// In the order of their first launches.
   llvm::MapVector<StringAttr, uint64_t> kernels;
 };

@@ -15,7 +15,7 @@ namespace hova {
 #include "codegen/cpu/Passes.h.inc"
 
 /// Lanes `from .. from + 16` of a vector, or all of a narrow one and whatever
-/// behind them.
+/// after them.
 static Value registerOf(OpBuilder &builder, Location loc, Value vector,
                         int64_t from) {
   auto type = cast<VectorType>(vector.getType());

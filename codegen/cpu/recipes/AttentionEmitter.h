@@ -20,7 +20,7 @@ namespace hova {
 
 /// Sizes of one attention and the layout of its scratch.
 ///
-/// Keys are in panels. Those behind the last whole panel are a tail of their
+/// Keys are in panels. Those after the last whole panel are a tail of their
 /// own, of 16 lanes where they fit: 197 keys cost 208 lanes, not 224. Where
 /// blocks of queries end at different panels, as with a causal mask, there is
 /// no tail, and the last panel is a whole one.
@@ -28,7 +28,7 @@ namespace hova {
 /// With pairs, two channels of a key are one element of a panel, two keys one
 /// row of the packed values, and probabilities have a buffer of bf16.
 ///
-/// The slots of a memory are columns of scores behind those of the keys. Every
+/// The slots of a memory are columns of scores after those of the keys. Every
 /// query reads them, so with slots no panel is skipped.
 ///
 /// Where the scores are all that is read, values have no width.

@@ -307,7 +307,7 @@ void AttentionEmitter::emitValues(Value row, int64_t height,
                                   const Panels &panels) {
   Value out = e.buffer(op.getResult());
   Value zero = e.index(0), outRow = e.add(queryRow, row);
-  // Exponentials behind the last key are not read, but for the second of a
+  // Exponentials after the last key are not read, but for the second of a
   // pair: it meets a zero.
   Value depth =
       e.index(layout.pairs ? llvm::alignTo(layout.columns, 2) : layout.keys);

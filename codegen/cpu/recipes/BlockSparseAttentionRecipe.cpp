@@ -208,7 +208,7 @@ void SparseAttentionEmitter::emitQueries(Value row, Value end) {
   storeResult(row, end);
 }
 
-/// The queries from `row` on come into the lanes of the region. Those behind
+/// The queries from `row` on come into the lanes of the region. Those after
 /// the last token read nothing.
 void SparseAttentionEmitter::beginQueries(Value row) {
   visited.begin(e, row, block);
@@ -227,7 +227,7 @@ void SparseAttentionEmitter::beginQueries(Value row) {
   queryLanes->hoist(ScoreForm::batch | ScoreForm::head | ScoreForm::query);
 }
 
-/// packed[c][i] = scale * query row `row + i`, channel c. Lanes behind the last
+/// packed[c][i] = scale * query row `row + i`, channel c. Lanes after the last
 /// query have its numbers.
 void SparseAttentionEmitter::packQueries(Value row) {
   Value query = e.buffer(op.getQuery());
@@ -270,7 +270,7 @@ void SparseAttentionEmitter::clear() {
   });
 }
 
-/// The number that the table has for an entry behind the fixed ones; any where
+/// The number that the table has for an entry after the fixed ones; any where
 /// there is none.
 Value SparseAttentionEmitter::drawnBlock(Value entry) {
   auto clamp = [&](Value index, int64_t shift, int64_t size) {
@@ -363,7 +363,7 @@ void SparseAttentionEmitter::writeLimits(Value first, Value key, Value end) {
       lanes.beginLanes(form.region.getKey(), number, kTransposed, inside,
                        inside);
     };
-    // Behind `first`: a constant.
+    // After `first`: a constant.
     begin(e.index(from));
     Value own = lanes.vectorOf(form.region.getKey());
     Value counts = make<arith::AndIOp>(

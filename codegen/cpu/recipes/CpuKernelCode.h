@@ -22,7 +22,7 @@ public:
   createStageBuffers(mlir::OpBuilder &builder, const KernelBuffers &buffers,
                      llvm::ArrayRef<ArenaBlock> blocks,
                      int64_t number) const override;
-  /// Behind the buffers the function takes scratch, the first unit and the end
+  /// After the buffers the function takes scratch, the first unit and the end
   /// of the units. What passes between its stages in another layout than rows
   /// is in its scratch.
   mlir::FailureOr<mlir::func::FuncOp>

@@ -68,11 +68,11 @@ public:
   /// Row `i` becomes 0 unless `keep`.
   void keepIf(mlir::Value keep, mlir::Value i);
   void scale(mlir::Value i, mlir::Value factor);
-  /// Row `i`, with the column behind the features, becomes row `j` of `from`
+  /// Row `i`, with the column after the features, becomes row `j` of `from`
   /// times `factor`; what is finite stays so.
   void enlarge(mlir::Value i, mlir::Value factor, mlir::Value from,
                mlir::Value j);
-  /// Copies row `i`, with the column behind the features, to row 0 of `to`.
+  /// Copies row `i`, with the column after the features, to row 0 of `to`.
   void save(mlir::Value i, mlir::Value to);
   mlir::Value sum(mlir::Value i);
   /// The sum over the first `count` elements of row `i` times those of `other`,

@@ -5,7 +5,7 @@
 // the loop nest: it computes tiles of its result and hands each to
 // `finishAndStoreTile`, which applies the stage's element-wise operations to
 // the tile and stores what later stages or kernels read. Nothing else writes
-// buffers, so an anchor knows nothing about what is fused behind it:
+// buffers, so an anchor knows nothing about what is fused after it:
 //
 //   for panel, for rows:                      (LinearRecipe)
 //     %t = hova_cpu.tile_product ...
@@ -54,7 +54,7 @@ public:
   /// stage.
   const mlir::Value scratch;
 
-  /// A buffer in scratch, `offset` bytes behind its start.
+  /// A buffer in scratch, `offset` bytes after its start.
   mlir::Value scratchView(int64_t offset, llvm::ArrayRef<int64_t> shape,
                           mlir::Type element);
 
@@ -114,7 +114,7 @@ public:
   mlir::Value laneMask(int64_t lanes, int64_t valid);
   /// `value` as f32, if it is of a float type of 16 bits.
   mlir::Value widen(mlir::Value value);
-  /// Loads `valid` of `lanes` elements of row `row`, zero behind.
+  /// Loads `valid` of `lanes` elements of row `row`, zero after.
   mlir::Value loadLanes(mlir::Value memref, mlir::Value row, mlir::Value column,
                         int64_t lanes, int64_t valid);
   /// The same, floats of 16 bits widened to f32.

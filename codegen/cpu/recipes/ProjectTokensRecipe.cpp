@@ -72,7 +72,7 @@ void ProjectTokensLoops::emit() {
       emitTiles(batch, e.mul(tile, lanes), lanes, lanes);
     });
     if (int64_t rest = width - whole * lanes) {
-      // In the share that ends behind the last whole tile.
+      // In the share that ends after the last whole tile.
       e.forLoop("columns", e.index(whole), to, 1, [&](Value) {
         emitTiles(batch, e.index(whole * lanes), llvm::PowerOf2Ceil(rest),
                   rest);

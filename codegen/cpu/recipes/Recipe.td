@@ -40,7 +40,7 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
       (ins "const ::hova::CpuSchedule &":$schedule), "", "return std::nullopt;">,
     InterfaceMethod<[{
       Where units differ in cost: what the first units of the kernel cost, to
-      any scale, and as many behind them, and so on. Empty where they are alike.
+      any scale, and as many after them, and so on. Empty where they are alike.
     }], "::llvm::SmallVector<int64_t>", "getUnitCosts",
       (ins "const ::hova::CpuSchedule &":$schedule), "", "return {};">,
     InterfaceMethod<[{

@@ -8,7 +8,7 @@
 
 namespace hova {
 
-/// Offsets of buffers in scratch, one behind the other at whole cache lines.
+/// Offsets of buffers in scratch, one after the other at whole cache lines.
 class ScratchLayout {
 public:
   /// The offset of a buffer of `elements` f32.

@@ -28,7 +28,7 @@ static constexpr int64_t kTransposed = 16;
 // Features of keys
 //===----------------------------------------------------------------------===//
 
-/// valid[j] = key_valid[j] ? 1 : 0, 0 behind the last token.
+/// valid[j] = key_valid[j] ? 1 : 0, 0 after the last token.
 void SummaryAttentionEmitter::writeValid(int64_t tokens) {
   Value bytes = e.buffer(op.getKeyValid());
   e.forEachChunk(tokens, [&](Value column, int64_t lanes, int64_t inside) {
@@ -51,7 +51,7 @@ Value SummaryAttentionEmitter::isValid(Value token) {
 
 void SummaryAttentionEmitter::emitKeyFeatures(int64_t tokens) {
   Value zero = e.index(0);
-  // Lanes behind the last token are read, though what they give is not.
+  // Lanes after the last token are read, though what they give is not.
   for (Value row : {peaks, valid}) {
     e.forLoop("tokens", zero, e.index(layout.paddedTokens), kTransposed,
               [&](Value column) {

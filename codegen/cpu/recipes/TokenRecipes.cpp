@@ -112,7 +112,7 @@ static void emit(KernelEmitter &emitter, EmbeddingOp op) {
     return arith::IndexCastOp::create(emitter.builder, emitter.loc,
                                       emitter.builder.getIndexType(), id);
   };
-  // The row `distance` rows behind `row`, or the last one.
+  // The row `distance` rows after `row`, or the last one.
   auto following = [&](Value row, int64_t distance) -> Value {
     return arith::MinUIOp::create(emitter.builder, emitter.loc,
                                   emitter.add(row, distance),

@@ -229,7 +229,7 @@ static SmallVector<Region> findRegions(Block &block) {
     int64_t count = countSequences(&op);
     bool isPlaced = false;
     for (Region &region : regions) {
-      // What one region holds is behind every other that it depends on.
+      // What one region holds is after every other that it depends on.
       isPlaced |= region.add(&op, isPlaced ? 0 : count);
     }
     if (count && !isPlaced) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // First each operation gets the number of its stage, then the stages become
-// regions in that order. A value that is read behind its stage becomes a result
+// regions in that order. A value that is read after its stage becomes a result
 // of it, with a layout for what reads it.
 
 #include "codegen/cpu/schedule/Stages.h"
@@ -165,7 +165,7 @@ public:
   void run() {
     StageNumbers numbers(kernel, facts);
     SmallVector<SmallVector<Operation *>> stages(numbers.count());
-    // Those of stage i - 1 at i: they stand behind it.
+    // Those of stage i - 1 at i: they stand after it.
     SmallVector<SmallVector<Operation *>> views(numbers.count() + 1);
     for (Operation &op : kernel.getBody().front().without_terminator()) {
       int64_t stage = numbers.of(&op);

@@ -25,7 +25,7 @@ struct FlatBuffer {
   int64_t rowStride() const { return strides[strides.size() - 2]; }
 };
 
-/// Builds the view behind the definition of `memref`. Fails, without a word,
+/// Builds the view after the definition of `memref`. Fails, without a word,
 /// where shape or strides are not static.
 mlir::FailureOr<FlatBuffer> flattenBuffer(mlir::OpBuilder &builder,
                                           mlir::Value memref);

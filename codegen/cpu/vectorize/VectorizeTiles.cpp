@@ -76,7 +76,7 @@ private:
   LogicalResult rewriteConstant(arith::ConstantOp op);
   void rewriteElementwise(Operation *op);
 
-  /// The flat view of a buffer, made once, behind the buffer's definition.
+  /// The flat view of a buffer, made once, after the buffer's definition.
   FailureOr<FlatBuffer> flatten(Operation *user, Value memref);
 
   func::FuncOp function;
@@ -103,7 +103,7 @@ LogicalResult TileVectorizer::run() {
   if (visitRegions(function).failed()) {
     return failure();
   }
-  // Users stand behind what they use.
+  // Users stand after what they use.
   for (Operation *op : llvm::reverse(done)) {
     op->erase();
   }

@@ -12,7 +12,7 @@
 namespace hova {
 
 /// Where shared memories of a module begin, in bytes. Those without a size of
-/// their own begin behind all others, at the launch's bytes.
+/// their own begin after all others, at the launch's bytes.
 struct SharedMemories {
   llvm::DenseMap<mlir::StringAttr, uint64_t> offsets;
   uint64_t bytes = 0;

@@ -1,4 +1,4 @@
-//===- LowerToNvvm.cpp - The passes behind the recipes of kernels ---------===//
+//===- LowerToNvvm.cpp - The passes after the recipes of kernels ---------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Passes.h"

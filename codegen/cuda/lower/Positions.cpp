@@ -15,7 +15,7 @@ namespace hova {
 
 /// Beyond it nobody asks.
 static constexpr int64_t kMostDivisor = int64_t(1) << 20;
-/// Operations behind each other that are looked at: an index may be used twice
+/// Operations after each other that are looked at: an index may be used twice
 /// at every step, so that paths double.
 static constexpr unsigned kMostSteps = 12;
 

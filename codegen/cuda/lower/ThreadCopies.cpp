@@ -33,7 +33,7 @@ Value ThreadEmitter::bytesToRead(GroupCopyOp op, const Matrix &source,
   return there ? select(there, read, i32(0)) : Value();
 }
 
-/// Whether a matrix of `rows` rows has the row behind `position` that a thread
+/// Whether a matrix of `rows` rows has the row after `position` that a thread
 /// copies in the round from `first` on.
 Value ThreadEmitter::isRowThere(Value position, Value row, int64_t first,
                                 int64_t rows) {

@@ -237,7 +237,7 @@ LogicalResult ThreadEmitter::emitStagedStore(GroupStoreOp op,
             b, run, offset(to, (16 * a + r) * target.rowBytes + 16 * first),
             16);
       }
-      // Behind the branches, and before the stage is written again.
+      // After the branches, and before the stage is written again.
       syncWarp();
     }
   }

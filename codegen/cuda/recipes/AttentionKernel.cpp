@@ -5,7 +5,7 @@
 // one box of keys and one of values, while those of the next turn are on their
 // way. Row sums stay with the lane that made them, and are exchanged once. What
 // becomes of raw scores is written by ScoreTiles. Where the region masks
-// nothing, the keys behind the last whole box are a turn of their own, the only
+// nothing, the keys after the last whole box are a turn of their own, the only
 // one with a mask; otherwise boxes that all queries of the block see whole are
 // a loop without masks, and boxes that none sees are left out.
 
@@ -111,8 +111,8 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, AttentionOp op,
 AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
   int64_t step = own.getStep();
   bool inside = tokens % step == 0;
-  // Behind the last box it is copied again: nobody reads that. The tail is
-  // behind the last whole box, and so within reach.
+  // After the last box it is copied again: nobody reads that. The tail is
+  // after the last whole box, and so within reach.
   Value last = inside ? b.atMost(turn, tokens / step - 1) : turn;
   Value key = b.mulIndex(last, step), first = b.index(0);
   return {b.copy(head.keys, key, first, ks, slot, inside, widthInside),
@@ -223,7 +223,7 @@ AttentionWriter::Values AttentionWriter::takeBoxes(Value from, Value to,
   });
 }
 
-/// Nothing is masked: whole boxes in a loop, and what is behind them.
+/// Nothing is masked: whole boxes in a loop, and what is after them.
 AttentionWriter::State AttentionWriter::takeAll(Values carried) {
   int64_t whole = tokens / own.getStep();
   carried = takeBoxes(b.index(0), b.index(whole), carried, {false, false});

@@ -13,7 +13,7 @@ class CudaKernelCode final : public KernelCode {
 public:
   mlir::LogicalResult checkSchedule(KernelOp kernel) const override;
   int64_t getExecutedMacs(mlir::Operation *op) const override;
-  /// Behind the buffers the function takes the coordinates of its block.
+  /// After the buffers the function takes the coordinates of its block.
   mlir::FailureOr<mlir::func::FuncOp>
   emitFunction(mlir::OpBuilder &builder, llvm::StringRef name,
                const KernelBuffers &buffers) const override;

@@ -44,7 +44,7 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   TileType type = e.tile(b.f32(), TileLanes::product);
   Value sums =
       GroupProductOp::create(b, xs, ws, first, b.fill(type, 0), first, false);
-  // Columns behind the hidden ones have a weight of 0.
+  // Columns after the hidden ones have a weight of 0.
   Value shift = b.load(type, e.matrix(op.getShift()), row, first, rowsInside,
                        columnsInside);
   Value weight =

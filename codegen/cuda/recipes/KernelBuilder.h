@@ -40,7 +40,7 @@ public:
   mlir::Value remIndex(mlir::Value x, int64_t y);
   /// The smaller of x and most.
   mlir::Value atMost(mlir::Value x, int64_t most);
-  /// x + 1, or 0 behind count - 1; x - 1, or count - 1 before 0.
+  /// x + 1, or 0 after count - 1; x - 1, or count - 1 before 0.
   mlir::Value next(mlir::Value x, int64_t count);
   mlir::Value previous(mlir::Value x, int64_t count);
 

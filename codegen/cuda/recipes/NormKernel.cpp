@@ -18,7 +18,7 @@ Value emitNormalised(KernelBuilder &b, Value x, int64_t columns, double eps) {
   Value part = b.number(1.0 / columns);
   bool whole = columns == type.columns();
   Value width = whole ? Value() : b.index(columns);
-  // Behind the row there is nothing, not even a distance from the mean.
+  // After the row there is nothing, not even a distance from the mean.
   Value apart =
       b.map(type, {x, sum}, [&](ValueRange e, Value, Value j) -> Value {
         Value mean = b.mul(e[1], part);

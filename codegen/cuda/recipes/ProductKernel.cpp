@@ -59,7 +59,7 @@ private:
 } // namespace
 
 ProductWriter::Values ProductWriter::copyPart(Value turn, Value slot) {
-  // Behind the last part it is copied again: nobody reads that.
+  // After the last part it is copied again: nobody reads that.
   Value k = b.mulIndex(b.atMost(turn, turns - 1), own.getStep());
   return {b.copy(x, row, k, xs, slot, rowsInside, innerInside),
           b.copy(w, column, k, ws, slot, columnsInside, innerInside)};

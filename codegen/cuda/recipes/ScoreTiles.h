@@ -20,7 +20,7 @@ namespace hova {
 /// What masks a tile of scores needs.
 struct TileMasks {
   bool conditions; ///< those of the region
-  bool tail;       ///< columns behind the last key are none
+  bool tail;       ///< columns after the last key are none
   explicit operator bool() const { return conditions || tail; }
 };
 

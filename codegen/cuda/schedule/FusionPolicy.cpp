@@ -19,7 +19,7 @@ static bool isOfGroup(const Group &kernel, Value value) {
   return op && llvm::is_contained(kernel.ops, op);
 }
 
-/// Adds `op` to columns, behind the slices that it reads of the kernel's
+/// Adds `op` to columns, after the slices that it reads of the kernel's
 /// values. Returns whether it computes columns of the first operation.
 static bool addColumns(StageColumns &columns, const Group &kernel,
                        Operation *op) {

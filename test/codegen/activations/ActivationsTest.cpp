@@ -39,7 +39,7 @@ float fromBits(uint32_t bits) {
   return value;
 }
 
-/// The distance of numbers with `digits` bits behind the point around
+/// The distance of numbers with `digits` bits after the point around
 /// `magnitude`, normal ones at least.
 double unit(double magnitude, int digits) {
   double least = std::numeric_limits<float>::min();
@@ -277,7 +277,7 @@ TEST_P(Activations, reach_their_limits_exactly) {
   x[3] = -kInfinity;
   x[4] = std::numeric_limits<float>::max();
   x[5] = -std::numeric_limits<float>::max();
-  x[6] = -1e10f; // no infinity of a GELU's cube, and far behind its tail
+  x[6] = -1e10f; // no infinity of a GELU's cube, and far after its tail
   std::map<std::string, std::vector<float>> expected = {
       {"relu", {0, 0, kInfinity, 0, x[4], 0, 0}},
       {"gelu_erf", {0, 0, kInfinity, 0, x[4], 0, 0}},

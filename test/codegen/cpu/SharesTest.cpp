@@ -24,7 +24,7 @@ TEST(Shares, stand_in_the_lowest_gap_that_has_room) {
   EXPECT_EQ(shares[0].rowBytesBefore, 0);
   EXPECT_EQ(shares[1].offset, 128);
   EXPECT_EQ(shares[2].offset, 384);
-  // What stands behind the blocks begins behind the rows of who is there.
+  // What stands after the blocks begins after the rows of who is there.
   EXPECT_EQ(shares[3].offset, 1024);
   EXPECT_EQ(shares[3].rowBytesBefore, 64);
 }

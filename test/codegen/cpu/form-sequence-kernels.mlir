@@ -40,7 +40,7 @@ func.func private @weights() {
 
 // -----
 
-// The pool reads a value inside of the kernel, and the sum behind the pool does not
+// The pool reads a value inside of the kernel, and the sum after the pool does not
 // come back into it. A slice that both sides read exists for each.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[K:.*]]:2 = hova.kernel "main" units<sequence_group 9>
@@ -71,7 +71,7 @@ func.func @main(%x: tensor<9x16x12xf32>) -> (tensor<9x8xf32>, tensor<9x16x8xf32>
 // -----
 
 // A norm of what was computed from all tokens of a sequence and left the kernel
-// stands behind it: no kernel waits for itself.
+// stands after it: no kernel waits for itself.
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel
 // CHECK: hova.attention

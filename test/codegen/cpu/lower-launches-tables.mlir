@@ -1,4 +1,4 @@
-// Tables that are part of a program lie behind its launches.
+// Tables that are part of a program lie after its launches.
 
 // RUN: hova-opt %s --split-input-file --verify-diagnostics --hova-lower-launches | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0

@@ -1,10 +1,10 @@
-// Panels of keys and what is behind the last whole one.
+// Panels of keys and what is after the last whole one.
 
 // RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
-// Nine keys behind two panels fit 16 lanes: the packed keys of the tail lie
-// behind the panels, and a row of scores has 80 lanes and 16 more.
+// Nine keys after two panels fit 16 lanes: the packed keys of the tail lie
+// after the panels, and a row of scores has 80 lanes and 16 more.
 // CHECK-LABEL: func.func private @kernel_gives_nine_keys_sixteen_lanes(
 // CHECK: %[[PANELS:.*]] = memref.view %{{.*}} to memref<2x8x32xf32>
 // CHECK: %[[TAIL:.*]] = memref.view %{{.*}}[%c2048][] : {{.*}} to memref<8x16xf32>

@@ -129,7 +129,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %b: tensor<2x9x
 
 // -----
 
-// Both ends of a window: panels before it are left out as those behind it.
+// Both ends of a window: panels before it are left out as those after it.
 // CHECK-LABEL: func.func private @kernel_visits_the_panels_of_a_window(
 // CHECK: scf.for %[[BLOCK:.*]] = %c0 to %c16
 // CHECK: %[[ROW:.*]] = arith.muli %[[BLOCK]], %c4
@@ -204,7 +204,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %s: tensor<2xf3
 
 // -----
 
-// A cap is a function of lanes, in which nothing is divided; the factor behind it
+// A cap is a function of lanes, in which nothing is divided; the factor after it
 // joins the exponential.
 // CHECK-LABEL: func.func private @kernel_caps_scores(
 // CHECK-DAG: %[[CAP:.*]] = arith.constant dense<5.000000e-02> : vector<16xf32>

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // They go from registers to scratch and, scaled, to the result. Nothing reads
-// values, and masks come behind them.
+// values, and masks come after them.
 // CHECK-LABEL: func.func private @kernel_gives_scores_alone(
 // CHECK: %[[SCORES:.*]] = memref.view %{{.*}} to memref<3x{{[0-9]+}}xf32>
 // CHECK: %[[TILE:.*]] = hova_cpu.tile_product %{{.*}} depth %c8

@@ -38,7 +38,7 @@ func.func @main(%q: tensor<1x80x16xf32>, %k: tensor<1x80x16xf32>, %v: tensor<1x8
 // -----
 
 // A bias for each query and key is gathered: its rows are 80 elements apart.
-// Blocks behind that of the last query are left out.
+// Blocks after that of the last query are left out.
 // CHECK-LABEL: func.func private @kernel_adds_a_bias(
 // CHECK-SAME: %[[BIAS:[a-z0-9]+]]: memref<160x80xf32>
 // CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0xFF800000> : vector<16xf32>
@@ -150,7 +150,7 @@ func.func @main(%q: tensor<1x80x16xf32>, %k: tensor<1x80x16xf32>, %v: tensor<1x8
 // -----
 
 // Blocks of 40 are a vector of 32 queries and one of 8, which see others: a
-// window of 8 keys ends and begins with either. Lanes behind the last of 172
+// window of 8 keys ends and begins with either. Lanes after the last of 172
 // queries read no bias.
 // CHECK-LABEL: func.func private @kernel_sees_a_window(
 // CHECK: %[[IS_REST:.*]] = arith.cmpi eq, %queries

@@ -45,9 +45,9 @@ func.func private @weights() {
 
 // -----
 
-// Rows of shares lie where nothing is alive during their launch: behind two values
+// Rows of shares lie where nothing is alive during their launch: after two values
 // of 1280 bytes, then in the place of the first of them. What does not fit into
-// that follows behind the second, one behind the other.
+// that follows after the second, one after the other.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 2560 : i64
 // CHECK: hova.launch @kernel_before(%{{.*}}) "before" {flops

@@ -3,7 +3,7 @@
 // RUN: hova-opt %s --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
-// The first panel is stored as it is, the second and the 40 columns behind it
+// The first panel is stored as it is, the second and the 40 columns after it
 // with a sum, in 16 bits, from the first column of their own buffers on. The
 // product itself has no buffer.
 // CHECK-LABEL: func.func private @kernel_stores_column_groups(

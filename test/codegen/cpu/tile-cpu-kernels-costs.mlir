@@ -30,7 +30,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x64x16xf32>) -> tensor<1x4x1
 // -----
 
 // Queries of the second block see the keys of the first one too. Row blocks of four
-// and three read whole panels of 16, but no key behind the last: of 25 in the first
+// and three read whole panels of 16, but no key after the last: of 25 in the first
 // block 16 read 16 keys and 9 read 32, and each costs 16 more.
 // CHECK-LABEL: func.func @main(
 // CHECK: hova.launch @kernel_grows({{.*}}costs = [944, 1542]>

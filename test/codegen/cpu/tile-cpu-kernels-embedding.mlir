@@ -50,7 +50,7 @@ func.func private @weights() {
 // -----
 
 // Two elements of bf16 are interleaved: halves of a word, which are the upper ones
-// of a number of f32. Behind an odd last one is room for the zero.
+// of a number of f32. After an odd last one is room for the zero.
 // CHECK-LABEL: func.func private @kernel_takes_columns_of_pairs(
 // CHECK-SAME: %[[TABLE:[a-z0-9]*]]: memref<2x21x64xi32> {llvm.noalias}
 // CHECK: %[[COPY:.*]] = memref.view %{{.*}}[%c0][] : memref<168xi8> to memref<1x42xf32>

@@ -52,7 +52,7 @@ func.func @main(%q: tensor<1x40x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x4
 
 // Queries before the first key read nothing: of 8 in blocks of 4 before 4 keys,
 // the first block has no key and the second has all 4. A uniform empty row, in
-// the function behind, reads all.
+// the function after, reads all.
 // CHECK: hova.launch @kernel_has_empty_rows{{.*}} {flops = 1024 : i64
 func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x4x16xf32>, %v: tensor<1x4x16xf32>) -> tensor<1x8x16xf32> {
   %out = hova.kernel "has_empty_rows" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {

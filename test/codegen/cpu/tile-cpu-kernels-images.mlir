@@ -57,7 +57,7 @@ func.func @main(%x: tensor<1x12x5xf32>) -> tensor<1x6x20xf32> {
 
 // -----
 
-// Rows in front of x and behind it are zeros.
+// Rows in front of x and after it are zeros.
 // CHECK-LABEL: func.func private @kernel_pads_rows(
 // CHECK-SAME: %[[X:.*]]: memref<6x8xf32> {llvm.noalias}, %[[Y:.*]]: memref<10x8xf32>
 // CHECK: %[[TOKEN:.*]] = arith.remui %{{.*}}, %c5

@@ -19,7 +19,7 @@
 // CHECK-NEXT: return
 
 // While two rows are multiplied, the rows that the next two are added to are
-// prefetched into the first-level cache, each where its table says; behind the
+// prefetched into the first-level cache, each where its table says; after the
 // last two there are none, and the last two are. A row of 32 columns has two lines.
 // CHECK-LABEL: func.func private @kernel_adds_rows_of_an_image(
 // CHECK-SAME: %[[A:.*]]: memref<16x16xf32> {llvm.noalias}, %{{.*}}: memref<1x16x32xf32> {llvm.noalias}, %[[X:.*]]: memref<16x32xf32> {llvm.noalias}, %[[TABLE:.*]]: memref<1x16xi32> {llvm.noalias}, %{{.*}}: memref<16x32xf32> {llvm.noalias}, %{{.*}}: index, %[[END:.*]]: index)

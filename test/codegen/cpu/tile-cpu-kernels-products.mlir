@@ -293,7 +293,7 @@ func.func private @weights() {
 // -----
 
 // Threads divide panels: two whole ones and a partial one, which belongs to the
-// share that ends behind it. Every share takes all rows.
+// share that ends after it. Every share takes all rows.
 // CHECK-LABEL: func.func @main(
 // CHECK: hova.launch @kernel_divides_columns({{.*}}) {{.*}} {flops = 5760 : i64, shape = #hova_cpu.launch<units = 3, grain = 1>}
 // CHECK-LABEL: func.func private @kernel_divides_columns(

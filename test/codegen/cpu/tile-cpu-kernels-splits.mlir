@@ -4,7 +4,7 @@
 // RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 
 // Forty steps of k are three chunks of 16, 16 and 8. The sums of the first two wait
-// in scratch; the last hands them on. Every K block prefetches the one behind it.
+// in scratch; the last hands them on. Every K block prefetches the one after it.
 // CHECK-LABEL: func.func private @kernel_divides_the_inner_dimension(
 // CHECK-SAME: %[[X:.*]]: memref<9x40xf32, strided<[48, 1]>> {llvm.noalias}, %[[W:.*]]: memref<2x40x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<9x32xf32> {llvm.noalias}, %[[SCRATCH:.*]]: memref<576xi8>
 // CHECK: %[[SUMS:.*]] = memref.view %[[SCRATCH]][%c0][] : memref<576xi8> to memref<9x16xf32>

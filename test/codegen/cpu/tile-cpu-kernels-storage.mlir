@@ -3,9 +3,9 @@
 // RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
-// A norm leaves rows of bf16 for the product behind, padded to whole lines of 32.
+// A norm leaves rows of bf16 for the product after, padded to whole lines of 32.
 // The panels hold pairs of rows: a chunk of 176 rows begins at half its row. The
-// image has 2 panels of 257 pairs of 64 columns, and the table behind it.
+// image has 2 panels of 257 pairs of 64 columns, and the table after it.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 0 : i64, hova.image_bytes = 133696 : i64
 // CHECK-DAG: hova.image_buffer {offset = 0 : i64} : memref<2x257x64xi32>

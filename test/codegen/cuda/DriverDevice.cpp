@@ -1,4 +1,4 @@
-//===- DriverDevice.cpp - A device behind the CUDA driver, for tests ------===//
+//===- DriverDevice.cpp - A device after the CUDA driver, for tests ------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "DriverDevice.h"

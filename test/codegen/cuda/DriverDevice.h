@@ -1,4 +1,4 @@
-//===- DriverDevice.h - A device behind the CUDA driver, for tests -*- C++
+//===- DriverDevice.h - A device after the CUDA driver, for tests -*- C++
 //-*-=//
 // SPDX-License-Identifier: Apache-2.0
 //

@@ -42,7 +42,7 @@ inline uint32_t roundToBf16(float value) {
                                                              : below + 1;
 }
 
-/// f16 by the definition: a sign, 5 bits of exponent around 15, 10 behind the
+/// f16 by the definition: a sign, 5 bits of exponent around 15, 10 after the
 /// point.
 inline double numberOfF16(uint32_t bits) {
   int exponent = bits >> 10 & 0x1F, rest = bits & 0x3FF;

@@ -86,7 +86,7 @@ std::string storeWords(unsigned count, llvm::StringRef type,
 //===----------------------------------------------------------------------===//
 
 /// Four blocks, whose element (row, column) of block m is 256 m + 16 row +
-/// column, rows of 16 bytes one behind the other; lane i gives address i.
+/// column, rows of 16 bytes one after the other; lane i gives address i.
 std::vector<uint32_t> loadBlocks(bool transposed, unsigned count,
                                  unsigned pitch,
                                  hova_emulation_counts *counts) {

@@ -68,7 +68,7 @@ func.func @exchanges_once(%m: memref<16x64xf32>, %n: memref<16x64xf32>) {
 // -----
 
 // Two roundings are one instruction, and a warp stages 16 rows before it writes them. The
-// rows behind the matrix are not written, and the warp meets behind the branch.
+// rows after the matrix are not written, and the warp meets after the branch.
 // CHECK-LABEL: llvm.func @stages_results
 // CHECK-SAME: hova.group_bytes = 2048
 // CHECK: arith.truncf %{{[a-z0-9_]+}} : vector<2xf32> to vector<2xbf16>

@@ -1,7 +1,7 @@
 // RUN: hova-opt %s --hova-lower-to-emulation | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
-llvm.mlir.global external @behind() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
+llvm.mlir.global external @after() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
 llvm.mlir.global external @fixed() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<40 x i8>
 
 // CHECK-NOT: @fixed
@@ -11,8 +11,8 @@ llvm.func @kernel(%x: !llvm.ptr<1>, %f: f32) attributes {nvvm.kernel, nvvm.reqnt
   // CHECK-DAG: %[[OPERANDS:.*]] = llvm.alloca %{{.*}} x i32
   // CHECK: llvm.mlir.constant(128 : i64)
   // CHECK: llvm.mlir.constant(0 : i64)
-  // CHECK-NOT: llvm.mlir.addressof @behind
-  %fixed = llvm.mlir.addressof @behind : !llvm.ptr<3>
+  // CHECK-NOT: llvm.mlir.addressof @after
+  %fixed = llvm.mlir.addressof @after : !llvm.ptr<3>
   %other = llvm.mlir.addressof @fixed : !llvm.ptr<3>
   // Loads go through a check, and shared addresses through their bits.
   // CHECK: %[[BITS:.*]] = llvm.ptrtoint %[[X]] : !llvm.ptr<1> to i64

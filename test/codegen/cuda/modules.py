@@ -204,7 +204,7 @@ def plain_norm() -> Case:
 
 
 def residual_norm() -> Case:
-    """x + norm(y), as behind a layer of SwinV2."""
+    """x + norm(y), as after a layer of SwinV2."""
     n = Numbers()
     y, g, b, x = n.wide(2, 3, 70), n.wide(70), n.wide(70), n.wide(2, 3, 70)
     return case(n, """

@@ -76,7 +76,7 @@ def moved(by: int) -> Callable[[Match], str]:
 def misaligned(m: Match) -> str:
     """An address of PTX further by half of what is moved there: bytes, or so many words of so many bits."""
     size = int(m["bytes"]) if m["bytes"] else int(m["count"] or 1) * int(m["bits"]) // 8
-    return f"{m['before']}+{int(m['offset'] or 0) + size // 2}]{m['behind'] or ''}"
+    return f"{m['before']}+{int(m['offset'] or 0) + size // 2}]{m['after'] or ''}"
 
 
 def faults_if(condition: str) -> str:
@@ -201,9 +201,9 @@ RULES = [
     Rule("vector misaligned", E, "a store", r"llvm\.store (?P<value>%\d+), (?P<at>%\d+) \{alignment = (?P<size>4|8|16) : i64\} : \S+, !llvm\.ptr<(?P<space>\d)>", access, probe=lambda m: faults_if(TRUE) + m[0]),
     Rule("vector misaligned", E, "a copy", r"(nvvm\.cp\.async\.shared\.global) (%\d+), (%\d+, (\d+))", lambda m: further(m[2], 3, int(m[4]) // 2) + f"{m[1]} %mutant, {m[3]}"),
     *(Rule("vector misaligned", P, f"a load or store of {space} memory",
-           rf"(?P<before>(?:ld|st)\.{space}\.(?:v(?P<count>[24])\.)?b(?P<bits>16|32|64)\b(?<!{space}\.b16)[^\n]*\[%rd?\d+)(?:\+(?P<offset>\d+))?\](?P<bytes>)(?P<behind>)",
+           rf"(?P<before>(?:ld|st)\.{space}\.(?:v(?P<count>[24])\.)?b(?P<bits>16|32|64)\b(?<!{space}\.b16)[^\n]*\[%rd?\d+)(?:\+(?P<offset>\d+))?\](?P<bytes>)(?P<after>)",
            misaligned, probe=lambda m: ALWAYS + m[0]) for space in ("shared", "global")),
-    Rule("vector misaligned", P, "a copy", r"(?P<before>cp\.async\.c[ag]\S+ \[%r\d+)(?:\+(?P<offset>\d+))?\](?P<behind>, \[[^\]]*\], (?P<bytes>\d+))", misaligned),
+    Rule("vector misaligned", P, "a copy", r"(?P<before>cp\.async\.c[ag]\S+ \[%r\d+)(?:\+(?P<offset>\d+))?\](?P<after>, \[[^\]]*\], (?P<bytes>\d+))", misaligned),
     Rule("arguments exchanged", E, "operands", r"(%arg\d)(: !llvm\.ptr<1>[^,)]*, )(%arg\d)", r"\3\2\1"),
     Rule("arguments exchanged", P, "operands", r"_param_([01])\]", lambda m: f"_param_{1 - int(m[1])}]"),
     Rule("arguments exchanged", P, "later operands", r"_param_([12])\]", lambda m: f"_param_{3 - int(m[1])}]",
@@ -239,26 +239,26 @@ EQUAL: dict[str, str] = {
     r"product (with positions|of a weight): \w+: (blocks of a left|halves of a right) operand exchanged 32 of 32": "this part of k is zeros",
     r"product (with positions|of a weight): \w+: a block transposed 20 of 20": "this part of k is zeros",
     r"product (with positions|of a weight): \w+: chunks not exchanged (9 of 9|11 of 11)": "this part of k is zeros in the other operand",
-    r"attention, heads.*: \w+: (blocks of a left|halves of a right) operand exchanged 32 of 32": "these keys are behind the last: both are zeros",
-    r"attention, heads.*: \w+: a block transposed 18 of 18": "these keys are behind the last: their values are zeros",
-    r"attention, heads of 32 and 20: \w+: a slot further is read 18 of 18": "these keys are behind the last: their probabilities are 0",
-    r"attention, heads of (6|12).*: \w+: chunks not exchanged [78] of [78]": "these keys are behind the last: their probabilities are 0",
+    r"attention, heads.*: \w+: (blocks of a left|halves of a right) operand exchanged 32 of 32": "these keys are after the last: both are zeros",
+    r"attention, heads.*: \w+: a block transposed 18 of 18": "these keys are after the last: their values are zeros",
+    r"attention, heads of 32 and 20: \w+: a slot further is read 18 of 18": "these keys are after the last: their probabilities are 0",
+    r"attention, heads of (6|12).*: \w+: chunks not exchanged [78] of [78]": "these keys are after the last: their probabilities are 0",
     r"logits.*: \w+: (blocks of a left|halves of a right) operand exchanged ([58] of 8|16 of 16)": "this part of a head is zeros",
     r"logits.*: \w+: a block transposed (6 of 6|12 of 12)": "this part of a head is zeros",
     r"logits.*: \w+: chunks not exchanged (5 of 5|9 of 9)": "this part of a head is zeros in the other operand",
     r"logits.*: interpreted: an element without its mask \d+ of \d+": "what is read there is not stored, or has a weight of 0",
     r"scaled heads: interpreted: an element without its mask [1-4] of 8": "what is read there is masked once more",
-    r"product with positions: interpreted: one too many 18 of 39": "of a position behind the row the sum is not stored",
-    r"slice of columns: interpreted: one too few 5 of 10": "what is read of columns behind the last is not stored",
+    r"product with positions: interpreted: one too many 18 of 39": "of a position after the row the sum is not stored",
+    r"slice of columns: interpreted: one too few 5 of 10": "what is read of columns after the last is not stored",
     r"(first token|pool of layers): interpreted: one too many 1 of \d+": "a row is read only where it is stored",
     r"product.*: \w+: (no barrier|a wait for a copy less|no wait) 2 of 2":
-        "behind the loop nobody reads what the last copies bring, nor what another warp wrote",
+        "after the loop nobody reads what the last copies bring, nor what another warp wrote",
     r"product.*: \w+: a copy uncommitted 1 of [68]": "the first two copies end together, and the first wait is for both",
     r"product in f32: interpreted: a copy of all bytes [1-3] of 4": "these parts of k are whole: the mask lets everything through",
     r"attention: \w+: blocks alike 3 of 3": "there is one sequence",
-    r"attention: \w+: (blocks of a left|halves of a right) operand exchanged 256 of 256": "these keys are behind the last: both are zeros",
-    r"attention: \w+: a block transposed 72 of 72": "these values are behind the last: all are zeros",
-    r"attention: \w+: a slot further is read 72 of 72": "these values are behind the last: their probabilities are 0",
+    r"attention: \w+: (blocks of a left|halves of a right) operand exchanged 256 of 256": "these keys are after the last: both are zeros",
+    r"attention: \w+: a block transposed 72 of 72": "these values are after the last: all are zeros",
+    r"attention: \w+: a slot further is read 72 of 72": "these values are after the last: their probabilities are 0",
     r"attention: emulated: a copy of all bytes 21 of 40": "the first box of values is whole: the mask lets everything through",
     r"attention: interpreted: a copy of all bytes 13 of 24": "the first box of keys is whole: the mask lets everything through",
     r"attention: \w+: one too many 25 of 48": "key 133 would be let in, and those that this guards are even",

@@ -1,6 +1,6 @@
 # ===- ptx.py - PTX in NumPy ----------------------------------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""An interpreter of the PTX of sm_80 that kernels become, behind LLVM's back end.
+"""An interpreter of the PTX of sm_80 that kernels become, after LLVM's back end.
 
 All blocks of a grid run at once: a register of a warp is an array of blocks x 32 lanes.
 Fragments are written from the tables of the PTX ISA, not from the compiler, and the sums of

@@ -45,7 +45,7 @@ def f16_of_float(value: np.ndarray) -> np.ndarray:
 
 
 # How devices add, as arXiv:2512.07004 and arXiv:2511.10909 have measured it: how many products at once, and how many bits
-# are kept behind the leading one of the largest.
+# are kept after the leading one of the largest.
 SUMS = {"a100": (8, 24), "h100": (16, 25)}
 
 

@@ -75,7 +75,7 @@ class Kernel:
         return self.turn(*self.loop)
 
     def behind(self) -> Turn:
-        """From the end of the main loop to the last product behind it."""
+        """From the end of the main loop to the last product after it."""
         last = max(i for i, op in enumerate(self.code) if op.startswith("HMMA"))
         return self.turn(self.loop[1], last + 1)
 

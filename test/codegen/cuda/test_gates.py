@@ -102,7 +102,7 @@ def test_attention(name, tmp_path):
 
 @pytest.mark.parametrize("queries, warps", [(128, 4), (64, 2)])
 def test_a_masked_turn(queries, warps, tmp_path):
-    """A tail of 61 keys takes a whole turn, and what stands behind the loop besides it."""
+    """A tail of 61 keys takes a whole turn, and what stands after the loop besides it."""
     kernel = ("attention", "--batch=1", "--tokens=253", "--heads=12", f"--queries={queries}", f"--warps={warps}")
     made = assembled(kernel, tmp_path)
     tell(f"masked turn, {queries} queries on {warps} warps", made, made.main_loop(), made.behind())

@@ -1,7 +1,7 @@
 # ===- test_group_ops.py - Operations of a group where they are not round ---------=== #
 # SPDX-License-Identifier: Apache-2.0
 """Operations of a group at places that no recipe of a large model has: rows of any width, tiles
-that begin before a matrix and end behind it. Run in both executors, which must give the same bits."""
+that begin before a matrix and end after it. Run in both executors, which must give the same bits."""
 
 import math
 import re
@@ -250,7 +250,7 @@ func.func @kernel(%m: {m}, %r: {m}) {{
 
 
 def test_copies_a_head_of_12_columns(tmp_path):
-    """Head 2 of 17 tokens, 4 heads of 12 columns: what lies behind its columns is zero, and not the next head."""
+    """Head 2 of 17 tokens, 4 heads of 12 columns: what lies after its columns is zero, and not the next head."""
     source = numbers((2, 17, 144), "bf16")
     truth = shifted(source[1, :, 48 + 2 * 12 : 48 + 3 * 12], 64, 32, 0, 0)
     t, m, r, s = "!hova.tile<64x32xbf16, product 4x1>", "memref<2x17x144xbf16>", "memref<2x4x64x32xbf16>", "!hova.slots<1x64x32xbf16>"

@@ -92,7 +92,7 @@ TEST(WeightSection, says_what_is_missing_and_what_to_do) {
             "bytes, its weights 12352; --weights-mode=file keeps them in a "
             "file beside it");
 
-  // Behind the weights, as a linker puts .bss.
+  // After the weights, as a linker puts .bss.
   Linked segment;
   auto constant = segment.structure<Elf64_Shdr>(segment.placeOf(2));
   constant.sh_addr = kBytes;

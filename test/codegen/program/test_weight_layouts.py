@@ -98,7 +98,7 @@ def check(image, place, expected):
 @pytest.mark.parametrize("dtype", list(BYTES))
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s[0]}x{s[1]}")
 def test_columns_become_rows_of_whole_copies(shape, dtype, tmp_path):
-    """Rows of [out][in] begin at multiples of 16 bytes, with zeros behind each."""
+    """Rows of [out][in] begin at multiples of 16 bytes, with zeros after each."""
     w = matrix(shape)
     layout = "#hova.transposed<align 16>"
     image, places = pack(tmp_path, {"a": (w, layout), "b": (w + 1, layout)}, dtype)

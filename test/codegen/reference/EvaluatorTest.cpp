@@ -461,7 +461,7 @@ TEST_F(EvaluatorTest, pairs_of_rows_are_interleaved) {
         image.assign(value.as<float>(), value.as<float>() + value.size());
         return success();
       })));
-  // Two panels of [2 pairs][4 columns][2 rows]; zeros behind the last row and
+  // Two panels of [2 pairs][4 columns][2 rows]; zeros after the last row and
   // the last column.
   EXPECT_EQ(image, (std::vector<float>{0,  5, 1,  6, 2,  7, 3,  8, //
                                        10, 0, 11, 0, 12, 0, 13, 0, //

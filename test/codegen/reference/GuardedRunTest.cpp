@@ -78,13 +78,13 @@ TEST(GuardedRun, accepts_kernels_that_keep_to_their_buffers) {
 
 TEST(GuardedRun, finds_a_read_behind_an_input) {
   EXPECT_EQ(faultOf(1, Flush::Back),
-            "kernel layer.0.sum (function k0) reads 1 bytes behind the end of "
+            "kernel layer.0.sum (function k0) reads 1 bytes after the end of "
             "input 'x', which has 20");
 }
 
 TEST(GuardedRun, finds_a_write_behind_an_output) {
   const char *message = "kernel layer.1.twice (function k1) writes 1 bytes "
-                        "behind the end of output 'y', which has 20";
+                        "after the end of output 'y', which has 20";
   EXPECT_EQ(faultOf(2, Flush::Back), message);
   EXPECT_EQ(faultOf(2, Flush::Front), message);
 }
@@ -97,7 +97,7 @@ TEST(GuardedRun, finds_a_write_before_a_value_of_the_arena) {
 
 TEST(GuardedRun, finds_a_write_between_scratch_and_the_next_page) {
   const char *message = "kernel layer.0.sum (function k0) writes 1 bytes "
-                        "behind the end of scratch, which has 20";
+                        "after the end of scratch, which has 20";
   EXPECT_EQ(faultOf(4, Flush::Back), message);
   EXPECT_EQ(faultOf(4, Flush::Front), message);
 }
@@ -110,7 +110,7 @@ TEST(GuardedRun, finds_a_write_to_a_weight) {
 
 TEST(GuardedRun, finds_a_write_behind_the_rows_of_a_share) {
   const char *message = "kernel layer.0.sum (function k0) writes 1 bytes "
-                        "behind the end of the share's value 'h', which has 64";
+                        "after the end of the share's value 'h', which has 64";
   EXPECT_EQ(faultOf(7, Flush::Back), message);
   EXPECT_EQ(faultOf(7, Flush::Front), message);
 }

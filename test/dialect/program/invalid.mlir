@@ -202,7 +202,7 @@ func.func @launch_c1_buffers_are_arguments(%x: memref<4x8xf32>) {
 
 func.func private @callee(memref<4x8xf32>, memref<64xf32>, index, index)
 func.func @launch_c2_callee_has_scratch_bytes(%x: memref<4x8xf32>) {
-  // expected-error@+1 {{'hova.launch' op expects scratch bytes and two indices behind the buffers of callee, got 'memref<64xf32>', 'index', 'index'}}
+  // expected-error@+1 {{'hova.launch' op expects scratch bytes and two indices after the buffers of callee, got 'memref<64xf32>', 'index', 'index'}}
   hova.launch @callee(%x) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<4x8xf32>)
   return
 }
@@ -211,7 +211,7 @@ func.func @launch_c2_callee_has_scratch_bytes(%x: memref<4x8xf32>) {
 
 func.func private @callee(memref<4x8xf32>, memref<64xi8>, index, i64)
 func.func @launch_c2_callee_takes_units(%x: memref<4x8xf32>) {
-  // expected-error@+1 {{'hova.launch' op expects scratch bytes and two indices behind the buffers of callee, got 'memref<64xi8>', 'index', 'i64'}}
+  // expected-error@+1 {{'hova.launch' op expects scratch bytes and two indices after the buffers of callee, got 'memref<64xi8>', 'index', 'i64'}}
   hova.launch @callee(%x) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<4x8xf32>)
   return
 }

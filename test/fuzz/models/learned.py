@@ -96,7 +96,7 @@ class LearnedUse:
         return value
 
     def _beside(self):
-        """Learned tokens in front of others, or behind them."""
+        """Learned tokens in front of others, or after them."""
         x = self.scope.pick()
         if not x:
             return None

@@ -7,7 +7,7 @@ type. Plain computes operation by operation in float32 and rounds what meets in 
 to the storage type. Its distance from Exact is what the formulas lose on these numbers
 by rounding alone, and so the yardstick for a compiled program (docs/rationale/proof.md).
 One such distance is luck, so runs with `noise` start from inputs moved by a few units in
-the last place, err once more by up to one unit behind every operation, and round to the
+the last place, err once more by up to one unit after every operation, and round to the
 storage type up or down at random.
 
 Where float32 overflows and float64 does not, Plain has NaN, which then spreads to all

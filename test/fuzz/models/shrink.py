@@ -253,7 +253,7 @@ def base(reference):
 
 
 def rename(description, own, name, other):
-    """References to `name` in a list of layers, and behind it, become `other`."""
+    """References to `name` in a list of layers, and after it, become `other`."""
 
     def renamed(reads):
         if isinstance(reads, str):

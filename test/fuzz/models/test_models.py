@@ -21,7 +21,7 @@ from trial import HOVA, Trial, Verdict, bits
 
 MODELS = 200
 DESCRIPTIONS = 4000  # for words that are rare
-OTHER_IMAGE = 5520244  # windows of one image behind windows of another
+OTHER_IMAGE = 5520244  # windows of one image after windows of another
 
 
 @pytest.mark.parametrize("seed", [*range(MODELS), OTHER_IMAGE])

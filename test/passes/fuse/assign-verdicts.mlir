@@ -91,8 +91,8 @@ func.func @main(%h: tensor<1x2x8xf32>, %b: tensor<1x2x2xf32>) -> tensor<1x2x8xf3
 // A kernel that another pass has formed is a reason too, on both sides of it.
 // CHECK-LABEL: func.func @main
 // CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "inside", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}], fused = true, kernels = ["before"]}
-// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "before", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}, {path = "behind", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}], fused = true, kernels = ["own"]}
-// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "inside", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}], fused = true, kernels = ["behind"]}
+// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "before", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}, {path = "after", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}], fused = true, kernels = ["own"]}
+// CHECK: hova.layer_norm {{.*}}hova.verdict = {apart = [{path = "inside", why = "another pass has formed kernel 'own'; it joins if that pass is left out"}], fused = true, kernels = ["after"]}
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %a = hova.layer_norm %x {eps = 1.0e-6 : f64} : tensor<1x4x8xf32> loc("before")
   %k = hova.kernel "own" units<batch 1, token 4>(%a) {
@@ -100,7 +100,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
     %n = hova.layer_norm %c {eps = 1.0e-6 : f64} : tensor<1x4x8xf32> loc("inside")
     hova.yield %n : tensor<1x4x8xf32>
   } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
-  %b = hova.layer_norm %k {eps = 1.0e-6 : f64} : tensor<1x4x8xf32> loc("behind")
+  %b = hova.layer_norm %k {eps = 1.0e-6 : f64} : tensor<1x4x8xf32> loc("after")
   return %b : tensor<1x4x8xf32>
 }
 

@@ -26,7 +26,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8x8xf32> {
 
 // -----
 
-// Tokens one behind the other are the same, where no batch stands before them.
+// Tokens one after the other are the same, where no batch stands before them.
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel
 // CHECK: %[[Z:.*]] = hova.concat

@@ -5,7 +5,7 @@
 //
 // Kernels that another pass has formed stay as they are.
 
-// What is before and behind a kernel is grouped around it; nothing joins it.
+// What is before and after a kernel is grouped around it; nothing joins it.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[BEFORE:.*]] = hova.kernel "main"
 // CHECK-NEXT: ^bb0

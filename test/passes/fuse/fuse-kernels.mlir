@@ -23,7 +23,7 @@ func.func @main(%x: tensor<1x4x8xf32>, %g: tensor<8xf32>) -> tensor<1x4x8xf32> {
 
 // -----
 
-// Attention reads the rows of all tokens: a kernel before, its own, one behind.
+// Attention reads the rows of all tokens: a kernel before, its own, one after.
 // Slices are views inside the kernel that reads them. The path names the kernel.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[QKV:.*]] = hova.kernel

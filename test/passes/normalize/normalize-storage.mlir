@@ -125,7 +125,7 @@ module attributes {hova.storage = bf16} {
     return %o : tensor<1x9x8xf32>
   }
 
-  // Heads are scaled in the type that they and the product behind are of.
+  // Heads are scaled in the type that they and the product after are of.
   // CHECK-LABEL: @stores_scaled_heads
   // CHECK: %[[O:.*]] = hova.attention {{.*}} -> tensor<1x9x8xbf16>
   // CHECK: %[[B:.*]] = hova.head_logits %[[O]]

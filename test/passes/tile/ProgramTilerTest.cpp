@@ -127,7 +127,7 @@ protected:
                      arith::ArithDialect, scf::SCFDialect, LLVM::LLVMDialect>();
   }
 
-  /// Kernels one behind the other, with these schedules.
+  /// Kernels one after the other, with these schedules.
   OwningOpRef<ModuleOp> parse(llvm::ArrayRef<const char *> schedules) {
     const char *names[] = {"x", "first", "second", "third"};
     std::string text = "func.func @main(%x: tensor<4x8xf32>) -> "

@@ -15,7 +15,7 @@ func.func private @weights() {
 // -----
 
 func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
-  // expected-error@+1 {{buffer ends behind hova.arena_bytes of the program, at 644}}
+  // expected-error@+1 {{buffer ends after hova.arena_bytes of the program, at 644}}
   %a = hova.arena_buffer {offset = 512 : i64} : memref<2x9xf32, strided<[24, 1]>>
   return
 }
@@ -23,7 +23,7 @@ func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, h
 // -----
 
 func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
-  // expected-error@+1 {{buffer ends behind hova.image_bytes of the program, at 192}}
+  // expected-error@+1 {{buffer ends after hova.image_bytes of the program, at 192}}
   %i = hova.image_buffer {offset = 64 : i64} : memref<1x32xf32>
   return
 }
@@ -39,7 +39,7 @@ func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, h
 // -----
 
 func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
-  // expected-error@+1 {{buffer ends behind hova.image_bytes of the program, at 129}}
+  // expected-error@+1 {{buffer ends after hova.image_bytes of the program, at 129}}
   %i = hova.image_buffer {offset = 64 : i64} : memref<1x65xi8>
   return
 }
@@ -48,7 +48,7 @@ func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, h
 
 // A program without an arena has no place for a buffer.
 func.func @main(%x: memref<4x8xf32>)  {
-  // expected-error@+1 {{buffer ends behind hova.arena_bytes of the program, at 4}}
+  // expected-error@+1 {{buffer ends after hova.arena_bytes of the program, at 4}}
   %a = hova.arena_buffer {offset = 0 : i64} : memref<1x1xf32>
   return
 }
@@ -100,7 +100,7 @@ func.func private @tables() {
 // -----
 
 func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64, hova.table_bytes = 64 : i64} {
-  // expected-error@+1 {{buffer ends behind hova.table_bytes of the program, at 68}}
+  // expected-error@+1 {{buffer ends after hova.table_bytes of the program, at 68}}
   %t = hova.table_buffer {offset = 0 : i64} : memref<1x17xi32>
   return
 }
@@ -108,7 +108,7 @@ func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, h
 // -----
 
 func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
-  // expected-error@+1 {{buffer ends behind hova.table_bytes of the program, at 4}}
+  // expected-error@+1 {{buffer ends after hova.table_bytes of the program, at 4}}
   %t = hova.table_buffer {offset = 0 : i64} : memref<1x1xi32>
   return
 }

@@ -39,8 +39,8 @@ struct DoubleLinearsPass
   }
 };
 
-/// Mistakes as code generation could make them. Before `tile` they are behind
-/// everything that is evaluated; behind it they are in loops over buffers.
+/// Mistakes as code generation could make them. Before `tile` they are after
+/// everything that is evaluated; after it they are in loops over buffers.
 struct PlantPass : PassWrapper<PlantPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlantPass)
   PlantPass() = default;
@@ -48,11 +48,10 @@ struct PlantPass : PassWrapper<PlantPass, OperationPass<ModuleOp>> {
   StringRef getArgument() const final { return "test-plant"; }
   StringRef getDescription() const final { return "Make one mistake"; }
 
-  Option<std::string> bug{
-      *this, "bug",
-      llvm::cl::desc("scale, mask, causal or rounding; "
-                     "behind tile: depth or row, and behind "
-                     "vectorize: fma")};
+  Option<std::string> bug{*this, "bug",
+                          llvm::cl::desc("scale, mask, causal or rounding; "
+                                         "after tile: depth or row, and after "
+                                         "vectorize: fma")};
 
   void runOnOperation() final {
     getOperation().walk([this](hova::AttentionOp op) { plantInto(op); });

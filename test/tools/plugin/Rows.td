@@ -86,7 +86,7 @@ def Rows_LiarOp : Rows_Op<"liar", [AllTypesMatch<["x", "result"]>,
 }
 
 def Rows_OddOp : Rows_Op<"odd", [AllTypesMatch<["x", "result"]>]> {
-  let summary = "a recipe that reduces a tile as nothing behind it can";
+  let summary = "a recipe that reduces a tile as nothing after it can";
   let arguments = (ins Hova_Tensor:$x);
   let assemblyFormat = "$x attr-dict `:` type($x)";
 }

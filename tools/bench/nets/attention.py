@@ -61,7 +61,7 @@ def vertical(f, path, y, x):
 
 
 def with_slots(f, path, k, v, valid):
-    """Slots behind the keys and values (Meshed-Memory Transformer, section 3.1)."""
+    """Slots after the keys and values (Meshed-Memory Transformer, section 3.1)."""
     batch, heads, _, width = k.shape
     slots = f.weight(f"{path}.key").shape[0]
 

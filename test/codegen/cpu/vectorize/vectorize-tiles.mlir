@@ -54,7 +54,7 @@ func.func @writes_a_product_as_a_loop_over_k(%x: memref<9x40xf32, strided<[48, 1
 
 // -----
 
-// Where the sum begins, the step of an odd depth behind the loop, and what is
+// Where the sum begins, the step of an odd depth after the loop, and what is
 // prefetched: two lines for up to 2 x 16 elements a turn.
 // CHECK-LABEL: @prefetches
 // CHECK-SAME: memref<9x16xf32>, %{{.*}}: index, %[[PREFETCH:[a-z0-9]+]]: index, %[[STEP:[a-z0-9]+]]: index

@@ -5,13 +5,13 @@
 // launches, with a mistake chosen by MISTAKE that changes no result:
 //
 //   0  none
-//   1  the first kernel reads behind its input
-//   2  the second kernel writes behind its output
+//   1  the first kernel reads after its input
+//   2  the second kernel writes after its output
 //   3  the first kernel writes before its value in the arena
-//   4  the first kernel writes behind its scratch, in the same cache line
+//   4  the first kernel writes after its scratch, in the same cache line
 //   5  the second kernel writes to its weight
 //   6  the second kernel reads an element of the arena that nothing wrote
-//   7  the first kernel writes behind the rows of its share
+//   7  the first kernel writes after the rows of its share
 //   8  the first kernel reads an element of its share that nothing wrote
 //
 //===----------------------------------------------------------------------===//
