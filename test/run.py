@@ -54,7 +54,7 @@ PYTEST_NOTHING_COLLECTED = 5
 
 # The folders whose tests take longest, longest first: they begin first, so that no
 # processor waits for one of them at the end.
-LONG = ("e2e", "pipeline", "style", "fuzz", "tools")
+LONG = ("e2e", "codegen", "pipeline", "tools", "style", "fuzz")
 
 
 @dataclass

@@ -218,6 +218,7 @@ def cases():
     yield omni("omni_after_attention", 3, 2, 5, 12, 3, 20,
                pool="after_attention", activation="gelu_tanh")
     yield omni("omni_flattened", 3, 1, 7, 12, 2, 20, causal="flattened", bias=False)
+    yield omni("omni_cosine", 3, 2, 7, 12, 3, 20, kind="cosine", causal="block")
     yield omni("omni_performer", 3, 2, 7, 12, 3, 20, kind="performer",
                features=10, feature_eps=1e-3)
     yield omni("omni_performer_causal", 3, 1, 41, 12, 2, 20, kind="performer",

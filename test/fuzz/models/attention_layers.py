@@ -365,7 +365,8 @@ def omni_attention(scope):
     attributes.number("eps", (1e-6, 1e-5, 0.01), 1e-6)
     attributes.word("norm", ("pre_ln", "res_post"), "pre_ln")
     attributes.word("pool", ("after_block", "after_attention"), "after_block")
-    kinds = ("softmax", "performer", "linformer", "bigbird")
+    # But for additive, whose "hidden" is the feed-forward's.
+    kinds = tuple(kind for kind in KINDS if kind != "additive")
     kind = scope.rng.choice(("softmax", *kinds))
     attributes.put("kind", kind, "softmax", kinds)
     orders = ("none", "flattened", "block")
@@ -377,7 +378,7 @@ def omni_attention(scope):
         orders = orders[:1]
     elif kind == "bigbird":
         blocks(scope, attributes, tokens * count)
-    elif scope.chance(0.2):
+    elif kind == "softmax" and scope.chance(0.2):
         attributes.number("scale", (1.0, -0.5, 0.125, 2.5))
     attributes.word("causal", orders, "none")
     attributes.put("bias", scope.chance(0.7), True)

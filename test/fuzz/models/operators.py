@@ -316,10 +316,10 @@ def omni_attention(layer):
 
 
 def _omni_scores(layer):
-    kinds = ("softmax", "performer", "linformer", "bigbird")
+    kinds = ("softmax", "cosine", "performer", "linformer", "bigbird")
     kind = layer.word("kind", kinds, "softmax")
     options = {"kind": kind, "scale": layer.get("scale")}
-    if kind == "softmax":
+    if kind in ("softmax", "cosine"):
         options["own"] = layer.own_scores()
     if kind == "bigbird":
         options |= _block_options(layer)

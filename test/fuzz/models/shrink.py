@@ -140,20 +140,27 @@ def outputs(trial):
         yield without
 
 
+def reads_of(layer):
+    """What a layer reads, the first role first."""
+    found = [layer["inputs"]] if "block" in layer and "inputs" in layer else []
+    found += [layer[role] for role in ROLES if role in layer]
+    found = found[:1] if "block" in layer else found
+    for value in found:
+        value = list(value.values()) if isinstance(value, dict) else value
+        yield from value if isinstance(value, list) else [value]
+
+
 def layers(trial):
-    """A layer is left out: its name means its first input."""
+    """A layer is left out: its name means one of its inputs."""
     for i, found in enumerate(layer_lists(trial.description)):
-        for j in range(len(found)):
-            without = changed(trial)
-            own = list(layer_lists(without.description))[i]
-            gone = own.pop(j)
-            reads = gone.get("inputs") if "block" in gone else None
-            first = reads or next((gone[role] for role in ROLES if role in gone), None)
-            first = next(iter(first.values())) if isinstance(first, dict) else first
-            if isinstance(first, list):
-                first = next(iter(first), None)
-            rename(without.description, own, gone["name"], first)
-            yield without
+        for j, gone in enumerate(found):
+            names = [name for name in reads_of(gone) if isinstance(name, str)]
+            for name in list(dict.fromkeys(names)) or [None]:
+                without = changed(trial)
+                own = list(layer_lists(without.description))[i]
+                own.pop(j)
+                rename(without.description, own, gone["name"], name)
+                yield without
 
 
 def keys(trial):
