@@ -55,16 +55,13 @@ static const AttributeInfo *findAttribute(const AttentionKind &kind,
 //===----------------------------------------------------------------------===//
 
 /// What an operator calls an attribute of a kind.
-static const std::string &nameIn(const OperatorInfo &op,
-                                 const std::string &name) {
+static const char *nameIn(const OperatorInfo &op, const char *name) {
   auto renamed = op.kindNames->find(name);
-  return renamed == op.kindNames->end() ? name : renamed->second;
+  return renamed == op.kindNames->end() ? name : renamed->second.c_str();
 }
 
 const char *attributeOfKind(const LayerContext &layer, const char *name) {
-  auto renamed = layer.op().kindNames->find(name);
-  return renamed == layer.op().kindNames->end() ? name
-                                                : renamed->second.c_str();
+  return nameIn(layer.op(), name);
 }
 
 static bool offers(const OperatorInfo &op, const std::string &kind) {
@@ -77,7 +74,7 @@ static bool offers(const OperatorInfo &op, const std::string &kind) {
 static std::optional<std::string> findCollision(const OperatorInfo &op,
                                                 const AttentionKind &kind) {
   for (const AttributeInfo &info : kind.attributes) {
-    const std::string &name = nameIn(op, info.name);
+    std::string name = nameIn(op, info.name.c_str());
     const AttributeInfo *other = op.attribute(name);
     bool isShared =
         other && std::any_of(attentionKinds().begin(), attentionKinds().end(),
@@ -105,7 +102,7 @@ bool offerKind(OperatorInfo &op, const AttentionKind &kind) {
     }
   }
   for (AttributeInfo info : kind.attributes) {
-    info.name = nameIn(op, info.name);
+    info.name = nameIn(op, info.name.c_str());
     if (!op.attribute(info.name)) {
       op.attributes.push_back(std::move(info));
     }
@@ -173,11 +170,11 @@ static void rejectForeign(LayerContext &layer, const AttentionKind &kind) {
       if (findAttribute(kind, info.name) || !offers(layer.op(), other.name)) {
         continue;
       }
-      const std::string &name = nameIn(layer.op(), info.name);
-      if (layer.says(name.c_str())) {
-        layer.attributeError(
-            name.c_str(), inQuotes(name) + " has no meaning for kind " +
-                              kind.name + ", only for " + ownersOf(info.name));
+      const char *name = attributeOfKind(layer, info.name.c_str());
+      if (layer.says(name)) {
+        layer.attributeError(name, inQuotes(name) +
+                                       " has no meaning for kind " + kind.name +
+                                       ", only for " + ownersOf(info.name));
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "frontend/layers/Parts.h"
 #include "frontend/layers/Windows.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

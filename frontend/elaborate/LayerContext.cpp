@@ -1,4 +1,4 @@
-//===- LayerContext.cpp - Attributes, values and results of a layer -------===//
+//===- LayerContext.cpp - Values, checks and results of a layer -----------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -7,7 +7,6 @@
 #include "frontend/elaborate/LayerContext.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace hova::frontend {
 

@@ -12,7 +12,7 @@ import re
 
 import numpy as np
 import pytest
-from installation import run
+from installation import run, weights_of
 from jsonschema import Draft7Validator
 
 BATCH, TOKENS, WIDTH, HEADS = 2, 16, 24, 3
@@ -61,14 +61,6 @@ def test_kind_with_padding_in_16_bits(hova, write, dtype):
     assert "within the numeric policy" in hova("verify", write(model(key_valid="valid")), f"--dtype={dtype}")
 
 
-def weights_of(hova, path, folder):
-    tensors = json.loads(hova("summary", path, "--format=json"))["parameters"]["tensors"]
-    generator = np.random.default_rng(3)
-    arrays = {entry["name"]: generator.normal(0, 0.6, entry["shape"]).astype(np.float32) for entry in tensors}
-    np.savez(folder / "weights.npz", **arrays)
-    return arrays
-
-
 def heads_of(x, w, heads):
     """Queries, keys and values [batch, head, token, width]."""
     parts = []
@@ -106,18 +98,14 @@ def images(x, inverse=False):
 
 @pytest.mark.parametrize("name", ["plain", "padding", "windows", "horizontal"])
 def test_numbers_are_those_of_numpy(hova, write, tmp_path, name):
-    from safetensors.numpy import save_file
-
     path = write(model(**AROUND[name]))
-    w = weights_of(hova, path, tmp_path)
-    save_file(w, tmp_path / "w.safetensors")
+    file, w = weights_of(hova, path, tmp_path, seed=3)
     generator = np.random.default_rng(4)
     x = generator.normal(size=(BATCH, TOKENS, WIDTH)).astype(np.float32)
     valid = generator.random((BATCH, TOKENS)) < 0.6
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "valid.npy", valid)
     given = ["--input", f"x={tmp_path}/x.npy", "--input", f"valid={tmp_path}/valid.npy"]
-    w = {key: value.astype(np.float64) for key, value in w.items()}
     inside = images(x.astype(np.float64)) if name == "windows" else x.astype(np.float64)
     counted = valid if name == "padding" else np.ones(inside.shape[:2], bool)
     heads = sigmoid_heads(inside, w, counted)
@@ -125,9 +113,9 @@ def test_numbers_are_those_of_numpy(hova, write, tmp_path, name):
         heads = reweighted(heads, inside, w)
     want = heads.reshape(*inside.shape) @ w["a.output.weight"] + w["a.output.bias"]
     want = images(want, inverse=True) if name == "windows" else want
-    hova("evaluate", path, "--weights", tmp_path / "w.safetensors", *given, "--output-dir", tmp_path / "float64")
+    hova("evaluate", path, "--weights", file, *given, "--output-dir", tmp_path / "float64")
     np.testing.assert_allclose(np.load(tmp_path / "float64/y.npy"), want, rtol=1e-6, atol=1e-6)
-    hova("compile", path, "--weights", tmp_path / "w.safetensors", "-o", tmp_path / "program")
+    hova("compile", path, "--weights", file, "-o", tmp_path / "program")
     run(tmp_path / "program", *given, "--output-dir", tmp_path / "compiled")
     np.testing.assert_allclose(np.load(tmp_path / "compiled/y.npy"), want, rtol=2e-5, atol=2e-5)
 

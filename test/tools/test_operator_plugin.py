@@ -12,7 +12,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from installation import SOURCE, build_plugin, run
+from installation import SOURCE, build_plugin, run, weights_of
 from jsonschema import Draft7Validator
 
 EXAMPLE = SOURCE / "examples/sigmoid-attention"
@@ -114,29 +114,6 @@ def test_summary_counts_parameters_and_work(hova):
 
 
 # Numbers.
-
-
-def weights_of(hova, path, folder, seed):
-    """Weights for a description as a safetensors file, and as arrays."""
-    tensors = json.loads(hova("summary", path, "--format=json"))["parameters"]["tensors"]
-    generator = np.random.default_rng(seed)
-    arrays = {
-        entry["name"]: generator.normal(0, 0.6, entry["shape"]).astype(np.float32)
-        for entry in tensors
-    }
-    header, blob = {}, b""
-    for name, array in arrays.items():
-        data = array.tobytes()
-        header[name] = {
-            "dtype": "F32",
-            "shape": list(array.shape),
-            "data_offsets": [len(blob), len(blob) + len(data)],
-        }
-        blob += data
-    text = json.dumps(header).encode()
-    file = folder / "weights.safetensors"
-    file.write_bytes(len(text).to_bytes(8, "little") + text + blob)
-    return file, {name: array.astype(np.float64) for name, array in arrays.items()}
 
 
 def sigmoid_attention(x, memory, w, path, heads, scale=None, offset=None):

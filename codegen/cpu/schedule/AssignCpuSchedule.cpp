@@ -147,9 +147,9 @@ struct AssignCpuSchedulePass final
       schedule.pairs = bf16 && recipe && recipe.canMultiplyPairs();
       formStages(kernel, facts);
       schedule.write(kernel);
-      kernel.walk([&](CpuRecipeOpInterface recipe) {
-        if (auto counts = recipe.countScoreTiles(schedule)) {
-          writeScoreTiles(recipe, *counts);
+      kernel.walk([&](CpuRecipeOpInterface op) {
+        if (auto counts = op.countScoreTiles(schedule)) {
+          writeScoreTiles(op, *counts);
         }
       });
       return;
