@@ -132,26 +132,44 @@ def Hova_ActivationOp : Hova_Op<"activation", [Pure,
 }
 
 def Hova_Exp2Op : Hova_Op<"exp2", [Pure, SameOperandsAndResultType]> {
-  let summary = "two to the power of x, for x up to 127";
+  let summary = "two to the power of x and an integer, for x up to 127";
   let description = [{
-    `y = 2^x`
+    `y = 2^(x + offset)`
 
-    The relative error is about 1e-7 for x in [-126, 127]. It is about 1e-4 where
-    every user rounds the result to bf16. Below -126 the result is between 0 and
-    2^-126. The exponential of -inf, which is what a masked score is, is 0.
-    Above 127 nothing is promised, because the arguments of a softmax are not
-    positive.
+    The offset is a change of exponents, so it costs neither an instruction nor a
+    rounding: `y` has the digits of `2^x`. Weights of a softmax over n keys have
+    one of `-log2(n)`, so that a sum of values that they weigh does not overflow.
+
+    The relative error is about 1e-7 for x + offset in [-126, 127]. It is about
+    1e-4 where every user rounds the result to bf16. Below -126 the result is
+    between 0 and 2^-126. The exponential of -inf, which is what a masked score
+    is, is 0. Above 127 nothing is promised, because the arguments of a softmax
+    are not positive.
+
+    - C1: offset is in [-64, 0].
 
     ```mlir
     func.func @e(%x: vector<32xf32>) -> vector<32xf32> {
-      %y = hova.exp2 %x : vector<32xf32>
+      %y = hova.exp2 %x offset(-9) : vector<32xf32>
       return %y : vector<32xf32>
     }
     ```
   }];
-  let arguments = (ins FixedVectorOfAnyRank<[F32]>:$x);
+  let arguments = (ins FixedVectorOfAnyRank<[F32]>:$x,
+      DefaultValuedAttr<
+          ConfinedAttr<I64Attr, [IntMinValue<-64>, IntMaxValue<0>]>,
+          "0">:$offset);
   let results = (outs FixedVectorOfAnyRank<[F32]>:$result);
-  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let assemblyFormat = "$x (`offset` `(` $offset^ `)`)? attr-dict `:` type($x)";
+  let extraClassDeclaration = [{
+    /// The offset as the signed number that it is.
+    int64_t getExponentOffset() { return static_cast<int64_t>(getOffset()); }
+    /// The offset for weights of which `count` are added up: each is at most 1
+    /// / count, and so is no sum of values that they weigh beyond the values.
+    static int64_t offsetOfWeights(int64_t count) {
+      return -static_cast<int64_t>(::llvm::Log2_64_Ceil(count));
+    }
+  }];
 }
 
 class Hova_BinaryOp<string mnemonic, string name, string symbol>

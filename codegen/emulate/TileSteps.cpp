@@ -204,10 +204,11 @@ static LogicalResult runPairDot(Emulation &emulation, const Step &step) {
 }
 
 static LogicalResult runExp2(Emulation &emulation, const Step &step) {
+  int64_t offset = cast<Exp2Op>(step.op).getExponentOffset();
   const std::vector<Lane> &x = emulation.in(step, 0);
   std::vector<Lane> &y = emulation.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
-    y[i].number = roundTo(Kind::F32, std::exp2(x[i].number));
+    y[i].number = roundTo(Kind::F32, std::exp2(x[i].number + offset));
   }
   return success();
 }

@@ -18,6 +18,7 @@
 #include "dialect/DenseOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -30,9 +31,10 @@ static constexpr int64_t kRegister = 16;
 /// The least exponent whose exponential is a normal number.
 static constexpr double kLeastNormal = -126;
 
-/// 2^x of one register: 2^r by a polynomial, times 2^(x - r).
+/// 2^(x + offset) of one register: 2^(r + offset) by a polynomial, times
+/// 2^(x - r).
 static Value exponentialOfRegister(ImplicitLocOpBuilder &b, Value x,
-                                   bool isCoarse) {
+                                   int64_t offset, bool isCoarse) {
   auto type = cast<VectorType>(x.getType());
   auto constant = [&](double value) -> Value {
     return arith::ConstantOp::create(
@@ -50,10 +52,12 @@ static Value exponentialOfRegister(ImplicitLocOpBuilder &b, Value x,
       arith::ConstantOp::create(b, b.getI32IntegerAttr(isCoarse ? 1 : 0));
   Value rest = call("llvm.x86.avx512.mask.reduce.ps.512",
                     {x, direction, x, all, current});
+  // A power of two in all coefficients changes no digit.
+  double factor = std::ldexp(1.0, static_cast<int>(offset));
   auto polynomial = [&](ArrayRef<double> fallingPowers) {
-    Value sum = constant(fallingPowers.front());
+    Value sum = constant(fallingPowers.front() * factor);
     for (double coefficient : fallingPowers.drop_front()) {
-      sum = vector::FMAOp::create(b, sum, rest, constant(coefficient));
+      sum = vector::FMAOp::create(b, sum, rest, constant(coefficient * factor));
     }
     return sum;
   };
@@ -64,10 +68,10 @@ static Value exponentialOfRegister(ImplicitLocOpBuilder &b, Value x,
                 {exponential, x, exponential, all, current});
   }
   Value exponential =
-      vector::FMAOp::create(b, polynomial(kExp2), rest, constant(1));
+      vector::FMAOp::create(b, polynomial(kExp2), rest, constant(factor));
   // NaN is kept.
   Value isNormal = arith::CmpFOp::create(b, arith::CmpFPredicate::UGE, x,
-                                         constant(kLeastNormal));
+                                         constant(kLeastNormal - offset));
   Value mask = vector::ExtractOp::create(
       b,
       vector::BitCastOp::create(b, VectorType::get({1}, b.getI16Type()),
@@ -84,18 +88,21 @@ static Value lowerExponential(Exp2Op op) {
   ImplicitLocOpBuilder b(op.getLoc(), op);
   auto type = cast<VectorType>(op.getX().getType());
   int64_t lanes = type.getNumElements();
-  bool isCoarse = isRoundedToBf16(op.getResult());
+  auto ofRegister = [&](Value x) {
+    return exponentialOfRegister(b, x, op.getExponentOffset(),
+                                 isRoundedToBf16(op.getResult()));
+  };
   auto whole = VectorType::get({kRegister}, type.getElementType());
   if (lanes == kRegister) {
-    return exponentialOfRegister(b, op.getX(), isCoarse);
+    return ofRegister(op.getX());
   }
   if (lanes < kRegister) {
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(whole));
     Value wide = vector::InsertStridedSliceOp::create(
         b, op.getX(), zero, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1});
     return vector::ExtractStridedSliceOp::create(
-        b, exponentialOfRegister(b, wide, isCoarse), ArrayRef<int64_t>{0},
-        ArrayRef<int64_t>{lanes}, ArrayRef<int64_t>{1});
+        b, ofRegister(wide), ArrayRef<int64_t>{0}, ArrayRef<int64_t>{lanes},
+        ArrayRef<int64_t>{1});
   }
   Value result = arith::ConstantOp::create(b, b.getZeroAttr(type));
   for (int64_t from = 0; from < lanes; from += kRegister) {
@@ -103,8 +110,8 @@ static Value lowerExponential(Exp2Op op) {
         b, op.getX(), ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kRegister},
         ArrayRef<int64_t>{1});
     result = vector::InsertStridedSliceOp::create(
-        b, exponentialOfRegister(b, part, isCoarse), result,
-        ArrayRef<int64_t>{from}, ArrayRef<int64_t>{1});
+        b, ofRegister(part), result, ArrayRef<int64_t>{from},
+        ArrayRef<int64_t>{1});
   }
   return result;
 }

@@ -308,12 +308,15 @@ void AttentionEmitter::subtractMaximum(Value i, Value query,
 void AttentionEmitter::emitExponentials(Value i, const Panels &panels) {
   Value maximum = e.loadScalar(maxima, e.index(0), i);
   Value shift = make<arith::MulFOp>(maximum, e.scalar(-exponent()));
+  int64_t offset = Exp2Op::offsetOfWeights(layout.columns);
   auto kind = vector::CombiningKind::ADD;
   auto storeExponentials = [&](const KeyPanel &panel, Value sum) -> Value {
     int64_t lanes = panel.lanes;
     Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
-    Value exponential = make<Exp2Op>(make<math::FmaOp>(
-        score, constant(exponent(), lanes), splat(shift, lanes)));
+    Value exponential =
+        make<Exp2Op>(make<math::FmaOp>(score, constant(exponent(), lanes),
+                                       splat(shift, lanes)),
+                     offset);
     if (!layout.pairs) {
       e.storeRow(exponential, scores, i, panel.column, lanes);
       return combine(kind, sum, exponential);
@@ -330,7 +333,7 @@ void AttentionEmitter::emitExponentials(Value i, const Panels &panels) {
                              kind, storeExponentials);
   Value factor = make<arith::DivFOp>(e.scalar(1), total);
   if (canBeEmpty() && op.getEmptyRow() == EmptyRow::zero) {
-    // The exponential of the maximum is nearly 1: only an empty row has no sum.
+    // That of the maximum is nearly 2^offset: only an empty row has no sum.
     Value isEmpty =
         make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total, e.scalar(0));
     factor = make<arith::SelectOp>(isEmpty, e.scalar(0), factor);

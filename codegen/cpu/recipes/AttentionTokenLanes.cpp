@@ -105,8 +105,9 @@ Value LanesAttention::emitSoftmax(ArrayRef<Value> scores) {
   for (auto [j, score] : llvm::enumerate(scores)) {
     // Differences first: a product with the scale alone may overflow.
     Value distance = arith::SubFOp::create(b, loc, score, most);
-    weights.push_back(Exp2Op::create(
-        b, loc, arith::MulFOp::create(b, loc, distance, exponent)));
+    weights.push_back(
+        Exp2Op::create(b, loc, arith::MulFOp::create(b, loc, distance, exponent),
+                       Exp2Op::offsetOfWeights(kTokens)));
     e.storeRow(weights.back(), own, e.index(j), e.index(0), kTokens);
   }
   Value sum = reduce(weights, [&](Value a, Value b) -> Value {

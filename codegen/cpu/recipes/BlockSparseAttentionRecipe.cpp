@@ -91,9 +91,10 @@ private:
   Value constant(double value) {
     return e.splat(value, e.vectorType(layout.lanes));
   }
-  /// exp(difference), of differences that are not positive.
-  Value exponential(Value difference) {
-    return make<Exp2Op>(make<arith::MulFOp>(difference, constant(log2e)));
+  /// exp(difference) 2^offset, of differences that are not positive.
+  Value exponential(Value difference, int64_t offset) {
+    return make<Exp2Op>(make<arith::MulFOp>(difference, constant(log2e)),
+                        offset);
   }
   /// Whether all that the region makes of a raw score is a multiple, which the
   /// packed queries are.
@@ -440,14 +441,17 @@ void SparseAttentionEmitter::emitExponentials(Value before) {
   peak = make<arith::SelectOp>(
       make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, peak, none), constant(0),
       peak);
-  Value factor = exponential(make<arith::SubFOp>(before, peak));
+  Value factor = exponential(make<arith::SubFOp>(before, peak), 0);
   store(factor, factors);
+  // A block that is drawn again counts again.
+  int64_t most = (5 + layout.random) * layout.block;
+  int64_t offset = Exp2Op::offsetOfWeights(std::max(layout.tokens, most));
   auto addRows = [&](Value from, int64_t rows, Value sum) {
     for (int64_t i = 0; i < rows; ++i) {
       Value own = e.add(from, i);
       Value score =
           e.loadRow(weights, own, e.index(0), layout.lanes, layout.lanes);
-      Value weight = exponential(make<arith::SubFOp>(score, peak));
+      Value weight = exponential(make<arith::SubFOp>(score, peak), offset);
       e.storeRow(weight, weights, own, e.index(0), layout.lanes);
       sum = make<arith::AddFOp>(sum, weight);
     }
@@ -512,7 +516,7 @@ void SparseAttentionEmitter::addValues(Value first) {
 void SparseAttentionEmitter::storeResult(Value row, Value end) {
   Value total = load(sums), zero = constant(0);
   Value inverse = make<arith::DivFOp>(constant(1), total);
-  // The exponential of a maximum is 1: only an empty row has no sum.
+  // The weight of a maximum is not 0: only an empty row has no sum.
   store(make<arith::SelectOp>(
             make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total, zero), zero,
             inverse),

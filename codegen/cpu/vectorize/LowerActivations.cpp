@@ -58,8 +58,8 @@ public:
 
   /// `isRounded`: all that becomes of the result is bf16.
   Value activation(ActivationKind kind, Value x, bool isRounded);
-  /// 2^x; see `hova.exp2`.
-  Value exp2(Value x);
+  /// 2^(x + offset); see `hova.exp2`.
+  Value exp2(Value x, int64_t offset = 0);
 
 private:
   /// `y = n + r`; `rounded` holds n + 127 in its low bits.
@@ -153,10 +153,12 @@ Value Expression::exp2Of(const Split &split) {
   return mul(exponential, scaleOf(split));
 }
 
-Value Expression::exp2(Value x) {
-  Value y = atLeast(kLowestExponent, x);
-  Value rounded = add(y, constant(kRound));
-  return exp2Of({rounded, sub(y, sub(rounded, constant(kRound)))});
+Value Expression::exp2(Value x, int64_t offset) {
+  // What rounds to n leaves n + offset + 127 in the low bits.
+  Value y = atLeast(kLowestExponent - offset, x);
+  Value round = constant(kRound + offset);
+  Value rounded = add(y, round);
+  return exp2Of({rounded, sub(y, sub(rounded, round))});
 }
 
 Value Expression::activation(ActivationKind kind, Value x, bool isRounded) {
@@ -284,7 +286,7 @@ struct LowerActivationsPass final
           activation
               ? expression.activation(activation.getKind(), x,
                                       isRoundedToBf16(activation.getResult()))
-              : expression.exp2(x);
+              : expression.exp2(x, cast<Exp2Op>(op).getExponentOffset());
       op->getResult(0).replaceAllUsesWith(result);
       op->erase();
     });

@@ -169,7 +169,11 @@ Value ScalarFunctions::emit(Operation &op, ValueRange operands) {
       .Case<ActivationOp>([&](ActivationOp own) {
         return activation(own.getKind(), operands[0]);
       })
-      .Case<Exp2Op, math::Exp2Op>([&](auto) { return exp2(operands[0]); })
+      .Case<Exp2Op>([&](Exp2Op own) {
+        int64_t offset = own.getExponentOffset();
+        return exp2(offset ? add(operands[0], constant(offset)) : operands[0]);
+      })
+      .Case<math::Exp2Op>([&](auto) { return exp2(operands[0]); })
       .Case<math::ExpOp>([&](auto) { return exp(operands[0]); })
       .Case<math::LogOp>([&](auto) { return log(operands[0]); })
       .Case<math::TanhOp>([&](auto) { return tanh(operands[0]); })

@@ -12,6 +12,7 @@
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/ScoreTiles.h"
+#include "dialect/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
@@ -59,6 +60,9 @@ private:
   /// exp2(factor (x - most)): of raw scores the shift is -factor most, of
   /// others most.
   Value power(Value x, Value shift);
+  /// The same times 2^offset; of raw scores the shift has the offset already.
+  Value weight(Value x, Value shift);
+  Value shiftOfWeights(Value shift);
   /// Where most is -inf nothing is left, and nothing is shifted.
   Value shiftOf(Value most);
 
@@ -85,6 +89,9 @@ private:
   double factor;
   Type element; ///< of queries, keys and values
   int64_t tokens, width;
+  /// Of weights. Those of f16 have none: they would be denormal numbers, and
+  /// values of f16 add up to no more than f32 holds.
+  int64_t offset;
   bool widthInside, valuesInside, mayBeEmpty, mayBeNone;
   Value ks, vs, queries;
 };
@@ -102,6 +109,7 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, AttentionOp op,
   auto keys = cast<MemRefType>(head.keys.getType());
   element = keys.getElementType();
   tokens = keys.getDimSize(0);
+  offset = element.isF16() ? 0 : Exp2Op::offsetOfWeights(tokens);
   width = boxColumns(keys.getDimSize(1));
   widthInside = keys.getDimSize(1) == width;
   valuesInside =
@@ -127,6 +135,24 @@ Value AttentionWriter::power(Value x, Value shift) {
   // row.
   Value difference = arith::SubFOp::create(b, x, shift);
   return math::Exp2Op::create(b, b.mul(difference, b.number(factor)));
+}
+
+Value AttentionWriter::weight(Value x, Value shift) {
+  if (form.isRaw()) {
+    return power(x, shift);
+  }
+  Value difference = arith::SubFOp::create(b, x, shift);
+  return math::Exp2Op::create(
+      b, b.fma(difference, b.number(factor), b.number(offset)));
+}
+
+Value AttentionWriter::shiftOfWeights(Value shift) {
+  if (!form.isRaw() || !offset) {
+    return shift;
+  }
+  return b.map(shift.getType(), shift, [&](ValueRange x, Value, Value) {
+    return arith::AddFOp::create(b, x[0], b.number(offset)).getResult();
+  });
 }
 
 Value AttentionWriter::shiftOf(Value most) {
@@ -176,8 +202,8 @@ AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
       b.map(column, {before.most, shift},
             [&](ValueRange x, Value, Value) { return power(x[0], x[1]); });
   Value powers =
-      b.map(scores.getType(), {scores, shift},
-            [&](ValueRange x, Value, Value) { return power(x[0], x[1]); });
+      b.map(scores.getType(), {scores, shiftOfWeights(shift)},
+            [&](ValueRange x, Value, Value) { return weight(x[0], x[1]); });
   Value added = b.reduce(Combine::add, powers, TileLanes::partial);
   Value sum = b.map(
       before.sum.getType(), {before.sum, shrink, added},
