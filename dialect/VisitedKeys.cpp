@@ -29,13 +29,21 @@ VisitedKeys::VisitedKeys(const ScoreForm &form, const ScoreExtents &extents,
                          int64_t step, ArrayRef<RowSpan> blocks)
     : form(form), extents(extents), step(step),
       tiles(llvm::divideCeil(extents.columns, step)) {
+  if (!blocks.empty()) {
+    RowSpan asked[] = {blocks.front(), blocks[blocks.size() / 2],
+                       blocks.back()};
+    mayHaveGaps = llvm::any_of(asked, [&](const RowSpan &block) {
+      Range own = findTiles(block);
+      return own.gapBegin < own.gapEnd;
+    });
+  }
   for (const RowSpan &block : blocks) {
     byHeight[block.height][block.row] = findTiles(block);
   }
   for (auto &[height, ranges] : byHeight) {
-    // Ends and first whole tiles take the most so far, begins and last whole
-    // ones the least to come: each block visits what it must.
-    Range most = {0, 0, 0, 0}, least = {tiles, tiles, tiles, tiles};
+    // Ends, first whole tiles and first ones of a gap take the most so far,
+    // the others the least to come: each block visits what it must.
+    Range most = {0, 0, 0, 0}, least = {tiles, tiles, tiles, tiles, 0, tiles};
     for (auto &[row, own] : ranges) {
       own.end = most.end = std::max(most.end, own.end);
       if (own.wholeBegin == own.wholeEnd) {
@@ -44,11 +52,17 @@ VisitedKeys::VisitedKeys(const ScoreForm &form, const ScoreExtents &extents,
       }
       own.wholeBegin = most.wholeBegin =
           std::max(most.wholeBegin, own.wholeBegin);
+      if (own.gapBegin == own.gapEnd) {
+        own.gapBegin = own.gapEnd = std::max(most.gapEnd, own.begin);
+      }
+      most.gapEnd = std::max(most.gapEnd, own.gapEnd);
+      own.gapBegin = most.gapBegin = std::max(most.gapBegin, own.gapBegin);
     }
     for (auto entry = ranges.rbegin(); entry != ranges.rend(); ++entry) {
       Range &own = entry->second;
       own.begin = least.begin = std::min(least.begin, own.begin);
       own.wholeEnd = least.wholeEnd = std::min(least.wholeEnd, own.wholeEnd);
+      own.gapEnd = least.gapEnd = std::min(least.gapEnd, own.gapEnd);
     }
   }
 }
@@ -61,7 +75,7 @@ ScoreTileCounts VisitedKeys::countTiles(int64_t queries) const {
   ScoreTileCounts counts{queries, step};
   for (const auto &[height, ranges] : byHeight) {
     for (const auto &[row, own] : ranges) {
-      int64_t visited = std::max<int64_t>(own.end - own.begin, 0);
+      int64_t visited = own.count();
       int64_t begin = std::max(own.wholeBegin, own.begin);
       int64_t whole =
           std::max<int64_t>(std::min(own.wholeEnd, own.end) - begin, 0);
@@ -77,6 +91,14 @@ bool VisitedKeys::haveWhole() const {
   return llvm::any_of(byHeight, [](const auto &height) {
     return llvm::any_of(height.second, [](const auto &entry) {
       return entry.second.wholeBegin < entry.second.wholeEnd;
+    });
+  });
+}
+
+bool VisitedKeys::haveGaps() const {
+  return llvm::any_of(byHeight, [](const auto &height) {
+    return llvm::any_of(height.second, [](const auto &entry) {
+      return entry.second.countLeftOut() > 0;
     });
   });
 }
@@ -105,6 +127,36 @@ bool VisitedKeys::seesAll(const RowSpan &block, int64_t begin,
               KeptKeys::all);
 }
 
+std::pair<int64_t, int64_t> VisitedKeys::findGap(const RowSpan &block,
+                                                 int64_t begin,
+                                                 int64_t end) const {
+  // Halves of what is neither seen nor unseen, larger ones first: a mask whose
+  // every tile is mixed ends the search before its tiles are asked.
+  constexpr size_t kMostQuestions = 64;
+  using Span = std::pair<int64_t, int64_t>;
+  SmallVector<Span> asked = {{begin, end}}, unseen;
+  for (size_t i = 0; i < std::min(asked.size(), kMostQuestions); ++i) {
+    auto [first, last] = asked[i];
+    KeptKeys kept = first < last ? form.classify(boxOf(block, first, last))
+                                 : KeptKeys::all;
+    if (kept == KeptKeys::none) {
+      unseen.push_back({first, last});
+    } else if (kept == KeptKeys::some && last - first > 1) {
+      int64_t middle = first + (last - first) / 2;
+      asked.append({{first, middle}, {middle, last}});
+    }
+  }
+  llvm::sort(unseen);
+  Span longest = {begin, begin}, run = longest;
+  for (const Span &own : unseen) {
+    run = {own.first == run.second ? run.first : own.first, own.second};
+    if (run.second - run.first > longest.second - longest.first) {
+      longest = run;
+    }
+  }
+  return longest;
+}
+
 VisitedKeys::Range VisitedKeys::findTiles(const RowSpan &block) const {
   Range own;
   own.end = findLeast(
@@ -113,10 +165,15 @@ VisitedKeys::Range VisitedKeys::findTiles(const RowSpan &block) const {
   own.begin = own.end - findLeast(0, own.end, [&](int64_t count) {
                 return seesNone(block, 0, own.end - count);
               });
-  // Whole ones around the middle, at the beginning or at the end.
+  if (mayHaveGaps) {
+    std::tie(own.gapBegin, own.gapEnd) = findGap(block, own.begin, own.end);
+  }
+  // Whole ones after the gap: around the middle, at the beginning or at the
+  // end.
+  int64_t start = std::max(own.begin, own.gapEnd);
   own.wholeBegin = own.wholeEnd = own.end;
-  for (int64_t from : {(own.begin + own.end) / 2, own.begin, own.end}) {
-    int64_t first = findLeast(own.begin, from, [&](int64_t begin) {
+  for (int64_t from : {(start + own.end) / 2, start, own.end}) {
+    int64_t first = findLeast(start, from, [&](int64_t begin) {
       return seesAll(block, begin, from);
     });
     int64_t last = own.end - findLeast(0, own.end - from, [&](int64_t count) {
@@ -143,7 +200,7 @@ bool VisitedKeys::areSome(const ScoreForm &form, const ScoreExtents &extents,
   VisitedKeys visited(form, extents, step, blocks);
   return llvm::any_of(blocks, [&](const RowSpan &block) {
     Range own = visited.findTiles(block);
-    return own.begin > 0 || own.end < visited.tiles;
+    return own.count() < visited.tiles;
   });
 }
 

@@ -2,17 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A recipe takes keys in tiles of a fixed number, and a block of queries visits
-// those from the first to the last in which it may see a key; in some of them
-// each of its queries sees all. Which these are follows from the region of the
-// scores by interval analysis (dialect/ScoreForm.h), so that a causal mask, a
-// sliding window and a condition that somebody wrote down end loops alike.
+// those from the first to the last in which it may see a key, but for the
+// longest gap between them; in some of them each of its queries sees all. Which
+// these are follows from the region of the scores by interval analysis
+// (dialect/ScoreForm.h), so that a causal mask, a sliding window after a few
+// tokens that all see, and a condition that somebody wrote down end loops alike.
 //
-//   tiles    0 .. begin .. wholeBegin .. wholeEnd .. end .. all
-//   seen     none     some           all         some     none
+//   tiles    0 .. begin .. gapBegin .. gapEnd .. wholeBegin .. wholeEnd .. end
+//   seen     none     some        none      some          all         some
 //
-// Loops find these bounds from the first row of a block. All four are made to
-// rise with the row, which costs tiles where a mask does not, and are then
-// counts of the steps that they have taken.
+// Loops find these bounds from the first row of a block. All are made to rise
+// with the row, which costs tiles where a mask does not, and are then counts of
+// the steps that they have taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 #define HOVA_DIALECT_VISITEDKEYS_H
 
 #include "dialect/ScoreForm.h"
+#include <algorithm>
 #include <map>
 
 namespace hova {
@@ -51,9 +53,24 @@ struct ScoreTileCounts {
 
 class VisitedKeys {
 public:
-  /// What a block of queries visits, in tiles of keys.
+  /// What a block of queries visits, in tiles of keys. Bounds that were made to
+  /// rise may cross: then there is nothing between them.
   struct Range {
     int64_t begin, wholeBegin, wholeEnd, end;
+    int64_t gapBegin = 0, gapEnd = 0;
+
+    bool visits(int64_t tile) const {
+      return tile >= begin && tile < end &&
+             (tile < gapBegin || tile >= gapEnd);
+    }
+    /// Tiles of the gap that are between the first and the last.
+    int64_t countLeftOut() const {
+      return std::max<int64_t>(
+          std::min(gapEnd, end) - std::max(gapBegin, begin), 0);
+    }
+    int64_t count() const {
+      return std::max<int64_t>(end - begin, 0) - countLeftOut();
+    }
   };
   /// A number that rises with the row: `first`, and one more from each of
   /// `rows` on.
@@ -78,6 +95,8 @@ public:
   /// Whether any block has whole tiles. Padding is nothing that a block
   /// decides: a tile is whole where all but the conditions on keys alone hold.
   bool haveWhole() const;
+  /// Whether any block leaves out tiles between two that it visits.
+  bool haveGaps() const;
 
   /// Whether blocks of `height` queries leave tiles out.
   static bool areSome(const ScoreForm &form, const ScoreExtents &extents,
@@ -89,6 +108,10 @@ private:
 
   /// The tiles of one block, before they are made to rise.
   Range findTiles(const RowSpan &block) const;
+  /// The longest run of tiles between `begin` and `end` that the block does not
+  /// see, as far as few questions tell.
+  std::pair<int64_t, int64_t> findGap(const RowSpan &block, int64_t begin,
+                                      int64_t end) const;
   ScoreBox boxOf(const RowSpan &block, int64_t begin, int64_t end) const;
   bool seesNone(const RowSpan &block, int64_t begin, int64_t end) const;
   bool seesAll(const RowSpan &block, int64_t begin, int64_t end) const;
@@ -96,6 +119,8 @@ private:
   const ScoreForm &form;
   const ScoreExtents extents;
   const int64_t step, tiles;
+  /// Whether a gap is looked for: some blocks were asked.
+  bool mayHaveGaps = true;
   std::map<int64_t, Ranges> byHeight;
 };
 

@@ -29,12 +29,15 @@ protected:
       text += std::to_string(own.begin) + "," + std::to_string(own.wholeBegin) +
               "," + std::to_string(own.wholeEnd) + "," +
               std::to_string(own.end) + " ";
+      gaps += std::to_string(own.countLeftOut()) + " ";
     }
     steps = keys.stepsOf(kHeight, &VisitedKeys::Range::end);
     return text;
   }
 
   VisitedKeys::Steps steps;
+  /// Tiles that each block leaves out between two that it visits.
+  std::string gaps;
 };
 
 TEST_F(VisitedKeysTest, a_causal_block_ends_with_its_last_query) {
@@ -58,6 +61,34 @@ TEST_F(VisitedKeysTest, every_block_sees_a_prefix_whole) {
                     "%kept = arith.cmpi slt, %key, %c8 : index"),
             "0,0,2,2 0,0,2,2 0,0,2,2 0,0,2,2 ");
   EXPECT_TRUE(steps.rows.empty());
+}
+
+TEST_F(VisitedKeysTest, a_gap_is_between_the_first_keys_and_a_window) {
+  EXPECT_EQ(visited("%c2 = arith.constant 2 : index\n"
+                    "%d = arith.subi %query, %key : index\n"
+                    "%near = arith.cmpi slt, %d, %c2 : index\n"
+                    "%past = arith.cmpi sle, %key, %query : index\n"
+                    "%first = arith.cmpi slt, %key, %c2 : index\n"
+                    "%either = arith.ori %near, %first : i1\n"
+                    "%kept = arith.andi %either, %past : i1"),
+            "0,0,0,1 0,0,0,2 0,0,0,3 0,0,0,4 ");
+  EXPECT_EQ(gaps, "0 0 0 1 ");
+}
+
+TEST_F(VisitedKeysTest, the_longest_gap_counts) {
+  EXPECT_EQ(visited("%c4 = arith.constant 4 : index\n"
+                    "%c8 = arith.constant 8 : index\n"
+                    "%c12 = arith.constant 12 : index\n"
+                    "%c20 = arith.constant 20 : index\n"
+                    "%first = arith.cmpi slt, %key, %c4 : index\n"
+                    "%from = arith.cmpi sge, %key, %c8 : index\n"
+                    "%to = arith.cmpi slt, %key, %c12 : index\n"
+                    "%middle = arith.andi %from, %to : i1\n"
+                    "%last = arith.cmpi sge, %key, %c20 : index\n"
+                    "%some = arith.ori %first, %middle : i1\n"
+                    "%kept = arith.ori %some, %last : i1"),
+            "0,5,6,6 0,5,6,6 0,5,6,6 0,5,6,6 ");
+  EXPECT_EQ(gaps, "2 2 2 2 ");
 }
 
 TEST_F(VisitedKeysTest, later_keys_alone_are_seen_from_the_own_on) {

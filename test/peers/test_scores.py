@@ -208,6 +208,22 @@ def dilated_window(rows):
     )
 
 
+def first_tokens_and_window(rows):
+    """Attention sinks."""
+    return Form(
+        {"keep": "key <= query and (key < 4 or query - key < 16)"},
+        keep=lambda given: causal(given) & ((given.key < 4) | (given.query - given.key < 16)),
+    )
+
+
+def tokens_that_see_all(rows):
+    """Longformer's global tokens."""
+    return Form(
+        {"keep": "key < 2 or query < 2 or abs(query - key) <= 8"},
+        keep=lambda given: (given.key < 2) | (given.query < 2) | ((given.query - given.key).abs() <= 8),
+    )
+
+
 def strictly_causal(rows):
     """The first row sees no key."""
     return Form({"keep": "key < query"}, keep=lambda given: given.key < given.query)
@@ -314,6 +330,8 @@ FORMS = (
     t5_arithmetic_of_all,
     sliding_window,
     dilated_window,
+    first_tokens_and_window,
+    tokens_that_see_all,
     strictly_causal,
     prefix_and_documents,
     soft_cap,

@@ -74,6 +74,11 @@ struct KeyPanel {
   bool isWhole = false; ///< whether the block's queries see all of its keys
 };
 
+/// Keys that follow each other, from a panel on.
+struct KeyRun {
+  mlir::Value panel, keys;
+};
+
 class AttentionEmitter {
   using Panels = PanelBounds;
 
@@ -118,6 +123,8 @@ private:
 
   /// Panels that some query of the block may read.
   Panels visitedPanels(mlir::Value row, int64_t height);
+  /// Their keys, as few runs as they are.
+  llvm::SmallVector<KeyRun, 2> visitedRuns(const Panels &panels);
   /// The packed keys of a panel and the position of its first element.
   mlir::Value packedKeys(const KeyPanel &panel,
                          llvm::SmallVectorImpl<mlir::Value> &position);

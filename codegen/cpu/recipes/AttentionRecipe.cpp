@@ -239,8 +239,9 @@ AttentionEmitter::Panels AttentionEmitter::visitedPanels(Value row,
 void AttentionEmitter::forEachPanel(
     const Panels &panels, llvm::function_ref<void(const KeyPanel &)> body) {
   if (layout.panels) {
-    e.forLoop("keys", panels.begin, panels.end, 1,
-              [&](Value index) { body(panelAt(index)); });
+    e.forLoop("keys", panels.begin, panels.end, 1, [&](Value turn) {
+      body(panelAt(panels.panelAt(e, turn)));
+    });
   }
   if (layout.tailLanes) {
     body(tailPanel());
@@ -303,22 +304,33 @@ void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
   });
 }
 
+SmallVector<KeyRun, 2> AttentionEmitter::visitedRuns(const Panels &panels) {
+  // Exponentials after the last key are not read, but for the second of a
+  // pair: it meets a zero.
+  Value all =
+      e.index(layout.pairs ? llvm::alignTo(layout.columns, 2) : layout.keys);
+  if (!layout.skipsPanels) {
+    return {{e.index(0), all}};
+  }
+  auto runOf = [&](Value begin, Value end, Value most) -> KeyRun {
+    Value last = e.mul(end, layout.panel);
+    last = most ? make<arith::MinUIOp>(last, most).getResult() : last;
+    return {begin, make<arith::SubIOp>(last, e.mul(begin, layout.panel))};
+  };
+  if (!panels.gapLength) {
+    return {runOf(panels.begin, panels.end, all)};
+  }
+  Value from = e.add(panels.gapBegin, panels.gapLength);
+  Value to = e.add(panels.end, panels.gapLength);
+  return {runOf(panels.begin, panels.gapBegin, /*most=*/Value()),
+          runOf(from, to, all)};
+}
+
 void AttentionEmitter::emitValues(Value row, int64_t height,
                                   const Panels &panels) {
   Value out = e.buffer(op.getResult());
   Value zero = e.index(0), outRow = e.add(queryRow, row);
-  // Exponentials after the last key are not read, but for the second of a
-  // pair: it meets a zero.
-  Value depth =
-      e.index(layout.pairs ? llvm::alignTo(layout.columns, 2) : layout.keys);
-  // With pairs, two keys are one row of the values.
-  Value first = zero, firstRow = zero;
-  if (layout.skipsPanels) {
-    first = e.mul(panels.begin, layout.panel);
-    firstRow = e.mul(panels.begin, layout.panel / layout.interleave);
-    depth = make<arith::MinUIOp>(e.mul(panels.end, layout.panel), depth);
-    depth = make<arith::SubIOp>(depth, first);
-  }
+  SmallVector<KeyRun, 2> runs = visitedRuns(panels);
   auto emitColumns = [&](Value column, int64_t lanes, int64_t valid) {
     IntegerAttr columns;
     if (valid < lanes) {
@@ -327,13 +339,20 @@ void AttentionEmitter::emitValues(Value row, int64_t height,
     auto type = VectorType::get({height, lanes}, b.getF32Type());
     Value start = e.add(valueColumn, column);
     Value to = e.add(resultColumn, column);
-    Value sum =
-        layout.pairs
-            ? make<TileProductOp>(type, exponentials, zero, first, values,
-                                  ValueRange{firstRow, column}, depth, columns)
-            : make<TileProductOp>(
-                  type, scores, zero, first, e.buffer(op.getValue()),
-                  ValueRange{e.add(keyRow, first), start}, depth, columns);
+    Value sum;
+    for (const KeyRun &run : runs) {
+      Value first = e.mul(run.panel, layout.panel);
+      // With pairs, two keys are one row of the values.
+      Value pair = e.mul(run.panel, layout.panel / layout.interleave);
+      sum = layout.pairs
+                ? make<TileProductOp>(type, exponentials, zero, first, values,
+                                      ValueRange{pair, column}, run.keys,
+                                      columns, sum)
+                : make<TileProductOp>(type, scores, zero, first,
+                                      e.buffer(op.getValue()),
+                                      ValueRange{e.add(keyRow, first), start},
+                                      run.keys, columns, sum);
+    }
     if (layout.slots && !layout.pairs) {
       sum = make<TileProductOp>(type, scores, zero, e.index(layout.keys),
                                 e.buffer(op.getMemoryValue()),
@@ -384,7 +403,8 @@ static SmallVector<int64_t> countPairs(const ScoreForm &form,
       // Whole panels, up to the last key.
       const VisitedKeys::Range &own = visited->at(block);
       keys = std::min(own.end * layout.panel, layout.keys) -
-             std::min(own.begin * layout.panel, layout.keys);
+             std::min(own.begin * layout.panel, layout.keys) -
+             own.countLeftOut() * layout.panel;
     }
     int64_t share = ((block.row + 1) * shares - 1) / layout.queries;
     pairs[share] += block.height * keys;

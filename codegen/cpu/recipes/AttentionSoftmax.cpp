@@ -174,8 +174,9 @@ Value AttentionEmitter::reducePanels(
   Value all;
   auto loop = [&](Value begin, Value end, bool isWhole) {
     all = e.forLoop("keys", begin, end, 1, all ? all : start,
-                    [&](Value index, ValueRange carried) {
-                      KeyPanel panel = panelAt(index);
+                    [&](Value turn, ValueRange carried) {
+                      KeyPanel panel =
+                          panelAt(panels.panelAt(e, turn, isWhole));
                       panel.isWhole = isWhole;
                       return SmallVector<Value>{body(panel, carried[0])};
                     })[0];

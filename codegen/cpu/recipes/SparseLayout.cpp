@@ -77,9 +77,9 @@ SparsePairs::SparsePairs(BlockSparseAttentionOp op, const CpuSchedule &schedule)
 int64_t SparsePairs::countKeys(int64_t own,
                                const VisitedKeys::Range &range) const {
   bool isGlobal = own == 0 || own == layout.blocks - 1;
-  int64_t keys = 0, drawn = range.end - range.begin;
+  int64_t keys = 0, drawn = range.count();
   for (int64_t seen : alwaysSeenBlocks(own, layout.blocks)) {
-    if (seen >= range.begin && seen < range.end) {
+    if (range.visits(seen)) {
       keys += layout.lengthOf(seen);
       --drawn;
     }

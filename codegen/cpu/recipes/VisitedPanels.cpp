@@ -47,16 +47,66 @@ PanelBounds emitPanelBounds(KernelEmitter &e, const VisitedKeys &visited,
   auto atMost = [&](Value a, Value b) -> Value {
     return arith::MinUIOp::create(e.builder, e.loc, a, b);
   };
+  auto atLeast = [&](Value a, Value b) -> Value {
+    return arith::MaxUIOp::create(e.builder, e.loc, a, b);
+  };
   bounds.wholeEnd = atMost(bounds.wholeEnd, bounds.end);
-  bounds.wholeBegin = arith::MaxUIOp::create(
-      e.builder, e.loc, atMost(bounds.wholeBegin, bounds.wholeEnd),
-      bounds.begin);
+  Value start = bounds.begin;
+  if (visited.haveGaps()) {
+    auto clamp = [&](Value own, Value low) {
+      return atMost(atLeast(own, low), bounds.end);
+    };
+    bounds.gapBegin = clamp(emitOne(&Range::gapBegin), bounds.begin);
+    start = clamp(emitOne(&Range::gapEnd), bounds.gapBegin);
+    bounds.gapLength =
+        arith::SubIOp::create(e.builder, e.loc, start, bounds.gapBegin);
+    bounds.wholeEnd = atLeast(bounds.wholeEnd, start);
+  }
+  bounds.wholeBegin = atLeast(atMost(bounds.wholeBegin, bounds.wholeEnd), start);
+  if (bounds.gapLength) {
+    for (Value *own : {&bounds.wholeBegin, &bounds.wholeEnd, &bounds.end}) {
+      *own = arith::SubIOp::create(e.builder, e.loc, *own, bounds.gapLength);
+    }
+  }
   return bounds;
+}
+
+Value PanelBounds::panelAt(KernelEmitter &e, Value turn, bool isWhole) const {
+  if (!gapLength) {
+    return turn;
+  }
+  Value after = e.add(turn, gapLength);
+  if (isWhole) {
+    return after;
+  }
+  Value isBefore = arith::CmpIOp::create(
+      e.builder, e.loc, arith::CmpIPredicate::ult, turn, gapBegin);
+  return arith::SelectOp::create(e.builder, e.loc, isBefore, turn, after);
 }
 
 Value isVisited(KernelEmitter &e, const PanelBounds &bounds, Value panel,
                 int64_t panels) {
   using arith::CmpIPredicate;
+  if (bounds.gapLength) {
+    // One turn of the loop has this panel, or the one that would is in the gap.
+    Value isBefore =
+        arith::CmpIOp::create(e.builder, e.loc, CmpIPredicate::ult, panel,
+                              bounds.gapBegin);
+    Value turn = arith::SelectOp::create(
+        e.builder, e.loc, isBefore, panel,
+        arith::SubIOp::create(e.builder, e.loc, panel, bounds.gapLength));
+    PanelBounds turns = {bounds.begin, {}, {}, bounds.end};
+    Value isInside = isVisited(e, turns, turn, panels);
+    Value isBehind = arith::CmpIOp::create(
+        e.builder, e.loc, CmpIPredicate::uge, panel,
+        e.add(bounds.gapBegin, bounds.gapLength));
+    Value isOutside =
+        arith::OrIOp::create(e.builder, e.loc, isBefore, isBehind);
+    return isInside ? arith::AndIOp::create(e.builder, e.loc, isInside,
+                                            isOutside)
+                          .getResult()
+                    : isOutside;
+  }
   auto isNumber = [](Value value, int64_t number) {
     IntegerAttr constant;
     return matchPattern(value, m_Constant(&constant)) &&

@@ -70,13 +70,16 @@ private:
   Values carry(const State &state, Value slot, ValueRange copies);
   State stateOf(ValueRange carried);
   Values takeBoxes(Value from, Value to, ValueRange carried, TileMasks masks);
-  /// Bounds of boxes; the whole ones are null where there are none.
+  /// Bounds of boxes as loops count them: from `gapBegin` on, a box is
+  /// `gapLength` more. The whole ones, and those of a gap, are null where there
+  /// are none.
   struct Boxes {
-    Value begin, wholeBegin, wholeEnd, end;
+    Value begin, wholeBegin, wholeEnd, end, gapBegin, gapLength;
   };
   Boxes findBoxes();
+  Value boxAt(Value turn);
   State takeAll(Values carried);
-  State takeSome(Values carried, const Boxes &boxes);
+  State takeSome(Values carried);
   Value divide(const State &state);
 
   KernelBuilder &b;
@@ -94,6 +97,7 @@ private:
   int64_t offset;
   bool widthInside, valuesInside, mayBeEmpty, mayBeNone;
   Value ks, vs, queries;
+  Boxes boxes;
 };
 } // namespace
 
@@ -121,7 +125,8 @@ AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
   bool inside = tokens % step == 0;
   // After the last box it is copied again: nobody reads that. The tail is
   // after the last whole box, and so within reach.
-  Value last = inside ? b.atMost(turn, tokens / step - 1) : turn;
+  Value box = boxAt(turn);
+  Value last = inside ? b.atMost(box, tokens / step - 1) : box;
   Value key = b.mulIndex(last, step), first = b.index(0);
   return {b.copy(head.keys, key, first, ks, slot, inside, widthInside),
           b.copy(head.values, key, first, vs, slot, inside, valuesInside)};
@@ -243,8 +248,8 @@ AttentionWriter::Values AttentionWriter::takeBoxes(Value from, Value to,
     GroupWaitOp::create(b, in.slice(4, 2));
     Value other = b.previous(in[3], 2);
     Values ahead = copyKeys(b.addIndex(turn, 1), other);
-    State after =
-        takeKeys(stateOf(in), in[3], b.mulIndex(turn, own.getStep()), masks);
+    State after = takeKeys(stateOf(in), in[3],
+                           b.mulIndex(boxAt(turn), own.getStep()), masks);
     return carry(after, other, ahead);
   });
 }
@@ -263,8 +268,7 @@ AttentionWriter::State AttentionWriter::takeAll(Values carried) {
 
 /// Boxes that some queries of the block see in part, those that all see whole,
 /// and again those in part.
-AttentionWriter::State AttentionWriter::takeSome(Values carried,
-                                                 const Boxes &boxes) {
+AttentionWriter::State AttentionWriter::takeSome(Values carried) {
   TileMasks all{true, tokens % own.getStep() != 0};
   auto take = [&](Value from, Value to, TileMasks masks) {
     carried = takeBoxes(from, to, carried, masks);
@@ -300,29 +304,57 @@ AttentionWriter::Boxes AttentionWriter::findBoxes() {
     return countSteps(b, b.getLoc(), row,
                       visited.stepsOf(own.getRows(), bound));
   };
-  Boxes boxes{count(&Range::begin), {}, {}, count(&Range::end)};
+  auto atMost = [&](Value x, Value y) -> Value {
+    return arith::MinUIOp::create(b, x, y);
+  };
+  auto atLeast = [&](Value x, Value y) -> Value {
+    return arith::MaxUIOp::create(b, x, y);
+  };
+  Boxes found{count(&Range::begin), {}, {}, count(&Range::end), {}, {}};
+  Value start = found.begin;
+  if (visited.haveGaps()) {
+    // What was made to rise may have crossed.
+    found.gapBegin = atMost(atLeast(count(&Range::gapBegin), start), found.end);
+    start = atMost(atLeast(count(&Range::gapEnd), found.gapBegin), found.end);
+    found.gapLength = arith::SubIOp::create(b, start, found.gapBegin);
+  }
   // Padding is a mask of every box.
   bool masksWhole = llvm::any_of(form.conditions, [&](Value condition) {
     return form.isAboutKeys(condition);
   });
-  if (!visited.haveWhole() || masksWhole) {
-    return boxes;
+  if (visited.haveWhole() && !masksWhole) {
+    found.wholeEnd = atMost(count(&Range::wholeEnd), found.end);
+    if (found.gapLength) {
+      found.wholeEnd = atLeast(found.wholeEnd, start);
+    }
+    bool begins = llvm::any_of(blocks, [&](const RowSpan &block) {
+      const Range &range = visited.at(block);
+      return range.begin < range.wholeBegin;
+    });
+    found.wholeBegin =
+        begins ? atLeast(atMost(count(&Range::wholeBegin), found.wholeEnd),
+                         start)
+               : found.begin;
   }
-  auto atMost = [&](Value x, Value y) -> Value {
-    return arith::MinUIOp::create(b, x, y);
-  };
-  boxes.wholeEnd = atMost(count(&Range::wholeEnd), boxes.end);
-  bool begins = llvm::any_of(blocks, [&](const RowSpan &block) {
-    const Range &range = visited.at(block);
-    return range.begin < range.wholeBegin;
-  });
-  boxes.wholeBegin =
-      begins ? arith::MaxUIOp::create(
-                   b, atMost(count(&Range::wholeBegin), boxes.wholeEnd),
-                   boxes.begin)
-                   .getResult()
-             : boxes.begin;
-  return boxes;
+  if (found.gapLength) {
+    for (Value *own : {&found.wholeBegin, &found.wholeEnd, &found.end}) {
+      if (*own) {
+        *own = arith::SubIOp::create(b, *own, found.gapLength);
+      }
+    }
+  }
+  return found;
+}
+
+/// The box of a turn of a loop.
+Value AttentionWriter::boxAt(Value turn) {
+  if (!boxes.gapLength) {
+    return turn;
+  }
+  Value isBefore = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, turn,
+                                         boxes.gapBegin);
+  return arith::SelectOp::create(b, isBefore, turn,
+                                 b.sum(turn, boxes.gapLength));
 }
 
 Value AttentionWriter::attend() {
@@ -333,7 +365,7 @@ Value AttentionWriter::attend() {
   Value token = b.copy(head.queries, row, first, qs, first,
                        length % own.getRows() == 0, widthInside);
   bool isMasked = !form.conditions.empty();
-  Boxes boxes = isMasked ? findBoxes() : Boxes();
+  boxes = isMasked ? findBoxes() : Boxes();
   Values copies = copyKeys(isMasked ? boxes.begin : first, first);
   GroupWaitOp::create(b, token);
   queries =
@@ -343,7 +375,7 @@ Value AttentionWriter::attend() {
               b.fill(tile(own.getColumns(), b.f32()), 0),
               mayBeEmpty ? b.fill(partial, 0) : Value()};
   Values carried = carry(state, first, copies);
-  state = isMasked ? takeSome(carried, boxes) : takeAll(carried);
+  state = isMasked ? takeSome(carried) : takeAll(carried);
   return divide(state);
 }
 

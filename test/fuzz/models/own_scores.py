@@ -97,6 +97,8 @@ class OwnScores:
             lambda: "key <= query",
             lambda: f"key <= query and query - key < {far}",
             lambda: f"abs(query - key) <= {far}",
+            lambda: f"key <= query and (key < {step} or query - key < {far})",
+            lambda: f"key < {step} or query < {step} or abs(query - key) <= {far}",
             lambda: f"abs(query - key) <= {far} * {step} and (query - key) % {step} == 0",
             lambda: f"query // {step} >= key // {step}",
             self._same_document,
