@@ -38,6 +38,27 @@ static LogicalResult verifyMemory(AttentionOp op) {
   return success();
 }
 
+LogicalResult hova::verifySharedHeads(Operation *op, int64_t heads,
+                                      int64_t keyHeads, ArrayRef<int64_t> query,
+                                      ArrayRef<int64_t> key,
+                                      ArrayRef<int64_t> value) {
+  if (!divides(heads, query[2]) || heads % keyHeads != 0 ||
+      !divides(keyHeads, key[2]) || !divides(keyHeads, value[2])) {
+    return op->emitOpError("expects ")
+           << heads << " heads and " << keyHeads
+           << " of keys and values, which divide them and the widths, got "
+           << query[2] << ", " << key[2] << " and " << value[2];
+  }
+  int64_t queryWidth = combine(query[2], heads, std::divides<>());
+  int64_t keyWidth = combine(key[2], keyHeads, std::divides<>());
+  if (!agree(queryWidth, keyWidth)) {
+    return op->emitOpError("expects heads of query and key to share their "
+                           "width, got ")
+           << queryWidth << " and " << keyWidth;
+  }
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   ArrayRef<int64_t> q = shapeOf(getQuery()), k = shapeOf(getKey()),
                     v = shapeOf(getValue());
@@ -48,24 +69,11 @@ LogicalResult AttentionOp::verify() {
                        "[batch, kv_len, width], got ")
            << shapeText(q) << ", " << shapeText(k) << " and " << shapeText(v);
   }
-  int64_t keyHeads = countKeyHeads();
-  if (!divides(heads, q[2]) || heads % keyHeads != 0 ||
-      !divides(keyHeads, k[2]) || !divides(keyHeads, v[2])) { // C2
-    return emitOpError("expects ")
-           << heads << " heads and " << keyHeads
-           << " of keys and values, which divide them and the widths, got "
-           << q[2] << ", " << k[2] << " and " << v[2];
-  }
-  auto perHead = [](int64_t width, int64_t count) {
-    return combine(width, count, std::divides<>());
-  };
-  if (!agree(perHead(q[2], heads), perHead(k[2], keyHeads))) { // C3
-    return emitOpError("expects heads of query and key to share their width, "
-                       "got ")
-           << perHead(q[2], heads) << " and " << perHead(k[2], keyHeads);
+  if (failed(verifySharedHeads(*this, heads, countKeyHeads(), q, k, v))) {
+    return failure(); // C2, C3
   }
   SmallVector<int64_t> expected{
-      q[0], q[1], combine(v[2], heads / keyHeads, std::multiplies<>())};
+      q[0], q[1], combine(v[2], getGroup(), std::multiplies<>())};
   if (!agree(shapeOf(getResult()), expected)) { // C4
     return emitOpError("expects a result of shape ")
            << shapeText(expected) << ", got "

@@ -8,6 +8,19 @@
 #include "dialect/ScoreRegion.h"
 #include "mlir/IR/OpImplementation.h"
 
+namespace hova {
+
+/// Reports shapes [batch, tokens, width] that do not hold `heads` of queries
+/// and `keyHeads` of keys and values: these divide those and the widths, and
+/// heads of query and key share their width.
+llvm::LogicalResult verifySharedHeads(mlir::Operation *op, int64_t heads,
+                                      int64_t keyHeads,
+                                      llvm::ArrayRef<int64_t> query,
+                                      llvm::ArrayRef<int64_t> key,
+                                      llvm::ArrayRef<int64_t> value);
+
+} // namespace hova
+
 #define GET_OP_CLASSES
 #include "dialect/AttentionOps.h.inc"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/LinearAttentionOps.h"
+#include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -111,6 +112,11 @@ struct HeadColumns {
 };
 } // namespace
 
+/// The head of keys that a head of queries reads, of which `group` share one.
+static AffineExpr sharedHead(AffineExpr head, int64_t group) {
+  return group == 1 ? head : head.floorDiv(group);
+}
+
 //===----------------------------------------------------------------------===//
 // LinearAttentionOp
 //===----------------------------------------------------------------------===//
@@ -125,17 +131,15 @@ LogicalResult LinearAttentionOp::verify() {
                        "[batch, kv_len, width], got ")
            << shapeText(q) << ", " << shapeText(k) << " and " << shapeText(v);
   }
-  if (failed(verifyHeads(*this, heads, {q[2], k[2], v[2]}))) { // C2
+  int64_t keyHeads = countKeyHeads();
+  if (failed(verifySharedHeads(*this, heads, keyHeads, q, k, v))) { // C2
     return failure();
   }
-  if (!agree(q[2], k[2])) { // C2
-    return emitOpError("expects query and key to share their width, got ")
-           << q[2] << " and " << k[2];
-  }
+  int64_t width = combine(v[2], heads / keyHeads, std::multiplies<>());
   if (failed(verifyFeatures(*this, getMap(), getFeatures(),
                             perHead(q[2], heads))) ||    // C3
       failed(verifyKeyValid(*this, getKeyValid(), k)) || // C4
-      failed(verifyResult(*this, {q[0], q[1], v[2]}))) { // C5
+      failed(verifyResult(*this, {q[0], q[1], width}))) { // C5
     return failure();
   }
   if (getCausal() && !agree(q[1], k[1])) { // C6
@@ -156,18 +160,19 @@ IterationSpace LinearAttentionOp::getIterationSpace() {
   IterationSpaceBuilder builder(*this);
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
   int64_t heads = getHeads();
-  HeadColumns columns{perHead(q[2], heads), perHead(v[2], heads)};
+  HeadColumns columns{perHead(q[2], heads), perHead(v[2], countKeyHeads())};
   AffineExpr batch = builder.parallel("batch", q[0]);
   AffineExpr head = builder.parallel("head", heads);
+  AffineExpr keyHead = sharedHead(head, heads / countKeyHeads());
   AffineExpr query = builder.parallel("query", q[1]);
   AffineExpr channel = builder.parallel("channel", columns.valueWidth);
   AffineExpr key = builder.reduction("key", v[1]);
   AffineExpr inner = builder.reduction("inner", columns.keyWidth);
-  AffineExpr keyColumn = columns.of(head, inner, columns.keyWidth);
-  AffineExpr valueColumn = columns.of(head, channel, columns.valueWidth);
-  builder.operand(0, {batch, query, keyColumn});
-  builder.operand(1, {batch, key, keyColumn});
-  builder.operand(2, {batch, key, valueColumn});
+  builder.operand(0, {batch, query, columns.of(head, inner, columns.keyWidth)});
+  builder.operand(1,
+                  {batch, key, columns.of(keyHead, inner, columns.keyWidth)});
+  builder.operand(
+      2, {batch, key, columns.of(keyHead, channel, columns.valueWidth)});
   for (OpOperand &operand : (*this)->getOpOperands().drop_front(3)) {
     if (operand.get() == getKeyValid()) {
       builder.operand(operand.getOperandNumber(), {batch, key});
@@ -177,7 +182,8 @@ IterationSpace LinearAttentionOp::getIterationSpace() {
                       {inner, builder.reduction("feature", count)});
     }
   }
-  builder.result({batch, query, valueColumn});
+  builder.result(
+      {batch, query, columns.of(head, channel, columns.valueWidth)});
   builder.setUnits({batch, head});
   return builder.build();
 }
@@ -190,12 +196,13 @@ std::optional<int64_t> LinearAttentionOp::getAttentionMacs() {
   }
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
   int64_t batch = staticSize({q[0]}), heads = getHeads();
-  int64_t tokens = staticSize({q[1]}) + staticSize({v[1]});
+  int64_t keyHeads = countKeyHeads();
+  int64_t tokens = staticSize({q[1]}) * heads + staticSize({v[1]}) * keyHeads;
   int64_t keyWidth = staticSize({q[2]}) / heads;
   int64_t features = staticSize({featureCount(getFeatures(), keyWidth)});
   int64_t projected = getFeatures() ? features * keyWidth : 0;
-  return batch * heads * tokens *
-         (projected + features * (staticSize({v[2]}) / heads) + features);
+  return batch * tokens *
+         (projected + features * (staticSize({v[2]}) / keyHeads) + features);
 }
 
 bool LinearAttentionOp::isStored(unsigned index) {
@@ -307,6 +314,11 @@ bool KeySummaryOp::isStored(unsigned index) {
 // SummaryAttentionOp
 //===----------------------------------------------------------------------===//
 
+int64_t SummaryAttentionOp::getGroup() {
+  int64_t keyHeads = shapeOf(getSummary())[1];
+  return keyHeads == kDynamic ? 1 : getHeads() / keyHeads;
+}
+
 LogicalResult SummaryAttentionOp::verify() {
   ArrayRef<int64_t> q = shapeOf(getQuery()), s = shapeOf(getSummary());
   int64_t heads = getHeads();
@@ -323,20 +335,27 @@ LogicalResult SummaryAttentionOp::verify() {
   }
   int64_t rows = combine(featureCount(getFeatures(), keyWidth),
                          summaryExtraRows(getMap()), std::plus<>());
-  if (!agree(s, {q[0], heads, kDynamic, rows, kDynamic})) { // C3
+  int64_t keyHeads = s.size() == 5 ? s[1] : kDynamic;
+  if (!agree(s, {q[0], kDynamic, kDynamic, rows, kDynamic}) ||
+      (keyHeads != kDynamic && (keyHeads == 0 || heads % keyHeads != 0))) { // C3
     return emitOpError("expects summary of shape ")
-           << shapeText({q[0], heads, kDynamic, rows, kDynamic}) << ", got "
-           << shapeText(s);
+           << shapeText({q[0], heads, kDynamic, rows, kDynamic})
+           << ", or of heads that divide these, got " << shapeText(s);
   }
-  int64_t width = combine(s[4], heads, [](int64_t columns, int64_t heads) {
-    return (columns - 1) * heads;
-  });
-  SmallVector<int64_t> expected{q[0], q[1], width};
+  auto widthOf = [&](int64_t count) {
+    return combine(s[4], count, [](int64_t columns, int64_t heads) {
+      return (columns - 1) * heads;
+    });
+  };
+  SmallVector<int64_t> expected{q[0], q[1], widthOf(heads)};
+  SmallVector<int64_t> key{q[0], q[1],
+                           combine(keyWidth, keyHeads, std::multiplies<>())};
+  SmallVector<int64_t> value{q[0], q[1], widthOf(keyHeads)};
   if ((getKey() != nullptr) != (getValue() != nullptr) ||
-      (getKey() && (!agree(shapeOf(getKey()), q) ||
-                    !agree(shapeOf(getValue()), expected)))) { // C4
+      (getKey() && (!agree(shapeOf(getKey()), key) ||
+                    !agree(shapeOf(getValue()), value)))) { // C4
     return emitOpError("expects key and value together, of shapes ")
-           << shapeText(q) << " and " << shapeText(expected);
+           << shapeText(key) << " and " << shapeText(value);
   }
   if (getKeyValid() && !getKey()) { // C5
     return emitOpError("expects key_valid with key alone");
@@ -374,19 +393,20 @@ IterationSpace SummaryAttentionOp::getIterationSpace() {
   AffineExpr channel = builder.parallel("channel", columns.valueWidth);
   AffineExpr inner = builder.reduction("inner", columns.keyWidth);
   AffineExpr key = part * block + builder.reduction("key", block);
-  AffineExpr keyColumn = columns.of(head, inner, columns.keyWidth);
-  AffineExpr valueColumn = columns.of(head, channel, columns.valueWidth);
-  builder.operand(0, {batch, query, keyColumn});
-  builder.operand(1, {batch, head, builder.reduction("merged", s[2]),
+  AffineExpr keyHead = sharedHead(head, getGroup());
+  builder.operand(0, {batch, query, columns.of(head, inner, columns.keyWidth)});
+  builder.operand(1, {batch, keyHead, builder.reduction("merged", s[2]),
                       builder.reduction("row", s[3]),
                       builder.reduction("column", s[4])});
   for (OpOperand &operand : (*this)->getOpOperands().drop_front(2)) {
     Value value = operand.get();
     unsigned index = operand.getOperandNumber();
     if (index == 2 && getKey()) {
-      builder.operand(index, {batch, key, keyColumn});
+      builder.operand(
+          index, {batch, key, columns.of(keyHead, inner, columns.keyWidth)});
     } else if (index == 3 && getKey()) {
-      builder.operand(index, {batch, key, valueColumn});
+      builder.operand(index, {batch, key,
+                              columns.of(keyHead, channel, columns.valueWidth)});
     } else if (value == getKeyValid()) {
       builder.operand(index, {batch, key});
     } else {
@@ -394,7 +414,8 @@ IterationSpace SummaryAttentionOp::getIterationSpace() {
           index, {inner, builder.reduction("feature", shapeOf(value).back())});
     }
   }
-  builder.result({batch, query, valueColumn});
+  builder.result(
+      {batch, query, columns.of(head, channel, columns.valueWidth)});
   builder.setUnits({batch, head, part});
   return builder.build();
 }

@@ -54,18 +54,21 @@ def Hova_LinearAttentionOp
     never exist.
 
     Operands: query `[batch, q_len, heads*key_width]`, key `[batch, kv_len,
-    heads*key_width]`, value `[batch, kv_len, heads*value_width]`, `features`
-    w `[key_width, m]`, a constant shared by the heads, and `key_valid [batch,
-    kv_len]`: features of keys that are padding are 0 and enter no maximum.
-    Result `[batch, q_len, heads*value_width]`. Everything is f32 at least.
+    key_value_heads*key_width]`, value `[batch, kv_len,
+    key_value_heads*value_width]`, `features` w `[key_width, m]`, a constant
+    shared by the heads, and `key_valid [batch, kv_len]`: features of keys that
+    are padding are 0 and enter no maximum. Head i of the queries reads head
+    `i / (heads / key_value_heads)` of keys and values, rounded down; without
+    key_value_heads there are as many as of queries. Result `[batch, q_len,
+    heads*value_width]`. Everything is f32 at least.
 
     - C1: query, key and value have three dimensions and share batch; key and
       value share kv_len.
-    - C2: heads divides the width of query, key and value; query and key share
-      theirs.
+    - C2: heads divides the width of the query, and key_value_heads divides heads
+      and the widths of key and value; heads of query and key share their width.
     - C3: features is [key_width, m], and is given unless the features are relu.
     - C4: key_valid is [batch, kv_len].
-    - C5: the result is [batch, q_len, value width].
+    - C5: the result is [batch, q_len, heads*value_width].
     - C6: with causal, q_len is kv_len.
     - C7: scale is finite; eps, stabilizer and denominator_eps are finite and not
       negative, and eps is 0 for exp.
@@ -90,12 +93,17 @@ def Hova_LinearAttentionOp
       DefaultValuedAttr<F64Attr, "1.0">:$scale,
       DefaultValuedAttr<F64Attr, "0.0">:$eps,
       DefaultValuedAttr<F64Attr, "0.0">:$stabilizer,
-      DefaultValuedAttr<F64Attr, "0.0">:$denominator_eps);
+      DefaultValuedAttr<F64Attr, "0.0">:$denominator_eps,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$key_value_heads);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = [{
     $map $query `,` $key `,` $value
     oilist(`features` `(` $features `)` | `key_valid` `(` $key_valid `)`)
     attr-dict `:` functional-type(operands, $result)
+  }];
+  let extraClassDeclaration = [{
+    /// Heads of keys and values.
+    int64_t countKeyHeads() { return getKeyValueHeads().value_or(getHeads()); }
   }];
 }
 
@@ -173,16 +181,16 @@ def Hova_SummaryAttentionOp
     token.
 
     Operands: query and features of `hova.linear_attention`, `summary [batch,
-    heads, blocks, rows, value_width + 1]`; if causal, `key`, `value` and
-    `key_valid` of the same operation. Threads divide batch entries, heads and
-    blocks of `block` queries.
+    key_value_heads, blocks, rows, value_width + 1]`; if causal, `key`, `value`
+    and `key_valid` of the same operation. Threads divide batch entries, heads
+    and blocks of `block` queries.
 
     - C1: query has three dimensions and heads divides its width.
     - C2: features is [key_width, m], and is given unless the features are relu.
-    - C3: summary is [batch, heads, blocks, rows, value_width + 1], rows being m,
-      or m + 2 for softmax.
-    - C4: key and value are given together, key with the shape of query and value
-      with that of the result.
+    - C3: summary is [batch, key_value_heads, blocks, rows, value_width + 1], rows
+      being m, or m + 2 for softmax, and key_value_heads divides heads.
+    - C4: key and value are given together, [batch, q_len,
+      key_value_heads*key_width] and [batch, q_len, key_value_heads*value_width].
     - C5: key_valid is [batch, q_len], and is given with key alone.
     - C6: with key, the summary has q_len / block blocks, rounded up.
     - C7: the result is [batch, q_len, heads*value_width].
@@ -217,6 +225,10 @@ def Hova_SummaryAttentionOp
     oilist(`key` `(` $key `)` | `value` `(` $value `)`
          | `features` `(` $features `)` | `key_valid` `(` $key_valid `)`)
     attr-dict `:` functional-type(operands, $result)
+  }];
+  let extraClassDeclaration = [{
+    /// Heads of queries that read one of the summary.
+    int64_t getGroup();
   }];
 }
 

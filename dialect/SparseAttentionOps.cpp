@@ -51,15 +51,8 @@ LogicalResult BlockSparseAttentionOp::verify() {
                        "the same tokens, got ")
            << shapeText(q) << ", " << shapeText(k) << " and " << shapeText(v);
   }
-  for (int64_t width : {q[2], k[2], v[2]}) {
-    if (width != kDynamic && width % heads != 0) { // C2
-      return emitOpError("expects widths divisible by ")
-             << heads << " heads, got " << width;
-    }
-  }
-  if (!agree(q[2], k[2])) { // C3
-    return emitOpError("expects query and key to share their width, got ")
-           << q[2] << " and " << k[2];
+  if (failed(verifySharedHeads(*this, heads, countKeyHeads(), q, k, v))) {
+    return failure(); // C2, C3
   }
   int64_t blocks = getBlocks();
   if (blocks != kDynamic && blocks < kLeastBlocks) { // C4
@@ -74,7 +67,8 @@ LogicalResult BlockSparseAttentionOp::verify() {
            << shapeText(table) << ", got "
            << shapeText(shapeOf(getRandomBlocks()));
   }
-  SmallVector<int64_t> expected{q[0], q[1], v[2]};
+  SmallVector<int64_t> expected{
+      q[0], q[1], combine(v[2], getGroup(), std::multiplies<>())};
   if (!agree(shapeOf(getResult()), expected)) { // C10
     return emitOpError("expects a result of shape ")
            << shapeText(expected) << ", got "
@@ -98,10 +92,11 @@ IterationSpace BlockSparseAttentionOp::getIterationSpace() {
   IterationSpaceBuilder builder(*this);
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
   int64_t heads = getHeads(), block = getBlock();
-  auto perHead = [&](int64_t width) {
-    return combine(width, heads, std::divides<>());
+  auto perHead = [&](int64_t width, int64_t count) {
+    return combine(width, count, std::divides<>());
   };
-  int64_t keyWidth = perHead(q[2]), valueWidth = perHead(v[2]);
+  int64_t keyWidth = perHead(q[2], heads);
+  int64_t valueWidth = perHead(v[2], countKeyHeads());
   bool known = keyWidth != kDynamic && valueWidth != kDynamic;
   AffineExpr batch = builder.parallel("batch", q[0]);
   AffineExpr head = builder.parallel("head", heads);
@@ -109,10 +104,13 @@ IterationSpace BlockSparseAttentionOp::getIterationSpace() {
   AffineExpr query = part * block + builder.parallel("query", block);
   AffineExpr channel = builder.parallel("channel", valueWidth);
   AffineExpr inner = builder.reduction("inner", keyWidth);
-  AffineExpr keyColumn = known ? head * keyWidth + inner : inner;
-  AffineExpr valueColumn = known ? head * valueWidth + channel : channel;
+  AffineExpr keyHead = getGroup() == 1 ? head : head.floorDiv(getGroup());
+  AffineExpr queryColumn = known ? head * keyWidth + inner : inner;
+  AffineExpr keyColumn = known ? keyHead * keyWidth + inner : inner;
+  AffineExpr valueColumn = known ? keyHead * valueWidth + channel : channel;
+  AffineExpr resultColumn = known ? head * valueWidth + channel : channel;
   AffineExpr key = builder.reduction("key", v[1]);
-  builder.operand(0, {batch, query, keyColumn});
+  builder.operand(0, {batch, query, queryColumn});
   builder.operand(1, {batch, key, keyColumn});
   builder.operand(2, {batch, key, valueColumn});
   unsigned index = getODSOperandIndexAndLength(4).first;
@@ -123,7 +121,7 @@ IterationSpace BlockSparseAttentionOp::getIterationSpace() {
     }
     ++index;
   }
-  builder.result({batch, query, valueColumn});
+  builder.result({batch, query, resultColumn});
   builder.setUnits({batch, head, part});
   return builder.build();
 }
@@ -139,8 +137,8 @@ std::optional<int64_t> BlockSparseAttentionOp::getAttentionMacs() {
     bool isGlobal = block == 0 || block == blocks - 1;
     seen += alwaysSeenBlocks(block, blocks).size() + (isGlobal ? 0 : random);
   }
-  ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
-  return q[0] * seen * getBlock() * getBlock() * (q[2] + v[2]);
+  ArrayRef<int64_t> q = shapeOf(getQuery()), result = shapeOf(getResult());
+  return q[0] * seen * getBlock() * getBlock() * (q[2] + result[2]);
 }
 
 bool BlockSparseAttentionOp::isStored(unsigned index) { return index < 3; }
@@ -171,7 +169,7 @@ Operation *BlockSparseAttentionOp::computeRowRange(RewriterBase &rewriter,
       rewriter, getLoc(), type.clone({shape[0], count, shape[2]}),
       /*scores=*/Type(), AttentionKind::softmax, rows, getKey(), getValue(),
       /*score_vector=*/none, /*memory_key=*/none, /*memory_value=*/none,
-      getCaptured(), getHeads(), EmptyRow::zero, IntegerAttr());
+      getCaptured(), getHeads(), EmptyRow::zero, getKeyValueHeadsAttr());
   Region &region = some.getScoreRegion();
   rewriter.cloneRegionBefore(getScoreRegion(), region, region.end());
   shiftQueries(rewriter, some.scoreRegion(), offset);
@@ -182,7 +180,7 @@ Operation *BlockSparseAttentionOp::computeRowRange(RewriterBase &rewriter,
 /// The scores that there are, of all queries and heads, in f32.
 int64_t BlockSparseAttentionOp::getInnerBytes() {
   std::optional<int64_t> macs = getAttentionMacs();
-  int64_t width = shapeOf(getQuery())[2] + shapeOf(getValue())[2];
+  int64_t width = shapeOf(getQuery())[2] + shapeOf(getResult())[2];
   return macs ? *macs / width * getHeads() * 4 : 0;
 }
 

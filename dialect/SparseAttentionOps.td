@@ -46,13 +46,18 @@ def Hova_BlockSparseAttentionOp
     are f32 at least. A row all of whose scores are -inf, one without kept keys
     above all, is 0.
 
-    Operands: query and key `[batch, tokens, heads*key_width]`, value `[batch,
-    tokens, heads*value_width]`. Result `[batch, tokens, heads*value_width]`.
-    Threads divide batch entries, heads and blocks of queries.
+    Operands: query `[batch, tokens, heads*key_width]`, key `[batch, tokens,
+    key_value_heads*key_width]`, value `[batch, tokens,
+    key_value_heads*value_width]`; head m of the queries reads head
+    `m / (heads / key_value_heads)` of keys and values, rounded down. Without
+    key_value_heads there are as many as of queries. Result `[batch, tokens,
+    heads*value_width]`. Threads divide batch entries, heads and blocks of
+    queries.
 
     - C1: query, key and value have three dimensions and share batch and tokens.
-    - C2: heads divides the width of query, key and value.
-    - C3: query and key share their width.
+    - C2: heads divides the width of the query, and key_value_heads divides heads
+      and the widths of key and value.
+    - C3: heads of query and key share their width.
     - C4: there are four blocks at least.
     - C5: random_blocks is [heads, blocks - 2, r].
     - C6: the region has the arguments f32, four indices and the captured
@@ -61,7 +66,7 @@ def Hova_BlockSparseAttentionOp
       (`isScoreOperation`), and hova.element of captured tensors.
     - C8: an integer is divided by a constant that is positive.
     - C9: the region yields no third number.
-    - C10: the result is [batch, tokens, value width].
+    - C10: the result is [batch, tokens, heads*value_width].
 
     ```mlir
     func.func @attend(%q: tensor<1x23x8xf32>, %k: tensor<1x23x8xf32>,
@@ -86,7 +91,8 @@ def Hova_BlockSparseAttentionOp
       Optional<TensorOf<[I32]>>:$random_blocks,
       Variadic<AnyTypeOf<[Hova_Tensor, Hova_Ids, Hova_Mask]>>:$captured,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
-      ConfinedAttr<I64Attr, [IntPositive]>:$block);
+      ConfinedAttr<I64Attr, [IntPositive]>:$block,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$key_value_heads);
   let results = (outs Hova_Tensor:$result);
   let regions = (region SizedRegion<1>:$score_region);
   let assemblyFormat = [{
@@ -98,6 +104,10 @@ def Hova_BlockSparseAttentionOp
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
+    /// Heads of keys and values.
+    int64_t countKeyHeads() { return getKeyValueHeads().value_or(getHeads()); }
+    /// Heads of queries that read one of them.
+    int64_t getGroup() { return getHeads() / countKeyHeads(); }
     /// Blocks of tokens; dynamic where their number is not known.
     int64_t getBlocks();
     /// Blocks in a row of `random_blocks`; 0 without.

@@ -114,6 +114,24 @@ struct AttentionMasks {
 };
 } // namespace
 
+/// The scaled similarity, and what the description makes of it: a score, and
+/// which keys are kept, which is null without.
+static ScoreValues writeOwnScores(OperationImport &op, ScoreWriter &writer) {
+  ScoreRegion region = writer.getRegion();
+  Value scaled =
+      writer.scale(region.getRaw(), op.real("scale").getValueAsDouble());
+  ScoreValues own;
+  if (const ScoreProgram *program = op.scores()) {
+    auto values =
+        region.getCaptured().take_back(op.operands("captured").size());
+    own = buildScores(writer.b, op.loc, *program,
+                      {scaled, region.getBatch(), region.getHead(),
+                       region.getQuery(), region.getKey(), values});
+  }
+  own.score = own.score ? own.score : scaled;
+  return own;
+}
+
 /// What an attention of a description says of its scores, as their region:
 /// scale, then what the description makes of that, then biases, then masks,
 /// then the temperature.
@@ -132,17 +150,8 @@ static void writeScores(OperationImport &op, AttentionOp attention,
     }
     return {};
   };
-  Value score =
-      writer.scale(region.getRaw(), op.real("scale").getValueAsDouble());
-  ScoreValues own;
-  if (const ScoreProgram *program = op.scores()) {
-    auto values =
-        region.getCaptured().take_back(op.operands("captured").size());
-    own = buildScores(writer.b, op.loc, *program,
-                      {score, region.getBatch(), region.getHead(),
-                       region.getQuery(), region.getKey(), values});
-  }
-  score = own.score ? own.score : score;
+  ScoreValues own = writeOwnScores(op, writer);
+  Value score = own.score;
   if (Value bias = inside(masks.scoreBias)) {
     Value entry;
     if (Value index = inside(masks.biasIndex)) {
@@ -172,6 +181,13 @@ static void writeScores(OperationImport &op, AttentionOp attention,
   writer.yield(score, kept, carried);
 }
 
+/// Heads of keys and values; null where there are as many as of queries.
+static IntegerAttr keyHeadsOf(OperationImport &op) {
+  return op.has("key_value_heads")
+             ? op.builder.getI64IntegerAttr(op.integer("key_value_heads"))
+             : IntegerAttr();
+}
+
 static Operation *importAttention(OperationImport &op) {
   OpBuilder &builder = op.builder;
   Value query = op.operand("query"), key = op.operand("key"),
@@ -189,10 +205,6 @@ static Operation *importAttention(OperationImport &op) {
       op.word<AttentionKind>("kind", symbolizeAttentionKind));
   auto emptyRow = EmptyRowAttr::get(
       builder.getContext(), op.word<EmptyRow>("empty_row", symbolizeEmptyRow));
-  IntegerAttr keyHeads;
-  if (op.has("key_value_heads")) {
-    keyHeads = builder.getI64IntegerAttr(op.integer("key_value_heads"));
-  }
   SmallVector<Value> captured;
   for (Value mask :
        {masks.scoreBias, masks.biasIndex, masks.mask, masks.keyValid}) {
@@ -204,7 +216,8 @@ static Operation *importAttention(OperationImport &op) {
   auto attention = AttentionOp::create(
       builder, op.loc, op.result(), op.result("scores"), kind, query, key,
       value, scoreVector, memoryKey, memoryValue, captured,
-      builder.getI64IntegerAttr(op.integer("heads")), emptyRow, keyHeads);
+      builder.getI64IntegerAttr(op.integer("heads")), emptyRow,
+      keyHeadsOf(op));
   writeScores(op, attention, masks);
   return attention;
 }
@@ -219,24 +232,26 @@ static Operation *importBlockSparseAttention(OperationImport &op) {
   if (keyValid) {
     captured.push_back(keyValid);
   }
+  llvm::append_range(captured, op.operands("captured"));
   auto attention = BlockSparseAttentionOp::create(
       builder, op.loc, op.result(), query, key, value, random, captured,
       builder.getI64IntegerAttr(op.integer("heads")),
-      builder.getI64IntegerAttr(op.integer("block")));
+      builder.getI64IntegerAttr(op.integer("block")), keyHeadsOf(op));
   ScoreWriter writer(builder, op.loc, attention.getScoreRegion(), captured);
   ScoreRegion region = writer.getRegion();
   Value kept;
   if (op.has("causal")) {
     kept = writer.isNotLater(op.integer("causal"), /*shift=*/0);
   }
+  ScoreValues own = writeOwnScores(op, writer);
+  kept = writer.both(kept, own.keep);
   if (keyValid) {
     Value indices[] = {region.getBatch(), region.getKey()};
     kept = writer.both(
         kept,
         ElementOp::create(writer.b, region.getCaptured().front(), indices));
   }
-  double scale = op.real("scale").getValueAsDouble();
-  writer.yield(writer.scale(region.getRaw(), scale), kept);
+  writer.yield(own.score, kept);
   return attention;
 }
 

@@ -192,6 +192,7 @@ private:
 /// The keys of an operation.
 template <typename T> struct Keys {
   HeadTokens<T> key, value;
+  int64_t readers; ///< heads of queries that read one of keys
   const Projector<T> &project;
   const HostTensor *valid;
   int64_t tokens;
@@ -205,12 +206,12 @@ template <typename T> struct Keys {
     std::vector<std::pair<int64_t, Projection<T>>> all;
     for (int64_t token = from; token < to; ++token) {
       if (counts(entry, token)) {
-        all.emplace_back(token, project(key.at(entry, head, token)));
+        all.emplace_back(token, project(key.at(entry, head / readers, token)));
         sums.raise(all.back().second.maximum());
       }
     }
     for (const auto &[token, projection] : all) {
-      sums.add(projection, value.at(entry, head, token));
+      sums.add(projection, value.at(entry, head / readers, token));
     }
   }
 };
@@ -242,19 +243,22 @@ LinearAttentionOp::evaluate(ArrayRef<HostTensor> operands,
   const HostTensor &query = value(getQuery()), &key = value(getKey()),
                    &values = value(getValue());
   const HostTensor *weight = value.optional(getFeatures());
+  int64_t keyHeads = getKeyValueHeads().value_or(getHeads());
   Features features =
-      featuresOf(*this, query, weight, values.getShape()[2] / getHeads());
+      featuresOf(*this, query, weight, values.getShape()[2] / keyHeads);
   features.stabilizer = getStabilizer().convertToDouble();
   features.denominatorEps = getDenominatorEps().convertToDouble();
   int64_t queries = query.getShape()[1], tokens = key.getShape()[1];
   HostTensor result(value.resultElement(),
-                    {query.getShape()[0], queries, values.getShape()[2]});
+                    {query.getShape()[0], queries,
+                     features.heads * features.valueWidth});
   withNumberType(value.resultElement(), [&](auto zero) {
     using T = decltype(zero);
     Projector<T> project(features, weight);
     HeadTokens<T> reading(query, features.heads);
-    Keys<T> keys{{key, features.heads},
-                 {values, features.heads},
+    Keys<T> keys{{key, keyHeads},
+                 {values, keyHeads},
+                 features.heads / keyHeads,
                  project,
                  value.optional(getKeyValid()),
                  tokens};
@@ -354,6 +358,7 @@ LogicalResult KeySummaryOp::evaluate(ArrayRef<HostTensor> operands,
     Projector<T> project(features, weight);
     Keys<T> keys{{key, features.heads},
                  {values, features.heads},
+                 /*readers=*/1,
                  project,
                  value.optional(getKeyValid()),
                  tokens};
@@ -386,7 +391,8 @@ SummaryAttentionOp::evaluate(ArrayRef<HostTensor> operands,
   features.stabilizer = getStabilizer().convertToDouble();
   features.denominatorEps = getDenominatorEps().convertToDouble();
   int64_t queries = query.getShape()[1], size = getBlock();
-  int64_t blocks = summary.getShape()[2];
+  int64_t keyHeads = summary.getShape()[1], blocks = summary.getShape()[2];
+  int64_t readers = features.heads / keyHeads;
   int64_t blockElements = summary.getShape()[3] * summary.getShape()[4];
   HostTensor result(
       value.resultElement(),
@@ -398,8 +404,9 @@ SummaryAttentionOp::evaluate(ArrayRef<HostTensor> operands,
     Numbers<T> slots(summary);
     std::optional<Keys<T>> keys;
     if (getKey()) {
-      keys.emplace(Keys<T>{{value(getKey()), features.heads},
-                           {value(getValue()), features.heads},
+      keys.emplace(Keys<T>{{value(getKey()), keyHeads},
+                           {value(getValue()), keyHeads},
+                           readers,
                            project,
                            value.optional(getKeyValid()),
                            queries});
@@ -408,8 +415,9 @@ SummaryAttentionOp::evaluate(ArrayRef<HostTensor> operands,
     forEachInParallel(units, [&](int64_t unit) {
       int64_t entry = unit / features.heads, head = unit % features.heads;
       KeySums<T> sums(features);
+      int64_t firstSlot = (entry * keyHeads + head / readers) * blocks;
       auto merge = [&](int64_t block) {
-        mergeSums(sums, slots.data() + (unit * blocks + block) * blockElements);
+        mergeSums(sums, slots.data() + (firstSlot + block) * blockElements);
       };
       for (int64_t block = 0; !keys && block < blocks; ++block) {
         merge(block);

@@ -20,8 +20,9 @@ struct SparseAttention {
   SparseAttention(BlockSparseAttentionOp op, const OperandValues &value)
       : batch(value(op.getQuery()).getShape()[0]),
         tokens(value(op.getQuery()).getShape()[1]), heads(op.getHeads()),
+        keyHeads(op.getKeyValueHeads().value_or(heads)),
         keyWidth(value(op.getQuery()).getShape()[2] / heads),
-        valueWidth(value(op.getValue()).getShape()[2] / heads),
+        valueWidth(value(op.getValue()).getShape()[2] / keyHeads),
         block(op.getBlock()), blocks((tokens + block - 1) / block),
         random(value.optional(op.getRandomBlocks())), region(op.scoreRegion()) {
     for (Value tensor : op.getCaptured()) {
@@ -29,7 +30,7 @@ struct SparseAttention {
     }
   }
 
-  int64_t batch, tokens, heads, keyWidth, valueWidth, block, blocks;
+  int64_t batch, tokens, heads, keyHeads, keyWidth, valueWidth, block, blocks;
   const HostTensor *random;
   ScoreRegion region;
   SmallVector<const HostTensor *> captured;
@@ -81,7 +82,7 @@ static void attend(const SparseAttention &attention, ArrayRef<int64_t> keys,
   std::fill_n(row, attention.valueWidth, T(0));
   std::vector<T> scores;
   for (int64_t j : keys) {
-    const T *k = key + j * attention.heads * attention.keyWidth;
+    const T *k = key + j * attention.keyHeads * attention.keyWidth;
     T score = 0;
     for (int64_t c = 0; c < attention.keyWidth; ++c) {
       score += q[c] * k[c];
@@ -111,7 +112,7 @@ static void attend(const SparseAttention &attention, ArrayRef<int64_t> keys,
     sum += score;
   }
   for (auto [j, weight, isKept] : llvm::zip(keys, scores, kept)) {
-    const T *v = value + j * attention.heads * attention.valueWidth;
+    const T *v = value + j * attention.keyHeads * attention.valueWidth;
     for (int64_t c = 0; isKept && c < attention.valueWidth; ++c) {
       row[c] += weight / sum * v[c];
     }
@@ -137,6 +138,10 @@ BlockSparseAttentionOp::evaluate(ArrayRef<HostTensor> operands,
       auto placeOf = [&](int64_t token, int64_t width) {
         return ((entry * tokens + token) * heads + head) * width;
       };
+      // The same of the keys' heads, each of which several heads may read.
+      int64_t readers = heads / attention.keyHeads;
+      int64_t firstKey =
+          entry * tokens * attention.keyHeads + head / readers;
       std::vector<int64_t> keys = attention.seenKeys(head, block);
       HeadScores<T> region(attention.region, attention.captured, keys, entry,
                            head);
@@ -144,8 +149,8 @@ BlockSparseAttentionOp::evaluate(ArrayRef<HostTensor> operands,
       for (int64_t i = block * attention.block; i < end; ++i) {
         attend<T>(attention, keys, region, i,
                   q.data() + placeOf(i, attention.keyWidth),
-                  k.data() + placeOf(0, attention.keyWidth),
-                  v.data() + placeOf(0, attention.valueWidth),
+                  k.data() + firstKey * attention.keyWidth,
+                  v.data() + firstKey * attention.valueWidth,
                   result.mutableAs<T>() + placeOf(i, attention.valueWidth));
       }
     });

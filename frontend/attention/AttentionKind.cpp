@@ -236,4 +236,16 @@ bool expectEqualHeads(LayerContext &layer, const AttentionInputs &inputs) {
   return false;
 }
 
+int64_t resultWidth(LayerContext &layer, const AttentionInputs &inputs) {
+  return layer.product(layer.width(inputs.value) / inputs.keyHeads,
+                       inputs.heads);
+}
+
+void addKeyHeads(const AttentionInputs &inputs,
+                 LayerContext::Attributes &attributes) {
+  if (inputs.keyHeads != inputs.heads) {
+    attributes["key_value_heads"] = Scalar::ofInteger(inputs.keyHeads);
+  }
+}
+
 } // namespace hova::frontend

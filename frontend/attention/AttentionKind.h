@@ -99,6 +99,13 @@ bool addKeyValid(LayerContext &layer, const AttentionInputs &inputs,
 /// Whether queries and keys have heads of one width; reports if not.
 bool expectEqualHeads(LayerContext &layer, const AttentionInputs &inputs);
 
+/// Columns of the result: heads * value_width.
+int64_t resultWidth(LayerContext &layer, const AttentionInputs &inputs);
+
+/// The attribute "key_value_heads", where heads of queries share one of keys.
+void addKeyHeads(const AttentionInputs &inputs,
+                 LayerContext::Attributes &attributes);
+
 } // namespace hova::frontend
 
 #endif // HOVA_FRONTEND_ATTENTION_ATTENTIONKIND_H

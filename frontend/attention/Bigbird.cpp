@@ -76,16 +76,21 @@ static ValueRef attendSparsely(LayerContext &layer,
     return poison;
   }
   Shape result = layer.shape(inputs.query);
+  result.back() = resultWidth(layer, inputs);
   layer.checkWork({result[0], blocks.count, 7 + blocks.random, blocks.size,
-                   blocks.size,
-                   layer.width(inputs.query) + layer.width(inputs.value)});
+                   blocks.size, layer.width(inputs.query) + result.back()});
   LayerContext::Operands operands = {
       {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}};
-  if (layer.hasFailed() || !addKeyValid(layer, inputs, operands)) {
+  std::optional<LayerScores> own = layer.readScores(
+      {result[0], inputs.windows, inputs.heads, result[1], result[1]});
+  if (layer.hasFailed() || !own || !addKeyValid(layer, inputs, operands)) {
     return poison;
   }
   if (blocks.random > 0) {
     operands.push_back({"random_blocks", randomBlocks(layer, blocks, inputs)});
+  }
+  for (ValueRef value : own->captured) {
+    operands.push_back({"captured", value});
   }
   LayerContext::Attributes attributes = {
       {"heads", Scalar::ofInteger(inputs.heads)},
@@ -94,9 +99,12 @@ static ValueRef attendSparsely(LayerContext &layer,
   if (inputs.causal > 0) {
     attributes["causal"] = Scalar::ofInteger(inputs.causal);
   }
-  result.back() = layer.width(inputs.value);
-  return layer.emit("block_sparse_attention", "", std::move(operands),
-                    std::move(attributes), {DType::F32, std::move(result)});
+  addKeyHeads(inputs, attributes);
+  ValueRef pooled =
+      layer.emit("block_sparse_attention", "", std::move(operands),
+                 std::move(attributes), {DType::F32, std::move(result)});
+  layer.attachScores(*own);
+  return pooled;
 }
 
 static ValueRef build(LayerContext &layer, const AttentionInputs &inputs) {
@@ -125,12 +133,10 @@ AttentionKind bigbirdKind() {
   };
   kind.weights = {"random_table"};
   kind.refusals = {
-      {{"key_value_heads"},
-       "kind bigbird has as many heads of keys as of queries"},
-      {{"score_bias", "mask", "score", "keep"},
+      {{"score_bias", "mask"},
        "a bigbird has scores of a few blocks of keys alone, of which no % "
-       "could "
-       "change; use key_valid for padding, or \"causal\""},
+       "could change; use \"score\" and \"keep\", key_valid for padding, or "
+       "\"causal\""},
       {{"scores"},
        "a bigbird has scores of a few blocks of keys alone, so it has none to "
        "give"},

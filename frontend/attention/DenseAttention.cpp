@@ -153,14 +153,10 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   if (inputs.causal > 0) {
     attributes["causal"] = Scalar::ofInteger(inputs.causal);
   }
-  if (inputs.keyHeads != inputs.heads) {
-    attributes["key_value_heads"] = Scalar::ofInteger(inputs.keyHeads);
-  }
-  int64_t width =
-      layer.product(layer.width(inputs.value) / inputs.keyHeads, inputs.heads);
-  ValueRef pooled =
-      layer.emit("attention", "", std::move(*operands), std::move(attributes),
-                 {DType::F32, {query[0], query[1], width}});
+  addKeyHeads(inputs, attributes);
+  ValueRef pooled = layer.emit(
+      "attention", "", std::move(*operands), std::move(attributes),
+      {DType::F32, {query[0], query[1], resultWidth(layer, inputs)}});
   layer.attachScores(*own);
   if (givesScores) {
     // In front of masks and softmax, and of the keys of tokens alone.

@@ -143,7 +143,7 @@ static ValueRef build(LayerContext &layer, const AttentionInputs &inputs) {
     return poison;
   }
   Shape result = layer.shape(inputs.query);
-  result.back() = layer.width(inputs.value);
+  result.back() = resultWidth(layer, inputs);
   layer.checkWork({result[0], result[1] + layer.shape(inputs.key)[1],
                    inputs.heads, features.random ? features.random : width,
                    width + result.back() / inputs.heads + 1});
@@ -154,16 +154,17 @@ static ValueRef build(LayerContext &layer, const AttentionInputs &inputs) {
   if (layer.hasFailed()) {
     return poison;
   }
-  return layer.emit(
-      "linear_attention", "", std::move(operands),
-      {{"map", Scalar::ofText(features.kernel)},
-       {"heads", Scalar::ofInteger(inputs.heads)},
-       {"causal", Scalar::ofBoolean(inputs.causal > 0)},
-       {"scale", Scalar::ofReal(std::sqrt(features.scale))},
-       {"eps", Scalar::ofReal(features.eps)},
-       {"stabilizer", Scalar::ofReal(features.stabilizer)},
-       {"denominator_eps", Scalar::ofReal(features.denominatorEps)}},
-      {DType::F32, std::move(result)});
+  LayerContext::Attributes attributes = {
+      {"map", Scalar::ofText(features.kernel)},
+      {"heads", Scalar::ofInteger(inputs.heads)},
+      {"causal", Scalar::ofBoolean(inputs.causal > 0)},
+      {"scale", Scalar::ofReal(std::sqrt(features.scale))},
+      {"eps", Scalar::ofReal(features.eps)},
+      {"stabilizer", Scalar::ofReal(features.stabilizer)},
+      {"denominator_eps", Scalar::ofReal(features.denominatorEps)}};
+  addKeyHeads(inputs, attributes);
+  return layer.emit("linear_attention", "", std::move(operands),
+                    std::move(attributes), {DType::F32, std::move(result)});
 }
 
 AttentionKind performerKind() {
@@ -190,8 +191,6 @@ AttentionKind performerKind() {
   };
   kind.weights = {"features"};
   kind.refusals = {
-      {{"key_value_heads"},
-       "kind performer has as many heads of keys as of queries"},
       {{"score_bias", "mask", "score", "keep"},
        "a performer has no scores that % could change; use key_valid for "
        "padding, or \"causal\""},

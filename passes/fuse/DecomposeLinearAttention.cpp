@@ -45,7 +45,7 @@ static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
   if (!hasStaticShapes(op)) {
     return rewriter.notifyMatchFailure(op, "an operand has no static shape");
   }
-  int64_t heads = op.getHeads(), keyBlock = keyBlockSize(k[1], most);
+  int64_t heads = op.countKeyHeads(), keyBlock = keyBlockSize(k[1], most);
   int64_t features =
       op.getFeatures() ? shapeOf(op.getFeatures())[1] : k[2] / heads;
   bool isCausal = op.getCausal();
@@ -59,7 +59,7 @@ static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
                                                   : rewriter.getF64FloatAttr(0);
   Value summary = KeySummaryOp::create(
       rewriter, op.getLoc(), type, op.getMapAttr(), op.getKey(), op.getValue(),
-      op.getFeatures(), op.getKeyValid(), op.getHeadsAttr(),
+      op.getFeatures(), op.getKeyValid(), rewriter.getI64IntegerAttr(heads),
       rewriter.getI64IntegerAttr(keyBlock), op.getScaleAttr(), eps);
   auto queries = SummaryAttentionOp::create(
       rewriter, op.getLoc(), op.getType(), op.getMapAttr(), op.getQuery(),

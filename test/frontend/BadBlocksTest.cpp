@@ -54,7 +54,7 @@ std::vector<Bad> all() {
       attention("bigbird_of_other_tokens", R"("query": "x", "key": @"memory")",
                 "kind bigbird needs as many queries as keys, got 24 and 25"),
       attention("mask_of_a_bigbird", R"("input": "x", "mask": @"mask")",
-                "of which no mask could change; use key_valid for padding"),
+                "of which no mask could change; use \"score\" and \"keep\""),
       attention("score_bias_of_a_bigbird",
                 R"("input": "x", "score_bias": @"bias")",
                 "of which no score_bias could change"),

@@ -232,8 +232,10 @@ std::vector<Bad> operators() {
           R"("kind": "linformer", "projected_tokens": 2, "keep": @"key < 2")",
           "each key of linformer is a sum of all tokens, which no keep could "
           "change"),
-      mha("bigbird", R"("kind": "bigbird", "score": @"score")",
-          "of which no score could change"),
+      mha("bigbird",
+          R"("kind": "bigbird", "block_size": 1, "random_blocks": 0, )"
+          R"("score": "score + bias[head, @query + 1, key]")",
+          "index 1 of \"bias\" can be 1 to 6"),
       mha("memory", R"("memory": @2, "keep": "key < 2")",
           "the slots of a memory are keys without an index, so \"keep\" "
           "cannot be about them"),

@@ -251,17 +251,20 @@ class Net:
 
     def bigbird(
         self, path, q, k, v, scale=None, block_size=64, random_blocks=3,
-        repeats="error", **masks,
+        repeats="error", own=None, **masks,
     ):
         """Big Bird, section 2; dense where random blocks have no place."""
         blocks = -(-k.shape[2] // block_size)
         scores = oracle.softmax_scores(q, k, scale)
         if blocks <= 5 + 2 * random_blocks:
-            return self.weigh(scores, v, **masks)
+            return self.weigh(scores, v, own=own, **masks)
         shape = q.shape[1], blocks - 2, random_blocks
         table = self.block_table(path + ".random_table", shape, repeats == "count")
         seen = oracle.blocks_seen(blocks, table).astype(q.dtype)
         keep = oracle.kept(scores.shape, **masks)
+        if own:
+            scores, kept = own.of(self, self.keep(scores))
+            keep = keep & kept
         weights = oracle.sparse_probabilities(self.keep(scores), keep, seen, block_size)
         return self.keep(self.mix(weights, v))
 

@@ -136,6 +136,10 @@ def cases():
                     weights=[("paths", (4, 2))], integers=[("hops", (2, 11, 11), 4)])
     yield attention("score_dilated", keep="abs(query - key) <= 12 and (query - key) % 3 == 0",
                     queries=41)
+    yield attention("score_sinks", keep="key <= query and (key < 3 or query - key < 20)",
+                    queries=150, batch=1)
+    yield attention("score_global", keep="key < 2 or query < 2 or abs(query - key) <= 9",
+                    queries=131, batch=1, padding=True)
     yield attention("score_uneven", "score * (head + 1) / heads - (query - key) ** 2 / 16",
                     "query // 3 >= key // 4 or (key - query) // 5 == -2", queries=33)
     yield attention("score_functions",
@@ -164,6 +168,20 @@ def cases():
                     key_value_heads=2, weights=[("slope", (4,))], value_head_width=5,
                     queries=5, keys=18, gives=True)
     yield attention("grouped_heads_memory", heads=6, key_value_heads=3, memory=4)
+    yield attention("grouped_heads_performer", heads=4, key_value_heads=2, padding=True,
+                    kind="performer", features=6, horizontal=True)
+    yield attention("grouped_heads_bigbird", heads=4, key_value_heads=2, padding=True,
+                    kind="bigbird", block_size=3, random_blocks=1, queries=29, causal=True)
+    yield attention("score_bigbird", "score - slope[head] * abs(query - key)",
+                    "document[batch, query] == document[batch, key] and query - key < 60",
+                    kind="bigbird", block_size=7, random_blocks=2, queries=97, padding=True,
+                    weights=[("slope", (2,))], integers=[("document", (2, 97), 2)])
+    yield attention("score_bigbird_dense", "2 * tanh(score / 2)", "key != query",
+                    kind="bigbird", block_size=7, random_blocks=2, queries=29)
+    yield pooling("grouped_attention_performer", "performer", 2, (4, 4, 5), queries=9,
+                  keys=150, features=7, heads=6)
+    yield pooling("grouped_attention_performer_causal", "performer", 1, (4, 4, 5),
+                  queries=141, keys=141, heads=3, causal=True, kernel="relu", batch=1)
     yield pooling("grouped_attention", "softmax", 2, (4, 4, 5))
     yield pooling("grouped_attention_cosine", "cosine", 1, (4, 4, 5), keep="key != head")
     yield pooling("grouped_attention_additive", "additive", 2, (4, 3, 5), hidden=6,

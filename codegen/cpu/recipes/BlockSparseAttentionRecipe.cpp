@@ -119,7 +119,7 @@ private:
       factorColumn, limits;
   // Of the current unit.
   Value head, block, firstToken; ///< of the batch entry
-  Value keyColumn, valueColumn;
+  Value queryColumn, keyColumn, valueColumn, resultColumn;
   /// The region with batch entry and head, and with queries in lanes, too.
   std::optional<ScoreLanes> unitLanes, queryLanes;
 };
@@ -180,8 +180,11 @@ void SparseAttentionEmitter::emit() {
     head = e.rem(pair, layout.heads);
     Value batch = e.div(pair, layout.heads);
     firstToken = e.mul(batch, layout.tokens);
-    keyColumn = e.mul(head, layout.keyWidth);
-    valueColumn = e.mul(head, layout.valueWidth);
+    Value keyHead = layout.group == 1 ? head : e.div(head, layout.group);
+    queryColumn = e.mul(head, layout.keyWidth);
+    keyColumn = e.mul(keyHead, layout.keyWidth);
+    valueColumn = e.mul(keyHead, layout.valueWidth);
+    resultColumn = e.mul(head, layout.valueWidth);
     unitLanes.emplace(e, form, op.getCaptured(), layout.extents());
     unitLanes->setIndex(form.region.getBatch(), batch);
     unitLanes->setIndex(form.region.getHead(), head);
@@ -240,7 +243,7 @@ void SparseAttentionEmitter::packQueries(Value row) {
     for (int64_t i = 0; i < kTransposed; ++i) {
       Value own = make<arith::MinUIOp>(e.add(e.add(row, lane), i), most);
       Value numbers =
-          e.loadRow(query, e.add(firstToken, own), e.add(keyColumn, channel),
+          e.loadRow(query, e.add(firstToken, own), e.add(queryColumn, channel),
                     kTransposed, channels);
       rows.push_back(make<arith::MulFOp>(numbers, scale));
     }
@@ -545,7 +548,7 @@ void SparseAttentionEmitter::storeResult(Value row, Value end) {
               tile, broadcastColumn(e, factorColumn, rows.row, type));
           make<TileStoreOp>(tile, result,
                             e.add(e.add(firstToken, row), rows.row),
-                            e.add(valueColumn, column), columns);
+                            e.add(resultColumn, column), columns);
         });
       });
 }

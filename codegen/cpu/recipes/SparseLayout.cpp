@@ -11,9 +11,9 @@ namespace hova {
 SparseLayout::SparseLayout(BlockSparseAttentionOp op,
                            const CpuSchedule &schedule, const ScoreForm &form)
     : batch(shapeOf(op.getQuery())[0]), heads(op.getHeads()),
-      tokens(shapeOf(op.getQuery())[1]),
+      tokens(shapeOf(op.getQuery())[1]), group(op.getGroup()),
       keyWidth(shapeOf(op.getQuery())[2] / heads),
-      valueWidth(shapeOf(op.getValue())[2] / heads), block(op.getBlock()),
+      valueWidth(shapeOf(op.getResult())[2] / heads), block(op.getBlock()),
       blocks(op.getBlocks()), random(op.getRandomCount()),
       tileRows(schedule.tileRows),
       lanes(std::min<int64_t>(schedule.tileColumns,

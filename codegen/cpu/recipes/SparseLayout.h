@@ -25,7 +25,9 @@ struct SparseLayout {
   /// the first-level cache.
   static constexpr int64_t kMostKeys = 64;
 
-  int64_t batch, heads, tokens, keyWidth, valueWidth;
+  int64_t batch, heads, tokens;
+  int64_t group; ///< heads of queries that share one of keys
+  int64_t keyWidth, valueWidth;
   int64_t block, blocks; ///< tokens of a block, and how many there are
   int64_t random;        ///< blocks in a row of the table
   int64_t tileRows;

@@ -62,7 +62,7 @@ void SummaryAttentionEmitter::emitKeyFeatures(int64_t tokens) {
   if (op.getKeyValid()) {
     writeValid(tokens);
   }
-  keys->emitProducts(queryRow, head, tokens);
+  keys->emitProducts(queryRow, keyHead, tokens);
   Value start = e.loadScalar(peak, zero, zero);
   e.forLoop("tokens", zero, e.index(tokens), 1, start,
             [&](Value i, ValueRange carried) {

@@ -17,7 +17,7 @@ namespace hova {
 struct SummaryAttentionLayout {
   SummaryAttentionLayout(SummaryAttentionOp op, const CpuSchedule &schedule)
       : sizes(op, op.getQuery(), shapeOf(op.getSummary())[4] - 1),
-        isCausal(op.getKey() != nullptr), merged(shapeOf(op.getSummary())[2]),
+        group(op.getGroup()), isCausal(op.getKey() != nullptr), merged(shapeOf(op.getSummary())[2]),
         depth(sizes.count + (sizes.hasMaximum() ? 1 : 0)),
         stateStride(paddedStride(sizes.valueWidth, 4)),
         tileRows(std::min(schedule.tileRows, sizes.block)),
@@ -25,6 +25,7 @@ struct SummaryAttentionLayout {
         paddedTokens(llvm::alignTo(sizes.block, tileColumns)) {}
 
   FeatureSizes sizes;
+  int64_t group; ///< heads of queries that share one of keys
   bool isCausal;
   int64_t merged; ///< blocks of the summary
   /// Rows of the merged sums: the features, and of softmax the plain values.
@@ -111,7 +112,7 @@ private:
   mlir::Value packed, peaks, valid, scores, saved;
   mlir::Value slots, result;
   // Of the current unit.
-  mlir::Value batch, head, token, queryRow;
+  mlir::Value batch, head, keyHead, token, queryRow;
 };
 
 } // namespace hova

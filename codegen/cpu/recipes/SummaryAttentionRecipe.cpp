@@ -77,6 +77,7 @@ void SummaryAttentionEmitter::emit() {
     Value block = e.rem(unit, sizes.blocks), pair = e.div(unit, sizes.blocks);
     batch = e.div(pair, sizes.heads);
     head = e.rem(pair, sizes.heads);
+    keyHead = layout.group == 1 ? head : e.div(head, layout.group);
     token = e.mul(block, sizes.block);
     queryRow = e.add(e.mul(batch, sizes.tokens), token);
     mergeBefore(unit, block);
@@ -101,7 +102,12 @@ void SummaryAttentionEmitter::emit() {
 
 /// The slots that the block reads and the thread has not merged yet.
 void SummaryAttentionEmitter::mergeBefore(Value unit, Value block) {
-  Value firstSlot = e.mul(e.div(unit, sizes.blocks), layout.merged);
+  Value pair = e.div(unit, sizes.blocks);
+  if (layout.group > 1) {
+    // Heads that share one of keys follow each other, and divide all heads.
+    pair = e.div(pair, layout.group);
+  }
+  Value firstSlot = e.mul(pair, layout.merged);
   auto equal = arith::CmpIPredicate::eq;
   Value isFirst = make<arith::CmpIOp>(equal, unit, e.begin);
   Value isNew = make<arith::OrIOp>(
@@ -300,21 +306,24 @@ void SummaryAttentionEmitter::emitResults(Value row, int64_t height,
           columns = b.getI64IntegerAttr(inside);
         }
         auto type = VectorType::get({height, lanes}, b.getF32Type());
-        Value from = e.add(e.mul(head, sizes.valueWidth), column);
+        auto columnOf = [&](Value own) {
+          return e.add(e.mul(own, sizes.valueWidth), column);
+        };
         Value sum = make<TileProductOp>(type, queries.matrix(), row, zero,
                                         state, ValueRange{zero, column},
                                         e.index(layout.depth), columns);
         if (limit) {
           sum = make<TileProductOp>(
               type, scores, zero, zero, e.buffer(op.getValue()),
-              ValueRange{queryRow, from}, limit, columns, /*init=*/sum);
+              ValueRange{queryRow, columnOf(keyHead)}, limit, columns,
+              /*init=*/sum);
         }
         Value factor =
             make<TileLoadOp>(VectorType::get({height, 1}, b.getF32Type()),
                              inverse, factorRow, zero, IntegerAttr());
         Value scaled =
             make<arith::MulFOp>(sum, make<vector::BroadcastOp>(type, factor));
-        make<TileStoreOp>(scaled, result, outRow, from, columns);
+        make<TileStoreOp>(scaled, result, outRow, columnOf(head), columns);
       });
 }
 

@@ -18,15 +18,23 @@ func.func @linear_attention_c1_key_and_value_share_length(%q: tensor<1x9x8xf32>,
 // -----
 
 func.func @linear_attention_c2_heads_divide_widths(%q: tensor<1x9x8xf32>, %k: tensor<1x7x8xf32>, %v: tensor<1x7x7xf32>, %w: tensor<4x10xf32>) {
-  // expected-error@+1 {{'hova.linear_attention' op expects widths divisible by 2 heads, got 7}}
+  // expected-error@+1 {{'hova.linear_attention' op expects 2 heads and 2 of keys and values, which divide them and the widths, got 8, 8 and 7}}
   %r = hova.linear_attention softmax %q, %k, %v features(%w) {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x7x8xf32>, tensor<1x7x7xf32>, tensor<4x10xf32>) -> tensor<1x9x7xf32>
   return
 }
 
 // -----
 
+func.func @linear_attention_c2_heads_of_keys_divide_heads(%q: tensor<1x9x8xf32>, %k: tensor<1x7x12xf32>, %v: tensor<1x7x6xf32>, %w: tensor<4x10xf32>) {
+  // expected-error@+1 {{'hova.linear_attention' op expects 2 heads and 3 of keys and values, which divide them and the widths, got 8, 12 and 6}}
+  %r = hova.linear_attention softmax %q, %k, %v features(%w) {heads = 2 : i64, key_value_heads = 3 : i64} : (tensor<1x9x8xf32>, tensor<1x7x12xf32>, tensor<1x7x6xf32>, tensor<4x10xf32>) -> tensor<1x9x4xf32>
+  return
+}
+
+// -----
+
 func.func @linear_attention_c2_query_and_key_share_width(%q: tensor<1x9x8xf32>, %k: tensor<1x7x10xf32>, %v: tensor<1x7x6xf32>, %w: tensor<4x10xf32>) {
-  // expected-error@+1 {{'hova.linear_attention' op expects query and key to share their width, got 8 and 10}}
+  // expected-error@+1 {{'hova.linear_attention' op expects heads of query and key to share their width, got 4 and 5}}
   %r = hova.linear_attention softmax %q, %k, %v features(%w) {heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x7x10xf32>, tensor<1x7x6xf32>, tensor<4x10xf32>) -> tensor<1x9x6xf32>
   return
 }
@@ -186,8 +194,24 @@ func.func @summary_attention_c2_features_have_a_row_per_column(%q: tensor<1x9x8x
 // -----
 
 func.func @summary_attention_c3_summary_has_rows_for_eps(%q: tensor<1x9x8xf32>, %s: tensor<1x2x3x10x4xf32>, %w: tensor<4x10xf32>) {
-  // expected-error@+1 {{'hova.summary_attention' op expects summary of shape 1x2x?x12x?, got 1x2x3x10x4}}
+  // expected-error@+1 {{'hova.summary_attention' op expects summary of shape 1x2x?x12x?, or of heads that divide these, got 1x2x3x10x4}}
   %r = hova.summary_attention softmax %q, %s features(%w) {block = 4 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x2x3x10x4xf32>, tensor<4x10xf32>) -> tensor<1x9x6xf32>
+  return
+}
+
+// -----
+
+func.func @summary_attention_c3_heads_of_keys_divide_heads(%q: tensor<1x9x8xf32>, %s: tensor<1x3x3x12x4xf32>, %w: tensor<4x10xf32>) {
+  // expected-error@+1 {{'hova.summary_attention' op expects summary of shape 1x2x?x12x?, or of heads that divide these, got 1x3x3x12x4}}
+  %r = hova.summary_attention softmax %q, %s features(%w) {block = 4 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x3x3x12x4xf32>, tensor<4x10xf32>) -> tensor<1x9x6xf32>
+  return
+}
+
+// -----
+
+func.func @summary_attention_c4_keys_have_the_heads_of_the_summary(%q: tensor<1x9x8xf32>, %s: tensor<1x1x3x12x4xf32>, %k: tensor<1x9x8xf32>, %v: tensor<1x9x6xf32>, %w: tensor<4x10xf32>) {
+  // expected-error@+1 {{'hova.summary_attention' op expects key and value together, of shapes 1x9x4 and 1x9x3}}
+  %r = hova.summary_attention softmax %q, %s key(%k) value(%v) features(%w) {block = 4 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x1x3x12x4xf32>, tensor<1x9x8xf32>, tensor<1x9x6xf32>, tensor<4x10xf32>) -> tensor<1x9x6xf32>
   return
 }
 

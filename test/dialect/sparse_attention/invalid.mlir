@@ -14,7 +14,7 @@ func.func @block_sparse_attention_c1_operands_share_tokens(%q: tensor<1x23x8xf32
 // -----
 
 func.func @block_sparse_attention_c2_heads_divide_widths(%q: tensor<1x23x8xf32>, %k: tensor<1x23x8xf32>, %v: tensor<1x23x7xf32>) {
-  // expected-error@+1 {{'hova.block_sparse_attention' op expects widths divisible by 2 heads, got 7}}
+  // expected-error@+1 {{'hova.block_sparse_attention' op expects 2 heads and 2 of keys and values, which divide them and the widths, got 8, 8 and 7}}
   %r = hova.block_sparse_attention %q, %k, %v {heads = 2 : i64, block = 4 : i64} : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x7xf32>) -> tensor<1x23x7xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
@@ -26,7 +26,7 @@ func.func @block_sparse_attention_c2_heads_divide_widths(%q: tensor<1x23x8xf32>,
 // -----
 
 func.func @block_sparse_attention_c3_query_and_key_share_width(%q: tensor<1x23x8xf32>, %k: tensor<1x23x10xf32>, %v: tensor<1x23x6xf32>) {
-  // expected-error@+1 {{'hova.block_sparse_attention' op expects query and key to share their width, got 8 and 10}}
+  // expected-error@+1 {{'hova.block_sparse_attention' op expects heads of query and key to share their width, got 4 and 5}}
   %r = hova.block_sparse_attention %q, %k, %v {heads = 2 : i64, block = 4 : i64} : (tensor<1x23x8xf32>, tensor<1x23x10xf32>, tensor<1x23x6xf32>) -> tensor<1x23x6xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true

@@ -11,6 +11,7 @@ from scopes import SIZES
 MOST_SCORES = 20000
 KINDS = ("softmax", "cosine", "additive", "performer", "linformer", "bigbird")
 SCORELESS = ("performer", "linformer", "bigbird")  # none of every pair of tokens
+EXPRESSIONLESS = ("performer", "linformer")  # none of two tokens at all
 KERNELS = ("softmax", "relu", "exp")
 
 
@@ -48,14 +49,14 @@ def scores(scope, attributes, kind, default_hidden, keys):
 
 def own_scores(scope, attributes, kind, slots, shape):
     """Expressions of the scores; `shape` is that of the scores of an entry's tokens."""
-    if kind in SCORELESS or slots:
+    if kind in EXPRESSIONLESS or slots:
         return None
     return OwnScores.draw(scope, attributes, shape)
 
 
-def draw_groups(scope, attributes, kind, heads):
+def draw_groups(scope, attributes, heads):
     """How many heads keys and values have."""
-    if kind in ("performer", "bigbird") or scope.model.later.random() < 0.7:
+    if scope.model.later.random() < 0.7:
         return heads
     return attributes.put("key_value_heads", scope.rng.choice(divisors(heads)), heads)
 
@@ -254,7 +255,7 @@ def multi_head_attention(scope):
     kind, attributes = draw_kind(scope), Attributes(scope)
     heads, head_width = head_widths(scope, attributes, model, kind)
     attributes.put("heads", heads)
-    draw_groups(scope, attributes, kind, heads)
+    draw_groups(scope, attributes, heads)
     given, grid = None, query.grid
     if scope.chance(0.25):
         reads, cut = {"input": query}, windows(scope, attributes, query, kind)
@@ -290,7 +291,7 @@ def attention(scope):
     batch, queries, width = query.shape
     heads = scope.rng.choice([d for d in divisors(width) if d <= 16])
     kind, attributes = draw_kind(scope), Attributes(scope)
-    groups = draw_groups(scope, attributes, kind, heads)
+    groups = draw_groups(scope, attributes, heads)
     of_keys = width // heads * groups
 
     def is_key(s):

@@ -185,7 +185,7 @@ def _score_options(layer):
     if kind == "performer":
         return options | _feature_options(layer)
     if kind == "bigbird":
-        return options | _block_options(layer)
+        return options | _block_options(layer) | {"own": layer.own_scores()}
     if kind == "linformer":
         options |= _projection_options(layer)
     options["own"] = layer.own_scores()
@@ -319,7 +319,7 @@ def _omni_scores(layer):
     kinds = ("softmax", "cosine", "performer", "linformer", "bigbird")
     kind = layer.word("kind", kinds, "softmax")
     options = {"kind": kind, "scale": layer.get("scale")}
-    if kind in ("softmax", "cosine"):
+    if kind in ("softmax", "cosine", "bigbird"):
         options["own"] = layer.own_scores()
     if kind == "bigbird":
         options |= _block_options(layer)
