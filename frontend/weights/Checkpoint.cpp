@@ -130,6 +130,9 @@ public:
 private:
   void assign(const ProgramWeight &weight);
   void addUse(RuleUse use);
+  bool readTensors(const RuleUse &use, std::vector<Piece> &pieces);
+  void checkShape(const RuleUse &use, const std::string &name,
+                  const Shape &given, const std::string &from);
   void checkUse(const RuleUse &use);
   void checkLeftOver();
   void addExtents(const RuleUse &use);
@@ -191,9 +194,9 @@ void Planner::addExtents(const RuleUse &use) {
   }
 }
 
-void Planner::checkUse(const RuleUse &use) {
+/// The shapes of the tensors that a rule reads; false after a mistake.
+bool Planner::readTensors(const RuleUse &use, std::vector<Piece> &pieces) {
   std::string target = inQuotes(use.to[0]);
-  std::vector<Piece> pieces;
   bool complete = true;
   // What the steps make is never larger than the file and the weights.
   int64_t read = 0, makes = 0;
@@ -236,7 +239,38 @@ void Planner::checkUse(const RuleUse &use) {
     }
     pieces.push_back({entry->second.shape, std::nullopt});
   }
-  if (!complete || (use.rule && use.rule->constant)) {
+  return complete;
+}
+
+/// Whether weight `name` has the shape that a rule gives it from tensors that
+/// are called `from` in the message.
+void Planner::checkShape(const RuleUse &use, const std::string &name,
+                         const Shape &given, const std::string &from) {
+  const ProgramWeight *weight = program.findWeight(name);
+  if (!weight) {
+    plan.problems.push_back("a rule makes " + inQuotes(name) +
+                            ", which the model does not have");
+    return;
+  }
+  Shape wanted = shapeOf(program, *weight);
+  if (wanted == given) {
+    return;
+  }
+  addExtents(use);
+  bool hasSteps = use.rule && !use.rule->steps.empty();
+  bool isTransposed =
+      given.size() == 2 && Shape(given.rbegin(), given.rend()) == wanted;
+  plan.problems.push_back(
+      "shape: weight " + inQuotes(name) + " is " + str(wanted) + ", but " +
+      from + (hasSteps ? " gives " + str(given) : " is in the file") +
+      (isTransposed ? ": it has the shape [out, in], as PyTorch keeps it; "
+                      "weights are [in, out]"
+                    : ""));
+}
+
+void Planner::checkUse(const RuleUse &use) {
+  std::vector<Piece> pieces;
+  if (!readTensors(use, pieces) || (use.rule && use.rule->constant)) {
     return;
   }
   std::string from = use.from.size() == 1
@@ -246,31 +280,13 @@ void Planner::checkUse(const RuleUse &use) {
     if (llvm::Error error = applySteps(*use.rule, program, pieces,
                                        use.to.size(), std::nullopt)) {
       addExtents(use);
-      plan.problems.push_back("for " + target + " from " + from + ": " +
-                              llvm::toString(std::move(error)));
+      plan.problems.push_back("for " + inQuotes(use.to[0]) + " from " + from +
+                              ": " + llvm::toString(std::move(error)));
       return;
     }
   }
   for (auto [i, name] : llvm::enumerate(use.to)) {
-    const ProgramWeight *weight = program.findWeight(name);
-    if (!weight) {
-      plan.problems.push_back("a rule makes " + inQuotes(name) +
-                              ", which the model does not have");
-    } else if (shapeOf(program, *weight) != pieces[i].shape) {
-      addExtents(use);
-      Shape turned(pieces[i].shape.rbegin(), pieces[i].shape.rend());
-      bool isTransposed =
-          turned.size() == 2 && turned == shapeOf(program, *weight);
-      plan.problems.push_back("shape: weight " + inQuotes(name) + " is " +
-                              str(shapeOf(program, *weight)) + ", but " + from +
-                              (use.rule && !use.rule->steps.empty()
-                                   ? " gives " + str(pieces[i].shape)
-                                   : " is in the file") +
-                              (isTransposed
-                                   ? ": it has the shape [out, in], as PyTorch "
-                                     "keeps it; weights are [in, out]"
-                                   : ""));
-    }
+    checkShape(use, name, pieces[i].shape, from);
   }
 }
 

@@ -74,3 +74,55 @@ def test_passes_are_one_per_file():
         if text(p).count("#define GEN_PASS_DEF_") > 1
     ]
     assert wrong == []
+
+
+# ===------------------------------------------------------------------------=== #
+# Functions
+# ===------------------------------------------------------------------------=== #
+
+MOST_LINES_OF_A_FUNCTION = 80
+# What is no code: comments, strings and characters; their lines stay.
+NO_CODE = re.compile(
+    r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'',
+    re.S,
+)
+# What has braces and is no function; also those of preprocessor lines.
+NO_FUNCTION = re.compile(r"\b(?:namespace|struct|class|union|enum|extern)\b|=\s*$|^\s*#|\bconstexpr\b.*=|\breturn\b")
+
+
+def functions(code):
+    """(first line, lines of the body) of every function that is in no function.
+
+    A function that is one table, `return {..};`, has none.
+    """
+    code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), code)
+    header, open_at, depth = 0, None, 0
+    for place, character in enumerate(code):
+        if open_at is not None:
+            depth += {"{": 1, "}": -1}.get(character, 0)
+            if depth == 0:
+                body = code[open_at + 1 : place]
+                if not re.match(r"\s*return\s*\{[^;]*;\s*$", body):
+                    yield code.count("\n", 0, header) + 1, body.count("\n")
+                open_at, header = None, place + 1
+        elif character == "{":
+            said = code[header:place]
+            if "(" in said and not NO_FUNCTION.search(said):
+                open_at, depth = place, 1
+                header += len(said) - len(said.lstrip())
+            else:
+                header = place + 1
+        elif character in ";}":
+            header = place + 1
+
+
+def test_functions_are_found():
+    code = "namespace a {\nstruct B {\n  int c() const {\n    if (x) {\n    }\n  }\n};\nint d(int e) { return '{'; }\n}\n"
+    assert list(functions(code)) == [(3, 3), (8, 0)]
+
+
+def test_no_function_is_too_long():
+    sources = [p for p in files(".cpp", ".h", ".c") if not p.as_posix().startswith("test/")]
+    found = [(path, line, lines) for path in sources for line, lines in functions(text(path))]
+    assert len(found) > 3000
+    assert [f"{path}:{line}: {lines} lines" for path, line, lines in found if lines > MOST_LINES_OF_A_FUNCTION] == []
