@@ -207,28 +207,65 @@ LogicalResult GroupLoadOp::verify() {
   return success();
 }
 
+/// Of an operation whose body takes an element of each operand and a position.
+/// Operands may be a product's where the result is partial.
+static LogicalResult verifyBody(Operation *op, OperandRange operands,
+                                TileType result, Block &body) {
+  auto fits = [](int64_t own, int64_t all) { return own == 1 || own == all; };
+  if (body.getNumArguments() != operands.size() + 2) {
+    return op->emitOpError("expects a body of ")
+           << operands.size() + 2 << " arguments, got "
+           << body.getNumArguments();
+  }
+  for (auto [operand, argument] : llvm::zip(operands, body.getArguments())) {
+    auto type = cast<TileType>(operand.getType());
+    bool lanesFit =
+        type.getLanes() == result.getLanes() ||
+        (result.getLanes() == TileLanes::partial && type.columns() == 1 &&
+         type.getLanes() == TileLanes::product);
+    if (!lanesFit || type.getRowMembers() != result.getRowMembers() ||
+        type.getColumnMembers() != result.getColumnMembers() ||
+        !fits(type.rows(), result.rows()) ||
+        !fits(type.columns(), result.columns())) {
+      return op->emitOpError("has an operand ")
+             << type << " that does not fit the result " << result;
+    }
+    if (argument.getType() != type.getElementType()) {
+      return op->emitOpError("takes ")
+             << argument.getType() << " for an element of " << type;
+    }
+  }
+  for (BlockArgument position : body.getArguments().take_back(2)) {
+    if (!position.getType().isIndex()) {
+      return op->emitOpError("takes ")
+             << position.getType() << " for a position";
+    }
+  }
+  return success();
+}
+
 LogicalResult GroupGatherOp::verify() {
   TileType tile = getTile().getType();
-  bool areBytes = getElementTypeOrSelf(getSource().getType()).isInteger(8) &&
-                  tile.getElementType().isInteger(32);
-  if ((!areBytes && failed(verifyElement(*this, "source",
-                                         getSource().getType(), // C1
-                                         tile.getElementType()))) ||
+  Type element = getElementTypeOrSelf(getSource().getType());
+  bool areIntegers = (element.isInteger(8) || element.isInteger(64)) &&
+                     tile.getElementType().isInteger(32);
+  if ((!areIntegers && failed(verifyElement(*this, "source",
+                                            getSource().getType(), // C1
+                                            tile.getElementType()))) ||
       failed(verifyRows(*this, "source", getSource().getType()))) { // C2
     return failure();
   }
   Block &body = getBody().front();
-  auto areTwoIndices = [](TypeRange types) {
-    return types.size() == 2 &&
-           llvm::all_of(types, [](Type type) { return type.isIndex(); });
-  };
-  auto yield = cast<GroupYieldOp>(body.getTerminator());
-  if (!areTwoIndices(body.getArgumentTypes()) ||
-      !areTwoIndices(yield.getValues().getTypes())) { // C3
-    return emitOpError("expects a body that takes two indices, the position in "
-                       "the tile, and yields two, that in source; it takes (")
-           << body.getArgumentTypes() << ") and yields ("
-           << yield.getValues().getTypes() << ")";
+  if (failed(verifyBody(*this, getBy(), tile, body))) { // C3, C5
+    return failure();
+  }
+  TypeRange yielded =
+      cast<GroupYieldOp>(body.getTerminator()).getOperandTypes();
+  if (yielded.size() != 2 ||
+      !llvm::all_of(yielded, [](Type type) { return type.isIndex(); })) { // C3
+    return emitOpError("expects a body that yields two indices, a row and a "
+                       "column of source, got (")
+           << yielded << ")";
   }
   if (tile.getLanes() == TileLanes::partial) { // C4
     return emitOpError("expects lanes of a product or of a row, got ") << tile;
@@ -241,9 +278,12 @@ LogicalResult GroupStoreOp::verify() {
   if (tile.getLanes() == TileLanes::partial) { // C3
     return emitOpError("expects no partial tile; reduce it first");
   }
+  bool areBytes = getElementTypeOrSelf(getTarget().getType()).isInteger(8) &&
+                  tile.getElementType().isInteger(32);
   return success(
-      succeeded(verifyElement(*this, "target", getTarget().getType(), // C1
-                              tile.getElementType())) &&
+      (areBytes ||
+       succeeded(verifyElement(*this, "target", getTarget().getType(), // C1
+                               tile.getElementType()))) &&
       succeeded(verifyRows(*this, "target", getTarget().getType())) && // C2
       succeeded(verifyInBounds(*this, getInBounds())));
 }
@@ -315,35 +355,8 @@ LogicalResult GroupReduceOp::verify() {
 LogicalResult GroupMapOp::verify() {
   TileType result = getResult().getType();
   Block &body = getBody().front();
-  auto fits = [](int64_t own, int64_t all) { return own == 1 || own == all; };
-  if (body.getNumArguments() != getOperands().size() + 2) { // C2
-    return emitOpError("expects a body of ")
-           << getOperands().size() + 2 << " arguments, got "
-           << body.getNumArguments();
-  }
-  for (auto [operand, argument] :
-       llvm::zip(getOperands(), body.getArguments())) {
-    auto type = cast<TileType>(operand.getType());
-    bool lanesFit =
-        type.getLanes() == result.getLanes() ||
-        (result.getLanes() == TileLanes::partial && type.columns() == 1 &&
-         type.getLanes() == TileLanes::product);
-    if (!lanesFit || type.getRowMembers() != result.getRowMembers() ||
-        type.getColumnMembers() != result.getColumnMembers() ||
-        !fits(type.rows(), result.rows()) ||
-        !fits(type.columns(), result.columns())) { // C1
-      return emitOpError("has an operand ")
-             << type << " that does not fit the result " << result;
-    }
-    if (argument.getType() != type.getElementType()) { // C2
-      return emitOpError("takes ")
-             << argument.getType() << " for an element of " << type;
-    }
-  }
-  for (BlockArgument position : body.getArguments().take_back(2)) {
-    if (!position.getType().isIndex()) { // C2
-      return emitOpError("takes ") << position.getType() << " for a position";
-    }
+  if (failed(verifyBody(*this, getOperands(), result, body))) { // C1, C2
+    return failure();
   }
   auto yield = cast<GroupYieldOp>(body.getTerminator());
   if (yield.getValues().getTypes() != TypeRange(result.getElementType())) {

@@ -82,8 +82,10 @@ def Hova_CopyTokenType : TypeDef<Hova_Dialect, "CopyToken"> {
 }
 
 def Hova_GroupMatrix : MemRefRankOf<[F32, BF16, F16], [2]>;
+/// Masks and ids too.
+def Hova_StoredMatrix : MemRefRankOf<[F32, BF16, F16, I8, I32], [2]>;
 /// Tables too, whose elements are read one by one.
-def Hova_GatheredMatrix : MemRefRankOf<[F32, BF16, F16, I8, I32], [2]>;
+def Hova_GatheredMatrix : MemRefRankOf<[F32, BF16, F16, I8, I32, I64], [2]>;
 
 //===----------------------------------------------------------------------===//
 // Operations
@@ -131,16 +133,21 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
   let summary = "a tile whose elements lie anywhere in a matrix";
   let description = [{
     `tile[i, j] = source[row, column]`, where the body yields row and column for
-    the position (i, j), and 0 where that lies outside of source: also before it,
-    since positions are compared without a sign. The body is on scalars and may
-    use scalars from outside. Each element is an access of its own: rows that lie
-    beside each other are for `hova.group_load`. Bytes become the integers that
-    they are without a sign.
+    the elements of the tiles `by` at (i, j) and that position itself, as the body of
+    `hova.group_map` does: ids are a tile, and rows of a table are gathered with
+    it. It is 0 where that lies outside of source: also before it, since positions
+    are compared without a sign. The body is on scalars and may use scalars from
+    outside. Each element is an access of its own: rows that lie beside each other
+    are for `hova.group_load`. Bytes become the integers that they are without a
+    sign; of i64, what is no i32 becomes -1.
 
-    - C1: the element of source is that of the tile, or i8 of i32.
+    - C1: the element of source is that of the tile, or i8 or i64 of i32.
     - C2: rows of source have a unit column stride and a static row stride.
-    - C3: the body takes two indices and yields two.
+    - C3: the body takes an element of each operand and two indices, and yields
+      two indices.
     - C4: a partial tile is not gathered.
+    - C5: the tiles `by` have the members and lanes of the result, and its extents
+      or 1.
 
     Patches of 16x16 of an image of one channel, 14 in a row, one a row of the
     tile:
@@ -167,11 +174,13 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     }
     ```
   }];
-  let arguments = (ins Arg<Hova_GatheredMatrix, "", [MemRead]>:$source);
+  let arguments = (ins Arg<Hova_GatheredMatrix, "", [MemRead]>:$source,
+                       Variadic<Hova_TileType>:$by);
   let results = (outs Hova_TileType:$tile);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $source attr-dict `:` type($source) `->` type($tile) $body
+    $source (`by` `(` $by^ `:` type($by) `)`)? attr-dict
+    `:` type($source) `->` type($tile) $body
   }];
   let hasVerifier = 1;
 }
@@ -182,8 +191,9 @@ def Hova_GroupStoreOp : Hova_Op<"group_store", [MemoryEffects<[MemWrite]>]> {
     `target[row + i, column + j] = tile[i, j]`, nothing outside target. Row,
     column and `in_bounds` are those of `hova.group_load`. No two groups write the
     same element; of the lanes that hold the only row or column of a tile, one does.
+    Bytes take the low eight bits of i32.
 
-    - C1: the element of target is that of the tile.
+    - C1: the element of target is that of the tile, or i8 of i32.
     - C2: rows of target have a unit column stride and a static row stride.
     - C3: a partial tile is not stored.
 
@@ -197,7 +207,7 @@ def Hova_GroupStoreOp : Hova_Op<"group_store", [MemoryEffects<[MemWrite]>]> {
     ```
   }];
   let arguments = (ins Hova_TileType:$tile,
-                       Arg<Hova_GroupMatrix, "", [MemWrite]>:$target,
+                       Arg<Hova_StoredMatrix, "", [MemWrite]>:$target,
                        Index:$row, Index:$column,
                        DefaultValuedAttr<DenseBoolArrayAttr, "{false, false}">:$in_bounds);
   let assemblyFormat = [{

@@ -69,6 +69,14 @@ VARIANTS = {
     "vit, reduced": (MODELS / "vit_b16.json", "depth=1 image=48 width=128 heads=2 hidden=256 classes=7 batch=2"),
     "vit, horizontal and vertical": (MODELS / "vit_b16.json",
                                      "depth=1 image=32 width=64 heads=2 hidden=96 classes=5 horizontal=true vertical=true"),
+    "minilm": (MODELS / "minilm_l6.json", "depth=1 length=9 vocab=100 width=96 heads=3"),
+    "language model": (MODELS / "lm.json", "depth=1 length=33 vocab=300 width=64 heads=2"),
+    "retrieval": (MODELS / "lra.json", "depth=2 partition=2 length=23 width=32 heads=2 task=retrieval"),
+    "omninet": (MODELS / "omninet_lm.json", "depth=3 length=13 vocab=60 batch=2 width=32 heads=2 partition=3 causal=block"),
+    "translation": (MODELS / "transformer_base.json", "depth=1 vocab=60 src_len=9 tgt_len=7 batch=2 width=64 heads=2"),
+    "translation, horizontal and vertical": (MODELS / "vanilla_hv.json", "depth=1 vocab=60 src_len=9 tgt_len=7 batch=2 width=64 heads=2"
+                                             " horizontal=true vertical=true"),
+    "transformer in transformer": (MODELS / "tnt_s.json", "depth=1 width=48 heads=2 image=32 classes=7"),
 }
 
 
@@ -179,6 +187,20 @@ def test_the_driver_side_computes_what_the_emulation_does(tmp_path):
     assert np.abs(logits[0] - logits[1]).max() <= 2**-8 * np.abs(logits[1]).max()
 
 
+def test_ids_and_masks_reach_the_driver_side(tmp_path):
+    """Ids of tokens that are no padding, which the model finds itself."""
+    model = (MODELS / "transformer_base.json", *(f"--set={size}" for size in
+             "depth=1 vocab=60 src_len=9 tgt_len=7 batch=2 width=64 heads=2".split()))
+    results = []
+    for options, runs in ((GPU, run_on_stand_in), (["--target=cuda-emulated"], lambda program, _, *words: run(program, *words))):
+        program = compile_to(tmp_path / "model", *model, *options)
+        runs(program, tmp_path, "--random-inputs", "1", "--output-dir", tmp_path / "out")
+        results.append({path.stem: np.load(path) for path in (tmp_path / "out").iterdir()})
+    assert results[0].keys() == results[1].keys() and results[0]
+    for name, value in results[1].items():
+        assert np.abs(results[0][name] - value).max() <= 2**-8 * np.abs(value).max(), name
+
+
 def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
     program = compile_to(tmp_path / "digits", DIGITS / "digits.json", *GPU)
     message = run_on_stand_in(program, tmp_path, "--random-inputs", "1", status=1, STAND_IN_MEMORY="10000")
@@ -188,7 +210,7 @@ def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
 
 REFUSED = {
     "f32": ("vit_b16", "in 16 bits only (--dtype=bf16 or f16), got 'f32'", ["--dtype=f32"]),
-    "ids": ("lm", "'hova.embedding' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
+    "features": ("t2t_vit_14", "'hova.key_summary' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
     "windows": ("swin_t", "reads or writes rows in an order of their own", BF16),
     "slots": ("m2", "has no code for a GPU yet with memory slots", BF16),
 }

@@ -109,6 +109,7 @@ private:
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   mlir::LogicalResult emitGather(GroupGatherOp op);
+  mlir::Value asRegister(mlir::Value x);
   mlir::LogicalResult emitStore(GroupStoreOp op);
   mlir::Value isOwner(TileType tile);
   mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);

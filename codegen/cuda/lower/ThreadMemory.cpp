@@ -108,6 +108,21 @@ ThreadEmitter::Values ThreadEmitter::joinHalves(ArrayRef<Value> halves) {
   return words;
 }
 
+/// What a register holds of an integer that was gathered.
+Value ThreadEmitter::asRegister(Value x) {
+  if (x.getType().isInteger(8)) {
+    return arith::ExtUIOp::create(b, b.getI32Type(), x);
+  }
+  if (!x.getType().isInteger(64)) {
+    return x;
+  }
+  Value low = arith::TruncIOp::create(b, b.getI32Type(), x);
+  Value same =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                            arith::ExtSIOp::create(b, x.getType(), low), x);
+  return select(same, low, i32(-1));
+}
+
 LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
   TileType tile = op.getTile().getType();
   Block &body = op.getBody().front();
@@ -122,6 +137,10 @@ LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
   Values elements;
   for (size_t r = 0; r < own.rows.size(); ++r) {
     for (size_t c = 0; c < own.columns.size(); ++c) {
+      for (auto [operand, argument] :
+           llvm::zip(op.getBy(), body.getArguments())) {
+        map.map(argument, this->element(operand, r, c));
+      }
       placeBody(body, own, r, c);
       emitBody(body);
       Value row = word(body.getTerminator()->getOperand(0));
@@ -134,10 +153,7 @@ LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
       Value loaded = LLVM::LoadOp::create(
           b, unit, select(there, address, source->base), source->elementBytes);
       Value kept = select(there, loaded, zero);
-      if (element.isInteger(8)) {
-        kept = arith::ExtUIOp::create(b, b.getI32Type(), kept);
-      }
-      elements.push_back(kept);
+      elements.push_back(asRegister(kept));
     }
   }
   parts[op.getTile()] = isPaired(tile) ? joinHalves(elements) : elements;
@@ -299,8 +315,12 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
     return emitStagedStore(op, *target);
   }
   Fragment own = fragment(tile);
-  int64_t width = widthOf(op.getTarget(), op.getRow(), op.getColumn(),
-                          tile.rows(), op.getInBounds()[1], own.run);
+  // Bytes are what is left of registers, one each.
+  bool areBytes = target->elementBytes == 1;
+  int64_t width = areBytes
+                      ? 1
+                      : widthOf(op.getTarget(), op.getRow(), op.getColumn(),
+                                tile.rows(), op.getInBounds()[1], own.run);
   Value row = add(word(op.getRow()), own.row);
   Value column = add(word(op.getColumn()), own.column);
   Value base = offset(target->base, add(mul(row, target->rowBytes),
@@ -320,10 +340,13 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
         b.setInsertionPointToStart(choice.thenBlock());
         branches = true;
       }
+      Value stored = accessOf(parts[op.getTile()], isPaired(tile),
+                              i * own.columns.size() + c, width);
+      if (areBytes) {
+        stored = arith::TruncIOp::create(b, b.getI8Type(), stored);
+      }
       LLVM::StoreOp::create(
-          b,
-          accessOf(parts[op.getTile()], isPaired(tile),
-                   i * own.columns.size() + c, width),
+          b, stored,
           offset(base,
                  r * target->rowBytes + own.columns[c] * target->elementBytes),
           width * target->elementBytes);

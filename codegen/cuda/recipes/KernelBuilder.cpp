@@ -112,15 +112,25 @@ void KernelBuilder::store(Value tile, Value matrix, Value row, Value column,
                        {rowsInside, columnsInside});
 }
 
+Value KernelBuilder::gather(Type tile, Value matrix,
+                            llvm::function_ref<Cell(Value, Value)> place) {
+  return gather(tile, matrix, ValueRange(),
+                [&](ValueRange, Value i, Value j) { return place(i, j); });
+}
+
 Value KernelBuilder::gather(
-    Type tile, Value matrix,
-    llvm::function_ref<std::pair<Value, Value>(Value i, Value j)> place) {
-  auto op = GroupGatherOp::create(*this, tile, matrix);
+    Type tile, Value matrix, ValueRange operands,
+    llvm::function_ref<Cell(ValueRange, Value, Value)> place) {
+  auto op = GroupGatherOp::create(*this, tile, matrix, operands);
   OpBuilder::InsertionGuard guard(*this);
   Block *block = createBlock(&op.getBody());
+  for (Value operand : operands) {
+    block->addArgument(getElementTypeOrSelf(operand.getType()), getLoc());
+  }
   Value i = block->addArgument(getIndexType(), getLoc());
   Value j = block->addArgument(getIndexType(), getLoc());
-  auto [row, column] = place(i, j);
+  auto elements = block->getArguments().drop_back(2);
+  auto [row, column] = place(Values(elements.begin(), elements.end()), i, j);
   GroupYieldOp::create(*this, ValueRange{row, column});
   return op;
 }

@@ -55,12 +55,17 @@ public:
                    mlir::Value column, bool rowsInside, bool columnsInside);
   void store(mlir::Value tile, mlir::Value matrix, mlir::Value row,
              mlir::Value column, bool rowsInside, bool columnsInside);
+  /// A row and a column of a matrix.
+  using Cell = std::pair<mlir::Value, mlir::Value>;
   /// Elements of a matrix from where `place` says for each (i, j), 0 outside.
   mlir::Value
   gather(mlir::Type tile, mlir::Value matrix,
-         llvm::function_ref<std::pair<mlir::Value, mlir::Value>(mlir::Value i,
-                                                                mlir::Value j)>
-             place);
+         llvm::function_ref<Cell(mlir::Value i, mlir::Value j)> place);
+  /// The same by the elements of tiles there.
+  mlir::Value gather(
+      mlir::Type tile, mlir::Value matrix, mlir::ValueRange operands,
+      llvm::function_ref<Cell(mlir::ValueRange, mlir::Value i, mlir::Value j)>
+          place);
   mlir::Value copy(mlir::Value matrix, mlir::Value row, mlir::Value column,
                    mlir::Value slots, mlir::Value slot, bool rowsInside,
                    bool columnsInside);

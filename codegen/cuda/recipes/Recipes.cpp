@@ -114,6 +114,7 @@ void emitGroup(Operation *anchor, GroupEmitter &emitter) {
 // Each stands in the file of its name.
 void attachCudaAttentionRecipe(MLIRContext &context);
 void attachCudaHeadRecipes(MLIRContext &context);
+void attachCudaMaskRecipes(MLIRContext &context);
 void attachCudaNormRecipe(MLIRContext &context);
 void attachCudaProductRecipe(MLIRContext &context);
 void attachCudaTokenRecipes(MLIRContext &context);
@@ -122,6 +123,7 @@ void registerCudaRecipes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, HovaDialect *) {
     attachCudaAttentionRecipe(*context);
     attachCudaHeadRecipes(*context);
+    attachCudaMaskRecipes(*context);
     attachCudaNormRecipe(*context);
     attachCudaProductRecipe(*context);
     attachCudaTokenRecipes(*context);

@@ -8,6 +8,7 @@
 #include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
+#include "dialect/Unfold.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -38,36 +39,117 @@ gather(GroupEmitter &e, const Place &place, Value tensor,
   }));
 }
 
+/// The elements of `own` where `isOwn` says so of the row and column of the
+/// result, of `before` elsewhere.
+static Value choose(GroupEmitter &e, const Place &place, Value before,
+                    Value own,
+                    llvm::function_ref<Value(Value row, Value column)> isOwn) {
+  KernelBuilder &b = e.b;
+  return b.map(
+      place.type, {before, own}, [&](ValueRange x, Value i, Value j) -> Value {
+        Value condition = isOwn(b.sum(place.row, i), b.sum(place.column, j));
+        return arith::SelectOp::create(b, condition, x[1], x[0]);
+      });
+}
+
+static Value compare(KernelBuilder &b, arith::CmpIPredicate predicate, Value x,
+                     int64_t y) {
+  return arith::CmpIOp::create(b, predicate, x, b.index(y));
+}
+
+namespace {
+/// An axis of a tensor. If it is not the last, row `(outer*size + j)*inner + q`
+/// has entry j.
+struct Axis {
+  Axis(ArrayRef<int64_t> shape, int64_t axis)
+      : isLast(axis + 1 == static_cast<int64_t>(shape.size())),
+        size(shape[axis]),
+        inner(isLast ? 1 : staticSize(shape.drop_back().drop_front(axis + 1))) {
+  }
+  Value entryOf(KernelBuilder &b, Value row) const {
+    return b.remIndex(b.divIndex(row, inner), size);
+  }
+  /// The row of another tensor, with `size` entries, at entry `j`.
+  Value rowAt(KernelBuilder &b, Value row, int64_t others, Value j) const {
+    Value outer = b.divIndex(row, size * inner);
+    Value entry = b.sum(b.mulIndex(outer, others), j);
+    return b.sum(b.mulIndex(entry, inner), b.remIndex(row, inner));
+  }
+  bool isLast;
+  int64_t size, inner;
+};
+} // namespace
+
 //===----------------------------------------------------------------------===//
 // The tiles
 //===----------------------------------------------------------------------===//
 
+static Value emitTile(GroupEmitter &e, EmbeddingOp op, const Place &place) {
+  KernelBuilder &b = e.b;
+  int64_t tokens = shapeOf(op.getIds()).back();
+  TileType one =
+      place.type.with({place.type.rows(), 1}, b.getI32Type(), TileLanes::row);
+  Value ids = b.gather(one, e.matrix(op.getIds()), [&](Value i, Value) {
+    Value row = b.sum(place.row, i);
+    return std::pair(b.divIndex(row, tokens), b.remIndex(row, tokens));
+  });
+  Value table = e.matrix(op.getTable());
+  TileType type = place.type.with(
+      place.type.getShape(), cast<MemRefType>(table.getType()).getElementType(),
+      TileLanes::row);
+  Value rows = b.gather(type, table, ids, [&](ValueRange id, Value, Value j) {
+    Value own = arith::IndexCastOp::create(b, b.getIndexType(), id[0]);
+    Value column = b.sum(place.column, j);
+    return op.getTransposed() ? std::pair(column, own) : std::pair(own, column);
+  });
+  return asF32(e, place, rows);
+}
+
 static Value emitTile(GroupEmitter &e, UnfoldOp op, const Place &place) {
   KernelBuilder &b = e.b;
-  ArrayRef<int64_t> image = shapeOf(op.getX());
-  int64_t kernel = op.getKernel(), stride = op.getStride();
-  int64_t height = image[2], width = image[3], padding = op.getPadding();
-  int64_t across = (width + 2 * padding - kernel) / stride + 1;
+  Unfolding of = Unfolding::get(op);
+  int64_t kernel = of.kernel, across = of.placesAcross();
+  int64_t squaresAcross = of.squaresAcross();
+  int64_t squares = of.squaresDown() * squaresAcross;
   int64_t places = shapeOf(op.getResult())[1];
+  auto below = [&](Value x, int64_t size) {
+    return compare(b, arith::CmpIPredicate::ult, x, size);
+  };
   return gather(e, place, op.getX(), [&](Value row, Value column) {
-    Value batch = b.divIndex(row, places), square = b.remIndex(row, places);
+    Value entry = b.divIndex(row, places), number = b.remIndex(row, places);
+    Value batch = b.divIndex(entry, squares),
+          square = b.remIndex(entry, squares);
     Value channel = b.divIndex(column, kernel * kernel);
     Value pixel = b.remIndex(column, kernel * kernel);
-    Value y = b.addIndex(b.sum(b.mulIndex(b.divIndex(square, across), stride),
-                               b.divIndex(pixel, kernel)),
-                         -padding);
-    Value x = b.addIndex(b.sum(b.mulIndex(b.remIndex(square, across), stride),
-                               b.remIndex(pixel, kernel)),
-                         -padding);
-    Value plane = b.sum(b.mulIndex(batch, image[1]), channel);
-    Value source = b.sum(b.mulIndex(plane, height), y);
-    if (padding) {
-      // Above and below an image is another one.
-      Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, y,
-                                           b.index(height));
+    // Within the square, and within the image.
+    auto along = [&](Value step, Value own) {
+      return b.addIndex(b.sum(b.mulIndex(step, of.stride), own), -of.padding);
+    };
+    Value y = along(b.divIndex(number, across), b.divIndex(pixel, kernel));
+    Value x = along(b.remIndex(number, across), b.remIndex(pixel, kernel));
+    Value line = b.sum(
+        b.mulIndex(b.divIndex(square, squaresAcross), of.squareHeight), y);
+    Value spot =
+        b.sum(b.mulIndex(b.remIndex(square, squaresAcross), of.squareWidth), x);
+    Value source, to = spot;
+    if (of.isOfTokens) {
+      Value token = b.sum(b.mulIndex(line, of.width), spot);
+      source = b.sum(b.mulIndex(batch, of.height * of.width), token);
+      to = channel;
+    } else {
+      Value plane = b.sum(b.mulIndex(batch, of.channels), channel);
+      source = b.sum(b.mulIndex(plane, of.height), line);
+    }
+    if (of.padding) {
+      // Beyond the border of a square are other pixels; beyond the sides of a
+      // whole image there is nothing.
+      Value inside = below(y, of.squareHeight);
+      if (squares > 1 || of.isOfTokens) {
+        inside = arith::AndIOp::create(b, inside, below(x, of.squareWidth));
+      }
       source = arith::SelectOp::create(b, inside, source, b.index(-1));
     }
-    return std::pair(source, x);
+    return std::pair(source, to);
   });
 }
 
@@ -102,15 +184,98 @@ static Value emitTile(GroupEmitter &e, SliceOp op, const Place &place) {
       return std::pair(row, b.addIndex(column, offset));
     });
   }
-  // Rows of an entry of the axes before are neighbours in both.
-  int64_t inner = staticSize(to.drop_back().drop_front(axis + 1));
-  int64_t ownRows = to[axis] * inner, allRows = from[axis] * inner;
+  Axis rows(to, axis);
   return gather(e, place, op.getX(), [&](Value row, Value column) {
-    Value entry = b.divIndex(row, ownRows);
-    Value source = b.sum(b.mulIndex(entry, allRows),
-                         b.addIndex(b.remIndex(row, ownRows), offset * inner));
-    return std::pair(source, column);
+    Value entry = b.addIndex(rows.entryOf(b, row), offset);
+    return std::pair(rows.rowAt(b, row, from[axis], entry), column);
   });
+}
+
+static Value emitTile(GroupEmitter &e, ConcatOp op, const Place &place) {
+  KernelBuilder &b = e.b;
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  int64_t axis = op.getAxis(), offset = 0;
+  Axis rows(shape, axis);
+  Value all;
+  for (Value input : op.getInputs()) {
+    int64_t size = shapeOf(input)[axis];
+    Value own = gather(e, place, input, [&](Value row, Value column) {
+      if (rows.isLast) {
+        return std::pair(row, b.addIndex(column, -offset));
+      }
+      Value entry = b.addIndex(rows.entryOf(b, row), -offset);
+      return std::pair(rows.rowAt(b, row, size, entry), column);
+    });
+    // Later inputs have the rest.
+    all = all ? choose(e, place, all, own,
+                       [&](Value row, Value column) {
+                         return compare(b, arith::CmpIPredicate::uge,
+                                        rows.isLast ? column
+                                                    : rows.entryOf(b, row),
+                                        offset);
+                       })
+              : own;
+    offset += size;
+  }
+  return all;
+}
+
+static Value emitTile(GroupEmitter &e, PadOp op, const Place &place) {
+  KernelBuilder &b = e.b;
+  ArrayRef<int64_t> x = shapeOf(op.getX()), shape = shapeOf(op.getResult());
+  int64_t axis = op.getAxis(), before = op.getBefore();
+  Axis rows(shape, axis);
+  return gather(e, place, op.getX(), [&](Value row, Value column) {
+    if (rows.isLast) {
+      return std::pair(row, b.addIndex(column, -before));
+    }
+    Value entry = b.addIndex(rows.entryOf(b, row), -before);
+    // In front of x and after it are other rows of it.
+    Value inside = compare(b, arith::CmpIPredicate::ult, entry, x[axis]);
+    Value source = rows.rowAt(b, row, x[axis], entry);
+    return std::pair<Value, Value>(
+        arith::SelectOp::create(b, inside, source, b.index(-1)), column);
+  });
+}
+
+static Value emitTile(GroupEmitter &e, RepeatOp op, const Place &place) {
+  int64_t rows = staticSize(shapeOf(op.getX()).drop_back());
+  return gather(e, place, op.getX(), [&](Value row, Value column) {
+    return std::pair(e.b.remIndex(row, rows), column);
+  });
+}
+
+static Value emitTile(GroupEmitter &e, ReshapeOp op, const Place &place) {
+  KernelBuilder &b = e.b;
+  int64_t from = shapeOf(op.getX()).back(), to = shapeOf(op.getResult()).back();
+  return gather(e, place, op.getX(), [&](Value row, Value column) {
+    Value element = b.sum(b.mulIndex(row, to), column);
+    // After a row of the result is the next one.
+    Value inside = compare(b, arith::CmpIPredicate::ult, column, to);
+    Value source = arith::SelectOp::create(b, inside, b.divIndex(element, from),
+                                           b.index(-1));
+    return std::pair(source, b.remIndex(element, from));
+  });
+}
+
+/// Row (b*tokens + i)*layers + l is row b*tokens + i of state l.
+static Value emitTile(GroupEmitter &e, IndexSortOp op, const Place &place) {
+  KernelBuilder &b = e.b;
+  int64_t layers = op.getStates().size();
+  Value all;
+  for (auto [layer, state] : llvm::enumerate(op.getStates())) {
+    Value own = gather(e, place, state, [&](Value row, Value column) {
+      return std::pair(b.divIndex(row, layers), column);
+    });
+    int64_t number = layer;
+    all = all ? choose(e, place, all, own,
+                       [&](Value row, Value) {
+                         return compare(b, arith::CmpIPredicate::eq,
+                                        b.remIndex(row, layers), number);
+                       })
+              : own;
+  }
+  return all;
 }
 
 static Value emitTile(GroupEmitter &e, LayerPoolOp op, const Place &place) {
@@ -156,25 +321,11 @@ static Value emitTile(GroupEmitter &e, PoolOp op, const Place &place) {
   });
 }
 
-//===----------------------------------------------------------------------===//
-// What has no code
-//===----------------------------------------------------------------------===//
-
-static StringRef whatLacks(UnfoldOp op) {
-  return op.getWithin() || op.getGrid() ? "squares or tokens of an image" : "";
-}
-template <typename OpT> static StringRef whatLacks(OpT) { return ""; }
-
 namespace {
 template <typename OpT>
 struct TokenRecipe
     : CudaRecipeOpInterface::ExternalModel<TokenRecipe<OpT>, OpT> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
-    if (StringRef lack = whatLacks(cast<OpT>(op)); !lack.empty()) {
-      op->emitOpError("has no code for a GPU yet with ")
-          << lack << "; a CPU runs it (--target=cpu)";
-      return {};
-    }
     return scheduleElements(op);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
@@ -192,7 +343,8 @@ template <typename... OpT> void attachTo(MLIRContext &context) {
 } // namespace
 
 void attachCudaTokenRecipes(MLIRContext &context) {
-  attachTo<ClassTokenOp, LayerPoolOp, PoolOp, SliceOp, UnfoldOp>(context);
+  attachTo<ClassTokenOp, ConcatOp, EmbeddingOp, IndexSortOp, LayerPoolOp, PadOp,
+           PoolOp, RepeatOp, ReshapeOp, SliceOp, UnfoldOp>(context);
 }
 
 } // namespace hova

@@ -64,7 +64,7 @@ class Case:
 
     def run(self, landing: str, seed: int, text: str | None = None, sums: str = "in-order") -> np.ndarray:
         """The bits of the result, which was poisoned before."""
-        results = [np.full_like(result, {"f": np.nan, "i": -1, "u": 0xFFFF}[result.dtype.kind]) for result in self.operands[-self.results :]]
+        results = [np.full_like(result, {"f": np.nan, "i": -1}.get(result.dtype.kind, np.iinfo(result.dtype).max if result.dtype.kind == "u" else 0)) for result in self.operands[-self.results :]]
         operands = [*self.operands[: -self.results], *results]
         self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed, sums)
         self.grown.run()

@@ -41,10 +41,19 @@ class Numbers:
         self.operands.append(stored)
         return WIDEN[self.halves](bits).astype(np.float64)
 
+    def integers(self, *shape: int, below: int, dtype: type) -> np.ndarray:
+        """An operand of ids, or of booleans as bytes."""
+        values = self.random.integers(0, below, shape).astype(dtype)
+        self.operands.append(values)
+        return values
+
+
+RESULTS = {"f32": np.float32, "bf16": np.uint16, "f16": np.uint16, "i32": np.int32, "i1": np.uint8}
+
 
 def case(numbers: Numbers, source: str, truths: list[np.ndarray], limit: float, types: str, flags: str = "") -> Case:
-    """`types` are those of the results: f32, or those of 16 bits."""
-    operands = [np.zeros(truth.shape, np.float32 if kind == "f32" else np.uint16) for truth, kind in zip(truths, types.split(), strict=True)]
+    """`types` are those of the results."""
+    operands = [np.zeros(truth.shape, RESULTS[kind]) for truth, kind in zip(truths, types.split(), strict=True)]
     words = flags.split()
     grid = emit("launch", "-", *words, source=source).split()[1:]
     return Case("-", words, tuple(int(extent) for extent in grid), [*numbers.operands, *operands], truths if len(truths) > 1 else truths[0],
@@ -321,6 +330,78 @@ def pool(kind: str, limit: float) -> Case:
       }}""", [x[:, 0] if kind == "first" else x.mean(1)], limit, "f32")
 
 
+def embedding(ids: str, transposed: bool) -> Case:
+    """Rows of a table, or its columns; one id that is none has zeros, as positions outside of a matrix have."""
+    n = Numbers()
+    own = n.integers(3, 5, below=11, dtype={"i32": np.int32, "i64": np.int64}[ids])
+    own[1, 2] = {"i32": -1, "i64": 2**32 + 1}[ids]
+    table = n.narrow(*((70, 11) if transposed else (11, 70)))
+    rows = np.where((own == own[1, 2])[..., None], 0, (table.T if transposed else table)[own % 11])
+    shape = "x".join(map(str, table.shape))
+    return case(n, f"""
+      func.func @main(%i: tensor<3x5x{ids}>, %t: tensor<{shape}xbf16>) -> tensor<3x5x70xbf16> {{
+        %0 = hova.embedding %i, %t {"{transposed}" if transposed else ""} : tensor<3x5x{ids}>, tensor<{shape}xbf16> -> tensor<3x5x70xbf16>
+        return %0 : tensor<3x5x70xbf16>
+      }}""", [rows], 0.0, "bf16")
+
+
+def padding_mask(ids: str, class_token: bool) -> Case:
+    n = Numbers()
+    own = n.integers(6, 69, below=3, dtype={"i32": np.int32, "i64": np.int64}[ids])
+    mask = own != 2
+    if class_token:
+        mask = np.concatenate([mask[:, :1], mask], axis=1)
+    to = f"tensor<6x{mask.shape[1]}xi1>"
+    return case(n, f"""
+      func.func @main(%i: tensor<6x69x{ids}>) -> {to} {{
+        %0 = hova.padding_mask %i {{pad = 2 : i64{", class_token" if class_token else ""}}} : tensor<6x69x{ids}> -> {to}
+        return %0 : {to}
+      }}""", [mask.astype(np.float64)], 0.0, "i1")
+
+
+def position_ids() -> Case:
+    n = Numbers()
+    valid = n.integers(6, 70, below=2, dtype=np.uint8)
+    return case(n, """
+      func.func @main(%v: tensor<6x70xi1>) -> tensor<6x70xi32> {
+        %0 = hova.position_ids %v : tensor<6x70xi1> -> tensor<6x70xi32>
+        return %0 : tensor<6x70xi32>
+      }""", [np.where(valid, np.arange(1, 71), 0).astype(np.float64)], 0.0, "i32")
+
+
+def mask_factors() -> Case:
+    n = Numbers()
+    valid = n.integers(3, 5, below=2, dtype=np.uint8)
+    return case(n, """
+      func.func @main(%v: tensor<3x5xi1>) -> tensor<3x5x1xf32> {
+        %0 = hova.mask_factors %v : tensor<3x5xi1> -> tensor<3x5x1xf32>
+        return %0 : tensor<3x5x1xf32>
+      }""", [valid[..., None].astype(np.float64)], 0.0, "f32")
+
+
+def moved(operation: str, shapes: list[tuple[int, ...]], attributes: str, truth: Callable[..., np.ndarray]) -> Case:
+    """Elements of one or several values elsewhere."""
+    n = Numbers()
+    values = [n.wide(*shape) for shape in shapes]
+    types = [f"tensor<{'x'.join(map(str, shape))}xf32>" for shape in shapes]
+    result = truth(*values)
+    to = f"tensor<{'x'.join(map(str, result.shape))}xf32>"
+    names = [f"%{i}" for i in range(len(shapes))]
+    listed = types[:1] if operation == "hova.index_sort" else types
+    return case(n, f"""
+      func.func @main({", ".join(f"{name}: {t}" for name, t in zip(names, types, strict=True))}) -> {to} {{
+        %y = {operation} {", ".join(names)} {attributes} : {", ".join(listed)} -> {to}
+        return %y : {to}
+      }}""", [result], 0.0, "f32")
+
+
+def squares_of_tokens(x: np.ndarray) -> np.ndarray:
+    """Squares of 4 x 4 tokens of an image of 4 x 8, each with borders of its own."""
+    image = x.transpose(0, 2, 1).reshape(2, 3, 4, 8)
+    parts = [squares(image[..., left : left + 4], 3, 2, 1) for left in (0, 4)]
+    return np.stack(parts, axis=1).reshape(4, *parts[0].shape[1:])
+
+
 # Elements ----------------------------------------------------------------------
 
 
@@ -356,6 +437,24 @@ MODULES = {
     "scaled heads": scale_heads,
     "patches": lambda: unfold((2, 3, 8, 12), 4, 4, 0),
     "padded squares": lambda: unfold((2, 3, 5, 7), 5, 2, 1),
+    "squares of tokens": lambda: moved("hova.unfold", [(2, 32, 3)], "{kernel = 3 : i64, stride = 2 : i64, padding = 1 : i64, within = 4 : i64,"
+                                       " grid = array<i64: 4, 8>}", squares_of_tokens),
+    "embedding": lambda: embedding("i32", False),
+    "embedding, ids of 64 bits, columns": lambda: embedding("i64", True),
+    "mask of padding": lambda: padding_mask("i32", False),
+    "mask of padding, ids of 64 bits, class token": lambda: padding_mask("i64", True),
+    "numbers of tokens": position_ids,
+    "factors of rows": mask_factors,
+    "joined columns": lambda: moved("hova.concat", [(2, 3, 40), (2, 3, 31)], "{axis = 2 : i64}", lambda *x: np.concatenate(x, 2)),
+    "joined rows": lambda: moved("hova.concat", [(2, 3, 2, 66), (2, 1, 2, 66), (2, 2, 2, 66)], "{axis = 1 : i64}",
+                                 lambda *x: np.concatenate(x, 1)),
+    "zeros around rows": lambda: moved("hova.pad", [(2, 3, 2, 66)], "{axis = 1 : i64, before = 1 : i64}",
+                                       lambda x: np.pad(x, ((0, 0), (1, 2), (0, 0), (0, 0)))),
+    "zeros around columns": lambda: moved("hova.pad", [(2, 3, 60)], "{axis = 2 : i64, before = 5 : i64}",
+                                          lambda x: np.pad(x, ((0, 0), (0, 0), (5, 7)))),
+    "repeated": lambda: moved("hova.repeat", [(3, 66)], "", lambda x: np.broadcast_to(x, (4, 3, 66))),
+    "reshaped": lambda: moved("hova.reshape", [(6, 30)], "", lambda x: x.reshape(9, 20)),
+    "sorted states": lambda: moved("hova.index_sort", [(2, 3, 66)] * 3, "", lambda *x: np.stack(x, 2).reshape(2, 9, 66)),
     "class token": class_token,
     "slice of columns": lambda: sliced((2, 5, 75), 2, 3, 67),
     "slice of rows": lambda: sliced((3, 5, 2, 66), 1, 2, 2),

@@ -242,7 +242,7 @@ func.func @group_gather_c2_columns_lie_side_by_side(%m: memref<64x128xf32, strid
 // -----
 
 func.func @group_gather_c3_body_takes_a_position(%m: memref<64x128xf32>) {
-  // expected-error@+1 {{expects a body that takes two indices, the position in the tile, and yields two, that in source; it takes ('index') and yields ('index', 'index')}}
+  // expected-error@+1 {{'hova.group_gather' op expects a body of 2 arguments, got 1}}
   %t = hova.group_gather %m : memref<64x128xf32> -> !hova.tile<64x128xf32, product 2x2> {
   ^bb0(%i: index):
     hova.group_yield %i, %i : index, index
@@ -253,10 +253,21 @@ func.func @group_gather_c3_body_takes_a_position(%m: memref<64x128xf32>) {
 // -----
 
 func.func @group_gather_c3_body_yields_a_position(%m: memref<64x128xf32>, %f: f32) {
-  // expected-error@+1 {{it takes ('index', 'index') and yields ('index', 'f32')}}
+  // expected-error@+1 {{'hova.group_gather' op expects a body that yields two indices, a row and a column of source, got ('index', 'f32')}}
   %t = hova.group_gather %m : memref<64x128xf32> -> !hova.tile<64x128xf32, product 2x2> {
   ^bb0(%i: index, %j: index):
     hova.group_yield %i, %f : index, f32
+  }
+  return
+}
+
+// -----
+
+func.func @group_gather_c5_tiles_fit(%m: memref<64x128xf32>, %n: !hova.tile<32x1xi32, row 4x1>) {
+  // expected-error@+1 {{'hova.group_gather' op has an operand '!hova.tile<32x1xi32, row 4x1>' that does not fit the result '!hova.tile<64x128xf32, row 4x1>'}}
+  %t = hova.group_gather %m by(%n : !hova.tile<32x1xi32, row 4x1>) : memref<64x128xf32> -> !hova.tile<64x128xf32, row 4x1> {
+  ^bb0(%id: i32, %i: index, %j: index):
+    hova.group_yield %i, %j : index, index
   }
   return
 }
