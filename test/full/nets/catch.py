@@ -18,7 +18,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -31,10 +30,11 @@ LIMIT_SECONDS = 1200
 HANGS = 124
 
 
-def call(command, copy, target, fault):
+def call(command, copy, target, fault, **more):
     """(exit status, what it said) of a command with a fault on; 0 is none."""
     environment = {
         **os.environ,
+        **more,
         "HOVA_BUILD": str(target),
         "HOVA_FAULT": str(fault),
         "LLVM_PROFILE_FILE": "/dev/null",
@@ -133,7 +133,7 @@ class Models:
 
         flags = Path("/proc/cpuinfo").read_text()
         self.every = [
-            (name, case, *run)
+            (name, tuple(case), *run)
             for name, cases in test_examples.CASES.items()
             for case in cases
             for run in test_examples.runs_of(name, case)
@@ -141,8 +141,8 @@ class Models:
         # What this processor can run of them.
         self.runs = [run for run in self.every if run[3] != "x86-64-v4" or "avx512bw" in flags]
         self.stored = test_examples.STORED
-        self.programs = {}
-        self.lock = threading.Lock()
+        # What each run compiles to without a fault, and the faults whose lines that reaches.
+        self.programs, self.reached = {}, {}
 
     def options(self, run):
         name, settings, dtype, level = run
@@ -157,20 +157,21 @@ class Models:
         return status == 0
 
     def compile(self, run, fault):
-        """What stands for the program: its hash, or the status of its compilation."""
+        """What stands for the program, its hash or the status of its compilation, and the faults that were reached."""
         with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder, "program")
+            out, reached = Path(folder, "program"), Path(folder, "reached")
+            reached.mkdir()
             command = [self.target / "bin/hova", "compile", *self.options(run), "--quiet", "-o", out]
-            status, _ = call(command, self.copy, self.target, fault)
-            return hashlib.sha256(out.read_bytes()).hexdigest() if out.exists() else status
+            status, _ = call(command, self.copy, self.target, fault, HOVA_FAULTS_REACHED=str(reached))
+            program = hashlib.sha256(out.read_bytes()).hexdigest() if out.exists() else status
+            return program, {int(path.name) for path in reached.iterdir()}
+
+    def compile_all(self, pool):
+        for run, (program, reached) in zip(self.runs, pool.map(lambda run: self.compile(run, 0), self.runs)):
+            self.programs[run], self.reached[run] = program, reached
 
     def changes(self, run, fault):
-        key = str(run)
-        if key not in self.programs:
-            program = self.compile(run, 0)
-            with self.lock:
-                self.programs[key] = program
-        return self.compile(run, fault) != self.programs[key]
+        return fault in self.reached[run] and self.compile(run, fault)[0] != self.programs[run]
 
     def failure(self, fault):
         """The first run that fails; None where none does, and False where no program changes."""
@@ -229,6 +230,7 @@ def measure_far(copy, target, faults, pool):
     broken = [text_of(run) for run, passed in zip(models.runs, pool.map(lambda run: models.verify(run, 0), models.runs)) if not passed]
     if broken:
         raise SystemExit(f"catch: models fail without a fault: {broken}")
+    models.compile_all(pool)
     results = list(pool.map(lambda fault: say(fault, "verify", models.failure(fault)), faults))
     return figure("hova verify, of what changes a program,", results, FAR_GOAL)
 
