@@ -76,12 +76,13 @@ VARIANTS = {
     "translation": (MODELS / "transformer_base.json", "depth=1 vocab=60 src_len=9 tgt_len=7 batch=2 width=64 heads=2"),
     "translation, horizontal and vertical": (MODELS / "vanilla_hv.json", "depth=1 vocab=60 src_len=9 tgt_len=7 batch=2 width=64 heads=2"
                                              " horizontal=true vertical=true"),
+    "captions": (MODELS / "m2.json", "depth=1 vocab=1100 width=64 heads=2 batch=2 slots=70"),
     "transformer in transformer": (MODELS / "tnt_s.json", "depth=1 width=48 heads=2 image=32 classes=7"),
 }
 
 
 # Masks, biases and scores of one's own, which are regions of the attention.
-SCORES = ["all_masks", "cross_causal_empty_rows", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
+SCORES = ["all_masks", "cross_causal_empty_rows", "grouped_heads_memory", "memory_causal", "memory_masks", "score_sinks", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
           "score_bias_of_heads", "score_documents", "score_prefix", "score_soft_cap", "score_uneven"]
 
 
@@ -212,7 +213,6 @@ REFUSED = {
     "f32": ("vit_b16", "in 16 bits only (--dtype=bf16 or f16), got 'f32'", ["--dtype=f32"]),
     "features": ("t2t_vit_14", "'hova.key_summary' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
     "windows": ("swin_t", "reads or writes rows in an order of their own", BF16),
-    "slots": ("m2", "has no code for a GPU yet with memory slots", BF16),
 }
 
 

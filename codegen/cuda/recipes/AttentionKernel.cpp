@@ -80,6 +80,7 @@ private:
   Value boxAt(Value turn);
   State takeAll(Values carried);
   State takeSome(Values carried);
+  State takeSlots(State state, Value slot);
   Value divide(const State &state);
 
   KernelBuilder &b;
@@ -113,7 +114,7 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, AttentionOp op,
   auto keys = cast<MemRefType>(head.keys.getType());
   element = keys.getElementType();
   tokens = keys.getDimSize(0);
-  offset = element.isF16() ? 0 : Exp2Op::offsetOfWeights(tokens);
+  offset = element.isF16() ? 0 : Exp2Op::offsetOfWeights(extents.columns);
   width = boxColumns(keys.getDimSize(1));
   widthInside = keys.getDimSize(1) == width;
   valuesInside =
@@ -254,22 +255,42 @@ AttentionWriter::Values AttentionWriter::takeBoxes(Value from, Value to,
   });
 }
 
-/// Nothing is masked: whole boxes in a loop, and what is after them.
+/// Whole boxes in a loop, what is after them, and the slots of a memory.
 AttentionWriter::State AttentionWriter::takeAll(Values carried) {
+  bool isMasked = !form.conditions.empty();
   int64_t whole = tokens / own.getStep();
-  carried = takeBoxes(b.index(0), b.index(whole), carried, {false, false});
+  carried = takeBoxes(b.index(0), b.index(whole), carried, {isMasked, 0});
   GroupWaitOp::create(b, ArrayRef(carried).slice(4, 2));
   State state = stateOf(carried);
-  return tokens % own.getStep()
-             ? takeKeys(state, carried[3], b.index(whole * own.getStep()),
-                        {false, true})
-             : state;
+  if (tokens % own.getStep()) {
+    state = takeKeys(state, carried[3], b.index(whole * own.getStep()),
+                     {isMasked, tokens});
+  }
+  return head.memoryKeys ? takeSlots(state, carried[3]) : state;
+}
+
+/// All threads are done with the box before that of `slot`, whose place the
+/// next one takes.
+AttentionWriter::State AttentionWriter::takeSlots(State state, Value slot) {
+  int64_t step = own.getStep(), slots = extents.columns - extents.keys;
+  for (int64_t from = 0; from < slots; from += step) {
+    bool inside = from + step <= slots;
+    Value first = b.index(from), zero = b.index(0);
+    slot = b.previous(slot, 2);
+    Value copies[] = {
+        b.copy(head.memoryKeys, first, zero, ks, slot, inside, widthInside),
+        b.copy(head.memoryValues, first, zero, vs, slot, inside, valuesInside)};
+    GroupWaitOp::create(b, copies);
+    state = takeKeys(state, slot, b.index(extents.keys + from),
+                     {!form.conditions.empty(), inside ? 0 : extents.columns});
+  }
+  return state;
 }
 
 /// Boxes that some queries of the block see in part, those that all see whole,
 /// and again those in part.
 AttentionWriter::State AttentionWriter::takeSome(Values carried) {
-  TileMasks all{true, tokens % own.getStep() != 0};
+  TileMasks all{true, tokens % own.getStep() ? tokens : 0};
   auto take = [&](Value from, Value to, TileMasks masks) {
     carried = takeBoxes(from, to, carried, masks);
   };
@@ -279,7 +300,7 @@ AttentionWriter::State AttentionWriter::takeSome(Values carried) {
     if (boxes.wholeBegin != boxes.begin) {
       take(boxes.begin, boxes.wholeBegin, all);
     }
-    take(boxes.wholeBegin, boxes.wholeEnd, {false, false});
+    take(boxes.wholeBegin, boxes.wholeEnd, {false, 0});
     take(boxes.wholeEnd, boxes.end, all);
   }
   GroupWaitOp::create(b, ArrayRef(carried).slice(4, 2));
@@ -332,9 +353,9 @@ AttentionWriter::Boxes AttentionWriter::findBoxes() {
       return range.begin < range.wholeBegin;
     });
     found.wholeBegin =
-        begins ? atLeast(atMost(count(&Range::wholeBegin), found.wholeEnd),
-                         start)
-               : found.begin;
+        begins
+            ? atLeast(atMost(count(&Range::wholeBegin), found.wholeEnd), start)
+            : found.begin;
   }
   if (found.gapLength) {
     for (Value *own : {&found.wholeBegin, &found.wholeEnd, &found.end}) {
@@ -351,8 +372,8 @@ Value AttentionWriter::boxAt(Value turn) {
   if (!boxes.gapLength) {
     return turn;
   }
-  Value isBefore = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, turn,
-                                         boxes.gapBegin);
+  Value isBefore =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, turn, boxes.gapBegin);
   return arith::SelectOp::create(b, isBefore, turn,
                                  b.sum(turn, boxes.gapLength));
 }
@@ -364,9 +385,10 @@ Value AttentionWriter::attend() {
   vs = slots(2, own.getStep(), own.getColumns());
   Value token = b.copy(head.queries, row, first, qs, first,
                        length % own.getRows() == 0, widthInside);
-  bool isMasked = !form.conditions.empty();
-  boxes = isMasked ? findBoxes() : Boxes();
-  Values copies = copyKeys(isMasked ? boxes.begin : first, first);
+  // Slots are seen by all queries.
+  bool visitsSome = !form.conditions.empty() && !head.memoryKeys;
+  boxes = visitsSome ? findBoxes() : Boxes();
+  Values copies = copyKeys(visitsSome ? boxes.begin : first, first);
   GroupWaitOp::create(b, token);
   queries =
       GroupLoadOp::create(b, tile(width, element), qs, first, {false, false});
@@ -375,7 +397,7 @@ Value AttentionWriter::attend() {
               b.fill(tile(own.getColumns(), b.f32()), 0),
               mayBeEmpty ? b.fill(partial, 0) : Value()};
   Values carried = carry(state, first, copies);
-  state = isMasked ? takeSome(carried) : takeAll(carried);
+  state = visitsSome ? takeSome(carried) : takeAll(carried);
   return divide(state);
 }
 

@@ -28,9 +28,6 @@ static std::string whatLacks(AttentionOp op) {
   if (op.getKind() != AttentionKind::softmax) {
     return "another kind than softmax";
   }
-  if (op.getMemoryKey()) {
-    return "memory slots";
-  }
   if (op.getScores()) {
     return "scores that are read";
   }
@@ -45,6 +42,20 @@ static Value headOf(GroupEmitter &e, Value tensor, int64_t heads,
   int64_t width = shape[2] / heads;
   Value head = group == 1 ? e.block(1) : e.b.divIndex(e.block(1), group);
   return e.view(e.matrix(tensor), e.b.mulIndex(e.block(2), shape[1]), shape[1],
+                e.b.mulIndex(head, width), width);
+}
+
+/// Those columns of the slots of a memory, which all sequences share; null
+/// without.
+static Value slotsOf(GroupEmitter &e, Value tensor, int64_t heads,
+                     int64_t group) {
+  if (!tensor) {
+    return {};
+  }
+  ArrayRef<int64_t> shape = shapeOf(tensor);
+  int64_t width = shape[1] / heads;
+  Value head = group == 1 ? e.block(1) : e.b.divIndex(e.block(1), group);
+  return e.view(e.matrix(tensor), e.b.getIndexAttr(0), shape[0],
                 e.b.mulIndex(head, width), width);
 }
 
@@ -85,8 +96,11 @@ struct AttentionRecipe
           << "; give it fewer at once";
       return {};
     }
-    if (failed(
-            checkCopied(op, {own.getQuery(), own.getKey(), own.getValue()}))) {
+    SmallVector<Value> copied{own.getQuery(), own.getKey(), own.getValue()};
+    if (own.getMemoryKey()) {
+      copied.append({own.getMemoryKey(), own.getMemoryValue()});
+    }
+    if (failed(checkCopied(op, copied))) {
       return {};
     }
     return scheduleAttention(op->getContext(), shapeOf(own.getQuery())[1],
@@ -104,7 +118,7 @@ struct AttentionRecipe
     ScoreForm form(own.scoreRegion());
     ScoreExtents extents = extentsOf(own);
     int64_t rows = schedule.getRows(), step = schedule.getStep();
-    if (!VisitedKeys::areSome(form, extents, step, rows)) {
+    if (own.getSlots() || !VisitedKeys::areSome(form, extents, step, rows)) {
       return std::nullopt;
     }
     return VisitedKeys(form, extents, step, attentionBlocks(extents, rows))
@@ -113,10 +127,12 @@ struct AttentionRecipe
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto own = cast<AttentionOp>(op);
     int64_t heads = own.getHeads(), length = shapeOf(own.getQuery())[1];
-    int64_t keyHeads = own.countKeyHeads();
+    int64_t keyHeads = own.countKeyHeads(), group = own.getGroup();
     HeadMatrices head{headOf(e, own.getQuery(), heads),
-                      headOf(e, own.getKey(), keyHeads, own.getGroup()),
-                      headOf(e, own.getValue(), keyHeads, own.getGroup())};
+                      headOf(e, own.getKey(), keyHeads, group),
+                      headOf(e, own.getValue(), keyHeads, group),
+                      slotsOf(e, own.getMemoryKey(), keyHeads, group),
+                      slotsOf(e, own.getMemoryValue(), keyHeads, group)};
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
     Value tile = emitAttention(e, own, head, extentsOf(own), row);
     Value to = headOf(e, own.getResult(), heads);

@@ -35,9 +35,11 @@ mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
                         mlir::Value x, mlir::Value w, mlir::Value row,
                         mlir::Value column);
 
-/// Matrices of one head of one sequence, all bf16 or all f16.
+/// Matrices of one head of one sequence, all bf16 or all f16. The slots of a
+/// memory are keys after the others, the same for all sequences; null without.
 struct HeadMatrices {
   mlir::Value queries, keys, values;
+  mlir::Value memoryKeys = {}, memoryValues = {};
 };
 
 /// The schedule of an attention of `queries` rows by sequence and head.

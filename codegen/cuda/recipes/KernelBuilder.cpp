@@ -154,8 +154,11 @@ KernelBuilder::loop(Value from, Value to, ValueRange inits,
   auto loop = scf::ForOp::create(*this, from, to, index(1), inits);
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(*this,
-                       body(loop.getInductionVar(), loop.getRegionIterArgs()));
+  Values next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  // A loop that carries nothing has its yield already.
+  if (!inits.empty()) {
+    scf::YieldOp::create(*this, next);
+  }
   return Values(loop.getResults());
 }
 

@@ -117,6 +117,7 @@ void attachCudaHeadRecipes(MLIRContext &context);
 void attachCudaMaskRecipes(MLIRContext &context);
 void attachCudaNormRecipe(MLIRContext &context);
 void attachCudaProductRecipe(MLIRContext &context);
+void attachCudaSoftmaxRecipe(MLIRContext &context);
 void attachCudaTokenRecipes(MLIRContext &context);
 
 void registerCudaRecipes(DialectRegistry &registry) {
@@ -126,6 +127,7 @@ void registerCudaRecipes(DialectRegistry &registry) {
     attachCudaMaskRecipes(*context);
     attachCudaNormRecipe(*context);
     attachCudaProductRecipe(*context);
+    attachCudaSoftmaxRecipe(*context);
     attachCudaTokenRecipes(*context);
   });
 }

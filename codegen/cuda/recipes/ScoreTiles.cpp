@@ -160,7 +160,7 @@ std::string ScoreTiles::whatLacks(AttentionOp op, const ScoreForm &form,
 ScoreTiles::ScoreTiles(GroupEmitter &emitter, AttentionOp op,
                        const ScoreForm &form, const ScoreExtents &extents,
                        Value firstQuery, TileType tile)
-    : e(emitter), b(emitter.b), op(op), form(form), extents(extents),
+    : e(emitter), b(emitter.b), op(op), form(form),
       ranges(form.findRanges(extents.box())), firstQuery(firstQuery),
       tile(tile) {
   SmallVector<Value> all = form.conditions;
@@ -270,9 +270,9 @@ Value ScoreTiles::isKept(ScoreElement &at, Value key, TileMasks masks) {
   auto restrict = [&](Value condition) {
     kept = kept ? arith::AndIOp::create(b, kept, condition) : condition;
   };
-  if (masks.tail) {
+  if (masks.end) {
     restrict(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, key,
-                                   b.index(extents.columns)));
+                                   b.index(masks.end)));
   }
   for (Value condition : form.conditions) {
     if (masks.conditions) {

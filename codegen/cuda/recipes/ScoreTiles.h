@@ -20,8 +20,8 @@ namespace hova {
 /// What masks a tile of scores needs.
 struct TileMasks {
   bool conditions; ///< those of the region
-  bool tail;       ///< columns after the last key are none
-  explicit operator bool() const { return conditions || tail; }
+  int64_t end;     ///< columns from here on are no keys; 0: all are
+  explicit operator bool() const { return conditions || end; }
 };
 
 class ScoreTiles {
@@ -66,7 +66,6 @@ private:
   KernelBuilder &b;
   AttentionOp op;
   const ScoreForm &form;
-  const ScoreExtents extents;
   ScoreForm::Ranges ranges;
   mlir::Value firstQuery;
   TileType tile;

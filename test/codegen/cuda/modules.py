@@ -395,6 +395,18 @@ def moved(operation: str, shapes: list[tuple[int, ...]], attributes: str, truth:
       }}""", [result], 0.0, "f32")
 
 
+def shares(shape: tuple[int, ...], log: bool, limit: float) -> Case:
+    n = Numbers()
+    x = n.wide(*shape, scale=3.0)
+    t = f"tensor<{'x'.join(map(str, shape))}xf32>"
+    truth = softmax(x)
+    return case(n, f"""
+      func.func @main(%x: {t}) -> {t} {{
+        %0 = hova.softmax %x {"{log}" if log else ""} : {t}
+        return %0 : {t}
+      }}""", [np.log(truth) if log else truth], limit, "f32")
+
+
 def squares_of_tokens(x: np.ndarray) -> np.ndarray:
     """Squares of 4 x 4 tokens of an image of 4 x 8, each with borders of its own."""
     image = x.transpose(0, 2, 1).reshape(2, 3, 4, 8)
@@ -455,6 +467,8 @@ MODULES = {
     "repeated": lambda: moved("hova.repeat", [(3, 66)], "", lambda x: np.broadcast_to(x, (4, 3, 66))),
     "reshaped": lambda: moved("hova.reshape", [(6, 30)], "", lambda x: x.reshape(9, 20)),
     "sorted states": lambda: moved("hova.index_sort", [(2, 3, 66)] * 3, "", lambda *x: np.stack(x, 2).reshape(2, 9, 66)),
+    "shares": lambda: shares((6, 70), False, F32),
+    "logarithms of shares, rows in parts": lambda: shares((5, 1100), True, F32),
     "class token": class_token,
     "slice of columns": lambda: sliced((2, 5, 75), 2, 3, 67),
     "slice of rows": lambda: sliced((3, 5, 2, 66), 1, 2, 2),

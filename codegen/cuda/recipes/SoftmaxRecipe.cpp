@@ -1,0 +1,154 @@
+//===- SoftmaxRecipe.cpp - Shares of whole rows, on a GPU -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A warp has a row, of any length, and reads it three times, in parts of as
+// many columns as it holds: for the maximum, for the sum of the exponentials,
+// and for what it stores. A row of one part is read once.
+
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "dialect/DenseOps.h"
+#include "dialect/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace hova {
+
+static constexpr double kLog2E = 1.4426950408889634;
+
+namespace {
+class SoftmaxEmitter {
+public:
+  using Place = GroupEmitter::Place;
+  using Values = KernelBuilder::Values;
+
+  SoftmaxEmitter(GroupEmitter &e, SoftmaxOp op)
+      : e(e), b(e.b), op(op), place(e.tilePlace(op)),
+        columns(shapeOf(op.getResult()).back()), width(place.type.columns()) {}
+  void emit();
+
+private:
+  /// A part of the rows, in f32; after the last column there is -inf.
+  Value load(const Place &part);
+  /// Folds all parts of the rows into a tile of one column.
+  Value fold(double start, Combine combine,
+             llvm::function_ref<Value(Value part)> partial);
+  void forEachPart(ValueRange inits,
+                   llvm::function_ref<Values(const Place &, ValueRange)> body,
+                   Values &results);
+  Value power(Value x, Value most) {
+    Value distance = arith::SubFOp::create(b, x, most);
+    return math::Exp2Op::create(b, b.mul(distance, b.number(kLog2E)));
+  }
+
+  GroupEmitter &e;
+  KernelBuilder &b;
+  SoftmaxOp op;
+  const Place place; ///< of the first part
+  int64_t columns, width;
+};
+} // namespace
+
+Value SoftmaxEmitter::load(const Place &part) {
+  Value x = e.load(op.getX(), shapeOf(op.getResult()), part);
+  return b.map(part.type, x, [&](ValueRange own, Value, Value j) -> Value {
+    Value wide = widen(b, b.getLoc(), own[0]);
+    if (part.columnsInside) {
+      return wide;
+    }
+    Value there = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::ult, b.sum(part.column, j), b.index(columns));
+    return arith::SelectOp::create(b, there, wide, b.number(-INFINITY));
+  });
+}
+
+void SoftmaxEmitter::forEachPart(
+    ValueRange inits,
+    llvm::function_ref<Values(const Place &, ValueRange)> body,
+    Values &results) {
+  int64_t parts = llvm::divideCeilSigned(columns, width);
+  if (parts == 1) {
+    results = body(place, inits);
+    return;
+  }
+  results = b.loop(parts, inits, [&](Value number, ValueRange carried) {
+    Place part = place;
+    part.column = b.mulIndex(number, width);
+    return body(part, carried);
+  });
+}
+
+Value SoftmaxEmitter::fold(double start, Combine combine,
+                           llvm::function_ref<Value(Value part)> partial) {
+  TileType column =
+      place.type.with({place.type.rows(), 1}, b.f32(), TileLanes::row);
+  Values folded;
+  forEachPart(
+      b.fill(column, start),
+      [&](const Place &part, ValueRange before) -> Values {
+        Value own = b.reduce(combine, partial(load(part)), TileLanes::row);
+        return {b.map(column, {before[0], own},
+                      [&](ValueRange x, Value, Value) -> Value {
+                        if (combine == Combine::add) {
+                          return b.add(x[0], x[1]);
+                        }
+                        return arith::MaxNumFOp::create(b, x[0], x[1]);
+                      })};
+      },
+      folded);
+  return folded[0];
+}
+
+void SoftmaxEmitter::emit() {
+  Value most = fold(-INFINITY, Combine::max, [](Value part) { return part; });
+  Value sum = fold(0, Combine::add, [&](Value part) {
+    return b.map(part.getType(), {part, most},
+                 [&](ValueRange x, Value, Value) { return power(x[0], x[1]); });
+  });
+  Value last =
+      b.map(sum.getType(), sum, [&](ValueRange x, Value, Value) -> Value {
+        return op.getLog() ? Value(math::LogOp::create(b, x[0]))
+                           : arith::DivFOp::create(b, b.number(1), x[0]);
+      });
+  Values none;
+  forEachPart(
+      {},
+      [&](const Place &part, ValueRange) -> Values {
+        Value result = b.map(part.type, {load(part), most, last},
+                             [&](ValueRange x, Value, Value) -> Value {
+                               if (!op.getLog()) {
+                                 return b.mul(power(x[0], x[1]), x[2]);
+                               }
+                               Value distance =
+                                   arith::SubFOp::create(b, x[0], x[1]);
+                               return arith::SubFOp::create(b, distance, x[2]);
+                             });
+        e.finishAndStore(result, part);
+        return {};
+      },
+      none);
+}
+
+namespace {
+struct SoftmaxRecipe
+    : CudaRecipeOpInterface::ExternalModel<SoftmaxRecipe, SoftmaxOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    return scheduleElements(op);
+  }
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
+    return {gridOfTiles(op, schedule).x, 1, 1};
+  }
+  void emitGroup(Operation *op, GroupEmitter &e) const {
+    SoftmaxEmitter(e, cast<SoftmaxOp>(op)).emit();
+  }
+};
+} // namespace
+
+void attachCudaSoftmaxRecipe(MLIRContext &context) {
+  SoftmaxOp::attachInterface<SoftmaxRecipe>(context);
+}
+
+} // namespace hova
