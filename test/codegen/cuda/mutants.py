@@ -212,13 +212,15 @@ RULES = [
 KINDS = list(dict.fromkeys(rule.kind for rule in RULES))
 assert len(KINDS) == 12
 
-# Classes of which a recipe has no fault, and why.
+# Whose lanes add up what they have of a row.
+ROWS = ("norm", "scaled heads", "shares", "logarithms of shares")
 WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits")) or recipe == "product by rows"]
+# Classes of which a recipe has no fault, and why.
 NONE = {
     **{(recipe, "swizzle on one side"): "it has no slots" for recipe in WITHOUT_SLOTS},
     **{(recipe, "stage off by one"): "it has no slots" for recipe in WITHOUT_SLOTS},
     **{(recipe, "copy uncommitted"): "it copies nothing" for recipe in WITHOUT_SLOTS},
-    **{(recipe, "fragment"): "no lane needs what another has" for recipe in WITHOUT_SLOTS if not recipe.startswith(("norm", "scaled heads"))},
+    **{(recipe, "fragment"): "no lane needs what another has" for recipe in WITHOUT_SLOTS if not recipe.startswith(ROWS)},
     ("slice of columns", "vector misaligned"): "its rows begin at any element, so that it moves one at a time",
 }
 # What becomes of a mutant that changes nothing for any thread of the case, which its probe shows: a mask off by one where no
@@ -250,7 +252,9 @@ EQUAL: dict[str, str] = {
     r"scaled heads: interpreted: an element without its mask [1-4] of 8": "what is read there is masked once more",
     r"product with positions: interpreted: one too many 18 of 39": "of a position after the row the sum is not stored",
     r"slice of columns: interpreted: one too few 5 of 10": "what is read of columns after the last is not stored",
-    r"(first token|pool of layers): interpreted: one too many 1 of \d+": "a row is read only where it is stored",
+    r"(first token|pool of layers|sorted states): interpreted: one too many 1 of \d+": "a row is read only where it is stored",
+    r"joined (columns|rows): interpreted: an element without its mask \d+ of \d+": "what is read there is another input's, or not stored",
+    r"(shares|logarithms of shares.*): interpreted: an element without its mask 1 of \d+": "after the last column there is -inf instead",
     r"product.*: \w+: (no barrier|a wait for a copy less|no wait) 2 of 2":
         "after the loop nobody reads what the last copies bring, nor what another warp wrote",
     r"product.*: \w+: a copy uncommitted 1 of [68]": "the first two copies end together, and the first wait is for both",
