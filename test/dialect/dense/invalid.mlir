@@ -110,3 +110,11 @@ func.func @layer_norm_c1_gain_and_bias_come_together(%x: tensor<2x9x64xf32>, %g:
   %r = "hova.layer_norm"(%x, %g) {eps = 1.0e-6 : f64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x9x64xf32>, tensor<64xf32>) -> tensor<2x9x64xf32>
   return
 }
+
+// -----
+
+func.func @exp2_c1_offset_makes_smaller(%x: vector<8xf32>) {
+  // expected-error@+1 {{'hova.exp2' op attribute 'offset' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is -64 whose maximum value is 0}}
+  %y = hova.exp2 %x offset(1) : vector<8xf32>
+  return
+}
