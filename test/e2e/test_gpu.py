@@ -115,6 +115,29 @@ def test_biases_as_large_as_numbers_are_no_nan(tmp_path):
     np.testing.assert_allclose(results[1], results[0], rtol=0, atol=0.02)
 
 
+@pytest.mark.parametrize("size", [1e4, 1e7, 1e12, 1e17])
+def test_scores_of_any_size_choose_a_key(size, tmp_path):
+    """Scores up to 1e34, so far apart that the largest has all the weight. Of those of 2^30 and more a product is off by more
+    than exponents can bear."""
+    rows = {name: {"shape": [1, 70, 8]} for name in "qkv"}
+    layer = {"name": "y", "op": "attention", "query": "q", "key": "k", "value": "v", "heads": 1}
+    (tmp_path / "model.json").write_text(json.dumps({"hova": 1, "name": "m", "inputs": rows, "layers": [layer], "outputs": {"y": "y"}}))
+    random = np.random.default_rng(3)
+    # Numbers of bf16, and sums of their products exact in f32.
+    q, k, v = (random.integers(-8, 9, (1, 70, 8)).astype(np.float32) for _ in "qkv")
+    power = np.float32(2.0 ** round(np.log2(size)))
+    program = compile_to(tmp_path / "program", tmp_path / "model.json", "--target=cuda-emulated")
+    words = []
+    for name, value in {"q": q * power, "k": k * power, "v": v}.items():
+        np.save(tmp_path / f"{name}.npy", value)
+        words += ["--input", f"{name}={tmp_path}/{name}.npy"]
+    run(program, *words, "--output-dir", tmp_path)
+    scores = q[0] @ k[0].T
+    largest = scores == scores.max(1, keepdims=True)
+    truth = largest @ v[0] / largest.sum(1, keepdims=True)
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy")[0], truth, rtol=0, atol=0.05)
+
+
 @pytest.mark.parametrize("name", VARIANTS)
 def test_programs_are_what_the_reference_computes(name):
     """Every value between kernels too, and equal bits in other orders of blocks, warps and copies."""

@@ -57,14 +57,12 @@ private:
   State takeKeys(State before, Value slot, Value firstKey, TileMasks masks);
   Value foundKept(Value before, Value raw, Value scores, Value firstKey,
                   TileMasks masks);
-  /// exp2(factor (x - most)): of raw scores the shift is -factor most, of
-  /// others most.
-  Value power(Value x, Value shift);
-  /// The same times 2^offset; of raw scores the shift has the offset already.
-  Value weight(Value x, Value shift);
-  Value shiftOfWeights(Value shift);
-  /// Where most is -inf nothing is left, and nothing is shifted.
-  Value shiftOf(Value most);
+  /// exp2(factor (x - most)), the difference first.
+  Value power(Value x, Value most);
+  /// The same times 2^offset, of all scores of a tile.
+  Value powers(Value scores, Value most);
+  /// The maxima of rows; where one is -inf nothing is left, and it is 0.
+  Value finite(Value most);
 
   /// What a loop carries: a state, the slot of its turn and copies to it.
   Values carry(const State &state, Value slot, ValueRange copies);
@@ -133,44 +131,55 @@ AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
           b.copy(head.values, key, first, vs, slot, inside, valuesInside)};
 }
 
-Value AttentionWriter::power(Value x, Value shift) {
-  if (form.isRaw()) {
-    return math::Exp2Op::create(b, b.fma(x, b.number(factor), shift));
-  }
-  // What is added to scores may be as large as f32 has numbers, in all of a
-  // row.
-  Value difference = arith::SubFOp::create(b, x, shift);
+Value AttentionWriter::power(Value x, Value most) {
+  Value difference = arith::SubFOp::create(b, x, most);
   return math::Exp2Op::create(b, b.mul(difference, b.number(factor)));
 }
 
-Value AttentionWriter::weight(Value x, Value shift) {
-  if (form.isRaw()) {
-    return power(x, shift);
+/// Of raw scores, one multiply-add each: factor x - factor most. The product of
+/// the maximum is off by half a unit of its last place, which all weights of
+/// the turn share. From 2^30 on, where that is more than exponents can bear,
+/// scores that differ are so far apart that one has all the weight, whatever
+/// the factor is: a power of two makes both products exact.
+Value AttentionWriter::powers(Value scores, Value most) {
+  if (!form.isRaw()) {
+    return b.map(scores.getType(), {scores, most},
+                 [&](ValueRange x, Value, Value) -> Value {
+                   Value difference = arith::SubFOp::create(b, x[0], x[1]);
+                   return math::Exp2Op::create(
+                       b,
+                       b.fma(difference, b.number(factor), b.number(offset)));
+                 });
   }
-  Value difference = arith::SubFOp::create(b, x, shift);
-  return math::Exp2Op::create(
-      b, b.fma(difference, b.number(factor), b.number(offset)));
-}
-
-Value AttentionWriter::shiftOfWeights(Value shift) {
-  if (!form.isRaw() || !offset) {
-    return shift;
-  }
-  return b.map(shift.getType(), shift, [&](ValueRange x, Value, Value) {
-    return arith::AddFOp::create(b, x[0], b.number(offset)).getResult();
+  double farthest = std::min(0x1p30 / factor, 0x1p127);
+  double exact = std::exp2(std::round(std::log2(factor)));
+  Type column = most.getType();
+  Value factors = b.map(column, most, [&](ValueRange x, Value, Value) -> Value {
+    Value isFar = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
+                                        math::AbsFOp::create(b, x[0]),
+                                        b.number(farthest));
+    return arith::SelectOp::create(b, isFar, b.number(exact), b.number(factor));
   });
+  Value shifts =
+      b.map(column, {most, factors}, [&](ValueRange x, Value, Value) -> Value {
+        Value product = b.mul(x[0], arith::NegFOp::create(b, x[1]));
+        return b.add(product, b.number(offset));
+      });
+  return b.map(scores.getType(), {scores, factors, shifts},
+               [&](ValueRange x, Value, Value) -> Value {
+                 return math::Exp2Op::create(b, b.fma(x[0], x[1], x[2]));
+               });
 }
 
-Value AttentionWriter::shiftOf(Value most) {
+Value AttentionWriter::finite(Value most) {
+  if (!mayBeNone) {
+    return most;
+  }
   Value least = b.number(-INFINITY), zero = b.number(0);
   return b.map(tile(1, b.f32()), most, [&](ValueRange x, Value, Value) {
-    Value shift = form.isRaw() ? b.mul(x[0], b.number(-factor)) : Value(x[0]);
-    if (!mayBeNone) {
-      return shift;
-    }
     Value isNone =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], least);
-    return arith::SelectOp::create(b, isNone, zero, shift).getResult();
+    return arith::SelectOp::create(b, isNone, zero, x[0]).getResult();
   });
 }
 
@@ -203,21 +212,19 @@ AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
                      [&](ValueRange x, Value, Value) -> Value {
                        return arith::MaxNumFOp::create(b, x[0], x[1]);
                      });
-  Value shift = shiftOf(most);
+  Value peak = finite(most);
   Value shrink =
-      b.map(column, {before.most, shift},
+      b.map(column, {before.most, peak},
             [&](ValueRange x, Value, Value) { return power(x[0], x[1]); });
-  Value powers =
-      b.map(scores.getType(), {scores, shiftOfWeights(shift)},
-            [&](ValueRange x, Value, Value) { return weight(x[0], x[1]); });
-  Value added = b.reduce(Combine::add, powers, TileLanes::partial);
+  Value weights = powers(scores, peak);
+  Value added = b.reduce(Combine::add, weights, TileLanes::partial);
   Value sum = b.map(
       before.sum.getType(), {before.sum, shrink, added},
       [&](ValueRange x, Value, Value) { return b.fma(x[0], x[1], x[2]); });
   Value small =
       b.map(before.result.getType(), {before.result, shrink},
             [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
-  Value narrow = b.map(tile(own.getStep(), element), powers,
+  Value narrow = b.map(tile(own.getStep(), element), weights,
                        [](ValueRange x, Value, Value) { return x[0]; });
   Value result =
       GroupProductOp::create(b, narrow, vs, slot, small, Value(), false);
