@@ -7,6 +7,7 @@
 #
 #===-----------------------------------------------------------------------===#
 
+import numpy as np
 import oracle
 import scores
 from case import Case
@@ -36,11 +37,12 @@ class ScoreCase(Case):
 
 
 def attention(name, score=None, keep=None, batch=2, queries=7, keys=None, model=12,
-              heads=2, reads=(), weights=(), integers=(), padding=False, gives=False,
-              **options):
+              heads=2, reads=(), weights=(), integers=(), wide=False, padding=False,
+              gives=False, **options):
     """A multi-head attention whose scores read inputs, weights and integers.
 
-    `reads` and `weights` are (name, shape), `integers` (name, shape, bound).
+    `reads` and `weights` are (name, shape), `integers` (name, shape, bound), of i64 if
+    `wide`.
     """
     case = ScoreCase(name)
     x = case.values("x", batch, queries, model)
@@ -52,7 +54,8 @@ def attention(name, score=None, keep=None, batch=2, queries=7, keys=None, model=
     for read, shape in reads:
         case.values(read, *shape)
     for read, shape, bound in integers:
-        case.input(read, case.net.draw.integers(bound, *shape), bound)
+        dtype = {"dtype": np.int64} if wide else {}
+        case.input(read, case.net.draw.integers(bound, *shape, **dtype), bound)
     for read, shape in weights:
         case.weight(read, *shape)
     masks = {}
@@ -101,6 +104,19 @@ def pooling(name, kind, groups, widths, batch=2, queries=5, keys=7, heads=4,
     return case
 
 
+def scores_alone(name, widths, batch=2, queries=5, keys=39, heads=2, **options):
+    """Logits of pairs: the scores are an output and the pooled values are not."""
+    case = ScoreCase(name)
+    q = case.values("q", batch, queries, heads * widths[0])
+    k = case.values("k", batch, keys, heads * widths[0])
+    v = case.values("v", batch, keys, heads * widths[1])
+    case.layer("attn", "attention", query="q", key="k", value="v", heads=heads,
+               scores=True, **options)
+    case.net.attend("attn", *(oracle.split_heads(x, heads) for x in (q, k, v)), **options)
+    case.output("scores", "attn.scores", case.net.scores)
+    return case
+
+
 def omni(name, score, keep, tokens=4, count=3, width=12, heads=2):
     """Rows of Z are what scores know of."""
     case = ScoreCase(name)
@@ -140,6 +156,14 @@ def cases():
                     queries=150, batch=1)
     yield attention("score_global", keep="key < 2 or query < 2 or abs(query - key) <= 9",
                     queries=131, batch=1, padding=True)
+    yield attention("score_sinks_whole", keep="key <= query and (key < 3 or query - key < 150)",
+                    queries=301, batch=1, model=8)
+    yield attention("score_negative", "score - key / 8", "key != query + 2", scale=-0.5,
+                    queries=37)
+    yield attention("score_wide_documents", "score + bias[head, document[batch, key]]",
+                    "document[batch, query] == document[batch, key]", queries=23, wide=True,
+                    weights=[("bias", (2, 3))], integers=[("document", (2, 23), 3)])
+    yield scores_alone("score_alone", (4, 5), scale=-0.5)
     yield attention("score_uneven", "score * (head + 1) / heads - (query - key) ** 2 / 16",
                     "query // 3 >= key // 4 or (key - query) // 5 == -2", queries=33)
     yield attention("score_functions",
@@ -176,6 +200,13 @@ def cases():
                     "document[batch, query] == document[batch, key] and query - key < 60",
                     kind="bigbird", block_size=7, random_blocks=2, queries=97, padding=True,
                     weights=[("slope", (2,))], integers=[("document", (2, 97), 2)])
+    yield attention("score_bigbird_sinks", keep="key <= query and (key < 5 or query - key < 40)",
+                    kind="bigbird", block_size=40, random_blocks=1, queries=400, batch=1,
+                    model=8)
+    yield attention("score_bigbird_long", "-0.5 * score", kind="bigbird", block_size=100,
+                    random_blocks=0, queries=800, batch=1, model=6)
+    yield attention("score_bigbird_padding", kind="bigbird", block_size=4, random_blocks=1,
+                    queries=48, padding=True)
     yield attention("score_bigbird_dense", "2 * tanh(score / 2)", "key != query",
                     kind="bigbird", block_size=7, random_blocks=2, queries=29)
     yield pooling("grouped_attention_performer", "performer", 2, (4, 4, 5), queries=9,

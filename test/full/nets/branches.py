@@ -3,7 +3,8 @@
 """Compiles what `hova verify` is run on with branches counted: `./dev test --full` runs it.
 
 That is the reduced example models, those of 16 bits and those of STORED for the level with
-one multiply-add unit too, whose sums are split, and the golden vectors. The build of plant.py counts branches of what makes kernels (plant.MEASURED) with clang's
+one multiply-add unit too, whose sums are split, the golden vectors, with scores of one's own in
+bf16 too, and the inputs of tests. The build of plant.py counts branches of what makes kernels (plant.MEASURED) with clang's
 source-based coverage. A condition has two sides, and each has to be taken by the compilation
 of some model. Prints the sides that none takes, by file and line, and fails below the goal.
 
@@ -35,6 +36,11 @@ def commands(models, copy):
             yield models.options((name, case, dtype, "znver4"))
     for model in sorted((copy / "test/golden/vectors").glob("*/model.json")):
         yield [model, f"--march={LEVEL}"]
+        if model.parent.name.startswith(("score_", "keep_", "grouped_")):
+            yield [model, f"--march={LEVEL}", "--dtype=bf16"]
+    for folder in ("e2e", "codegen/cpu"):
+        for model in sorted((copy / "test" / folder / "Inputs").glob("*.json")):
+            yield [model, f"--march={LEVEL}"]
 
 
 def compile_all(copy, target, folder):
