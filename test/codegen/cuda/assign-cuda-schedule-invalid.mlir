@@ -84,8 +84,8 @@ func.func @main(%q: tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16> {
 func.func @main(%x: tensor<1x4x16xf32>) -> tensor<1x4x16xf32> {
   %r = hova.kernel "k" (%x) {
   ^bb0(%x_: tensor<1x4x16xf32>):
-    // expected-error@+1 {{'hova.softmax' op has no code for a GPU yet; a CPU runs it (--target=cpu)}}
-    %1 = hova.softmax %x_ : tensor<1x4x16xf32>
+    // expected-error@+1 {{'hova.normalize_heads' op has no code for a GPU yet; a CPU runs it (--target=cpu)}}
+    %1 = hova.normalize_heads %x_ {heads = 2 : i64, eps = 0.1 : f64} : tensor<1x4x16xf32>
     hova.yield %1 : tensor<1x4x16xf32>
   } : (tensor<1x4x16xf32>) -> tensor<1x4x16xf32>
   return %r : tensor<1x4x16xf32>
