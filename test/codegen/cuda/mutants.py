@@ -254,7 +254,9 @@ EQUAL: dict[str, str] = {
     r"slice of columns: interpreted: one too few 5 of 10": "what is read of columns after the last is not stored",
     r"(first token|pool of layers|sorted states): interpreted: one too many 1 of \d+": "a row is read only where it is stored",
     r"joined (columns|rows): interpreted: an element without its mask \d+ of \d+": "what is read there is another input's, or not stored",
-    r"(shares|logarithms of shares.*): interpreted: an element without its mask 1 of \d+": "after the last column there is -inf instead",
+    r"shares: interpreted: an element without its mask [1-4] of 8": "after the last column there is -inf instead",
+    r"logarithms of shares.*: interpreted: an element without its mask (\d|[1-8]\d|9[0-6]) of 192":
+        "after the last column there is -inf instead",
     r"product.*: \w+: (no barrier|a wait for a copy less|no wait) 2 of 2":
         "after the loop nobody reads what the last copies bring, nor what another warp wrote",
     r"product.*: \w+: a copy uncommitted 1 of [68]": "the first two copies end together, and the first wait is for both",
