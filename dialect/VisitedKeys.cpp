@@ -127,9 +127,8 @@ bool VisitedKeys::seesAll(const RowSpan &block, int64_t begin,
               KeptKeys::all);
 }
 
-std::pair<int64_t, int64_t> VisitedKeys::findGap(const RowSpan &block,
-                                                 int64_t begin,
-                                                 int64_t end) const {
+std::pair<int64_t, int64_t>
+VisitedKeys::findGap(const RowSpan &block, int64_t begin, int64_t end) const {
   // Halves of what is neither seen nor unseen, larger ones first: a mask whose
   // every tile is mixed ends the search before its tiles are asked.
   constexpr size_t kMostQuestions = 64;
@@ -137,8 +136,8 @@ std::pair<int64_t, int64_t> VisitedKeys::findGap(const RowSpan &block,
   SmallVector<Span> asked = {{begin, end}}, unseen;
   for (size_t i = 0; i < std::min(asked.size(), kMostQuestions); ++i) {
     auto [first, last] = asked[i];
-    KeptKeys kept = first < last ? form.classify(boxOf(block, first, last))
-                                 : KeptKeys::all;
+    KeptKeys kept =
+        first < last ? form.classify(boxOf(block, first, last)) : KeptKeys::all;
     if (kept == KeptKeys::none) {
       unseen.push_back({first, last});
     } else if (kept == KeptKeys::some && last - first > 1) {
@@ -319,6 +318,67 @@ Value countSteps(OpBuilder &builder, Location loc, Value row,
                                            index(0)));
   }
   return sum;
+}
+
+VisitedTiles emitVisitedTiles(
+    OpBuilder &builder, Location loc, const VisitedKeys &visited, bool hasWhole,
+    llvm::function_ref<Value(int64_t VisitedKeys::Range::*)> boundOf) {
+  using Range = VisitedKeys::Range;
+  auto atMost = [&](Value a, Value b) -> Value {
+    return arith::MinUIOp::create(builder, loc, a, b);
+  };
+  auto atLeast = [&](Value a, Value b) -> Value {
+    return arith::MaxUIOp::create(builder, loc, a, b);
+  };
+  VisitedTiles tiles;
+  tiles.begin = boundOf(&Range::begin);
+  if (hasWhole) {
+    tiles.wholeBegin = boundOf(&Range::wholeBegin);
+    tiles.wholeEnd = boundOf(&Range::wholeEnd);
+  }
+  tiles.end = boundOf(&Range::end);
+  // What was made to rise may have crossed.
+  if (hasWhole) {
+    tiles.wholeEnd = atMost(tiles.wholeEnd, tiles.end);
+  }
+  Value start = tiles.begin;
+  if (visited.haveGaps()) {
+    auto clamp = [&](Value own, Value low) {
+      return atMost(atLeast(own, low), tiles.end);
+    };
+    tiles.gapBegin = clamp(boundOf(&Range::gapBegin), tiles.begin);
+    start = clamp(boundOf(&Range::gapEnd), tiles.gapBegin);
+    tiles.gapLength =
+        arith::SubIOp::create(builder, loc, start, tiles.gapBegin);
+  }
+  if (hasWhole) {
+    if (tiles.gapLength) {
+      tiles.wholeEnd = atLeast(tiles.wholeEnd, start);
+    }
+    tiles.wholeBegin = atLeast(atMost(tiles.wholeBegin, tiles.wholeEnd), start);
+  }
+  if (tiles.gapLength) {
+    for (Value *own : {&tiles.wholeBegin, &tiles.wholeEnd, &tiles.end}) {
+      if (*own) {
+        *own = arith::SubIOp::create(builder, loc, *own, tiles.gapLength);
+      }
+    }
+  }
+  return tiles;
+}
+
+Value VisitedTiles::tileAt(OpBuilder &builder, Location loc, Value turn,
+                           bool isWhole) const {
+  if (!gapLength) {
+    return turn;
+  }
+  Value after = builder.createOrFold<arith::AddIOp>(loc, turn, gapLength);
+  if (isWhole) {
+    return after;
+  }
+  Value isBefore = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::ult, turn, gapBegin);
+  return arith::SelectOp::create(builder, loc, isBefore, turn, after);
 }
 
 } // namespace hova

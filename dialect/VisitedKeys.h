@@ -6,7 +6,8 @@
 // longest gap between them; in some of them each of its queries sees all. Which
 // these are follows from the region of the scores by interval analysis
 // (dialect/ScoreForm.h), so that a causal mask, a sliding window after a few
-// tokens that all see, and a condition that somebody wrote down end loops alike.
+// tokens that all see, and a condition that somebody wrote down end loops
+// alike.
 //
 //   tiles    0 .. begin .. gapBegin .. gapEnd .. wholeBegin .. wholeEnd .. end
 //   seen     none     some        none      some          all         some
@@ -60,8 +61,7 @@ public:
     int64_t gapBegin = 0, gapEnd = 0;
 
     bool visits(int64_t tile) const {
-      return tile >= begin && tile < end &&
-             (tile < gapBegin || tile >= gapEnd);
+      return tile >= begin && tile < end && (tile < gapBegin || tile >= gapEnd);
     }
     /// Tiles of the gap that are between the first and the last.
     int64_t countLeftOut() const {
@@ -132,6 +132,25 @@ bool mayHaveEmptyRows(const ScoreForm &form, const ScoreExtents &extents);
 /// otherwise by a sum of comparisons.
 mlir::Value countSteps(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value row, const VisitedKeys::Steps &steps);
+
+/// The tiles that a block of queries visits, as loops count them: from
+/// `gapBegin` on, numbers of tiles are `gapLength` more. Both are null where no
+/// block has a gap. Whole tiles come after it, and are null where they have no
+/// loop of their own.
+struct VisitedTiles {
+  mlir::Value begin, wholeBegin, wholeEnd, end;
+  mlir::Value gapBegin = {}, gapLength = {};
+
+  /// The tile of a turn of a loop.
+  mlir::Value tileAt(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value turn, bool isWhole = false) const;
+};
+
+/// Those of the blocks whose bounds `boundOf` writes.
+VisitedTiles emitVisitedTiles(
+    mlir::OpBuilder &builder, mlir::Location loc, const VisitedKeys &visited,
+    bool hasWhole,
+    llvm::function_ref<mlir::Value(int64_t VisitedKeys::Range::*)> boundOf);
 
 } // namespace hova
 

@@ -82,7 +82,7 @@ VARIANTS = {
 
 
 # Masks, biases and scores of one's own, which are regions of the attention.
-SCORES = ["all_masks", "cross_causal_empty_rows", "grouped_heads_memory", "memory_causal", "memory_masks", "score_sinks", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
+SCORES = ["all_masks", "cross_causal_empty_rows", "grouped_heads_memory", "memory_causal", "memory_masks", "score_late_gap", "score_sinks", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
           "score_bias_of_heads", "score_documents", "score_prefix", "score_soft_cap", "score_uneven"]
 
 
@@ -199,30 +199,26 @@ def test_digits_are_read_by_the_driver_side(tmp_path):
     assert "0 of 10 elements differ" in said
 
 
-def test_the_driver_side_computes_what_the_emulation_does(tmp_path):
+# Both gates, and ids of tokens that are no padding, which the model finds itself.
+DRIVEN = {
+    "vit": (MODELS / "vit_b16.json", "depth=1 image=32 width=64 heads=2 hidden=96 classes=6 batch=2 horizontal=true vertical=true"),
+    "translation": (MODELS / "transformer_base.json", "depth=1 vocab=60 src_len=9 tgt_len=7 batch=2 width=64 heads=2"),
+}
+
+
+@pytest.mark.parametrize("name", DRIVEN)
+def test_the_driver_side_computes_what_the_emulation_does(name, tmp_path):
     """The interpreter shares no code with the emulation, and rounds functions otherwise that PTX approximates."""
-    vit = (MODELS / "vit_b16.json", *(f"--set={size}" for size in
-           "depth=1 image=32 width=64 heads=2 hidden=96 classes=6 batch=2 horizontal=true vertical=true".split()))
-    logits = []
-    for options, runs in ((GPU, run_on_stand_in), (["--target=cuda-emulated"], lambda program, _, *words: run(program, *words))):
-        program = compile_to(tmp_path / "vit", *vit, *options)
-        runs(program, tmp_path, "--random-inputs", "1", "--output-dir", tmp_path)
-        logits.append(np.load(tmp_path / "logits.npy"))
-    assert np.abs(logits[0] - logits[1]).max() <= 2**-8 * np.abs(logits[1]).max()
-
-
-def test_ids_and_masks_reach_the_driver_side(tmp_path):
-    """Ids of tokens that are no padding, which the model finds itself."""
-    model = (MODELS / "transformer_base.json", *(f"--set={size}" for size in
-             "depth=1 vocab=60 src_len=9 tgt_len=7 batch=2 width=64 heads=2".split()))
+    model, parameters = DRIVEN[name]
+    sets = [f"--set={size}" for size in parameters.split()]
     results = []
     for options, runs in ((GPU, run_on_stand_in), (["--target=cuda-emulated"], lambda program, _, *words: run(program, *words))):
-        program = compile_to(tmp_path / "model", *model, *options)
+        program = compile_to(tmp_path / "model", model, *sets, *options)
         runs(program, tmp_path, "--random-inputs", "1", "--output-dir", tmp_path / "out")
         results.append({path.stem: np.load(path) for path in (tmp_path / "out").iterdir()})
     assert results[0].keys() == results[1].keys() and results[0]
-    for name, value in results[1].items():
-        assert np.abs(results[0][name] - value).max() <= 2**-8 * np.abs(value).max(), name
+    for output, value in results[1].items():
+        assert np.abs(results[0][output] - value).max() <= 2**-8 * np.abs(value).max(), output
 
 
 def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):

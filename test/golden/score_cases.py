@@ -158,6 +158,8 @@ def cases():
                     queries=131, batch=1, padding=True)
     yield attention("score_sinks_whole", keep="key <= query and (key < 3 or query - key < 150)",
                     queries=301, batch=1, model=8)
+    yield attention("score_late_gap", keep="query >= 128 or key < 4 or key >= 200",
+                    queries=256, batch=1, model=4)
     yield attention("score_negative", "score - key / 8", "key != query + 2", scale=-0.5,
                     queries=37)
     yield attention("score_wide_documents", "score + bias[head, document[batch, key]]",

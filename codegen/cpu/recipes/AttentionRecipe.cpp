@@ -239,9 +239,8 @@ AttentionEmitter::Panels AttentionEmitter::visitedPanels(Value row,
 void AttentionEmitter::forEachPanel(
     const Panels &panels, llvm::function_ref<void(const KeyPanel &)> body) {
   if (layout.panels) {
-    e.forLoop("keys", panels.begin, panels.end, 1, [&](Value turn) {
-      body(panelAt(panels.panelAt(e, turn)));
-    });
+    e.forLoop("keys", panels.begin, panels.end, 1,
+              [&](Value turn) { body(panelAt(panels.tileAt(b, loc, turn))); });
   }
   if (layout.tailLanes) {
     body(tailPanel());

@@ -176,7 +176,7 @@ Value AttentionEmitter::reducePanels(
     all = e.forLoop("keys", begin, end, 1, all ? all : start,
                     [&](Value turn, ValueRange carried) {
                       KeyPanel panel =
-                          panelAt(panels.panelAt(e, turn, isWhole));
+                          panelAt(panels.tileAt(b, loc, turn, isWhole));
                       panel.isWhole = isWhole;
                       return SmallVector<Value>{body(panel, carried[0])};
                     })[0];

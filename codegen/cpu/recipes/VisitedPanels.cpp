@@ -37,51 +37,11 @@ static Value emitBound(KernelEmitter &e, Value row,
 
 PanelBounds emitPanelBounds(KernelEmitter &e, const VisitedKeys &visited,
                             Value row, int64_t height) {
-  using Range = VisitedKeys::Range;
-  auto emitOne = [&](int64_t Range::*bound) {
-    return emitBound(e, row, visited.stepsOf(height, bound));
-  };
-  PanelBounds bounds{emitOne(&Range::begin), emitOne(&Range::wholeBegin),
-                     emitOne(&Range::wholeEnd), emitOne(&Range::end)};
-  // What was made to rise may have crossed.
-  auto atMost = [&](Value a, Value b) -> Value {
-    return arith::MinUIOp::create(e.builder, e.loc, a, b);
-  };
-  auto atLeast = [&](Value a, Value b) -> Value {
-    return arith::MaxUIOp::create(e.builder, e.loc, a, b);
-  };
-  bounds.wholeEnd = atMost(bounds.wholeEnd, bounds.end);
-  Value start = bounds.begin;
-  if (visited.haveGaps()) {
-    auto clamp = [&](Value own, Value low) {
-      return atMost(atLeast(own, low), bounds.end);
-    };
-    bounds.gapBegin = clamp(emitOne(&Range::gapBegin), bounds.begin);
-    start = clamp(emitOne(&Range::gapEnd), bounds.gapBegin);
-    bounds.gapLength =
-        arith::SubIOp::create(e.builder, e.loc, start, bounds.gapBegin);
-    bounds.wholeEnd = atLeast(bounds.wholeEnd, start);
-  }
-  bounds.wholeBegin = atLeast(atMost(bounds.wholeBegin, bounds.wholeEnd), start);
-  if (bounds.gapLength) {
-    for (Value *own : {&bounds.wholeBegin, &bounds.wholeEnd, &bounds.end}) {
-      *own = arith::SubIOp::create(e.builder, e.loc, *own, bounds.gapLength);
-    }
-  }
-  return bounds;
-}
-
-Value PanelBounds::panelAt(KernelEmitter &e, Value turn, bool isWhole) const {
-  if (!gapLength) {
-    return turn;
-  }
-  Value after = e.add(turn, gapLength);
-  if (isWhole) {
-    return after;
-  }
-  Value isBefore = arith::CmpIOp::create(
-      e.builder, e.loc, arith::CmpIPredicate::ult, turn, gapBegin);
-  return arith::SelectOp::create(e.builder, e.loc, isBefore, turn, after);
+  return emitVisitedTiles(e.builder, e.loc, visited, /*hasWhole=*/true,
+                          [&](int64_t VisitedKeys::Range::*bound) {
+                            return emitBound(e, row,
+                                             visited.stepsOf(height, bound));
+                          });
 }
 
 Value isVisited(KernelEmitter &e, const PanelBounds &bounds, Value panel,
@@ -89,23 +49,22 @@ Value isVisited(KernelEmitter &e, const PanelBounds &bounds, Value panel,
   using arith::CmpIPredicate;
   if (bounds.gapLength) {
     // One turn of the loop has this panel, or the one that would is in the gap.
-    Value isBefore =
-        arith::CmpIOp::create(e.builder, e.loc, CmpIPredicate::ult, panel,
-                              bounds.gapBegin);
+    Value isBefore = arith::CmpIOp::create(e.builder, e.loc, CmpIPredicate::ult,
+                                           panel, bounds.gapBegin);
     Value turn = arith::SelectOp::create(
         e.builder, e.loc, isBefore, panel,
         arith::SubIOp::create(e.builder, e.loc, panel, bounds.gapLength));
     PanelBounds turns = {bounds.begin, {}, {}, bounds.end};
     Value isInside = isVisited(e, turns, turn, panels);
-    Value isBehind = arith::CmpIOp::create(
-        e.builder, e.loc, CmpIPredicate::uge, panel,
-        e.add(bounds.gapBegin, bounds.gapLength));
+    Value isBehind =
+        arith::CmpIOp::create(e.builder, e.loc, CmpIPredicate::uge, panel,
+                              e.add(bounds.gapBegin, bounds.gapLength));
     Value isOutside =
         arith::OrIOp::create(e.builder, e.loc, isBefore, isBehind);
-    return isInside ? arith::AndIOp::create(e.builder, e.loc, isInside,
-                                            isOutside)
-                          .getResult()
-                    : isOutside;
+    return isInside
+               ? arith::AndIOp::create(e.builder, e.loc, isInside, isOutside)
+                     .getResult()
+               : isOutside;
   }
   auto isNumber = [](Value value, int64_t number) {
     IntegerAttr constant;

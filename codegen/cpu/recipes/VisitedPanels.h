@@ -9,17 +9,8 @@
 
 namespace hova {
 
-/// Panels of keys that a block of queries visits, as loops count them: from
-/// `gapBegin` on, numbers of panels are `gapLength` more. Both are null where
-/// no block has a gap. Whole panels come after it.
-struct PanelBounds {
-  mlir::Value begin, wholeBegin, wholeEnd, end;
-  mlir::Value gapBegin = {}, gapLength = {};
-
-  /// The panel of a turn of a loop.
-  mlir::Value panelAt(KernelEmitter &e, mlir::Value turn,
-                      bool isWhole = false) const;
-};
+/// Panels of keys that a block of queries visits.
+using PanelBounds = VisitedTiles;
 
 /// Those of the block of `height` rows that begins with `row`.
 PanelBounds emitPanelBounds(KernelEmitter &e, const VisitedKeys &visited,

@@ -57,9 +57,7 @@ private:
   State takeKeys(State before, Value slot, Value firstKey, TileMasks masks);
   Value foundKept(Value before, Value raw, Value scores, Value firstKey,
                   TileMasks masks);
-  /// exp2(factor (x - most)), the difference first.
-  Value power(Value x, Value most);
-  /// The same times 2^offset, of all scores of a tile.
+  /// exp2(factor (x - most) + offset) of the scores of a tile.
   Value powers(Value scores, Value most);
   /// The maxima of rows; where one is -inf nothing is left, and it is 0.
   Value finite(Value most);
@@ -68,14 +66,8 @@ private:
   Values carry(const State &state, Value slot, ValueRange copies);
   State stateOf(ValueRange carried);
   Values takeBoxes(Value from, Value to, ValueRange carried, TileMasks masks);
-  /// Bounds of boxes as loops count them: from `gapBegin` on, a box is
-  /// `gapLength` more. The whole ones, and those of a gap, are null where there
-  /// are none.
-  struct Boxes {
-    Value begin, wholeBegin, wholeEnd, end, gapBegin, gapLength;
-  };
-  Boxes findBoxes();
-  Value boxAt(Value turn);
+  VisitedTiles findBoxes();
+  Value boxAt(Value turn) { return boxes.tileAt(b, b.getLoc(), turn); }
   State takeAll(Values carried);
   State takeSome(Values carried);
   State takeSlots(State state, Value slot);
@@ -96,7 +88,7 @@ private:
   int64_t offset;
   bool widthInside, valuesInside, mayBeEmpty, mayBeNone;
   Value ks, vs, queries;
-  Boxes boxes;
+  VisitedTiles boxes;
 };
 } // namespace
 
@@ -129,11 +121,6 @@ AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
   Value key = b.mulIndex(last, step), first = b.index(0);
   return {b.copy(head.keys, key, first, ks, slot, inside, widthInside),
           b.copy(head.values, key, first, vs, slot, inside, valuesInside)};
-}
-
-Value AttentionWriter::power(Value x, Value most) {
-  Value difference = arith::SubFOp::create(b, x, most);
-  return math::Exp2Op::create(b, b.mul(difference, b.number(factor)));
 }
 
 /// Of raw scores, one multiply-add each: factor x - factor most. The product of
@@ -214,8 +201,9 @@ AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
                      });
   Value peak = finite(most);
   Value shrink =
-      b.map(column, {before.most, peak},
-            [&](ValueRange x, Value, Value) { return power(x[0], x[1]); });
+      b.map(column, {before.most, peak}, [&](ValueRange x, Value, Value) {
+        return b.power(x[0], x[1], scoreTiles.getFactor());
+      });
   Value weights = powers(scores, peak);
   Value added = b.reduce(Combine::add, weights, TileLanes::partial);
   Value sum = b.map(
@@ -324,65 +312,28 @@ SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
 }
 
 /// The boxes of keys that the block of queries visits.
-AttentionWriter::Boxes AttentionWriter::findBoxes() {
+VisitedTiles AttentionWriter::findBoxes() {
   using Range = VisitedKeys::Range;
   SmallVector<RowSpan> blocks = attentionBlocks(extents, own.getRows());
   VisitedKeys visited(form, extents, own.getStep(), blocks);
-  auto count = [&](int64_t Range::*bound) {
-    return countSteps(b, b.getLoc(), row,
-                      visited.stepsOf(own.getRows(), bound));
-  };
-  auto atMost = [&](Value x, Value y) -> Value {
-    return arith::MinUIOp::create(b, x, y);
-  };
-  auto atLeast = [&](Value x, Value y) -> Value {
-    return arith::MaxUIOp::create(b, x, y);
-  };
-  Boxes found{count(&Range::begin), {}, {}, count(&Range::end), {}, {}};
-  Value start = found.begin;
-  if (visited.haveGaps()) {
-    // What was made to rise may have crossed.
-    found.gapBegin = atMost(atLeast(count(&Range::gapBegin), start), found.end);
-    start = atMost(atLeast(count(&Range::gapEnd), found.gapBegin), found.end);
-    found.gapLength = arith::SubIOp::create(b, start, found.gapBegin);
-  }
   // Padding is a mask of every box.
   bool masksWhole = llvm::any_of(form.conditions, [&](Value condition) {
     return form.isAboutKeys(condition);
   });
-  if (visited.haveWhole() && !masksWhole) {
-    found.wholeEnd = atMost(count(&Range::wholeEnd), found.end);
-    if (found.gapLength) {
-      found.wholeEnd = atLeast(found.wholeEnd, start);
-    }
-    bool begins = llvm::any_of(blocks, [&](const RowSpan &block) {
-      const Range &range = visited.at(block);
-      return range.begin < range.wholeBegin;
-    });
-    found.wholeBegin =
-        begins
-            ? atLeast(atMost(count(&Range::wholeBegin), found.wholeEnd), start)
-            : found.begin;
-  }
-  if (found.gapLength) {
-    for (Value *own : {&found.wholeBegin, &found.wholeEnd, &found.end}) {
-      if (*own) {
-        *own = arith::SubIOp::create(b, *own, found.gapLength);
-      }
-    }
+  VisitedTiles found = emitVisitedTiles(
+      b, b.getLoc(), visited, visited.haveWhole() && !masksWhole,
+      [&](int64_t Range::*bound) {
+        return countSteps(b, b.getLoc(), row,
+                          visited.stepsOf(own.getRows(), bound));
+      });
+  bool begins = llvm::any_of(blocks, [&](const RowSpan &block) {
+    const Range &range = visited.at(block);
+    return range.begin < range.wholeBegin;
+  });
+  if (found.wholeBegin && !found.gapLength && !begins) {
+    found.wholeBegin = found.begin; // and there is no loop before
   }
   return found;
-}
-
-/// The box of a turn of a loop.
-Value AttentionWriter::boxAt(Value turn) {
-  if (!boxes.gapLength) {
-    return turn;
-  }
-  Value isBefore =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, turn, boxes.gapBegin);
-  return arith::SelectOp::create(b, isBefore, turn,
-                                 b.sum(turn, boxes.gapLength));
 }
 
 Value AttentionWriter::attend() {
@@ -394,7 +345,7 @@ Value AttentionWriter::attend() {
                        length % own.getRows() == 0, widthInside);
   // Slots are seen by all queries.
   bool visitsSome = !form.conditions.empty() && !head.memoryKeys;
-  boxes = visitsSome ? findBoxes() : Boxes();
+  boxes = visitsSome ? findBoxes() : VisitedTiles();
   Values copies = copyKeys(visitsSome ? boxes.begin : first, first);
   GroupWaitOp::create(b, token);
   queries =

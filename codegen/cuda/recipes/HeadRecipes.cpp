@@ -7,7 +7,6 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 using namespace mlir;
@@ -146,13 +145,8 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
         return arith::SelectOp::create(b, there, x[0], b.number(-INFINITY));
       });
   Value most = b.reduce(Combine::max, logits, TileLanes::row);
-  auto power = [&](Value x, Value top) -> Value {
-    Value distance = arith::SubFOp::create(b, x, top);
-    return math::Exp2Op::create(b,
-                                b.mul(distance, b.number(1.4426950408889634)));
-  };
   Value powers = b.map(row, {logits, most}, [&](ValueRange x, Value, Value) {
-    return power(x[0], x[1]);
+    return b.power(x[0], x[1]);
   });
   Value sum = b.reduce(Combine::add, powers, TileLanes::row);
   Value inverse =
@@ -166,7 +160,7 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   Value x = e.load(own.getHeadsIn(), shapeOf(own.getResult()), place);
   Value result = b.map(place.type, {x, ownLogits, most, inverse},
                        [&](ValueRange t, Value, Value) {
-                         Value share = b.mul(power(t[1], t[2]), t[3]);
+                         Value share = b.mul(b.power(t[1], t[2]), t[3]);
                          return b.mul(widen(b, b.getLoc(), t[0]), share);
                        });
   e.finishAndStore(result, place);

@@ -4,6 +4,7 @@
 #include "codegen/cuda/recipes/KernelBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -67,6 +68,12 @@ Value KernelBuilder::mul(Value x, Value y) {
 }
 Value KernelBuilder::fma(Value x, Value y, Value z) {
   return math::FmaOp::create(*this, x, y, z);
+}
+
+Value KernelBuilder::power(Value x, Value most, double factor) {
+  Value distance = arith::SubFOp::create(*this, x, most);
+  return math::Exp2Op::create(
+      *this, mul(distance, number(factor * llvm::numbers::log2e)));
 }
 
 Value KernelBuilder::map(Type result, ValueRange operands, Body body) {

@@ -47,6 +47,8 @@ public:
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
+  /// exp(factor (x - most)), by the exponential that a device has.
+  mlir::Value power(mlir::Value x, mlir::Value most, double factor = 1);
 
   mlir::Value map(mlir::Type result, mlir::ValueRange operands, Body body);
   mlir::Value fill(mlir::Type result, double value);

@@ -16,15 +16,15 @@ namespace hova {
 
 using Place = GroupEmitter::Place;
 
-/// A tile of i32, of the columns `first` further on in a matrix of integers.
+/// A tile of i32, of what a matrix of integers has in the same rows, at the
+/// columns that `where` says.
 static Value integers(GroupEmitter &e, const Place &place, Value tensor,
-                      int64_t first) {
+                      llvm::function_ref<Value(Value column)> where) {
   KernelBuilder &b = e.b;
   TileType type =
       place.type.with(place.type.getShape(), b.getI32Type(), TileLanes::row);
   return b.gather(type, e.matrix(tensor), [&](Value i, Value j) {
-    return std::pair(b.sum(place.row, i),
-                     b.addIndex(b.sum(place.column, j), first));
+    return std::pair(b.sum(place.row, i), where(b.sum(place.column, j)));
   });
 }
 
@@ -56,34 +56,22 @@ static Value isNot(KernelBuilder &b, Value x, int64_t value) {
 
 static void emitMask(GroupEmitter &e, PaddingMaskOp op, const Place &place) {
   KernelBuilder &b = e.b;
-  int64_t first = op.getClassToken() ? 1 : 0;
-  auto isToken = [&](Value id) {
-    return arith::ExtUIOp::create(b, b.getI32Type(), isNot(b, id, op.getPad()));
-  };
-  Value ids = integers(e, place, op.getIds(), -first);
-  if (!first) {
-    return storeIntegers(e, place, ids, op.getResult(),
-                         [&](Value id, Value) { return isToken(id); });
-  }
-  // The class token counts where the first one does.
-  TileType one =
-      place.type.with({place.type.rows(), 1}, b.getI32Type(), TileLanes::row);
-  Value begin = b.gather(one, e.matrix(op.getIds()), [&](Value i, Value) {
-    return std::pair(b.sum(place.row, i), b.index(0));
+  Value ids = integers(e, place, op.getIds(), [&](Value column) -> Value {
+    if (!op.getClassToken()) {
+      return column;
+    }
+    // The class token counts where the first one does.
+    return b.addIndex(arith::MaxUIOp::create(b, column, b.index(1)), -1);
   });
-  Value all = b.map(
-      ids.getType(), {ids, begin}, [&](ValueRange x, Value, Value j) -> Value {
-        Value isClass = arith::CmpIOp::create(
-            b, arith::CmpIPredicate::eq, b.sum(place.column, j), b.index(0));
-        return arith::SelectOp::create(b, isClass, x[1], x[0]);
-      });
-  storeIntegers(e, place, all, op.getResult(),
-                [&](Value id, Value) { return isToken(id); });
+  storeIntegers(e, place, ids, op.getResult(), [&](Value id, Value) -> Value {
+    return arith::ExtUIOp::create(b, b.getI32Type(), isNot(b, id, op.getPad()));
+  });
 }
 
 static void emitMask(GroupEmitter &e, PositionIdsOp op, const Place &place) {
   KernelBuilder &b = e.b;
-  Value valid = integers(e, place, op.getValid(), 0);
+  Value valid =
+      integers(e, place, op.getValid(), [](Value column) { return column; });
   storeIntegers(e, place, valid, op.getResult(),
                 [&](Value own, Value column) -> Value {
                   Value position = arith::IndexCastOp::create(

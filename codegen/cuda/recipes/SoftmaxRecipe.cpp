@@ -17,8 +17,6 @@ using namespace mlir;
 
 namespace hova {
 
-static constexpr double kLog2E = 1.4426950408889634;
-
 namespace {
 class SoftmaxEmitter {
 public:
@@ -36,13 +34,10 @@ private:
   /// Folds all parts of the rows into a tile of one column.
   Value fold(double start, Combine combine,
              llvm::function_ref<Value(Value part)> partial);
-  void forEachPart(ValueRange inits,
-                   llvm::function_ref<Values(const Place &, ValueRange)> body,
-                   Values &results);
-  Value power(Value x, Value most) {
-    Value distance = arith::SubFOp::create(b, x, most);
-    return math::Exp2Op::create(b, b.mul(distance, b.number(kLog2E)));
-  }
+  /// What `body` makes of the last part, and carries from part to part.
+  Values
+  forEachPart(ValueRange inits,
+              llvm::function_ref<Values(const Place &, ValueRange)> body);
 
   GroupEmitter &e;
   KernelBuilder &b;
@@ -65,16 +60,14 @@ Value SoftmaxEmitter::load(const Place &part) {
   });
 }
 
-void SoftmaxEmitter::forEachPart(
+SoftmaxEmitter::Values SoftmaxEmitter::forEachPart(
     ValueRange inits,
-    llvm::function_ref<Values(const Place &, ValueRange)> body,
-    Values &results) {
+    llvm::function_ref<Values(const Place &, ValueRange)> body) {
   int64_t parts = llvm::divideCeilSigned(columns, width);
   if (parts == 1) {
-    results = body(place, inits);
-    return;
+    return body(place, inits);
   }
-  results = b.loop(parts, inits, [&](Value number, ValueRange carried) {
+  return b.loop(parts, inits, [&](Value number, ValueRange carried) {
     Place part = place;
     part.column = b.mulIndex(number, width);
     return body(part, carried);
@@ -85,8 +78,7 @@ Value SoftmaxEmitter::fold(double start, Combine combine,
                            llvm::function_ref<Value(Value part)> partial) {
   TileType column =
       place.type.with({place.type.rows(), 1}, b.f32(), TileLanes::row);
-  Values folded;
-  forEachPart(
+  return forEachPart(
       b.fill(column, start),
       [&](const Place &part, ValueRange before) -> Values {
         Value own = b.reduce(combine, partial(load(part)), TileLanes::row);
@@ -97,39 +89,34 @@ Value SoftmaxEmitter::fold(double start, Combine combine,
                         }
                         return arith::MaxNumFOp::create(b, x[0], x[1]);
                       })};
-      },
-      folded);
-  return folded[0];
+      })[0];
 }
 
 void SoftmaxEmitter::emit() {
   Value most = fold(-INFINITY, Combine::max, [](Value part) { return part; });
   Value sum = fold(0, Combine::add, [&](Value part) {
-    return b.map(part.getType(), {part, most},
-                 [&](ValueRange x, Value, Value) { return power(x[0], x[1]); });
+    return b.map(part.getType(), {part, most}, [&](ValueRange x, Value, Value) {
+      return b.power(x[0], x[1]);
+    });
   });
   Value last =
       b.map(sum.getType(), sum, [&](ValueRange x, Value, Value) -> Value {
         return op.getLog() ? Value(math::LogOp::create(b, x[0]))
                            : arith::DivFOp::create(b, b.number(1), x[0]);
       });
-  Values none;
-  forEachPart(
-      {},
-      [&](const Place &part, ValueRange) -> Values {
-        Value result = b.map(part.type, {load(part), most, last},
-                             [&](ValueRange x, Value, Value) -> Value {
-                               if (!op.getLog()) {
-                                 return b.mul(power(x[0], x[1]), x[2]);
-                               }
-                               Value distance =
-                                   arith::SubFOp::create(b, x[0], x[1]);
-                               return arith::SubFOp::create(b, distance, x[2]);
-                             });
-        e.finishAndStore(result, part);
-        return {};
-      },
-      none);
+  forEachPart({}, [&](const Place &part, ValueRange) -> Values {
+    Value result = b.map(part.type, {load(part), most, last},
+                         [&](ValueRange x, Value, Value) -> Value {
+                           if (!op.getLog()) {
+                             return b.mul(b.power(x[0], x[1]), x[2]);
+                           }
+                           Value distance =
+                               arith::SubFOp::create(b, x[0], x[1]);
+                           return arith::SubFOp::create(b, distance, x[2]);
+                         });
+    e.finishAndStore(result, part);
+    return {};
+  });
 }
 
 namespace {

@@ -25,18 +25,28 @@ static Value asF32(GroupEmitter &e, const Place &place, Value tile) {
 }
 
 /// The tile whose elements stand in the matrix of `tensor` where `where` says
-/// for the row and column of the result; 0 outside.
-static Value
-gather(GroupEmitter &e, const Place &place, Value tensor,
-       llvm::function_ref<std::pair<Value, Value>(Value row, Value column)>
-           where) {
+/// for the elements of the tiles `by`, and the row and column of the result; 0
+/// outside.
+static Value gather(
+    GroupEmitter &e, const Place &place, Value tensor, ValueRange by,
+    llvm::function_ref<KernelBuilder::Cell(ValueRange, Value row, Value column)>
+        where) {
   Value from = e.matrix(tensor);
   Type element = cast<MemRefType>(from.getType()).getElementType();
   TileType type =
       place.type.with(place.type.getShape(), element, TileLanes::row);
-  return asF32(e, place, e.b.gather(type, from, [&](Value i, Value j) {
-    return where(e.b.sum(place.row, i), e.b.sum(place.column, j));
-  }));
+  return asF32(
+      e, place, e.b.gather(type, from, by, [&](ValueRange x, Value i, Value j) {
+        return where(x, e.b.sum(place.row, i), e.b.sum(place.column, j));
+      }));
+}
+
+static Value
+gather(GroupEmitter &e, const Place &place, Value tensor,
+       llvm::function_ref<KernelBuilder::Cell(Value row, Value column)> where) {
+  return gather(e, place, tensor, {}, [&](ValueRange, Value row, Value column) {
+    return where(row, column);
+  });
 }
 
 /// The elements of `own` where `isOwn` says so of the row and column of the
@@ -93,16 +103,12 @@ static Value emitTile(GroupEmitter &e, EmbeddingOp op, const Place &place) {
     Value row = b.sum(place.row, i);
     return std::pair(b.divIndex(row, tokens), b.remIndex(row, tokens));
   });
-  Value table = e.matrix(op.getTable());
-  TileType type = place.type.with(
-      place.type.getShape(), cast<MemRefType>(table.getType()).getElementType(),
-      TileLanes::row);
-  Value rows = b.gather(type, table, ids, [&](ValueRange id, Value, Value j) {
-    Value own = arith::IndexCastOp::create(b, b.getIndexType(), id[0]);
-    Value column = b.sum(place.column, j);
-    return op.getTransposed() ? std::pair(column, own) : std::pair(own, column);
-  });
-  return asF32(e, place, rows);
+  return gather(
+      e, place, op.getTable(), ids, [&](ValueRange id, Value, Value column) {
+        Value own = arith::IndexCastOp::create(b, b.getIndexType(), id[0]);
+        return op.getTransposed() ? std::pair(column, own)
+                                  : std::pair(own, column);
+      });
 }
 
 static Value emitTile(GroupEmitter &e, UnfoldOp op, const Place &place) {
