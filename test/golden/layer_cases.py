@@ -106,6 +106,21 @@ def softmax(name, shape, scale=1.0, **options):
     return case
 
 
+def shared_results():
+    """Results that are inputs, and values that are two results."""
+    case = Case("shared_results")
+    ids = case.input("tokens", case.net.draw.integers(5, 2, 7), bound=5)
+    x = case.values("x", 2, 7, 9)
+    case.layer("valid", "padding_mask", input="tokens", pad=3)
+    case.layer("norm", "layer_norm", input="x", eps=1e-6)
+    case.output("given", "x", x)
+    case.output("valid", "valid", ids != 3)
+    case.output("valid_again", "valid", ids != 3)
+    case.output("y", "norm", case.net.layer_norm("norm", x, 1e-6))
+    case.output("y_again", *case.outputs["y"])
+    return case
+
+
 def masked_rows():
     """Padding at row 0 of a frozen table, and then set to 0."""
     case = Case("masked_rows")
@@ -206,6 +221,7 @@ def cases():
     yield softmax("softmax_log", (3, 259), scale=30.0, log=True)
     yield softmax("softmax_log_one", (2, 1), log=True)
     yield masked_rows()
+    yield shared_results()
     yield elementwise()
     yield positions("positions_interleaved", 11, 9, kind="sinusoid")
     yield positions("positions_split", 7, 10, kind="sinusoid", layout="split")

@@ -165,6 +165,17 @@ def cases():
     yield attention("score_wide_documents", "score + bias[head, document[batch, key]]",
                     "document[batch, query] == document[batch, key]", queries=23, wide=True,
                     weights=[("bias", (2, 3))], integers=[("document", (2, 23), 3)])
+    yield attention("keep_hash", "score + bias[head, document[batch, key]]",
+                    "(query * 65443576 + key * 40503 + document[batch, key]) % 7 != 3",
+                    queries=23, weights=[("bias", (2, 3))], integers=[("document", (2, 23), 3)])
+    yield attention("keep_hash_wide", keep="(document[batch, key] * 265443576 + query) % 5 != 3",
+                    queries=23, wide=True, integers=[("document", (2, 23), 3)])
+    yield attention("score_strided_whole", "score + near[head, query - key + 31]"
+                    " + far[2 * key, 3] + grid[key, query]", queries=32, batch=1, model=8,
+                    reads=[("near", (2, 63)), ("far", (64, 5)), ("grid", (32, 32))])
+    yield attention("score_rounded_down", "score - step[(query - 9) // 4 + 3]"
+                    " * ((query - 9) % 5) - (key - 7) % 3", queries=19,
+                    reads=[("step", (6,))])
     yield scores_alone("score_alone", (4, 5), scale=-0.5)
     yield attention("score_uneven", "score * (head + 1) / heads - (query - key) ** 2 / 16",
                     "query // 3 >= key // 4 or (key - query) // 5 == -2", queries=33)
