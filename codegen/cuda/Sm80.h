@@ -20,8 +20,10 @@ inline constexpr int64_t kLanes = 32;
 /// Rows and columns of a block of ldmatrix; lanes that share a row of it.
 inline constexpr int64_t kBlockRows = 8;
 inline constexpr int64_t kLanesOfRow = 4;
-/// Elements of 16 bits in a chunk, and in a row of a segment: 16 and 128 bytes.
+/// What is moved at once, and the elements of 16 bits in it.
+inline constexpr int64_t kChunkBytes = 16;
 inline constexpr int64_t kChunk = 8;
+/// Columns of a segment of a box: rows of 128 bytes, and of 256 in f32.
 inline constexpr int64_t kSegment = 64;
 /// Blocks of a grid along x, and along y or z.
 inline constexpr int64_t kMostBlocksX = (int64_t(1) << 31) - 1;

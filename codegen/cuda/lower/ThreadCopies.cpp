@@ -57,7 +57,8 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
   int64_t elementBytes = source->elementBytes;
   int64_t bytes = elementBytes * widthOf(op.getSource(), op.getRow(),
                                          op.getColumn(), slots.rows,
-                                         /*columnsInside=*/true, kChunk);
+                                         /*columnsInside=*/true,
+                                         kChunkBytes / elementBytes);
   if (bytes < kLeastCopy) {
     return op.emitOpError("expects the rows of a matrix, and the column, to "
                           "begin at multiples of ")

@@ -168,15 +168,16 @@ LogicalResult ThreadEmitter::declare() {
     if (auto alloc = dyn_cast<GroupAllocOp>(op)) {
       SlotsType type = alloc.getSlots().getType();
       int64_t columns = type.columns();
-      if (type.getElementTypeBitWidth() != 16 ||
+      int64_t bits = type.getElementTypeBitWidth();
+      if ((bits != 16 && bits != 32) ||
           (columns % kSegment && columns != kSegment / 2) || type.rows() % 16) {
-        return op->emitOpError("expects boxes of 16 bits an element, of a "
-                               "multiple of 16 rows and of 32 or a multiple of "
-                               "64 columns, got ")
+        return op->emitOpError("expects boxes of 16 or 32 bits an element, of "
+                               "a multiple of 16 rows and of 32 or a multiple "
+                               "of 64 columns, got ")
                << type;
       }
       int64_t width = std::min(columns, kSegment);
-      Slots slots{groupBytes, type.rows(), 2 * width, columns / width};
+      Slots slots{groupBytes, type.rows(), bits / 8 * width, columns / width};
       slotsOf[alloc.getSlots()] = slots;
       groupBytes += slots.bytes() * type.count();
     }
@@ -332,6 +333,19 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
       });
 }
 
+scf::ForOp ThreadEmitter::createLoop(Value from, Value to, Value step,
+                                     ValueRange inits) {
+  auto loop = scf::ForOp::create(b, from, to, step, inits);
+  // ptxas unrolls a loop of constant length whole.
+  auto never = LLVM::LoopUnrollAttr::get(b.getContext(), b.getBoolAttr(true),
+                                         {}, {}, {}, {}, {}, {});
+  auto annotation =
+      LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, {}, never, {}, {},
+                                    {}, {}, {}, {}, {}, {}, {}, {}, {});
+  loop->setDiscardableAttr("llvm.loop_annotation", annotation);
+  return loop;
+}
+
 LogicalResult ThreadEmitter::emitLoop(scf::ForOp op) {
   auto append = [&](Values &all, Value old) {
     if (isa<TileType>(old.getType())) {
@@ -355,16 +369,9 @@ LogicalResult ThreadEmitter::emitLoop(scf::ForOp op) {
   for (Value init : op.getInitArgs()) {
     append(inits, init);
   }
-  auto loop = scf::ForOp::create(b, map.lookupOrDefault(op.getLowerBound()),
-                                 map.lookupOrDefault(op.getUpperBound()),
-                                 map.lookupOrDefault(op.getStep()), inits);
-  // ptxas unrolls a loop of constant length whole.
-  auto never = LLVM::LoopUnrollAttr::get(b.getContext(), b.getBoolAttr(true),
-                                         {}, {}, {}, {}, {}, {});
-  auto annotation =
-      LLVM::LoopAnnotationAttr::get(b.getContext(), {}, {}, {}, never, {}, {},
-                                    {}, {}, {}, {}, {}, {}, {}, {}, {});
-  loop->setDiscardableAttr("llvm.loop_annotation", annotation);
+  scf::ForOp loop = createLoop(map.lookupOrDefault(op.getLowerBound()),
+                               map.lookupOrDefault(op.getUpperBound()),
+                               map.lookupOrDefault(op.getStep()), inits);
   map.map(op.getInductionVar(), loop.getInductionVar());
   {
     OpBuilder::InsertionGuard guard(b);

@@ -97,6 +97,9 @@ private:
   mlir::LogicalResult emitOps(mlir::Block &block);
   mlir::LogicalResult emitOp(mlir::Operation &op);
   mlir::LogicalResult emitLoop(mlir::scf::ForOp op);
+  /// A loop that nobody unrolls.
+  mlir::scf::ForOp createLoop(mlir::Value from, mlir::Value to,
+                              mlir::Value step, mlir::ValueRange inits);
   mlir::LogicalResult emitSubview(mlir::memref::SubViewOp op);
   Fragment fragment(TileType type);
   /// Whether two elements of a row share a register.
@@ -147,6 +150,19 @@ private:
   /// The registers of rows from 16 a and columns from 16 k of a box.
   Values loadLeft(const Slots &slots, mlir::Value start, mlir::Value firstRow,
                   int64_t a, int64_t k);
+
+  // Products of f32 (ThreadFmaProducts.cpp).
+  mlir::LogicalResult emitFmaProduct(GroupProductOp op);
+  Values addTurn(GroupProductOp op, int64_t segment, mlir::Value turn,
+                 mlir::ValueRange registers, mlir::ValueRange old);
+  Values leftElements(GroupProductOp op, int64_t segment, mlir::Value turn,
+                      mlir::ValueRange registers);
+  Values loadRow(const Slots &slots, mlir::Value start, mlir::Value row,
+                 int64_t constant, int64_t segment, mlir::Value turn);
+  Values loadColumns(const Slots &slots, mlir::Value start, size_t columns,
+                     int64_t segment, mlir::Value turn, int64_t k);
+  Values exchangeColumn(mlir::ValueRange registers, size_t rows, int64_t k);
+  Values loadRun(mlir::Value address, int64_t count);
 
   // Elements (ThreadElements.cpp).
   mlir::LogicalResult emitReduce(GroupReduceOp op);

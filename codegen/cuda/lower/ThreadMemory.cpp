@@ -163,9 +163,10 @@ LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
 LogicalResult ThreadEmitter::emitBoxLoad(GroupLoadOp op) {
   TileType tile = op.getTile().getType();
   if (tile.getLanes() != TileLanes::product || tile.getColumnMembers() != 1 ||
-      !slotsOf.count(op.getSource())) {
-    return op.emitOpError("expects a tile as a product leaves it, whose rows "
-                          "alone are divided, and slots of this function");
+      !isPaired(tile) || !slotsOf.count(op.getSource())) {
+    return op.emitOpError("expects a tile of 16 bits an element as a product "
+                          "leaves it, whose rows alone are divided, and slots "
+                          "of this function");
   }
   const Slots &slots = slotsOf[op.getSource()];
   int64_t part = tile.rows() / tile.getRowMembers();

@@ -13,7 +13,7 @@ namespace hova {
 Value ThreadEmitter::slotByte(const Slots &slots, Value row, Value chunk,
                               int64_t firstChunk) {
   int64_t inSegment = firstChunk % slots.chunks();
-  Value key = slots.chunks() == 8 ? rem(row, 8) : rem(div(row, 2), 4);
+  Value key = slots.chunks() >= 8 ? rem(row, 8) : rem(div(row, 2), 4);
   Value exchanged =
       b.createOrFold<arith::XOrIOp>(add(chunk, i32(inSegment)), key);
   Value byte = add(mul(row, slots.rowBytes), mul(exchanged, 16));
@@ -103,6 +103,9 @@ LogicalResult ThreadEmitter::verifyProduct(GroupProductOp op) {
 LogicalResult ThreadEmitter::emitProduct(GroupProductOp op) {
   if (failed(verifyProduct(op))) {
     return failure();
+  }
+  if (op.getRhs().getType().getElementType().isF32()) {
+    return emitFmaProduct(op);
   }
   TileType type = op.getSum().getType();
   int64_t depth = cast<ShapedType>(op.getLhs().getType()).getShape().back();

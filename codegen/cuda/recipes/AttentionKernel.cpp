@@ -1,7 +1,8 @@
 //===- AttentionKernel.cpp - The main loop of a softmax attention ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queries are loaded once and stay in registers as a left operand. A turn takes
+// Queries are loaded once and stay in registers as a left operand; those of f32
+// stay in group memory, where a product reads four at once. A turn takes
 // one box of keys and one of values, while those of the next turn are on their
 // way. Row sums stay with the lane that made them, and are exchanged once. What
 // becomes of raw scores is written by ScoreTiles. Where the region masks
@@ -23,10 +24,16 @@ namespace hova {
 
 static constexpr double kLog2E = 1.4426950408889634;
 
-CudaScheduleAttr scheduleAttention(MLIRContext *context, int64_t queries,
+CudaScheduleAttr scheduleAttention(Type element, int64_t queries,
                                    int64_t valueWidth) {
+  int64_t columns = boxColumns(valueWidth);
+  if (element.isF32()) {
+    // What products read goes through registers, which fewer sums leave free.
+    return CudaScheduleAttr::get(element.getContext(), 64, columns, 4, 1, 32,
+                                 2);
+  }
   bool few = queries <= 64;
-  return CudaScheduleAttr::get(context, few ? 64 : 128, boxColumns(valueWidth),
+  return CudaScheduleAttr::get(element.getContext(), few ? 64 : 128, columns,
                                few ? 2 : 4, 1, 64, 2);
 }
 
@@ -88,6 +95,7 @@ private:
   int64_t offset;
   bool widthInside, valuesInside, mayBeEmpty, mayBeNone;
   Value ks, vs, queries;
+  Value querySlot; ///< where queries stay in group memory; otherwise null
   VisitedTiles boxes;
 };
 } // namespace
@@ -192,7 +200,8 @@ AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
                                                  TileMasks masks) {
   Type column = tile(1, b.f32());
   Value zero = b.fill(tile(own.getStep(), b.f32()), 0);
-  Value raw = GroupProductOp::create(b, queries, ks, slot, zero, Value(), true);
+  Value raw =
+      GroupProductOp::create(b, queries, ks, slot, zero, querySlot, true);
   Value scores = scoreTiles.apply(raw, firstKey, masks);
   Value top = b.reduce(Combine::max, scores, TileLanes::product);
   Value most = b.map(column, {before.most, top},
@@ -348,8 +357,13 @@ Value AttentionWriter::attend() {
   boxes = visitsSome ? findBoxes() : VisitedTiles();
   Values copies = copyKeys(visitsSome ? boxes.begin : first, first);
   GroupWaitOp::create(b, token);
-  queries =
-      GroupLoadOp::create(b, tile(width, element), qs, first, {false, false});
+  if (element.isF32()) {
+    queries = qs;
+    querySlot = first;
+  } else {
+    queries =
+        GroupLoadOp::create(b, tile(width, element), qs, first, {false, false});
+  }
   Type partial = tile(1, b.f32(), TileLanes::partial);
   State state{b.fill(tile(1, b.f32()), -INFINITY), b.fill(partial, 0),
               b.fill(tile(own.getColumns(), b.f32()), 0),

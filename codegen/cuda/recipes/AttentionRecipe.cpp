@@ -72,19 +72,10 @@ struct AttentionRecipe
           << lack << "; a CPU runs it (--target=cpu)";
       return {};
     }
-    if (!isMultiplied(getElementTypeOrSelf(own.getQuery()))) {
-      op->emitOpError(
-          "has code for a GPU in 16 bits only (--dtype=bf16 or f16), got ")
-          << getElementTypeOrSelf(own.getQuery());
-      return {};
-    }
     int64_t keyWidth = shapeOf(own.getQuery())[2] / own.getHeads();
     int64_t valueWidth = shapeOf(own.getResult())[2] / own.getHeads();
-    if (std::max(keyWidth, valueWidth) > kMostWidth || keyWidth % 2 ||
-        valueWidth % 2) {
-      op->emitOpError("has code for a GPU for heads of an even width up to ")
-          << kMostWidth << ", got keys of " << keyWidth << " and values of "
-          << valueWidth << "; a CPU runs it (--target=cpu)";
+    if (failed(checkHeadWidths(op, getElementTypeOrSelf(own.getQuery()),
+                               {keyWidth, valueWidth}, kMostWidth))) {
       return {};
     }
     // Sequences and heads are axes of the grid.
@@ -103,8 +94,8 @@ struct AttentionRecipe
     if (failed(checkCopied(op, copied))) {
       return {};
     }
-    return scheduleAttention(op->getContext(), shapeOf(own.getQuery())[1],
-                             valueWidth);
+    return scheduleAttention(getElementTypeOrSelf(own.getQuery()),
+                             shapeOf(own.getQuery())[1], valueWidth);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<AttentionOp>(op);

@@ -16,34 +16,30 @@
 
 namespace hova {
 
-/// Whether products of these elements have code: those of 16 bits.
-inline bool isMultiplied(mlir::Type element) {
-  return element.isBF16() || element.isF16();
-}
-
 /// Columns of the box that holds `width` columns.
 int64_t boxColumns(int64_t width);
 
-/// The schedule of a product of rows x inner and inner x columns.
-CudaScheduleAttr scheduleProduct(mlir::MLIRContext *context, int64_t rows,
+/// The schedule of a product of rows x inner and inner x columns of `element`.
+CudaScheduleAttr scheduleProduct(mlir::Type element, int64_t rows,
                                  int64_t inner, int64_t columns);
 
 /// Rows from `row` on of x wT, columns from `column` on, as a tile of f32: x is
-/// rows x inner, w columns x inner, both bf16 or both f16. Copies of a part of
+/// rows x inner, w columns x inner, both of one type. Copies of a part of
 /// `step` of the inner dimension are `stages` deep.
 mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
                         mlir::Value x, mlir::Value w, mlir::Value row,
                         mlir::Value column);
 
-/// Matrices of one head of one sequence, all bf16 or all f16. The slots of a
+/// Matrices of one head of one sequence, all of one type. The slots of a
 /// memory are keys after the others, the same for all sequences; null without.
 struct HeadMatrices {
   mlir::Value queries, keys, values;
   mlir::Value memoryKeys = {}, memoryValues = {};
 };
 
-/// The schedule of an attention of `queries` rows by sequence and head.
-CudaScheduleAttr scheduleAttention(mlir::MLIRContext *context, int64_t queries,
+/// The schedule of an attention of `queries` rows of `element` by sequence and
+/// head.
+CudaScheduleAttr scheduleAttention(mlir::Type element, int64_t queries,
                                    int64_t valueWidth);
 
 /// The blocks of `rows` queries of one head.

@@ -1,6 +1,7 @@
 //===- HeadRecipes.cpp - Horizontal attention on a GPU --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
@@ -74,28 +75,33 @@ struct HeadLogitsRecipe
     : CudaRecipeOpInterface::ExternalModel<HeadLogitsRecipe, HeadLogitsOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
     auto own = cast<HeadLogitsOp>(op);
-    constexpr int64_t kMostHidden = 256, kMostWidth = 256;
+    constexpr int64_t kMostWidth = 256; // of a head and of its hidden channels
     ArrayRef<int64_t> weight = shapeOf(own.getHeadWeight());
-    if (!isMultiplied(getElementTypeOrSelf(own.getHeadsIn())) ||
-        !getElementTypeOrSelf(own.getShift()).isF32()) {
-      op->emitOpError(
-          "has code for a GPU in 16 bits only (--dtype=bf16 or f16), got ")
-          << getElementTypeOrSelf(own.getHeadsIn());
+    Type element = getElementTypeOrSelf(own.getHeadsIn());
+    if (failed(checkHeadWidths(op, element, weight, kMostWidth))) {
       return {};
     }
-    if (weight[0] > kMostWidth || weight[1] > kMostHidden || weight[0] % 2 ||
-        weight[1] % 2) {
-      op->emitOpError("has code for a GPU for heads of an even width up to ")
-          << kMostWidth << " and even hidden widths up to " << kMostHidden
-          << ", got " << weight[0] << " and " << weight[1]
-          << "; a CPU runs it (--target=cpu)";
+    if (!getElementTypeOrSelf(own.getShift()).isF32()) {
+      op->emitOpError("has code for a GPU for shifts of f32, got ")
+          << getElementTypeOrSelf(own.getShift());
+      return {};
+    }
+    constexpr int64_t kRows = 64;
+    int64_t columns = boxColumns(weight[1]);
+    int64_t bytes = (kRows + columns) * boxColumns(weight[0]) *
+                    element.getIntOrFloatBitWidth() / 8;
+    if (bytes > kMostGroupBytes) {
+      op->emitOpError("needs ")
+          << bytes << " bytes of a GPU's shared memory in " << element
+          << ", of which a block has " << kMostGroupBytes
+          << "; give it fewer hidden channels, --dtype=bf16 or a CPU "
+             "(--target=cpu)";
       return {};
     }
     if (failed(checkCopied(op, own.getHeadsIn()))) {
       return {};
     }
-    return CudaScheduleAttr::get(op->getContext(), 64, boxColumns(weight[1]), 4,
-                                 1, 1, 1);
+    return CudaScheduleAttr::get(op->getContext(), kRows, columns, 4, 1, 1, 1);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));

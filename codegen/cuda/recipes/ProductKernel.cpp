@@ -20,12 +20,15 @@ int64_t boxColumns(int64_t width) {
 /// From so many rows on a block takes 128 of them.
 static constexpr int64_t kManyRows = 1024;
 
-CudaScheduleAttr scheduleProduct(MLIRContext *context, int64_t rows,
-                                 int64_t inner, int64_t columns) {
+CudaScheduleAttr scheduleProduct(Type element, int64_t rows, int64_t inner,
+                                 int64_t columns) {
   int64_t blockColumns = columns <= 64 ? 64 : 128;
   int64_t blockRows = rows >= kManyRows ? 128 : 64;
-  int64_t step = std::min(boxColumns(inner), kSegment);
-  return CudaScheduleAttr::get(context, blockRows, blockColumns, 2, 2, step, 3);
+  // A part of f32 has half the columns, and as many bytes.
+  int64_t step =
+      std::min(boxColumns(inner), element.isF32() ? kSegment / 2 : kSegment);
+  return CudaScheduleAttr::get(element.getContext(), blockRows, blockColumns, 2,
+                               2, step, 3);
 }
 
 namespace {

@@ -31,17 +31,16 @@ struct ProductRecipe
   CudaScheduleAttr chooseSchedule(Operation *op) const {
     auto linear = cast<LinearOp>(op);
     Type x = getElementTypeOrSelf(linear.getX());
-    if (!isMultiplied(x) || getElementTypeOrSelf(linear.getWeight()) != x) {
-      op->emitOpError(
-          "has code for a GPU in 16 bits only (--dtype=bf16 or f16), got ")
-          << x;
+    if (Type weight = getElementTypeOrSelf(linear.getWeight()); weight != x) {
+      op->emitOpError("has code for a GPU for a weight of its input's type, ")
+          << x << ", got " << weight;
       return {};
     }
     if (failed(checkCopied(op, linear.getX()))) {
       return {};
     }
     ArrayRef<int64_t> shape = shapeOf(linear.getResult());
-    return scheduleProduct(op->getContext(), staticSize(shape.drop_back()),
+    return scheduleProduct(x, staticSize(shape.drop_back()),
                            shapeOf(linear.getX()).back(), shape.back());
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {

@@ -61,11 +61,26 @@ LogicalResult checkCopied(Operation *op, ValueRange operands) {
          view = view->getOperand(0).getDefiningOp()) {
       column += columnsOf(cast<SliceOp>(view)).from;
     }
-    if (column % 2) {
+    if (column % 2 && !getElementTypeOrSelf(operand).isF32()) {
       return op->emitOpError("reads the columns of a slice that begins at ")
              << column
              << "; code for a GPU reads from an even column on, and a CPU runs "
                 "it (--target=cpu)";
+    }
+  }
+  return success();
+}
+
+LogicalResult checkHeadWidths(Operation *op, Type element,
+                              ArrayRef<int64_t> widths, int64_t most) {
+  bool mustBeEven = !element.isF32();
+  for (int64_t width : widths) {
+    if (width > most || (mustBeEven && width % 2)) {
+      return op->emitOpError("has code for a GPU for heads of ")
+             << (mustBeEven ? "an even" : "a") << " width up to " << most
+             << " in " << element << ", got " << width << "; a CPU runs "
+             << (mustBeEven && width <= most ? "it, and so does --dtype=f32"
+                                             : "it (--target=cpu)");
     }
   }
   return success();

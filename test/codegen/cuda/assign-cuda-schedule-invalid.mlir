@@ -3,13 +3,13 @@
 
 // What has no code for a GPU is an error at the operation, and says what has.
 
-func.func @main(%x: tensor<1x4x8xf32>, %w: tensor<8x8xf32>) -> tensor<1x4x8xf32> {
+func.func @main(%x: tensor<1x4x8xf32>, %w: tensor<8x8xbf16>) -> tensor<1x4x8xf32> {
   %r = hova.kernel "k" (%x, %w) {
-  ^bb0(%x_: tensor<1x4x8xf32>, %w_: tensor<8x8xf32>):
-    // expected-error@+1 {{'hova.linear' op has code for a GPU in 16 bits only (--dtype=bf16 or f16), got 'f32'}}
-    %1 = hova.linear %x_, %w_ : tensor<1x4x8xf32>, tensor<8x8xf32> -> tensor<1x4x8xf32>
+  ^bb0(%x_: tensor<1x4x8xf32>, %w_: tensor<8x8xbf16>):
+    // expected-error@+1 {{'hova.linear' op has code for a GPU for a weight of its input's type, 'f32', got 'bf16'}}
+    %1 = hova.linear %x_, %w_ : tensor<1x4x8xf32>, tensor<8x8xbf16> -> tensor<1x4x8xf32>
     hova.yield %1 : tensor<1x4x8xf32>
-  } : (tensor<1x4x8xf32>, tensor<8x8xf32>) -> tensor<1x4x8xf32>
+  } : (tensor<1x4x8xf32>, tensor<8x8xbf16>) -> tensor<1x4x8xf32>
   return %r : tensor<1x4x8xf32>
 }
 
@@ -43,7 +43,7 @@ func.func @main(%x: tensor<1x4x2050xf32>, %g: tensor<2050xf32>) -> tensor<1x4x20
 func.func @main(%q: tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16> {
   %r = hova.kernel "k" (%q) {
   ^bb0(%q_: tensor<1x4x18xbf16>):
-    // expected-error@+1 {{'hova.attention' op has code for a GPU for heads of an even width up to 128, got keys of 9 and values of 9; a CPU runs it (--target=cpu)}}
+    // expected-error@+1 {{'hova.attention' op has code for a GPU for heads of an even width up to 128 in 'bf16', got 9; a CPU runs it, and so does --dtype=f32}}
     %1 = hova.attention softmax %q_, %q_, %q_
         {heads = 2 : i64}
         : (tensor<1x4x18xbf16>, tensor<1x4x18xbf16>, tensor<1x4x18xbf16>) -> tensor<1x4x18xbf16> scores {

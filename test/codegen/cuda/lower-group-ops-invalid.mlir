@@ -55,7 +55,7 @@ func.func @half_runs(%m: memref<128x256xf32>, %i: index) {
 // -----
 
 func.func @box_of_48_columns(%i: index) {
-  // expected-error@+1 {{'hova.group_alloc' op expects boxes of 16 bits an element, of a multiple of 16 rows and of 32 or a multiple of 64 columns, got }}
+  // expected-error@+1 {{'hova.group_alloc' op expects boxes of 16 or 32 bits an element, of a multiple of 16 rows and of 32 or a multiple of 64 columns, got }}
   %s = hova.group_alloc : !hova.slots<1x64x48xbf16>
   return
 }
@@ -247,7 +247,7 @@ func.func @foreign_slots(%m: memref<128x256xbf16>, %i: index) {
 
 func.func @box_as_row(%i: index) {
   %s = hova.group_alloc : !hova.slots<1x64x64xbf16>
-  // expected-error@+1 {{'hova.group_load' op expects a tile as a product leaves it, whose rows alone are divided, and slots of this function}}
+  // expected-error@+1 {{'hova.group_load' op expects a tile of 16 bits an element as a product leaves it, whose rows alone are divided, and slots of this function}}
   %t = hova.group_load %s[%i] : !hova.slots<1x64x64xbf16> -> !hova.tile<64x64xbf16, row 4x1>
   return
 }

@@ -174,3 +174,39 @@ func.func @reads_through_a_cast(%m: memref<1x128xf32>, %n: memref<1x128xf32>) {
   hova.group_store %t, %n[%c0, %c0] {in_bounds = array<i1: true, true>} : !hova.tile<1x128xf32, row 1x1>, memref<1x128xf32>
   return
 }
+
+// -----
+
+// Products of f32 are multiply-adds: of a turn's eight k a thread reads two runs
+// of four of each of its rows, and of the columns of rhs pairs of each k. What
+// lies in registers is exchanged among the lanes of a row, and moves up.
+// CHECK-LABEL: @multiplies_in_f32
+// CHECK: nvvm.barrier0
+// CHECK: scf.for
+// CHECK-COUNT-4: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<3> -> vector<4xf32>
+// CHECK-NOT: nvvm.shfl
+// CHECK: math.fma
+// CHECK: scf.yield
+// CHECK: scf.for
+// CHECK-COUNT-16: nvvm.shfl.sync idx
+// CHECK: llvm.load {{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> vector<2xf32>
+// CHECK: math.fma
+// CHECK-NOT: nvvm.mma
+// CHECK: scf.yield
+func.func @multiplies_in_f32(%m: memref<64x64xf32>, %n: memref<16x32xf32>, %i: index) {
+  %c0 = arith.constant 0 : index
+  %x = hova.group_alloc : !hova.slots<1x16x64xf32>
+  %w = hova.group_alloc : !hova.slots<1x32x64xf32>
+  %v = hova.group_alloc : !hova.slots<1x32x32xf32>
+  %a = hova.group_copy %m[%i, %c0] to %x[%c0] : memref<64x64xf32> to !hova.slots<1x16x64xf32>
+  %b = hova.group_copy %m[%i, %c0] to %w[%c0] : memref<64x64xf32> to !hova.slots<1x32x64xf32>
+  %c = hova.group_copy %m[%i, %c0] to %v[%c0] : memref<64x64xf32> to !hova.slots<1x32x32xf32>
+  hova.group_wait %a, %b, %c
+  %zero = hova.group_load %n[%c0, %c0] : memref<16x32xf32> -> !hova.tile<16x32xf32, product 1x1>
+  %s = hova.group_product %x[%c0], %w[%c0] transposed, %zero
+      : !hova.slots<1x16x64xf32>, !hova.slots<1x32x64xf32>, !hova.tile<16x32xf32, product 1x1>
+  %r = hova.group_product %s, %v[%c0], %zero
+      : !hova.tile<16x32xf32, product 1x1>, !hova.slots<1x32x32xf32>, !hova.tile<16x32xf32, product 1x1>
+  hova.group_store %r, %n[%c0, %c0] : !hova.tile<16x32xf32, product 1x1>, memref<16x32xf32>
+  return
+}

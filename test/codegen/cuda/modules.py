@@ -143,6 +143,20 @@ def product_of_columns() -> Case:
       }""", [gelu_tanh(x @ w)], BF16, "bf16", BLOCK)
 
 
+def product_of_f32() -> Case:
+    """All in f32, by multiply-adds; rows and columns begin at any element."""
+    n = Numbers()
+    x, w, b = n.wide(67, 81)[:, 5:78], n.wide(70, 73, scale=73**-0.5).T, n.wide(70)
+    return case(n, """
+      !x = tensor<1x67x73xf32>
+      !y = tensor<1x67x70xf32>
+      func.func @main(%a: tensor<1x67x81xf32>, %w: tensor<70x73xf32>, %b: tensor<70xf32>) -> !y {
+        %x = hova.slice %a {axis = 2 : i64, offset = 5 : i64} : tensor<1x67x81xf32> -> !x
+        %y = hova.linear %x, %w bias(%b) {transposed} : !x, tensor<70x73xf32>, tensor<70xf32> -> !y
+        return %y : !y
+      }""", [x @ w + b], 73 * ONCE, "f32", BLOCK)
+
+
 def product_of_weight() -> Case:
     """A weight [in, out], which assign transposes; rows of it begin at multiples of 16 bytes."""
     n = Numbers()
@@ -176,7 +190,8 @@ def attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, heads: int, scale: flo
 def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widths: tuple[int, int], scale: float) -> Case:
     """Of queries to other keys; widths are those of keys and values."""
     n = Numbers(halves)
-    q, k, v = n.narrow(batch, queries, heads * widths[0]), n.narrow(batch, keys, heads * widths[0]), n.narrow(batch, keys, heads * widths[1])
+    draw = n.wide if halves == "f32" else n.narrow
+    q, k, v = draw(batch, queries, heads * widths[0]), draw(batch, keys, heads * widths[0]), draw(batch, keys, heads * widths[1])
     types = [f"tensor<{batch}x{rows}x{heads * width}x{halves}>" for rows, width in [(queries, widths[0]), (keys, widths[0]), (keys, widths[1]),
                                                                                   (queries, widths[1])]]
     return case(n, f"""
@@ -190,7 +205,7 @@ def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widt
           hova.score_yield %score kept %all
         }}
         return %o : {types[3]}
-      }}""", [attended(q, k, v, heads, scale)], BF16 if halves == "bf16" else 2 * F16, halves, "--queries=32 --warps=2 --keys=32")
+      }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, "--queries=32 --warps=2 --keys=32")
 
 
 # Rows --------------------------------------------------------------------------
@@ -233,7 +248,8 @@ def head_logits(halves: str, bias: bool, heads: int, width: int, hidden: int) ->
     """relu(H_m A + shift) . w + b for each head."""
     n = Numbers(halves)
     tokens = 51
-    h, s, a, w = n.narrow(2, tokens, heads * width), n.wide(2, tokens, hidden), n.narrow(width, hidden, scale=width**-0.5), n.wide(hidden)
+    draw = n.wide if halves == "f32" else n.narrow
+    h, s, a, w = draw(2, tokens, heads * width), n.wide(2, tokens, hidden), draw(width, hidden, scale=width**-0.5), n.wide(hidden)
     b = n.wide(1) if bias else np.zeros(1)
     terms = np.maximum(np.einsum("btmd,dn->btmn", h.reshape(2, tokens, heads, width), a) + s[:, :, None], 0)
     types = [f"tensor<2x{tokens}x{heads * width}x{halves}>", f"tensor<2x{tokens}x{hidden}xf32>", f"tensor<{width}x{hidden}x{halves}>",
@@ -442,10 +458,13 @@ MODULES = {
     "attention, heads of 12": lambda: attention("bf16", 2, 70, 45, 2, (12, 12), 12**-0.5),
     "attention, heads of 6 in f16": lambda: attention("f16", 2, 70, 45, 2, (6, 6), 6**-0.5),
     "attention, heads of 32 and 20": lambda: attention("bf16", 2, 70, 70, 2, (32, 20), -0.25),
+    "attention, heads of 11 and 7, f32": lambda: attention("f32", 2, 65, 75, 2, (11, 7), 11**-0.5),
+    "product, f32": product_of_f32,
     "norm without a gain": plain_norm,
     "norm with a residual": residual_norm,
     "logits of heads": lambda: head_logits("bf16", True, 3, 12, 20),
     "logits of heads in f16": lambda: head_logits("f16", False, 2, 36, 32),
+    "logits of heads, f32": lambda: head_logits("f32", True, 3, 11, 19),
     "scaled heads": scale_heads,
     "patches": lambda: unfold((2, 3, 8, 12), 4, 4, 0),
     "padded squares": lambda: unfold((2, 3, 5, 7), 5, 2, 1),

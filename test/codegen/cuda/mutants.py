@@ -143,12 +143,16 @@ RULES = [
     Rule("fragment", E, "blocks of a left operand exchanged", r"(mma\.sync A\[)(%\d+), (%\d+)", swapped),
     Rule("fragment", E, "halves of a right operand exchanged", r"( B\[)(%\d+), (%\d+)", swapped),
     Rule("fragment", E, "a block transposed", r"mma_layout<(row|col)>, num", other_layout),
-    Rule("fragment", E, "a value of another lane", r"nvvm\.shfl\.sync +bfly", "nvvm.shfl.sync up"),
+    Rule("fragment", E, "a value of another lane", r"nvvm\.shfl\.sync +(bfly|idx)", "nvvm.shfl.sync up"),
+    Rule("fragment", E, "neighbours of a run exchanged", r"(%\d+ = llvm\.extractelement %\d+)\[(%\d+) : i64\] : vector<([24])xf32>",
+         r"%mutant_one = llvm.mlir.constant(1 : i64) : i64" + "\n" + r"%mutant_other = llvm.xor \2, %mutant_one : i64" + "\n"
+         + r"\1[%mutant_other : i64] : vector<\3xf32>", lambda m: "cp.async" not in m.string),
     Rule("fragment", E, "a word that is not staged", r"llvm\.store %\d+, %\d+ \{alignment = 4 : i64\} : i32, !llvm\.ptr<3>", ""),
     Rule("fragment", P, "blocks of a left operand exchanged", r"(mma\S+\s*\{[^}]*\},\s*\{)(%r\d+), (%r\d+)", swapped),
     Rule("fragment", P, "halves of a right operand exchanged", r"(mma\S+\s*\{[^}]*\},\s*\{[^}]*\},\s*\{)(%r\d+), (%r\d+)", swapped),
     Rule("fragment", P, "a block transposed", r"x4(\.trans)?\.shared", lambda m: "x4.shared" if m[1] else "x4.trans.shared"),
     Rule("fragment", P, "an exchange less", r"shfl\.sync\.bfly\.b32 \t(%r\d+), (%r\d+), \d+, 31, -1;", r"mov.b32 \t\1, \2;"),
+    Rule("fragment", P, "an element that no lane gives", r"shfl\.sync\.idx\.b32 \t(%r\d+), (%r\d+), %r\d+, 31, -1;", r"mov.b32 \t\1, \2;"),
     Rule("fragment", P, "a word that is not staged", r"\tst\.shared\.b32 [^\n]*\n", ""),
     Rule("tile off by one", E, "the next block", r"(%\d+) = (nvvm\.read\.ptx\.sreg\.ctaid\.[xyz]) : i32",
          ADDED + r"%mutant_id = \2 : i32" + "\n" + r"\1 = llvm.add %mutant_id, %mutant_one : i32"),
@@ -165,6 +169,8 @@ RULES = [
     Rule("mask off by one", P, "one too few", r"(setp\.(lt|gt)\.u32 \t%p\d+, (?P<of>%r\d+)), (\d+);", lambda m: f"{m[1]}, {int(m[4]) - 1};", probe=at_bound(-1)),
     Rule("stage off by one", E, "a slot further is read", r"(%\d+ = nvvm\.ldmatrix) (%\d+)", "",
          of_slot=lambda slot: lambda m: further(m[2], 3, slot) + m[1] + " %mutant"),
+    Rule("stage off by one", E, "a run of a slot further is read", r"(%\d+ = llvm\.load) (%\d+)(?= \{alignment = \d+ : i64\} : !llvm\.ptr<3> -> vector<[24]xf32>)",
+         "", of_slot=lambda slot: lambda m: further(m[2], 3, slot) + m[1] + " %mutant"),
     Rule("stage off by one", E, "a slot further is written", r"(nvvm\.cp\.async\.shared\.global) (%\d+)", "",
          of_slot=lambda slot: lambda m: further(m[2], 3, slot) + m[1] + " %mutant"),
     Rule("stage off by one", P, "a slot further is read", r"(ldmatrix\S+ \t?\{[^}]*\}, \[%r\d+)(?:\+(\d+))?\]", "", of_slot=moved),
@@ -257,6 +263,8 @@ EQUAL: dict[str, str] = {
     r"shares: interpreted: an element without its mask [1-4] of 8": "after the last column there is -inf instead",
     r"logarithms of shares.*: interpreted: an element without its mask (\d|[1-8]\d|9[0-6]) of 192":
         "after the last column there is -inf instead",
+    r"attention, heads.*, f32: \w+: (no barrier|a wait for a copy less|no wait) 1 of 3|attention, heads.*, f32: \w+: a copy uncommitted [12] of 5":
+        "queries are read after the first keys and values, and the wait for these is for all",
     r"product.*: \w+: (no barrier|a wait for a copy less|no wait) 2 of 2":
         "after the loop nobody reads what the last copies bring, nor what another warp wrote",
     r"product.*: \w+: a copy uncommitted 1 of [68]": "the first two copies end together, and the first wait is for both",
@@ -309,8 +317,8 @@ def text_of(recipe: str, level: str) -> str:
 
 def slot_of(recipe: str) -> int:
     """Bytes of the smallest slot; 0 where there is none."""
-    slots = re.findall(r"!hova\.slots<\d+x(\d+)x(\d+)x", made(recipe)[0].emit("mlir"))
-    return min((2 * int(rows) * int(columns) for rows, columns in slots), default=0)
+    slots = re.findall(r"!hova\.slots<\d+x(\d+)x(\d+)x[bf]+(\d+)>", made(recipe)[0].emit("mlir"))
+    return min((int(rows) * int(columns) * int(bits) // 8 for rows, columns, bits in slots), default=0)
 
 
 @cache

@@ -126,12 +126,13 @@ def hova(*words):
     return done.stdout
 
 
-@pytest.mark.parametrize("batch", [1, 8])
-def test_the_whole_model_as_it_is_compiled(batch, tmp_path):
+@pytest.mark.parametrize("batch, dtype", [(1, "bf16"), (8, "bf16"), (1, "f32"), (8, "f32")])
+def test_the_whole_model_as_it_is_compiled(batch, dtype, tmp_path):
     """Of its published size, by hova compile: some 5 s of one core for each batch."""
-    model = (VIT, f"--set=batch={batch}", "--dtype=bf16", "--target=cuda")
+    model = (VIT, f"--set=batch={batch}", f"--dtype={dtype}", "--target=cuda")
     made = sass.assemble_all(hova("compile", *model, "--emit=ptx"), tmp_path)
-    assert len(made) > 15 and sum(kernel.loop is not None for kernel in made.values()) > 8
+    multiplying = [kernel.code.count("FFMA") > 256 if dtype == "f32" else kernel.loop is not None for kernel in made.values()]
+    assert len(made) > 15 and sum(multiplying) > 8
     for name, kernel in made.items():
         assert (name, kernel.spilled, kernel.stack, kernel.local()) == (name, 0, 0, 0)
     report = json.loads(hova("explain", *model, f"--ptxas={sass.TOOLS / 'ptxas'}", "--format=json"))["device"]

@@ -5,6 +5,7 @@ could take. The emulation counts them, and the interpreter by code of its own.""
 
 import pytest
 from kernels import attention, norm, product
+from modules import MODULES
 
 WAVEFRONTS = {"ldmatrix": "wavefronts of ldmatrix", "shared": "wavefronts of loads and stores", "copied": "wavefronts of copies"}
 SECTORS = {"ld": "sectors of loads", "st": "sectors of stores", "cp": "sectors of copies"}
@@ -49,6 +50,15 @@ def test_kernels_of_vit(name, tmp_path):
         assert counts["wavefronts of copies"][2] > 0
         assert counts["sectors of copies"][2] * 32 == counts["copied bytes"][0]
     assert counts["sectors of stores"][2] > 0
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name.endswith(", f32")])
+def test_products_of_f32_ask_no_bank_twice(name, tmp_path):
+    """Rows begin at any element and are read four at once, and lanes of a row read the same."""
+    counts = MODULES[name]().counts(tmp_path)
+    for kind in WAVEFRONTS.values():
+        assert counts[kind][1] == counts[kind][2], kind
+    assert counts["wavefronts of loads and stores"][2] > 0
 
 
 WHOLE = {
