@@ -242,9 +242,9 @@ def Hova_GroupCopyOp : Hova_Op<"group_copy",
     any token stands between the last read of a slot and the copy to it, and each
     token is waited for once on each path; loops carry tokens in the order in
     which their copies began. Row, column and `in_bounds` are those of
-    `hova.group_load`. Targets move whole words at once: rows of source, and the
-    column, begin at multiples of 4 bytes on a GPU, and the larger the multiple,
-    up to 16, the fewer instructions a copy takes.
+    `hova.group_load`. The larger the number of bytes, up to 16 on a GPU, that rows of
+    source and the column begin at multiples of, the fewer instructions a copy
+    takes.
 
     - C1: the element of source is that of the slots.
     - C2: rows of source have a unit column stride and a static row stride.

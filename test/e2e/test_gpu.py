@@ -81,8 +81,10 @@ VARIANTS = {
 }
 
 
-# Masks, biases and scores of one's own, which are regions of the attention.
-SCORES = ["all_masks", "cross_causal_empty_rows", "grouped_heads_memory", "memory_causal", "memory_masks", "score_late_gap", "score_sinks", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
+# Masks, biases and scores of one's own, which are regions of the attention; cosines, tokens that are projected, and heads
+# of an odd width, whose columns begin anywhere.
+SCORES = ["attention_cosine_zeros", "lecture_cosine", "mha_cosine_both", "mha_linformer_both", "omni_linformer", "mha_both", "score_cosine",
+          "all_masks", "cross_causal_empty_rows", "grouped_heads_memory", "memory_causal", "memory_masks", "score_late_gap", "score_sinks", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
           "score_bias_of_heads", "score_documents", "score_prefix", "score_soft_cap", "score_uneven"]
 
 
@@ -251,8 +253,7 @@ def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
 
 
 REFUSED = {
-    "odd heads in 16 bits": ("vit_b16", "for heads of an even width up to 128 in 'bf16', got 63; a CPU runs it, and so does --dtype=f32",
-                             [*BF16, "--set=width=756"]),
+    "wide heads": ("vit_b16", "for heads of up to 128 columns, got 192; a CPU runs it (--target=cpu)", [*BF16, "--set=heads=4"]),
     "features": ("t2t_vit_14", "'hova.key_summary' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
     "windows": ("swin_t", "reads or writes rows in an order of their own", BF16),
 }

@@ -1,9 +1,11 @@
 //===- ThreadCopies.cpp - cp.async and the order of its groups ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A copy is a group of cp.async. Groups end in order, so a token is no value at
-// all: a wait needs only the number of copies that were begun after its own,
-// and the list of pending ones gives that at compile time, through loops too.
+// A copy is a group of cp.async, which moves 4 bytes at least: elements of 16
+// bits that begin anywhere are loaded and stored. Groups end in order, so a
+// token is no value at all: a wait needs only the number of copies that were
+// begun after its own, and the list of pending ones gives that at compile time,
+// through loops too.
 
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/lower/Positions.h"
@@ -45,6 +47,23 @@ Value ThreadEmitter::isRowThere(Value position, Value row, int64_t first,
              : below(add(word(position), add(row, i32(first))), rows);
 }
 
+/// An element of 16 bits, of which there is no asynchronous copy; 0 if `read`,
+/// where it is given, is 0.
+void ThreadEmitter::moveElement(const Matrix &source, Value from, Value to,
+                                Value read) {
+  Type type = b.getI16Type();
+  Value there;
+  if (read) {
+    there = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, read, i32(0));
+  }
+  Value element = LLVM::LoadOp::create(
+      b, type, there ? select(there, from, source.base) : from, 2);
+  if (there) {
+    element = select(there, element, arith::ConstantIntOp::create(b, 0, 16));
+  }
+  LLVM::StoreOp::create(b, element, to, 2);
+}
+
 LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
   if (!slotsOf.count(op.getSlots())) {
     return op.emitOpError("expects slots of this function");
@@ -59,15 +78,13 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
                                          op.getColumn(), slots.rows,
                                          /*columnsInside=*/true,
                                          kChunkBytes / elementBytes);
-  if (bytes < kLeastCopy) {
-    return op.emitOpError("expects the rows of a matrix, and the column, to "
-                          "begin at multiples of ")
-           << kLeastCopy / elementBytes
-           << " elements, since copies move 4, 8 or 16 bytes, got "
-           << op.getSource().getType();
-  }
   // A thread copies the same piece of every `rowsAtOnce`th row.
   int64_t pieces = slots.rowBytes / bytes, rowsAtOnce = threads / pieces;
+  if (rowsAtOnce == 0) {
+    return op.emitOpError("expects a thread for each of the ")
+           << pieces << " pieces of a row of slots that are copied at once, of "
+           << bytes << " bytes, got " << threads << " threads";
+  }
   Value row = div(thread, pieces), piece = rem(thread, pieces);
   Value chunk = div(piece, 16 / bytes);
   Value behind = mul(rem(piece, 16 / bytes), bytes);
@@ -103,17 +120,20 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
                         : isRowThere(op.getRow(), row, first, source->rows);
       Value column = add(add(firstColumn, mul(piece, bytes / elementBytes)),
                          i32(kSegment * segment));
-      NVVM::CpAsyncOp::create(
-          b,
-          offset(places[first % kBlockRows],
-                 segment * slots.segmentBytes() +
-                     (first - first % kBlockRows) * slots.rowBytes),
-          offset(from,
-                 first * source->rowBytes + elementBytes * kSegment * segment),
-          bytes,
-          bytes == 16 ? NVVM::LoadCacheModifierKind::CG
-                      : NVVM::LoadCacheModifierKind::CA,
-          bytesToRead(op, *source, bytes, there, column));
+      Value to = offset(places[first % kBlockRows],
+                        segment * slots.segmentBytes() +
+                            (first - first % kBlockRows) * slots.rowBytes);
+      Value at = offset(from, first * source->rowBytes +
+                                  elementBytes * kSegment * segment);
+      Value read = bytesToRead(op, *source, bytes, there, column);
+      if (bytes < kLeastCopy) {
+        moveElement(*source, at, to, read);
+        continue;
+      }
+      NVVM::CpAsyncOp::create(b, to, at, bytes,
+                              bytes == 16 ? NVVM::LoadCacheModifierKind::CG
+                                          : NVVM::LoadCacheModifierKind::CA,
+                              read);
     }
   }
   if (branches) {

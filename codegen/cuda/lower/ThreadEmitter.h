@@ -131,6 +131,8 @@ private:
                          int64_t rows);
   mlir::Value bytesToRead(GroupCopyOp op, const Matrix &source, int64_t bytes,
                           mlir::Value there, mlir::Value column);
+  void moveElement(const Matrix &source, mlir::Value from, mlir::Value to,
+                   mlir::Value read);
   mlir::LogicalResult emitWait(GroupWaitOp op);
   mlir::LogicalResult enterLoop(mlir::scf::ForOp op);
   mlir::LogicalResult leaveLoop(mlir::scf::ForOp op);

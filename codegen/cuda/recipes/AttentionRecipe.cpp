@@ -4,7 +4,6 @@
 // A block has rows of queries of one head of one sequence: blocks of queries
 // along x, heads along y, sequences along z.
 
-#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
@@ -74,24 +73,11 @@ struct AttentionRecipe
     }
     int64_t keyWidth = shapeOf(own.getQuery())[2] / own.getHeads();
     int64_t valueWidth = shapeOf(own.getResult())[2] / own.getHeads();
-    if (failed(checkHeadWidths(op, getElementTypeOrSelf(own.getQuery()),
-                               {keyWidth, valueWidth}, kMostWidth))) {
+    if (failed(checkHeadWidths(op, {keyWidth, valueWidth}, kMostWidth))) {
       return {};
     }
-    // Sequences and heads are axes of the grid.
-    int64_t sequences = shapeOf(own.getQuery())[0];
-    if (sequences > kMostBlocksYZ || own.getHeads() > kMostBlocksYZ) {
-      op->emitOpError("has code for a GPU for at most ")
-          << kMostBlocksYZ << " items of a batch and as many heads, got "
-          << sequences << " and " << own.getHeads()
-          << "; give it fewer at once";
-      return {};
-    }
-    SmallVector<Value> copied{own.getQuery(), own.getKey(), own.getValue()};
-    if (own.getMemoryKey()) {
-      copied.append({own.getMemoryKey(), own.getMemoryValue()});
-    }
-    if (failed(checkCopied(op, copied))) {
+    if (failed(
+            checkSequences(op, shapeOf(own.getQuery())[0], own.getHeads()))) {
       return {};
     }
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()),

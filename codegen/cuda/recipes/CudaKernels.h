@@ -23,12 +23,16 @@ int64_t boxColumns(int64_t width);
 CudaScheduleAttr scheduleProduct(mlir::Type element, int64_t rows,
                                  int64_t inner, int64_t columns);
 
+/// The same where the right operand is inner x columns.
+CudaScheduleAttr scheduleInnerProduct(mlir::Type element, int64_t inner);
+
 /// Rows from `row` on of x wT, columns from `column` on, as a tile of f32: x is
-/// rows x inner, w columns x inner, both of one type. Copies of a part of
-/// `step` of the inner dimension are `stages` deep.
+/// rows x inner, w columns x inner, or, if it is not transposed, inner x
+/// columns, both of one type. Copies of a part of `step` of the inner dimension
+/// are `stages` deep.
 mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
                         mlir::Value x, mlir::Value w, mlir::Value row,
-                        mlir::Value column);
+                        mlir::Value column, bool isTransposed = true);
 
 /// Matrices of one head of one sequence, all of one type. The slots of a
 /// memory are keys after the others, the same for all sequences; null without.

@@ -1,4 +1,4 @@
-//===- HeadRecipes.cpp - Horizontal attention on a GPU --------------------===//
+//===- HeadRecipes.cpp - What is done head by head, on a GPU --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Sm80.h"
@@ -8,6 +8,7 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 using namespace mlir;
@@ -78,7 +79,7 @@ struct HeadLogitsRecipe
     constexpr int64_t kMostWidth = 256; // of a head and of its hidden channels
     ArrayRef<int64_t> weight = shapeOf(own.getHeadWeight());
     Type element = getElementTypeOrSelf(own.getHeadsIn());
-    if (failed(checkHeadWidths(op, element, weight, kMostWidth))) {
+    if (failed(checkHeadWidths(op, weight, kMostWidth))) {
       return {};
     }
     if (!getElementTypeOrSelf(own.getShift()).isF32()) {
@@ -96,9 +97,6 @@ struct HeadLogitsRecipe
           << ", of which a block has " << kMostGroupBytes
           << "; give it fewer hidden channels, --dtype=bf16 or a CPU "
              "(--target=cpu)";
-      return {};
-    }
-    if (failed(checkCopied(op, own.getHeadsIn()))) {
       return {};
     }
     return CudaScheduleAttr::get(op->getContext(), kRows, columns, 4, 1, 1, 1);
@@ -172,8 +170,77 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   e.finishAndStore(result, place);
 }
 
+//===----------------------------------------------------------------------===//
+// NormalizeHeadsOp
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct NormalizeHeadsRecipe
+    : CudaRecipeOpInterface::ExternalModel<NormalizeHeadsRecipe,
+                                           NormalizeHeadsOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    return scheduleRows(op);
+  }
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
+    return gridOfTiles(op, schedule);
+  }
+  void emitGroup(Operation *op, GroupEmitter &e) const;
+};
+} // namespace
+
+/// A warp has whole rows. For one head after the other it adds up the squares
+/// of the head's columns, and keeps the factor for these.
+void NormalizeHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
+  auto own = cast<NormalizeHeadsOp>(op);
+  KernelBuilder &b = e.b;
+  int64_t heads = own.getHeads();
+  int64_t width = shapeOf(own.getResult()).back() / heads;
+  GroupEmitter::Place place = e.tilePlace(op);
+  auto isOf = [&](Value j, Value head) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                 b.divIndex(j, width), head);
+  };
+  Value x = b.map(
+      place.type, e.load(own.getX(), shapeOf(own.getResult()), place),
+      [&](ValueRange t, Value, Value) { return widen(b, b.getLoc(), t[0]); });
+  auto addHead = [&](Value head, ValueRange before) -> KernelBuilder::Values {
+    Value squares =
+        b.map(place.type, x, [&](ValueRange t, Value, Value j) -> Value {
+          return arith::SelectOp::create(b, isOf(j, head), b.mul(t[0], t[0]),
+                                         b.number(0));
+        });
+    Value sum = b.reduce(Combine::add, squares, TileLanes::row);
+    SmallVector<Value> operands{sum};
+    if (own.getGain()) {
+      Value zero = b.index(0);
+      operands.push_back(
+          b.load(place.type.with({1, 1}, b.f32(), TileLanes::row),
+                 e.matrix(own.getGain()), zero, head, true, true));
+    }
+    Value factor =
+        b.map(sum.getType(), operands, [&](ValueRange t, Value, Value) {
+          Value length = arith::MaximumFOp::create(
+              b, math::SqrtOp::create(b, t[0]),
+              b.number(own.getEps().convertToDouble()));
+          Value gain = t.size() > 1 ? t[1] : b.number(1);
+          return arith::DivFOp::create(b, gain, length).getResult();
+        });
+    return {b.map(place.type, {before[0], factor},
+                  [&](ValueRange t, Value, Value j) -> Value {
+                    return arith::SelectOp::create(b, isOf(j, head), t[1],
+                                                   t[0]);
+                  })};
+  };
+  Value factors = b.loop(heads, b.fill(place.type, 0), addHead)[0];
+  e.finishAndStore(
+      b.map(place.type, {x, factors},
+            [&](ValueRange t, Value, Value) { return b.mul(t[0], t[1]); }),
+      place);
+}
+
 void attachCudaHeadRecipes(MLIRContext &context) {
   HeadLogitsOp::attachInterface<HeadLogitsRecipe>(context);
+  NormalizeHeadsOp::attachInterface<NormalizeHeadsRecipe>(context);
   ScaleHeadsOp::attachInterface<ScaleHeadsRecipe>(context);
 }
 

@@ -35,14 +35,16 @@ namespace {
 class ProductWriter {
 public:
   ProductWriter(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
-                Value row, Value column)
-      : b(b), own(schedule), x(x), w(w), row(row), column(column) {
+                Value row, Value column, bool isTransposed)
+      : b(b), own(schedule), x(x), w(w), row(row), column(column),
+        isTransposed(isTransposed) {
     auto left = cast<MemRefType>(x.getType());
     auto right = cast<MemRefType>(w.getType());
     int64_t inner = left.getDimSize(1);
     turns = llvm::divideCeil(inner, own.getStep());
     rowsInside = left.getDimSize(0) % own.getRows() == 0;
-    columnsInside = right.getDimSize(0) % own.getColumns() == 0;
+    columnsInside =
+        right.getDimSize(isTransposed ? 0 : 1) % own.getColumns() == 0;
     innerInside = inner % own.getStep() == 0;
   }
 
@@ -57,6 +59,7 @@ private:
   CudaScheduleAttr own;
   Value x, w, row, column, xs, ws;
   int64_t turns;
+  bool isTransposed; ///< w is columns x inner, and not inner x columns
   bool rowsInside, columnsInside, innerInside;
 };
 } // namespace
@@ -65,18 +68,21 @@ ProductWriter::Values ProductWriter::copyPart(Value turn, Value slot) {
   // After the last part it is copied again: nobody reads that.
   Value k = b.mulIndex(b.atMost(turn, turns - 1), own.getStep());
   return {b.copy(x, row, k, xs, slot, rowsInside, innerInside),
-          b.copy(w, column, k, ws, slot, columnsInside, innerInside)};
+          isTransposed
+              ? b.copy(w, column, k, ws, slot, columnsInside, innerInside)
+              : b.copy(w, k, column, ws, slot, innerInside, columnsInside)};
 }
 
 Value ProductWriter::multiply() {
   int64_t stages = own.getStages();
-  auto slots = [&](int64_t rows) {
+  auto slots = [&](int64_t rows, int64_t columns) {
     return GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {stages, rows, own.getStep()},
+        b, SlotsType::get(b.getContext(), {stages, rows, columns},
                           cast<MemRefType>(x.getType()).getElementType()));
   };
-  xs = slots(own.getRows());
-  ws = slots(own.getColumns());
+  xs = slots(own.getRows(), own.getStep());
+  ws = isTransposed ? slots(own.getColumns(), own.getStep())
+                    : slots(own.getStep(), own.getColumns());
   TileType sums = TileType::get(
       b.getContext(), {own.getRows(), own.getColumns()}, b.f32(),
       TileLanes::product, own.getRowWarps(), own.getColumnWarps());
@@ -89,7 +95,8 @@ Value ProductWriter::multiply() {
     GroupWaitOp::create(b, state.slice(2, 2));
     Values copies =
         copyPart(b.addIndex(turn, stages - 1), b.previous(slot, stages));
-    Value sum = GroupProductOp::create(b, xs, ws, slot, state[0], slot, true);
+    Value sum =
+        GroupProductOp::create(b, xs, ws, slot, state[0], slot, isTransposed);
     Values next{sum, b.next(slot, stages)};
     llvm::append_range(next, state.drop_front(4));
     llvm::append_range(next, copies);
@@ -99,9 +106,17 @@ Value ProductWriter::multiply() {
   return carried[0];
 }
 
+CudaScheduleAttr scheduleInnerProduct(Type element, int64_t inner) {
+  // Columns of a right operand that is not transposed are not divided.
+  CudaScheduleAttr wide = scheduleProduct(element, 1, inner, 64);
+  return CudaScheduleAttr::get(element.getContext(), wide.getRows(),
+                               wide.getColumns(), 4, 1, wide.getStep(),
+                               wide.getStages());
+}
+
 Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
-                  Value row, Value column) {
-  return ProductWriter(b, schedule, x, w, row, column).multiply();
+                  Value row, Value column, bool isTransposed) {
+  return ProductWriter(b, schedule, x, w, row, column, isTransposed).multiply();
 }
 
 } // namespace hova

@@ -1,15 +1,20 @@
-//===- ProductRecipe.cpp - Products with a weight matrix ------------------===//
+//===- ProductRecipe.cpp - Products with a weight matrix, on a GPU --------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/DenseOps.h"
+#include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
 
 using namespace mlir;
 
 namespace hova {
+
+//===----------------------------------------------------------------------===//
+// LinearOp
+//===----------------------------------------------------------------------===//
 
 /// The sums, with the bias.
 static Value emitSums(GroupEmitter &e, LinearOp op,
@@ -25,18 +30,22 @@ static Value emitSums(GroupEmitter &e, LinearOp op,
   });
 }
 
+static LogicalResult checkWeightType(Operation *op, Type x, Value weight) {
+  if (Type own = getElementTypeOrSelf(weight); own != x) {
+    return op->emitOpError(
+               "has code for a GPU for a weight of its input's type, ")
+           << x << ", got " << own;
+  }
+  return success();
+}
+
 namespace {
 struct ProductRecipe
     : CudaRecipeOpInterface::ExternalModel<ProductRecipe, LinearOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
     auto linear = cast<LinearOp>(op);
     Type x = getElementTypeOrSelf(linear.getX());
-    if (Type weight = getElementTypeOrSelf(linear.getWeight()); weight != x) {
-      op->emitOpError("has code for a GPU for a weight of its input's type, ")
-          << x << ", got " << weight;
-      return {};
-    }
-    if (failed(checkCopied(op, linear.getX()))) {
+    if (failed(checkWeightType(op, x, linear.getWeight()))) {
       return {};
     }
     ArrayRef<int64_t> shape = shapeOf(linear.getResult());
@@ -55,10 +64,58 @@ struct ProductRecipe
     return index == 1 && !cast<LinearOp>(op).getTransposed();
   }
 };
+
+//===----------------------------------------------------------------------===//
+// ProjectTokensOp
+//===----------------------------------------------------------------------===//
+
+/// Sequences along z: each is the right operand of a product of its own, whose
+/// left one is the weight, stored [projected][tokens].
+struct ProjectTokensRecipe
+    : CudaRecipeOpInterface::ExternalModel<ProjectTokensRecipe,
+                                           ProjectTokensOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    auto own = cast<ProjectTokensOp>(op);
+    Type x = getElementTypeOrSelf(own.getX());
+    if (failed(checkWeightType(op, x, own.getWeight())) ||
+        failed(checkSequences(op, shapeOf(own.getX())[0]))) {
+      return {};
+    }
+    return scheduleInnerProduct(x, shapeOf(own.getX())[1]);
+  }
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
+    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+    return {llvm::divideCeilSigned(shape[1], schedule.getRows()),
+            llvm::divideCeilSigned(shape[2], schedule.getColumns()), shape[0]};
+  }
+  void emitGroup(Operation *op, GroupEmitter &e) const {
+    auto own = cast<ProjectTokensOp>(op);
+    KernelBuilder &b = e.b;
+    auto sequence = [&](Value tensor) {
+      ArrayRef<int64_t> shape = shapeOf(tensor);
+      return e.view(e.matrix(tensor), b.mulIndex(e.block(2), shape[1]),
+                    shape[1], b.getIndexAttr(0), shape[2]);
+    };
+    Value row = b.mulIndex(e.block(0), e.schedule.getRows());
+    Value column = b.mulIndex(e.block(1), e.schedule.getColumns());
+    Value sums =
+        emitProduct(b, e.schedule, e.matrix(own.getWeight()),
+                    sequence(own.getX()), row, column, /*isTransposed=*/false);
+    Value to = sequence(own.getResult());
+    auto type = cast<MemRefType>(to.getType());
+    Value stored = b.map(e.tile(type.getElementType(), TileLanes::product),
+                         sums, [](ValueRange x, Value, Value) { return x[0]; });
+    b.store(stored, to, row, column,
+            type.getDimSize(0) % e.schedule.getRows() == 0,
+            type.getDimSize(1) % e.schedule.getColumns() == 0);
+  }
+  bool readsTransposed(Operation *, unsigned index) const { return index == 1; }
+};
 } // namespace
 
-void attachCudaProductRecipe(MLIRContext &context) {
+void attachCudaProductRecipes(MLIRContext &context) {
   LinearOp::attachInterface<ProductRecipe>(context);
+  ProjectTokensOp::attachInterface<ProjectTokensRecipe>(context);
 }
 
 } // namespace hova

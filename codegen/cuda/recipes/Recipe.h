@@ -50,13 +50,13 @@ void emitGroup(mlir::Operation *anchor, GroupEmitter &emitter);
 CudaScheduleAttr scheduleElements(mlir::Operation *op);
 /// A warp for each whole row; null, with an error, where rows are too long.
 CudaScheduleAttr scheduleRows(mlir::Operation *op);
-/// Whether boxes of these operands can be copied: copies move 4 bytes at least,
-/// so that those of 16 bits begin at even columns. An error on `op` if not.
-mlir::LogicalResult checkCopied(mlir::Operation *op, mlir::ValueRange operands);
-/// The same of heads with so many columns of `element`, at most `most`.
-mlir::LogicalResult checkHeadWidths(mlir::Operation *op, mlir::Type element,
+/// Whether heads with so many columns are boxes; an error on `op` if not.
+mlir::LogicalResult checkHeadWidths(mlir::Operation *op,
                                     llvm::ArrayRef<int64_t> widths,
                                     int64_t most);
+/// Whether so many sequences, and heads, can be axes of a grid.
+mlir::LogicalResult checkSequences(mlir::Operation *op, int64_t sequences,
+                                   int64_t heads = 1);
 /// Blocks of rows along x, and of columns along y.
 Grid gridOfTiles(mlir::Operation *op, CudaScheduleAttr schedule);
 

@@ -7,7 +7,6 @@
 #include "dialect/HovaDialect.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
-#include "passes/Columns.h"
 
 #include "codegen/cuda/recipes/Recipe.cpp.inc"
 
@@ -54,33 +53,22 @@ CudaScheduleAttr scheduleRows(Operation *op) {
   return scheduleWarps(op, columnsOf(op));
 }
 
-LogicalResult checkCopied(Operation *op, ValueRange operands) {
-  for (Value operand : operands) {
-    int64_t column = 0;
-    for (Operation *view = operand.getDefiningOp(); view && isColumnSlice(view);
-         view = view->getOperand(0).getDefiningOp()) {
-      column += columnsOf(cast<SliceOp>(view)).from;
-    }
-    if (column % 2 && !getElementTypeOrSelf(operand).isF32()) {
-      return op->emitOpError("reads the columns of a slice that begins at ")
-             << column
-             << "; code for a GPU reads from an even column on, and a CPU runs "
-                "it (--target=cpu)";
-    }
+LogicalResult checkSequences(Operation *op, int64_t sequences, int64_t heads) {
+  if (std::max(sequences, heads) > kMostBlocksYZ) {
+    return op->emitOpError("has code for a GPU for at most ")
+           << kMostBlocksYZ << " items of a batch and as many heads, got "
+           << sequences << " and " << heads << "; give it fewer at once";
   }
   return success();
 }
 
-LogicalResult checkHeadWidths(Operation *op, Type element,
-                              ArrayRef<int64_t> widths, int64_t most) {
-  bool mustBeEven = !element.isF32();
+LogicalResult checkHeadWidths(Operation *op, ArrayRef<int64_t> widths,
+                              int64_t most) {
   for (int64_t width : widths) {
-    if (width > most || (mustBeEven && width % 2)) {
-      return op->emitOpError("has code for a GPU for heads of ")
-             << (mustBeEven ? "an even" : "a") << " width up to " << most
-             << " in " << element << ", got " << width << "; a CPU runs "
-             << (mustBeEven && width <= most ? "it, and so does --dtype=f32"
-                                             : "it (--target=cpu)");
+    if (width > most) {
+      return op->emitOpError("has code for a GPU for heads of up to ")
+             << most << " columns, got " << width
+             << "; a CPU runs it (--target=cpu)";
     }
   }
   return success();
@@ -131,7 +119,7 @@ void attachCudaAttentionRecipe(MLIRContext &context);
 void attachCudaHeadRecipes(MLIRContext &context);
 void attachCudaMaskRecipes(MLIRContext &context);
 void attachCudaNormRecipe(MLIRContext &context);
-void attachCudaProductRecipe(MLIRContext &context);
+void attachCudaProductRecipes(MLIRContext &context);
 void attachCudaSoftmaxRecipe(MLIRContext &context);
 void attachCudaTokenRecipes(MLIRContext &context);
 
@@ -141,7 +129,7 @@ void registerCudaRecipes(DialectRegistry &registry) {
     attachCudaHeadRecipes(*context);
     attachCudaMaskRecipes(*context);
     attachCudaNormRecipe(*context);
-    attachCudaProductRecipe(*context);
+    attachCudaProductRecipes(*context);
     attachCudaSoftmaxRecipe(*context);
     attachCudaTokenRecipes(*context);
   });

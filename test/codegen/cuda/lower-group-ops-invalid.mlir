@@ -183,31 +183,15 @@ func.func @other_order(%m: memref<128x256xbf16>, %i: index) {
 
 // -----
 
-func.func @odd_rows(%m: memref<128x251xbf16>, %i: index) {
-  %column = arith.constant 64 : index
+func.func @few_threads(%m: memref<128x251xf32>, %i: index) {
   %f = arith.constant 0.0 : f32
-  %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
+  %z = hova.group_map () : () -> !hova.tile<16x64xf32, product 1x1> {
   ^bb0(%p: index, %q: index):
     hova.group_yield %f : f32
   }
-  %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
-  // expected-error@+1 {{'hova.group_copy' op expects the rows of a matrix, and the column, to begin at multiples of 2 elements, since copies move 4, 8 or 16 bytes, got 'memref<128x251xbf16>'}}
-  %t = hova.group_copy %m[%i, %column] to %s[%i] : memref<128x251xbf16> to !hova.slots<2x64x64xbf16>
-  return
-}
-
-// -----
-
-func.func @odd_column(%m: memref<128x256xbf16>, %i: index) {
-  %f = arith.constant 0.0 : f32
-  %z = hova.group_map () : () -> !hova.tile<64x64xf32, product 4x1> {
-  ^bb0(%p: index, %q: index):
-    hova.group_yield %f : f32
-  }
-  %s = hova.group_alloc : !hova.slots<2x64x64xbf16>
-  %j = arith.constant 7 : index
-  // expected-error@+1 {{'hova.group_copy' op expects the rows of a matrix, and the column, to begin at multiples of 2 elements, since copies move 4, 8 or 16 bytes, got 'memref<128x256xbf16>'}}
-  %t = hova.group_copy %m[%i, %j] to %s[%i] : memref<128x256xbf16> to !hova.slots<2x64x64xbf16>
+  %s = hova.group_alloc : !hova.slots<2x64x64xf32>
+  // expected-error@+1 {{'hova.group_copy' op expects a thread for each of the 64 pieces of a row of slots that are copied at once, of 4 bytes, got 32 threads}}
+  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x251xf32> to !hova.slots<2x64x64xf32>
   return
 }
 

@@ -24,21 +24,24 @@ class Numbers:
         self.halves = halves
         self.operands: list[np.ndarray] = []
 
-    def wide(self, *shape: int, scale: float = 1.0) -> np.ndarray:
-        """An operand of f32, in float64."""
+    def wide(self, *shape: int, scale: float = 1.0, transposed: int = 0) -> np.ndarray:
+        """An operand of f32, in float64; stored as `narrow` does."""
         values = self.random.standard_normal(shape, np.float32) * np.float32(scale)
-        self.operands.append(values)
+        self.store(values, transposed, np.nan)
         return values.astype(np.float64)
 
-    def narrow(self, *shape: int, scale: float = 1.0, transposed: int = 0) -> np.ndarray:
-        """An operand of 16 bits, in float64; where it is stored transposed, rows of it are so many elements apart, of which those
-        between are no numbers."""
-        bits = NARROW[self.halves](self.random.standard_normal(shape, np.float32) * np.float32(scale))
-        stored = bits
+    def store(self, values: np.ndarray, transposed: int, none: float) -> None:
+        """Where it is stored transposed, rows of it are so many elements apart, of which those between are no numbers."""
         if transposed:
-            stored = np.full((shape[1], transposed), 0x7FFF, np.uint16)
-            stored[:, : shape[0]] = bits.T
-        self.operands.append(stored)
+            stored = np.full((values.shape[1], transposed), none, values.dtype)
+            stored[:, : values.shape[0]] = values.T
+            values = stored
+        self.operands.append(values)
+
+    def narrow(self, *shape: int, scale: float = 1.0, transposed: int = 0) -> np.ndarray:
+        """An operand of 16 bits, in float64."""
+        bits = NARROW[self.halves](self.random.standard_normal(shape, np.float32) * np.float32(scale))
+        self.store(bits, transposed, 0x7FFF)
         return WIDEN[self.halves](bits).astype(np.float64)
 
     def integers(self, *shape: int, below: int, dtype: type) -> np.ndarray:
@@ -206,6 +209,42 @@ def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widt
         }}
         return %o : {types[3]}
       }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, "--queries=32 --warps=2 --keys=32")
+
+
+def project_tokens(halves: str, limit: float) -> Case:
+    """wT x for each sequence, whose rows and columns begin at any element."""
+    n = Numbers(halves)
+    draw = n.wide if halves == "f32" else n.narrow
+    x, w = draw(2, 75, 77)[:, :, 3:74], draw(75, 66, scale=75**-0.5, transposed=80 if halves == "bf16" else 76)
+    weight = f"tensor<75x66x{halves}>"
+    return case(n, f"""
+      !x = tensor<2x75x71x{halves}>
+      !y = tensor<2x66x71x{halves}>
+      func.func private @weights() {{
+        %w = hova.weight "w" : {weight}
+        hova.store_weight "w", %w : {weight}
+        return
+      }}
+      func.func @main(%a: tensor<2x75x77x{halves}>) -> !y {{
+        %w = hova.image_weight "w" : {weight}
+        %x = hova.slice %a {{axis = 2 : i64, offset = 3 : i64}} : tensor<2x75x77x{halves}> -> !x
+        %y = hova.project_tokens %x, %w : !x, {weight} -> !y
+        return %y : !y
+      }}""", [np.einsum("btc,tp->bpc", x, w)], limit, halves)
+
+
+def unit_heads(gain: bool) -> Case:
+    """Each head at length one, times its gain; the last column of a row is within a tile."""
+    n = Numbers()
+    x, g = n.wide(2, 5, 3 * 26), n.wide(3) if gain else np.ones(3)
+    heads = x.reshape(2, 5, 3, 26)
+    unit = g[:, None] * heads / np.linalg.norm(heads, axis=-1, keepdims=True)
+    return case(n, f"""
+      !x = tensor<2x5x78xf32>
+      func.func @main(%x: !x{", %g: tensor<3xf32>" if gain else ""}) -> !x {{
+        %y = hova.normalize_heads %x {"gain(%g)" if gain else ""} {{heads = 3 : i64, eps = 1.0e-12 : f64}} : !x{", tensor<3xf32>" if gain else ""}
+        return %y : !x
+      }}""", [unit.reshape(x.shape)], F32, "f32")
 
 
 # Rows --------------------------------------------------------------------------
@@ -460,6 +499,11 @@ MODULES = {
     "attention, heads of 32 and 20": lambda: attention("bf16", 2, 70, 70, 2, (32, 20), -0.25),
     "attention, heads of 11 and 7, f32": lambda: attention("f32", 2, 65, 75, 2, (11, 7), 11**-0.5),
     "product, f32": product_of_f32,
+    "attention, heads of 9 and 7": lambda: attention("bf16", 2, 65, 75, 2, (9, 7), 9**-0.5),
+    "product of tokens": lambda: project_tokens("bf16", BF16),
+    "product of tokens, f32": lambda: project_tokens("f32", 75 * ONCE),
+    "heads of length one": lambda: unit_heads(True),
+    "heads of length one, no gain": lambda: unit_heads(False),
     "norm without a gain": plain_norm,
     "norm with a residual": residual_norm,
     "logits of heads": lambda: head_logits("bf16", True, 3, 12, 20),

@@ -219,7 +219,7 @@ KINDS = list(dict.fromkeys(rule.kind for rule in RULES))
 assert len(KINDS) == 12
 
 # Whose lanes add up what they have of a row.
-ROWS = ("norm", "scaled heads", "shares", "logarithms of shares")
+ROWS = ("norm", "scaled heads", "shares", "logarithms of shares", "heads of length one")
 WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits")) or recipe == "product by rows"]
 # Classes of which a recipe has no fault, and why.
 NONE = {
@@ -227,6 +227,7 @@ NONE = {
     **{(recipe, "stage off by one"): "it has no slots" for recipe in WITHOUT_SLOTS},
     **{(recipe, "copy uncommitted"): "it copies nothing" for recipe in WITHOUT_SLOTS},
     **{(recipe, "fragment"): "no lane needs what another has" for recipe in WITHOUT_SLOTS if not recipe.startswith(ROWS)},
+    ("attention, heads of 9 and 7", "vector misaligned"): "its rows begin at any element of 16 bits, so that it moves one at a time",
     ("slice of columns", "vector misaligned"): "its rows begin at any element, so that it moves one at a time",
 }
 # What becomes of a mutant that changes nothing for any thread of the case, which its probe shows: a mask off by one where no
@@ -265,6 +266,10 @@ EQUAL: dict[str, str] = {
         "after the last column there is -inf instead",
     r"attention, heads.*, f32: \w+: (no barrier|a wait for a copy less|no wait) 1 of 3|attention, heads.*, f32: \w+: a copy uncommitted [12] of 5":
         "queries are read after the first keys and values, and the wait for these is for all",
+    r"attention, heads of 9 and 7: \w+: (a wait for a copy less|no wait|a copy uncommitted) \d of \d|product of tokens: \w+: a wait for a copy less \d of \d":
+        "elements that are moved one by one are there at once",
+    r"product of tokens: \w+: a copy uncommitted [2-6] of 6": "elements that are moved one by one are there at once",
+    r"heads of length one.*: interpreted: an element without its mask \d+ of \d+": "what is read there is of no head, and not stored",
     r"product.*: \w+: (no barrier|a wait for a copy less|no wait) 2 of 2":
         "after the loop nobody reads what the last copies bring, nor what another warp wrote",
     r"product.*: \w+: a copy uncommitted 1 of [68]": "the first two copies end together, and the first wait is for both",
