@@ -289,6 +289,17 @@ LogicalResult GroupStoreOp::verify() {
 }
 
 LogicalResult GroupCopyOp::verify() {
+  if (!getRows().empty()) { // C3
+    bool takesRow =
+        llvm::hasSingleElement(getRows()) &&
+        getRows().getArgumentTypes() == TypeRange(getRow().getType());
+    auto yield = takesRow
+                     ? dyn_cast<GroupYieldOp>(getRows().front().getTerminator())
+                     : GroupYieldOp();
+    if (!yield || yield.getOperandTypes() != TypeRange(getRow().getType())) {
+      return emitOpError("expects a body of one index that yields one");
+    }
+  }
   return success(
       succeeded(verifyElement(*this, "source", getSource().getType(), // C1
                               getSlots().getType().getElementType())) &&

@@ -246,8 +246,12 @@ def Hova_GroupCopyOp : Hova_Op<"group_copy",
     source and the column begin at multiples of, the fewer instructions a copy
     takes.
 
+    With `rows` the body says which row of source stands in the place of row
+    `row + i`; one that source does not have is 0.
+
     - C1: the element of source is that of the slots.
     - C2: rows of source have a unit column stride and a static row stride.
+    - C3: the body of `rows` has one index and yields one.
 
     ```mlir
     func.func @copy(%m: memref<197x768xbf16>, %r: index, %c: index,
@@ -264,9 +268,10 @@ def Hova_GroupCopyOp : Hova_Op<"group_copy",
                        Arg<Hova_SlotsType, "", [MemWrite]>:$slots, Index:$slot,
                        DefaultValuedAttr<DenseBoolArrayAttr, "{false, false}">:$in_bounds);
   let results = (outs Hova_CopyTokenType:$token);
+  let regions = (region AnyRegion:$rows);
   let assemblyFormat = [{
-    $source `[` $row `,` $column `]` `to` $slots `[` $slot `]` attr-dict
-    `:` type($source) `to` type($slots)
+    $source `[` $row `,` $column `]` `to` $slots `[` $slot `]`
+    (`rows` $rows^)? attr-dict `:` type($source) `to` type($slots)
   }];
   let hasVerifier = 1;
 }
@@ -404,11 +409,13 @@ def Hova_GroupMapOp : Hova_Op<"group_map",
 
 def Hova_GroupYieldOp
     : Hova_Op<"group_yield", [Pure, Terminator,
-                              ParentOneOf<["GroupMapOp", "GroupGatherOp"]>]> {
+                              ParentOneOf<["GroupMapOp", "GroupGatherOp",
+                                           "GroupCopyOp"]>]> {
   let summary = "what a body makes for a position";
   let description = [{
-    Ends the body of a `hova.group_map`, with an element, or of a
-    `hova.group_gather`, with a row and a column. Examples stand there.
+    Ends the body of a `hova.group_map`, with an element, of a
+    `hova.group_gather`, with a row and a column, or of a `hova.group_copy`,
+    with a row. Examples stand there.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{

@@ -13,6 +13,7 @@
 #include "dialect/HostTensor.h"
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include "dialect/PlacementInterface.h.inc"
 

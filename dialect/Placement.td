@@ -36,6 +36,19 @@ def Hova_PlacementAttrInterface : AttrInterface<"PlacementAttrInterface"> {
     }], "::llvm::SmallVector<int32_t>", "getRows",
       (ins "::llvm::ArrayRef<int64_t>":$source)>,
     InterfaceMethod<[{
+      The same as operations on indices: the source's row that is segment
+      `segment` of row `row`. Rows after the last become rows after the source's
+      last, whatever the number of batch entries.
+    }], "::mlir::Value", "emitRow",
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder, "::mlir::Value":$row,
+           "::mlir::Value":$segment)>,
+    InterfaceMethod<[{
+      The row of the rearranged tensor that a row of the source becomes. Of a
+      permutation that stands for itself alone.
+    }], "::mlir::Value", "emitInverseRow",
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder, "::mlir::Value":$row), "",
+      [{ llvm_unreachable("the placement has no inverse of its own"); }]>,
+    InterfaceMethod<[{
       The rearranged tensor, by the definition: what verification compares
       programs with, which shares no code with the other methods.
     }], "::hova::HostTensor", "evaluate",
@@ -63,7 +76,8 @@ class Hova_Placement<string name, string attrMnemonic,
 }
 
 def Hova_WindowAttr : Hova_Placement<"Window", "window",
-                                    ["getSourceShape", "evaluateInverse"]> {
+                                    ["getSourceShape", "evaluateInverse",
+                                     "emitInverseRow"]> {
   let hasCustomAssemblyFormat = 1;
   let summary = "windows of a cyclically shifted grid of tokens";
   let description = [{
@@ -113,7 +127,8 @@ def Hova_MergeAttr
 
 def Hova_InverseAttr
     : Hova_Placement<"Inverse", "inverse",
-                     ["getSourceShape", "evaluateInverse"]> {
+                     ["getSourceShape", "evaluateInverse",
+                      "emitInverseRow"]> {
   let summary = "the inverse of a placement";
   let description = [{
     `#hova.inverse<#hova.window<..>>` puts windows back into their grid: the

@@ -81,9 +81,10 @@ VARIANTS = {
 }
 
 
-# Masks, biases and scores of one's own, which are regions of the attention; cosines, tokens that are projected, and heads
+# Masks, biases and scores of one's own, which are regions of the attention; windows, cosines, tokens that are projected, and heads
 # of an odd width, whose columns begin anywhere.
-SCORES = ["attention_cosine_zeros", "lecture_cosine", "mha_cosine_both", "mha_linformer_both", "omni_linformer", "mha_both", "score_cosine",
+SCORES = ["windows", "windows_whole_image", "windows_continuous_bias", "merged_patches", "keep_hash", "keep_hash_wide",
+          "attention_cosine_zeros", "lecture_cosine", "mha_cosine_both", "mha_linformer_both", "omni_linformer", "mha_both", "score_cosine",
           "all_masks", "cross_causal_empty_rows", "grouped_heads_memory", "memory_causal", "memory_masks", "score_late_gap", "score_sinks", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
           "score_bias_of_heads", "score_documents", "score_prefix", "score_soft_cap", "score_uneven"]
 
@@ -164,7 +165,7 @@ def test_programs_in_f32_are_what_the_reference_computes(name):
     assert "within the numeric policy" in run(HOVA, "verify", model, "--target=cuda-emulated", *sets)
 
 
-@pytest.mark.parametrize("name", ["all_masks", "keep_empty_rows", "memory_masks", "mha_both", "score_late_gap"])
+@pytest.mark.parametrize("name", ["windows_relative_bias", "merged_patches", "all_masks", "keep_empty_rows", "memory_masks", "mha_both", "score_late_gap"])
 def test_scores_in_f32_are_what_the_reference_computes(name):
     model = ROOT / "test/golden/vectors" / name / "model.json"
     assert "within the numeric policy" in run(HOVA, "verify", model, "--target=cuda-emulated", "--cases=2")
@@ -255,7 +256,7 @@ def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
 REFUSED = {
     "wide heads": ("vit_b16", "for heads of up to 128 columns, got 192; a CPU runs it (--target=cpu)", [*BF16, "--set=heads=4"]),
     "features": ("t2t_vit_14", "'hova.key_summary' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
-    "windows": ("swin_t", "reads or writes rows in an order of their own", BF16),
+    "shifted windows": ("swin_t", "windows of several classes, which a shift makes; a CPU runs it (--target=cpu)", BF16),
 }
 
 

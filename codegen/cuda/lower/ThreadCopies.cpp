@@ -64,13 +64,33 @@ void ThreadEmitter::moveElement(const Matrix &source, Value from, Value to,
   LLVM::StoreOp::create(b, element, to, 2);
 }
 
+/// Which rows of the source a thread copies, whose first one is `row` and the
+/// others `step` after each other; none if they are these.
+SmallVector<Value> ThreadEmitter::placedRows(GroupCopyOp op, Value row,
+                                             int64_t step) {
+  SmallVector<Value> placed;
+  if (op.getRows().empty()) {
+    return placed;
+  }
+  Block &body = op.getRows().front();
+  for (int64_t first = 0; first < op.getSlots().getType().rows();
+       first += step) {
+    map.map(body.getArgument(0), b.createOrFold<arith::IndexCastOp>(
+                                     b.getIndexType(), add(row, i32(first))));
+    emitBody(body);
+    placed.push_back(word(body.getTerminator()->getOperand(0)));
+  }
+  return placed;
+}
+
 LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
   if (!slotsOf.count(op.getSlots())) {
     return op.emitOpError("expects slots of this function");
   }
   const Slots &slots = slotsOf[op.getSlots()];
   FailureOr<Matrix> source = matrix(op, op.getSource());
-  if (failed(source)) {
+  if (failed(source) ||
+      (!op.getRows().empty() && failed(verifyBody(op.getRows().front())))) {
     return failure();
   }
   int64_t elementBytes = source->elementBytes;
@@ -100,8 +120,11 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
     }
   }
   Value firstRow = word(op.getRow()), firstColumn = word(op.getColumn());
-  from = offset(from, add(mul(firstRow, source->rowBytes),
-                          mul(firstColumn, elementBytes)));
+  Value columnBytes = mul(firstColumn, elementBytes);
+  SmallVector<Value> placed = placedRows(op, add(firstRow, row), rowsAtOnce);
+  from = placed.empty()
+             ? offset(from, add(mul(firstRow, source->rowBytes), columnBytes))
+             : offset(source->base, add(columnBytes, mul(piece, bytes)));
   Value start = slotStart(slots, op.getSlot());
   for (Value &place : places) {
     place = place ? offset(place, start) : place;
@@ -115,16 +138,18 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
         b.setInsertionPointToStart(choice.thenBlock());
         branches = true;
       }
-      Value there = op.getInBounds()[0]
-                        ? Value()
-                        : isRowThere(op.getRow(), row, first, source->rows);
+      Value own = placed.empty() ? Value() : placed[first / rowsAtOnce];
+      Value there = op.getInBounds()[0] ? Value()
+                    : own ? below(own, source->rows)
+                          : isRowThere(op.getRow(), row, first, source->rows);
       Value column = add(add(firstColumn, mul(piece, bytes / elementBytes)),
                          i32(kSegment * segment));
       Value to = offset(places[first % kBlockRows],
                         segment * slots.segmentBytes() +
                             (first - first % kBlockRows) * slots.rowBytes);
-      Value at = offset(from, first * source->rowBytes +
-                                  elementBytes * kSegment * segment);
+      Value rowStart = own ? offset(from, mul(own, source->rowBytes))
+                           : offset(from, first * source->rowBytes);
+      Value at = offset(rowStart, elementBytes * kSegment * segment);
       Value read = bytesToRead(op, *source, bytes, there, column);
       if (bytes < kLeastCopy) {
         moveElement(*source, at, to, read);

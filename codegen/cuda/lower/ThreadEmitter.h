@@ -131,6 +131,8 @@ private:
                          int64_t rows);
   mlir::Value bytesToRead(GroupCopyOp op, const Matrix &source, int64_t bytes,
                           mlir::Value there, mlir::Value column);
+  llvm::SmallVector<mlir::Value> placedRows(GroupCopyOp op, mlir::Value row,
+                                            int64_t step);
   void moveElement(const Matrix &source, mlir::Value from, mlir::Value to,
                    mlir::Value read);
   mlir::LogicalResult emitWait(GroupWaitOp op);

@@ -52,6 +52,11 @@ CudaKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   for (auto [number, value] : llvm::enumerate(buffers.values)) {
     emitter.setMatrix(value, b.argument(number));
   }
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    if (auto placement = kernel.getInputPlacement(argument.getArgNumber())) {
+      emitter.setPlacement(argument, placement);
+    }
+  }
   emitGroup(stage.getAnchor(), emitter);
   b.setLoc(kernel.getLoc());
   func::FuncOp function = b.finish();

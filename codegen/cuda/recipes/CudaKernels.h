@@ -29,10 +29,11 @@ CudaScheduleAttr scheduleInnerProduct(mlir::Type element, int64_t inner);
 /// Rows from `row` on of x wT, columns from `column` on, as a tile of f32: x is
 /// rows x inner, w columns x inner, or, if it is not transposed, inner x
 /// columns, both of one type. Copies of a part of `step` of the inner dimension
-/// are `stages` deep.
+/// are `stages` deep. Rows of x are `sourceRow`'s, if it is given.
 mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
                         mlir::Value x, mlir::Value w, mlir::Value row,
-                        mlir::Value column, bool isTransposed = true);
+                        mlir::Value column, bool isTransposed = true,
+                        const KernelBuilder::RowMap &sourceRow = {});
 
 /// Matrices of one head of one sequence, all of one type. The slots of a
 /// memory are keys after the others, the same for all sequences; null without.

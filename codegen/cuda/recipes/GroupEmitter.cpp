@@ -52,6 +52,22 @@ Value GroupEmitter::matrix(Value tensor) {
   return part;
 }
 
+KernelBuilder::RowMap GroupEmitter::rowMap(Value tensor) {
+  while (Operation *slice = tensor.getDefiningOp()) {
+    if (!isColumnSlice(slice)) {
+      return {};
+    }
+    tensor = slice->getOperand(0);
+  }
+  PlacementAttrInterface placement = placements.lookup(tensor);
+  if (!placement) {
+    return {};
+  }
+  return [this, placement](Value row) {
+    return placement.emitRow(b, row, b.index(0));
+  };
+}
+
 Value GroupEmitter::view(Value matrix, OpFoldResult row, int64_t rows,
                          OpFoldResult column, int64_t columns) {
   OpFoldResult one = b.getIndexAttr(1);
@@ -99,6 +115,12 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
       {oneRow ? 1 : place.type.rows(), oneColumn ? 1 : place.type.columns()},
       type.getElementType(), place.type.getLanes());
   Value zero = b.index(0);
+  if (KernelBuilder::RowMap sourceRow = rowMap(tensor)) {
+    return b.gather(own, from, [&](Value i, Value j) {
+      return std::pair(sourceRow(b.sum(place.row, i)),
+                       oneColumn ? zero : b.sum(place.column, j));
+    });
+  }
   if (oneRow || type.getDimSize(0) == rows) {
     return b.load(own, from, oneRow ? zero : place.row,
                   oneColumn ? zero : place.column, oneRow || place.rowsInside,

@@ -35,6 +35,14 @@ public:
   void setMatrix(mlir::Value tensor, mlir::Value matrix);
   /// The matrix of a value, or of columns of one.
   mlir::Value matrix(mlir::Value tensor);
+  /// Says that an argument of the kernel is what a permutation of rows makes of
+  /// its matrix.
+  void setPlacement(mlir::Value tensor, PlacementAttrInterface placement) {
+    placements[tensor] = placement;
+  }
+  /// Which row of its matrix stands in the place of a row of a value; null if
+  /// it is the same.
+  KernelBuilder::RowMap rowMap(mlir::Value tensor);
   /// The coordinate of the block along an axis of the grid.
   mlir::Value block(unsigned axis) { return b.argument(matrices + axis); }
   void setMatrices(int64_t count) { matrices = count; }
@@ -70,6 +78,7 @@ private:
   llvm::SmallVector<mlir::Operation *> stage;
   StageColumns columns;
   llvm::DenseMap<mlir::Value, mlir::Value> places;
+  llvm::DenseMap<mlir::Value, PlacementAttrInterface> placements;
   int64_t matrices = 0;
 };
 

@@ -143,10 +143,18 @@ Value KernelBuilder::gather(
 }
 
 Value KernelBuilder::copy(Value matrix, Value row, Value column, Value slots,
-                          Value slot, bool rowsInside, bool columnsInside) {
-  return GroupCopyOp::create(*this, CopyTokenType::get(getContext()), matrix,
-                             row, column, slots, slot,
-                             {rowsInside, columnsInside});
+                          Value slot, bool rowsInside, bool columnsInside,
+                          const RowMap &sourceRow) {
+  auto op =
+      GroupCopyOp::create(*this, CopyTokenType::get(getContext()), matrix, row,
+                          column, slots, slot, {rowsInside, columnsInside});
+  if (sourceRow) {
+    OpBuilder::InsertionGuard guard(*this);
+    Block *block = createBlock(&op.getRows());
+    Value own = block->addArgument(getIndexType(), getLoc());
+    GroupYieldOp::create(*this, sourceRow(own));
+  }
+  return op;
 }
 
 KernelBuilder::Values

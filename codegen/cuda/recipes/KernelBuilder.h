@@ -9,6 +9,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <functional>
 
 namespace hova {
 
@@ -68,9 +69,11 @@ public:
       mlir::Type tile, mlir::Value matrix, mlir::ValueRange operands,
       llvm::function_ref<Cell(mlir::ValueRange, mlir::Value i, mlir::Value j)>
           place);
+  /// Which row of a matrix stands in the place of a row.
+  using RowMap = std::function<mlir::Value(mlir::Value row)>;
   mlir::Value copy(mlir::Value matrix, mlir::Value row, mlir::Value column,
                    mlir::Value slots, mlir::Value slot, bool rowsInside,
-                   bool columnsInside);
+                   bool columnsInside, const RowMap &sourceRow = {});
   /// Loops over [0, count); what `body` gives is carried to the next turn.
   Values loop(int64_t count, mlir::ValueRange inits,
               llvm::function_ref<Values(mlir::Value i, mlir::ValueRange)> body);

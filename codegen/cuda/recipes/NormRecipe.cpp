@@ -40,6 +40,7 @@ struct NormRecipe
     }
     e.finishAndStore(result, place);
   }
+  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
 };
 } // namespace
 

@@ -35,9 +35,10 @@ namespace {
 class ProductWriter {
 public:
   ProductWriter(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
-                Value row, Value column, bool isTransposed)
+                Value row, Value column, bool isTransposed,
+                const KernelBuilder::RowMap &sourceRow)
       : b(b), own(schedule), x(x), w(w), row(row), column(column),
-        isTransposed(isTransposed) {
+        sourceRow(sourceRow), isTransposed(isTransposed) {
     auto left = cast<MemRefType>(x.getType());
     auto right = cast<MemRefType>(w.getType());
     int64_t inner = left.getDimSize(1);
@@ -58,6 +59,7 @@ private:
   KernelBuilder &b;
   CudaScheduleAttr own;
   Value x, w, row, column, xs, ws;
+  KernelBuilder::RowMap sourceRow; ///< of x
   int64_t turns;
   bool isTransposed; ///< w is columns x inner, and not inner x columns
   bool rowsInside, columnsInside, innerInside;
@@ -67,7 +69,7 @@ private:
 ProductWriter::Values ProductWriter::copyPart(Value turn, Value slot) {
   // After the last part it is copied again: nobody reads that.
   Value k = b.mulIndex(b.atMost(turn, turns - 1), own.getStep());
-  return {b.copy(x, row, k, xs, slot, rowsInside, innerInside),
+  return {b.copy(x, row, k, xs, slot, rowsInside, innerInside, sourceRow),
           isTransposed
               ? b.copy(w, column, k, ws, slot, columnsInside, innerInside)
               : b.copy(w, k, column, ws, slot, innerInside, columnsInside)};
@@ -115,8 +117,10 @@ CudaScheduleAttr scheduleInnerProduct(Type element, int64_t inner) {
 }
 
 Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
-                  Value row, Value column, bool isTransposed) {
-  return ProductWriter(b, schedule, x, w, row, column, isTransposed).multiply();
+                  Value row, Value column, bool isTransposed,
+                  const KernelBuilder::RowMap &sourceRow) {
+  return ProductWriter(b, schedule, x, w, row, column, isTransposed, sourceRow)
+      .multiply();
 }
 
 } // namespace hova

@@ -20,7 +20,8 @@ namespace hova {
 static Value emitSums(GroupEmitter &e, LinearOp op,
                       const GroupEmitter::Place &place) {
   Value sums = emitProduct(e.b, e.schedule, e.matrix(op.getX()),
-                           e.matrix(op.getWeight()), place.row, place.column);
+                           e.matrix(op.getWeight()), place.row, place.column,
+                           /*isTransposed=*/true, e.rowMap(op.getX()));
   if (!op.getBias()) {
     return sums;
   }
@@ -60,6 +61,7 @@ struct ProductRecipe
     place.type = emitter.tile(emitter.b.f32(), TileLanes::product);
     emitter.finishAndStore(emitSums(emitter, cast<LinearOp>(op), place), place);
   }
+  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
   bool readsTransposed(Operation *op, unsigned index) const {
     return index == 1 && !cast<LinearOp>(op).getTransposed();
   }

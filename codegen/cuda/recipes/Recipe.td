@@ -34,6 +34,10 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
       stores what is read elsewhere.
     }], "void", "emitGroup", (ins "::hova::GroupEmitter &":$emitter)>,
     InterfaceMethod<[{
+      Whether the kernel may read rows of operand `index` in another order
+      (`GroupEmitter::load`, `GroupEmitter::sourceRow`).
+    }], "bool", "readsPlaced", (ins "unsigned":$index), "", "return false;">,
+    InterfaceMethod<[{
       Whether the kernel reads operand `index`, a weight `[in, out]`, as
       `[out][in]`.
     }], "bool", "readsTransposed", (ins "unsigned":$index), "",

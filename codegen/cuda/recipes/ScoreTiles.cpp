@@ -123,24 +123,26 @@ static SetVector<Operation *> readsOf(ValueRange values) {
   return reads;
 }
 
+/// Whether a tensor is integers that travel with the program, which only code
+/// for a CPU reads: the classes of windows.
+static bool isTableOfProgram(Value tensor) {
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  auto kernel = argument
+                    ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
+                    : KernelOp();
+  return kernel && getElementTypeOrSelf(tensor).isInteger() &&
+         kernel.getInputs()[argument.getArgNumber()]
+             .getDefiningOp<ImageWeightOp>();
+}
+
 std::string ScoreTiles::whatLacks(AttentionOp op, const ScoreForm &form,
                                   const ScoreExtents &extents) {
+  if (llvm::any_of(op.getCaptured(), isTableOfProgram)) {
+    return "windows of several classes, which a shift makes";
+  }
   for (Operation &own : form.region.getBlock()) {
     if (isa<math::FloorOp, math::CeilOp>(own)) {
       return ("'" + own.getName().getStringRef() + "' in its scores").str();
-    }
-    auto element = dyn_cast<ElementOp>(own);
-    if (!element) {
-      continue;
-    }
-    Type type = element.getType();
-    if (!type.isF32() && !type.isInteger(1) && !type.isInteger(32)) {
-      return "scores that read a tensor of i64";
-    }
-    for (Value index : element.getIndices()) {
-      if (form.sourcesOf(index) & ScoreForm::data) {
-        return "scores that read where another tensor says";
-      }
     }
   }
   for (const auto &entry : form.findRanges(extents.box())) {
@@ -192,44 +194,49 @@ Value ScoreTiles::gather(ElementOp element, Value firstKey) {
   unsigned number = cast<BlockArgument>(element.getTable()).getArgNumber();
   Value tensor = op.getCaptured()[number - ScoreRegion::kIndices];
   ArrayRef<int64_t> shape = shapeOf(tensor);
-  return b.gather(own, e.matrix(tensor), [&](Value i, Value j) {
-    ScoreElement at = elementAt(i, j, firstKey);
-    Value row, column, isInside;
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantOp::create(
-          b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
-    };
-    for (auto [axis, index] : llvm::enumerate(element.getIndices())) {
-      Value place = at.get(index);
-      auto range = ranges.find(index);
-      bool isKnown = range != ranges.end() &&
-                     !range->second.smin().isNegative() &&
-                     range->second.smax().slt(shape[axis]);
-      if (!isKnown) {
-        Value isBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                              place, constant(shape[axis]));
-        isInside =
-            isInside ? arith::AndIOp::create(b, isInside, isBelow) : isBelow;
-      }
-      if (axis + 1 == shape.size()) {
-        column = place;
-      } else if (row) {
-        row = arith::AddIOp::create(
-            b, arith::MulIOp::create(b, row, constant(shape[axis])), place);
-      } else {
-        row = place;
-      }
-    }
-    row = row ? row : constant(0);
-    if (isInside) {
-      // No row of the matrix: 0 is what is read there.
-      row = arith::SelectOp::create(b, isInside, row, constant(-1));
-    }
-    auto index = [&](Value word) -> Value {
-      return arith::IndexCastOp::create(b, b.getIndexType(), word);
-    };
-    return std::pair(index(row), index(column));
-  });
+  // Where this one is may be what others say.
+  Elements others = readFor(element.getIndices(), firstKey);
+  SmallVector<Value> by(llvm::make_second_range(others));
+  return b.gather(
+      own, e.matrix(tensor), by, [&](ValueRange x, Value i, Value j) {
+        ScoreElement at = elementAt(i, j, firstKey);
+        setElements(at, others, x);
+        Value row, column, isInside;
+        auto constant = [&](int64_t value) -> Value {
+          return arith::ConstantOp::create(
+              b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+        };
+        for (auto [axis, index] : llvm::enumerate(element.getIndices())) {
+          Value place = at.get(index);
+          auto range = ranges.find(index);
+          bool isKnown = range != ranges.end() &&
+                         !range->second.smin().isNegative() &&
+                         range->second.smax().slt(shape[axis]);
+          if (!isKnown) {
+            Value isBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                                  place, constant(shape[axis]));
+            isInside = isInside ? arith::AndIOp::create(b, isInside, isBelow)
+                                : isBelow;
+          }
+          if (axis + 1 == shape.size()) {
+            column = place;
+          } else if (row) {
+            row = arith::AddIOp::create(
+                b, arith::MulIOp::create(b, row, constant(shape[axis])), place);
+          } else {
+            row = place;
+          }
+        }
+        row = row ? row : constant(0);
+        if (isInside) {
+          // No row of the matrix: 0 is what is read there.
+          row = arith::SelectOp::create(b, isInside, row, constant(-1));
+        }
+        auto index = [&](Value word) -> Value {
+          return arith::IndexCastOp::create(b, b.getIndexType(), word);
+        };
+        return std::pair(index(row), index(column));
+      });
 }
 
 ScoreTiles::Elements ScoreTiles::readFor(ValueRange values, Value firstKey) {

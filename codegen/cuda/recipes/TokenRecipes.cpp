@@ -6,6 +6,7 @@
 
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
+#include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 #include "dialect/Unfold.h"
@@ -244,6 +245,17 @@ static Value emitTile(GroupEmitter &e, PadOp op, const Place &place) {
   });
 }
 
+/// Rows side by side stand in columns of their own.
+static Value emitTile(GroupEmitter &e, RearrangeOp op, const Place &place) {
+  int64_t width = shapeOf(op.getX()).back();
+  bool isPermutation = op.getPlacement().isPermutation();
+  return gather(e, place, op.getX(), [&](Value row, Value column) {
+    Value segment = isPermutation ? e.b.index(0) : e.b.divIndex(column, width);
+    return std::pair(op.getPlacement().emitRow(e.b, row, segment),
+                     isPermutation ? column : e.b.remIndex(column, width));
+  });
+}
+
 static Value emitTile(GroupEmitter &e, RepeatOp op, const Place &place) {
   int64_t rows = staticSize(shapeOf(op.getX()).drop_back());
   return gather(e, place, op.getX(), [&](Value row, Value column) {
@@ -350,7 +362,8 @@ template <typename... OpT> void attachTo(MLIRContext &context) {
 
 void attachCudaTokenRecipes(MLIRContext &context) {
   attachTo<ClassTokenOp, ConcatOp, EmbeddingOp, IndexSortOp, LayerPoolOp, PadOp,
-           PoolOp, RepeatOp, ReshapeOp, SliceOp, UnfoldOp>(context);
+           PoolOp, RearrangeOp, RepeatOp, ReshapeOp, SliceOp, UnfoldOp>(
+      context);
 }
 
 } // namespace hova

@@ -97,6 +97,40 @@ static void formStage(KernelOp kernel) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+static bool readsPlaced(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (isColumnSlice(op)) {
+    return llvm::all_of(op->getUses(), readsPlaced);
+  }
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(op);
+  return recipe ? recipe.readsPlaced(use.getOperandNumber())
+                : isa<TileOpInterface>(op);
+}
+
+/// Rows in another order are read by what asks for each by its number, and are
+/// written in order.
+static LogicalResult checkPlacements(KernelOp kernel) {
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    PlacementAttrInterface placement =
+        kernel.getInputPlacement(argument.getArgNumber());
+    for (OpOperand &use : argument.getUses()) {
+      if (placement && (!placement.isPermutation() || !readsPlaced(use))) {
+        return use.getOwner()->emitOpError(
+            "reads rows in an order of their own, for which there is no code "
+            "for a GPU yet; a CPU runs it (--target=cpu)");
+      }
+    }
+  }
+  for (unsigned index = 0; index < kernel.getNumResults(); ++index) {
+    if (kernel.getResultPlacement(index)) {
+      return firstOf(kernel)->emitOpError(
+          "writes rows in an order of their own, for which there is no code "
+          "for a GPU yet; a CPU runs it (--target=cpu)");
+    }
+  }
+  return success();
+}
+
 namespace {
 struct AssignCudaSchedulePass final
     : impl::AssignCudaSchedulePassBase<AssignCudaSchedulePass> {
@@ -107,12 +141,8 @@ struct AssignCudaSchedulePass final
     if (!first) {
       return success(); // what `tile` rejects
     }
-    for (StringRef name : {"input_placements", "result_placements"}) {
-      if (kernel->hasAttr(name)) {
-        return first->emitOpError("reads or writes rows in an order of their "
-                                  "own, for which there is no code for a GPU "
-                                  "yet; a CPU runs it (--target=cpu)");
-      }
+    if (failed(checkPlacements(kernel))) {
+      return failure();
     }
     CudaScheduleAttr schedule = chooseSchedule(first);
     if (!schedule) {

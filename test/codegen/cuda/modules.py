@@ -488,6 +488,17 @@ def elements(operation: str, shapes: list[tuple[int, ...]], truth: Callable[...,
       }}""", [truth(*values)], limit, to)
 
 
+def windows(x: np.ndarray) -> np.ndarray:
+    """Of 2x3 tokens of a grid of 4x6 that is rolled by (1, 2)."""
+    rolled = np.roll(x.reshape(2, 4, 6, -1), (-1, -2), (1, 2))
+    return rolled.reshape(2, 2, 2, 2, 3, -1).transpose(0, 1, 3, 2, 4, 5).reshape(8, 6, -1)
+
+
+def merged(x: np.ndarray) -> np.ndarray:
+    """Blocks of 2x3 tokens of a grid of 4x6 as one, the tokens of a column after each other."""
+    return x.reshape(2, 2, 2, 2, 3, -1).transpose(0, 1, 3, 4, 2, 5).reshape(2, 4, -1)
+
+
 MODULES = {
     "product, f16, with a residual": product_residual,
     "product with positions": product_positions,
@@ -527,6 +538,11 @@ MODULES = {
                                        lambda x: np.pad(x, ((0, 0), (1, 2), (0, 0), (0, 0)))),
     "zeros around columns": lambda: moved("hova.pad", [(2, 3, 60)], "{axis = 2 : i64, before = 5 : i64}",
                                           lambda x: np.pad(x, ((0, 0), (0, 0), (5, 7)))),
+    "merged patches": lambda: moved("hova.rearrange", [(2, 24, 11)], "[#hova.merge<2x3, grid 4x6>]", merged),
+    "windows": lambda: moved("hova.rearrange", [(2, 24, 66)], "[#hova.window<2x3, shift 1x2, grid 4x6>]", windows),
+    "windows in their grid": lambda: moved("hova.rearrange", [(8, 6, 66)], "[#hova.inverse<#hova.window<2x3, shift 1x2, grid 4x6>>]",
+                                           lambda x: np.roll(x.reshape(2, 2, 2, 2, 3, 66).transpose(0, 1, 3, 2, 4, 5).reshape(2, 4, 6, 66),
+                                                             (1, 2), (1, 2)).reshape(2, 24, 66)),
     "repeated": lambda: moved("hova.repeat", [(3, 66)], "", lambda x: np.broadcast_to(x, (4, 3, 66))),
     "reshaped": lambda: moved("hova.reshape", [(6, 30)], "", lambda x: x.reshape(9, 20)),
     "sorted states": lambda: moved("hova.index_sort", [(2, 3, 66)] * 3, "", lambda *x: np.stack(x, 2).reshape(2, 9, 66)),

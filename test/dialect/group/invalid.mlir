@@ -81,6 +81,17 @@ func.func @group_copy_c1_elements_agree(%s: !hova.slots<1x64x64xbf16>, %m: memre
 
 // -----
 
+func.func @group_copy_c3_rows_yield_a_row(%s: !hova.slots<1x64x64xbf16>, %m: memref<64x128xbf16>, %i: index) {
+  // expected-error@+1 {{'hova.group_copy' op expects a body of one index that yields one}}
+  %t = hova.group_copy %m[%i, %i] to %s[%i] rows {
+  ^bb0(%row: index):
+    hova.group_yield %row, %row : index, index
+  } : memref<64x128xbf16> to !hova.slots<1x64x64xbf16>
+  return
+}
+
+// -----
+
 func.func @group_copy_c2_extents_are_static(%s: !hova.slots<1x64x64xbf16>, %m: memref<?x128xbf16>, %i: index) {
   // expected-error@+1 {{'hova.group_copy' op expects source to have static extents, }}
   %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<?x128xbf16> to !hova.slots<1x64x64xbf16>
