@@ -64,6 +64,18 @@ void ThreadEmitter::moveElement(const Matrix &source, Value from, Value to,
   LLVM::StoreOp::create(b, element, to, 2);
 }
 
+/// `bytes` at `from`, of which the first `read` are read where it is given.
+void ThreadEmitter::copyPiece(const Matrix &source, Value from, Value to,
+                              int64_t bytes, Value read) {
+  if (bytes < kLeastCopy) {
+    return moveElement(source, from, to, read);
+  }
+  NVVM::CpAsyncOp::create(b, to, from, bytes,
+                          bytes == 16 ? NVVM::LoadCacheModifierKind::CG
+                                      : NVVM::LoadCacheModifierKind::CA,
+                          read);
+}
+
 /// Which rows of the source a thread copies, whose first one is `row` and the
 /// others `step` after each other; none if they are these.
 SmallVector<Value> ThreadEmitter::placedRows(GroupCopyOp op, Value row,
@@ -151,14 +163,7 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
                            : offset(from, first * source->rowBytes);
       Value at = offset(rowStart, elementBytes * kSegment * segment);
       Value read = bytesToRead(op, *source, bytes, there, column);
-      if (bytes < kLeastCopy) {
-        moveElement(*source, at, to, read);
-        continue;
-      }
-      NVVM::CpAsyncOp::create(b, to, at, bytes,
-                              bytes == 16 ? NVVM::LoadCacheModifierKind::CG
-                                          : NVVM::LoadCacheModifierKind::CA,
-                              read);
+      copyPiece(*source, at, to, bytes, read);
     }
   }
   if (branches) {

@@ -133,6 +133,8 @@ private:
                           mlir::Value there, mlir::Value column);
   llvm::SmallVector<mlir::Value> placedRows(GroupCopyOp op, mlir::Value row,
                                             int64_t step);
+  void copyPiece(const Matrix &source, mlir::Value from, mlir::Value to,
+                 int64_t bytes, mlir::Value read);
   void moveElement(const Matrix &source, mlir::Value from, mlir::Value to,
                    mlir::Value read);
   mlir::LogicalResult emitWait(GroupWaitOp op);
