@@ -91,7 +91,7 @@ class Trial:
             "checkpoint": rng.random() < 0.2,
         }
         if fixed.get("target", "cpu") != "cpu":
-            drawn["dtype"] = rng.choice(["bf16", "bf16", "f16"])
+            drawn["dtype"] = rng.choice(["f32", "bf16", "bf16", "f16"])
         # The front end sees the file, so only what survives JSON is kept.
         description = json.loads(json.dumps(model.description))
         return cls(seed, description, model.settings, ids, **(drawn | fixed))
