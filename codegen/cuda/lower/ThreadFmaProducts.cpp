@@ -32,9 +32,9 @@ ThreadEmitter::Values ThreadEmitter::loadRun(Value address, int64_t count) {
   return elements;
 }
 
-/// `kTurn` elements of row `row + constant`, from those of the segment's turn
-/// `turn` on. The sum of a thread's row and of what is left of the constant by
-/// eight is made once for all of them.
+/// `kTurn` elements of row `row + constant` of a box, from those of the
+/// segment's turn `turn` on. Chunks are exchanged alike every eight rows, so
+/// that rows which differ by multiples of eight share the sum of an address.
 ThreadEmitter::Values ThreadEmitter::loadRow(const Slots &slots, Value start,
                                              Value row, int64_t constant,
                                              int64_t segment, Value turn) {

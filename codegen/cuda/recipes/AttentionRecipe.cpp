@@ -113,12 +113,10 @@ struct AttentionRecipe
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
     Value tile = emitAttention(e, own, head, extentsOf(own), row);
     Value to = headOf(e, own.getResult(), heads);
-    auto type = cast<MemRefType>(to.getType());
-    Value narrow =
-        e.b.map(e.tile(type.getElementType(), TileLanes::product), tile,
-                [](ValueRange x, Value, Value) { return x[0]; });
-    e.b.store(narrow, to, row, e.b.index(0), length % e.schedule.getRows() == 0,
-              type.getDimSize(1) == e.schedule.getColumns());
+    e.b.storeRounded(tile, to, row, e.b.index(0),
+                     length % e.schedule.getRows() == 0,
+                     cast<MemRefType>(to.getType()).getDimSize(1) ==
+                         e.schedule.getColumns());
   }
 };
 } // namespace

@@ -165,15 +165,8 @@ Value GroupEmitter::compute(Operation *op, const Place &place) {
 }
 
 void GroupEmitter::store(Value tile, Value tensor, const Place &place) {
-  Value to = matrix(tensor);
-  Type element = cast<MemRefType>(to.getType()).getElementType();
-  auto type = cast<TileType>(tile.getType());
-  if (type.getElementType() != element) {
-    tile = b.map(type.with(type.getShape(), element, type.getLanes()), tile,
-                 [](ValueRange x, Value, Value) { return x[0]; });
-  }
-  b.store(tile, to, place.row, place.column, place.rowsInside,
-          place.columnsInside);
+  b.storeRounded(tile, matrix(tensor), place.row, place.column,
+                 place.rowsInside, place.columnsInside);
 }
 
 void GroupEmitter::finishAndStore(Value tile, const Place &anchorPlace) {

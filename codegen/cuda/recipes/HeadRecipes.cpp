@@ -116,14 +116,7 @@ struct HeadLogitsRecipe
 // ScaleHeadsOp
 //===----------------------------------------------------------------------===//
 
-struct ScaleHeadsRecipe
-    : CudaRecipeOpInterface::ExternalModel<ScaleHeadsRecipe, ScaleHeadsOp> {
-  CudaScheduleAttr chooseSchedule(Operation *op) const {
-    return scheduleRows(op);
-  }
-  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    return gridOfTiles(op, schedule);
-  }
+struct ScaleHeadsRecipe : RowsRecipe<ScaleHeadsRecipe, ScaleHeadsOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const;
 };
 } // namespace
@@ -176,14 +169,7 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
 
 namespace {
 struct NormalizeHeadsRecipe
-    : CudaRecipeOpInterface::ExternalModel<NormalizeHeadsRecipe,
-                                           NormalizeHeadsOp> {
-  CudaScheduleAttr chooseSchedule(Operation *op) const {
-    return scheduleRows(op);
-  }
-  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    return gridOfTiles(op, schedule);
-  }
+    : RowsRecipe<NormalizeHeadsRecipe, NormalizeHeadsOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const;
 };
 } // namespace

@@ -119,6 +119,18 @@ void KernelBuilder::store(Value tile, Value matrix, Value row, Value column,
                        {rowsInside, columnsInside});
 }
 
+void KernelBuilder::storeRounded(Value tile, Value matrix, Value row,
+                                 Value column, bool rowsInside,
+                                 bool columnsInside) {
+  Type element = cast<MemRefType>(matrix.getType()).getElementType();
+  auto type = cast<TileType>(tile.getType());
+  if (type.getElementType() != element) {
+    tile = map(type.with(type.getShape(), element, type.getLanes()), tile,
+               [](ValueRange x, Value, Value) { return x[0]; });
+  }
+  store(tile, matrix, row, column, rowsInside, columnsInside);
+}
+
 Value KernelBuilder::gather(Type tile, Value matrix,
                             llvm::function_ref<Cell(Value, Value)> place) {
   return gather(tile, matrix, ValueRange(),

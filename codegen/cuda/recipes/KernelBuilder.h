@@ -58,6 +58,9 @@ public:
                    mlir::Value column, bool rowsInside, bool columnsInside);
   void store(mlir::Value tile, mlir::Value matrix, mlir::Value row,
              mlir::Value column, bool rowsInside, bool columnsInside);
+  /// The same of a tile of f32, rounded to the matrix' element type.
+  void storeRounded(mlir::Value tile, mlir::Value matrix, mlir::Value row,
+                    mlir::Value column, bool rowsInside, bool columnsInside);
   /// A row and a column of a matrix.
   using Cell = std::pair<mlir::Value, mlir::Value>;
   /// Elements of a matrix from where `place` says for each (i, j), 0 outside.

@@ -12,14 +12,7 @@ using namespace mlir;
 namespace hova {
 
 namespace {
-struct NormRecipe
-    : CudaRecipeOpInterface::ExternalModel<NormRecipe, LayerNormOp> {
-  CudaScheduleAttr chooseSchedule(Operation *op) const {
-    return scheduleRows(op);
-  }
-  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    return gridOfTiles(op, schedule);
-  }
+struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto norm = cast<LayerNormOp>(op);
     ArrayRef<int64_t> shape = shapeOf(norm.getResult());

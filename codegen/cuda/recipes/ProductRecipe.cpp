@@ -105,11 +105,9 @@ struct ProjectTokensRecipe
                     sequence(own.getX()), row, column, /*isTransposed=*/false);
     Value to = sequence(own.getResult());
     auto type = cast<MemRefType>(to.getType());
-    Value stored = b.map(e.tile(type.getElementType(), TileLanes::product),
-                         sums, [](ValueRange x, Value, Value) { return x[0]; });
-    b.store(stored, to, row, column,
-            type.getDimSize(0) % e.schedule.getRows() == 0,
-            type.getDimSize(1) % e.schedule.getColumns() == 0);
+    b.storeRounded(sums, to, row, column,
+                   type.getDimSize(0) % e.schedule.getRows() == 0,
+                   type.getDimSize(1) % e.schedule.getColumns() == 0);
   }
   bool readsTransposed(Operation *, unsigned index) const { return index == 1; }
 };

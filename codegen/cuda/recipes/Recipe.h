@@ -60,6 +60,18 @@ mlir::LogicalResult checkSequences(mlir::Operation *op, int64_t sequences,
 /// Blocks of rows along x, and of columns along y.
 Grid gridOfTiles(mlir::Operation *op, CudaScheduleAttr schedule);
 
+/// What recipes share whose block has whole rows of the result; `RecipeT` says
+/// what it does with them.
+template <typename RecipeT, typename OpT>
+struct RowsRecipe : CudaRecipeOpInterface::ExternalModel<RecipeT, OpT> {
+  CudaScheduleAttr chooseSchedule(mlir::Operation *op) const {
+    return scheduleRows(op);
+  }
+  Grid getGrid(mlir::Operation *op, CudaScheduleAttr schedule) const {
+    return gridOfTiles(op, schedule);
+  }
+};
+
 /// Attaches the recipes of hova's own operations.
 void registerCudaRecipes(mlir::DialectRegistry &registry);
 

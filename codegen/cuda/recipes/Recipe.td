@@ -35,7 +35,7 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
     }], "void", "emitGroup", (ins "::hova::GroupEmitter &":$emitter)>,
     InterfaceMethod<[{
       Whether the kernel may read rows of operand `index` in another order
-      (`GroupEmitter::load`, `GroupEmitter::sourceRow`).
+      (`GroupEmitter::load`, `GroupEmitter::rowMap`).
     }], "bool", "readsPlaced", (ins "unsigned":$index), "", "return false;">,
     InterfaceMethod<[{
       Whether the kernel reads operand `index`, a weight `[in, out]`, as

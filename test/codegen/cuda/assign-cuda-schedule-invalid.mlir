@@ -68,6 +68,19 @@ func.func @main(%q: tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16> {
 
 // -----
 
+func.func @main(%h: tensor<1x4x512xf32>, %s: tensor<1x4x256xf32>, %a: tensor<256x256xf32>, %w: tensor<256xf32>) -> tensor<1x4x2xf32> {
+  %r = hova.kernel "k" (%h, %s, %a, %w) {
+  ^bb0(%h_: tensor<1x4x512xf32>, %s_: tensor<1x4x256xf32>, %a_: tensor<256x256xf32>, %w_: tensor<256xf32>):
+    // expected-error@+1 {{'hova.head_logits' op needs 327680 bytes of a GPU's shared memory in 'f32', of which a block has 166912}}
+    %1 = hova.head_logits %h_, %s_, %a_, %w_ {heads = 2 : i64}
+        : (tensor<1x4x512xf32>, tensor<1x4x256xf32>, tensor<256x256xf32>, tensor<256xf32>) -> tensor<1x4x2xf32>
+    hova.yield %1 : tensor<1x4x2xf32>
+  } : (tensor<1x4x512xf32>, tensor<1x4x256xf32>, tensor<256x256xf32>, tensor<256xf32>) -> tensor<1x4x2xf32>
+  return %r : tensor<1x4x2xf32>
+}
+
+// -----
+
 func.func @main(%x: tensor<1x4x16xf32>) -> tensor<1x2x1x8x9xf32> {
   %r = hova.kernel "k" (%x) {
   ^bb0(%x_: tensor<1x4x16xf32>):

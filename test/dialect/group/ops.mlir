@@ -33,6 +33,20 @@ func.func @copies_and_waits(%m: memref<197x768xbf16>, %i: index) {
   return
 }
 
+// CHECK-LABEL: @copies_rows_from_elsewhere
+// CHECK: hova.group_copy {{.*}} rows {
+// CHECK-NEXT: ^bb0(%[[ROW:.*]]: index):
+// CHECK-NEXT: hova.group_yield %[[ROW]] : index
+func.func @copies_rows_from_elsewhere(%m: memref<197x768xbf16>, %i: index) {
+  %s = hova.group_alloc : !hova.slots<1x64x64xbf16>
+  %t = hova.group_copy %m[%i, %i] to %s[%i] rows {
+  ^bb0(%row: index):
+    hova.group_yield %row : index
+  } : memref<197x768xbf16> to !hova.slots<1x64x64xbf16>
+  hova.group_wait %t
+  return
+}
+
 // CHECK-LABEL: @multiplies_slots
 // CHECK: hova.group_product %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}], %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] transposed, %{{[a-z0-9_]+}} : !hova.slots<3x64x64xbf16>, <3x128x64xbf16>, <64x128xf32, product 2x2>
 func.func @multiplies_slots(%x: !hova.slots<3x64x64xbf16>, %w: !hova.slots<3x128x64xbf16>, %i: index, %sum: !hova.tile<64x128xf32, product 2x2>) -> !hova.tile<64x128xf32, product 2x2> {
