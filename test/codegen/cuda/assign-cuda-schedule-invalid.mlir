@@ -110,3 +110,27 @@ func.func @main(%q: tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16> {
   } : (tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16>
   return %r : tensor<65536x1x16xbf16>
 }
+
+// -----
+
+func.func @main(%x: tensor<1x16x8xf32>) -> tensor<4x8xf32> {
+  %r = hova.kernel "k" (%x) attributes {input_placements = [#hova.window<2x2, shift 0x0, grid 4x4>]} {
+  ^bb0(%x_: tensor<4x4x8xf32>):
+    // expected-error@+1 {{'hova.pool' op reads rows in an order of their own, for which there is no code for a GPU yet; a CPU runs it (--target=cpu)}}
+    %1 = hova.pool mean %x_ : tensor<4x4x8xf32> -> tensor<4x8xf32>
+    hova.yield %1 : tensor<4x8xf32>
+  } : (tensor<1x16x8xf32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4x4x8xf32>) -> tensor<1x16x8xf32> {
+  %r = hova.kernel "k" (%x) attributes {result_placements = [#hova.window<2x2, shift 0x0, grid 4x4>]} {
+  ^bb0(%x_: tensor<4x4x8xf32>):
+    // expected-error@+1 {{'hova.scale' op writes rows in an order of their own, for which there is no code for a GPU yet; a CPU runs it (--target=cpu)}}
+    %1 = hova.scale %x_ {factor = 2.0 : f64} : tensor<4x4x8xf32>
+    hova.yield %1 : tensor<4x4x8xf32>
+  } : (tensor<4x4x8xf32>) -> tensor<1x16x8xf32>
+  return %r : tensor<1x16x8xf32>
+}

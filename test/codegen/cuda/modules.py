@@ -494,6 +494,15 @@ def windows(x: np.ndarray) -> np.ndarray:
     return rolled.reshape(2, 2, 2, 2, 3, -1).transpose(0, 1, 3, 2, 4, 5).reshape(8, 6, -1)
 
 
+IN_GRID = "#hova.inverse<#hova.window<2x3, shift 1x2, grid 4x6>>"
+
+
+def in_grid(x: np.ndarray) -> np.ndarray:
+    """Those windows put back."""
+    rolled = x.reshape(2, 2, 2, 2, 3, -1).transpose(0, 1, 3, 2, 4, 5).reshape(2, 4, 6, -1)
+    return np.roll(rolled, (1, 2), (1, 2)).reshape(2, 24, -1)
+
+
 def merged(x: np.ndarray) -> np.ndarray:
     """Blocks of 2x3 tokens of a grid of 4x6 as one, the tokens of a column after each other."""
     return x.reshape(2, 2, 2, 2, 3, -1).transpose(0, 1, 3, 4, 2, 5).reshape(2, 4, -1)
@@ -540,9 +549,9 @@ MODULES = {
                                           lambda x: np.pad(x, ((0, 0), (0, 0), (5, 7)))),
     "merged patches": lambda: moved("hova.rearrange", [(2, 24, 11)], "[#hova.merge<2x3, grid 4x6>]", merged),
     "windows": lambda: moved("hova.rearrange", [(2, 24, 66)], "[#hova.window<2x3, shift 1x2, grid 4x6>]", windows),
-    "windows in their grid": lambda: moved("hova.rearrange", [(8, 6, 66)], "[#hova.inverse<#hova.window<2x3, shift 1x2, grid 4x6>>]",
-                                           lambda x: np.roll(x.reshape(2, 2, 2, 2, 3, 66).transpose(0, 1, 3, 2, 4, 5).reshape(2, 4, 6, 66),
-                                                             (1, 2), (1, 2)).reshape(2, 24, 66)),
+    "windows in their grid": lambda: moved("hova.rearrange", [(8, 6, 66)], f"[{IN_GRID}]", in_grid),
+    "merged windows": lambda: moved("hova.rearrange", [(8, 6, 11)], f"[#hova.chain<{IN_GRID}, #hova.merge<2x3, grid 4x6>>]",
+                                    lambda x: merged(in_grid(x))),
     "repeated": lambda: moved("hova.repeat", [(3, 66)], "", lambda x: np.broadcast_to(x, (4, 3, 66))),
     "reshaped": lambda: moved("hova.reshape", [(6, 30)], "", lambda x: x.reshape(9, 20)),
     "sorted states": lambda: moved("hova.index_sort", [(2, 3, 66)] * 3, "", lambda *x: np.stack(x, 2).reshape(2, 9, 66)),
