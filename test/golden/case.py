@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A case is a folder: model.json, weights.safetensors, inputs/NAME.npy and
-# outputs/NAME.npy (float64). The writers are here because the bytes of inputs
+# outputs/NAME.npy (float64, or bool). The writers are here because the bytes of inputs
 # and weights are committed and must not change with a library's version.
 #
 #===-----------------------------------------------------------------------===#
@@ -49,7 +49,9 @@ class Case:
         return name
 
     def output(self, name, layer, value):
-        self.outputs[name] = (layer, np.asarray(value, dtype=np.float64))
+        value = np.asarray(value)
+        kept = value.dtype == bool
+        self.outputs[name] = (layer, value if kept else value.astype(np.float64))
 
     def description(self):
         inputs = {}
