@@ -29,8 +29,8 @@ def run(*words, status=0, **environment):
     return done.stdout + done.stderr
 
 
-def compile_to(program, model, *options):
-    run(HOVA, "compile", model, *BF16, *options, "-o", program)
+def compile_to(program, model, *options, dtype="bf16"):
+    run(HOVA, "compile", model, f"--dtype={dtype}", *options, "-o", program)
     return program
 
 
@@ -118,20 +118,20 @@ def test_biases_as_large_as_numbers_are_no_nan(tmp_path):
     np.testing.assert_allclose(results[1], results[0], rtol=0, atol=0.02)
 
 
-@pytest.mark.parametrize("size", [1e4, 1e7, 1e12, 1e17])
-def test_scores_of_any_size_choose_a_key(size, tmp_path):
+@pytest.mark.parametrize("dtype, query_power, key_power", [("bf16", power, power) for power in (13, 23, 40, 56)]
+                         + [("f16", 12, power) for power in (4, 8, 10, 12)])
+def test_scores_of_any_size_choose_a_key(dtype, query_power, key_power, tmp_path):
     """Scores up to 1e34, so far apart that the largest has all the weight. Of those of 2^30 and more a product is off by more
-    than exponents can bear."""
+    than exponents can bear, and from 2^27 on by more than weights of f16 do."""
     rows = {name: {"shape": [1, 70, 8]} for name in "qkv"}
     layer = {"name": "y", "op": "attention", "query": "q", "key": "k", "value": "v", "heads": 1}
     (tmp_path / "model.json").write_text(json.dumps({"hova": 1, "name": "m", "inputs": rows, "layers": [layer], "outputs": {"y": "y"}}))
     random = np.random.default_rng(3)
-    # Numbers of bf16, and sums of their products exact in f32.
+    # Numbers of 16 bits, and sums of their products exact in f32.
     q, k, v = (random.integers(-8, 9, (1, 70, 8)).astype(np.float32) for _ in "qkv")
-    power = np.float32(2.0 ** round(np.log2(size)))
-    program = compile_to(tmp_path / "program", tmp_path / "model.json", "--target=cuda-emulated")
+    program = compile_to(tmp_path / "program", tmp_path / "model.json", "--target=cuda-emulated", dtype=dtype)
     words = []
-    for name, value in {"q": q * power, "k": k * power, "v": v}.items():
+    for name, value in {"q": np.ldexp(q, query_power), "k": np.ldexp(k, key_power), "v": v}.items():
         np.save(tmp_path / f"{name}.npy", value)
         words += ["--input", f"{name}={tmp_path}/{name}.npy"]
     run(program, *words, "--output-dir", tmp_path)

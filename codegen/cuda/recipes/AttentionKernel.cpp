@@ -135,9 +135,11 @@ AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
 /// the maximum is off by half a unit of its last place, which all weights of
 /// the turn share. From 2^30 on, where that is more than exponents can bear,
 /// scores that differ are so far apart that one has all the weight, whatever
-/// the factor is: a power of two makes both products exact.
+/// the factor is: a power of two makes both products exact. Weights of f16 bear
+/// no more than 2^16, and where the product is off by that, scores that differ
+/// still share the weight: differences, which are exact, cost one instruction.
 Value AttentionWriter::powers(Value scores, Value most) {
-  if (!form.isRaw()) {
+  if (!form.isRaw() || element.isF16()) {
     return b.map(scores.getType(), {scores, most},
                  [&](ValueRange x, Value, Value) -> Value {
                    Value difference = arith::SubFOp::create(b, x[0], x[1]);
