@@ -8,6 +8,7 @@ docs/compile-a-model.md promises it. That threads change nothing is in test_thre
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -52,16 +53,23 @@ def run(program, inputs):
 # --- batches -------------------------------------------------------------------------
 
 
+def is_table(name, description):
+    """Whether a score reads a value by another index than the batch first: its first axis is none of items."""
+    scores = (layer.get(key, "") for layer in description["layers"] for key in ("score", "keep"))
+    return any(re.search(rf"\b{re.escape(name)}\[(?!batch\b)", score) for score in scores)
+
+
 def with_batch(description, batch):
     """The description for another batch: the first axis of each input, where it is not for all."""
-    before = max(entry["shape"][0] for entry in description["inputs"].values())
+    before = max(entry["shape"][0] for name, entry in description["inputs"].items() if not is_table(name, description))
     inputs = {}
     for name, entry in description["inputs"].items():
         first, *rest = entry["shape"]
-        inputs[name] = entry | {"shape": [batch if first == before else first, *rest]}
+        items = first == before and not is_table(name, description)
+        inputs[name] = entry | {"shape": [batch if items else first, *rest]}
     layers = [dict(layer) for layer in description["layers"]]
     for layer in layers:
-        if layer.get("shape", [None])[0] == before:
+        if layer.get("shape", [None])[0] == before and not is_table(layer["name"], description):
             layer["shape"] = [batch, *layer["shape"][1:]]
     return description | {"inputs": inputs, "layers": layers}
 

@@ -252,6 +252,13 @@ EQUAL: dict[str, str] = {
     r"attention, heads.*: \w+: a block transposed 18 of 18": "these keys are after the last: their values are zeros",
     r"attention, heads of 32 and 20: \w+: a slot further is read 18 of 18": "these keys are after the last: their probabilities are 0",
     r"attention, heads of (6|12).*: \w+: chunks not exchanged [78] of [78]": "these keys are after the last: their probabilities are 0",
+    r"attention, heads of 9 and 7: \w+: a slot further is read (1[2-4]|1[6-8]) of 18": "these keys are after the last: their probabilities are 0",
+    r"attention, heads of 9 and 7: interpreted: chunks not exchanged ([68]|10) of 10":
+        "columns after the sixteenth are zeros in the other operand, or not stored",
+    r"attention, heads of 11 and 7, f32: emulated: neighbours of a run exchanged (27[5-9]|280|28[3-8]) of 288|attention, heads of 11 and 7, f32: emulated: a run of a slot further is read (9[45689]|100|10[2-4]) of 104":
+        "these keys are after the last: their probabilities are 0",
+    r"logits of heads: emulated: neighbours of a run exchanged 2[34] of 24|logits of heads, f32: emulated: neighbours of a run exchanged (6[34]|7[129]|80) of 80":
+        "this part of a head is zeros",
     r"logits.*: \w+: (blocks of a left|halves of a right) operand exchanged ([58] of 8|16 of 16)": "this part of a head is zeros",
     r"logits.*: \w+: a block transposed (6 of 6|12 of 12)": "this part of a head is zeros",
     r"logits.*: \w+: chunks not exchanged (5 of 5|9 of 9)": "this part of a head is zeros in the other operand",
@@ -269,7 +276,7 @@ EQUAL: dict[str, str] = {
     r"attention, heads of 9 and 7: \w+: (a wait for a copy less|no wait|a copy uncommitted) \d of \d|product of tokens: \w+: a wait for a copy less \d of \d":
         "elements that are moved one by one are there at once",
     r"product of tokens: \w+: a copy uncommitted [2-6] of 6": "elements that are moved one by one are there at once",
-    r"heads of length one.*: interpreted: an element without its mask \d+ of \d+": "what is read there is of no head, and not stored",
+    r"heads of length one.*: interpreted: an element without its mask [1-4] of 8": "what is read there is of no head, and not stored",
     r"product.*: \w+: (no barrier|a wait for a copy less|no wait) 2 of 2":
         "after the loop nobody reads what the last copies bring, nor what another warp wrote",
     r"product.*: \w+: a copy uncommitted 1 of [68]": "the first two copies end together, and the first wait is for both",
