@@ -98,10 +98,10 @@ LogicalResult CudaLaunchAttr::verifyLaunch(Operation *op,
   }
   for (Value buffer : launch.getBuffers()) {
     Operation *place = buffer.getDefiningOp();
-    if (place && !isa<ArenaBufferOp, ImageBufferOp>(place)) {
+    if (place && !isa<ArenaBufferOp, ImageBufferOp, TableBufferOp>(place)) {
       return launch.emitOpError("expects buffers that are arguments or places "
-                                "in the arena or in the weight image, got one "
-                                "of '")
+                                "in the arena, in the weight image or in the "
+                                "program's tables, got one of '")
              << place->getName() << "'";
     }
   }

@@ -250,9 +250,9 @@ def TileCudaKernelsPass : Pass<"hova-tile-cuda-kernels", "::mlir::ModuleOp"> {
   let description = [{
     Before: kernels with a schedule (`#hova_cuda.schedule`), each one stage.
     After: every kernel is a function of group operations over buffers and the
-    three coordinates of its block; `main` launches them on places in the arena
-    and in the weight image, whose offsets are fixed, on a grid
-    (`#hova_cuda.launch`). Kernels that differ in their buffers alone share one
+    three coordinates of its block; `main` launches them on places in the arena,
+    in the weight image and in the program's tables, whose offsets are fixed, on
+    a grid (`#hova_cuda.launch`). Kernels that differ in their buffers alone share one
     function. Obeys the schedule and decides nothing.
 
     ```mlir

@@ -40,6 +40,14 @@ public:
     variable->setAlignment(llvm::Align(64));
     return variable;
   }
+  /// Numbers, aligned as a file is.
+  llvm::Constant *table(llvm::ArrayRef<int64_t> numbers) {
+    llvm::SmallVector<uint64_t> values(numbers.begin(), numbers.end());
+    llvm::GlobalVariable *variable =
+        global(llvm::ConstantDataArray::get(context, values));
+    variable->setAlignment(llvm::Align(64));
+    return variable;
+  }
   llvm::Constant *dims(llvm::ArrayRef<int64_t> shape) {
     llvm::SmallVector<uint64_t> values(shape.begin(), shape.end());
     return values.empty()

@@ -5,6 +5,7 @@ driver is a stand-in. Nothing here runs on a GPU."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,12 +79,13 @@ VARIANTS = {
                                              " horizontal=true vertical=true"),
     "captions": (MODELS / "m2.json", "depth=1 vocab=1100 width=64 heads=2 batch=2 slots=70"),
     "transformer in transformer": (MODELS / "tnt_s.json", "depth=1 width=48 heads=2 image=32 classes=7"),
+    "shifted windows": (MODELS / "swin_t.json", "depth=1 width=12 heads=1 image=64 window=4 classes=7"),
 }
 
 
 # Masks, biases and scores of one's own, which are regions of the attention; windows, cosines, tokens that are projected, and heads
 # of an odd width, whose columns begin anywhere.
-SCORES = ["windows", "windows_whole_image", "windows_continuous_bias", "merged_patches", "keep_hash", "keep_hash_wide",
+SCORES = ["windows", "windows_shifted", "windows_masked", "window_stage_both", "score_windows", "windows_whole_image", "windows_continuous_bias", "merged_patches", "keep_hash", "keep_hash_wide",
           "attention_cosine_zeros", "lecture_cosine", "mha_cosine_both", "mha_linformer_both", "omni_linformer", "mha_both", "score_cosine",
           "all_masks", "cross_causal_empty_rows", "grouped_heads_memory", "memory_causal", "memory_masks", "score_late_gap", "score_sinks", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
           "score_bias_of_heads", "score_documents", "score_prefix", "score_soft_cap", "score_uneven"]
@@ -228,6 +230,8 @@ def test_digits_are_read_by_the_driver_side(tmp_path):
 DRIVEN = {
     "vit": (MODELS / "vit_b16.json", "depth=1 image=32 width=64 heads=2 hidden=96 classes=6 batch=2 horizontal=true vertical=true"),
     "translation": (MODELS / "transformer_base.json", "depth=1 vocab=60 src_len=9 tgt_len=7 batch=2 width=64 heads=2"),
+    # The classes of windows are a table of the program, which the device has a copy of.
+    "shifted windows": (ROOT / "test/golden/vectors/windows_shifted/model.json", ""),
 }
 
 
@@ -256,7 +260,6 @@ def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
 REFUSED = {
     "wide heads": ("vit_b16", "for heads of up to 128 columns, got 192; a CPU runs it (--target=cpu)", [*BF16, "--set=heads=4"]),
     "features": ("t2t_vit_14", "'hova.key_summary' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
-    "shifted windows": ("swin_t", "windows of several classes, which a shift makes; a CPU runs it (--target=cpu)", BF16),
 }
 
 
@@ -282,6 +285,20 @@ WRONG = {
 def test_options_of_another_target_are_refused(options, tmp_path):
     said = run(HOVA, "compile", DIGITS / "digits.json", *options.split(), "-o", tmp_path / "x", status=2)
     assert WRONG[options] in said
+
+
+def test_a_dump_without_the_tables_that_launches_read_is_an_error(tmp_path):
+    model = ROOT / "test/golden/vectors/windows_shifted/model.json"
+    compile_to(tmp_path / "first", model, "--target=cuda-emulated", f"--dump-ir={tmp_path}")
+    dump = tmp_path / "07-target.mlir"
+    text = dump.read_text(encoding="utf-8")
+    run(HOVA, "compile", dump, "-o", tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "first").read_bytes()
+    tables = re.search(r"hova.tables = array<i64: [^>]*>", text)[0]
+    for shorter in ("hova.tables = array<i64>", "hova.other = 1 : i64"):
+        dump.write_text(text.replace(tables, shorter), encoding="utf-8")
+        said = run(HOVA, "compile", dump, "-o", tmp_path / "other", status=1)
+        assert "expects 'hova.tables' of the code to reach there, got 0 numbers" in said
 
 
 def test_a_dump_is_compiled_for_the_target_that_it_was_made_for(tmp_path):

@@ -60,7 +60,7 @@ TARGET_FOLDERS = {
     "codegen/cpu/vectorize": {"codegen", "codegen/cpu"},
     "codegen/cpu/lower": {"codegen/cpu", "codegen/reference"},
     "codegen/cpu/link": {"codegen/cpu", "codegen/program"},
-    "codegen/cuda/lower": {"codegen", "codegen/cuda"},
+    "codegen/cuda/lower": {"codegen", "codegen/cuda", "codegen/reference"},
     "codegen/cuda/recipes": {"codegen/cuda"},
     "codegen/cuda/schedule": {"codegen/cuda", "codegen/cuda/recipes"},
     "codegen/cuda/link": {"codegen", "codegen/cuda", "codegen/cuda/lower", "codegen/program"},

@@ -12,24 +12,19 @@
 #include "codegen/cpu/CpuSchedule.h"
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
-#include "codegen/reference/Evaluator.h"
+#include "codegen/reference/ProgramTables.h"
 #include "dialect/ProgramOps.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "runtime/hova_runtime.h"
 #include "llvm/ADT/MapVector.h"
-#include <cstring>
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_LOWERLAUNCHESPASS
 #include "codegen/cpu/Passes.h.inc"
-
-/// Tables have a number for each row of a value; those of models of hundreds of
-/// layers take a few megabytes.
-static constexpr int64_t kMostTableBytes = int64_t(1) << 30;
 
 /// The work of a kernel, in floating-point operations.
 static int64_t workOf(LaunchOp op) {
@@ -55,9 +50,11 @@ public:
 
   LogicalResult build() {
     builder.setInsertionPoint(main);
-    if (failed(checkShapes()) || failed(evaluateTables())) {
+    FailureOr<SmallVector<int64_t>> found = evaluateTables(module, main);
+    if (failed(checkShapes()) || failed(found)) {
       return failure();
     }
+    tables.assign(found->begin(), found->end());
     LLVM::GlobalOp launches = buildLaunches();
     buildRun(launches, buildCall());
     return success();
@@ -84,59 +81,6 @@ private:
                               "'#hova_cpu.launch', got ")
                << op.getShape();
       }
-    }
-    return success();
-  }
-
-  //===--------------------------------------------------------------------===//
-  // The tables
-  //===--------------------------------------------------------------------===//
-
-  /// Fills `tables` with what the table program stores.
-  LogicalResult evaluateTables() {
-    auto bytes = main->getAttrOfType<IntegerAttr>(kTableBytesAttr);
-    if (bytes && (bytes.getInt() < 0 || bytes.getInt() > kMostTableBytes)) {
-      return main.emitError("expects '")
-             << kTableBytesAttr << "' from 0 to " << kMostTableBytes << ", got "
-             << bytes.getInt();
-    }
-    tables.resize(bytes ? llvm::divideCeil(bytes.getInt(), 8) : 0);
-    auto program = module.lookupSymbol<func::FuncOp>(kTableProgram);
-    if (!program) {
-      return success();
-    }
-    Evaluator evaluator([](WeightOp op) -> FailureOr<HostTensor> {
-      return op.emitError("a table cannot depend on weight '")
-             << op.getName() << "'";
-    });
-    return evaluator.runWeightProgram(
-        program, [&](StoreWeightOp store, const HostTensor &value) {
-          return addTable(store, value);
-        });
-  }
-
-  LogicalResult addTable(StoreWeightOp store, const HostTensor &value) {
-    auto offset = store->getAttrOfType<IntegerAttr>(kOffsetAttr);
-    Type element = getElementTypeOrSelf(store.getValue().getType());
-    if (!(element.isInteger(32) || element.isInteger(64)) ||
-        value.getElement() != HostTensor::Element::I64) {
-      return store.emitError(
-                 "expects a table of integers of 32 or 64 bits, got ")
-             << element;
-    }
-    int64_t width = element.getIntOrFloatBitWidth() / 8;
-    int64_t room = tables.size() * sizeof(uint64_t);
-    int64_t bytes = value.size() * width;
-    if (!offset || offset.getInt() < 0 || offset.getInt() > room ||
-        bytes > room - offset.getInt()) {
-      return store.emitError("table '")
-             << store.getName() << "' has no place in the " << room
-             << " bytes of tables";
-    }
-    // The first bytes of an integer are its lower ones on these processors.
-    char *to = reinterpret_cast<char *>(tables.data()) + offset.getInt();
-    for (int64_t i = 0, e = value.size(); i < e; ++i) {
-      std::memcpy(to + i * width, value.as<int64_t>() + i, width);
     }
     return success();
   }

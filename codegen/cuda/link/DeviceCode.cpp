@@ -21,6 +21,9 @@ static uint64_t placeOf(Value buffer, int64_t inputs) {
   if (auto image = buffer.getDefiningOp<ImageBufferOp>()) {
     return image.getOffset() | HOVA_IN_WEIGHTS;
   }
+  if (auto table = buffer.getDefiningOp<TableBufferOp>()) {
+    return table.getOffset() | HOVA_IN_TABLES;
+  }
   int64_t number = cast<BlockArgument>(buffer).getArgNumber();
   return number < inputs
              ? number << HOVA_BUFFER_KIND_BITS | HOVA_INPUT
@@ -52,13 +55,16 @@ public:
     for (const DeviceLaunch &launch : program.launches) {
       launches.push_back(describeLaunch(launch));
     }
-    return build.record(
-        {build.i32(capability), build.i32(kernels.size()),
-         build.i32(launches.size()), build.array(kernels),
-         build.array(launches), ptx.empty() ? build.null() : build.text(ptx),
-         code ? build.file(code->bytes) : build.null(),
-         build.i64(code ? code->bytes.size() : 0), build.null(), build.i64(0),
-         code ? build.text(code->assembler) : build.null()});
+    bool hasTables = !program.tables.empty();
+    return build.record({build.i32(capability), build.i32(kernels.size()),
+                         build.i32(launches.size()), build.array(kernels),
+                         build.array(launches),
+                         ptx.empty() ? build.null() : build.text(ptx),
+                         code ? build.file(code->bytes) : build.null(),
+                         build.i64(code ? code->bytes.size() : 0),
+                         hasTables ? build.table(program.tables) : build.null(),
+                         build.i64(program.tables.size() * sizeof(int64_t)),
+                         code ? build.text(code->assembler) : build.null()});
   }
 
 private:

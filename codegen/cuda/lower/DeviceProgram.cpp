@@ -57,6 +57,17 @@ FailureOr<DeviceProgram> readDeviceProgram(ModuleOp code) {
   if (!program.main || !program.main->hasAttr(kArenaBytesAttr)) {
     return code.emitError("expects 'main' beside the code of a program");
   }
+  if (auto tables = code->getAttrOfType<DenseI64ArrayAttr>(kTablesAttr)) {
+    program.tables = tables;
+  }
+  for (auto table : program.main.getOps<TableBufferOp>()) {
+    if (static_cast<uint64_t>(table.getOffset()) >=
+        program.tables.size() * sizeof(int64_t)) {
+      return table.emitOpError("expects '")
+             << kTablesAttr << "' of the code to reach there, got "
+             << program.tables.size() << " numbers";
+    }
+  }
   DenseMap<StringAttr, size_t> numbers;
   for (LaunchOp op : program.main.getOps<LaunchOp>()) {
     StringAttr name = op.getCalleeAttr().getAttr();

@@ -10,6 +10,9 @@
 
 namespace hova {
 
+/// The tables that kernels read, an attribute of the code: 8 bytes a number.
+inline constexpr llvm::StringLiteral kTablesAttr = "hova.tables";
+
 struct DeviceKernel {
   mlir::LLVM::LLVMFuncOp function;
   int64_t threads = 0;     ///< of a block
@@ -26,11 +29,12 @@ struct DeviceProgram {
   mlir::func::FuncOp main;
   llvm::SmallVector<DeviceKernel> kernels;
   llvm::SmallVector<DeviceLaunch> launches; ///< in their order
+  llvm::ArrayRef<int64_t> tables;           ///< that launches read
 };
 
 /// Reads the launches of `main`, which stands beside `code`, and the kernels
 /// that these name there. Fails with an error where a launch has no kernel, or
-/// one of other buffers or threads.
+/// one of other buffers or threads, or reads tables that the code has not.
 mlir::FailureOr<DeviceProgram> readDeviceProgram(mlir::ModuleOp code);
 
 } // namespace hova

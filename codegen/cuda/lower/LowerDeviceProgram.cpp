@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which kernels run, and on what, is data for a GPU, made of the `main` that
-// stands beside the code. What is lowered is the kernels.
+// stands beside the code. What is lowered is the kernels. The tables that they
+// read are evaluated here.
 
 #include "codegen/cuda/Passes.h"
+#include "codegen/cuda/lower/DeviceProgram.h"
+#include "codegen/reference/ProgramTables.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/tile/ProgramAttrs.h"
 
@@ -24,9 +27,16 @@ struct LowerDeviceProgramPass final
     if (!main || !main->hasAttr(kArenaBytesAttr)) {
       return;
     }
-    if (main->hasAttr(kTableBytesAttr)) {
-      main.emitError("has tables of rows, which no kernel for a GPU reads");
+    FailureOr<SmallVector<int64_t>> tables = evaluateTables(code, main);
+    if (failed(tables)) {
       return signalPassFailure();
+    }
+    if (!tables->empty()) {
+      code->setAttr(kTablesAttr,
+                    DenseI64ArrayAttr::get(&getContext(), *tables));
+    }
+    if (auto program = code.lookupSymbol<func::FuncOp>(kTableProgram)) {
+      program.erase();
     }
     main.erase();
     // Kernels are found by name from outside.

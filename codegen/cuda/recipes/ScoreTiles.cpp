@@ -123,23 +123,8 @@ static SetVector<Operation *> readsOf(ValueRange values) {
   return reads;
 }
 
-/// Whether a tensor is integers that travel with the program, which only code
-/// for a CPU reads: the classes of windows.
-static bool isTableOfProgram(Value tensor) {
-  auto argument = dyn_cast<BlockArgument>(tensor);
-  auto kernel = argument
-                    ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
-                    : KernelOp();
-  return kernel && getElementTypeOrSelf(tensor).isInteger() &&
-         kernel.getInputs()[argument.getArgNumber()]
-             .getDefiningOp<ImageWeightOp>();
-}
-
 std::string ScoreTiles::whatLacks(AttentionOp op, const ScoreForm &form,
                                   const ScoreExtents &extents) {
-  if (llvm::any_of(op.getCaptured(), isTableOfProgram)) {
-    return "windows of several classes, which a shift makes";
-  }
   for (Operation &own : form.region.getBlock()) {
     if (isa<math::FloorOp, math::CeilOp>(own)) {
       return ("'" + own.getName().getStringRef() + "' in its scores").str();
