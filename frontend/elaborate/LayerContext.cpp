@@ -29,6 +29,10 @@ ValueRef LayerContext::build() {
                             layer.op->site, layer.nameRange});
   ValueRef result = builders().at(layer.op->name)(*this);
   if (failed) {
+    // Of a plugin, say, whose builder gave up without a word.
+    if (!elaborator.diagnostics.hasErrors()) {
+      builderError("gives up and does not say why");
+    }
     return poison;
   }
   if (!result) {
@@ -39,11 +43,31 @@ ValueRef LayerContext::build() {
   return result;
 }
 
+void LayerContext::builderError(const std::string &mistake) {
+  failed = true;
+  const std::string &plugin = layer.op->plugin;
+  elaborator.error(*layer.node,
+                   "operator " + inQuotes(layer.op->name) +
+                       (plugin.empty() ? "" : " of plugin '" + plugin + "'") +
+                       " " + mistake);
+}
+
+bool LayerContext::expectRole(const char *role) {
+  if (layer.op->role(role)) {
+    return true;
+  }
+  builderError("reads " + inQuotes(role) + ", which it does not declare");
+  return false;
+}
+
 ValueRef LayerContext::read(const char *role) {
   auto kept = carried.find(role);
   if (kept != carried.end()) {
     failed |= !kept->second;
     return kept->second;
+  }
+  if (!expectRole(role)) {
+    return poison;
   }
   auto uses = layer.reads.find(role);
   ValueRef value = uses == layer.reads.end() || uses->second.empty()
@@ -55,6 +79,9 @@ ValueRef LayerContext::read(const char *role) {
 
 std::vector<ValueRef> LayerContext::readList(const char *role) {
   std::vector<ValueRef> values;
+  if (!expectRole(role)) {
+    return values;
+  }
   auto uses = layer.reads.find(role);
   if (uses == layer.reads.end()) {
     failed = true;

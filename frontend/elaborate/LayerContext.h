@@ -171,6 +171,11 @@ private:
   /// The builders of all operators.
   static std::map<std::string, LayerBuilder> &builders();
 
+  /// A mistake of whoever wrote the builder, which the description is not.
+  void builderError(const std::string &mistake);
+  /// Whether the operator declares the role that its builder reads.
+  bool expectRole(const char *role);
+
   bool mayBorrow(const std::string &name);
   Grid inheritedGrid(ValueRef operand, const Shape &result) const;
   std::optional<ScoreTable> findTable(const ScoreSpec &spec,

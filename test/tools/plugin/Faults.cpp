@@ -15,6 +15,16 @@ static ValueRef emitFault(LayerContext &layer, const std::string &fault,
   if (fault == "mnemonic") {
     return layer.emit("addd", "", {{"lhs", x}, {"rhs", x}}, {}, type());
   }
+  if (fault == "read") {
+    return layer.read("inputt");
+  }
+  if (fault == "list") {
+    return layer.readList("others").empty() ? ValueRef() : x;
+  }
+  if (fault == "silent") {
+    layer.fail();
+    return x;
+  }
   if (fault == "role") {
     return layer.emit("add", "", {{"left", x}, {"rhs", x}}, {}, type());
   }
@@ -56,11 +66,11 @@ void addFaults(OperatorRegistry &registry) {
   info.name = "faulty";
   info.summary = "an operator of the tests";
   info.roles = {{"input", true, false, "[2, 9, 16]"}};
-  info.attributes = {
-      attributes::word("fault", "",
-                       {"mnemonic", "role", "operand", "attribute", "missing",
-                        "kind", "word", "shape", "result", "nothing"},
-                       "the mistake")};
+  info.attributes = {attributes::word(
+      "fault", "",
+      {"mnemonic", "read", "list", "silent", "role", "operand", "attribute",
+       "missing", "kind", "word", "shape", "result", "nothing"},
+      "the mistake")};
   auto build = [](LayerContext &layer) {
     ValueRef x = layer.read("input");
     std::string fault = layer.word("fault", "");
