@@ -300,11 +300,30 @@ LogicalResult GroupCopyOp::verify() {
       return emitOpError("expects a body of one index that yields one");
     }
   }
-  return success(
-      succeeded(verifyElement(*this, "source", getSource().getType(), // C1
-                              getSlots().getType().getElementType())) &&
-      succeeded(verifyRows(*this, "source", getSource().getType())) && // C2
-      succeeded(verifyInBounds(*this, getInBounds())));
+  MemRefType source = getSource().getType();
+  Type element = getSlots().getType().getElementType();
+  bool isWidened = element.isF32() && source.getElementTypeBitWidth() == 16;
+  return success((isWidened || succeeded(verifyElement(*this, "source", source,
+                                                       element))) && // C1
+                 succeeded(verifyRows(*this, "source", source)) &&   // C2
+                 succeeded(verifyInBounds(*this, getInBounds())));
+}
+
+LogicalResult GroupTransposeOp::verify() {
+  TileType tile = getTile().getType(), result = getResult().getType();
+  if (tile.columns() != 1 || tile.rows() == 1 || result.rows() != 1 ||
+      result.columns() != tile.rows() ||
+      tile.getElementType() != result.getElementType() ||
+      tile.members() != result.members()) { // C1
+    return emitOpError("expects a column of several rows, and a row of as many "
+                       "elements of the same type and members, got ")
+           << tile << " and " << result;
+  }
+  if (tile.getLanes() == TileLanes::partial ||
+      result.getLanes() == TileLanes::partial) { // C2
+    return emitOpError("expects no partial tile; reduce it first");
+  }
+  return success();
 }
 
 LogicalResult GroupProductOp::verify() {

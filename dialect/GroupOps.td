@@ -237,8 +237,8 @@ def Hova_GroupCopyOp : Hova_Op<"group_copy",
                                [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a box on its way from a matrix to group memory";
   let description = [{
-    `slots[slot, i, j] = source[row + i, column + j]`, 0 outside source, at some
-    time before a wait for the token is over. Copies end in any order. A wait for
+    `slots[slot, i, j] = source[row + i, column + j]`, 0 outside source, widened
+    where source has 16 bits and the slots are of f32, at some time before a wait for the token is over. Copies end in any order. A wait for
     any token stands between the last read of a slot and the copy to it, and each
     token is waited for once on each path; loops carry tokens in the order in
     which their copies began. Row, column and `in_bounds` are those of
@@ -249,7 +249,8 @@ def Hova_GroupCopyOp : Hova_Op<"group_copy",
     With `rows` the body says which row of source stands in the place of row
     `row + i`; one that source does not have is 0.
 
-    - C1: the element of source is that of the slots.
+    - C1: the element of source is that of the slots, or of 16 bits where that is
+      f32.
     - C2: rows of source have a unit column stride and a static row stride.
     - C3: the body of `rows` has one index and yields one.
 
@@ -361,6 +362,34 @@ def Hova_GroupReduceOp : Hova_Op<"group_reduce", [Pure]> {
   let arguments = (ins Hova_Combine:$combine, Hova_TileType:$tile);
   let results = (outs Hova_TileType:$result);
   let assemblyFormat = "$combine $tile attr-dict `:` type($tile) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Hova_GroupTransposeOp : Hova_Op<"group_transpose",
+                                    [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "a column as a row that all members hold";
+  let description = [{
+    `result[0, i] = tile[i, 0]`. Members meet, because each has rows of the column
+    and all of the row: what is computed of the rows of one box, say squares of
+    keys, is given to the columns of a product with them, and a maximum of maxima
+    of rows is one for the group.
+
+    - C1: the tile has one column and several rows, the result one row with as
+      many columns, and both one element and one number of members.
+    - C2: neither is partial.
+
+    ```mlir
+    func.func @transpose(%t: !hova.tile<64x1xf32, row 4x1>)
+        -> !hova.tile<1x64xf32, product 4x1> {
+      %r = hova.group_transpose %t
+          : !hova.tile<64x1xf32, row 4x1> -> !hova.tile<1x64xf32, product 4x1>
+      return %r : !hova.tile<1x64xf32, product 4x1>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_TileType:$tile);
+  let results = (outs Hova_TileType:$result);
+  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($result)";
   let hasVerifier = 1;
 }
 

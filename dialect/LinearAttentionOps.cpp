@@ -137,8 +137,8 @@ LogicalResult LinearAttentionOp::verify() {
   }
   int64_t width = combine(v[2], heads / keyHeads, std::multiplies<>());
   if (failed(verifyFeatures(*this, getMap(), getFeatures(),
-                            perHead(q[2], heads))) ||    // C3
-      failed(verifyKeyValid(*this, getKeyValid(), k)) || // C4
+                            perHead(q[2], heads))) ||     // C3
+      failed(verifyKeyValid(*this, getKeyValid(), k)) ||  // C4
       failed(verifyResult(*this, {q[0], q[1], width}))) { // C5
     return failure();
   }
@@ -182,8 +182,7 @@ IterationSpace LinearAttentionOp::getIterationSpace() {
                       {inner, builder.reduction("feature", count)});
     }
   }
-  builder.result(
-      {batch, query, columns.of(head, channel, columns.valueWidth)});
+  builder.result({batch, query, columns.of(head, channel, columns.valueWidth)});
   builder.setUnits({batch, head});
   return builder.build();
 }
@@ -311,6 +310,42 @@ bool KeySummaryOp::isStored(unsigned index) {
 }
 
 //===----------------------------------------------------------------------===//
+// MergeSummariesOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult MergeSummariesOp::verify() {
+  ArrayRef<int64_t> s = shapeOf(getSummary());
+  int64_t extra = summaryExtraRows(getMap());
+  if (s.size() != 5 || (s[3] != kDynamic && s[3] <= extra)) { // C1
+    return emitOpError("expects summary [batch, heads, blocks, rows, columns] "
+                       "of more than ")
+           << extra << " rows, got " << shapeText(s);
+  }
+  return verifyResult(*this, {s[0], s[1], 1, s[3], s[4]}); // C2
+}
+
+/// Rows of softmax read the row of the maximum besides their own.
+IterationSpace MergeSummariesOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  ArrayRef<int64_t> s = shapeOf(getSummary());
+  AffineExpr batch = builder.parallel("batch", s[0]);
+  AffineExpr head = builder.parallel("head", s[1]);
+  AffineExpr part = builder.parallel("merged_block", 1);
+  AffineExpr row = builder.parallel("row", s[3]);
+  AffineExpr column = builder.parallel("column", s[4]);
+  builder.operand(0, {batch, head, builder.reduction("block", s[2]),
+                      builder.reduction("read_row", s[3]), column});
+  builder.result({batch, head, part, row, column});
+  builder.setUnits({batch, head, part});
+  return builder.build();
+}
+
+std::optional<int64_t> MergeSummariesOp::getAttentionMacs() { return 0; }
+
+/// Sums stay f32.
+bool MergeSummariesOp::isStored(unsigned) { return false; }
+
+//===----------------------------------------------------------------------===//
 // SummaryAttentionOp
 //===----------------------------------------------------------------------===//
 
@@ -337,7 +372,8 @@ LogicalResult SummaryAttentionOp::verify() {
                          summaryExtraRows(getMap()), std::plus<>());
   int64_t keyHeads = s.size() == 5 ? s[1] : kDynamic;
   if (!agree(s, {q[0], kDynamic, kDynamic, rows, kDynamic}) ||
-      (keyHeads != kDynamic && (keyHeads == 0 || heads % keyHeads != 0))) { // C3
+      (keyHeads != kDynamic &&
+       (keyHeads == 0 || heads % keyHeads != 0))) { // C3
     return emitOpError("expects summary of shape ")
            << shapeText({q[0], heads, kDynamic, rows, kDynamic})
            << ", or of heads that divide these, got " << shapeText(s);
@@ -405,8 +441,9 @@ IterationSpace SummaryAttentionOp::getIterationSpace() {
       builder.operand(
           index, {batch, key, columns.of(keyHead, inner, columns.keyWidth)});
     } else if (index == 3 && getKey()) {
-      builder.operand(index, {batch, key,
-                              columns.of(keyHead, channel, columns.valueWidth)});
+      builder.operand(
+          index,
+          {batch, key, columns.of(keyHead, channel, columns.valueWidth)});
     } else if (value == getKeyValid()) {
       builder.operand(index, {batch, key});
     } else {
@@ -414,8 +451,7 @@ IterationSpace SummaryAttentionOp::getIterationSpace() {
           index, {inner, builder.reduction("feature", shapeOf(value).back())});
     }
   }
-  builder.result(
-      {batch, query, columns.of(head, channel, columns.valueWidth)});
+  builder.result({batch, query, columns.of(head, channel, columns.valueWidth)});
   builder.setUnits({batch, head, part});
   return builder.build();
 }

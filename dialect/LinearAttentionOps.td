@@ -164,6 +164,38 @@ def Hova_KeySummaryOp
   }];
 }
 
+def Hova_MergeSummariesOp
+    : Hova_LinearAttentionPart<"merge_summaries", []> {
+  let summary = "the sums over blocks of keys as those of one block";
+  let description = [{
+    What a `hova.summary_attention` without keys does before it reads its sums:
+    blocks are added in their order, those of softmax relative to the largest
+    maximum, which sums that are relative to a smaller one are multiplied by two
+    to the power of the difference for. The sum of the values, row m of softmax,
+    is relative to nothing. For targets on which the queries of one head are many
+    kernels' work: each would merge the blocks again.
+
+    Operand: `summary [batch, heads, blocks, rows, columns]` as
+    `hova.key_summary` makes it. Result `[batch, heads, 1, rows, columns]`.
+
+    - C1: summary has five dimensions, and the rows of `map`: more than two for
+      softmax.
+    - C2: the result is [batch, heads, 1, rows, columns].
+
+    ```mlir
+    func.func @merge(%s: tensor<1x2x3x12x4xf32>) -> tensor<1x2x1x12x4xf32> {
+      %m = hova.merge_summaries softmax %s
+          : tensor<1x2x3x12x4xf32> -> tensor<1x2x1x12x4xf32>
+      return %m : tensor<1x2x1x12x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_FeatureMap:$map, Hova_Tensor:$summary);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat =
+      "$map $summary attr-dict `:` type($summary) `->` type($result)";
+}
+
 def Hova_SummaryAttentionOp
     : Hova_LinearAttentionPart<"summary_attention",
                                [AttrSizedOperandSegments,

@@ -13,7 +13,8 @@ using namespace mlir;
 namespace hova {
 
 FuseOptions CudaTarget::getFuseOptions() const {
-  return {"#hova_cuda.fusion", /*columnGroupWidth=*/1, /*blockTokens=*/64};
+  return {"#hova_cuda.fusion", /*columnGroupWidth=*/1, /*blockTokens=*/256,
+          /*mergesBlocks=*/true};
 }
 
 void CudaTarget::buildAssignPhase(PhaseBuilder &phase) const {

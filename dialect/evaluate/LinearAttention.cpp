@@ -249,9 +249,9 @@ LinearAttentionOp::evaluate(ArrayRef<HostTensor> operands,
   features.stabilizer = getStabilizer().convertToDouble();
   features.denominatorEps = getDenominatorEps().convertToDouble();
   int64_t queries = query.getShape()[1], tokens = key.getShape()[1];
-  HostTensor result(value.resultElement(),
-                    {query.getShape()[0], queries,
-                     features.heads * features.valueWidth});
+  HostTensor result(
+      value.resultElement(),
+      {query.getShape()[0], queries, features.heads * features.valueWidth});
   withNumberType(value.resultElement(), [&](auto zero) {
     using T = decltype(zero);
     Projector<T> project(features, weight);
@@ -378,6 +378,41 @@ LogicalResult KeySummaryOp::evaluate(ArrayRef<HostTensor> operands,
 
 SmallVector<OpOperand *> KeySummaryOp::getSummands() {
   return {&getValueMutable()};
+}
+
+LogicalResult MergeSummariesOp::evaluate(ArrayRef<HostTensor> operands,
+                                         SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &summary = value(getSummary());
+  SmallVector<int64_t> shape(summary.getShape());
+  int64_t blocks = shape[2], blockElements = shape[3] * shape[4];
+  Features features{};
+  features.map = getMap();
+  features.valueWidth = shape[4] - 1;
+  features.count = shape[3] - (features.hasMaximum() ? 2 : 0);
+  shape[2] = 1;
+  HostTensor result(value.resultElement(), shape);
+  withNumberType(value.resultElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> slots(summary);
+    forEachInParallel(shape[0] * shape[1], [&](int64_t unit) {
+      KeySums<T> sums(features);
+      for (int64_t block = 0; block < blocks; ++block) {
+        mergeSums(sums, slots.data() + (unit * blocks + block) * blockElements);
+      }
+      writeSums(sums, result.mutableAs<T>() + unit * blockElements);
+    });
+  });
+  results.push_back(result);
+  return success();
+}
+
+SmallVector<OpOperand *> MergeSummariesOp::getSummands() {
+  // The exponent in a summary of softmax is no sum.
+  if (getMap() == FeatureMap::softmax) {
+    return {};
+  }
+  return {&getSummaryMutable()};
 }
 
 LogicalResult

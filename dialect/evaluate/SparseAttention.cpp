@@ -24,7 +24,9 @@ struct SparseAttention {
         keyWidth(value(op.getQuery()).getShape()[2] / heads),
         valueWidth(value(op.getValue()).getShape()[2] / keyHeads),
         block(op.getBlock()), blocks((tokens + block - 1) / block),
-        random(value.optional(op.getRandomBlocks())), region(op.scoreRegion()) {
+        random(value.optional(op.getRandomBlocks())),
+        storage(storageOf(getElementTypeOrSelf(op.getValue()))),
+        region(op.scoreRegion()) {
     for (Value tensor : op.getCaptured()) {
       captured.push_back(&value(tensor));
     }
@@ -32,6 +34,8 @@ struct SparseAttention {
 
   int64_t batch, tokens, heads, keyHeads, keyWidth, valueWidth, block, blocks;
   const HostTensor *random;
+  /// Type of the probabilities that values are multiplied with, in float32.
+  Storage storage;
   ScoreRegion region;
   SmallVector<const HostTensor *> captured;
 
@@ -113,8 +117,12 @@ static void attend(const SparseAttention &attention, ArrayRef<int64_t> keys,
   }
   for (auto [j, weight, isKept] : llvm::zip(keys, scores, kept)) {
     const T *v = value + j * attention.keyHeads * attention.valueWidth;
+    T probability = weight / sum;
+    if constexpr (std::is_same_v<T, float>) {
+      probability = roundTo(probability, attention.storage);
+    }
     for (int64_t c = 0; isKept && c < attention.valueWidth; ++c) {
-      row[c] += weight / sum * v[c];
+      row[c] += probability * v[c];
     }
   }
 }
@@ -140,8 +148,7 @@ BlockSparseAttentionOp::evaluate(ArrayRef<HostTensor> operands,
       };
       // The same of the keys' heads, each of which several heads may read.
       int64_t readers = heads / attention.keyHeads;
-      int64_t firstKey =
-          entry * tokens * attention.keyHeads + head / readers;
+      int64_t firstKey = entry * tokens * attention.keyHeads + head / readers;
       std::vector<int64_t> keys = attention.seenKeys(head, block);
       HeadScores<T> region(attention.region, attention.captured, keys, entry,
                            head);

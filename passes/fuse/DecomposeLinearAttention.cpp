@@ -38,8 +38,11 @@ static int64_t queryBlockSize(int64_t tokens, int64_t most) {
 ///   -> %s = key_summary %k, %v ; summary_attention %q, %s
 /// and with `causal`
 ///   -> %s = key_summary %k, %v ; summary_attention %q, %s key(%k) value(%v)
+/// and with `merges`, of several blocks, without `causal`
+///   -> %s = key_summary %k, %v ; %m = merge_summaries %s
+///      summary_attention %q, %m
 static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
-                               int64_t most) {
+                               int64_t most, bool merges) {
   ArrayRef<int64_t> q = shapeOf(op.getQuery()), k = shapeOf(op.getKey()),
                     v = shapeOf(op.getValue());
   if (!hasStaticShapes(op)) {
@@ -61,6 +64,14 @@ static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
       rewriter, op.getLoc(), type, op.getMapAttr(), op.getKey(), op.getValue(),
       op.getFeatures(), op.getKeyValid(), rewriter.getI64IntegerAttr(heads),
       rewriter.getI64IntegerAttr(keyBlock), op.getScaleAttr(), eps);
+  SmallVector<Operation *> parts{summary.getDefiningOp()};
+  if (merges && blocks > 1 && !isCausal) {
+    SmallVector<int64_t> shape(type.getShape());
+    shape[2] = 1;
+    summary = MergeSummariesOp::create(rewriter, op.getLoc(), type.clone(shape),
+                                       op.getMapAttr(), summary);
+    parts.push_back(summary.getDefiningOp());
+  }
   auto queries = SummaryAttentionOp::create(
       rewriter, op.getLoc(), op.getType(), op.getMapAttr(), op.getQuery(),
       summary, isCausal ? op.getKey() : Value(),
@@ -71,11 +82,13 @@ static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
       op.getScaleAttr(), op.getEpsAttr(), op.getStabilizerAttr(),
       op.getDenominatorEpsAttr());
   inheritVerdicts(queries, op);
-  // Both are parts of what the whole was a part of; else the queries are the
+  // All are parts of what the whole was a part of; else the queries are the
   // site, whose features stay in their kernel.
   if (Attribute site = op->getAttr(kSiteAttr)) {
-    queries->setAttr(kSiteAttr, site);
-    summary.getDefiningOp()->setAttr(kSiteAttr, site);
+    parts.push_back(queries);
+    for (Operation *part : parts) {
+      part->setAttr(kSiteAttr, site);
+    }
   }
   rewriter.replaceOp(op, queries);
   return success();
@@ -97,7 +110,7 @@ struct DecomposeLinearAttentionPass final
     for (LinearAttentionOp op : sites) {
       rewriter.setInsertionPoint(op);
       // What stays says why when no kernel can hold it.
-      if (failed(decompose(rewriter, op, blockTokens))) {
+      if (failed(decompose(rewriter, op, blockTokens, mergesBlocks))) {
         continue;
       }
     }

@@ -20,6 +20,8 @@ struct FuseOptions {
   /// Tokens of a block of a sum over tokens that is divided among units, at
   /// most.
   int64_t blockTokens = 64;
+  /// Whether sums over such blocks are merged before units read them.
+  bool mergesBlocks = false;
 };
 
 } // namespace hova

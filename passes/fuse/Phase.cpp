@@ -5,7 +5,8 @@
 
 void hova::buildFusePhase(PhaseBuilder &phase, const FuseOptions &options) {
   phase.add(createDecomposeColumnsPass({options.columnGroupWidth}));
-  phase.add(createDecomposeLinearAttentionPass({options.blockTokens}));
+  phase.add(createDecomposeLinearAttentionPass(
+      {options.blockTokens, options.mergesBlocks}));
   FuseKernelsPassOptions kernels;
   kernels.policy = options.policy;
   kernels.columnGroupWidth = options.columnGroupWidth;

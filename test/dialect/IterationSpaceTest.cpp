@@ -160,6 +160,7 @@ TEST_P(IterationSpaces, ReadTheSameRowWhereTheySaySo) {
 TEST_P(IterationSpaces, HaveUnits) {
   int64_t blocks = isa<KeySummaryOp, SummaryAttentionOp>(op) ? 2
                    : isa<BlockSparseAttentionOp>(op)         ? 4
+                   : isa<MergeSummariesOp>(op)               ? 1
                                                              : 0;
   bool hasHeads = blocks || isa<AttentionOp, LinearAttentionOp>(op);
   EXPECT_EQ(space.dividesRows(), !hasHeads);

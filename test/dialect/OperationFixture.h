@@ -99,6 +99,16 @@ inline constexpr OperationCase kOperations[] = {
      ": i64} : (tensor<2x5x4xf32>, tensor<2x5x2xf32>, tensor<2x3xf32>) -> "
      "tensor<2x2x2x5x2xf32>",
      "tensor<2x2x2x5x2xf32>"},
+    {"merge_summaries",
+     "%s: tensor<2x2x3x5x2xf32>",
+     "hova.merge_summaries softmax %s : tensor<2x2x3x5x2xf32> -> "
+     "tensor<2x2x1x5x2xf32>",
+     "tensor<2x2x1x5x2xf32>"},
+    {"merge_summaries_plain",
+     "%s: tensor<2x2x3x5x2xf32>",
+     "hova.merge_summaries relu %s : tensor<2x2x3x5x2xf32> -> "
+     "tensor<2x2x1x5x2xf32>",
+     "tensor<2x2x1x5x2xf32>"},
     {"summary_attention",
      "%q: tensor<2x5x4xf32>, %s: tensor<2x2x2x3x2xf32>, %w: tensor<2x3xf32>",
      "hova.summary_attention exp %q, %s features(%w) {heads = 2 : i64, block = "

@@ -80,6 +80,9 @@ VARIANTS = {
     "captions": (MODELS / "m2.json", "depth=1 vocab=1100 width=64 heads=2 batch=2 slots=70"),
     "transformer in transformer": (MODELS / "tnt_s.json", "depth=1 width=48 heads=2 image=32 classes=7"),
     "shifted windows": (MODELS / "swin_t.json", "depth=1 width=12 heads=1 image=64 window=4 classes=7"),
+    "tokens to tokens": (MODELS / "t2t_vit_14.json", "depth=1 width=48 heads=2 token_width=32 image=80 classes=7"),
+    "blocks of keys": (MODELS / "bigbird_base.json", "depth=1 length=83 block_size=12 random_blocks=2 vocab=60 positions=90 width=48 heads=2"),
+    "omninet of images": (MODELS / "omninet_b16.json", "depth=2 partition=2 width=48 heads=2 hidden=64 image=48 classes=7"),
 }
 
 
@@ -141,6 +144,47 @@ def test_scores_of_any_size_choose_a_key(dtype, query_power, key_power, tmp_path
     largest = scores == scores.max(1, keepdims=True)
     truth = largest @ v[0] / largest.sum(1, keepdims=True)
     np.testing.assert_allclose(np.load(tmp_path / "y.npy")[0], truth, rtol=0, atol=0.05)
+
+
+def performer(folder, kernel, **attributes):
+    """300 keys are two blocks of sums, which are merged; an item may have any of them, or none."""
+    shapes = {"q": [2, 70, 32], "k": [2, 300, 32], "v": [2, 300, 20], "key_valid": [2, 300]}
+    inputs = {name: {"shape": shape, "dtype": "bool" if name == "key_valid" else "f32"} for name, shape in shapes.items()}
+    layer = {"name": "y", "op": "attention", "kind": "performer", "query": "q", "key": "k", "value": "v", "key_valid": "key_valid",
+             "heads": 2, "kernel": kernel, "features": 40, **attributes}
+    text = json.dumps({"hova": 1, "name": "m", "inputs": inputs, "layers": [layer], "outputs": {"y": "y"}})
+    (folder / "model.json").write_text(text, encoding="utf-8")
+    return folder / "model.json"
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "f16"])
+@pytest.mark.parametrize("kernel", ["softmax", "relu", "exp"])
+def test_sums_of_blocks_are_merged(kernel, dtype, tmp_path):
+    said = run(HOVA, "verify", performer(tmp_path, kernel), "--target=cuda-emulated", f"--dtype={dtype}", "--cases=2")
+    assert "within the numeric policy" in said
+
+
+@pytest.mark.parametrize("kernel, size", [("softmax", 30), ("softmax", 1e-3), ("exp", 2.5), ("exp", 1e-3), ("relu", 30)])
+def test_features_are_as_large_as_they_are(kernel, size, tmp_path):
+    """Exponents far from 0, whose sums may be denormal numbers: the quotient is what a processor finds, and no NaN."""
+    eps = {} if kernel == "exp" else {"eps": 0.0}
+    model = performer(tmp_path, kernel, denominator_eps=0.0, stabilizer=0.0, **eps)
+    random = np.random.default_rng(5)
+    words = []
+    for name, columns, rows in (("q", 32, 70), ("k", 32, 300), ("v", 20, 300)):
+        factor = 1 if name == "v" else size
+        np.save(tmp_path / f"{name}.npy", factor * random.standard_normal((2, rows, columns)).astype(np.float32))
+        words += ["--input", f"{name}={tmp_path}/{name}.npy"]
+    valid = np.ones((2, 300), bool)
+    valid[0, :260] = False
+    np.save(tmp_path / "valid.npy", valid)
+    results = []
+    for target in ("cpu", "cuda-emulated"):
+        program = compile_to(tmp_path / target, model, "--init=5", f"--target={target}", dtype="f32")
+        run(program, *words, "--input", f"key_valid={tmp_path}/valid.npy", "--output-dir", tmp_path)
+        results.append(np.load(tmp_path / "y.npy"))
+    assert np.isfinite(results[0]).all()
+    np.testing.assert_allclose(results[1], results[0], rtol=0, atol=2e-3)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -259,7 +303,8 @@ def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
 
 REFUSED = {
     "wide heads": ("vit_b16", "for heads of up to 128 columns, got 192; a CPU runs it (--target=cpu)", [*BF16, "--set=heads=4"]),
-    "features": ("t2t_vit_14", "'hova.key_summary' op has no code for a GPU yet; a CPU runs it (--target=cpu)", BF16),
+    "causal features": ("lm", "'hova.summary_attention' op has no code for a GPU yet that is causal; a CPU runs it (--target=cpu)",
+                        [*BF16, "--set=attention=performer"]),
 }
 
 

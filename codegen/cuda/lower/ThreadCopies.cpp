@@ -12,6 +12,7 @@
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -64,6 +65,41 @@ void ThreadEmitter::moveElement(const Matrix &source, Value from, Value to,
   LLVM::StoreOp::create(b, element, to, 2);
 }
 
+/// Elements of 16 bits, made f32 on the way; 0 if `read`, where it is given, is
+/// 0.
+void ThreadEmitter::widenPiece(const Matrix &source, Type element, Value from,
+                               Value to, int64_t bytes, Value read) {
+  int64_t count = bytes / source.elementBytes;
+  Value there;
+  if (read) {
+    there = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, read, i32(0));
+    from = select(there, from, source.base);
+  }
+  auto widened = [&](Value narrow) -> Value {
+    Value wide = arith::ExtFOp::create(b, b.getF32Type(), narrow);
+    return there ? select(there, wide, f32(0)) : wide;
+  };
+  if (count == 1) {
+    Value own = LLVM::LoadOp::create(b, element, from, bytes);
+    LLVM::StoreOp::create(b, widened(own), to, 4);
+    return;
+  }
+  Type word = b.getI32Type();
+  Value loaded = LLVM::LoadOp::create(
+      b, count == 2 ? word : Type(VectorType::get({count / 2}, word)), from,
+      bytes);
+  Values elements;
+  for (int64_t i = 0; i < count; ++i) {
+    Value own = count == 2 ? loaded
+                           : Value(vector::ExtractOp::create(b, loaded, i / 2));
+    Value pair = LLVM::BitcastOp::create(b, VectorType::get({2}, element), own);
+    elements.push_back(widened(vector::ExtractOp::create(b, pair, i % 2)));
+  }
+  Value run = vector::FromElementsOp::create(
+      b, VectorType::get({count}, b.getF32Type()), elements);
+  LLVM::StoreOp::create(b, run, to, 4 * count);
+}
+
 /// `bytes` at `from`, of which the first `read` are read where it is given.
 void ThreadEmitter::copyPiece(const Matrix &source, Value from, Value to,
                               int64_t bytes, Value read) {
@@ -95,6 +131,22 @@ SmallVector<Value> ThreadEmitter::placedRows(GroupCopyOp op, Value row,
   return placed;
 }
 
+/// Where `byte` of `row`, and of every `step`th row after it, is in a segment:
+/// chunks are exchanged in the same way every eight rows.
+ThreadEmitter::Values ThreadEmitter::slotPlaces(const Slots &slots, Value row,
+                                                Value byte, int64_t step) {
+  Value chunk = div(byte, kChunkBytes), behind = rem(byte, kChunkBytes);
+  Values places(kBlockRows);
+  for (int64_t first = 0; first < slots.rows; first += step) {
+    if (Value &place = places[first % kBlockRows]; !place) {
+      Value start =
+          slotByte(slots, add(row, i32(first % kBlockRows)), chunk, 0);
+      place = offset(memory, add(start, behind));
+    }
+  }
+  return places;
+}
+
 LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
   if (!slotsOf.count(op.getSlots())) {
     return op.emitOpError("expects slots of this function");
@@ -106,31 +158,27 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
     return failure();
   }
   int64_t elementBytes = source->elementBytes;
-  int64_t bytes = elementBytes * widthOf(op.getSource(), op.getRow(),
-                                         op.getColumn(), slots.rows,
-                                         /*columnsInside=*/true,
-                                         kChunkBytes / elementBytes);
+  Type element = op.getSource().getType().getElementType();
+  int64_t slotBytes = op.getSlots().getType().getElementTypeBitWidth() / 8;
+  bool widens = slotBytes != elementBytes;
+  // The end of a row falls within no piece that is widened.
+  int64_t bytes =
+      elementBytes * widthOf(op.getSource(), op.getRow(), op.getColumn(),
+                             slots.rows, !widens || op.getInBounds()[1],
+                             kChunkBytes / slotBytes);
+  int64_t written = bytes / elementBytes * slotBytes;
   // A thread copies the same piece of every `rowsAtOnce`th row.
-  int64_t pieces = slots.rowBytes / bytes, rowsAtOnce = threads / pieces;
+  int64_t pieces = slots.rowBytes / written, rowsAtOnce = threads / pieces;
   if (rowsAtOnce == 0) {
     return op.emitOpError("expects a thread for each of the ")
            << pieces << " pieces of a row of slots that are copied at once, of "
            << bytes << " bytes, got " << threads << " threads";
   }
   Value row = div(thread, pieces), piece = rem(thread, pieces);
-  Value chunk = div(piece, 16 / bytes);
-  Value behind = mul(rem(piece, 16 / bytes), bytes);
   // What a thread adds to every copy of this matrix, and of these slots.
   Value from =
       offset(source->base, add(mul(row, source->rowBytes), mul(piece, bytes)));
-  // Chunks are exchanged in the same way every eight rows.
-  Values places(kBlockRows);
-  for (int64_t first = 0; first < slots.rows; first += rowsAtOnce) {
-    if (Value &place = places[first % kBlockRows]; !place) {
-      Value byte = slotByte(slots, add(row, i32(first % kBlockRows)), chunk, 0);
-      place = offset(memory, add(byte, behind));
-    }
-  }
+  Values places = slotPlaces(slots, row, mul(piece, written), rowsAtOnce);
   Value firstRow = word(op.getRow()), firstColumn = word(op.getColumn());
   Value columnBytes = mul(firstColumn, elementBytes);
   SmallVector<Value> placed = placedRows(op, add(firstRow, row), rowsAtOnce);
@@ -163,7 +211,8 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
                            : offset(from, first * source->rowBytes);
       Value at = offset(rowStart, elementBytes * kSegment * segment);
       Value read = bytesToRead(op, *source, bytes, there, column);
-      copyPiece(*source, at, to, bytes, read);
+      widens ? widenPiece(*source, element, at, to, bytes, read)
+             : copyPiece(*source, at, to, bytes, read);
     }
   }
   if (branches) {

@@ -58,6 +58,40 @@ LogicalResult ThreadEmitter::emitReduce(GroupReduceOp op) {
   return success();
 }
 
+/// Through shared memory: of the lanes that hold an element of the column one
+/// writes it.
+LogicalResult ThreadEmitter::emitTranspose(GroupTransposeOp op) {
+  TileType tile = op.getTile().getType(), result = op.getResult().getType();
+  if (!tile.getElementType().isF32()) {
+    return op.emitOpError("expects elements of f32, got ")
+           << tile.getElementType();
+  }
+  constexpr int64_t kBytes = 4;
+  Fragment column = fragment(tile), row = fragment(result);
+  Value start = offset(memory, columnOffset);
+  Value to = offset(start, mul(column.row, kBytes));
+  // Whoever reads what was exchanged before has read it.
+  NVVM::Barrier0Op::create(b);
+  {
+    auto choice = scf::IfOp::create(b, isOwner(tile));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(choice.thenBlock());
+    for (auto [place, element] : llvm::zip(column.rows, parts[op.getTile()])) {
+      LLVM::StoreOp::create(b, element, offset(to, place * kBytes), kBytes);
+    }
+  }
+  syncWarp();
+  NVVM::Barrier0Op::create(b);
+  Value own = offset(start, mul(row.column, kBytes));
+  Values elements;
+  for (int64_t place : row.columns) {
+    elements.push_back(LLVM::LoadOp::create(
+        b, b.getF32Type(), offset(own, place * kBytes), kBytes));
+  }
+  parts[op.getResult()] = elements;
+  return success();
+}
+
 /// Two elements of 16 bits in a register, the first in the low half. Two that
 /// were f32 before are rounded by one instruction.
 Value ThreadEmitter::pack(Value low, Value high) {

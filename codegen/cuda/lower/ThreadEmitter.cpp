@@ -146,6 +146,7 @@ static LogicalResult verifyTile(Operation *op, TileType tile) {
 /// Threads and the places of group memory, from the types alone.
 LogicalResult ThreadEmitter::declare() {
   bool staged = false;
+  int64_t columnRows = 0;
   WalkResult walk = from.walk([&](Operation *op) -> WalkResult {
     for (Value result : op->getResults()) {
       auto tile = dyn_cast<TileType>(result.getType());
@@ -164,6 +165,9 @@ LogicalResult ThreadEmitter::declare() {
     }
     if (auto store = dyn_cast<GroupStoreOp>(op)) {
       staged |= isStaged(store);
+    }
+    if (auto transpose = dyn_cast<GroupTransposeOp>(op)) {
+      columnRows = std::max(columnRows, transpose.getTile().getType().rows());
     }
     if (auto alloc = dyn_cast<GroupAllocOp>(op)) {
       SlotsType type = alloc.getSlots().getType();
@@ -195,6 +199,8 @@ LogicalResult ThreadEmitter::declare() {
     stageBytes = 16 * 2 * kSegment;
     groupBytes += stageBytes * (threads / kLanes);
   }
+  columnOffset = groupBytes;
+  groupBytes += llvm::alignTo(columnRows * 4, kChunkBytes);
   if (groupBytes > kMostGroupBytes) {
     return from.emitOpError("needs ")
            << groupBytes << " bytes of group memory, of which there are "
@@ -312,10 +318,14 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
           [&](GroupProductOp product) { return emitProduct(product); })
       .Case<GroupReduceOp>(
           [&](GroupReduceOp reduce) { return emitReduce(reduce); })
+      .Case<GroupTransposeOp>(
+          [&](GroupTransposeOp transpose) { return emitTranspose(transpose); })
       .Case<GroupMapOp>([&](GroupMapOp own) { return emitMap(own); })
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitLoop(loop); })
       .Case<memref::SubViewOp>(
           [&](memref::SubViewOp view) { return emitSubview(view); })
+      .Case<memref::LoadOp>(
+          [&](memref::LoadOp load) { return emitElementLoad(load); })
       .Case<memref::CastOp>([&](memref::CastOp cast) {
         // What a view of all of a matrix folds to: the same address.
         map.map(cast.getResult(), map.lookupOrDefault(cast.getSource()));

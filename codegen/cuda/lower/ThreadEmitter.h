@@ -112,6 +112,7 @@ private:
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   mlir::LogicalResult emitGather(GroupGatherOp op);
+  mlir::LogicalResult emitElementLoad(mlir::memref::LoadOp op);
   mlir::Value asRegister(mlir::Value x);
   mlir::LogicalResult emitStore(GroupStoreOp op);
   mlir::Value isOwner(TileType tile);
@@ -131,12 +132,16 @@ private:
                          int64_t rows);
   mlir::Value bytesToRead(GroupCopyOp op, const Matrix &source, int64_t bytes,
                           mlir::Value there, mlir::Value column);
+  Values slotPlaces(const Slots &slots, mlir::Value row, mlir::Value byte,
+                    int64_t step);
   llvm::SmallVector<mlir::Value> placedRows(GroupCopyOp op, mlir::Value row,
                                             int64_t step);
   void copyPiece(const Matrix &source, mlir::Value from, mlir::Value to,
                  int64_t bytes, mlir::Value read);
   void moveElement(const Matrix &source, mlir::Value from, mlir::Value to,
                    mlir::Value read);
+  void widenPiece(const Matrix &source, mlir::Type element, mlir::Value from,
+                  mlir::Value to, int64_t bytes, mlir::Value read);
   mlir::LogicalResult emitWait(GroupWaitOp op);
   mlir::LogicalResult enterLoop(mlir::scf::ForOp op);
   mlir::LogicalResult leaveLoop(mlir::scf::ForOp op);
@@ -172,6 +177,7 @@ private:
 
   // Elements (ThreadElements.cpp).
   mlir::LogicalResult emitReduce(GroupReduceOp op);
+  mlir::LogicalResult emitTranspose(GroupTransposeOp op);
   mlir::LogicalResult emitMap(GroupMapOp op);
   mlir::Value mapElement(GroupMapOp op, const Fragment &own, size_t r,
                          size_t c);
@@ -194,6 +200,8 @@ private:
   llvm::SmallVector<mlir::Value> pending;
   mlir::Value thread, lane, member, memory;
   int64_t threads = 0, groupBytes = 0;
+  /// Where columns are exchanged for rows.
+  int64_t columnOffset = 0;
   /// Where each warp stages what it stores, and bytes for each.
   int64_t stageOffset = 0, stageBytes = 0;
 };

@@ -160,6 +160,28 @@ LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
   return success();
 }
 
+/// An element of a table, which all threads read: whoever writes a kernel sees
+/// to it that it is there.
+LogicalResult ThreadEmitter::emitElementLoad(memref::LoadOp op) {
+  SmallVector<int64_t> strides;
+  int64_t start;
+  MemRefType type = op.getMemRefType();
+  if (type.getRank() != 2 || !type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(strides, start))) {
+    return op.emitOpError("expects a matrix with static strides, got ") << type;
+  }
+  FailureOr<Matrix> source = matrix(op, op.getMemRef());
+  if (failed(source)) {
+    return failure();
+  }
+  Value byte = add(mul(word(op.getIndices()[0]), source->rowBytes),
+                   mul(word(op.getIndices()[1]), source->elementBytes));
+  Value loaded = LLVM::LoadOp::create(
+      b, op.getType(), offset(source->base, byte), source->elementBytes);
+  map.map(op.getResult(), loaded);
+  return success();
+}
+
 LogicalResult ThreadEmitter::emitBoxLoad(GroupLoadOp op) {
   TileType tile = op.getTile().getType();
   if (tile.getLanes() != TileLanes::product || tile.getColumnMembers() != 1 ||

@@ -8,7 +8,8 @@
 // becomes of raw scores is written by ScoreTiles. Where the region masks
 // nothing, the keys after the last whole box are a turn of their own, the only
 // one with a mask; otherwise boxes that all queries of the block see whole are
-// a loop without masks, and boxes that none sees are left out.
+// a loop without masks, and boxes that none sees are left out. Of a list of
+// keys each box is masked.
 
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
@@ -40,8 +41,9 @@ CudaScheduleAttr scheduleAttention(Type element, int64_t queries,
 namespace {
 class AttentionWriter {
 public:
-  AttentionWriter(GroupEmitter &e, AttentionOp op, const HeadMatrices &head,
-                  const ScoreExtents &extents, Value row);
+  AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
+                  ValueRange captured, const HeadMatrices &head,
+                  const ScoreExtents &extents, Value row, const KeyList *list);
   Value attend();
 
 private:
@@ -77,6 +79,7 @@ private:
   Value boxAt(Value turn) { return boxes.tileAt(b, b.getLoc(), turn); }
   State takeAll(Values carried);
   State takeSome(Values carried);
+  State takeListed(Values carried);
   State takeSlots(State state, Value slot);
   Value divide(const State &state);
 
@@ -86,6 +89,7 @@ private:
   const ScoreForm form;
   const ScoreExtents extents;
   Value row;
+  const KeyList *list;
   ScoreTiles scoreTiles;
   double factor;
   Type element; ///< of queries, keys and values
@@ -100,15 +104,16 @@ private:
 };
 } // namespace
 
-AttentionWriter::AttentionWriter(GroupEmitter &e, AttentionOp op,
-                                 const HeadMatrices &head,
-                                 const ScoreExtents &extents, Value row)
-    : b(e.b), own(e.schedule), head(head), form(op.scoreRegion()),
-      extents(extents), row(row),
-      scoreTiles(e, op, form, extents, row, tile(own.getStep(), b.f32())),
+AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
+                                 ValueRange captured, const HeadMatrices &head,
+                                 const ScoreExtents &extents, Value row,
+                                 const KeyList *list)
+    : b(e.b), own(e.schedule), head(head), form(scores), extents(extents),
+      row(row), list(list),
+      scoreTiles(e, captured, form, extents, row, tile(own.getStep(), b.f32())),
       factor(kLog2E * scoreTiles.getFactor()),
-      mayBeEmpty(mayHaveEmptyRows(form, extents)),
-      mayBeNone(!form.isRaw() || !form.conditions.empty()) {
+      mayBeEmpty(!list && mayHaveEmptyRows(form, extents)),
+      mayBeNone(list || !form.isRaw() || !form.conditions.empty()) {
   auto keys = cast<MemRefType>(head.keys.getType());
   element = keys.getElementType();
   tokens = keys.getDimSize(0);
@@ -121,12 +126,14 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, AttentionOp op,
 
 AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
   int64_t step = own.getStep();
-  bool inside = tokens % step == 0;
+  bool inside = !list && tokens % step == 0;
   // After the last box it is copied again: nobody reads that. The tail is
   // after the last whole box, and so within reach.
-  Value box = boxAt(turn);
-  Value last = inside ? b.atMost(box, tokens / step - 1) : box;
-  Value key = b.mulIndex(last, step), first = b.index(0);
+  Value first = b.index(0);
+  Value key = list ? list->at(turn).first
+              : inside
+                  ? b.mulIndex(b.atMost(boxAt(turn), tokens / step - 1), step)
+                  : b.mulIndex(boxAt(turn), step);
   return {b.copy(head.keys, key, first, ks, slot, inside, widthInside),
           b.copy(head.values, key, first, vs, slot, inside, valuesInside)};
 }
@@ -255,8 +262,11 @@ AttentionWriter::Values AttentionWriter::takeBoxes(Value from, Value to,
     GroupWaitOp::create(b, in.slice(4, 2));
     Value other = b.previous(in[3], 2);
     Values ahead = copyKeys(b.addIndex(turn, 1), other);
-    State after = takeKeys(stateOf(in), in[3],
-                           b.mulIndex(boxAt(turn), own.getStep()), masks);
+    KeyList::Box box =
+        list ? list->at(turn)
+             : KeyList::Box{b.mulIndex(boxAt(turn), own.getStep()), masks.end};
+    State after =
+        takeKeys(stateOf(in), in[3], box.first, {masks.conditions, box.end});
     return carry(after, other, ahead);
   });
 }
@@ -265,12 +275,12 @@ AttentionWriter::Values AttentionWriter::takeBoxes(Value from, Value to,
 AttentionWriter::State AttentionWriter::takeAll(Values carried) {
   bool isMasked = !form.conditions.empty();
   int64_t whole = tokens / own.getStep();
-  carried = takeBoxes(b.index(0), b.index(whole), carried, {isMasked, 0});
+  carried = takeBoxes(b.index(0), b.index(whole), carried, {isMasked});
   GroupWaitOp::create(b, ArrayRef(carried).slice(4, 2));
   State state = stateOf(carried);
   if (tokens % own.getStep()) {
     state = takeKeys(state, carried[3], b.index(whole * own.getStep()),
-                     {isMasked, tokens});
+                     {isMasked, b.index(tokens)});
   }
   return head.memoryKeys ? takeSlots(state, carried[3]) : state;
 }
@@ -288,7 +298,8 @@ AttentionWriter::State AttentionWriter::takeSlots(State state, Value slot) {
         b.copy(head.memoryValues, first, zero, vs, slot, inside, valuesInside)};
     GroupWaitOp::create(b, copies);
     state = takeKeys(state, slot, b.index(extents.keys + from),
-                     {!form.conditions.empty(), inside ? 0 : extents.columns});
+                     {!form.conditions.empty(),
+                      inside ? Value() : b.index(extents.columns)});
   }
   return state;
 }
@@ -296,7 +307,7 @@ AttentionWriter::State AttentionWriter::takeSlots(State state, Value slot) {
 /// Boxes that some queries of the block see in part, those that all see whole,
 /// and again those in part.
 AttentionWriter::State AttentionWriter::takeSome(Values carried) {
-  TileMasks all{true, tokens % own.getStep() ? tokens : 0};
+  TileMasks all{true, tokens % own.getStep() ? b.index(tokens) : Value()};
   auto take = [&](Value from, Value to, TileMasks masks) {
     carried = takeBoxes(from, to, carried, masks);
   };
@@ -306,9 +317,16 @@ AttentionWriter::State AttentionWriter::takeSome(Values carried) {
     if (boxes.wholeBegin != boxes.begin) {
       take(boxes.begin, boxes.wholeBegin, all);
     }
-    take(boxes.wholeBegin, boxes.wholeEnd, {false, 0});
+    take(boxes.wholeBegin, boxes.wholeEnd, {false});
     take(boxes.wholeEnd, boxes.end, all);
   }
+  GroupWaitOp::create(b, ArrayRef(carried).slice(4, 2));
+  return stateOf(carried);
+}
+
+AttentionWriter::State AttentionWriter::takeListed(Values carried) {
+  carried =
+      takeBoxes(b.index(0), list->count, carried, {!form.conditions.empty()});
   GroupWaitOp::create(b, ArrayRef(carried).slice(4, 2));
   return stateOf(carried);
 }
@@ -355,7 +373,7 @@ Value AttentionWriter::attend() {
   Value token = b.copy(head.queries, row, first, qs, first,
                        length % own.getRows() == 0, widthInside);
   // Slots are seen by all queries.
-  bool visitsSome = !form.conditions.empty() && !head.memoryKeys;
+  bool visitsSome = !list && !form.conditions.empty() && !head.memoryKeys;
   boxes = visitsSome ? findBoxes() : VisitedTiles();
   Values copies = copyKeys(visitsSome ? boxes.begin : first, first);
   GroupWaitOp::create(b, token);
@@ -371,7 +389,9 @@ Value AttentionWriter::attend() {
               b.fill(tile(own.getColumns(), b.f32()), 0),
               mayBeEmpty ? b.fill(partial, 0) : Value()};
   Values carried = carry(state, first, copies);
-  state = visitsSome ? takeSome(carried) : takeAll(carried);
+  state = list         ? takeListed(carried)
+          : visitsSome ? takeSome(carried)
+                       : takeAll(carried);
   return divide(state);
 }
 
@@ -386,6 +406,11 @@ Value AttentionWriter::divide(const State &state) {
   Value inverse =
       b.map(sums.getType(), operands, [&](ValueRange x, Value, Value) -> Value {
         Value own = arith::DivFOp::create(b, b.number(1), x[0]);
+        if (list) {
+          Value isNone =
+              arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], zero);
+          return arith::SelectOp::create(b, isNone, zero, own);
+        }
         if (x.size() == 1) {
           return own;
         }
@@ -397,9 +422,12 @@ Value AttentionWriter::divide(const State &state) {
                [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
 }
 
-Value emitAttention(GroupEmitter &e, AttentionOp op, const HeadMatrices &head,
-                    const ScoreExtents &extents, Value row) {
-  return AttentionWriter(e, op, head, extents, row).attend();
+Value emitAttention(GroupEmitter &e, const ScoreRegion &scores,
+                    ValueRange captured, const HeadMatrices &head,
+                    const ScoreExtents &extents, Value row,
+                    const KeyList *list) {
+  return AttentionWriter(e, scores, captured, head, extents, row, list)
+      .attend();
 }
 
 } // namespace hova

@@ -30,22 +30,16 @@ static std::string whatLacks(AttentionOp op) {
   if (op.getScores()) {
     return "scores that are read";
   }
-  return ScoreTiles::whatLacks(op, ScoreForm(op.scoreRegion()), extentsOf(op));
+  ScoreForm form(op.scoreRegion());
+  if (op.getEmptyRow() == EmptyRow::uniform &&
+      mayHaveEmptyRows(form, extentsOf(op))) {
+    return "rows that may be empty and then are the mean of all values";
+  }
+  return ScoreTiles::whatLacks(form, extentsOf(op));
 }
 
-/// Rows of one sequence and columns of one of `heads` heads, which `group`
-/// heads of queries share.
-static Value headOf(GroupEmitter &e, Value tensor, int64_t heads,
-                    int64_t group = 1) {
-  ArrayRef<int64_t> shape = shapeOf(tensor);
-  int64_t width = shape[2] / heads;
-  Value head = group == 1 ? e.block(1) : e.b.divIndex(e.block(1), group);
-  return e.view(e.matrix(tensor), e.b.mulIndex(e.block(2), shape[1]), shape[1],
-                e.b.mulIndex(head, width), width);
-}
-
-/// Those columns of the slots of a memory, which all sequences share; null
-/// without.
+/// Columns of one head of the slots of a memory, which all sequences share;
+/// null without.
 static Value slotsOf(GroupEmitter &e, Value tensor, int64_t heads,
                      int64_t group) {
   if (!tensor) {
@@ -105,14 +99,15 @@ struct AttentionRecipe
     auto own = cast<AttentionOp>(op);
     int64_t heads = own.getHeads(), length = shapeOf(own.getQuery())[1];
     int64_t keyHeads = own.countKeyHeads(), group = own.getGroup();
-    HeadMatrices head{headOf(e, own.getQuery(), heads),
-                      headOf(e, own.getKey(), keyHeads, group),
-                      headOf(e, own.getValue(), keyHeads, group),
+    HeadMatrices head{e.headOf(own.getQuery(), heads),
+                      e.headOf(own.getKey(), keyHeads, group),
+                      e.headOf(own.getValue(), keyHeads, group),
                       slotsOf(e, own.getMemoryKey(), keyHeads, group),
                       slotsOf(e, own.getMemoryValue(), keyHeads, group)};
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
-    Value tile = emitAttention(e, own, head, extentsOf(own), row);
-    Value to = headOf(e, own.getResult(), heads);
+    Value tile = emitAttention(e, own.scoreRegion(), own.getCaptured(), head,
+                               extentsOf(own), row);
+    Value to = e.headOf(own.getResult(), heads);
     e.b.storeRounded(tile, to, row, e.b.index(0),
                      length % e.schedule.getRows() == 0,
                      cast<MemRefType>(to.getType()).getDimSize(1) ==

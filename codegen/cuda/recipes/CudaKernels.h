@@ -13,6 +13,7 @@
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/VisitedKeys.h"
+#include <functional>
 
 namespace hova {
 
@@ -51,11 +52,24 @@ CudaScheduleAttr scheduleAttention(mlir::Type element, int64_t queries,
 llvm::SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
                                            int64_t rows);
 
+/// Boxes of keys that a block takes one after the other, where these are not
+/// all, or those that its region leaves.
+struct KeyList {
+  struct Box {
+    mlir::Value first, end; ///< keys `first` to before `end`
+  };
+  mlir::Value count;
+  /// A box may be asked for that is after the last: nobody reads its keys.
+  std::function<Box(mlir::Value box)> at;
+};
+
 /// Rows from `row` on of `softmax(scores of q kT) v`, as a tile of f32. Turns
-/// take `step` keys, those of the next turn being on their way.
-mlir::Value emitAttention(GroupEmitter &e, AttentionOp op,
-                          const HeadMatrices &head, const ScoreExtents &extents,
-                          mlir::Value row);
+/// take `step` keys, those of the next turn being on their way. With a list,
+/// rows without a kept key are 0.
+mlir::Value emitAttention(GroupEmitter &e, const ScoreRegion &scores,
+                          mlir::ValueRange captured, const HeadMatrices &head,
+                          const ScoreExtents &extents, mlir::Value row,
+                          const KeyList *list = nullptr);
 
 /// `(x - mean x) / sqrt(var x + eps)` along the rows of a tile of f32 whose
 /// first `columns` columns count.

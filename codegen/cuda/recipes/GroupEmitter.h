@@ -52,6 +52,10 @@ public:
   mlir::Value view(mlir::Value matrix, mlir::OpFoldResult row, int64_t rows,
                    mlir::OpFoldResult column, int64_t columns);
 
+  /// Rows of the block's sequence (z), and columns of the head that it (y)
+  /// reads of `heads`; `group` heads of queries share one.
+  mlir::Value headOf(mlir::Value tensor, int64_t heads, int64_t group = 1);
+
   /// A tile of the schedule's extents.
   TileType tile(mlir::Type element, TileLanes lanes);
   /// That of block (x, y) of the result of `op`, for kernels of rows.

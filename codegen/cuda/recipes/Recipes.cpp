@@ -116,21 +116,27 @@ void emitGroup(Operation *anchor, GroupEmitter &emitter) {
 
 // Each stands in the file of its name.
 void attachCudaAttentionRecipe(MLIRContext &context);
+void attachCudaBlockSparseRecipe(MLIRContext &context);
 void attachCudaHeadRecipes(MLIRContext &context);
+void attachCudaKeySummaryRecipes(MLIRContext &context);
 void attachCudaMaskRecipes(MLIRContext &context);
 void attachCudaNormRecipe(MLIRContext &context);
 void attachCudaProductRecipes(MLIRContext &context);
 void attachCudaSoftmaxRecipe(MLIRContext &context);
+void attachCudaSummaryAttentionRecipe(MLIRContext &context);
 void attachCudaTokenRecipes(MLIRContext &context);
 
 void registerCudaRecipes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, HovaDialect *) {
     attachCudaAttentionRecipe(*context);
+    attachCudaBlockSparseRecipe(*context);
     attachCudaHeadRecipes(*context);
+    attachCudaKeySummaryRecipes(*context);
     attachCudaMaskRecipes(*context);
     attachCudaNormRecipe(*context);
     attachCudaProductRecipes(*context);
     attachCudaSoftmaxRecipe(*context);
+    attachCudaSummaryAttentionRecipe(*context);
     attachCudaTokenRecipes(*context);
   });
 }

@@ -123,7 +123,7 @@ static SetVector<Operation *> readsOf(ValueRange values) {
   return reads;
 }
 
-std::string ScoreTiles::whatLacks(AttentionOp op, const ScoreForm &form,
+std::string ScoreTiles::whatLacks(const ScoreForm &form,
                                   const ScoreExtents &extents) {
   for (Operation &own : form.region.getBlock()) {
     if (isa<math::FloorOp, math::CeilOp>(own)) {
@@ -137,17 +137,13 @@ std::string ScoreTiles::whatLacks(AttentionOp op, const ScoreForm &form,
       return "integers beyond 32 bits in its scores";
     }
   }
-  if (op.getEmptyRow() == EmptyRow::uniform &&
-      mayHaveEmptyRows(form, extents)) {
-    return "rows that may be empty and then are the mean of all values";
-  }
   return "";
 }
 
-ScoreTiles::ScoreTiles(GroupEmitter &emitter, AttentionOp op,
+ScoreTiles::ScoreTiles(GroupEmitter &emitter, ValueRange captured,
                        const ScoreForm &form, const ScoreExtents &extents,
                        Value firstQuery, TileType tile)
-    : e(emitter), b(emitter.b), op(op), form(form),
+    : e(emitter), b(emitter.b), captured(captured), form(form),
       ranges(form.findRanges(extents.box())), firstQuery(firstQuery),
       tile(tile) {
   SmallVector<Value> all = form.conditions;
@@ -177,7 +173,7 @@ Value ScoreTiles::gather(ElementOp element, Value firstKey) {
   TileType own = tile.with({tile.rows(), firstKey ? tile.columns() : 1}, type,
                            tile.getLanes());
   unsigned number = cast<BlockArgument>(element.getTable()).getArgNumber();
-  Value tensor = op.getCaptured()[number - ScoreRegion::kIndices];
+  Value tensor = captured[number - ScoreRegion::kIndices];
   ArrayRef<int64_t> shape = shapeOf(tensor);
   // Where this one is may be what others say.
   Elements others = readFor(element.getIndices(), firstKey);
@@ -263,8 +259,8 @@ Value ScoreTiles::isKept(ScoreElement &at, Value key, TileMasks masks) {
     kept = kept ? arith::AndIOp::create(b, kept, condition) : condition;
   };
   if (masks.end) {
-    restrict(arith::CmpIOp::create(b, arith::CmpIPredicate::ult, key,
-                                   b.index(masks.end)));
+    restrict(
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, key, masks.end));
   }
   for (Value condition : form.conditions) {
     if (masks.conditions) {

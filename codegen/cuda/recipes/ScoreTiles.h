@@ -20,7 +20,8 @@ namespace hova {
 /// What masks a tile of scores needs.
 struct TileMasks {
   bool conditions; ///< those of the region
-  int64_t end;     ///< columns from here on are no keys; 0: all are
+  /// Keys from here on are none of the tile's; null: all are.
+  mlir::Value end = {};
   explicit operator bool() const { return conditions || end; }
 };
 
@@ -28,12 +29,12 @@ class ScoreTiles {
 public:
   /// Of the queries from `firstQuery` on, of the block's head and batch entry,
   /// and of tiles of type `tile`, of f32. Reads what does not depend on keys.
-  ScoreTiles(GroupEmitter &emitter, AttentionOp op, const ScoreForm &form,
-             const ScoreExtents &extents, mlir::Value firstQuery,
-             TileType tile);
+  ScoreTiles(GroupEmitter &emitter, mlir::ValueRange captured,
+             const ScoreForm &form, const ScoreExtents &extents,
+             mlir::Value firstQuery, TileType tile);
 
   /// Why there is no code for the region on a GPU; empty: there is.
-  static std::string whatLacks(AttentionOp op, const ScoreForm &form,
+  static std::string whatLacks(const ScoreForm &form,
                                const ScoreExtents &extents);
 
   /// What is left to multiply the scores with in front of exponentials.
@@ -64,7 +65,7 @@ private:
 
   GroupEmitter &e;
   KernelBuilder &b;
-  AttentionOp op;
+  mlir::ValueRange captured;
   const ScoreForm &form;
   ScoreForm::Ranges ranges;
   mlir::Value firstQuery;

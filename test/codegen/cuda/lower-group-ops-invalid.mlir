@@ -360,3 +360,12 @@ func.func @other_views(%m: memref<8x16x64xf32>) {
   %v = memref.collapse_shape %m [[0, 1], [2]] : memref<8x16x64xf32> into memref<128x64xf32>
   return
 }
+
+// -----
+
+func.func @column_of_16_bits(%m: memref<64x1xbf16>, %i: index) {
+  %t = hova.group_load %m[%i, %i] : memref<64x1xbf16> -> !hova.tile<64x1xbf16, product 4x1>
+  // expected-error@+1 {{'hova.group_transpose' op expects elements of f32, got 'bf16'}}
+  %r = hova.group_transpose %t : !hova.tile<64x1xbf16, product 4x1> -> !hova.tile<1x64xbf16, product 4x1>
+  return
+}

@@ -26,6 +26,8 @@ RECIPES = {
     **MODULES,
 }
 LEVELS = ["emulated", "interpreted"]
+# Kernels that take long, and that others cover but for the type and the maximum.
+FOR_FULL = {"sums of keys", "sums of keys, f32", "queries of sums, f32"}
 
 Match = re.Match
 Instead = str | Callable[[Match], str]
@@ -220,7 +222,7 @@ assert len(KINDS) == 12
 
 # Whose lanes add up what they have of a row.
 ROWS = ("norm", "scaled heads", "shares", "logarithms of shares", "heads of length one")
-WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits")) or recipe == "product by rows"]
+WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits", "sums", "queries")) or recipe == "product by rows"]
 # Classes of which a recipe has no fault, and why.
 NONE = {
     **{(recipe, "swizzle on one side"): "it has no slots" for recipe in WITHOUT_SLOTS},
@@ -276,6 +278,36 @@ EQUAL: dict[str, str] = {
     r"attention, heads of 9 and 7: \w+: (a wait for a copy less|no wait|a copy uncommitted) \d of \d|product of tokens: \w+: a wait for a copy less \d of \d":
         "elements that are moved one by one are there at once",
     r"product of tokens: \w+: a copy uncommitted [2-6] of 6": "elements that are moved one by one are there at once",
+    r"merged sums.*: interpreted: an element without its mask [1-4] of 4": "what is read there is of no row, and not stored",
+    r"merged sums: interpreted: one too few 5 of 8": "the last row is that of the maximum, which is stored instead",
+    r"attention to blocks.*: \w+: (no barrier|no wait|a wait for a copy less) 3 of 3": "after the loop nobody reads what the last copies bring",
+    r"attention to blocks.*: \w+: (a wait for a copy less 2 of 3|a copy uncommitted 5 of 5)": "values are moved one by one, and there at once",
+    r"attention to blocks.*: \w+: (blocks of a left|halves of a right) operand exchanged 64 of 64": "these keys are after the block: both are zeros",
+    r"attention to blocks.*: \w+: a block transposed (11|20) of 20": "these keys are after the block: their probabilities are 0",
+    r"attention to blocks.*: interpreted: chunks not exchanged 11 of 11": "these keys are after the block: their probabilities are 0",
+    r"attention to blocks.*: \w+: (a value of another lane|an exchange less) 16 of 16": "rows after the block are not stored",
+    r"attention to blocks: interpreted: one too few 53 of 106": "no query sees the last key",
+    r"attention to blocks in f16: interpreted: one too few 52 of 103": "these keys are after the block: their probabilities are 0",
+    r"attention to blocks.*: interpreted: an element without its mask (65|128) of 128": "rows after the block are not stored",
+    r"sums of keys(, rectified)?: \w+: (no wait|a wait for a copy less|a copy uncommitted) \d+ of \d+":
+        "what is widened is there at once, and two waits are for the weight",
+    r"queries of sums: \w+: (no wait|a wait for a copy less) [135] of 5|queries of sums, rectified: \w+: (no wait|a wait for a copy less) 2 of 2":
+        "queries are there at once, and after a loop nobody reads what the last copies bring",
+    r"sums of keys: \w+: no barrier (1|10) of 10|(sums of keys|queries of sums), rectified: \w+: no barrier 2 of 2|queries of sums: \w+: no barrier [135] of 5":
+        "a barrier follows before anybody reads or writes, or nothing follows",
+    r"sums of keys.*: \w+: no meeting of the warp \d+ of \d+": "a barrier follows, or nothing that needs the other lanes",
+    r"(sums of keys|queries of sums), rectified: emulated: neighbours of a run exchanged 64 of 64|(sums of keys|queries of sums): emulated: neighbours of a run exchanged 224 of 224":
+        "these columns are after the last",
+    r"queries of sums: interpreted: an element without its mask ([1-9]|[12]\d|3[0-2]|64) of 64":
+        "the product of no feature is 0, and less than the largest; what it weighs is 0",
+    r"queries of sums, rectified: interpreted: an element without its mask \d+ of \d+": "what no feature is multiplied with is 0",
+    r"queries of sums: \w+: a copy uncommitted 1 of 7": "queries are there at once",
+    r"sums of keys: \w+: (a value of another lane 1 of 66|an exchange less 1 of 50|neighbours of a run exchanged 1 of 224)":
+        "the largest product is of another feature",
+    r"sums of keys: \w+: no barrier 2 of 10": "in the only turn the wait for the weight is the same",
+    r"sums of keys: interpreted: a store that is not guarded [12] of 19": "lanes that share a row write the same",
+    r"queries of sums, rectified: interpreted: one too many 2 of 23": "the summary has no such column",
+    r"sums of keys, rectified: interpreted: an element without its mask ([1-9]|1\d|2[0-35]) of 48|sums of keys: interpreted: an element without its mask ([1-9]|[1-4]\d) of 73|sums of keys: interpreted: one too few 6 of 61": "what is read there is not stored",
     r"heads of length one.*: interpreted: an element without its mask [1-4] of 8": "what is read there is of no head, and not stored",
     r"product.*: \w+: (no barrier|a wait for a copy less|no wait) 2 of 2":
         "after the loop nobody reads what the last copies bring, nor what another warp wrote",
@@ -329,7 +361,7 @@ def text_of(recipe: str, level: str) -> str:
 
 def slot_of(recipe: str) -> int:
     """Bytes of the smallest slot; 0 where there is none."""
-    slots = re.findall(r"!hova\.slots<\d+x(\d+)x(\d+)x[bf]+(\d+)>", made(recipe)[0].emit("mlir"))
+    slots = re.findall(r"(?<!memref)<\d+x(\d+)x(\d+)x[bf]+(\d+)>", made(recipe)[0].emit("mlir"))
     return min((int(rows) * int(columns) * int(bits) // 8 for rows, columns, bits in slots), default=0)
 
 

@@ -115,16 +115,20 @@ class Grid:
     def run(self) -> None:
         """Warps in turn, each until it waits; barriers when all have come."""
         waiting: list = []
+        blocks = None  # of which threads wait
         ready = [warp.run() for warp in self.warps]
         while ready or waiting:
             if not ready:
                 ready, waiting = waiting, []
-                self.writer[:] = self.reader[:] = EVERYBODY
+                self.writer[blocks] = self.reader[blocks] = EVERYBODY
             turn = ready.pop(self.random.randrange(len(ready)))
-            if next(turn, "end") == "barrier":
-                waiting.append(turn)
-            else:
+            come = next(turn, None)
+            if come is None:
                 check(not waiting, "a warp ends while others wait at a barrier")
+                continue
+            check(not waiting or np.array_equal(come, blocks), "warps of a block wait at different barriers")
+            blocks = come
+            waiting.append(turn)
 
     def touch(self, s: Instruction, where: tuple, who: np.ndarray, warp: int, writes: bool) -> None:
         """Checks, and notes, that `who` may touch these bytes of shared memory now."""
@@ -165,8 +169,8 @@ class Warp:
         self.groups: list[list[Callable[[], None]]] = []  # cp.async, committed
         self.copies: list[Callable[[], None]] = []
 
-    def run(self) -> Iterator[str]:
-        """Executes the lowest statement that any thread is at."""
+    def run(self) -> Iterator[np.ndarray]:
+        """Executes the lowest statement that any thread is at; gives the blocks of those that come to a barrier."""
         code = self.grid.code
         parked = np.zeros(self.at.shape, bool)  # at a barrier of the warp
         while (here := int(np.where(parked, len(code) + 1, self.at).min())) < len(code):
@@ -188,8 +192,10 @@ class Warp:
             elif statement.op == "ret":
                 self.at[mask] = len(code)
             elif statement.op.startswith("bar."):
-                check(mask.all(), f"{here}: part of a warp at a barrier")
-                yield "barrier"
+                # Blocks with more turns of a loop come here without the others.
+                blocks = mask.any(axis=1)
+                check((mask.all(axis=1) | ~blocks).all(), f"{here}: part of a warp at a barrier")
+                yield blocks
             elif statement.op.startswith(("mma", "ldmatrix", "shfl")):
                 check((mask.all(axis=1) | ~mask.any(axis=1)).all(), f"{here}: part of a warp at {statement.op}")
                 self.execute(statement, mask)

@@ -558,3 +558,67 @@ func.func @kernel(%x: {m}, %w: {v}, %r: {r}) {{
     unit = np.abs(truth) * (2.0**-8 if element == "bf16" else 2.0**-11) + 1e-5
     for result in (both(case, tmp_path), case.run("early", 0)):
         assert (np.abs(WIDEN[element](result) - truth) <= unit).all()
+
+
+# Lanes of a column, and of the row that it becomes.
+TRANSPOSED = [("product 4x1", "product 4x1", 64), ("row 4x1", "product 4x1", 32), ("product 2x2", "row 4x1", 64), ("row 2x2", "row 2x2", 64)]
+
+
+@pytest.mark.parametrize("column, row, count", TRANSPOSED)
+def test_a_column_is_a_row_of_all(column, row, count, tmp_path):
+    """Twice, so that what is read first is not what stands there afterwards."""
+    source = numbers((2 * count, 1), "f32")
+    t, u, m = f"!hova.tile<{count}x1xf32, {column}>", f"!hova.tile<1x{count}xf32, {row}>", f"memref<{2 * count}x1xf32>"
+    truth = source.reshape(2, count)
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %r: memref<2x{count}xf32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %half = arith.constant {count} : index
+  %t = hova.group_load %m[%c0, %c0] : {m} -> {t}
+  %u = hova.group_transpose %t : {t} -> {u}
+  %v = hova.group_load %m[%half, %c0] : {m} -> {t}
+  %w = hova.group_transpose %v : {t} -> {u}
+  hova.group_store %u, %r[%c0, %c0] : {u}, memref<2x{count}xf32>
+  hova.group_store %w, %r[%c1, %c0] : {u}, memref<2x{count}xf32>
+  return
+}}""", [source, np.zeros((2, count), np.float32)], truth)
+    assert np.array_equal(both(case, tmp_path), truth)
+
+
+# Elements beside each other that begin at a multiple of so many, and the columns of the matrix.
+WIDENED = [(4, 96), (2, 94), (1, 75), (4, 32)]
+
+
+@pytest.mark.parametrize("element", NARROW)
+@pytest.mark.parametrize("width, columns", WIDENED)
+def test_copies_widen_elements_of_16_bits(width, columns, element, tmp_path):
+    """A box of f32, multiplied by the first rows of a matrix of ones and zeros; rows and columns after the last are zeros."""
+    source = numbers((50, columns), element)
+    first = width if columns > 32 else 0
+    box = np.zeros((16, 64), np.float64)
+    wide = WIDEN[element](source)[36:52, first : first + 64]
+    box[: wide.shape[0], : wide.shape[1]] = wide
+    ones = np.eye(32, 16, dtype=np.float32)
+    t, s, m = "!hova.tile<32x64xf32, product 2x1>", "!hova.slots<2x16x64xf32>", f"memref<50x{columns}x{element}>"
+    left = "!hova.tile<32x16xf32, product 2x1>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %e: memref<32x16xf32>, %r: memref<16x64xf32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %row = arith.constant 36 : index
+  %column = arith.constant {first} : index
+  %s = hova.group_alloc : {s}
+  %c = hova.group_copy %m[%row, %column] to %s[%c1] : {m} to {s}
+  %x = hova.group_load %e[%c0, %c0] : memref<32x16xf32> -> {left}
+  %z = hova.group_map () : () -> {t} {{
+  ^bb0(%p: index, %q: index):
+    %zero = arith.constant 0.0 : f32
+    hova.group_yield %zero : f32
+  }}
+  hova.group_wait %c
+  %u = hova.group_product %x, %s[%c1], %z : {left}, {s}, {t}
+  hova.group_store %u, %r[%c0, %c0] : {t}, memref<16x64xf32>
+  return
+}}""", [source, ones, np.zeros((16, 64), np.float32)], box)
+    assert np.array_equal(both(case, tmp_path), box)

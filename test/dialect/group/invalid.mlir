@@ -164,6 +164,30 @@ func.func @group_reduce_c2_partial_becomes_another(%t: !hova.tile<64x1xf32, part
 
 // -----
 
+func.func @group_transpose_c1_a_row_of_as_many(%t: !hova.tile<64x1xf32, product 4x1>) {
+  // expected-error@+1 {{'hova.group_transpose' op expects a column of several rows, and a row of as many elements of the same type and members, got }}
+  %r = hova.group_transpose %t : !hova.tile<64x1xf32, product 4x1> -> !hova.tile<1x32xf32, product 4x1>
+  return
+}
+
+// -----
+
+func.func @group_transpose_c1_one_group(%t: !hova.tile<64x1xf32, product 4x1>) {
+  // expected-error@+1 {{'hova.group_transpose' op expects a column of several rows, and a row of as many elements of the same type and members, got }}
+  %r = hova.group_transpose %t : !hova.tile<64x1xf32, product 4x1> -> !hova.tile<1x64xf32, product 2x1>
+  return
+}
+
+// -----
+
+func.func @group_transpose_c2_no_partial_tile(%t: !hova.tile<64x1xf32, partial 4x1>) {
+  // expected-error@+1 {{'hova.group_transpose' op expects no partial tile; reduce it first}}
+  %r = hova.group_transpose %t : !hova.tile<64x1xf32, partial 4x1> -> !hova.tile<1x64xf32, product 4x1>
+  return
+}
+
+// -----
+
 func.func @group_map_c1_operands_fit(%t: !hova.tile<64x64xf32, product 2x2>) {
   // expected-error@+1 {{'hova.group_map' op has an operand '!hova.tile<64x64xf32, product 2x2>' that does not fit the result }}
   %r = hova.group_map (%t) : (!hova.tile<64x64xf32, product 2x2>) -> !hova.tile<64x128xf32, product 2x2> {

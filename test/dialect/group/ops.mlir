@@ -76,6 +76,21 @@ func.func @reduces_in_two_steps(%t: !hova.tile<64x128xf32, product 4x1>, %f: !ho
   return %r : !hova.tile<64x1xf32, product 4x1>
 }
 
+// CHECK-LABEL: @transposes_a_column
+// CHECK: hova.group_transpose %{{[a-z0-9_]+}} : <64x1xf32, row 4x1> -> <1x64xf32, product 4x1>
+func.func @transposes_a_column(%t: !hova.tile<64x1xf32, row 4x1>) -> !hova.tile<1x64xf32, product 4x1> {
+  %r = hova.group_transpose %t : !hova.tile<64x1xf32, row 4x1> -> !hova.tile<1x64xf32, product 4x1>
+  return %r : !hova.tile<1x64xf32, product 4x1>
+}
+
+// CHECK-LABEL: @widens_a_copy
+// CHECK: hova.group_copy {{.*}} : memref<128x256xf16> to <1x64x64xf32>
+func.func @widens_a_copy(%s: !hova.slots<1x64x64xf32>, %m: memref<128x256xf16>, %i: index) {
+  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<128x256xf16> to !hova.slots<1x64x64xf32>
+  hova.group_wait %t
+  return
+}
+
 // CHECK-LABEL: @gathers_a_tile
 // CHECK: hova.group_gather %{{[a-z0-9_]+}} : memref<197x768xf32> -> <4x768xf32, row 4x1> {
 // CHECK-NEXT: ^bb0(%[[I:[a-z0-9_]+]]: index, %[[J:[a-z0-9_]+]]: index):

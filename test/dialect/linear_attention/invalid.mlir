@@ -294,3 +294,27 @@ func.func @project_tokens_c3_result_has_a_row_for_each_sum(%x: tensor<1x9x8xf32>
   %r = hova.project_tokens %x, %w : tensor<1x9x8xf32>, tensor<9x2xf32> -> tensor<1x3x8xf32>
   return
 }
+
+// -----
+
+func.func @merge_summaries_c1_five_dimensions(%s: tensor<2x3x12x4xf32>) {
+  // expected-error@+1 {{'hova.merge_summaries' op expects summary [batch, heads, blocks, rows, columns] of more than 0 rows, got 2x3x12x4}}
+  %r = hova.merge_summaries relu %s : tensor<2x3x12x4xf32> -> tensor<1x2x1x12x4xf32>
+  return
+}
+
+// -----
+
+func.func @merge_summaries_c1_rows_of_softmax(%s: tensor<1x2x3x2x4xf32>) {
+  // expected-error@+1 {{'hova.merge_summaries' op expects summary [batch, heads, blocks, rows, columns] of more than 2 rows, got 1x2x3x2x4}}
+  %r = hova.merge_summaries softmax %s : tensor<1x2x3x2x4xf32> -> tensor<1x2x1x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @merge_summaries_c2_one_block(%s: tensor<1x2x3x12x4xf32>) {
+  // expected-error@+1 {{'hova.merge_summaries' op expects a result of shape 1x2x1x12x4, got 1x2x3x12x4}}
+  %r = hova.merge_summaries softmax %s : tensor<1x2x3x12x4xf32> -> tensor<1x2x3x12x4xf32>
+  return
+}

@@ -3,6 +3,7 @@
 // RUN: hova-opt %t.once --split-input-file --hova-decompose-linear-attention='block-tokens=4' -o %t.twice
 // RUN: diff %t.once %t.twice
 // RUN: hova-opt %s --split-input-file --hova-decompose-linear-attention | FileCheck %s --check-prefix=WHOLE
+// RUN: hova-opt %s --split-input-file --hova-decompose-linear-attention='block-tokens=4 merges-blocks' | FileCheck %s --check-prefix=MERGED
 // SPDX-License-Identifier: Apache-2.0
 
 // Seven keys are blocks of four and three, nine queries three of three. Softmax
@@ -12,6 +13,12 @@
 // CHECK: %[[SUMS:.*]] = hova.key_summary softmax %[[K]], %[[V]] features(%[[W]]) key_valid(%[[VALID]]) {block = 4 : i64, heads = 2 : i64, scale = 5.000000e-01 : f64} : {{.*}} -> tensor<1x2x2x12x4xf32>
 // CHECK: hova.summary_attention softmax %[[Q]], %[[SUMS]] features(%[[W]]) {block = 3 : i64, eps = 1.250000e-01 : f64, heads = 2 : i64, hova.require = "fused", scale = 5.000000e-01 : f64, stabilizer = 2.500000e-01 : f64}
 // CHECK-NOT: hova.linear_attention
+// MERGED-LABEL: @divides_keys_and_queries
+// MERGED: %[[SUMS:.*]] = hova.key_summary softmax {{.*}} -> tensor<1x2x2x12x4xf32>
+// MERGED: %[[ALL:.*]] = hova.merge_summaries softmax %[[SUMS]] : tensor<1x2x2x12x4xf32> -> tensor<1x2x1x12x4xf32>
+// MERGED: hova.summary_attention softmax %{{.*}}, %[[ALL]] features
+// MERGED-LABEL: @keeps_the_keys_of_causal_blocks
+// MERGED-NOT: hova.merge_summaries
 // WHOLE-LABEL: @divides_keys_and_queries
 // WHOLE: hova.key_summary {{.*}}block = 7 : i64
 // WHOLE: hova.summary_attention {{.*}}block = 9 : i64

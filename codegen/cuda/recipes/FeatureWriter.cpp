@@ -1,0 +1,116 @@
+//===- FeatureWriter.cpp - What both halves of linear attention share -----===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/recipes/FeatureWriter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace hova {
+
+CudaScheduleAttr scheduleSums(MLIRContext *context, int64_t width) {
+  return CudaScheduleAttr::get(context, kSumsRows, boxColumns(width), 4, 1,
+                               kSumsStep, 2);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+TileType FeatureWriter::tile(int64_t columns, TileLanes lanes) {
+  return TileType::get(b.getContext(), {own.getRows(), columns}, b.f32(), lanes,
+                       own.getRowWarps(), 1);
+}
+
+TileType FeatureWriter::rowTile(int64_t columns) {
+  return tile(columns).with({1, columns}, b.f32(), TileLanes::product);
+}
+
+Value FeatureWriter::slots(int64_t boxes, int64_t boxRows, int64_t columns) {
+  return GroupAllocOp::create(
+      b, SlotsType::get(b.getContext(), {boxes, boxRows, columns}, b.f32()));
+}
+
+Value FeatureWriter::addRows(Value sum, Value terms) {
+  Value added = b.reduce(Combine::add, terms, TileLanes::partial);
+  return b.map(sum.getType(), {sum, added},
+               [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); });
+}
+
+Value FeatureWriter::raiseRows(Value most, Value terms) {
+  Value top = b.reduce(Combine::max, terms, TileLanes::partial);
+  return b.map(most.getType(), {most, top},
+               [&](ValueRange t, Value, Value) -> Value {
+                 return arith::MaxNumFOp::create(b, t[0], t[1]);
+               });
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+Value FeatureWriter::isBelow(Value x, Value y) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
+}
+Value FeatureWriter::isEqual(Value x, Value y) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y);
+}
+Value FeatureWriter::choose(Value condition, Value x, Value y) {
+  return arith::SelectOp::create(b, condition, x, y);
+}
+Value FeatureWriter::subtract(Value x, Value y) {
+  return arith::SubFOp::create(b, x, y);
+}
+Value FeatureWriter::power(Value exponent) {
+  return math::Exp2Op::create(b, exponent);
+}
+Value FeatureWriter::rectified(Value x) {
+  Value zero = b.number(0);
+  return choose(arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, zero),
+                zero, x);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+Value FeatureWriter::halfNorms(TileType tile, Value matrix, Value row) {
+  Type element = cast<MemRefType>(matrix.getType()).getElementType();
+  Value x = b.load(tile.with(tile.getShape(), element, tile.getLanes()), matrix,
+                   row, b.index(0), false, keyWidth == tile.columns());
+  Value squares = b.map(tile, x, [&](ValueRange t, Value, Value) {
+    Value wide = widen(b, b.getLoc(), t[0]);
+    return b.mul(wide, wide);
+  });
+  Value sums = b.reduce(Combine::add, squares, tile.getLanes());
+  double half = llvm::numbers::log2e * scale * scale / 2;
+  return b.map(sums.getType(), sums, [&](ValueRange t, Value, Value) {
+    return b.mul(t[0], b.number(half));
+  });
+}
+
+FeatureWriter::Values FeatureWriter::takeTurns(int64_t turns, Value resident,
+                                               Values state, Copy copy,
+                                               Take take) {
+  Value first = b.index(0);
+  Values carried = copy(first, first);
+  if (resident) {
+    GroupWaitOp::create(b, resident);
+  }
+  size_t copies = carried.size();
+  carried.push_back(first);
+  llvm::append_range(carried, state);
+  carried = b.loop(turns, carried, [&](Value turn, ValueRange in) -> Values {
+    GroupWaitOp::create(b, in.take_front(copies));
+    Value slot = in[copies], other = b.previous(slot, 2);
+    Values next = copy(b.addIndex(turn, 1), other);
+    next.push_back(other);
+    llvm::append_range(next, take(turn, slot, in.drop_front(copies + 1)));
+    return next;
+  });
+  GroupWaitOp::create(b, ArrayRef(carried).take_front(copies));
+  return Values(ArrayRef(carried).drop_front(copies + 1));
+}
+
+} // namespace hova

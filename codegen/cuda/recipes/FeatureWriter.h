@@ -1,0 +1,98 @@
+//===- FeatureWriter.h - What both halves of linear attention share -------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Both halves multiply twice, as an attention does, and everything is f32: the
+// sums are over features of keys, which are weights of values, and queries read
+// these sums with features of their own.
+//
+//   sums      features x keys, times values           (hova.key_summary)
+//   results   queries x features, times sums          (hova.summary_attention)
+//
+// Copies of the next turn are on their way while one is computed. The maximum
+// of softmax features is found first, by the same products.
+
+#ifndef HOVA_CODEGEN_CUDA_RECIPES_FEATUREWRITER_H
+#define HOVA_CODEGEN_CUDA_RECIPES_FEATUREWRITER_H
+
+#include "codegen/cuda/recipes/CudaKernels.h"
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "dialect/LinearAttentionOps.h"
+#include "dialect/Shapes.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace hova {
+
+/// Rows of a block, and of the boxes that a turn takes.
+inline constexpr int64_t kSumsRows = 64, kSumsStep = 32;
+/// Columns of the widest head.
+inline constexpr int64_t kSumsWidth = 128;
+
+/// The schedule of either half, whose results have so many columns a head.
+CudaScheduleAttr scheduleSums(mlir::MLIRContext *context, int64_t width);
+
+class FeatureWriter {
+protected:
+  using Values = KernelBuilder::Values;
+  using Copy = llvm::function_ref<Values(mlir::Value turn, mlir::Value slot)>;
+  using Take = llvm::function_ref<Values(mlir::Value turn, mlir::Value slot,
+                                         mlir::ValueRange state)>;
+
+  template <typename OpT>
+  FeatureWriter(GroupEmitter &e, OpT op, int64_t keyWidth, int64_t valueWidth)
+      : e(e), b(e.b), own(e.schedule), map(op.getMap()),
+        count(op.getFeatures() ? shapeOf(op.getFeatures())[1] : keyWidth),
+        keyWidth(keyWidth), valueWidth(valueWidth),
+        rows(count + summaryExtraRows(map)),
+        scale(op.getScale().convertToDouble()),
+        weight(op.getFeatures() ? e.matrix(op.getFeatures()) : mlir::Value()) {}
+
+  bool hasMaximum() const { return map == FeatureMap::softmax; }
+  bool hasExponentials() const { return map != FeatureMap::relu; }
+  /// Of products, in front of a power of two or a rectifier.
+  double factor() const {
+    return scale * (hasExponentials() ? llvm::numbers::log2e : 1);
+  }
+  /// What exponents of base two are lowered by.
+  double shift() const {
+    return llvm::numbers::log2e * featureExponentShift(map, count);
+  }
+
+  /// Tiles of f32 with the rows of a block, and with one row.
+  TileType tile(int64_t columns, TileLanes lanes = TileLanes::product);
+  TileType rowTile(int64_t columns);
+  mlir::Value slots(int64_t boxes, int64_t boxRows, int64_t columns);
+  /// Half the squares of scaled rows, with the factor of the exponent, as a
+  /// column; `tile` is the type of the rows' tile.
+  mlir::Value halfNorms(TileType tile, mlir::Value matrix, mlir::Value row);
+  /// `sum` and the sums of the rows of `terms`, by the lanes that have them.
+  mlir::Value addRows(mlir::Value sum, mlir::Value terms);
+  /// The larger of `most` and the elements of the rows of `terms`.
+  mlir::Value raiseRows(mlir::Value most, mlir::Value terms);
+
+  // Elements.
+  mlir::Value isBelow(mlir::Value x, mlir::Value y);
+  mlir::Value isEqual(mlir::Value x, mlir::Value y);
+  mlir::Value choose(mlir::Value condition, mlir::Value x, mlir::Value y);
+  mlir::Value subtract(mlir::Value x, mlir::Value y);
+  mlir::Value power(mlir::Value exponent);
+  mlir::Value rectified(mlir::Value x);
+
+  /// Turns that copy a box each: `copy` begins that of a turn to a slot, `take`
+  /// makes the state after it of the one before. What all turns read is on its
+  /// way as `resident`, if that is not null. Afterwards nobody reads slots.
+  Values takeTurns(int64_t turns, mlir::Value resident, Values state, Copy copy,
+                   Take take);
+
+  GroupEmitter &e;
+  KernelBuilder &b;
+  CudaScheduleAttr own;
+  FeatureMap map;
+  /// Features, columns of heads, and rows of a summary.
+  int64_t count, keyWidth, valueWidth, rows;
+  double scale;
+  mlir::Value weight; ///< stored [features][key width]; null without
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_RECIPES_FEATUREWRITER_H

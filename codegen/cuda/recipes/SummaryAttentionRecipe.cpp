@@ -1,0 +1,298 @@
+//===- SummaryAttentionRecipe.cpp - Queries of sums over keys, on a GPU ---===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/recipes/FeatureWriter.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace hova {
+
+namespace {
+/// A block has rows of queries of one head.
+class SummaryAttentionWriter : FeatureWriter {
+public:
+  SummaryAttentionWriter(GroupEmitter &e, SummaryAttentionOp op);
+  void write();
+
+private:
+  /// What the turns add up: the result, the denominator, and where eps is added
+  /// to sums of keys, the features.
+  struct Sums {
+    Value result, denominator, features;
+  };
+  Values copyBoxes(Value turn, Value slot, bool withSums);
+  /// Products of queries with the features of a turn.
+  Value multiply(Value turn, Value slot);
+  Value findMaximum(Value resident);
+  Value weigh(Value products, Value turn);
+  Value featureOf(Value turn, Value j) {
+    return b.sum(b.mulIndex(turn, kSumsStep), j);
+  }
+  Sums addSums(Value resident);
+  /// Adds eps times the sums over all keys.
+  void addPlain(Sums &sums);
+  Value divide(const Sums &sums);
+
+  SummaryAttentionOp op;
+  double eps;
+  Value row, queries, sums;
+  Value qs, ws, ss, zero;
+  Value most, half; ///< of each query; null for relu
+};
+} // namespace
+
+SummaryAttentionWriter::SummaryAttentionWriter(GroupEmitter &e,
+                                               SummaryAttentionOp op)
+    : FeatureWriter(e, op, shapeOf(op.getQuery())[2] / op.getHeads(),
+                    shapeOf(op.getSummary())[4] - 1),
+      op(op), eps(op.getEps().convertToDouble()) {
+  ArrayRef<int64_t> shape = shapeOf(op.getSummary());
+  zero = b.index(0);
+  row = b.mulIndex(e.block(0), own.getRows());
+  queries = e.headOf(op.getQuery(), op.getHeads());
+  Value keyHead =
+      op.getGroup() == 1 ? e.block(1) : b.divIndex(e.block(1), op.getGroup());
+  Value head = b.sum(b.mulIndex(e.block(2), shape[1]), keyHead);
+  sums = e.view(e.matrix(op.getSummary()), b.mulIndex(head, rows), rows,
+                b.getIndexAttr(0), shape[4]);
+  int64_t depth = boxColumns(keyWidth);
+  if (weight) {
+    qs = slots(1, own.getRows(), depth);
+    ws = slots(2, kSumsStep, depth);
+  }
+  ss = slots(2, kSumsStep, own.getColumns());
+}
+
+SummaryAttentionWriter::Values
+SummaryAttentionWriter::copyBoxes(Value turn, Value slot, bool withSums) {
+  Values copies;
+  Value feature = b.mulIndex(turn, kSumsStep);
+  if (weight) {
+    copies.push_back(b.copy(weight, feature, zero, ws, slot, false,
+                            keyWidth == boxColumns(keyWidth)));
+  }
+  if (withSums) {
+    Value view =
+        e.view(sums, b.getIndexAttr(0), count, b.getIndexAttr(0), valueWidth);
+    copies.push_back(b.copy(view, feature, zero, ss, slot, false,
+                            valueWidth == own.getColumns()));
+  }
+  return copies;
+}
+
+Value SummaryAttentionWriter::multiply(Value turn, Value slot) {
+  if (weight) {
+    return GroupProductOp::create(b, qs, ws, slot, b.fill(tile(kSumsStep), 0),
+                                  zero, true);
+  }
+  Type element = cast<MemRefType>(queries.getType()).getElementType();
+  Value narrow =
+      b.load(tile(kSumsStep).with({own.getRows(), kSumsStep}, element,
+                                  TileLanes::product),
+             queries, row, b.mulIndex(turn, kSumsStep), false, false);
+  return b.map(tile(kSumsStep), narrow, [&](ValueRange t, Value, Value) {
+    return widen(b, b.getLoc(), t[0]);
+  });
+}
+
+/// The largest `factor q w` of each query.
+Value SummaryAttentionWriter::findMaximum(Value resident) {
+  Value all = b.index(count), least = b.number(-INFINITY);
+  Value found = takeTurns(
+      llvm::divideCeil(count, kSumsStep), resident,
+      {b.fill(tile(1, TileLanes::partial), -INFINITY)},
+      [&](Value turn, Value slot) { return copyBoxes(turn, slot, false); },
+      [&](Value turn, Value slot, ValueRange state) -> Values {
+        Value counted = b.map(
+            tile(kSumsStep), multiply(turn, slot),
+            [&](ValueRange t, Value, Value j) {
+              Value there = isBelow(featureOf(turn, j), all);
+              return choose(there, b.mul(t[0], b.number(factor())), least);
+            });
+        return {raiseRows(state[0], counted)};
+      })[0];
+  return b.reduce(Combine::max, found, TileLanes::product);
+}
+
+/// Exponentials are relative to the query's largest. Of softmax that is what
+/// they mean; of exp the quotient is the same, and what is added to the
+/// denominator is made relative too.
+Value SummaryAttentionWriter::weigh(Value products, Value turn) {
+  SmallVector<Value> operands{products};
+  if (most) {
+    operands.append({most, half});
+  }
+  Value all = b.index(count);
+  return b.map(tile(kSumsStep), operands, [&](ValueRange t, Value, Value j) {
+    Value own = b.mul(t[0], b.number(factor()));
+    if (hasExponentials()) {
+      Value far = subtract(own, t[1]);
+      own = power(hasMaximum() ? subtract(far, t[2]) : far);
+    } else {
+      own = rectified(own);
+    }
+    if (eps != 0) {
+      own = b.add(own, b.number(eps));
+    }
+    return choose(isBelow(featureOf(turn, j), all), own, b.number(0));
+  });
+}
+
+SummaryAttentionWriter::Sums SummaryAttentionWriter::addSums(Value resident) {
+  Value none = b.fill(tile(1, TileLanes::partial), 0);
+  bool addsFeatures = hasMaximum() && eps != 0;
+  Values state{b.fill(tile(own.getColumns()), 0), none};
+  if (addsFeatures) {
+    state.push_back(none);
+  }
+  Value column = b.index(valueWidth);
+  state = takeTurns(
+      llvm::divideCeil(count, kSumsStep), resident, state,
+      [&](Value turn, Value slot) { return copyBoxes(turn, slot, true); },
+      [&](Value turn, Value slot, ValueRange before) -> Values {
+        Value own = weigh(multiply(turn, slot), turn);
+        Value ones = b.gather(rowTile(kSumsStep), sums, [&](Value, Value j) {
+          return std::pair(featureOf(turn, j), column);
+        });
+        Value terms = b.map(
+            tile(kSumsStep), {own, ones},
+            [&](ValueRange t, Value, Value) { return b.mul(t[0], t[1]); });
+        Values next{
+            GroupProductOp::create(b, own, ss, slot, before[0], Value(), false),
+            addRows(before[1], terms)};
+        if (addsFeatures) {
+          next.push_back(addRows(before[2], own));
+        }
+        return next;
+      });
+  Sums made{state[0], b.reduce(Combine::add, state[1], TileLanes::product), {}};
+  if (addsFeatures) {
+    made.features = b.reduce(Combine::add, state[2], TileLanes::product);
+  }
+  return made;
+}
+
+void SummaryAttentionWriter::addPlain(Sums &all) {
+  auto add = [&](Value sum, int64_t column, int64_t width) {
+    auto type = cast<TileType>(sum.getType());
+    Value plain = b.load(
+        rowTile(type.columns()),
+        e.view(sums, b.getIndexAttr(0), rows, b.getIndexAttr(column), width),
+        b.index(count), zero, true, type.columns() == width);
+    return b.map(type, {sum, plain, all.features},
+                 [&](ValueRange t, Value, Value) {
+                   return b.fma(b.mul(t[2], b.number(eps)), t[1], t[0]);
+                 });
+  };
+  all.result = add(all.result, 0, valueWidth);
+  all.denominator = add(all.denominator, valueWidth, 1);
+}
+
+Value SummaryAttentionWriter::divide(const Sums &all) {
+  double stabilizer = op.getStabilizer().convertToDouble();
+  double constant = op.getDenominatorEps().convertToDouble();
+  Value share = b.number(1.0 / featureNormalizer(map, count));
+  bool isRelative =
+      map == FeatureMap::exp && (stabilizer != 0 || constant != 0);
+  SmallVector<Value> operands{all.denominator};
+  if (isRelative) {
+    operands.append({most, half});
+  }
+  Value denominator = b.map(
+      all.denominator.getType(), operands,
+      [&](ValueRange t, Value, Value) -> Value {
+        Value own = b.mul(t[0], share), factor;
+        if (isRelative) {
+          Value far = subtract(t[2], t[1]);
+          factor = power(b.add(far, b.number(shift())));
+        }
+        auto relative = [&](double number) {
+          Value constant = b.number(number);
+          return factor ? b.mul(constant, factor) : constant;
+        };
+        if (stabilizer != 0) {
+          Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE,
+                                                math::AbsFOp::create(b, own),
+                                                relative(stabilizer));
+          own = b.add(own,
+                      choose(isSmall, relative(2 * stabilizer), b.number(0)));
+        }
+        return constant != 0 ? b.add(own, relative(constant)) : own;
+      });
+  return b.map(all.result.getType(), {all.result, denominator},
+               [&](ValueRange t, Value, Value) {
+                 Value none = arith::CmpFOp::create(
+                     b, arith::CmpFPredicate::OEQ, t[1], b.number(0));
+                 Value own = arith::DivFOp::create(b, b.mul(t[0], share), t[1]);
+                 return choose(none, b.number(0), own);
+               });
+}
+
+void SummaryAttentionWriter::write() {
+  int64_t depth = boxColumns(keyWidth), tokens = shapeOf(op.getQuery())[1];
+  bool rowsInside = tokens % own.getRows() == 0;
+  Value resident;
+  if (weight) {
+    resident =
+        b.copy(queries, row, zero, qs, zero, rowsInside, keyWidth == depth);
+  }
+  if (hasExponentials()) {
+    half = halfNorms(tile(depth), queries, row);
+    most = findMaximum(resident);
+    resident = Value(); // it is there
+  }
+  Sums made = addSums(resident);
+  if (made.features) {
+    addPlain(made);
+  }
+  Value to = e.headOf(op.getResult(), op.getHeads());
+  b.storeRounded(divide(made), to, row, zero, rowsInside,
+                 valueWidth == own.getColumns());
+}
+
+namespace {
+struct SummaryAttentionRecipe
+    : CudaRecipeOpInterface::ExternalModel<SummaryAttentionRecipe,
+                                           SummaryAttentionOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    auto own = cast<SummaryAttentionOp>(op);
+    int64_t heads = own.getHeads();
+    ArrayRef<int64_t> query = shapeOf(own.getQuery());
+    ArrayRef<int64_t> summary = shapeOf(own.getSummary());
+    if (own.getKey() || summary[2] != 1) {
+      op->emitOpError("has no code for a GPU yet ")
+          << (own.getKey() ? "that is causal" : "with several blocks")
+          << "; a CPU runs it (--target=cpu)";
+      return {};
+    }
+    if (failed(checkHeadWidths(op, {query[2] / heads, summary[4] - 1},
+                               kSumsWidth)) ||
+        failed(checkSequences(op, query[0], heads))) {
+      return {};
+    }
+    return scheduleSums(op->getContext(), summary[4] - 1);
+  }
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
+    auto own = cast<SummaryAttentionOp>(op);
+    ArrayRef<int64_t> query = shapeOf(own.getQuery());
+    return {llvm::divideCeilSigned(query[1], schedule.getRows()),
+            static_cast<int64_t>(own.getHeads()), query[0]};
+  }
+  void emitGroup(Operation *op, GroupEmitter &e) const {
+    SummaryAttentionWriter(e, cast<SummaryAttentionOp>(op)).write();
+  }
+  bool readsTransposed(Operation *op, unsigned index) const {
+    return op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();
+  }
+};
+} // namespace
+
+void attachCudaSummaryAttentionRecipe(MLIRContext &context) {
+  SummaryAttentionOp::attachInterface<SummaryAttentionRecipe>(context);
+}
+
+} // namespace hova
