@@ -280,8 +280,17 @@ func.func @other_memory(%m: memref<128x256xf32>, %i: index) {
   ^bb0(%p: index, %q: index):
     hova.group_yield %f : f32
   }
-  // expected-error@+1 {{'memref.load' op has no lowering to threads}}
-  %t = memref.load %m[%i, %i] : memref<128x256xf32>
+  // expected-error@+1 {{'memref.store' op has no lowering to threads}}
+  memref.store %f, %m[%i, %i] : memref<128x256xf32>
+  return
+}
+
+// -----
+
+func.func @element_of_three_dimensions(%m: memref<128x256xf32>, %x: memref<2x3x4xi32>, %i: index) {
+  %t = hova.group_load %m[%i, %i] : memref<128x256xf32> -> !hova.tile<64x64xf32, product 4x1>
+  // expected-error@+1 {{'memref.load' op expects a matrix with static strides, got 'memref<2x3x4xi32>'}}
+  %e = memref.load %x[%i, %i, %i] : memref<2x3x4xi32>
   return
 }
 
