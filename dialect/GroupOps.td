@@ -238,10 +238,11 @@ def Hova_GroupCopyOp : Hova_Op<"group_copy",
   let summary = "a box on its way from a matrix to group memory";
   let description = [{
     `slots[slot, i, j] = source[row + i, column + j]`, 0 outside source, widened
-    where source has 16 bits and the slots are of f32, at some time before a wait for the token is over. Copies end in any order. A wait for
-    any token stands between the last read of a slot and the copy to it, and each
-    token is waited for once on each path; loops carry tokens in the order in
-    which their copies began. Row, column and `in_bounds` are those of
+    where source has 16 bits and the slots are of f32, at some time before a wait
+    for the token is over. Copies end in any order. A wait for any token stands
+    between the last read of a slot and the copy to it, and each token is waited
+    for once on each path; loops carry tokens in the order in which their copies
+    began. Row, column and `in_bounds` are those of
     `hova.group_load`. The larger the number of bytes, up to 16 on a GPU, that rows of
     source and the column begin at multiples of, the fewer instructions a copy
     takes.

@@ -61,8 +61,12 @@ FailureOr<DeviceProgram> readDeviceProgram(ModuleOp code) {
     program.tables = tables;
   }
   for (auto table : program.main.getOps<TableBufferOp>()) {
-    if (static_cast<uint64_t>(table.getOffset()) >=
-        program.tables.size() * sizeof(int64_t)) {
+    auto type = dyn_cast<MemRefType>(table.getBuffer().getType());
+    int64_t room = program.tables.size() * sizeof(int64_t);
+    int64_t offset = table.getOffset();
+    if (!type || !type.hasStaticShape() || offset < 0 || offset > room ||
+        type.getNumElements() * type.getElementTypeBitWidth() / 8 >
+            room - offset) {
       return table.emitOpError("expects '")
              << kTablesAttr << "' of the code to reach there, got "
              << program.tables.size() << " numbers";

@@ -370,8 +370,9 @@ Value AttentionWriter::attend() {
   Value qs = slots(1, own.getRows(), width), first = b.index(0);
   ks = slots(2, own.getStep(), width);
   vs = slots(2, own.getStep(), own.getColumns());
+  // A block of queries with a list of keys begins anywhere.
   Value token = b.copy(head.queries, row, first, qs, first,
-                       length % own.getRows() == 0, widthInside);
+                       !list && length % own.getRows() == 0, widthInside);
   // Slots are seen by all queries.
   bool visitsSome = !list && !form.conditions.empty() && !head.memoryKeys;
   boxes = visitsSome ? findBoxes() : VisitedTiles();

@@ -52,9 +52,6 @@ static Value slotsOf(GroupEmitter &e, Value tensor, int64_t heads,
                 e.b.mulIndex(head, width), width);
 }
 
-/// Columns of the widest box of keys or values.
-static constexpr int64_t kMostWidth = 128;
-
 namespace {
 struct AttentionRecipe
     : CudaRecipeOpInterface::ExternalModel<AttentionRecipe, AttentionOp> {
@@ -67,7 +64,7 @@ struct AttentionRecipe
     }
     int64_t keyWidth = shapeOf(own.getQuery())[2] / own.getHeads();
     int64_t valueWidth = shapeOf(own.getResult())[2] / own.getHeads();
-    if (failed(checkHeadWidths(op, {keyWidth, valueWidth}, kMostWidth))) {
+    if (failed(checkHeadWidths(op, {keyWidth, valueWidth}, kMostHeadColumns))) {
       return {};
     }
     if (failed(

@@ -38,13 +38,6 @@ public:
   KeyList list();
 
 private:
-  Value equal(Value x, Value y) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y);
-  }
-  Value either(Value x, Value y) { return arith::OrIOp::create(b, x, y); }
-  Value choose(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(b, condition, x, y);
-  }
   /// The block at a place in the list; any number where it is none.
   Value blockAt(Value entry);
   Value drawnBlock(Value place);
@@ -65,15 +58,16 @@ SeenBlocks::SeenBlocks(GroupEmitter &e, BlockSparseAttentionOp op, Value own)
       size(op.getBlock()), blocks(op.getBlocks()), drawn(op.getRandomCount()),
       boxesOfBlock(llvm::divideCeil(size, e.schedule.getStep())), own(own),
       last(b.index(blocks - 1)) {
-  isGlobal = either(equal(own, b.index(0)), equal(own, last));
-  Value seesEnd =
-      either(equal(own, b.index(1)), equal(own, b.index(blocks - 2)));
-  ends = choose(seesEnd, b.index(1), b.index(2));
+  isGlobal =
+      arith::OrIOp::create(b, b.isEqual(own, b.index(0)), b.isEqual(own, last));
+  Value seesEnd = arith::OrIOp::create(b, b.isEqual(own, b.index(1)),
+                                       b.isEqual(own, b.index(blocks - 2)));
+  ends = b.choose(seesEnd, b.index(1), b.index(2));
 }
 
 /// Of the row of the table that belongs to the block of queries.
 Value SeenBlocks::drawnBlock(Value place) {
-  Value row = choose(isGlobal, b.index(0), b.addIndex(own, -1));
+  Value row = b.choose(isGlobal, b.index(0), b.addIndex(own, -1));
   row = b.sum(b.mulIndex(e.block(1), blocks - 2), row);
   Value number =
       memref::LoadOp::create(b, e.matrix(op.getRandomBlocks()),
@@ -84,17 +78,16 @@ Value SeenBlocks::drawnBlock(Value place) {
 Value SeenBlocks::blockAt(Value entry) {
   Value window = b.addIndex(b.sum(own, entry), -1);
   Value place = b.addIndex(entry, -3), first = b.index(0);
-  Value ownEnd = choose(equal(own, b.index(1)), last, first);
-  Value found = choose(equal(place, first), ownEnd, last);
+  Value ownEnd = b.choose(b.isEqual(own, b.index(1)), last, first);
+  Value found = b.choose(b.isEqual(place, first), ownEnd, last);
   if (drawn) {
     Value isDrawn =
         arith::CmpIOp::create(b, arith::CmpIPredicate::uge, place, ends);
     Value behind = arith::SubIOp::create(b, place, ends);
-    found = choose(isDrawn, drawnBlock(behind), found);
+    found = b.choose(isDrawn, drawnBlock(behind), found);
   }
-  Value isWindow =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, entry, b.index(3));
-  return choose(isGlobal, entry, choose(isWindow, window, found));
+  Value isWindow = b.isBelow(entry, b.index(3));
+  return b.choose(isGlobal, entry, b.choose(isWindow, window, found));
 }
 
 /// A number that is no block is one without keys.
@@ -102,22 +95,19 @@ KeyList::Box SeenBlocks::boxAt(Value box) {
   Value number = blockAt(b.divIndex(box, boxesOfBlock));
   Value isBlock =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ule, number, last);
-  Value block = choose(isBlock, number, b.index(0));
+  Value block = b.choose(isBlock, number, b.index(0));
   Value first = b.mulIndex(block, size);
   Value end = b.atMost(b.addIndex(first, size), tokens);
   Value part = b.mulIndex(b.remIndex(box, boxesOfBlock), e.schedule.getStep());
-  return {b.sum(first, part), choose(isBlock, end, b.index(0))};
+  return {b.sum(first, part), b.choose(isBlock, end, b.index(0))};
 }
 
 KeyList SeenBlocks::list() {
   Value few = b.addIndex(ends, 3 + drawn);
-  Value count = choose(isGlobal, b.index(blocks), few);
+  Value count = b.choose(isGlobal, b.index(blocks), few);
   return {b.mulIndex(count, boxesOfBlock),
           [this](Value box) { return boxAt(box); }};
 }
-
-/// Columns of the widest box of keys or values.
-static constexpr int64_t kMostWidth = 128;
 
 namespace {
 struct BlockSparseRecipe
@@ -135,7 +125,7 @@ struct BlockSparseRecipe
     int64_t heads = own.getHeads();
     int64_t keyWidth = shapeOf(own.getQuery())[2] / heads;
     int64_t valueWidth = shapeOf(own.getResult())[2] / heads;
-    if (failed(checkHeadWidths(op, {keyWidth, valueWidth}, kMostWidth)) ||
+    if (failed(checkHeadWidths(op, {keyWidth, valueWidth}, kMostHeadColumns)) ||
         failed(checkSequences(op, shapeOf(own.getQuery())[0], heads))) {
       return {};
     }

@@ -17,6 +17,9 @@
 
 namespace hova {
 
+/// Columns of the widest head of an attention.
+inline constexpr int64_t kMostHeadColumns = 128;
+
 /// Columns of the box that holds `width` columns.
 int64_t boxColumns(int64_t width);
 

@@ -50,25 +50,13 @@ Value FeatureWriter::raiseRows(Value most, Value terms) {
 // Elements
 //===----------------------------------------------------------------------===//
 
-Value FeatureWriter::isBelow(Value x, Value y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, y);
-}
-Value FeatureWriter::isEqual(Value x, Value y) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y);
-}
-Value FeatureWriter::choose(Value condition, Value x, Value y) {
-  return arith::SelectOp::create(b, condition, x, y);
-}
-Value FeatureWriter::subtract(Value x, Value y) {
-  return arith::SubFOp::create(b, x, y);
-}
 Value FeatureWriter::power(Value exponent) {
   return math::Exp2Op::create(b, exponent);
 }
 Value FeatureWriter::rectified(Value x) {
   Value zero = b.number(0);
-  return choose(arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, zero),
-                zero, x);
+  return b.choose(arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, zero),
+                  zero, x);
 }
 
 //===----------------------------------------------------------------------===//

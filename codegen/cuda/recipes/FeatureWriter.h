@@ -24,8 +24,6 @@ namespace hova {
 
 /// Rows of a block, and of the boxes that a turn takes.
 inline constexpr int64_t kSumsRows = 64, kSumsStep = 32;
-/// Columns of the widest head.
-inline constexpr int64_t kSumsWidth = 128;
 
 /// The schedule of either half, whose results have so many columns a head.
 CudaScheduleAttr scheduleSums(mlir::MLIRContext *context, int64_t width);
@@ -70,10 +68,6 @@ protected:
   mlir::Value raiseRows(mlir::Value most, mlir::Value terms);
 
   // Elements.
-  mlir::Value isBelow(mlir::Value x, mlir::Value y);
-  mlir::Value isEqual(mlir::Value x, mlir::Value y);
-  mlir::Value choose(mlir::Value condition, mlir::Value x, mlir::Value y);
-  mlir::Value subtract(mlir::Value x, mlir::Value y);
   mlir::Value power(mlir::Value exponent);
   mlir::Value rectified(mlir::Value x);
 

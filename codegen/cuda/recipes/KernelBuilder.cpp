@@ -50,18 +50,25 @@ Value KernelBuilder::atMost(Value x, int64_t most) {
   return createOrFold<arith::MinUIOp>(x, index(most));
 }
 Value KernelBuilder::next(Value x, int64_t count) {
-  Value last = arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, x,
-                                     index(count - 1));
-  return arith::SelectOp::create(*this, last, index(0), addIndex(x, 1));
+  return choose(isEqual(x, index(count - 1)), index(0), addIndex(x, 1));
 }
 Value KernelBuilder::previous(Value x, int64_t count) {
-  Value first =
-      arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, x, index(0));
-  return arith::SelectOp::create(*this, first, index(count - 1),
-                                 addIndex(x, -1));
+  return choose(isEqual(x, index(0)), index(count - 1), addIndex(x, -1));
+}
+Value KernelBuilder::isEqual(Value x, Value y) {
+  return arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, x, y);
+}
+Value KernelBuilder::isBelow(Value x, Value y) {
+  return arith::CmpIOp::create(*this, arith::CmpIPredicate::ult, x, y);
+}
+Value KernelBuilder::choose(Value condition, Value x, Value y) {
+  return arith::SelectOp::create(*this, condition, x, y);
 }
 Value KernelBuilder::add(Value x, Value y) {
   return arith::AddFOp::create(*this, x, y);
+}
+Value KernelBuilder::subtract(Value x, Value y) {
+  return arith::SubFOp::create(*this, x, y);
 }
 Value KernelBuilder::mul(Value x, Value y) {
   return arith::MulFOp::create(*this, x, y);
@@ -71,9 +78,8 @@ Value KernelBuilder::fma(Value x, Value y, Value z) {
 }
 
 Value KernelBuilder::power(Value x, Value most, double factor) {
-  Value distance = arith::SubFOp::create(*this, x, most);
   return math::Exp2Op::create(
-      *this, mul(distance, number(factor * llvm::numbers::log2e)));
+      *this, mul(subtract(x, most), number(factor * llvm::numbers::log2e)));
 }
 
 Value KernelBuilder::map(Type result, ValueRange operands, Body body) {

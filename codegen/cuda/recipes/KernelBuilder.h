@@ -45,7 +45,12 @@ public:
   mlir::Value next(mlir::Value x, int64_t count);
   mlir::Value previous(mlir::Value x, int64_t count);
 
+  mlir::Value isEqual(mlir::Value x, mlir::Value y); ///< of integers
+  mlir::Value isBelow(mlir::Value x, mlir::Value y); ///< without signs
+  mlir::Value choose(mlir::Value condition, mlir::Value x, mlir::Value y);
+
   mlir::Value add(mlir::Value x, mlir::Value y);
+  mlir::Value subtract(mlir::Value x, mlir::Value y);
   mlir::Value mul(mlir::Value x, mlir::Value y);
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
   /// exp(factor (x - most)), by the exponential that a device has.

@@ -135,7 +135,7 @@ Value KeySummaryWriter::validKeys(Value turn) {
 
 /// Whether key j of a turn counts, of the block and by its mask `valid`.
 Value KeySummaryWriter::counts(Value j, Value turn, Value valid) {
-  Value there = isBelow(b.sum(b.mulIndex(turn, kSumsStep), j), end);
+  Value there = b.isBelow(b.sum(b.mulIndex(turn, kSumsStep), j), end);
   if (!valid) {
     return there;
   }
@@ -160,9 +160,9 @@ Value KeySummaryWriter::findMaximum() {
           Value counted = b.map(
               tile(kSumsStep), operands, [&](ValueRange t, Value i, Value j) {
                 Value there = arith::AndIOp::create(
-                    b, isBelow(b.sum(firstRow, i), all),
+                    b, b.isBelow(b.sum(firstRow, i), all),
                     counts(j, turn, t.size() > 1 ? t[1] : Value()));
-                return choose(there, b.mul(t[0], b.number(factor())), least);
+                return b.choose(there, b.mul(t[0], b.number(factor())), least);
               });
           return {raiseRows(state[0], counted)};
         })[0];
@@ -200,15 +200,15 @@ Value KeySummaryWriter::weigh(Value products, Value firstRow, Value turn,
   return b.map(tile(kSumsStep), operands, [&](ValueRange t, Value i, Value j) {
     Value own = b.mul(t[0], b.number(factor())), row = b.sum(firstRow, i);
     if (hasExponentials()) {
-      Value far = subtract(own, most ? t[2] : b.number(shift()));
-      own = power(subtract(far, t[1]));
+      Value far = b.subtract(own, most ? t[2] : b.number(shift()));
+      own = power(b.subtract(far, t[1]));
     } else {
       own = b.add(rectified(own), b.number(eps));
     }
     Value after =
-        hasMaximum() ? choose(isEqual(row, all), b.number(1), zero) : zero;
-    return choose(counts(j, turn, valid ? t.back() : Value()),
-                  choose(isBelow(row, all), own, after), zero);
+        hasMaximum() ? b.choose(b.isEqual(row, all), b.number(1), zero) : zero;
+    return b.choose(counts(j, turn, valid ? t.back() : Value()),
+                    b.choose(b.isBelow(row, all), own, after), zero);
   });
 }
 
@@ -231,7 +231,7 @@ void KeySummaryWriter::writeRows(Value firstRow, Value most) {
       Value last = b.index(count + 1);
       sum =
           b.map(sum.getType(), {sum, most}, [&](ValueRange t, Value i, Value) {
-            return choose(isEqual(b.sum(firstRow, i), last), t[1], t[0]);
+            return b.choose(b.isEqual(b.sum(firstRow, i), last), t[1], t[0]);
           });
     }
     Value target =
@@ -264,7 +264,7 @@ struct KeySummaryRecipe
     int64_t heads = own.getHeads();
     int64_t width = shapeOf(own.getValue())[2] / heads;
     if (failed(checkHeadWidths(op, {shapeOf(own.getKey())[2] / heads, width},
-                               kSumsWidth)) ||
+                               kMostHeadColumns)) ||
         failed(checkSequences(op, shapeOf(own.getKey())[0], heads))) {
       return {};
     }
@@ -349,8 +349,7 @@ void MergeSummariesRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
     Value factor = b.map(
         column, {maximumOf(block), most}, [&](ValueRange t, Value i, Value) {
           Value row = rowOf(block, i).second;
-          Value isFeature =
-              arith::CmpIOp::create(b, arith::CmpIPredicate::ult, row, last);
+          Value isFeature = b.isBelow(row, last);
           Value power =
               math::Exp2Op::create(b, arith::SubFOp::create(b, t[0], t[1]));
           return arith::SelectOp::create(b, isFeature, power, b.number(1))
@@ -364,8 +363,7 @@ void MergeSummariesRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   if (hasMaximum) {
     Value last = b.index(rows - 1);
     sums = b.map(place.type, {sums, most}, [&](ValueRange t, Value i, Value) {
-      Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                           rowOf(zero, i).second, last);
+      Value isLast = b.isEqual(rowOf(zero, i).second, last);
       return arith::SelectOp::create(b, isLast, t[1], t[0]).getResult();
     });
   }

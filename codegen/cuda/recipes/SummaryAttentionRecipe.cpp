@@ -110,8 +110,8 @@ Value SummaryAttentionWriter::findMaximum(Value resident) {
         Value counted = b.map(
             tile(kSumsStep), multiply(turn, slot),
             [&](ValueRange t, Value, Value j) {
-              Value there = isBelow(featureOf(turn, j), all);
-              return choose(there, b.mul(t[0], b.number(factor())), least);
+              Value there = b.isBelow(featureOf(turn, j), all);
+              return b.choose(there, b.mul(t[0], b.number(factor())), least);
             });
         return {raiseRows(state[0], counted)};
       })[0];
@@ -130,15 +130,15 @@ Value SummaryAttentionWriter::weigh(Value products, Value turn) {
   return b.map(tile(kSumsStep), operands, [&](ValueRange t, Value, Value j) {
     Value own = b.mul(t[0], b.number(factor()));
     if (hasExponentials()) {
-      Value far = subtract(own, t[1]);
-      own = power(hasMaximum() ? subtract(far, t[2]) : far);
+      Value far = b.subtract(own, t[1]);
+      own = power(hasMaximum() ? b.subtract(far, t[2]) : far);
     } else {
       own = rectified(own);
     }
     if (eps != 0) {
       own = b.add(own, b.number(eps));
     }
-    return choose(isBelow(featureOf(turn, j), all), own, b.number(0));
+    return b.choose(b.isBelow(featureOf(turn, j), all), own, b.number(0));
   });
 }
 
@@ -207,7 +207,7 @@ Value SummaryAttentionWriter::divide(const Sums &all) {
       [&](ValueRange t, Value, Value) -> Value {
         Value own = b.mul(t[0], share), factor;
         if (isRelative) {
-          Value far = subtract(t[2], t[1]);
+          Value far = b.subtract(t[2], t[1]);
           factor = power(b.add(far, b.number(shift())));
         }
         auto relative = [&](double number) {
@@ -219,7 +219,7 @@ Value SummaryAttentionWriter::divide(const Sums &all) {
                                                 math::AbsFOp::create(b, own),
                                                 relative(stabilizer));
           own = b.add(own,
-                      choose(isSmall, relative(2 * stabilizer), b.number(0)));
+                      b.choose(isSmall, relative(2 * stabilizer), b.number(0)));
         }
         return constant != 0 ? b.add(own, relative(constant)) : own;
       });
@@ -228,7 +228,7 @@ Value SummaryAttentionWriter::divide(const Sums &all) {
                  Value none = arith::CmpFOp::create(
                      b, arith::CmpFPredicate::OEQ, t[1], b.number(0));
                  Value own = arith::DivFOp::create(b, b.mul(t[0], share), t[1]);
-                 return choose(none, b.number(0), own);
+                 return b.choose(none, b.number(0), own);
                });
 }
 
@@ -270,7 +270,7 @@ struct SummaryAttentionRecipe
       return {};
     }
     if (failed(checkHeadWidths(op, {query[2] / heads, summary[4] - 1},
-                               kSumsWidth)) ||
+                               kMostHeadColumns)) ||
         failed(checkSequences(op, query[0], heads))) {
       return {};
     }

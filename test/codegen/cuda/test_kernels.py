@@ -8,7 +8,8 @@ import subprocess
 
 import numpy as np
 import pytest
-from kernels import BIN, attention, norm, product
+from attention_modules import block_sparse
+from kernels import BF16, BIN, attention, norm, product
 from modules import MODULES
 
 CASES = {
@@ -26,6 +27,8 @@ CASES = {
     "attention with a tail": lambda: attention(2, 133, 1),
     "attention with a tail alone": lambda: attention(2, 40, 1),
     "attention of two warps": lambda: attention(1, 70, 1, 64, 2),
+    # 64 tokens are a whole tile, which the last block of 4 begins in the middle of.
+    "attention to blocks of a whole tile": lambda: block_sparse("bf16", 1, 64, 12, 0, BF16),
     "norm": lambda: norm(10, 768),
     "norm of short rows": lambda: norm(4, 64),
     **MODULES,

@@ -1,0 +1,194 @@
+# ===- attention_modules.py - Modules of attentions, and what they should compute ---=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Dense attention, attention to blocks of keys, and both halves of linear attention. Truths are the formulas in float64."""
+
+import math
+
+import numpy as np
+from kernels import BF16, F16, Case
+from module_cases import F32, Numbers, case, softmax
+
+# Attentions --------------------------------------------------------------------
+
+
+def attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, heads: int, scale: float) -> np.ndarray:
+    """softmax(scale q kT) v, head by head."""
+    q, k, v = (x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3) for x in (q, k, v))
+    o = softmax(scale * q @ k.transpose(0, 1, 3, 2)) @ v
+    return o.transpose(0, 2, 1, 3).reshape(o.shape[0], o.shape[2], -1)
+
+
+def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widths: tuple[int, int], scale: float) -> Case:
+    """Of queries to other keys; widths are those of keys and values."""
+    n = Numbers(halves)
+    draw = n.wide if halves == "f32" else n.narrow
+    q, k, v = draw(batch, queries, heads * widths[0]), draw(batch, keys, heads * widths[0]), draw(batch, keys, heads * widths[1])
+    types = [f"tensor<{batch}x{rows}x{heads * width}x{halves}>" for rows, width in [(queries, widths[0]), (keys, widths[0]), (keys, widths[1]),
+                                                                                  (queries, widths[1])]]
+    return case(n, f"""
+      func.func @main(%q: {types[0]}, %k: {types[1]}, %v: {types[2]}) -> {types[3]} {{
+        %o = hova.attention softmax %q, %k, %v {{heads = {heads} : i64}}
+            : ({", ".join(types[:3])}) -> {types[3]} scores {{
+        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+          %scale = hova.number {scale:e}
+          %score = arith.mulf %raw, %scale : f32
+          %all = arith.constant true
+          hova.score_yield %score kept %all
+        }}
+        return %o : {types[3]}
+      }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, "--queries=32 --warps=2 --keys=32")
+
+
+def block_sparse(halves: str, batch: int, tokens: int, block: int, drawn: int, limit: float) -> Case:
+    """Of queries to keys before them, the first of which has none; a row of the table names one block twice, one of the window, and
+    what is none."""
+    n, heads, widths = Numbers(halves), 2, (12, 7)
+    draw = n.wide if halves == "f32" else n.narrow
+    q, k, v = draw(batch, tokens, heads * widths[0]), draw(batch, tokens, widths[0]), draw(batch, tokens, widths[1])
+    blocks = -(-tokens // block)
+    table = n.integers(heads, blocks - 2, drawn, below=blocks, dtype=np.int32) if drawn else np.zeros((heads, blocks - 2, 0), np.int32)
+    if drawn:
+        table[0, 0], table[1, -1] = (3, 3, 1)[:drawn], (-1, blocks, 2)[:drawn]
+    truth = np.zeros((batch, tokens, heads * widths[1]))
+    for b, h, i in np.ndindex(batch, heads, tokens):
+        own = i // block
+        seen = list(range(blocks)) if own in (0, blocks - 1) else sorted({0, own - 1, own, own + 1, blocks - 1})
+        if own not in (0, blocks - 1):
+            seen += [t for t in table[h, own - 1] if 0 <= t < blocks]
+        keys = [j for t in seen for j in range(t * block, min((t + 1) * block, tokens)) if j < i]
+        if keys:
+            scores = k[b, keys] @ q[b, i, h * widths[0] : (h + 1) * widths[0]] * 0.25
+            truth[b, i, h * widths[1] : (h + 1) * widths[1]] = softmax(scores) @ v[b, keys]
+    q_type, k_type, v_type, y = (f"tensor<{batch}x{tokens}x{width}x{halves}>" for width in (heads * widths[0], *widths, heads * widths[1]))
+    table_type = f"tensor<{heads}x{blocks - 2}x{drawn}xi32>"
+    return case(n, f"""
+      func.func @main(%q: {q_type}, %k: {k_type}, %v: {v_type}{f", %t: {table_type}" if drawn else ""}) -> {y} {{
+        %o = hova.block_sparse_attention %q, %k, %v {"random_blocks(%t)" if drawn else ""}
+            {{heads = {heads} : i64, block = {block} : i64, key_value_heads = 1 : i64}}
+            : ({q_type}, {k_type}, {v_type}{f", {table_type}" if drawn else ""}) -> {y} scores {{
+        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+          %scale = hova.number 0.25
+          %score = arith.mulf %raw, %scale : f32
+          %kept = arith.cmpi slt, %key, %query : index
+          hova.score_yield %score kept %kept
+        }}
+        return %o : {y}
+      }}""", [truth], limit, halves)
+
+
+# Linear attention --------------------------------------------------------------
+
+
+def features(x: np.ndarray, w: np.ndarray | None, scale: float) -> tuple[np.ndarray, np.ndarray]:
+    """(scale x w)_r and |scale x|^2 / 2 of rows x, of each head."""
+    scaled = scale * x
+    return scaled if w is None else scaled @ w, (scaled**2).sum(-1) / 2
+
+
+def of_heads(x: np.ndarray, heads: int) -> np.ndarray:
+    """[batch, heads, tokens, width of a head]."""
+    return x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+
+
+def weight_of(rows: int, columns: int) -> tuple[str, str]:
+    """A weight of f32 as the kernel's operand: its program, and how main reads it."""
+    kind = f"tensor<{rows}x{columns}xf32>"
+    return (f"""func.func private @weights() {{
+        %w = hova.weight "w" : {kind}
+        hova.store_weight "w", %w : {kind}
+        return
+      }}""", f'%w = hova.image_weight "w" : {kind}')
+
+
+def key_summary(kind: str, halves: str, tokens: int, block: int, widths: tuple[int, int], count: int, limit: float, batch: int, padded: bool = False) -> Case:
+    """Sums over blocks of keys; those of softmax relative to the maximum of the block, which is in its last row."""
+    n, heads, scale, eps = Numbers(halves), 2, 0.5, 0.125 if kind == "relu" else 0.0
+    draw = n.wide if halves == "f32" else n.narrow
+    k, v = draw(batch, tokens, heads * widths[0]), draw(batch, tokens, heads * widths[1])
+    w = n.wide(widths[0], count, transposed=(count and widths[0] + -widths[0] % 4)) if count else None
+    valid = n.integers(batch, tokens, below=2, dtype=np.uint8) if padded else np.ones((batch, tokens), np.uint8)
+    if padded:
+        valid[:, :block] = 0  # a block without keys
+    products, half = features(of_heads(k, heads), w, scale)
+    count, extra = products.shape[-1], 2 if kind == "softmax" else 0
+    blocks, values = -(-tokens // block), of_heads(v, heads)
+    truth = np.zeros((batch, heads, blocks, count + extra, widths[1] + 1))
+    for b, h, t in np.ndindex(batch, heads, blocks):
+        own = [j for j in range(block * t, min(block * (t + 1), tokens)) if valid[b, j]]
+        most = products[b, h, own].max() if own and extra else 0.0
+        shift = math.log(count) / 2 if kind == "exp" else most
+        made = np.maximum(products[b, h, own], 0) + eps if kind == "relu" else np.exp(products[b, h, own] - half[b, h, own, None] - shift)
+        ones = np.concatenate([values[b, h, own], np.ones((len(own), 1))], 1)
+        truth[b, h, t, :count] = made.T @ ones
+        if extra:
+            truth[b, h, t, count] = ones.sum(0)
+            truth[b, h, t, count + 1] = most * math.log2(math.e) if own else -1e30
+    kinds = [f"tensor<{batch}x{tokens}x{heads * width}x{halves}>" for width in widths]
+    shape = "x".join(map(str, truth.shape))
+    program, read = weight_of(widths[0], count) if w is not None else ("", "")
+    arguments = f"%k: {kinds[0]}, %v: {kinds[1]}" + (f", %m: tensor<{batch}x{tokens}xi1>" if padded else "")
+    types = ", ".join([*kinds, *([f"tensor<{widths[0]}x{count}xf32>"] if read else []), *([f"tensor<{batch}x{tokens}xi1>"] if padded else [])])
+    return case(n, f"""
+      {program}
+      func.func @main({arguments}) -> tensor<{shape}xf32> {{
+        {read}
+        %y = hova.key_summary {kind} %k, %v {"features(%w)" if read else ""} {"key_valid(%m)" if padded else ""}
+            {{heads = {heads} : i64, block = {block} : i64, scale = {scale} : f64, eps = {eps} : f64}} : ({types}) -> tensor<{shape}xf32>
+        return %y : tensor<{shape}xf32>
+      }}""", [truth], limit, "f32")
+
+
+def merge_summaries(kind: str, rows: int, columns: int, limit: float) -> Case:
+    """Of three blocks: that of softmax scales sums by powers of two."""
+    n = Numbers()
+    s = n.wide(2, 3, 3, rows, columns)
+    if kind == "softmax":
+        n.operands[0][:, :, :, -1] = n.random.integers(-9, 9, (2, 3, 3, 1))
+        n.operands[0][0, 1, 1, -1] = -1e30
+        s = n.operands[0].astype(np.float64)
+        most = s[:, :, :, -1:].max(2, keepdims=True)
+        scaled = s * np.exp2(s[:, :, :, -1:] - most)
+        truth = scaled.sum(2, keepdims=True)
+        truth[:, :, 0, -2], truth[:, :, :, -1:] = s[:, :, :, -2].sum(2), most
+    else:
+        truth = s.sum(2, keepdims=True)
+    return case(n, f"""
+      func.func @main(%s: tensor<2x3x3x{rows}x{columns}xf32>) -> tensor<2x3x1x{rows}x{columns}xf32> {{
+        %y = hova.merge_summaries {kind} %s : tensor<2x3x3x{rows}x{columns}xf32> -> tensor<2x3x1x{rows}x{columns}xf32>
+        return %y : tensor<2x3x1x{rows}x{columns}xf32>
+      }}""", [truth], limit, "f32")
+
+
+def summary_attention(kind: str, halves: str, tokens: int, widths: tuple[int, int], count: int, limit: float, batch: int, added: float = 0.0) -> Case:
+    """Queries read sums of one block; two heads share a head of these. `added` is each constant that is added to denominators."""
+    n, heads, scale = Numbers(halves), 2, 0.5
+    eps = 0.0 if kind == "exp" else 0.125
+    q = (n.wide if halves == "f32" else n.narrow)(batch, tokens, heads * widths[0])
+    features_count, extra = count or widths[0], 2 if kind == "softmax" else 0
+    n.store(np.abs(n.random.standard_normal((batch, 1, 1, features_count + extra, widths[1] + 1), np.float32)), 0, np.nan)
+    s = n.operands[-1].astype(np.float64)[:, :, 0]
+    w = n.wide(widths[0], count, transposed=(count and widths[0] + -widths[0] % 4)) if count else None
+    products, half = features(of_heads(q, heads), w, scale)
+    if kind == "relu":
+        own = np.maximum(products, 0) + eps
+    else:
+        peak = products.max(-1, keepdims=True) if extra else math.log(features_count) / 2
+        own = np.exp(products - half[..., None] - peak) + eps
+    sums = s[:, :, :features_count] + (eps * s[:, :, features_count : features_count + 1] if extra else 0)
+    result = own @ sums / (features_count if extra else 1)
+    denominator = result[..., -1:]
+    denominator = denominator + np.where(np.abs(denominator) <= added, 2 * added, 0) + added
+    truth = (result[..., :-1] / denominator).transpose(0, 2, 1, 3).reshape(batch, tokens, -1)
+    kinds = [f"tensor<{batch}x{tokens}x{heads * widths[0]}x{halves}>", f"tensor<{batch}x1x1x{features_count + extra}x{widths[1] + 1}xf32>"]
+    program, read = weight_of(widths[0], count) if w is not None else ("", "")
+    types = ", ".join([*kinds, *([f"tensor<{widths[0]}x{count}xf32>"] if read else [])])
+    shape = "x".join(map(str, truth.shape))
+    return case(n, f"""
+      {program}
+      func.func @main(%q: {kinds[0]}, %s: {kinds[1]}) -> tensor<{shape}xf32> {{
+        {read}
+        %y = hova.summary_attention {kind} %q, %s {"features(%w)" if read else ""}
+            {{heads = {heads} : i64, block = 64 : i64, scale = {scale} : f64, eps = {eps} : f64, stabilizer = {added} : f64,
+             denominator_eps = {added} : f64}} : ({types}) -> tensor<{shape}xf32>
+        return %y : tensor<{shape}xf32>
+      }}""", [truth], limit, "f32")
