@@ -142,8 +142,17 @@ static hova_status map_descriptor(int descriptor, const char *path,
   return HOVA_OK;
 }
 
+/// Whether another user than the caller and root may write to the file: one
+/// that owns it, or that its mode lets.
+static bool may_others_write(int descriptor) {
+  struct stat info;
+  return fstat(descriptor, &info) != 0 ||
+         (info.st_uid != 0 && info.st_uid != geteuid()) ||
+         (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
 hova_status hova_map_file(const char *path, hova_span *file,
-                          hova_error *error) {
+                          bool *others_may_write, hova_error *error) {
   file->data = NULL;
   file->size = 0;
   // A pipe must fail at once, not wait for a writer.
@@ -153,6 +162,9 @@ hova_status hova_map_file(const char *path, hova_span *file,
                      strerror(errno));
   }
   hova_status status = map_descriptor(descriptor, path, file, error);
+  if (others_may_write) {
+    *others_may_write = may_others_write(descriptor);
+  }
   close(descriptor);
   if (status != HOVA_OK) {
     file->data = NULL;

@@ -94,11 +94,13 @@ hova_status hova_image_open(const hova_program *program,
                             const char **weights, hova_error *error) {
   hova_span image = {options->image, options->image_bytes};
   const char *name = "embedded image";
+  bool others_may_write = false;
   if (program->weight_bytes == 0) {
     return HOVA_OK;
   }
   if (options->weights) {
-    hova_status status = hova_map_file(options->weights, mapped, error);
+    hova_status status =
+        hova_map_file(options->weights, mapped, &others_may_write, error);
     if (status != HOVA_OK) {
       return status;
     }
@@ -114,8 +116,9 @@ hova_status hova_image_open(const hova_program *program,
     return hova_fail(error, HOVA_REJECTED,
                      "the weight image must be aligned to 64 bytes");
   }
-  hova_status status = hova_image_check(
-      image, name, program, options->check_weights != 0, weights, error);
+  bool check_weights = options->check_weights != 0 || others_may_write;
+  hova_status status =
+      hova_image_check(image, name, program, check_weights, weights, error);
   if (status == HOVA_OK) {
     // Only a hint: the first run then meets fewer page faults.
     madvise((void *)((uintptr_t)image.data & ~UINT64_C(4095)),

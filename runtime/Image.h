@@ -17,7 +17,8 @@ hova_status hova_image_check(hova_span image, const char *path,
 /// Finds the image that `options` name, in memory or in a file, and checks it.
 /// `*mapped` is the file, to be unmapped by the caller, empty where there is
 /// none, even where the check fails; `*weights` as above, and as it was for a
-/// program without weights.
+/// program without weights. All weights are read where the options say so, and
+/// where another user may have changed the file.
 hova_status hova_image_open(const hova_program *program,
                             const hova_options *options, hova_span *mapped,
                             const char **weights, hova_error *error);

@@ -255,7 +255,7 @@ static hova_status parse_mapped(hova_span file, const char *path, hova_npy *npy,
 
 hova_status hova_npy_open(const char *path, hova_npy *npy, hova_error *error) {
   hova_span file;
-  hova_status status = hova_map_file(path, &file, error);
+  hova_status status = hova_map_file(path, &file, NULL, error);
   return status == HOVA_OK ? parse_mapped(file, path, npy, error) : status;
 }
 

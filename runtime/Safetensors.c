@@ -351,7 +351,7 @@ hova_status hova_safetensors_open(const char *path, hova_safetensors *tensors,
                                   hova_error *error) {
   memset(tensors, 0, sizeof *tensors);
   hova_span file;
-  hova_status status = hova_map_file(path, &file, error);
+  hova_status status = hova_map_file(path, &file, NULL, error);
   if (status != HOVA_OK) {
     return status;
   }

@@ -428,7 +428,7 @@ uint64_t hova_cpu_features(void);
 /// CRC-32 as in zlib and PNG, by which any burst of up to 32 changed bits is
 /// found: of the header (all 4096 bytes), which `hova_create` always compares,
 /// and of the weights, which are mapped and read where a run needs them, so
-/// that `hova_create` compares them only if `check_weights` asks for it.
+/// that `hova_create` compares them only as `check_weights` says.
 typedef struct hova_image_trailer {
   char magic[8]; ///< HOVA_IMAGE_END, not terminated
   uint32_t header_checksum;
@@ -465,9 +465,10 @@ typedef struct hova_options {
   /// Threads of the context, the caller's included, at most 1024. 0: one for
   /// each processor that the process may use.
   int32_t threads;
-  /// 1: read the whole image now and compare its checksum. 0: do not. Whatever
-  /// the image holds, a run stays inside of its memory; a changed one gives
-  /// other numbers, which only this tells.
+  /// 1: read the whole image now and compare its checksum. 0: only where it is
+  /// a file that a user may write to who is neither the caller nor root.
+  /// Whatever the image holds, a run stays inside of its memory; a changed one
+  /// gives other numbers, which only this tells.
   int32_t check_weights;
   /// Path of a weight image. Null: `image`, else the embedded image.
   const char *weights;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/expression/ExpressionParser.h"
+#include "frontend/reader/Text.h"
 
 #include <cerrno>
 #include <cmath>
@@ -274,6 +275,21 @@ ExpressionParser::NodePtr ExpressionParser::primary() {
     return failHere("')'");
   }
   return inner;
+}
+
+std::nullptr_t ExpressionParser::failHere(const char *wanted) {
+  skipSpace();
+  std::string message = std::string("expected ") + wanted;
+  size_t end = at;
+  if (atEnd()) {
+    message += " at the end";
+  } else {
+    message += ", got '";
+    reader::appendShown(message, text, end);
+    message += "'";
+  }
+  error = {at, end, std::move(message)};
+  return nullptr;
 }
 
 ExpressionParser::NodePtr ExpressionParser::number() {

@@ -64,14 +64,8 @@ public:
     error = {at, end, std::move(message)};
     return nullptr;
   }
-  std::nullptr_t failHere(const char *wanted) {
-    skipSpace();
-    if (at == text.size()) {
-      return fail(std::string("expected ") + wanted + " at the end");
-    }
-    return fail(std::string("expected ") + wanted + ", got '" +
-                std::string(1, text[at]) + "'");
-  }
+  /// Says that the next character is not what was wanted.
+  std::nullptr_t failHere(const char *wanted);
 
   size_t at = 0;
 

@@ -68,7 +68,8 @@ static const option_info infos[NUM_OPTIONS] = {
                         "weight image made by 'hova weights pack'"},
     [OPTION_CHECK_WEIGHTS] = {"--check-weights", NULL,
                               "read all weights first and compare their "
-                              "checksum"},
+                              "checksum (default: if others may write to "
+                              "the file)"},
     [OPTION_BENCHMARK] = {"--benchmark", NULL, "measure the latency"},
     [OPTION_WARMUP] = {"--warmup", "N", "runs before measuring (default 3)"},
     [OPTION_REPETITIONS] = {"--repetitions", "N", "measured runs (default 20)"},

@@ -132,11 +132,25 @@ def test_a_changed_number_is_told_where_it_is_asked_for(built, tmp_path):
     image = bytearray((built / "program.weights").read_bytes())
     image[HEADER + 1000] ^= 1
     (tmp_path / "image").write_bytes(image)
+    (tmp_path / "image").chmod(0o644)
     assert run(built, tmp_path / "image").returncode == 0
     done = run(built, tmp_path / "image", "--check-weights")
     assert done.returncode == 1
     assert "has changed since it was made: the checksum of its weights is another" in done.stderr
     assert run(built, built / "program.weights", "--check-weights").returncode == 0
+
+
+@pytest.mark.parametrize("mode, status", [(0o644, 0), (0o444, 0), (0o664, 1), (0o646, 1)])
+def test_a_changed_number_is_told_where_others_may_write(built, tmp_path, mode, status):
+    image = bytearray((built / "program.weights").read_bytes())
+    image[HEADER + 1000] ^= 1
+    (tmp_path / "image").write_bytes(image)
+    (tmp_path / "image").chmod(mode)
+    done = run(built, tmp_path / "image")
+    assert done.returncode == status, done.stderr
+    assert status == 0 or "the checksum of its weights is another" in done.stderr
+    (tmp_path / "image").write_bytes((built / "program.weights").read_bytes())
+    assert run(built, tmp_path / "image").returncode == 0
 
 
 def test_a_changed_header_is_always_told(built, tmp_path):

@@ -78,6 +78,9 @@ TEST(Expression, names_the_place_of_a_mistake) {
   EXPECT_EQ(value("1 +"), "3: expected a number, a name or '(' at the end");
   EXPECT_EQ(value("(1"), "2: expected ')' at the end");
   EXPECT_EQ(value("1 ? 2"), "2: expected an operator or the end, got '?'");
+  EXPECT_EQ(value("1 \u00e9 2"),
+            "2: expected an operator or the end, got '\u00e9'");
+  EXPECT_EQ(value("1 \xc3"), "2: expected an operator or the end, got '\\xc3'");
   EXPECT_EQ(value("foo(1)"), "0: unknown function \"foo\"; there are if, min, "
                              "max, abs, sqrt, floor, ceil and log2");
   EXPECT_EQ(value("if(on, 1)"), "0: if takes 3 values, got 2");

@@ -6,9 +6,12 @@
 #include "runtime/Checksum.h"
 
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <sched.h>
 #include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace hova::test;
@@ -108,6 +111,39 @@ TEST(Image, is_read_whole_only_where_that_is_asked_for) {
       EXPECT_NE(message.find("0 or 1 as check_weights"), std::string::npos);
     }
     hova_destroy(context);
+  }
+}
+
+/// What a create says of a changed image in a file of this mode and owner.
+hova_status createFromFile(mode_t mode, uid_t owner, std::string &message) {
+  Image image;
+  image.bytes[kWeightsEnd - 1] = 1;
+  std::string path = testing::TempDir() + "image" + std::to_string(getpid());
+  std::ofstream(path, std::ios::binary).write(image.bytes, kImageBytes);
+  EXPECT_EQ(chmod(path.c_str(), mode), 0);
+  if (owner != geteuid()) {
+    EXPECT_EQ(chown(path.c_str(), owner, getegid()), 0);
+  }
+  hova_options options = {};
+  options.weights = path.c_str();
+  hova_context *context = nullptr;
+  hova_status status = create(options, message, &context);
+  hova_destroy(context);
+  unlink(path.c_str());
+  return status;
+}
+
+TEST(Image, is_read_whole_where_others_may_write_to_its_file) {
+  std::string message;
+  for (mode_t mode : {0644, 0600, 0444}) {
+    EXPECT_EQ(createFromFile(mode, geteuid(), message), HOVA_OK) << message;
+  }
+  for (mode_t mode : {0664, 0646, 0620, 0602}) {
+    EXPECT_EQ(createFromFile(mode, geteuid(), message), HOVA_REJECTED) << mode;
+    EXPECT_NE(message.find("the checksum of its weights"), std::string::npos);
+  }
+  if (geteuid() == 0) { // who else could give a file away?
+    EXPECT_EQ(createFromFile(0644, 65534, message), HOVA_REJECTED);
   }
 }
 
