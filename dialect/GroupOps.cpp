@@ -288,6 +288,23 @@ LogicalResult GroupStoreOp::verify() {
       succeeded(verifyInBounds(*this, getInBounds())));
 }
 
+LogicalResult GroupShareOp::verify() {
+  TileType tile = getTile().getType();
+  SlotsType slots = getSlots().getType();
+  if (slots.getShape().drop_front() != tile.getShape() ||
+      slots.getElementType() != tile.getElementType()) { // C1
+    return emitOpError("expects a tile of a whole box of ")
+           << slots << ", got " << tile;
+  }
+  if (tile.rows() == 1 || tile.columns() == 1 ||
+      tile.getLanes() == TileLanes::partial) { // C2
+    return emitOpError("expects several rows and columns, of a tile that is "
+                       "not partial, got ")
+           << tile;
+  }
+  return success();
+}
+
 LogicalResult GroupCopyOp::verify() {
   if (!getRows().empty()) { // C3
     bool takesRow =

@@ -217,6 +217,33 @@ def Hova_GroupStoreOp : Hova_Op<"group_store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def Hova_GroupShareOp : Hova_Op<"group_share", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a tile as a box of group memory";
+  let description = [{
+    `slots[slot, i, j] = tile[i, j]`. Members meet after it, and each sees the box:
+    what was computed becomes the rhs of a product. As of a copy, a wait stands
+    between the last read of the slot and this.
+
+    - C1: the box has the extents and the element of the tile.
+    - C2: the tile has several rows and columns, and is not partial.
+
+    ```mlir
+    func.func @share(%t: !hova.tile<64x32xf32, product 4x1>,
+                     %s: !hova.slots<1x64x32xf32>, %i: index) {
+      hova.group_share %t, %s[%i]
+          : !hova.tile<64x32xf32, product 4x1>, !hova.slots<1x64x32xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Hova_TileType:$tile,
+                       Arg<Hova_SlotsType, "", [MemWrite]>:$slots, Index:$slot);
+  let assemblyFormat = [{
+    $tile `,` $slots `[` $slot `]` attr-dict `:` type($tile) `,` type($slots)
+  }];
+  let hasVerifier = 1;
+}
+
 def Hova_GroupAllocOp : Hova_Op<"group_alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "slots of group memory that live as long as the function";
   let description = [{

@@ -321,7 +321,8 @@ LogicalResult MergeSummariesOp::verify() {
                        "of more than ")
            << extra << " rows, got " << shapeText(s);
   }
-  return verifyResult(*this, {s[0], s[1], 1, s[3], s[4]}); // C2
+  return verifyResult(
+      *this, {s[0], s[1], getExclusive() ? s[2] : 1, s[3], s[4]}); // C2
 }
 
 /// Rows of softmax read the row of the maximum besides their own.
@@ -330,7 +331,7 @@ IterationSpace MergeSummariesOp::getIterationSpace() {
   ArrayRef<int64_t> s = shapeOf(getSummary());
   AffineExpr batch = builder.parallel("batch", s[0]);
   AffineExpr head = builder.parallel("head", s[1]);
-  AffineExpr part = builder.parallel("merged_block", 1);
+  AffineExpr part = builder.parallel("merged_block", shapeOf(getResult())[2]);
   AffineExpr row = builder.parallel("row", s[3]);
   AffineExpr column = builder.parallel("column", s[4]);
   builder.operand(0, {batch, head, builder.reduction("block", s[2]),
@@ -410,6 +411,9 @@ LogicalResult SummaryAttentionOp::verify() {
   if (getMap() == FeatureMap::exp && !getEps().isZero()) { // C8
     return emitOpError("expects no eps with exp features, got ")
            << getEps().convertToDouble();
+  }
+  if (getMerged() && !getKey()) { // C9
+    return emitOpError("expects key and value beside a merged summary");
   }
   return verifyConstants(
       *this, getScale(),

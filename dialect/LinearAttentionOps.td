@@ -173,14 +173,18 @@ def Hova_MergeSummariesOp
     maximum, which sums that are relative to a smaller one are multiplied by two
     to the power of the difference for. The sum of the values, row m of softmax,
     is relative to nothing. For targets on which the queries of one head are many
-    kernels' work: each would merge the blocks again.
+    units' work: each would merge the blocks again. With `exclusive` it is the
+    running merge that causal queries read: block t of the result is the blocks
+    before t, for t = 0 the sums over no key.
 
     Operand: `summary [batch, heads, blocks, rows, columns]` as
-    `hova.key_summary` makes it. Result `[batch, heads, 1, rows, columns]`.
+    `hova.key_summary` makes it. Result `[batch, heads, 1, rows, columns]`, and
+    of the summary's shape if it is exclusive.
 
     - C1: summary has five dimensions, and the rows of `map`: more than two for
       softmax.
-    - C2: the result is [batch, heads, 1, rows, columns].
+    - C2: the result is [batch, heads, 1, rows, columns], or of the summary's
+      type if exclusive.
 
     ```mlir
     func.func @merge(%s: tensor<1x2x3x12x4xf32>) -> tensor<1x2x1x12x4xf32> {
@@ -190,10 +194,11 @@ def Hova_MergeSummariesOp
     }
     ```
   }];
-  let arguments = (ins Hova_FeatureMap:$map, Hova_Tensor:$summary);
+  let arguments = (ins Hova_FeatureMap:$map, Hova_Tensor:$summary,
+      UnitAttr:$exclusive);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat =
-      "$map $summary attr-dict `:` type($summary) `->` type($result)";
+      "$map (`exclusive` $exclusive^)? $summary attr-dict `:` type($summary) `->` type($result)";
 }
 
 def Hova_SummaryAttentionOp
@@ -210,7 +215,8 @@ def Hova_SummaryAttentionOp
     Without key and value all blocks are merged. With them the operation is
     causal: query block t, of `block` tokens, reads blocks before t of the
     summary, and of its own block each query reads the keys and values up to its
-    token.
+    token. With `merged` the summary is a `hova.merge_summaries exclusive`: query
+    block t reads block t of it, which is what comes before t.
 
     Operands: query and features of `hova.linear_attention`, `summary [batch,
     key_value_heads, blocks, rows, value_width + 1]`; if causal, `key`, `value`
@@ -228,6 +234,7 @@ def Hova_SummaryAttentionOp
     - C7: the result is [batch, q_len, heads*value_width].
     - C8: scale is finite; eps, stabilizer and denominator_eps are finite and not
       negative, and eps is 0 for exp.
+    - C9: a merged summary is read with key.
 
     ```mlir
     func.func @attend(%q: tensor<1x9x8xf32>, %s: tensor<1x2x3x12x4xf32>,
@@ -246,7 +253,7 @@ def Hova_SummaryAttentionOp
       Optional<Hova_Tensor>:$key, Optional<Hova_Tensor>:$value,
       Optional<Hova_Tensor>:$features, Optional<Hova_Mask>:$key_valid,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
-      ConfinedAttr<I64Attr, [IntPositive]>:$block,
+      ConfinedAttr<I64Attr, [IntPositive]>:$block, UnitAttr:$merged,
       DefaultValuedAttr<F64Attr, "1.0">:$scale,
       DefaultValuedAttr<F64Attr, "0.0">:$eps,
       DefaultValuedAttr<F64Attr, "0.0">:$stabilizer,

@@ -25,7 +25,7 @@ FuseOptions CpuTarget::getFuseOptions() const {
       "#hova_cpu.fusion<few_rows = {0}, least_macs = {1}, "
       "few_units = {2}, least_block = {3}>",
       facts.fewRows, facts.leastColumnMacs, facts.fewHeads, facts.leastQueries);
-  return {policy.str(), facts.panelColumns, facts.blockTokens};
+  return {policy.str(), facts.panelColumns, facts.blockTokens, facts.blockTokens};
 }
 
 void CpuTarget::addKernelForms(PhaseBuilder &phase) const {

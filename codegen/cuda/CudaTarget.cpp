@@ -5,6 +5,7 @@
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/lower/DeviceProgram.h"
+#include "codegen/cuda/recipes/FeatureWriter.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/tile/Passes.h"
 
@@ -14,7 +15,7 @@ namespace hova {
 
 FuseOptions CudaTarget::getFuseOptions() const {
   return {"#hova_cuda.fusion", /*columnGroupWidth=*/1, /*blockTokens=*/256,
-          /*mergesBlocks=*/true};
+          /*causalBlockTokens=*/kSumsRows, /*mergesBlocks=*/true};
 }
 
 void CudaTarget::buildAssignPhase(PhaseBuilder &phase) const {

@@ -390,17 +390,23 @@ LogicalResult MergeSummariesOp::evaluate(ArrayRef<HostTensor> operands,
   features.map = getMap();
   features.valueWidth = shape[4] - 1;
   features.count = shape[3] - (features.hasMaximum() ? 2 : 0);
-  shape[2] = 1;
+  shape[2] = getExclusive() ? blocks : 1;
   HostTensor result(value.resultElement(), shape);
   withNumberType(value.resultElement(), [&](auto zero) {
     using T = decltype(zero);
     Numbers<T> slots(summary);
     forEachInParallel(shape[0] * shape[1], [&](int64_t unit) {
       KeySums<T> sums(features);
+      T *merged = result.mutableAs<T>() + unit * shape[2] * blockElements;
       for (int64_t block = 0; block < blocks; ++block) {
+        if (getExclusive()) {
+          writeSums(sums, merged + block * blockElements);
+        }
         mergeSums(sums, slots.data() + (unit * blocks + block) * blockElements);
       }
-      writeSums(sums, result.mutableAs<T>() + unit * blockElements);
+      if (!getExclusive()) {
+        writeSums(sums, merged);
+      }
     });
   });
   results.push_back(result);
@@ -451,11 +457,11 @@ SummaryAttentionOp::evaluate(ArrayRef<HostTensor> operands,
       int64_t entry = unit / features.heads, head = unit % features.heads;
       KeySums<T> sums(features);
       int64_t firstSlot = (entry * keyHeads + head / readers) * blocks;
-      auto merge = [&](int64_t block) {
-        mergeSums(sums, slots.data() + (firstSlot + block) * blockElements);
+      auto merge = [&](KeySums<T> &into, int64_t block) {
+        mergeSums(into, slots.data() + (firstSlot + block) * blockElements);
       };
       for (int64_t block = 0; !keys && block < blocks; ++block) {
-        merge(block);
+        merge(sums, block);
       }
       // Of a causal block: the blocks before it, and its keys so far.
       std::optional<KeySums<T>> own;
@@ -469,10 +475,15 @@ SummaryAttentionOp::evaluate(ArrayRef<HostTensor> operands,
           continue;
         }
         if (i % size == 0) {
-          if (i > 0) {
-            merge(i / size - 1);
+          if (getMerged()) {
+            own.emplace(features);
+            merge(*own, i / size);
+          } else {
+            if (i > 0) {
+              merge(sums, i / size - 1);
+            }
+            own.emplace(sums);
           }
-          own.emplace(sums);
         }
         keys->add(*own, entry, head, i, i + 1);
         own->read(projection, row);

@@ -38,9 +38,12 @@ static int64_t queryBlockSize(int64_t tokens, int64_t most) {
 ///   -> %s = key_summary %k, %v ; summary_attention %q, %s
 /// and with `causal`
 ///   -> %s = key_summary %k, %v ; summary_attention %q, %s key(%k) value(%v)
-/// and with `merges`, of several blocks, without `causal`
+/// and with `merges`, of several blocks
 ///   -> %s = key_summary %k, %v ; %m = merge_summaries %s
 ///      summary_attention %q, %m
+/// and with `merges` and `causal`
+///   -> %s = key_summary %k, %v ; %m = merge_summaries exclusive %s
+///      summary_attention %q, %m key(%k) value(%v) {merged}
 static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
                                int64_t most, bool merges) {
   ArrayRef<int64_t> q = shapeOf(op.getQuery()), k = shapeOf(op.getKey()),
@@ -65,11 +68,12 @@ static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
       op.getFeatures(), op.getKeyValid(), rewriter.getI64IntegerAttr(heads),
       rewriter.getI64IntegerAttr(keyBlock), op.getScaleAttr(), eps);
   SmallVector<Operation *> parts{summary.getDefiningOp()};
-  if (merges && blocks > 1 && !isCausal) {
+  if (merges && (blocks > 1 || isCausal)) {
     SmallVector<int64_t> shape(type.getShape());
-    shape[2] = 1;
-    summary = MergeSummariesOp::create(rewriter, op.getLoc(), type.clone(shape),
-                                       op.getMapAttr(), summary);
+    shape[2] = isCausal ? blocks : 1;
+    summary = MergeSummariesOp::create(
+        rewriter, op.getLoc(), type.clone(shape), op.getMapAttr(), summary,
+        isCausal ? rewriter.getUnitAttr() : UnitAttr());
     parts.push_back(summary.getDefiningOp());
   }
   auto queries = SummaryAttentionOp::create(
@@ -79,6 +83,7 @@ static LogicalResult decompose(RewriterBase &rewriter, LinearAttentionOp op,
       isCausal ? op.getKeyValid() : Value(), op.getHeadsAttr(),
       rewriter.getI64IntegerAttr(isCausal ? keyBlock
                                           : queryBlockSize(q[1], most)),
+      merges && isCausal ? rewriter.getUnitAttr() : UnitAttr(),
       op.getScaleAttr(), op.getEpsAttr(), op.getStabilizerAttr(),
       op.getDenominatorEpsAttr());
   inheritVerdicts(queries, op);
@@ -99,10 +104,14 @@ struct DecomposeLinearAttentionPass final
     : impl::DecomposeLinearAttentionPassBase<DecomposeLinearAttentionPass> {
   using Base::Base;
   void runOnOperation() override {
-    if (blockTokens < 1) {
-      getOperation().emitError("expects 'block-tokens' of at least 1, got ")
-          << blockTokens;
-      return signalPassFailure();
+    for (auto [name, tokens] :
+         {std::pair("block-tokens", int64_t(blockTokens)),
+          std::pair("causal-block-tokens", int64_t(causalBlockTokens))}) {
+      if (tokens < 1) {
+        getOperation().emitError("expects '")
+            << name << "' of at least 1, got " << tokens;
+        return signalPassFailure();
+      }
     }
     IRRewriter rewriter(&getContext());
     SmallVector<LinearAttentionOp> sites;
@@ -110,7 +119,9 @@ struct DecomposeLinearAttentionPass final
     for (LinearAttentionOp op : sites) {
       rewriter.setInsertionPoint(op);
       // What stays says why when no kernel can hold it.
-      if (failed(decompose(rewriter, op, blockTokens, mergesBlocks))) {
+      if (failed(decompose(rewriter, op,
+                           op.getCausal() ? causalBlockTokens : blockTokens,
+                           mergesBlocks))) {
         continue;
       }
     }

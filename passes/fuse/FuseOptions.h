@@ -18,8 +18,8 @@ struct FuseOptions {
   /// such as the width of a weight panel.
   int64_t columnGroupWidth = 1;
   /// Tokens of a block of a sum over tokens that is divided among units, at
-  /// most.
-  int64_t blockTokens = 64;
+  /// most; and of one whose partial sums causal rows read.
+  int64_t blockTokens = 64, causalBlockTokens = 64;
   /// Whether sums over such blocks are merged before units read them.
   bool mergesBlocks = false;
 };

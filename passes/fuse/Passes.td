@@ -56,9 +56,11 @@ def DecomposeLinearAttentionPass
     `hova.key_summary`, the sums over blocks of keys, and
     `hova.summary_attention`, which merges them in order. Blocks have
     `block-tokens` tokens at most: those of keys are full but for the last, those
-    of queries are even. Threads have no part in it. With `merges-blocks` a
-    `hova.merge_summaries` merges several blocks for all queries at once, unless
-    these are causal. Declines where a shape is not static.
+    of queries are even. Causal queries read sums over the blocks before their
+    own, of `causal-block-tokens` tokens at most. Threads have no part in it. With
+    `merges-blocks` a `hova.merge_summaries` merges several blocks for all queries
+    at once, for causal ones an exclusive one. Declines where a shape is not
+    static.
 
     ```mlir
     func.func @main(%q: tensor<1x8x8xf32>, %k: tensor<1x8x8xf32>,
@@ -87,6 +89,8 @@ def DecomposeLinearAttentionPass
   let options = [
     Option<"blockTokens", "block-tokens", "int64_t", "64",
            "The most tokens that a block has.">,
+    Option<"causalBlockTokens", "causal-block-tokens", "int64_t", "64",
+           "The most tokens that a block has before causal queries.">,
     Option<"mergesBlocks", "merges-blocks", "bool", "false",
            "Merge blocks in an operation of their own.">,
   ];

@@ -39,7 +39,7 @@ FOLDERS = {
     "dialect": set(),
     "dialect/evaluate": {"dialect"},
     "frontend/reader": set(),
-    "frontend/expression": set(),
+    "frontend/expression": {"frontend/reader"},
     "frontend/description": {"frontend/expression", "frontend/reader"},
     "frontend/elaborate": {"frontend/description", "frontend/expression"},
     "frontend/layers": {"frontend/elaborate"},

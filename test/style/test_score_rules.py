@@ -21,6 +21,7 @@ LINEAR_ATTENTION = {
     "codegen/cpu/recipes/KeySummaryRecipe.cpp",
     "codegen/cpu/recipes/SummaryAttentionCausal.cpp",
     "codegen/cuda/recipes/KeySummaryRecipe.cpp",
+    "codegen/cuda/recipes/SummaryAttentionCausal.cpp",
 }
 
 # Reads of captured tensors, which no rule of masks does without.

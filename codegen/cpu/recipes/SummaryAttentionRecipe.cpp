@@ -337,6 +337,10 @@ static int64_t scratchBytes(SummaryAttentionOp op,
 }
 
 static LogicalResult emit(KernelEmitter &emitter, SummaryAttentionOp op) {
+  if (op.getMerged()) {
+    return op.emitOpError("expects blocks that are not merged: on a CPU each "
+                          "thread merges those that it reads");
+  }
   Value weight;
   if (op.getFeatures()) {
     weight = packedWeight(emitter, op, op.getFeatures());

@@ -312,6 +312,7 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
       .Case<GroupGatherOp>(
           [&](GroupGatherOp gather) { return emitGather(gather); })
       .Case<GroupStoreOp>([&](GroupStoreOp store) { return emitStore(store); })
+      .Case<GroupShareOp>([&](GroupShareOp share) { return emitShare(share); })
       .Case<GroupCopyOp>([&](GroupCopyOp copy) { return emitCopy(copy); })
       .Case<GroupWaitOp>([&](GroupWaitOp wait) { return emitWait(wait); })
       .Case<GroupProductOp>(

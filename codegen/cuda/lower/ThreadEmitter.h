@@ -115,6 +115,7 @@ private:
   mlir::LogicalResult emitElementLoad(mlir::memref::LoadOp op);
   mlir::Value asRegister(mlir::Value x);
   mlir::LogicalResult emitStore(GroupStoreOp op);
+  mlir::LogicalResult emitShare(GroupShareOp op);
   mlir::Value isOwner(TileType tile);
   mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);
   mlir::Value inside(const Matrix &matrix, llvm::ArrayRef<bool> inBounds,

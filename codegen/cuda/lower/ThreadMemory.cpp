@@ -9,6 +9,7 @@
 #include "codegen/cuda/lower/Positions.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -378,6 +379,37 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   if (branches) {
     syncWarp();
   }
+  return success();
+}
+
+/// A run of columns lies inside of a chunk.
+LogicalResult ThreadEmitter::emitShare(GroupShareOp op) {
+  TileType tile = op.getTile().getType();
+  if (!tile.getElementType().isF32() || tile.getLanes() != TileLanes::product ||
+      tile.getColumnMembers() != 1 || !slotsOf.count(op.getSlots())) {
+    return op.emitOpError("expects elements of f32 as a product leaves them, "
+                          "whose rows alone are divided, and slots of this "
+                          "function");
+  }
+  const Slots &slots = slotsOf[op.getSlots()];
+  Fragment own = fragment(tile);
+  constexpr int64_t kBytes = 4, kFour = kChunkBytes / kBytes;
+  Value start = offset(memory, slotStart(slots, op.getSlot()));
+  for (auto [i, r] : llvm::enumerate(own.rows)) {
+    for (size_t c = 0; c < own.columns.size(); c += own.run) {
+      int64_t segment = own.columns[c] / kSegment;
+      Value column = add(own.column, i32(own.columns[c] % kSegment));
+      Value chunk =
+          slotByte(slots, add(own.row, i32(r)), div(column, kFour), 0);
+      Value to = offset(start, add(chunk, mul(rem(column, kFour), kBytes)));
+      LLVM::StoreOp::create(b,
+                            accessOf(parts[op.getTile()], /*paired=*/false,
+                                     i * own.columns.size() + c, own.run),
+                            offset(to, segment * slots.segmentBytes()),
+                            own.run * kBytes);
+    }
+  }
+  NVVM::Barrier0Op::create(b);
   return success();
 }
 

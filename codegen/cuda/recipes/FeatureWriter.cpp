@@ -78,12 +78,13 @@ Value FeatureWriter::halfNorms(TileType tile, Value matrix, Value row) {
   });
 }
 
-FeatureWriter::Values FeatureWriter::takeTurns(int64_t turns, Value resident,
+FeatureWriter::Values FeatureWriter::takeTurns(int64_t turns,
+                                               ValueRange resident,
                                                Values state, Copy copy,
                                                Take take) {
   Value first = b.index(0);
   Values carried = copy(first, first);
-  if (resident) {
+  if (!resident.empty()) {
     GroupWaitOp::create(b, resident);
   }
   size_t copies = carried.size();

@@ -73,9 +73,9 @@ protected:
 
   /// Turns that copy a box each: `copy` begins that of a turn to a slot, `take`
   /// makes the state after it of the one before. What all turns read is on its
-  /// way as `resident`, if that is not null. Afterwards nobody reads slots.
-  Values takeTurns(int64_t turns, mlir::Value resident, Values state, Copy copy,
-                   Take take);
+  /// way as `resident`. Afterwards nobody reads slots.
+  Values takeTurns(int64_t turns, mlir::ValueRange resident, Values state,
+                   Copy copy, Take take);
 
   GroupEmitter &e;
   KernelBuilder &b;

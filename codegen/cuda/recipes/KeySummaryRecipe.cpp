@@ -21,7 +21,7 @@ public:
 
 private:
   Values copyKeys(Value turn, Value slot, bool withValues);
-  Value copyWeights(Value firstRow);
+  Values copyWeights(Value firstRow);
   /// Products of features from `firstRow` on and the keys of a turn.
   Value multiply(Value firstRow, Value turn, Value slot);
   Value findMaximum();
@@ -91,15 +91,15 @@ KeySummaryWriter::Values KeySummaryWriter::copyKeys(Value turn, Value slot,
   return copies;
 }
 
-/// Begins to copy a block's rows of the weight; null without one.
-Value KeySummaryWriter::copyWeights(Value firstRow) {
+/// Begins to copy a block's rows of the weight, if there is one.
+KeySummaryWriter::Values KeySummaryWriter::copyWeights(Value firstRow) {
   if (!weight) {
     return {};
   }
   Value zero = b.index(0);
-  return b.copy(weight, firstRow, zero, ws, zero,
-                rows == count && count % own.getRows() == 0,
-                keyWidth == boxColumns(keyWidth));
+  return {b.copy(weight, firstRow, zero, ws, zero,
+                 rows == count && count % own.getRows() == 0,
+                 keyWidth == boxColumns(keyWidth))};
 }
 
 Value KeySummaryWriter::multiply(Value firstRow, Value turn, Value slot) {
@@ -284,95 +284,8 @@ struct KeySummaryRecipe
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// MergeSummariesOp
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct MergeSummariesRecipe
-    : CudaRecipeOpInterface::ExternalModel<MergeSummariesRecipe,
-                                           MergeSummariesOp> {
-  CudaScheduleAttr chooseSchedule(Operation *op) const {
-    return scheduleElements(op);
-  }
-  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    return gridOfTiles(op, schedule);
-  }
-  void emitGroup(Operation *op, GroupEmitter &e) const;
-};
-} // namespace
-
-/// A warp has a row of one head. It finds the largest of the maxima of the
-/// blocks, and adds up that row of one block after the other.
-void MergeSummariesRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
-  auto own = cast<MergeSummariesOp>(op);
-  KernelBuilder &b = e.b;
-  ArrayRef<int64_t> shape = shapeOf(own.getSummary());
-  int64_t blocks = shape[2], rows = shape[3];
-  bool hasMaximum = summaryExtraRows(own.getMap()) != 0;
-  Value from = e.matrix(own.getSummary()), zero = b.index(0);
-  GroupEmitter::Place place = e.tilePlace(op);
-  TileType column =
-      place.type.with({place.type.rows(), 1}, b.f32(), place.type.getLanes());
-  auto rowOf = [&](Value block, Value i) {
-    Value row = b.sum(place.row, i), head = b.divIndex(row, rows);
-    Value slot = b.sum(b.mulIndex(head, blocks), block);
-    return std::pair(b.mulIndex(slot, rows), b.remIndex(row, rows));
-  };
-  auto maximumOf = [&](Value block) {
-    return b.gather(column, from, [&](Value i, Value) {
-      return std::pair(b.addIndex(rowOf(block, i).first, rows - 1), zero);
-    });
-  };
-  Value most;
-  if (hasMaximum) {
-    most =
-        b.loop(blocks, b.fill(column, kNoKeyMaximum),
-               [&](Value block, ValueRange state) -> KernelBuilder::Values {
-                 return {b.map(column, {state[0], maximumOf(block)},
-                               [&](ValueRange t, Value, Value) -> Value {
-                                 return arith::MaxNumFOp::create(b, t[0], t[1]);
-                               })};
-               })[0];
-  }
-  auto add = [&](Value block, ValueRange state) -> KernelBuilder::Values {
-    Value part = b.gather(place.type, from, [&](Value i, Value j) {
-      auto [first, row] = rowOf(block, i);
-      return std::pair(b.sum(first, row), b.sum(place.column, j));
-    });
-    if (!hasMaximum) {
-      return {
-          b.map(place.type, {state[0], part},
-                [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); })};
-    }
-    Value last = b.index(rows - 2);
-    Value factor = b.map(
-        column, {maximumOf(block), most}, [&](ValueRange t, Value i, Value) {
-          Value row = rowOf(block, i).second;
-          Value isFeature = b.isBelow(row, last);
-          Value power =
-              math::Exp2Op::create(b, arith::SubFOp::create(b, t[0], t[1]));
-          return arith::SelectOp::create(b, isFeature, power, b.number(1))
-              .getResult();
-        });
-    return {b.map(
-        place.type, {state[0], part, factor},
-        [&](ValueRange t, Value, Value) { return b.fma(t[1], t[2], t[0]); })};
-  };
-  Value sums = b.loop(blocks, b.fill(place.type, 0), add)[0];
-  if (hasMaximum) {
-    Value last = b.index(rows - 1);
-    sums = b.map(place.type, {sums, most}, [&](ValueRange t, Value i, Value) {
-      Value isLast = b.isEqual(rowOf(zero, i).second, last);
-      return arith::SelectOp::create(b, isLast, t[1], t[0]).getResult();
-    });
-  }
-  e.finishAndStore(sums, place);
-}
-
-void attachCudaKeySummaryRecipes(MLIRContext &context) {
+void attachCudaKeySummaryRecipe(MLIRContext &context) {
   KeySummaryOp::attachInterface<KeySummaryRecipe>(context);
-  MergeSummariesOp::attachInterface<MergeSummariesRecipe>(context);
 }
 
 } // namespace hova

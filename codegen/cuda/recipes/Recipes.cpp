@@ -118,8 +118,9 @@ void emitGroup(Operation *anchor, GroupEmitter &emitter) {
 void attachCudaAttentionRecipe(MLIRContext &context);
 void attachCudaBlockSparseRecipe(MLIRContext &context);
 void attachCudaHeadRecipes(MLIRContext &context);
-void attachCudaKeySummaryRecipes(MLIRContext &context);
+void attachCudaKeySummaryRecipe(MLIRContext &context);
 void attachCudaMaskRecipes(MLIRContext &context);
+void attachCudaMergeSummariesRecipe(MLIRContext &context);
 void attachCudaNormRecipe(MLIRContext &context);
 void attachCudaProductRecipes(MLIRContext &context);
 void attachCudaSoftmaxRecipe(MLIRContext &context);
@@ -131,8 +132,9 @@ void registerCudaRecipes(DialectRegistry &registry) {
     attachCudaAttentionRecipe(*context);
     attachCudaBlockSparseRecipe(*context);
     attachCudaHeadRecipes(*context);
-    attachCudaKeySummaryRecipes(*context);
+    attachCudaKeySummaryRecipe(*context);
     attachCudaMaskRecipes(*context);
+    attachCudaMergeSummariesRecipe(*context);
     attachCudaNormRecipe(*context);
     attachCudaProductRecipes(*context);
     attachCudaSoftmaxRecipe(*context);

@@ -1,8 +1,8 @@
 //===- SummaryAttentionRecipe.cpp - Queries of sums over keys, on a GPU ---===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cuda/recipes/FeatureWriter.h"
 #include "codegen/cuda/recipes/Recipe.h"
+#include "codegen/cuda/recipes/SummaryAttentionWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
@@ -10,40 +10,6 @@
 using namespace mlir;
 
 namespace hova {
-
-namespace {
-/// A block has rows of queries of one head.
-class SummaryAttentionWriter : FeatureWriter {
-public:
-  SummaryAttentionWriter(GroupEmitter &e, SummaryAttentionOp op);
-  void write();
-
-private:
-  /// What the turns add up: the result, the denominator, and where eps is added
-  /// to sums of keys, the features.
-  struct Sums {
-    Value result, denominator, features;
-  };
-  Values copyBoxes(Value turn, Value slot, bool withSums);
-  /// Products of queries with the features of a turn.
-  Value multiply(Value turn, Value slot);
-  Value findMaximum(Value resident);
-  Value weigh(Value products, Value turn);
-  Value featureOf(Value turn, Value j) {
-    return b.sum(b.mulIndex(turn, kSumsStep), j);
-  }
-  Sums addSums(Value resident);
-  /// Adds eps times the sums over all keys.
-  void addPlain(Sums &sums);
-  Value divide(const Sums &sums);
-
-  SummaryAttentionOp op;
-  double eps;
-  Value row, queries, sums;
-  Value qs, ws, ss, zero;
-  Value most, half; ///< of each query; null for relu
-};
-} // namespace
 
 SummaryAttentionWriter::SummaryAttentionWriter(GroupEmitter &e,
                                                SummaryAttentionOp op)
@@ -53,18 +19,34 @@ SummaryAttentionWriter::SummaryAttentionWriter(GroupEmitter &e,
   ArrayRef<int64_t> shape = shapeOf(op.getSummary());
   zero = b.index(0);
   row = b.mulIndex(e.block(0), own.getRows());
-  queries = e.headOf(op.getQuery(), op.getHeads());
+  queries = rowsOf(e.headOf(op.getQuery(), op.getHeads()));
   Value keyHead =
       op.getGroup() == 1 ? e.block(1) : b.divIndex(e.block(1), op.getGroup());
   Value head = b.sum(b.mulIndex(e.block(2), shape[1]), keyHead);
-  sums = e.view(e.matrix(op.getSummary()), b.mulIndex(head, rows), rows,
+  Value slot = b.mulIndex(head, shape[2]);
+  if (op.getMerged()) {
+    slot = b.sum(slot, e.block(0));
+  }
+  sums = e.view(e.matrix(op.getSummary()), b.mulIndex(slot, rows), rows,
                 b.getIndexAttr(0), shape[4]);
-  int64_t depth = boxColumns(keyWidth);
   if (weight) {
-    qs = slots(1, own.getRows(), depth);
-    ws = slots(2, kSumsStep, depth);
+    ws = slots(2, kSumsStep, boxColumns(keyWidth));
   }
   ss = slots(2, kSumsStep, own.getColumns());
+}
+
+SummaryAttentionWriter::Rows SummaryAttentionWriter::rowsOf(Value matrix) {
+  return {matrix,
+          weight ? slots(1, own.getRows(), boxColumns(keyWidth)) : Value()};
+}
+
+SummaryAttentionWriter::Values
+SummaryAttentionWriter::copyRows(const Rows &from) {
+  if (!weight) {
+    return {};
+  }
+  return {b.copy(from.matrix, row, zero, from.box, zero, rowsInside(),
+                 keyWidth == boxColumns(keyWidth))};
 }
 
 SummaryAttentionWriter::Values
@@ -84,38 +66,46 @@ SummaryAttentionWriter::copyBoxes(Value turn, Value slot, bool withSums) {
   return copies;
 }
 
-Value SummaryAttentionWriter::multiply(Value turn, Value slot) {
+Value SummaryAttentionWriter::multiply(const Rows &from, Value turn,
+                                       Value slot) {
   if (weight) {
-    return GroupProductOp::create(b, qs, ws, slot, b.fill(tile(kSumsStep), 0),
-                                  zero, true);
+    return GroupProductOp::create(b, from.box, ws, slot,
+                                  b.fill(tile(kSumsStep), 0), zero, true);
   }
-  Type element = cast<MemRefType>(queries.getType()).getElementType();
+  Type element = cast<MemRefType>(from.matrix.getType()).getElementType();
   Value narrow =
       b.load(tile(kSumsStep).with({own.getRows(), kSumsStep}, element,
                                   TileLanes::product),
-             queries, row, b.mulIndex(turn, kSumsStep), false, false);
+             from.matrix, row, b.mulIndex(turn, kSumsStep), false, false);
   return b.map(tile(kSumsStep), narrow, [&](ValueRange t, Value, Value) {
     return widen(b, b.getLoc(), t[0]);
   });
 }
 
-/// The largest `factor q w` of each query.
-Value SummaryAttentionWriter::findMaximum(Value resident) {
+SummaryAttentionWriter::Values
+SummaryAttentionWriter::findMaxima(ArrayRef<Rows> of, ValueRange resident) {
   Value all = b.index(count), least = b.number(-INFINITY);
-  Value found = takeTurns(
+  Values found = takeTurns(
       llvm::divideCeil(count, kSumsStep), resident,
-      {b.fill(tile(1, TileLanes::partial), -INFINITY)},
+      Values(of.size(), b.fill(tile(1, TileLanes::partial), -INFINITY)),
       [&](Value turn, Value slot) { return copyBoxes(turn, slot, false); },
       [&](Value turn, Value slot, ValueRange state) -> Values {
-        Value counted = b.map(
-            tile(kSumsStep), multiply(turn, slot),
-            [&](ValueRange t, Value, Value j) {
-              Value there = b.isBelow(featureOf(turn, j), all);
-              return b.choose(there, b.mul(t[0], b.number(factor())), least);
-            });
-        return {raiseRows(state[0], counted)};
-      })[0];
-  return b.reduce(Combine::max, found, TileLanes::product);
+        Values next;
+        for (auto [own, before] : llvm::zip(of, state)) {
+          Value counted = b.map(
+              tile(kSumsStep), multiply(own, turn, slot),
+              [&](ValueRange t, Value, Value j) {
+                Value there = b.isBelow(featureOf(turn, j), all);
+                return b.choose(there, b.mul(t[0], b.number(factor())), least);
+              });
+          next.push_back(raiseRows(before, counted));
+        }
+        return next;
+      });
+  for (Value &most : found) {
+    most = b.reduce(Combine::max, most, TileLanes::product);
+  }
+  return found;
 }
 
 /// Exponentials are relative to the query's largest. Of softmax that is what
@@ -142,35 +132,38 @@ Value SummaryAttentionWriter::weigh(Value products, Value turn) {
   });
 }
 
-SummaryAttentionWriter::Sums SummaryAttentionWriter::addSums(Value resident) {
+SummaryAttentionWriter::Values SummaryAttentionWriter::startSums() {
   Value none = b.fill(tile(1, TileLanes::partial), 0);
-  bool addsFeatures = hasMaximum() && eps != 0;
   Values state{b.fill(tile(own.getColumns()), 0), none};
-  if (addsFeatures) {
+  if (addsFeatures()) {
     state.push_back(none);
   }
+  return state;
+}
+
+SummaryAttentionWriter::Values
+SummaryAttentionWriter::addSums(Value weights, Value turn, Value slot,
+                                ValueRange before) {
   Value column = b.index(valueWidth);
-  state = takeTurns(
-      llvm::divideCeil(count, kSumsStep), resident, state,
-      [&](Value turn, Value slot) { return copyBoxes(turn, slot, true); },
-      [&](Value turn, Value slot, ValueRange before) -> Values {
-        Value own = weigh(multiply(turn, slot), turn);
-        Value ones = b.gather(rowTile(kSumsStep), sums, [&](Value, Value j) {
-          return std::pair(featureOf(turn, j), column);
-        });
-        Value terms = b.map(
-            tile(kSumsStep), {own, ones},
+  Value ones = b.gather(rowTile(kSumsStep), sums, [&](Value, Value j) {
+    return std::pair(featureOf(turn, j), column);
+  });
+  Value terms =
+      b.map(tile(kSumsStep), {weights, ones},
             [&](ValueRange t, Value, Value) { return b.mul(t[0], t[1]); });
-        Values next{
-            GroupProductOp::create(b, own, ss, slot, before[0], Value(), false),
-            addRows(before[1], terms)};
-        if (addsFeatures) {
-          next.push_back(addRows(before[2], own));
-        }
-        return next;
-      });
+  Values next{
+      GroupProductOp::create(b, weights, ss, slot, before[0], Value(), false),
+      addRows(before[1], terms)};
+  if (addsFeatures()) {
+    next.push_back(addRows(before[2], weights));
+  }
+  return next;
+}
+
+SummaryAttentionWriter::Sums
+SummaryAttentionWriter::finishSums(ValueRange state) {
   Sums made{state[0], b.reduce(Combine::add, state[1], TileLanes::product), {}};
-  if (addsFeatures) {
+  if (addsFeatures()) {
     made.features = b.reduce(Combine::add, state[2], TileLanes::product);
   }
   return made;
@@ -232,26 +225,31 @@ Value SummaryAttentionWriter::divide(const Sums &all) {
                });
 }
 
+void SummaryAttentionWriter::divideAndStore(const Sums &all) {
+  Value to = e.headOf(op.getResult(), op.getHeads());
+  b.storeRounded(divide(all), to, row, zero, rowsInside(),
+                 valueWidth == own.getColumns());
+}
+
 void SummaryAttentionWriter::write() {
-  int64_t depth = boxColumns(keyWidth), tokens = shapeOf(op.getQuery())[1];
-  bool rowsInside = tokens % own.getRows() == 0;
-  Value resident;
-  if (weight) {
-    resident =
-        b.copy(queries, row, zero, qs, zero, rowsInside, keyWidth == depth);
-  }
+  Values resident = copyRows(queries);
   if (hasExponentials()) {
-    half = halfNorms(tile(depth), queries, row);
-    most = findMaximum(resident);
-    resident = Value(); // it is there
+    half = halfNorms(tile(boxColumns(keyWidth)), queries.matrix, row);
+    most = findMaxima(queries, resident)[0];
+    resident.clear(); // they are there
   }
-  Sums made = addSums(resident);
+  Values state = takeTurns(
+      llvm::divideCeil(count, kSumsStep), resident, startSums(),
+      [&](Value turn, Value slot) { return copyBoxes(turn, slot, true); },
+      [&](Value turn, Value slot, ValueRange before) {
+        Value weights = weigh(multiply(queries, turn, slot), turn);
+        return addSums(weights, turn, slot, before);
+      });
+  Sums made = finishSums(state);
   if (made.features) {
     addPlain(made);
   }
-  Value to = e.headOf(op.getResult(), op.getHeads());
-  b.storeRounded(divide(made), to, row, zero, rowsInside,
-                 valueWidth == own.getColumns());
+  divideAndStore(made);
 }
 
 namespace {
@@ -263,9 +261,14 @@ struct SummaryAttentionRecipe
     int64_t heads = own.getHeads();
     ArrayRef<int64_t> query = shapeOf(own.getQuery());
     ArrayRef<int64_t> summary = shapeOf(own.getSummary());
-    if (own.getKey() || summary[2] != 1) {
-      op->emitOpError("has no code for a GPU yet ")
-          << (own.getKey() ? "that is causal" : "with several blocks")
+    bool reads = own.getKey() ? own.getMerged() && (summary[2] == 1 ||
+                                                    own.getBlock() == kSumsRows)
+                              : summary[2] == 1;
+    if (!reads) {
+      op->emitOpError("has code for a GPU for a summary that is merged, ")
+          << (own.getKey()
+                  ? "in blocks of " + std::to_string(kSumsRows) + " queries"
+                  : "of one block")
           << "; a CPU runs it (--target=cpu)";
       return {};
     }
@@ -283,7 +286,12 @@ struct SummaryAttentionRecipe
             static_cast<int64_t>(own.getHeads()), query[0]};
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
-    SummaryAttentionWriter(e, cast<SummaryAttentionOp>(op)).write();
+    auto own = cast<SummaryAttentionOp>(op);
+    if (own.getKey()) {
+      CausalSummaryWriter(e, own).write();
+    } else {
+      SummaryAttentionWriter(e, own).write();
+    }
   }
   bool readsTransposed(Operation *op, unsigned index) const {
     return op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();

@@ -84,8 +84,20 @@ func.func @main(%h: tensor<1x4x512xf32>, %s: tensor<1x4x256xf32>, %a: tensor<256
 func.func @main(%x: tensor<1x4x16xf32>, %s: tensor<1x2x2x8x9xf32>) -> tensor<1x4x16xf32> {
   %r = hova.kernel "k" (%x, %s) {
   ^bb0(%x_: tensor<1x4x16xf32>, %s_: tensor<1x2x2x8x9xf32>):
-    // expected-error@+1 {{'hova.summary_attention' op has no code for a GPU yet with several blocks; a CPU runs it (--target=cpu)}}
+    // expected-error@+1 {{'hova.summary_attention' op has code for a GPU for a summary that is merged, of one block; a CPU runs it (--target=cpu)}}
     %1 = hova.summary_attention relu %x_, %s_ {heads = 2 : i64, block = 4 : i64} : (tensor<1x4x16xf32>, tensor<1x2x2x8x9xf32>) -> tensor<1x4x16xf32>
+    hova.yield %1 : tensor<1x4x16xf32>
+  } : (tensor<1x4x16xf32>, tensor<1x2x2x8x9xf32>) -> tensor<1x4x16xf32>
+  return %r : tensor<1x4x16xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x16xf32>, %s: tensor<1x2x2x8x9xf32>) -> tensor<1x4x16xf32> {
+  %r = hova.kernel "k" (%x, %s) {
+  ^bb0(%x_: tensor<1x4x16xf32>, %s_: tensor<1x2x2x8x9xf32>):
+    // expected-error@+1 {{'hova.summary_attention' op has code for a GPU for a summary that is merged, in blocks of 64 queries; a CPU runs it (--target=cpu)}}
+    %1 = hova.summary_attention relu %x_, %s_ key(%x_) value(%x_) {heads = 2 : i64, block = 2 : i64, merged} : (tensor<1x4x16xf32>, tensor<1x2x2x8x9xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x4x16xf32>
     hova.yield %1 : tensor<1x4x16xf32>
   } : (tensor<1x4x16xf32>, tensor<1x2x2x8x9xf32>) -> tensor<1x4x16xf32>
   return %r : tensor<1x4x16xf32>

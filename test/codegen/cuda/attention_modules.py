@@ -138,24 +138,28 @@ def key_summary(kind: str, halves: str, tokens: int, block: int, widths: tuple[i
       }}""", [truth], limit, "f32")
 
 
-def merge_summaries(kind: str, rows: int, columns: int, limit: float) -> Case:
-    """Of three blocks: that of softmax scales sums by powers of two."""
+def merge_summaries(kind: str, rows: int, columns: int, limit: float, exclusive: bool = False) -> Case:
+    """Of three blocks: that of softmax scales sums by powers of two. Exclusively, block t is the blocks before t."""
     n = Numbers()
     s = n.wide(2, 3, 3, rows, columns)
     if kind == "softmax":
         n.operands[0][:, :, :, -1] = n.random.integers(-9, 9, (2, 3, 3, 1))
         n.operands[0][0, 1, 1, -1] = -1e30
         s = n.operands[0].astype(np.float64)
-        most = s[:, :, :, -1:].max(2, keepdims=True)
-        scaled = s * np.exp2(s[:, :, :, -1:] - most)
-        truth = scaled.sum(2, keepdims=True)
-        truth[:, :, 0, -2], truth[:, :, :, -1:] = s[:, :, :, -2].sum(2), most
-    else:
-        truth = s.sum(2, keepdims=True)
+    truth = np.zeros((2, 3, 3 if exclusive else 1, rows, columns))
+    for t in range(truth.shape[2]):
+        own = s[:, :, : t if exclusive else 3]
+        if kind == "softmax":
+            most = own[:, :, :, -1:].max(2, keepdims=True, initial=-1e30)
+            truth[:, :, t] = (own * np.exp2(own[:, :, :, -1:] - most)).sum(2)
+            truth[:, :, t, -2], truth[:, :, t, -1:] = own[:, :, :, -2].sum(2), most[:, :, 0]
+        else:
+            truth[:, :, t] = own.sum(2)
+    given, made = (f"tensor<2x3x{blocks}x{rows}x{columns}xf32>" for blocks in (3, truth.shape[2]))
     return case(n, f"""
-      func.func @main(%s: tensor<2x3x3x{rows}x{columns}xf32>) -> tensor<2x3x1x{rows}x{columns}xf32> {{
-        %y = hova.merge_summaries {kind} %s : tensor<2x3x3x{rows}x{columns}xf32> -> tensor<2x3x1x{rows}x{columns}xf32>
-        return %y : tensor<2x3x1x{rows}x{columns}xf32>
+      func.func @main(%s: {given}) -> {made} {{
+        %y = hova.merge_summaries {kind} {"exclusive" if exclusive else ""} %s : {given} -> {made}
+        return %y : {made}
       }}""", [truth], limit, "f32")
 
 
@@ -192,3 +196,56 @@ def summary_attention(kind: str, halves: str, tokens: int, widths: tuple[int, in
              denominator_eps = {added} : f64}} : ({types}) -> tensor<{shape}xf32>
         return %y : tensor<{shape}xf32>
       }}""", [truth], limit, "f32")
+
+
+def causal_summary_attention(kind: str, halves: str, tokens: int, widths: tuple[int, int], count: int, limit: float, padded: bool = False) -> Case:
+    """Queries read what comes before their block of 64, merged, and the keys of the block up to their own; two heads share one of
+    keys. The maximum of softmax is that of the keys so far, at times the one before the block."""
+    n, heads, scale = Numbers(halves), 2, 0.5
+    eps, block, blocks = 0.0 if kind == "exp" else 0.125, min(tokens, 64), -(-tokens // 64)
+    draw = n.wide if halves == "f32" else n.narrow
+    width, extra = count or widths[0], 2 if kind == "softmax" else 0
+    q = draw(1, tokens, heads * widths[0])
+    n.store(np.abs(n.random.standard_normal((1, 1, blocks, width + extra, widths[1] + 1), np.float32)), 0, np.nan)
+    if extra:
+        n.operands[-1][:, :, :, -1] = n.random.integers(-2, 3, (1, 1, blocks, 1))
+    s = n.operands[-1][0, 0].astype(np.float64)
+    k, v = draw(1, tokens, widths[0]), draw(1, tokens, widths[1])
+    w = n.wide(widths[0], count, transposed=(count and widths[0] + -widths[0] % 4)) if count else None
+    valid = n.integers(1, tokens, below=2, dtype=np.uint8)[0] if padded else np.ones(tokens, np.uint8)
+    (query, query_half), (key, key_half) = features(of_heads(q, heads), w, scale), features(k[0], w, scale)
+    shift = math.log(width) / 2
+    truth = np.zeros((1, tokens, heads, widths[1]))
+    for i in range(tokens):
+        before, own = s[i // 64], [j for j in range(i // 64 * 64, i + 1) if valid[j]]
+        ones = np.concatenate([v[0, own], np.ones((len(own), 1))], 1)
+        sums = before[:width]
+        if kind == "relu":
+            sums = sums + (np.maximum(key[own], 0) + eps).T @ ones
+        else:
+            first = before[-1, 0] / math.log2(math.e) if extra else 0.0
+            most = max([first, *key[own].ravel()]) if extra else shift
+            sums = (sums * math.exp(first - most) if extra else sums) + np.exp(key[own] - key_half[own, None] - most).T @ ones
+        if extra:
+            sums = sums + eps * (before[width] + ones.sum(0))
+        for h in range(heads):
+            x = query[0, h, i]
+            weights = np.maximum(x, 0) + eps if kind == "relu" else np.exp(x - query_half[0, h, i] - (x.max() if extra else shift)) + eps
+            result = weights @ sums
+            truth[0, i, h] = result[:-1] / result[-1]
+    kinds = [f"tensor<1x{tokens}x{columns}x{halves}>" for columns in (heads * widths[0], widths[0], widths[1])]
+    kinds.insert(1, f"tensor<1x1x{blocks}x{width + extra}x{widths[1] + 1}xf32>")
+    program, read = weight_of(widths[0], count) if w is not None else ("", "")
+    mask = [f"tensor<1x{tokens}xi1>"] if padded else []
+    types = ", ".join([*kinds, *([f"tensor<{widths[0]}x{count}xf32>"] if read else []), *mask])
+    arguments = f"%q: {kinds[0]}, %s: {kinds[1]}, %k: {kinds[2]}, %v: {kinds[3]}" + (f", %m: {mask[0]}" if padded else "")
+    shape = f"1x{tokens}x{heads * widths[1]}"
+    return case(n, f"""
+      {program}
+      func.func @main({arguments}) -> tensor<{shape}xf32> {{
+        {read}
+        %y = hova.summary_attention {kind} %q, %s key(%k) value(%v) {"features(%w)" if read else ""} {"key_valid(%m)" if padded else ""}
+            {{heads = {heads} : i64, block = {block} : i64, merged, scale = {scale} : f64, eps = {eps} : f64}}
+            : ({types}) -> tensor<{shape}xf32>
+        return %y : tensor<{shape}xf32>
+      }}""", [truth.reshape(1, tokens, -1)], limit, "f32")

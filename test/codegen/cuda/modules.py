@@ -7,7 +7,7 @@ the operations say, in float64. Sizes are no multiples of tiles, and grids have 
 from collections.abc import Callable
 
 import numpy as np
-from attention_modules import attention, block_sparse, key_summary, merge_summaries, summary_attention
+from attention_modules import attention, block_sparse, causal_summary_attention, key_summary, merge_summaries, summary_attention
 from kernels import BF16, F16, Case
 from module_cases import F32, ONCE, Numbers, case, gelu_tanh, rounded, sigmoid, softmax
 
@@ -428,9 +428,13 @@ MODULES = {
     "sums of keys, f32": lambda: key_summary("exp", "f32", 45, 36, (12, 7), 34, 2.0**-17, 1, padded=True),
     "merged sums": lambda: merge_summaries("softmax", 12, 5, F32),
     "merged sums, rectified": lambda: merge_summaries("relu", 9, 67, F32),
+    "merged sums before a block": lambda: merge_summaries("softmax", 12, 5, F32, exclusive=True),
     "queries of sums": lambda: summary_attention("softmax", "bf16", 70, (12, 7), 20, 2.0**-17, 1),
     "queries of sums, rectified": lambda: summary_attention("relu", "f16", 70, (11, 20), 0, 2.0**-17, 2, 0.25),
     "queries of sums, f32": lambda: summary_attention("exp", "f32", 70, (12, 7), 34, 2.0**-17, 1, 0.25),
+    "queries of keys so far": lambda: causal_summary_attention("softmax", "bf16", 67, (12, 7), 20, 2.0**-16, padded=True),
+    "queries of keys so far, rectified": lambda: causal_summary_attention("relu", "f16", 67, (35, 20), 0, 2.0**-17),
+    "queries of keys so far, f32": lambda: causal_summary_attention("exp", "f32", 21, (12, 7), 34, 2.0**-17, padded=True),
     "heads of length one": lambda: unit_heads(True),
     "heads of length one, no gain": lambda: unit_heads(False),
     "norm without a gain": plain_norm,

@@ -27,7 +27,7 @@ RECIPES = {
 }
 LEVELS = ["emulated", "interpreted"]
 # Kernels that take long, and that others cover but for the type and the maximum.
-FOR_FULL = {"sums of keys", "sums of keys, f32", "queries of sums, f32"}
+FOR_FULL = {"sums of keys", "sums of keys, f32", "queries of sums, f32", "queries of keys so far", "queries of keys so far, f32"}
 
 Match = re.Match
 Instead = str | Callable[[Match], str]
@@ -278,7 +278,8 @@ EQUAL: dict[str, str] = {
     r"attention, heads of 9 and 7: \w+: (a wait for a copy less|no wait|a copy uncommitted) \d of \d|product of tokens: \w+: a wait for a copy less \d of \d":
         "elements that are moved one by one are there at once",
     r"product of tokens: \w+: a copy uncommitted [2-6] of 6": "elements that are moved one by one are there at once",
-    r"merged sums.*: interpreted: an element without its mask [1-4] of 4": "what is read there is of no row, and not stored",
+    r"queries of keys so far, rectified: interpreted: an element without its mask \d+ of 88": "features after the last weigh 0",
+    r"merged sums.*: interpreted: an element without its mask ([1-4] of 4|1 of 2)": "what is read there is of no row, and not stored",
     r"merged sums: interpreted: one too few 5 of 8": "the last row is that of the maximum, which is stored instead",
     r"attention to blocks.*: \w+: (no barrier|no wait|a wait for a copy less) 3 of 3": "after the loop nobody reads what the last copies bring",
     r"attention to blocks.*: \w+: (a wait for a copy less 2 of 3|a copy uncommitted 5 of 5)": "values are moved one by one, and there at once",

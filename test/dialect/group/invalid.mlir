@@ -164,6 +164,30 @@ func.func @group_reduce_c2_partial_becomes_another(%t: !hova.tile<64x1xf32, part
 
 // -----
 
+func.func @group_share_c1_a_whole_box(%t: !hova.tile<64x32xf32, product 4x1>, %s: !hova.slots<2x64x64xf32>, %i: index) {
+  // expected-error@+1 {{'hova.group_share' op expects a tile of a whole box of }}
+  hova.group_share %t, %s[%i] : !hova.tile<64x32xf32, product 4x1>, !hova.slots<2x64x64xf32>
+  return
+}
+
+// -----
+
+func.func @group_share_c1_one_element_type(%t: !hova.tile<64x32xf32, product 4x1>, %s: !hova.slots<2x64x32xbf16>, %i: index) {
+  // expected-error@+1 {{'hova.group_share' op expects a tile of a whole box of }}
+  hova.group_share %t, %s[%i] : !hova.tile<64x32xf32, product 4x1>, !hova.slots<2x64x32xbf16>
+  return
+}
+
+// -----
+
+func.func @group_share_c2_several_columns(%t: !hova.tile<64x1xf32, product 4x1>, %s: !hova.slots<2x64x1xf32>, %i: index) {
+  // expected-error@+1 {{'hova.group_share' op expects several rows and columns, of a tile that is not partial, got }}
+  hova.group_share %t, %s[%i] : !hova.tile<64x1xf32, product 4x1>, !hova.slots<2x64x1xf32>
+  return
+}
+
+// -----
+
 func.func @group_transpose_c1_a_row_of_as_many(%t: !hova.tile<64x1xf32, product 4x1>) {
   // expected-error@+1 {{'hova.group_transpose' op expects a column of several rows, and a row of as many elements of the same type and members, got }}
   %r = hova.group_transpose %t : !hova.tile<64x1xf32, product 4x1> -> !hova.tile<1x32xf32, product 4x1>

@@ -83,6 +83,13 @@ func.func @transposes_a_column(%t: !hova.tile<64x1xf32, row 4x1>) -> !hova.tile<
   return %r : !hova.tile<1x64xf32, product 4x1>
 }
 
+// CHECK-LABEL: @shares_a_tile
+// CHECK: hova.group_share %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] : <64x32xf32, product 4x1>, <2x64x32xf32>
+func.func @shares_a_tile(%t: !hova.tile<64x32xf32, product 4x1>, %s: !hova.slots<2x64x32xf32>, %i: index) {
+  hova.group_share %t, %s[%i] : !hova.tile<64x32xf32, product 4x1>, !hova.slots<2x64x32xf32>
+  return
+}
+
 // CHECK-LABEL: @widens_a_copy
 // CHECK: hova.group_copy {{.*}} : memref<128x256xf16> to <1x64x64xf32>
 func.func @widens_a_copy(%s: !hova.slots<1x64x64xf32>, %m: memref<128x256xf16>, %i: index) {

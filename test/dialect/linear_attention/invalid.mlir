@@ -313,6 +313,22 @@ func.func @merge_summaries_c1_rows_of_softmax(%s: tensor<1x2x3x2x4xf32>) {
 
 // -----
 
+func.func @merge_summaries_c2_as_many_blocks(%s: tensor<1x2x3x12x4xf32>) {
+  // expected-error@+1 {{'hova.merge_summaries' op expects a result of shape 1x2x3x12x4, got 1x2x1x12x4}}
+  %r = hova.merge_summaries softmax exclusive %s : tensor<1x2x3x12x4xf32> -> tensor<1x2x1x12x4xf32>
+  return
+}
+
+// -----
+
+func.func @summary_attention_c9_merged_with_key(%q: tensor<1x9x8xf32>, %s: tensor<1x2x3x12x4xf32>, %w: tensor<4x10xf32>) {
+  // expected-error@+1 {{'hova.summary_attention' op expects key and value beside a merged summary}}
+  %r = hova.summary_attention softmax %q, %s features(%w) {block = 4 : i64, heads = 2 : i64, merged} : (tensor<1x9x8xf32>, tensor<1x2x3x12x4xf32>, tensor<4x10xf32>) -> tensor<1x9x6xf32>
+  return
+}
+
+// -----
+
 func.func @merge_summaries_c2_one_block(%s: tensor<1x2x3x12x4xf32>) {
   // expected-error@+1 {{'hova.merge_summaries' op expects a result of shape 1x2x1x12x4, got 1x2x3x12x4}}
   %r = hova.merge_summaries softmax %s : tensor<1x2x3x12x4xf32> -> tensor<1x2x3x12x4xf32>

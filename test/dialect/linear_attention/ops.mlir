@@ -43,6 +43,13 @@ func.func @merges_sums(%s: tensor<?x2x3x12x4xf32>) -> tensor<?x2x1x12x4xf32> {
   return %r : tensor<?x2x1x12x4xf32>
 }
 
+// CHECK-LABEL: @merges_sums_before_each_block
+// CHECK: hova.merge_summaries softmax exclusive %{{[a-z0-9_]+}} : tensor<?x2x3x12x4xf32> -> tensor<?x2x3x12x4xf32>
+func.func @merges_sums_before_each_block(%s: tensor<?x2x3x12x4xf32>) -> tensor<?x2x3x12x4xf32> {
+  %r = hova.merge_summaries softmax exclusive %s : tensor<?x2x3x12x4xf32> -> tensor<?x2x3x12x4xf32>
+  return %r : tensor<?x2x3x12x4xf32>
+}
+
 // CHECK-LABEL: @reads_sums
 // CHECK: hova.summary_attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} features(%{{[a-z0-9_]+}}) {block = 4 : i64, heads = 2 : i64} : (tensor<1x9x8xf32>, tensor<1x2x3x12x4xf32>, tensor<4x10xf32>) -> tensor<1x9x6xf32>
 func.func @reads_sums(%q: tensor<1x9x8xf32>, %s: tensor<1x2x3x12x4xf32>, %w: tensor<4x10xf32>) -> tensor<1x9x6xf32> {

@@ -1,9 +1,9 @@
-// RUN: hova-opt %s --split-input-file --hova-decompose-linear-attention='block-tokens=4' -o %t.once
+// RUN: hova-opt %s --split-input-file --hova-decompose-linear-attention='block-tokens=4 causal-block-tokens=4' -o %t.once
 // RUN: FileCheck %s < %t.once
-// RUN: hova-opt %t.once --split-input-file --hova-decompose-linear-attention='block-tokens=4' -o %t.twice
+// RUN: hova-opt %t.once --split-input-file --hova-decompose-linear-attention='block-tokens=4 causal-block-tokens=4' -o %t.twice
 // RUN: diff %t.once %t.twice
 // RUN: hova-opt %s --split-input-file --hova-decompose-linear-attention | FileCheck %s --check-prefix=WHOLE
-// RUN: hova-opt %s --split-input-file --hova-decompose-linear-attention='block-tokens=4 merges-blocks' | FileCheck %s --check-prefix=MERGED
+// RUN: hova-opt %s --split-input-file --hova-decompose-linear-attention='block-tokens=4 causal-block-tokens=3 merges-blocks' | FileCheck %s --check-prefix=MERGED
 // SPDX-License-Identifier: Apache-2.0
 
 // Seven keys are blocks of four and three, nine queries three of three. Softmax
@@ -18,7 +18,9 @@
 // MERGED: %[[ALL:.*]] = hova.merge_summaries softmax %[[SUMS]] : tensor<1x2x2x12x4xf32> -> tensor<1x2x1x12x4xf32>
 // MERGED: hova.summary_attention softmax %{{.*}}, %[[ALL]] features
 // MERGED-LABEL: @keeps_the_keys_of_causal_blocks
-// MERGED-NOT: hova.merge_summaries
+// MERGED: %[[SUMS:.*]] = hova.key_summary relu {{.*}}block = 3 : i64{{.*}} -> tensor<1x2x3x4x4xf32>
+// MERGED: %[[BEFORE:.*]] = hova.merge_summaries relu exclusive %[[SUMS]]
+// MERGED: hova.summary_attention relu %{{.*}}, %[[BEFORE]] key({{.*}}block = 3 : i64{{.*}}merged
 // WHOLE-LABEL: @divides_keys_and_queries
 // WHOLE: hova.key_summary {{.*}}block = 7 : i64
 // WHOLE: hova.summary_attention {{.*}}block = 9 : i64

@@ -1,0 +1,101 @@
+//===- SummaryAttentionWriter.h - Queries of sums over keys -----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CUDA_RECIPES_SUMMARYATTENTIONWRITER_H
+#define HOVA_CODEGEN_CUDA_RECIPES_SUMMARYATTENTIONWRITER_H
+
+#include "codegen/cuda/recipes/FeatureWriter.h"
+
+namespace hova {
+
+/// A block has rows of queries of one head.
+class SummaryAttentionWriter : protected FeatureWriter {
+public:
+  SummaryAttentionWriter(GroupEmitter &e, SummaryAttentionOp op);
+  void write();
+
+protected:
+  /// A head of queries or keys, of which the block has the rows from `row` on:
+  /// with a weight they stay in group memory.
+  struct Rows {
+    mlir::Value matrix, box;
+  };
+  /// What the turns add up: the result, the denominator, and where eps is added
+  /// to sums of keys, the features.
+  struct Sums {
+    mlir::Value result, denominator, features;
+  };
+
+  Rows rowsOf(mlir::Value matrix);
+  /// Begins to copy them, if there is a weight.
+  Values copyRows(const Rows &from);
+  Values copyBoxes(mlir::Value turn, mlir::Value slot, bool withSums);
+  /// Products of rows with the features of a turn.
+  mlir::Value multiply(const Rows &from, mlir::Value turn, mlir::Value slot);
+  /// The largest product with a feature, times the factor, of each row.
+  Values findMaxima(llvm::ArrayRef<Rows> of, mlir::ValueRange resident);
+  /// What queries weigh the sums of keys of a turn with.
+  mlir::Value weigh(mlir::Value products, mlir::Value turn);
+  mlir::Value featureOf(mlir::Value turn, mlir::Value j) {
+    return b.sum(b.mulIndex(turn, kSumsStep), j);
+  }
+
+  Values startSums();
+  /// Adds the sums of the features of a turn.
+  Values addSums(mlir::Value weights, mlir::Value turn, mlir::Value slot,
+                 mlir::ValueRange before);
+  Sums finishSums(mlir::ValueRange state);
+  /// Adds eps times the sums over all keys.
+  void addPlain(Sums &sums);
+  void divideAndStore(const Sums &sums);
+
+  bool addsFeatures() const { return hasMaximum() && eps != 0; }
+  bool rowsInside() {
+    return shapeOf(op.getQuery())[1] % own.getRows() == 0;
+  }
+
+  SummaryAttentionOp op;
+  double eps;
+  mlir::Value row, zero;
+  Rows queries;
+  mlir::Value sums;       ///< of the block's keys, or of those before them
+  mlir::Value most, half; ///< of each query; null for relu
+
+private:
+  mlir::Value divide(const Sums &sums);
+
+  mlir::Value ws, ss;
+};
+
+/// The same where a query reads the keys up to its own token: those before its
+/// block by their sums, those of the block by products of features.
+class CausalSummaryWriter : SummaryAttentionWriter {
+public:
+  CausalSummaryWriter(GroupEmitter &e, SummaryAttentionOp op);
+  void write();
+
+private:
+  /// Features of the block's keys of a turn, as weights of their values.
+  mlir::Value weighKeys(mlir::Value products, mlir::Value turn);
+  /// 1 for keys that count, as i32, as a column or a row; null if nothing
+  /// masks.
+  mlir::Value validKeys(TileType type);
+  /// Whether key `k` of the block counts, by its mask if that is not null.
+  mlir::Value counts(mlir::Value k, mlir::Value valid);
+  /// The maximum of the keys up to each.
+  void findKeyMaxima(mlir::Value maxima);
+  /// Makes sums over the keys before the block relative to a query's maximum.
+  void rescale(Sums &sums);
+  /// Adds what the keys of the block give, whose products with the queries'
+  /// features are `scores`.
+  void addBlock(Sums &sums, mlir::Value scores);
+
+  Rows keys;
+  mlir::Value keyFeatures; ///< slots of a turn
+  mlir::Value keyHalf;     ///< of each key; null for relu
+  mlir::Value keyMost;     ///< up to each key; null but for softmax
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CUDA_RECIPES_SUMMARYATTENTIONWRITER_H
