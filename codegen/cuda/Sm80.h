@@ -47,6 +47,10 @@ inline constexpr int64_t kRegisterPiece = 256;
 inline constexpr int64_t kProcessorGroupBytes = 164 * 1024;
 inline constexpr int64_t kGroupPiece = 128;
 inline constexpr int64_t kReservedGroupBytes = 1024;
+/// Registers of a thread, and the blocks that ptxas makes room for if nobody
+/// says otherwise, though it may have to spill.
+inline constexpr int64_t kMostRegisters = 255;
+inline constexpr int64_t kUsualBlocks = 4;
 /// Bytes of a matrix: offsets are numbers of 32 bits with a sign.
 inline constexpr int64_t kMostMatrixBytes = (int64_t(1) << 31) - 1;
 

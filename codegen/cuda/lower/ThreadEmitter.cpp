@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/lower/ThreadEmitter.h"
+#include "codegen/cuda/Occupancy.h"
 #include "codegen/cuda/Sm80.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -224,6 +225,15 @@ void ThreadEmitter::createKernel() {
                                   SmallVector<Type>(matrices, pointer(1))));
   to->setAttr("nvvm.kernel", b.getUnitAttr());
   to->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({int32_t(threads)}));
+  // Where shared memory leaves room for fewer blocks than the assembler spills
+  // for, registers need not make room for more.
+  int64_t blocks = blocksByGroupMemory(groupBytes);
+  int64_t withAllRegisters =
+      blocksByRegisters(kMostRegisters, threads / kLanes);
+  if (blocks < kUsualBlocks && withAllRegisters < kUsualBlocks) {
+    int64_t least = std::max<int64_t>(1, std::min(blocks, withAllRegisters));
+    to->setAttr("nvvm.minctasm", b.getI32IntegerAttr(least));
+  }
   // Buffers of a launch do not overlap: what one thread writes is never read
   // through another.
   for (size_t i = 0; i < matrices; ++i) {

@@ -382,7 +382,9 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   return success();
 }
 
-/// A run of columns lies inside of a chunk.
+/// A pair of columns lies inside of a chunk. Lanes of odd rows write the pair
+/// 16 columns away, or back: so the four rows that are written at once lie in
+/// different banks.
 LogicalResult ThreadEmitter::emitShare(GroupShareOp op) {
   TileType tile = op.getTile().getType();
   if (!tile.getElementType().isF32() || tile.getLanes() != TileLanes::product ||
@@ -393,18 +395,27 @@ LogicalResult ThreadEmitter::emitShare(GroupShareOp op) {
   }
   const Slots &slots = slotsOf[op.getSlots()];
   Fragment own = fragment(tile);
-  constexpr int64_t kBytes = 4, kFour = kChunkBytes / kBytes;
+  constexpr int64_t kBytes = 4, kFour = kChunkBytes / kBytes, kAway = 16;
+  ArrayRef<Value> elements = parts[op.getTile()];
   Value start = offset(memory, slotStart(slots, op.getSlot()));
+  Value odd = rem(div(lane, kLanesOfRow), 2);
+  Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd, i32(0));
+  auto vector = VectorType::get({own.run}, b.getF32Type());
   for (auto [i, r] : llvm::enumerate(own.rows)) {
+    ArrayRef<Value> row = elements.slice(i * own.columns.size());
     for (size_t c = 0; c < own.columns.size(); c += own.run) {
+      size_t away = c ^ (kAway / kBlockRows * own.run);
+      Values run;
+      for (int64_t e = 0; e < own.run; ++e) {
+        run.push_back(select(isOdd, row[away + e], row[c + e]));
+      }
       int64_t segment = own.columns[c] / kSegment;
       Value column = add(own.column, i32(own.columns[c] % kSegment));
-      Value chunk =
-          slotByte(slots, add(own.row, i32(r)), div(column, kFour), 0);
-      Value to = offset(start, add(chunk, mul(rem(column, kFour), kBytes)));
-      LLVM::StoreOp::create(b,
-                            accessOf(parts[op.getTile()], /*paired=*/false,
-                                     i * own.columns.size() + c, own.run),
+      Value chunk = b.createOrFold<arith::XOrIOp>(div(column, kFour),
+                                                  mul(odd, kAway / kFour));
+      Value byte = slotByte(slots, add(own.row, i32(r)), chunk, 0);
+      Value to = offset(start, add(byte, mul(rem(column, kFour), kBytes)));
+      LLVM::StoreOp::create(b, vector::FromElementsOp::create(b, vector, run),
                             offset(to, segment * slots.segmentBytes()),
                             own.run * kBytes);
     }
