@@ -434,7 +434,7 @@ MODULES = {
     "queries of sums, f32": lambda: summary_attention("exp", "f32", 70, (12, 7), 34, 2.0**-17, 1, 0.25),
     "queries of keys so far": lambda: causal_summary_attention("softmax", "bf16", 67, (12, 7), 20, 2.0**-16, padded=True),
     "queries of keys so far, rectified": lambda: causal_summary_attention("relu", "f16", 67, (35, 20), 0, 2.0**-17),
-    "queries of keys so far, f32": lambda: causal_summary_attention("exp", "f32", 21, (12, 7), 34, 2.0**-17, padded=True),
+    "queries of keys so far, f32": lambda: causal_summary_attention("exp", "f32", 65, (12, 7), 34, 2.0**-17, padded=True),
     "heads of length one": lambda: unit_heads(True),
     "heads of length one, no gain": lambda: unit_heads(False),
     "norm without a gain": plain_norm,
