@@ -141,6 +141,13 @@ ScoreForm::Ranges ScoreForm::findRanges(const ScoreBox &box) const {
   return ranges;
 }
 
+bool ScoreForm::readsPairs() const {
+  return llvm::any_of(region.getBlock().getOps<ElementOp>(), [&](ElementOp op) {
+    unsigned from = sourcesOf(op);
+    return (from & query) && (from & key);
+  });
+}
+
 KeptKeys ScoreForm::classify(const ScoreBox &box, bool keysAreValid) const {
   if (conditions.empty()) {
     return KeptKeys::all;

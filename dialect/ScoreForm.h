@@ -71,6 +71,8 @@ public:
   bool isOfIndices(mlir::Value condition) const {
     return !(sourcesOf(condition) & (raw | data));
   }
+  /// Elements of a captured tensor are read that differ by query and key.
+  bool readsPairs() const;
 
   /// What is known of all integers and booleans of the region, in a box.
   using Ranges = llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges>;

@@ -73,6 +73,7 @@ VARIANTS = {
     "minilm": (MODELS / "minilm_l6.json", "depth=1 length=9 vocab=100 width=96 heads=3"),
     "language model": (MODELS / "lm.json", "depth=1 length=33 vocab=300 width=64 heads=2"),
     "language model, causal performer": (MODELS / "lm.json", "attention=performer depth=1 length=70 vocab=60 width=64 heads=2"),
+    "language model, scores of layers before": (MODELS / "lm.json", "attention=realformer depth=3 length=70 vocab=60 width=64 heads=2"),
     "retrieval": (MODELS / "lra.json", "depth=2 partition=2 length=23 width=32 heads=2 task=retrieval"),
     "omninet": (MODELS / "omninet_lm.json", "depth=3 length=13 vocab=60 batch=2 width=32 heads=2 partition=3 causal=block"),
     "translation": (MODELS / "transformer_base.json", "depth=1 vocab=60 src_len=9 tgt_len=7 batch=2 width=64 heads=2"),
@@ -92,6 +93,7 @@ VARIANTS = {
 SCORES = ["grouped_attention_performer_causal", "omni_performer_causal", "performer_exp_causal_blocks", "performer_large_causal", "performer_relu_causal_padding", "performer_softmax_causal_padding", "windows", "windows_shifted", "windows_masked", "window_stage_both", "score_windows", "windows_whole_image", "windows_continuous_bias", "merged_patches", "keep_hash", "keep_hash_wide",
           "attention_cosine_zeros", "lecture_cosine", "mha_cosine_both", "mha_linformer_both", "omni_linformer", "mha_both", "score_cosine",
           "all_masks", "cross_causal_empty_rows", "grouped_heads_memory", "memory_causal", "memory_masks", "score_late_gap", "score_sinks", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
+          "residual_scores", "residual_scores_causal", "residual_scores_memory", "score_alone",
           "score_bias_of_heads", "score_documents", "score_prefix", "score_soft_cap", "score_uneven"]
 
 
@@ -303,8 +305,6 @@ def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
 
 
 REFUSED = {
-    "scores that are read": ("lm", "'hova.attention' op has no code for a GPU yet with scores that are read; a CPU runs it (--target=cpu)",
-                             [*BF16, "--set=attention=realformer"]),
     "wide heads": ("vit_b16", "for heads of up to 128 columns, got 192; a CPU runs it (--target=cpu)", [*BF16, "--set=heads=4"]),
 }
 

@@ -26,16 +26,17 @@ namespace hova {
 static constexpr double kLog2E = 1.4426950408889634;
 
 CudaScheduleAttr scheduleAttention(Type element, int64_t queries,
-                                   int64_t valueWidth) {
+                                   int64_t valueWidth, bool needsPairs) {
   int64_t columns = boxColumns(valueWidth);
   if (element.isF32()) {
     // What products read goes through registers, which fewer sums leave free.
     return CudaScheduleAttr::get(element.getContext(), 64, columns, 4, 1, 32,
                                  2);
   }
-  bool few = queries <= 64;
-  return CudaScheduleAttr::get(element.getContext(), few ? 64 : 128, columns,
-                               few ? 2 : 4, 1, 64, 2);
+  // Beside wide results, warps of 16 queries have registers for such a tile.
+  bool narrow = needsPairs && columns > 32, few = queries <= 64;
+  return CudaScheduleAttr::get(element.getContext(), few || narrow ? 64 : 128,
+                               columns, few && !narrow ? 2 : 4, 1, 64, 2);
 }
 
 namespace {
@@ -45,6 +46,8 @@ public:
                   ValueRange captured, const HeadMatrices &head,
                   const ScoreExtents &extents, Value row, const KeyList *list);
   Value attend();
+  /// Writes the scores, and multiplies no values.
+  void writeScores();
 
 private:
   using Values = KernelBuilder::Values;
@@ -63,6 +66,11 @@ private:
         b, SlotsType::get(b.getContext(), {count, rows, columns}, element));
   }
   Values copyKeys(Value turn, Value slot);
+  Value copyQueries();
+  void awaitQueries(Value token);
+  /// Products of the queries with the keys of a slot, raw scores.
+  Value multiply(Value slot);
+  void storeScores(Value raw, Value firstKey);
   State takeKeys(State before, Value slot, Value firstKey, TileMasks masks);
   Value foundKept(Value before, Value raw, Value scores, Value firstKey,
                   TileMasks masks);
@@ -203,14 +211,27 @@ Value AttentionWriter::foundKept(Value before, Value raw, Value scores,
                });
 }
 
+Value AttentionWriter::multiply(Value slot) {
+  Value zero = b.fill(tile(own.getStep(), b.f32()), 0);
+  return GroupProductOp::create(b, queries, ks, slot, zero, querySlot, true);
+}
+
+/// Of the slots of a memory there are no columns.
+void AttentionWriter::storeScores(Value raw, Value firstKey) {
+  b.store(scoreTiles.carry(raw, firstKey), head.scores, row, firstKey,
+          extents.queries % own.getRows() == 0,
+          extents.columns % own.getStep() == 0 && !head.memoryKeys);
+}
+
 /// One turn.
 AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
                                                  Value firstKey,
                                                  TileMasks masks) {
   Type column = tile(1, b.f32());
-  Value zero = b.fill(tile(own.getStep(), b.f32()), 0);
-  Value raw =
-      GroupProductOp::create(b, queries, ks, slot, zero, querySlot, true);
+  Value raw = multiply(slot);
+  if (head.scores) {
+    storeScores(raw, firstKey);
+  }
   Value scores = scoreTiles.apply(raw, firstKey, masks);
   Value top = b.reduce(Combine::max, scores, TileLanes::product);
   Value most = b.map(column, {before.most, top},
@@ -365,26 +386,57 @@ VisitedTiles AttentionWriter::findBoxes() {
   return found;
 }
 
-Value AttentionWriter::attend() {
+/// Begins to copy the queries to group memory.
+Value AttentionWriter::copyQueries() {
   int64_t length = cast<MemRefType>(head.queries.getType()).getDimSize(0);
-  Value qs = slots(1, own.getRows(), width), first = b.index(0);
+  queries = slots(1, own.getRows(), width);
+  querySlot = b.index(0);
+  // A block of queries with a list of keys begins anywhere.
+  return b.copy(head.queries, row, querySlot, queries, querySlot,
+                !list && length % own.getRows() == 0, widthInside);
+}
+
+/// Waits for them. Those of 16 bits become registers.
+void AttentionWriter::awaitQueries(Value token) {
+  GroupWaitOp::create(b, token);
+  if (!element.isF32()) {
+    queries = GroupLoadOp::create(b, tile(width, element), queries, querySlot,
+                                  {false, false});
+    querySlot = Value();
+  }
+}
+
+void AttentionWriter::writeScores() {
+  int64_t step = own.getStep();
+  Value token = copyQueries(), first = b.index(0);
+  ks = slots(2, step, width);
+  auto copy = [&](Value turn, Value slot) {
+    return b.copy(head.keys, b.mulIndex(turn, step), first, ks, slot, false,
+                  widthInside);
+  };
+  Value ahead = copy(first, first);
+  awaitQueries(token);
+  Values last = b.loop(llvm::divideCeil(tokens, step), {ahead, first},
+                       [&](Value turn, ValueRange in) -> Values {
+                         GroupWaitOp::create(b, in[0]);
+                         Value other = b.previous(in[1], 2);
+                         Value next = copy(b.addIndex(turn, 1), other);
+                         storeScores(multiply(in[1]), b.mulIndex(turn, step));
+                         return {next, other};
+                       });
+  GroupWaitOp::create(b, last[0]);
+}
+
+Value AttentionWriter::attend() {
+  Value token = copyQueries(), first = b.index(0);
   ks = slots(2, own.getStep(), width);
   vs = slots(2, own.getStep(), own.getColumns());
-  // A block of queries with a list of keys begins anywhere.
-  Value token = b.copy(head.queries, row, first, qs, first,
-                       !list && length % own.getRows() == 0, widthInside);
-  // Slots are seen by all queries.
-  bool visitsSome = !list && !form.conditions.empty() && !head.memoryKeys;
+  // Slots are seen by all queries, and all scores are read.
+  bool visitsSome =
+      !list && !form.conditions.empty() && !head.memoryKeys && !head.scores;
   boxes = visitsSome ? findBoxes() : VisitedTiles();
   Values copies = copyKeys(visitsSome ? boxes.begin : first, first);
-  GroupWaitOp::create(b, token);
-  if (element.isF32()) {
-    queries = qs;
-    querySlot = first;
-  } else {
-    queries =
-        GroupLoadOp::create(b, tile(width, element), qs, first, {false, false});
-  }
+  awaitQueries(token);
   Type partial = tile(1, b.f32(), TileLanes::partial);
   State state{b.fill(tile(1, b.f32()), -INFINITY), b.fill(partial, 0),
               b.fill(tile(own.getColumns(), b.f32()), 0),
@@ -429,6 +481,13 @@ Value emitAttention(GroupEmitter &e, const ScoreRegion &scores,
                     const KeyList *list) {
   return AttentionWriter(e, scores, captured, head, extents, row, list)
       .attend();
+}
+
+void emitScores(GroupEmitter &e, const ScoreRegion &scores, ValueRange captured,
+                const HeadMatrices &head, const ScoreExtents &extents,
+                Value row) {
+  AttentionWriter(e, scores, captured, head, extents, row, nullptr)
+      .writeScores();
 }
 
 } // namespace hova

@@ -27,9 +27,6 @@ static std::string whatLacks(AttentionOp op) {
   if (op.getKind() != AttentionKind::softmax) {
     return "another kind than softmax";
   }
-  if (op.getScores()) {
-    return "scores that are read";
-  }
   ScoreForm form(op.scoreRegion());
   if (op.getEmptyRow() == EmptyRow::uniform &&
       mayHaveEmptyRows(form, extentsOf(op))) {
@@ -52,6 +49,17 @@ static Value slotsOf(GroupEmitter &e, Value tensor, int64_t heads,
                 e.b.mulIndex(head, width), width);
 }
 
+/// The scores of the block's sequence and head; null without.
+static Value scoresOf(GroupEmitter &e, Value tensor) {
+  if (!tensor) {
+    return {};
+  }
+  ArrayRef<int64_t> shape = shapeOf(tensor);
+  Value head = e.b.sum(e.b.mulIndex(e.block(2), shape[1]), e.block(1));
+  return e.view(e.matrix(tensor), e.b.mulIndex(head, shape[2]), shape[2],
+                e.b.getIndexAttr(0), shape[3]);
+}
+
 namespace {
 struct AttentionRecipe
     : CudaRecipeOpInterface::ExternalModel<AttentionRecipe, AttentionOp> {
@@ -72,7 +80,9 @@ struct AttentionRecipe
       return {};
     }
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()),
-                             shapeOf(own.getQuery())[1], valueWidth);
+                             shapeOf(own.getQuery())[1], valueWidth,
+                             own.getScores() ||
+                                 ScoreForm(own.scoreRegion()).readsPairs());
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<AttentionOp>(op);
@@ -86,7 +96,8 @@ struct AttentionRecipe
     ScoreForm form(own.scoreRegion());
     ScoreExtents extents = extentsOf(own);
     int64_t rows = schedule.getRows(), step = schedule.getStep();
-    if (own.getSlots() || !VisitedKeys::areSome(form, extents, step, rows)) {
+    if (own.getSlots() || own.getScores() ||
+        !VisitedKeys::areSome(form, extents, step, rows)) {
       return std::nullopt;
     }
     return VisitedKeys(form, extents, step, attentionBlocks(extents, rows))
@@ -100,8 +111,13 @@ struct AttentionRecipe
                       e.headOf(own.getKey(), keyHeads, group),
                       e.headOf(own.getValue(), keyHeads, group),
                       slotsOf(e, own.getMemoryKey(), keyHeads, group),
-                      slotsOf(e, own.getMemoryValue(), keyHeads, group)};
+                      slotsOf(e, own.getMemoryValue(), keyHeads, group),
+                      scoresOf(e, own.getScores())};
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
+    if (own.givesScoresAlone()) {
+      return emitScores(e, own.scoreRegion(), own.getCaptured(), head,
+                        extentsOf(own), row);
+    }
     Value tile = emitAttention(e, own.scoreRegion(), own.getCaptured(), head,
                                extentsOf(own), row);
     Value to = e.headOf(own.getResult(), heads);

@@ -130,7 +130,7 @@ struct BlockSparseRecipe
       return {};
     }
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()),
-                             own.getBlock(), valueWidth);
+                             own.getBlock(), valueWidth, form.readsPairs());
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<BlockSparseAttentionOp>(op);

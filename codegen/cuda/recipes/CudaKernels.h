@@ -41,15 +41,18 @@ mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
 
 /// Matrices of one head of one sequence, all of one type. The slots of a
 /// memory are keys after the others, the same for all sequences; null without.
+/// Scores, of f32, are queries x keys, and are written; null where nobody reads
+/// them.
 struct HeadMatrices {
   mlir::Value queries, keys, values;
-  mlir::Value memoryKeys = {}, memoryValues = {};
+  mlir::Value memoryKeys = {}, memoryValues = {}, scores = {};
 };
 
 /// The schedule of an attention of `queries` rows of `element` by sequence and
-/// head.
+/// head. `needsPairs`: something is read or written for each query and key.
 CudaScheduleAttr scheduleAttention(mlir::Type element, int64_t queries,
-                                   int64_t valueWidth);
+                                   int64_t valueWidth,
+                                   bool needsPairs);
 
 /// The blocks of `rows` queries of one head.
 llvm::SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
@@ -73,6 +76,11 @@ mlir::Value emitAttention(GroupEmitter &e, const ScoreRegion &scores,
                           mlir::ValueRange captured, const HeadMatrices &head,
                           const ScoreExtents &extents, mlir::Value row,
                           const KeyList *list = nullptr);
+
+/// Writes the scores of rows from `row` on, and nothing else.
+void emitScores(GroupEmitter &e, const ScoreRegion &scores,
+                mlir::ValueRange captured, const HeadMatrices &head,
+                const ScoreExtents &extents, mlir::Value row);
 
 /// `(x - mean x) / sqrt(var x + eps)` along the rows of a tile of f32 whose
 /// first `columns` columns count.

@@ -148,6 +148,9 @@ ScoreTiles::ScoreTiles(GroupEmitter &emitter, ValueRange captured,
       tile(tile) {
   SmallVector<Value> all = form.conditions;
   all.push_back(getScore());
+  if (Value carried = form.region.getYield().getCarried()) {
+    all.push_back(carried);
+  }
   for (Operation *read : readsOf(all)) {
     if (!(form.sourcesOf(read->getResult(0)) & ScoreForm::key)) {
       ofQueries[read] = gather(cast<ElementOp>(read), Value());
@@ -224,10 +227,11 @@ ScoreTiles::Elements ScoreTiles::readFor(ValueRange values, Value firstKey) {
   Elements elements;
   for (Operation *read : readsOf(values)) {
     auto element = cast<ElementOp>(read);
-    auto known = ofQueries.find(read);
-    elements.emplace_back(element, known != ofQueries.end()
-                                       ? known->second
-                                       : gather(element, firstKey));
+    Value known = ofQueries.lookup(read);
+    if (!known && firstKey == carriedKey) {
+      known = ofCarried.lookup(read);
+    }
+    elements.emplace_back(element, known ? known : gather(element, firstKey));
   }
   return elements;
 }
@@ -289,6 +293,27 @@ Value ScoreTiles::apply(Value raw, Value firstKey, TileMasks masks) {
     Value kept = isKept(at, b.sum(firstKey, j), masks);
     Value score = at.get(getScore());
     return kept ? arith::SelectOp::create(b, kept, score, least) : score;
+  });
+}
+
+Value ScoreTiles::carry(Value raw, Value firstKey) {
+  Value carried = form.region.getYield().getCarried();
+  if (carried == form.region.getRaw()) {
+    return raw;
+  }
+  Elements elements = readFor(carried, firstKey);
+  carriedKey = firstKey;
+  ofCarried.clear();
+  for (auto [element, value] : elements) {
+    ofCarried[element] = value;
+  }
+  SmallVector<Value> operands{raw};
+  llvm::append_range(operands, llvm::make_second_range(elements));
+  return b.map(raw.getType(), operands, [&](ValueRange x, Value i, Value j) {
+    ScoreElement at = elementAt(i, j, firstKey);
+    setElements(at, elements, x.drop_front());
+    at.set(form.region.getRaw(), x[0]);
+    return at.get(carried);
   });
 }
 

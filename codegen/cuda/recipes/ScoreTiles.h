@@ -42,6 +42,8 @@ public:
   /// The scores of raw ones in front of that factor, where the keys begin with
   /// `firstKey`; -inf where masked.
   mlir::Value apply(mlir::Value raw, mlir::Value firstKey, TileMasks masks);
+  /// What the region says of raw scores to whoever reads them, masked or not.
+  mlir::Value carry(mlir::Value raw, mlir::Value firstKey);
   /// 1 where a key is kept though its score may be -inf, else 0, as f32.
   mlir::Value findKept(mlir::Value raw, mlir::Value scores,
                        mlir::Value firstKey, TileMasks masks);
@@ -72,6 +74,9 @@ private:
   TileType tile;
   /// Elements that do not depend on keys.
   llvm::DenseMap<mlir::Operation *, mlir::Value> ofQueries;
+  /// Elements of the tile whose keys begin here, read for what it carries.
+  mlir::Value carriedKey;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> ofCarried;
 };
 
 } // namespace hova

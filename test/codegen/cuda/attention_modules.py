@@ -39,6 +39,48 @@ def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widt
       }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, "--queries=32 --warps=2 --keys=32")
 
 
+def scores_read(halves: str, queries: int, keys: int, widths: tuple[int, int], alone: bool = False) -> Case:
+    """Of keys not far after the query; to scores come those of a layer before, a head's slope and a step. They are read where masked too,
+    and `alone` where nobody asks for the result."""
+    n, batch, heads, slope, gap = Numbers(halves), 2, 2, 0.0625, 9
+    draw = n.wide if halves == "f32" else n.narrow
+    q, k, v = draw(batch, queries, heads * widths[0]), draw(batch, keys, heads * widths[0]), draw(batch, keys, heads * widths[1])
+    before = n.wide(batch, heads, queries, keys)
+    q_heads, k_heads, v_heads = (x.reshape(batch, -1, heads, width).transpose(0, 2, 1, 3) for x, width in ((q, widths[0]), (k, widths[0]), (v, widths[1])))
+    i, j = np.arange(queries)[:, None], np.arange(keys)
+    scores = q_heads @ k_heads.transpose(0, 1, 3, 2) * 0.25 + before + slope * np.arange(heads)[:, None, None] * (i - j)
+    shares = softmax(np.where(j <= i + gap, scores / 2, -np.inf))
+    truth = (shares @ v_heads).transpose(0, 2, 1, 3).reshape(batch, queries, -1)
+    q_type, k_type, v_type, y = (f"tensor<{batch}x{rows}x{heads * width}x{halves}>" for rows, width in
+                                 ((queries, widths[0]), (keys, widths[0]), (keys, widths[1]), (queries, widths[1])))
+    s = f"tensor<{batch}x{heads}x{queries}x{keys}xf32>"
+    return case(n, f"""
+      func.func @main(%q: {q_type}, %k: {k_type}, %v: {v_type}, %b: {s}) -> {s if alone else f"({y}, {s})"} {{
+        %o:2 = hova.attention softmax %q, %k, %v captured(%b) {{heads = {heads} : i64}}
+            : ({q_type}, {k_type}, {v_type}, {s}) -> ({y}, {s}) scores {{
+        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %of: {s}):
+          %scale = hova.number 0.25
+          %scaled = arith.mulf %raw, %scale : f32
+          %old = hova.element %of[%batch, %head, %query, %key] : {s}
+          %sum = arith.addf %scaled, %old : f32
+          %distance = arith.subi %query, %key : index
+          %steps = arith.muli %distance, %head : index
+          %whole = arith.index_cast %steps : index to i32
+          %far = arith.sitofp %whole : i32 to f32
+          %slope = hova.number {slope}
+          %sloped = arith.mulf %far, %slope : f32
+          %carried = arith.addf %sum, %sloped : f32
+          %half = hova.number 0.5
+          %score = arith.mulf %carried, %half : f32
+          %gap = arith.constant {gap} : index
+          %last = arith.addi %query, %gap : index
+          %kept = arith.cmpi sle, %key, %last : index
+          hova.score_yield %score kept %kept carried %carried
+        }}
+        return {f"%o#1 : {s}" if alone else f"%o#0, %o#1 : {y}, {s}"}
+      }}""", [scores] if alone else [truth, scores], F32 if alone else 2 * F32, "f32" if alone else f"{halves} f32")
+
+
 def block_sparse(halves: str, batch: int, tokens: int, block: int, drawn: int, limit: float) -> Case:
     """Of queries to keys before them, the first of which has none; a row of the table names one block twice, one of the window, and
     what is none."""

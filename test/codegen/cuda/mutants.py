@@ -222,7 +222,7 @@ assert len(KINDS) == 12
 
 # Whose lanes add up what they have of a row.
 ROWS = ("norm", "scaled heads", "shares", "logarithms of shares", "heads of length one")
-WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits", "sums", "queries")) or recipe == "product by rows"]
+WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits", "raw scores", "sums", "queries")) or recipe == "product by rows"]
 # Classes of which a recipe has no fault, and why.
 NONE = {
     **{(recipe, "swizzle on one side"): "it has no slots" for recipe in WITHOUT_SLOTS},
@@ -273,8 +273,18 @@ EQUAL: dict[str, str] = {
     r"shares: interpreted: an element without its mask [1-4] of 8": "after the last column there is -inf instead",
     r"logarithms of shares.*: interpreted: an element without its mask (\d|[1-8]\d|9[0-6]) of 192":
         "after the last column there is -inf instead",
-    r"attention, heads.*, f32: \w+: (no barrier|a wait for a copy less|no wait) 1 of 3|attention, heads.*, f32: \w+: a copy uncommitted [12] of 5":
+    r"attention, (heads|scores).*, f32: \w+: (no barrier|a wait for a copy less|no wait) 1 of 3|attention, (heads|scores).*, f32: \w+: a copy uncommitted [12] of 5":
         "queries are read after the first keys and values, and the wait for these is for all",
+    r"attention, scores read, f32: \w+: no meeting of the warp [12] of 3": "scores of f32 go past shared memory",
+    r"attention, scores read, f32: \w+: (a value of another lane 48 of 48|an exchange less 16 of 16)": "rows after the last are not stored",
+    r"attention, scores read, f32: emulated: neighbours of a run exchanged 288 of 288": "these keys are after the last: their probabilities are 0",
+    r"attention, scores read, f32: interpreted: an element without its mask ([1-9]|1[0-7]) of 130": "what is read there is masked, or not stored",
+    r"attention, scores read, f32: interpreted: an element without its mask (3[4-9]|[4-7]\d|8[01]|9[7-9]|1[0-3]\d) of 130":
+        "it asks whether a score of -inf is kept, and there is none",
+    r"raw scores alone: \w+: (blocks of a left|halves of a right) operand exchanged (9|16) of 16|raw scores alone: \w+: a block transposed 10 of 10":
+        "this part of a head is zeros",
+    r"raw scores alone: interpreted: chunks not exchanged [35] of 5": "this part of a head is zeros in the other operand",
+    r"raw scores alone: \w+: (no barrier|a wait for a copy less|no wait) 3 of 3": "after the loop nobody reads what the last copies bring",
     r"attention, heads of 9 and 7: \w+: (a wait for a copy less|no wait|a copy uncommitted) \d of \d|product of tokens: \w+: a wait for a copy less \d of \d":
         "elements that are moved one by one are there at once",
     r"product of tokens: \w+: a copy uncommitted [2-6] of 6": "elements that are moved one by one are there at once",

@@ -40,7 +40,7 @@ APPROXIMATED = {"product of few rows", "product with a gate", "product of column
                 "queries of keys so far, f32",
                 *(name for name in CASES if name.startswith(("attention", "norm")))}
 # Those that multiply matrices by the instruction for it; f32 has none.
-MULTIPLYING = [name for name in CASES if name.startswith(("product", "attention", "logits")) and name != "product by rows"
+MULTIPLYING = [name for name in CASES if name.startswith(("product", "attention", "logits", "raw scores")) and name != "product by rows"
                and not name.endswith(", f32")]
 # Orders of warps, and when copies land; early is the order that hides most.
 ORDERS = [("late", 1), ("mixed", 2)]
