@@ -420,7 +420,7 @@ MODULES = {
     "product, f32": product_of_f32,
     "attention, heads of 9 and 7": lambda: attention("bf16", 2, 65, 75, 2, (9, 7), 9**-0.5),
     "attention, scores read, f32": lambda: scores_read("f32", 66, 45, (12, 7)),
-    "raw scores alone": lambda: scores_read("bf16", 66, 75, (12, 7), alone=True),
+    "raw scores alone": lambda: scores_read("bf16", 130, 75, (12, 7), alone=True),
     "product of tokens": lambda: project_tokens("bf16", BF16),
     "product of tokens, f32": lambda: project_tokens("f32", 75 * ONCE),
     "attention to blocks": lambda: block_sparse("bf16", 1, 83, 20, 3, BF16),

@@ -281,7 +281,7 @@ EQUAL: dict[str, str] = {
     r"attention, scores read, f32: interpreted: an element without its mask ([1-9]|1[0-7]) of 130": "what is read there is masked, or not stored",
     r"attention, scores read, f32: interpreted: an element without its mask (3[4-9]|[4-7]\d|8[01]|9[7-9]|1[0-3]\d) of 130":
         "it asks whether a score of -inf is kept, and there is none",
-    r"raw scores alone: \w+: (blocks of a left|halves of a right) operand exchanged (9|16) of 16|raw scores alone: \w+: a block transposed 10 of 10":
+    r"raw scores alone: \w+: (blocks of a left|halves of a right) operand exchanged (17|32) of 32|raw scores alone: \w+: a block transposed 12 of 12":
         "this part of a head is zeros",
     r"raw scores alone: interpreted: chunks not exchanged [35] of 5": "this part of a head is zeros in the other operand",
     r"raw scores alone: \w+: (no barrier|a wait for a copy less|no wait) 3 of 3": "after the loop nobody reads what the last copies bring",
