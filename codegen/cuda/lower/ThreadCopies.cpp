@@ -247,9 +247,26 @@ LogicalResult ThreadEmitter::emitWait(GroupWaitOp op) {
   return success();
 }
 
+/// Whether a loop neither begins nor ends copies: those under way stay so.
+static bool passesCopiesBy(scf::ForOp op) {
+  bool carries = llvm::any_of(op.getRegionIterArgs(), [](Value argument) {
+    return isa<CopyTokenType>(argument.getType());
+  });
+  return !carries && !op.getBody()
+                          ->walk([](Operation *inside) {
+                            return isa<GroupCopyOp, GroupWaitOp>(inside)
+                                       ? WalkResult::interrupt()
+                                       : WalkResult::advance();
+                          })
+                          .wasInterrupted();
+}
+
 /// Carried tokens are pending under their names inside; their order is that of
 /// the copies, on the way in and on the way round.
 LogicalResult ThreadEmitter::enterLoop(scf::ForOp op) {
+  if (passesCopiesBy(op)) {
+    return success();
+  }
   for (Value &token : pending) {
     auto found = llvm::find(op.getInitArgs(), token);
     if (found == op.getInitArgs().end()) {
@@ -261,6 +278,9 @@ LogicalResult ThreadEmitter::enterLoop(scf::ForOp op) {
 }
 
 LogicalResult ThreadEmitter::leaveLoop(scf::ForOp op) {
+  if (passesCopiesBy(op)) {
+    return success();
+  }
   SmallVector<Value> after;
   SmallVector<int64_t> places;
   for (Value token : pending) {

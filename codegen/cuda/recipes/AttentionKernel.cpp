@@ -1,11 +1,10 @@
 //===- AttentionKernel.cpp - The main loop of a softmax attention ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queries are loaded once and stay in registers as a left operand; those of f32
-// stay in group memory, where a product reads four at once. A turn takes
-// one box of keys and one of values, while those of the next turn are on their
-// way. Row sums stay with the lane that made them, and are exchanged once. What
-// becomes of raw scores is written by ScoreTiles. Where the region masks
+// A turn takes one box of keys and one of values, while those of the next turn
+// are on their way. Row sums stay with the lane that made them, and are
+// exchanged once. What makes raw scores of queries and keys is a Similarity,
+// and what becomes of them is written by ScoreTiles. Where the region masks
 // nothing, the keys after the last whole box are a turn of their own, the only
 // one with a mask; otherwise boxes that all queries of the block see whole are
 // a loop without masks, and boxes that none sees are left out. Of a list of
@@ -14,6 +13,7 @@
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/ScoreTiles.h"
+#include "codegen/cuda/recipes/Similarity.h"
 #include "dialect/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -61,27 +61,26 @@ private:
     return TileType::get(b.getContext(), {own.getRows(), columns}, element,
                          lanes, own.getRowWarps(), 1);
   }
-  Value slots(int64_t count, int64_t rows, int64_t columns) {
-    return GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {count, rows, columns}, element));
-  }
+  void beginQueries();
   Values copyKeys(Value turn, Value slot);
-  Value copyQueries();
-  void awaitQueries(Value token);
-  /// Products of the queries with the keys of a slot, raw scores.
-  Value multiply(Value slot);
   void storeScores(Value raw, Value firstKey);
-  State takeKeys(State before, Value slot, Value firstKey, TileMasks masks);
+  /// `firstKey` is what the score region calls the first key of the box.
+  State takeKeys(State before, const Similarity::Box &box, Value firstKey,
+                 TileMasks masks);
   Value foundKept(Value before, Value raw, Value scores, Value firstKey,
                   TileMasks masks);
   /// exp2(factor (x - most) + offset) of the scores of a tile.
   Value powers(Value scores, Value most);
   /// The maxima of rows; where one is -inf nothing is left, and it is 0.
   Value finite(Value most);
+  /// Weights of 1 for the keys of rows without a maximum.
+  Value evenly(Value weights, Value most, Value firstKey, Value end);
 
   /// What a loop carries: a state, the slot of its turn and copies to it.
   Values carry(const State &state, Value slot, ValueRange copies);
   State stateOf(ValueRange carried);
+  Value slotOf(ValueRange carried);
+  void await(ValueRange carried);
   Values takeBoxes(Value from, Value to, ValueRange carried, TileMasks masks);
   VisitedTiles findBoxes();
   Value boxAt(Value turn) { return boxes.tileAt(b, b.getLoc(), turn); }
@@ -101,13 +100,13 @@ private:
   ScoreTiles scoreTiles;
   double factor;
   Type element; ///< of queries, keys and values
-  int64_t tokens, width;
+  int64_t tokens;
   /// Of weights. Those of f16 have none: they would be denormal numbers, and
   /// values of f16 add up to no more than f32 holds.
   int64_t offset;
-  bool widthInside, valuesInside, mayBeEmpty, mayBeNone;
-  Value ks, vs, queries;
-  Value querySlot; ///< where queries stay in group memory; otherwise null
+  bool valuesInside, mayBeEmpty, mayBeNone;
+  std::unique_ptr<Similarity> similarity;
+  Value vs;
   VisitedTiles boxes;
 };
 } // namespace
@@ -121,13 +120,12 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
       scoreTiles(e, captured, form, extents, row, tile(own.getStep(), b.f32())),
       factor(kLog2E * scoreTiles.getFactor()),
       mayBeEmpty(!list && mayHaveEmptyRows(form, extents)),
-      mayBeNone(list || !form.isRaw() || !form.conditions.empty()) {
+      mayBeNone(list || !form.isRaw() || !form.conditions.empty()),
+      similarity(makeSimilarity(b, own, head)) {
   auto keys = cast<MemRefType>(head.keys.getType());
   element = keys.getElementType();
   tokens = keys.getDimSize(0);
   offset = element.isF16() ? 0 : Exp2Op::offsetOfWeights(extents.columns);
-  width = boxColumns(keys.getDimSize(1));
-  widthInside = keys.getDimSize(1) == width;
   valuesInside =
       cast<MemRefType>(head.values.getType()).getDimSize(1) == own.getColumns();
 }
@@ -142,8 +140,10 @@ AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
               : inside
                   ? b.mulIndex(b.atMost(boxAt(turn), tokens / step - 1), step)
                   : b.mulIndex(boxAt(turn), step);
-  return {b.copy(head.keys, key, first, ks, slot, inside, widthInside),
-          b.copy(head.values, key, first, vs, slot, inside, valuesInside)};
+  Values copies = similarity->copy({head.keys, key, slot}, inside);
+  copies.push_back(
+      b.copy(head.values, key, first, vs, slot, inside, valuesInside));
+  return copies;
 }
 
 /// Of raw scores, one multiply-add each: factor x - factor most. The product of
@@ -195,6 +195,23 @@ Value AttentionWriter::finite(Value most) {
   });
 }
 
+Value AttentionWriter::evenly(Value weights, Value most, Value firstKey,
+                              Value end) {
+  Value least = b.number(-INFINITY), zero = b.number(0), one = b.number(1);
+  return b.map(weights.getType(), {weights, most},
+               [&](ValueRange x, Value, Value j) -> Value {
+                 Value isNone = arith::CmpFOp::create(
+                     b, arith::CmpFPredicate::OEQ, x[1], least);
+                 Value even = one;
+                 if (end) {
+                   Value isKey = arith::CmpIOp::create(
+                       b, arith::CmpIPredicate::ult, b.sum(firstKey, j), end);
+                   even = arith::SelectOp::create(b, isKey, one, zero);
+                 }
+                 return arith::SelectOp::create(b, isNone, even, x[0]);
+               });
+}
+
 /// 1 where a key of the row was kept, by the lanes that hold it.
 Value AttentionWriter::foundKept(Value before, Value raw, Value scores,
                                  Value firstKey, TileMasks masks) {
@@ -211,11 +228,6 @@ Value AttentionWriter::foundKept(Value before, Value raw, Value scores,
                });
 }
 
-Value AttentionWriter::multiply(Value slot) {
-  Value zero = b.fill(tile(own.getStep(), b.f32()), 0);
-  return GroupProductOp::create(b, queries, ks, slot, zero, querySlot, true);
-}
-
 /// Of the slots of a memory there are no columns.
 void AttentionWriter::storeScores(Value raw, Value firstKey) {
   b.store(scoreTiles.carry(raw, firstKey), head.scores, row, firstKey,
@@ -224,11 +236,12 @@ void AttentionWriter::storeScores(Value raw, Value firstKey) {
 }
 
 /// One turn.
-AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
+AttentionWriter::State AttentionWriter::takeKeys(State before,
+                                                 const Similarity::Box &box,
                                                  Value firstKey,
                                                  TileMasks masks) {
   Type column = tile(1, b.f32());
-  Value raw = multiply(slot);
+  Value raw = similarity->multiply(box);
   if (head.scores) {
     storeScores(raw, firstKey);
   }
@@ -244,6 +257,10 @@ AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
         return b.power(x[0], x[1], scoreTiles.getFactor());
       });
   Value weights = powers(scores, peak);
+  if (head.emptyIsMean && mayBeEmpty) {
+    shrink = evenly(shrink, most, firstKey, Value());
+    weights = evenly(weights, most, firstKey, masks.end);
+  }
   Value added = b.reduce(Combine::add, weights, TileLanes::partial);
   Value sum = b.map(
       before.sum.getType(), {before.sum, shrink, added},
@@ -254,7 +271,7 @@ AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
   Value narrow = b.map(tile(own.getStep(), element), weights,
                        [](ValueRange x, Value, Value) { return x[0]; });
   Value result =
-      GroupProductOp::create(b, narrow, vs, slot, small, Value(), false);
+      GroupProductOp::create(b, narrow, vs, box.slot, small, Value(), false);
   Value kept = mayBeEmpty ? foundKept(before.kept, raw, scores, firstKey, masks)
                           : Value();
   return {most, sum, result, kept};
@@ -262,17 +279,26 @@ AttentionWriter::State AttentionWriter::takeKeys(State before, Value slot,
 
 AttentionWriter::Values AttentionWriter::carry(const State &state, Value slot,
                                                ValueRange copies) {
-  Values carried{state.most, state.sum, state.result,
-                 slot,       copies[0], copies[1]};
+  Values carried{state.most, state.sum, state.result};
   if (state.kept) {
     carried.push_back(state.kept);
   }
+  carried.push_back(slot);
+  llvm::append_range(carried, copies);
   return carried;
 }
 
 AttentionWriter::State AttentionWriter::stateOf(ValueRange carried) {
   return {carried[0], carried[1], carried[2],
-          carried.size() > 6 ? carried[6] : Value()};
+          mayBeEmpty ? carried[3] : Value()};
+}
+
+Value AttentionWriter::slotOf(ValueRange carried) {
+  return carried[mayBeEmpty ? 4 : 3];
+}
+
+void AttentionWriter::await(ValueRange carried) {
+  GroupWaitOp::create(b, carried.drop_front(mayBeEmpty ? 5 : 4));
 }
 
 /// The boxes `from` to before `to`.
@@ -280,14 +306,14 @@ AttentionWriter::Values AttentionWriter::takeBoxes(Value from, Value to,
                                                    ValueRange carried,
                                                    TileMasks masks) {
   return b.loop(from, to, carried, [&](Value turn, ValueRange in) -> Values {
-    GroupWaitOp::create(b, in.slice(4, 2));
-    Value other = b.previous(in[3], 2);
+    await(in);
+    Value slot = slotOf(in), other = b.previous(slot, 2);
     Values ahead = copyKeys(b.addIndex(turn, 1), other);
     KeyList::Box box =
         list ? list->at(turn)
              : KeyList::Box{b.mulIndex(boxAt(turn), own.getStep()), masks.end};
-    State after =
-        takeKeys(stateOf(in), in[3], box.first, {masks.conditions, box.end});
+    State after = takeKeys(stateOf(in), {head.keys, box.first, slot}, box.first,
+                           {masks.conditions, box.end});
     return carry(after, other, ahead);
   });
 }
@@ -297,13 +323,14 @@ AttentionWriter::State AttentionWriter::takeAll(Values carried) {
   bool isMasked = !form.conditions.empty();
   int64_t whole = tokens / own.getStep();
   carried = takeBoxes(b.index(0), b.index(whole), carried, {isMasked});
-  GroupWaitOp::create(b, ArrayRef(carried).slice(4, 2));
+  await(carried);
   State state = stateOf(carried);
   if (tokens % own.getStep()) {
-    state = takeKeys(state, carried[3], b.index(whole * own.getStep()),
+    Value first = b.index(whole * own.getStep());
+    state = takeKeys(state, {head.keys, first, slotOf(carried)}, first,
                      {isMasked, b.index(tokens)});
   }
-  return head.memoryKeys ? takeSlots(state, carried[3]) : state;
+  return head.memoryKeys ? takeSlots(state, slotOf(carried)) : state;
 }
 
 /// All threads are done with the box before that of `slot`, whose place the
@@ -314,11 +341,12 @@ AttentionWriter::State AttentionWriter::takeSlots(State state, Value slot) {
     bool inside = from + step <= slots;
     Value first = b.index(from), zero = b.index(0);
     slot = b.previous(slot, 2);
-    Value copies[] = {
-        b.copy(head.memoryKeys, first, zero, ks, slot, inside, widthInside),
-        b.copy(head.memoryValues, first, zero, vs, slot, inside, valuesInside)};
+    Similarity::Box box{head.memoryKeys, first, slot};
+    Values copies = similarity->copy(box, inside);
+    copies.push_back(
+        b.copy(head.memoryValues, first, zero, vs, slot, inside, valuesInside));
     GroupWaitOp::create(b, copies);
-    state = takeKeys(state, slot, b.index(extents.keys + from),
+    state = takeKeys(state, box, b.index(extents.keys + from),
                      {!form.conditions.empty(),
                       inside ? Value() : b.index(extents.columns)});
   }
@@ -341,14 +369,14 @@ AttentionWriter::State AttentionWriter::takeSome(Values carried) {
     take(boxes.wholeBegin, boxes.wholeEnd, {false});
     take(boxes.wholeEnd, boxes.end, all);
   }
-  GroupWaitOp::create(b, ArrayRef(carried).slice(4, 2));
+  await(carried);
   return stateOf(carried);
 }
 
 AttentionWriter::State AttentionWriter::takeListed(Values carried) {
   carried =
       takeBoxes(b.index(0), list->count, carried, {!form.conditions.empty()});
-  GroupWaitOp::create(b, ArrayRef(carried).slice(4, 2));
+  await(carried);
   return stateOf(carried);
 }
 
@@ -386,57 +414,48 @@ VisitedTiles AttentionWriter::findBoxes() {
   return found;
 }
 
-/// Begins to copy the queries to group memory.
-Value AttentionWriter::copyQueries() {
-  int64_t length = cast<MemRefType>(head.queries.getType()).getDimSize(0);
-  queries = slots(1, own.getRows(), width);
-  querySlot = b.index(0);
+void AttentionWriter::beginQueries() {
   // A block of queries with a list of keys begins anywhere.
-  return b.copy(head.queries, row, querySlot, queries, querySlot,
-                !list && length % own.getRows() == 0, widthInside);
-}
-
-/// Waits for them. Those of 16 bits become registers.
-void AttentionWriter::awaitQueries(Value token) {
-  GroupWaitOp::create(b, token);
-  if (!element.isF32()) {
-    queries = GroupLoadOp::create(b, tile(width, element), queries, querySlot,
-                                  {false, false});
-    querySlot = Value();
-  }
+  similarity->begin(row, !list && extents.queries % own.getRows() == 0);
 }
 
 void AttentionWriter::writeScores() {
   int64_t step = own.getStep();
-  Value token = copyQueries(), first = b.index(0);
-  ks = slots(2, step, width);
-  auto copy = [&](Value turn, Value slot) {
-    return b.copy(head.keys, b.mulIndex(turn, step), first, ks, slot, false,
-                  widthInside);
+  beginQueries();
+  similarity->makeSlots();
+  auto boxOf = [&](Value turn, Value slot) {
+    return Similarity::Box{head.keys, b.mulIndex(turn, step), slot};
   };
-  Value ahead = copy(first, first);
-  awaitQueries(token);
-  Values last = b.loop(llvm::divideCeil(tokens, step), {ahead, first},
-                       [&](Value turn, ValueRange in) -> Values {
-                         GroupWaitOp::create(b, in[0]);
-                         Value other = b.previous(in[1], 2);
-                         Value next = copy(b.addIndex(turn, 1), other);
-                         storeScores(multiply(in[1]), b.mulIndex(turn, step));
-                         return {next, other};
-                       });
-  GroupWaitOp::create(b, last[0]);
+  Value first = b.index(0);
+  Values carried = similarity->copy(boxOf(first, first), false);
+  similarity->awaitQueries();
+  carried.insert(carried.begin(), first);
+  auto take = [&](Value turn, ValueRange in) -> Values {
+    GroupWaitOp::create(b, in.drop_front());
+    Value other = b.previous(in[0], 2);
+    Values next = similarity->copy(boxOf(b.addIndex(turn, 1), other), false);
+    Similarity::Box box = boxOf(turn, in[0]);
+    storeScores(similarity->multiply(box), box.first);
+    next.insert(next.begin(), other);
+    return next;
+  };
+  carried = b.loop(llvm::divideCeil(tokens, step), carried, take);
+  GroupWaitOp::create(b, ArrayRef(carried).drop_front());
 }
 
 Value AttentionWriter::attend() {
-  Value token = copyQueries(), first = b.index(0);
-  ks = slots(2, own.getStep(), width);
-  vs = slots(2, own.getStep(), own.getColumns());
-  // Slots are seen by all queries, and all scores are read.
-  bool visitsSome =
-      !list && !form.conditions.empty() && !head.memoryKeys && !head.scores;
+  beginQueries();
+  similarity->makeSlots();
+  vs = GroupAllocOp::create(
+      b, SlotsType::get(b.getContext(), {2, own.getStep(), own.getColumns()},
+                        element));
+  // Slots are seen by all queries, all scores are read, and a mean is of all.
+  bool visitsSome = !list && !form.conditions.empty() && !head.memoryKeys &&
+                    !head.scores && !(head.emptyIsMean && mayBeEmpty);
   boxes = visitsSome ? findBoxes() : VisitedTiles();
+  Value first = b.index(0);
   Values copies = copyKeys(visitsSome ? boxes.begin : first, first);
-  awaitQueries(token);
+  similarity->awaitQueries();
   Type partial = tile(1, b.f32(), TileLanes::partial);
   State state{b.fill(tile(1, b.f32()), -INFINITY), b.fill(partial, 0),
               b.fill(tile(own.getColumns(), b.f32()), 0),
@@ -448,12 +467,15 @@ Value AttentionWriter::attend() {
   return divide(state);
 }
 
-/// By the sums; rows without a kept key are 0.
+/// By the sums; rows without a kept key are 0, or means.
 Value AttentionWriter::divide(const State &state) {
   Value sums = b.reduce(Combine::add, state.sum, TileLanes::product);
   SmallVector<Value> operands{sums};
   if (state.kept) {
     operands.push_back(b.reduce(Combine::max, state.kept, TileLanes::product));
+    if (head.emptyIsMean) {
+      operands.push_back(state.most);
+    }
   }
   Value zero = b.number(0);
   Value inverse =
@@ -469,7 +491,14 @@ Value AttentionWriter::divide(const State &state) {
         }
         Value isKept =
             arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x[1], zero);
-        return arith::SelectOp::create(b, isKept, own, zero);
+        if (!head.emptyIsMean) {
+          return arith::SelectOp::create(b, isKept, own, zero);
+        }
+        // Scores of -inf that are kept are no mean.
+        Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[2],
+                                             b.number(-INFINITY));
+        return arith::SelectOp::create(
+            b, arith::AndIOp::create(b, isKept, isNone), b.number(NAN), own);
       });
   return b.map(state.result.getType(), {state.result, inverse},
                [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });

@@ -22,19 +22,6 @@ static ScoreExtents extentsOf(AttentionOp op) {
           keys + op.getSlots()};
 }
 
-/// What of an attention has no code yet; empty: nothing.
-static std::string whatLacks(AttentionOp op) {
-  if (op.getKind() != AttentionKind::softmax) {
-    return "another kind than softmax";
-  }
-  ScoreForm form(op.scoreRegion());
-  if (op.getEmptyRow() == EmptyRow::uniform &&
-      mayHaveEmptyRows(form, extentsOf(op))) {
-    return "rows that may be empty and then are the mean of all values";
-  }
-  return ScoreTiles::whatLacks(form, extentsOf(op));
-}
-
 /// Columns of one head of the slots of a memory, which all sequences share;
 /// null without.
 static Value slotsOf(GroupEmitter &e, Value tensor, int64_t heads,
@@ -60,12 +47,24 @@ static Value scoresOf(GroupEmitter &e, Value tensor) {
                 e.b.getIndexAttr(0), shape[3]);
 }
 
+/// The head's part of the vector for scores, as a row; null without.
+static Value vectorOf(GroupEmitter &e, AttentionOp op) {
+  if (!op.getScoreVector()) {
+    return {};
+  }
+  int64_t width = shapeOf(op.getScoreVector())[0] / op.getHeads();
+  return e.view(e.matrix(op.getScoreVector()), e.b.getIndexAttr(0), 1,
+                e.b.mulIndex(e.block(1), width), width);
+}
+
 namespace {
 struct AttentionRecipe
     : CudaRecipeOpInterface::ExternalModel<AttentionRecipe, AttentionOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
     auto own = cast<AttentionOp>(op);
-    if (std::string lack = whatLacks(own); !lack.empty()) {
+    ScoreForm form(own.scoreRegion());
+    if (std::string lack = ScoreTiles::whatLacks(form, extentsOf(own));
+        !lack.empty()) {
       op->emitOpError("has no code for a GPU yet with ")
           << lack << "; a CPU runs it (--target=cpu)";
       return {};
@@ -81,8 +80,7 @@ struct AttentionRecipe
     }
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()),
                              shapeOf(own.getQuery())[1], valueWidth,
-                             own.getScores() ||
-                                 ScoreForm(own.scoreRegion()).readsPairs());
+                             own.getScores() || form.readsPairs());
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<AttentionOp>(op);
@@ -96,7 +94,9 @@ struct AttentionRecipe
     ScoreForm form(own.scoreRegion());
     ScoreExtents extents = extentsOf(own);
     int64_t rows = schedule.getRows(), step = schedule.getStep();
-    if (own.getSlots() || own.getScores() ||
+    bool takesAll = own.getEmptyRow() == EmptyRow::uniform &&
+                    mayHaveEmptyRows(form, extents);
+    if (own.getSlots() || own.getScores() || takesAll ||
         !VisitedKeys::areSome(form, extents, step, rows)) {
       return std::nullopt;
     }
@@ -112,7 +112,9 @@ struct AttentionRecipe
                       e.headOf(own.getValue(), keyHeads, group),
                       slotsOf(e, own.getMemoryKey(), keyHeads, group),
                       slotsOf(e, own.getMemoryValue(), keyHeads, group),
-                      scoresOf(e, own.getScores())};
+                      scoresOf(e, own.getScores()),
+                      own.getEmptyRow() == EmptyRow::uniform,
+                      vectorOf(e, own)};
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
     if (own.givesScoresAlone()) {
       return emitScores(e, own.scoreRegion(), own.getCaptured(), head,

@@ -42,17 +42,19 @@ mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
 /// Matrices of one head of one sequence, all of one type. The slots of a
 /// memory are keys after the others, the same for all sequences; null without.
 /// Scores, of f32, are queries x keys, and are written; null where nobody reads
-/// them.
+/// them. Rows without a kept key are 0, or the mean of all values. A vector for
+/// scores is a row of as many columns as keys have; null: scores are products.
 struct HeadMatrices {
   mlir::Value queries, keys, values;
   mlir::Value memoryKeys = {}, memoryValues = {}, scores = {};
+  bool emptyIsMean = false;
+  mlir::Value scoreVector = {};
 };
 
 /// The schedule of an attention of `queries` rows of `element` by sequence and
 /// head. `needsPairs`: something is read or written for each query and key.
 CudaScheduleAttr scheduleAttention(mlir::Type element, int64_t queries,
-                                   int64_t valueWidth,
-                                   bool needsPairs);
+                                   int64_t valueWidth, bool needsPairs);
 
 /// The blocks of `rows` queries of one head.
 llvm::SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,

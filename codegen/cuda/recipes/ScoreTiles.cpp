@@ -125,11 +125,6 @@ static SetVector<Operation *> readsOf(ValueRange values) {
 
 std::string ScoreTiles::whatLacks(const ScoreForm &form,
                                   const ScoreExtents &extents) {
-  for (Operation &own : form.region.getBlock()) {
-    if (isa<math::FloorOp, math::CeilOp>(own)) {
-      return ("'" + own.getName().getStringRef() + "' in its scores").str();
-    }
-  }
   for (const auto &entry : form.findRanges(extents.box())) {
     const ConstantIntRanges &range = entry.second;
     if (range.smin().getBitWidth() > 32 &&

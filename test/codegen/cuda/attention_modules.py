@@ -39,6 +39,63 @@ def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widt
       }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, "--queries=32 --warps=2 --keys=32")
 
 
+def additive(halves: str, queries: int, keys: int, widths: tuple[int, int], limit: float) -> Case:
+    """Scores are sums of tanh; some keys come from a memory."""
+    n, batch, heads, slots = Numbers(halves), 2, 2, 5
+    draw = n.wide if halves == "f32" else n.narrow
+    shapes = [(batch, queries, heads * widths[0]), (batch, keys, heads * widths[0]), (batch, keys, heads * widths[1])]
+    q, k, v = (draw(*shape) for shape in shapes)
+    w = n.wide(heads * widths[0])
+    memory_shapes = [(slots, heads * width) for width in widths]
+    memory_k, memory_v = (draw(*shape) for shape in memory_shapes)
+    k, v = (np.concatenate([x, np.broadcast_to(m, (batch, *m.shape))], 1) for x, m in ((k, memory_k), (v, memory_v)))
+    q_heads, k_heads, v_heads = (x.reshape(batch, -1, heads, width).transpose(0, 2, 1, 3) for x, width in ((q, widths[0]), (k, widths[0]), (v, widths[1])))
+    scores = (np.tanh(q_heads[:, :, :, None] + k_heads[:, :, None]) * w.reshape(heads, 1, 1, -1)).sum(-1)
+    truth = (softmax(scores) @ v_heads).transpose(0, 2, 1, 3).reshape(batch, queries, -1)
+
+    def type_of(shape: tuple[int, ...], element: str = halves) -> str:
+        return f"tensor<{'x'.join(map(str, shape))}x{element}>"
+
+    types = [*map(type_of, shapes), type_of(w.shape, "f32"), *map(type_of, memory_shapes)]
+    y = type_of((batch, queries, heads * widths[1]))
+    return case(n, f"""
+      func.func @main(%q: {types[0]}, %k: {types[1]}, %v: {types[2]}, %w: {types[3]}, %mk: {types[4]}, %mv: {types[5]}) -> {y} {{
+        %o = hova.attention additive %q, %k, %v score_vector(%w) memory(%mk, %mv) {{heads = {heads} : i64}}
+            : ({", ".join(types)}) -> {y} scores {{
+        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+          %all = arith.constant true
+          hova.score_yield %raw kept %all
+        }}
+        return %o : {y}
+      }}""", [truth], limit, halves)
+
+
+def empty_rows(halves: str, limit: float) -> Case:
+    """Query i sees keys from 2 i on: some only the last, some none, which are means."""
+    n, batch, queries, keys, heads, width = Numbers(halves), 2, 70, 75, 2, 12
+    draw = n.wide if halves == "f32" else n.narrow
+    q, k, v = (draw(batch, rows, heads * width) for rows in (queries, keys, keys))
+    q_heads, k_heads, v_heads = (x.reshape(batch, -1, heads, width).transpose(0, 2, 1, 3) for x in (q, k, v))
+    kept = np.arange(keys) >= 2 * np.arange(queries)[:, None]
+    scores = np.where(kept, 0.25 * q_heads @ k_heads.transpose(0, 1, 3, 2), -np.inf)
+    scores[:, :, ~kept.any(1)] = 0
+    truth = (softmax(scores) @ v_heads).transpose(0, 2, 1, 3).reshape(batch, queries, -1)
+    q_type, k_type = (f"tensor<{batch}x{rows}x{heads * width}x{halves}>" for rows in (queries, keys))
+    return case(n, f"""
+      func.func @main(%q: {q_type}, %k: {k_type}, %v: {k_type}) -> {q_type} {{
+        %o = hova.attention softmax %q, %k, %v {{heads = {heads} : i64, empty_row = #hova<empty_row uniform>}}
+            : ({q_type}, {k_type}, {k_type}) -> {q_type} scores {{
+        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+          %scale = hova.number 0.25
+          %score = arith.mulf %raw, %scale : f32
+          %first = arith.addi %query, %query : index
+          %kept = arith.cmpi sge, %key, %first : index
+          hova.score_yield %score kept %kept
+        }}
+        return %o : {q_type}
+      }}""", [truth], limit, halves, "--queries=32 --warps=2 --keys=32")
+
+
 def scores_read(halves: str, queries: int, keys: int, widths: tuple[int, int], alone: bool = False) -> Case:
     """Of keys not far after the query; to scores come those of a layer before, a head's slope and a step. They are read where masked too,
     and `alone` where nobody asks for the result."""

@@ -7,7 +7,7 @@ the operations say, in float64. Sizes are no multiples of tiles, and grids have 
 from collections.abc import Callable
 
 import numpy as np
-from attention_modules import attention, block_sparse, causal_summary_attention, key_summary, merge_summaries, scores_read, summary_attention
+from attention_modules import additive, attention, block_sparse, causal_summary_attention, empty_rows, key_summary, merge_summaries, scores_read, summary_attention
 from kernels import BF16, F16, Case
 from module_cases import F32, ONCE, Numbers, case, gelu_tanh, rounded, sigmoid, softmax
 
@@ -419,6 +419,8 @@ MODULES = {
     "attention, heads of 11 and 7, f32": lambda: attention("f32", 2, 65, 75, 2, (11, 7), 11**-0.5),
     "product, f32": product_of_f32,
     "attention, heads of 9 and 7": lambda: attention("bf16", 2, 65, 75, 2, (9, 7), 9**-0.5),
+    "attention of sums of tanh, f32": lambda: additive("f32", 65, 35, (5, 12), 4 * F32),
+    "attention, means of values": lambda: empty_rows("bf16", BF16),
     "attention, scores read, f32": lambda: scores_read("f32", 66, 45, (12, 7)),
     "raw scores alone": lambda: scores_read("bf16", 130, 75, (12, 7), alone=True),
     "product of tokens": lambda: project_tokens("bf16", BF16),

@@ -250,10 +250,10 @@ EQUAL: dict[str, str] = {
     r"product (with positions|of a weight): \w+: (blocks of a left|halves of a right) operand exchanged 32 of 32": "this part of k is zeros",
     r"product (with positions|of a weight): \w+: a block transposed 20 of 20": "this part of k is zeros",
     r"product (with positions|of a weight): \w+: chunks not exchanged (9 of 9|11 of 11)": "this part of k is zeros in the other operand",
-    r"attention, heads.*: \w+: (blocks of a left|halves of a right) operand exchanged 32 of 32": "these keys are after the last: both are zeros",
-    r"attention, heads.*: \w+: a block transposed 18 of 18": "these keys are after the last: their values are zeros",
-    r"attention, heads of 32 and 20: \w+: a slot further is read 18 of 18": "these keys are after the last: their probabilities are 0",
-    r"attention, heads of (6|12).*: \w+: chunks not exchanged [78] of [78]": "these keys are after the last: their probabilities are 0",
+    r"attention, (heads|means).*: \w+: (blocks of a left|halves of a right) operand exchanged 32 of 32": "these keys are after the last: both are zeros",
+    r"attention, (heads|means).*: \w+: a block transposed 18 of 18": "these keys are after the last: their values are zeros",
+    r"attention, (heads of 32 and 20|means of values): \w+: a slot further is read 18 of 18": "these keys are after the last: their probabilities are 0",
+    r"attention, (heads of (6|12)|means).*: \w+: chunks not exchanged [78] of [78]": "these keys are after the last: their probabilities are 0",
     r"attention, heads of 9 and 7: \w+: a slot further is read (1[2-4]|1[6-8]) of 18": "these keys are after the last: their probabilities are 0",
     r"attention, heads of 9 and 7: interpreted: chunks not exchanged ([68]|10) of 10":
         "columns after the sixteenth are zeros in the other operand, or not stored",
@@ -281,6 +281,12 @@ EQUAL: dict[str, str] = {
     r"attention, scores read, f32: interpreted: an element without its mask ([1-9]|1[0-7]) of 130": "what is read there is masked, or not stored",
     r"attention, scores read, f32: interpreted: an element without its mask (3[4-9]|[4-7]\d|8[01]|9[7-9]|1[0-3]\d) of 130":
         "it asks whether a score of -inf is kept, and there is none",
+    r"attention, means of values: interpreted: one too few 1 of 27": "the last query has no key, and its scores do not matter",
+    r"attention, means of values: \w+: (a value of another lane|an exchange less) 16 of 16": "rows after the last are not stored",
+    r"attention, means of values: interpreted: an element without its mask 104 of 104": "it asks whether a score of -inf is kept, and there is none",
+    r"attention of sums of tanh, f32: interpreted: an element without its mask ([1-9]|1\d|2[0-2]|39|4\d) of 65": "what is read there is masked, or not stored",
+    r"attention of sums of tanh, f32: \w+: (a value of another lane 33 of 64|neighbours of a run exchanged (97|192) of 192|an element that no lane gives (25|48) of 48|a run of a slot further is read 96 of 96)":
+        "these keys are after the last: their probabilities are 0",
     r"raw scores alone: \w+: (blocks of a left|halves of a right) operand exchanged (17|32) of 32|raw scores alone: \w+: a block transposed 12 of 12":
         "this part of a head is zeros",
     r"raw scores alone: interpreted: chunks not exchanged [35] of 5": "this part of a head is zeros in the other operand",

@@ -362,6 +362,9 @@ class Warp:
             self.set(target, widen[s.op](self.get(names[0], np.uint16)), mask)
         elif s.op in ("cvt.rn.f32.s32", "cvt.rn.f32.u32"):
             self.set(target, self.get(names[0], KINDS[s.op[-3:]]).astype(np.float32), mask)
+        elif s.op in ("cvt.rmi.f32.f32", "cvt.rpi.f32.f32"):
+            to_whole = np.floor if s.op[4:7] == "rmi" else np.ceil
+            self.set(target, to_whole(self.get(names[0], np.float32)), mask)
         elif s.op in ("cvt.rzi.s32.f32", "cvt.rzi.u32.f32"):
             to = KINDS[s.op[8:11]]
             number = np.nan_to_num(np.trunc(self.get(names[0], np.float32).astype(np.float64)), nan=0.0)

@@ -401,6 +401,8 @@ FUNCTIONS = {
     "math.rsqrt": (lambda x: 1 / np.sqrt(x), 0.5, "normal"),
     "1 /": (lambda x: 1 / x, 0.5, "normal"),
     "math.absf": (np.abs, 0, "result"),
+    "math.floor": (np.floor, 0, "result"),
+    "math.ceil": (np.ceil, 0, "result"),
     "arith.negf": (lambda x: -x, 0, "result"),
     "hova.activation relu": (lambda x: np.maximum(x, 0), 0, "result"),
     "hova.activation tanh": (np.tanh, 1.4, "result"),

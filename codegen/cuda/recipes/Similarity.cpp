@@ -1,0 +1,140 @@
+//===- Similarity.cpp - What makes raw scores of queries and keys ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums of products take queries that stay in registers as a left operand; those
+// of f32 stay in group memory, where a product reads four at once. Of a sum of
+// tanh, every element takes about twelve instructions for two that are read:
+// queries and keys come from global memory, one column after the other.
+
+#include "codegen/cuda/recipes/Similarity.h"
+#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "dialect/DenseOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace hova {
+
+namespace {
+class DotProducts : public Similarity {
+public:
+  DotProducts(KernelBuilder &b, CudaScheduleAttr schedule,
+              const HeadMatrices &head)
+      : b(b), own(schedule), matrix(head.queries) {
+    auto type = cast<MemRefType>(matrix.getType());
+    element = type.getElementType();
+    width = boxColumns(type.getDimSize(1));
+    widthInside = type.getDimSize(1) == width;
+  }
+
+  void begin(Value row, bool inside) override {
+    queries = slots(1, own.getRows());
+    querySlot = b.index(0);
+    token =
+        b.copy(matrix, row, querySlot, queries, querySlot, inside, widthInside);
+  }
+
+  void makeSlots() override { keys = slots(2, own.getStep()); }
+
+  Values copy(const Box &box, bool inside) override {
+    return {b.copy(box.keys, box.first, b.index(0), keys, box.slot, inside,
+                   widthInside)};
+  }
+
+  void awaitQueries() override {
+    GroupWaitOp::create(b, token);
+    if (!element.isF32()) {
+      queries = GroupLoadOp::create(b, tile(width, element), queries, querySlot,
+                                    {false, false});
+      querySlot = Value();
+    }
+  }
+
+  Value multiply(const Box &box) override {
+    Value zero = b.fill(tile(own.getStep(), b.f32()), 0);
+    return GroupProductOp::create(b, queries, keys, box.slot, zero, querySlot,
+                                  true);
+  }
+
+private:
+  TileType tile(int64_t columns, Type type) {
+    return TileType::get(b.getContext(), {own.getRows(), columns}, type,
+                         TileLanes::product, own.getRowWarps(), 1);
+  }
+  Value slots(int64_t count, int64_t rows) {
+    return GroupAllocOp::create(
+        b, SlotsType::get(b.getContext(), {count, rows, width}, element));
+  }
+
+  KernelBuilder &b;
+  CudaScheduleAttr own;
+  Value matrix;
+  Type element;
+  int64_t width;
+  bool widthInside;
+  Value queries, keys, token;
+  Value querySlot; ///< where queries stay in group memory; otherwise null
+};
+
+class TanhSums : public Similarity {
+public:
+  TanhSums(KernelBuilder &b, CudaScheduleAttr schedule,
+           const HeadMatrices &head)
+      : b(b), own(schedule), queries(head.queries), vector(head.scoreVector) {}
+
+  void begin(Value firstQuery, bool) override { row = firstQuery; }
+
+  Value multiply(const Box &box) override {
+    auto matrix = cast<MemRefType>(queries.getType());
+    Type element = matrix.getElementType();
+    Type weightType = cast<MemRefType>(vector.getType()).getElementType();
+    Value zero = b.fill(tile(own.getStep(), b.f32()), 0);
+    Value first = b.index(0);
+    auto add = [&](Value column, ValueRange in) -> Values {
+      Value query = b.gather(tile(1, element), queries, [&](Value i, Value) {
+        return KernelBuilder::Cell(b.sum(row, i), column);
+      });
+      Value key =
+          b.gather(tile(own.getStep(), element), box.keys, [&](Value, Value j) {
+            return KernelBuilder::Cell(b.sum(box.first, j), column);
+          });
+      Value weight = b.gather(tile(1, weightType), vector, [&](Value, Value) {
+        return KernelBuilder::Cell(first, column);
+      });
+      return {b.map(zero.getType(), {query, key, weight, in[0]},
+                    [&](ValueRange x, Value, Value) {
+                      auto wide = [&](Value value) {
+                        return widen(b, b.getLoc(), value);
+                      };
+                      Value sum = b.add(wide(x[0]), wide(x[1]));
+                      return b.fma(wide(x[2]), math::TanhOp::create(b, sum),
+                                   x[3]);
+                    })};
+    };
+    return b.loop(matrix.getDimSize(1), {zero}, add)[0];
+  }
+
+private:
+  TileType tile(int64_t columns, Type type) {
+    return TileType::get(b.getContext(), {own.getRows(), columns}, type,
+                         TileLanes::product, own.getRowWarps(), 1);
+  }
+
+  KernelBuilder &b;
+  CudaScheduleAttr own;
+  Value queries, vector, row;
+};
+} // namespace
+
+std::unique_ptr<Similarity> makeSimilarity(KernelBuilder &b,
+                                           CudaScheduleAttr schedule,
+                                           const HeadMatrices &head) {
+  if (head.scoreVector) {
+    return std::make_unique<TanhSums>(b, schedule, head);
+  }
+  return std::make_unique<DotProducts>(b, schedule, head);
+}
+
+} // namespace hova
