@@ -88,24 +88,6 @@ VARIANTS = {
 }
 
 
-# Causal features; masks, biases and scores of one's own, which are regions of the attention; windows, cosines, tokens that are projected, and heads
-# of an odd width, whose columns begin anywhere.
-SCORES = ["grouped_attention_performer_causal", "omni_performer_causal", "performer_exp_causal_blocks", "performer_large_causal",
-          "performer_relu_causal_padding", "performer_softmax_causal_padding", "windows", "windows_shifted", "windows_masked", "window_stage_both", "score_windows", "windows_whole_image", "windows_continuous_bias", "merged_patches", "keep_hash", "keep_hash_wide",
-          "attention_additive", "all_masks_additive", "memory_additive", "lecture_additive", "residual_scores_additive", "score_functions",
-          "boolean_mask_uniform", "keep_empty_rows_uniform", "padding_uniform",
-          "attention_cosine_zeros", "lecture_cosine", "mha_cosine_both", "mha_linformer_both", "omni_linformer", "mha_both", "score_cosine",
-          "all_masks", "cross_causal_empty_rows", "grouped_heads_memory", "memory_causal", "memory_masks", "score_late_gap", "score_sinks", "keep_empty_rows", "mha_causal", "padding_causal", "score_alibi", "score_backwards",
-          "residual_scores", "residual_scores_causal", "residual_scores_memory", "score_alone",
-          "score_bias_of_heads", "score_documents", "score_prefix", "score_soft_cap", "score_uneven"]
-
-
-@pytest.mark.parametrize("name", SCORES)
-def test_scores_are_what_the_reference_computes(name):
-    model = ROOT / "test/golden/vectors" / name / "model.json"
-    assert "within the numeric policy" in run(HOVA, "verify", model, *BF16, "--target=cuda-emulated", "--cases=2")
-
-
 def test_biases_as_large_as_numbers_are_no_nan(tmp_path):
     """All of a row, as masks of padding are where nothing is left of a sequence."""
     description = {

@@ -344,6 +344,21 @@ EQUAL: dict[str, str] = {
     r"product in f32: interpreted: one too (many|few) (13|24) of 24": "the matrix ends elsewhere than in the rows that this guards",
 }
 
+# Kernels of linear attention have hundreds of places for a rule, of which some change nothing, and why; others are noticed.
+EQUAL_AT_PLACES: dict[str, str] = {
+    r"(no barrier|no wait|a wait for a copy less|a copy uncommitted)":
+        "what is widened is there at once, one wait is for two copies, a barrier follows before anybody reads or writes, or nobody reads what "
+        "the last copies bring",
+    r"no meeting of the warp": "a barrier follows, or stores of f32 go past shared memory",
+    r"(neighbours of a run exchanged|a run of a slot further is read|a value of another lane|an exchange less|a word that is not staged|one too few)":
+        "these rows, columns or keys are after the last, or the largest product is of another feature",
+    r"an element without its mask": "what is read there is masked, or not stored",
+    r"a store that is not guarded": "lanes that share a row write the same",
+}
+# Of these no place is known that matters.
+NEVER_NOTICED = {"no meeting of the warp"}
+LINEAR_ATTENTION = ("sums of keys", "queries of")
+
 
 @dataclass
 class Mutant:
@@ -363,6 +378,16 @@ class Mutant:
     def reason(self) -> str | None:
         """Why it is none."""
         return next((reason for pattern, reason in EQUAL.items() if re.fullmatch(pattern, str(self))), None)
+
+    def is_never_noticed(self) -> bool:
+        return self.recipe.startswith(LINEAR_ATTENTION) and self.rule.name in NEVER_NOTICED
+
+    def possible_reason(self) -> str | None:
+        """The same, or why it may be none."""
+        if reason := self.reason():
+            return reason
+        reasons = EQUAL_AT_PLACES if self.recipe.startswith(LINEAR_ATTENTION) else {}
+        return next((reason for pattern, reason in reasons.items() if re.fullmatch(pattern, self.rule.name)), None)
 
 
 @cache

@@ -35,11 +35,11 @@ GPU_MODELS = [*range(120), 1079, 1175, 1538]
 
 @pytest.mark.parametrize("first", range(0, len(GPU_MODELS), 41))
 def test_random_models_equal_numpy_on_an_emulated_gpu(first, tmp_path):
-    """Or their compilation says in a sentence what has no code for a GPU."""
+    """Or, of a few, compilation says in a sentence what is too large for a GPU."""
     trials = [Trial.draw(seed, target="cuda-emulated") for seed in GPU_MODELS[first : first + 41]]
     verdicts = {trial.seed: trial.run(tmp_path) for trial in trials}
     assert not [(seed, str(verdict)) for seed, verdict in verdicts.items() if verdict]
-    assert sum(not trial.refused for trial in trials) >= 5
+    assert sum(bool(trial.refused) for trial in trials) <= 2
 
 
 # --- everything is drawn -------------------------------------------------------------

@@ -1,0 +1,59 @@
+# ===- test_gpu_operators.py - Every operator as a kernel for a GPU -----------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""`hova verify` of the models of test/golden for a GPU, which the processor emulates with all checks: every operator in three
+types of storage. The evaluator of descriptions, and not the processor's code, is what numbers are compared with."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+VECTORS = Path(__file__).parents[1] / "golden/vectors"
+MODELS = sorted(folder.name for folder in VECTORS.iterdir())
+HOVA = Path(os.environ["HOVA_BUILD"]) / "bin" / "hova"
+
+
+def operators_of(part) -> set[tuple[str, str | None]]:
+    """Operators of a description, or of a part of one, each with its kind."""
+    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+    found = set().union(*map(operators_of, parts))
+    return found | {(part["op"], part.get("kind"))} if isinstance(part, dict) and "op" in part else found
+
+
+USED = {name: operators_of(json.loads((VECTORS / name / "model.json").read_text(encoding="utf-8"))["layers"]) for name in MODELS}
+
+
+def covering() -> list[str]:
+    """A few models that have all operators of the others."""
+    left, names = set().union(*USED.values()), []
+    while left:
+        names.append(max(MODELS, key=lambda name: (len(USED[name] & left), -len(USED[name]))))
+        left -= USED[names[-1]]
+    return names
+
+
+def known_operators() -> set[str]:
+    """Those that a description may have."""
+    schema = json.loads(subprocess.run([HOVA, "schema"], capture_output=True, text=True, check=True).stdout)
+
+    def names(part) -> set[str]:
+        parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+        found = set().union(*map(names, parts))
+        operator = part.get("properties", {}).get("op", {}) if isinstance(part, dict) else {}
+        return found | set(operator.get("enum", [operator["const"]] if "const" in operator else []))
+
+    return names(schema)
+
+
+def test_models_have_every_operator():
+    assert {operator for used in USED.values() for operator, _ in used} == known_operators()
+
+
+@pytest.mark.parametrize("name, dtype", [(name, "bf16") for name in MODELS] + [(name, dtype) for name in covering() for dtype in ("f32", "f16")])
+def test_operators_are_what_the_evaluator_computes(name, dtype):
+    command = [HOVA, "verify", VECTORS / name / "model.json", f"--dtype={dtype}", "--target=cuda-emulated", "--cases=2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "within the numeric policy" in done.stdout
