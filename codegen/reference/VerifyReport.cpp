@@ -9,6 +9,20 @@
 
 using namespace hova;
 
+/// What the program was compiled for, as `--target` names it.
+static llvm::StringRef targetOf(const hova_program &program) {
+  const hova_device_code *code =
+      program.num_levels ? program.levels[0].device : nullptr;
+  bool emulated = code && code->num_kernels && code->kernels[0].emulated;
+  return emulated ? "cuda-emulated" : code ? "cuda" : "cpu";
+}
+
+static llvm::StringRef whereRun(llvm::StringRef target) {
+  return target == "cuda"            ? ", on a GPU"
+         : target == "cuda-emulated" ? ", on a GPU that the processor emulates"
+                                     : "";
+}
+
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
@@ -16,7 +30,8 @@ using namespace hova;
 namespace {
 class VerifyTable final : public VerifyWriter {
 public:
-  explicit VerifyTable(llvm::raw_ostream &os) : os(os) {}
+  VerifyTable(const hova_program &program, llvm::raw_ostream &os)
+      : os(os), target(targetOf(program)) {}
   void begin(const VerifyOptions &options) override;
   void add(const VerifiedCase &tried) override;
   void end(const Verdict &verdict, const Fault &fault) override;
@@ -28,14 +43,16 @@ private:
   void printOverflow(const VerifiedCase &tried);
 
   llvm::raw_ostream &os;
+  llvm::StringRef target;
   uint64_t seed = 0;
   bool guarded = false;
   llvm::StringRef inputs;
 };
 } // namespace
 
-std::unique_ptr<VerifyWriter> hova::makeVerifyTable(llvm::raw_ostream &os) {
-  return std::make_unique<VerifyTable>(os);
+std::unique_ptr<VerifyWriter> hova::makeVerifyTable(const hova_program &program,
+                                                    llvm::raw_ostream &os) {
+  return std::make_unique<VerifyTable>(program, os);
 }
 
 void VerifyTable::begin(const VerifyOptions &options) {
@@ -121,7 +138,8 @@ void VerifyTable::end(const Verdict &verdict, const Fault &fault) {
     os << "verified: " << verdict.cases
        << (verdict.cases == 1 ? " case is" : " cases are")
        << " within the numeric policy"
-       << (guarded ? ", and no access leaves its buffer" : "") << "\n";
+       << (guarded ? ", and no access leaves its buffer" : "")
+       << whereRun(target) << "\n";
     return;
   }
   if (!verdict.difference) {
@@ -229,6 +247,7 @@ void VerifyJson::begin(const VerifyOptions &options) {
   json.emplace(os, /*IndentSize=*/2);
   json->objectBegin();
   json->attribute("model", program.name);
+  json->attribute("target", targetOf(program));
   json->attribute("seed", static_cast<int64_t>(options.seed));
   json->attributeBegin("cases");
   json->arrayBegin();

@@ -38,7 +38,8 @@ public:
 
 /// A table with one row per output, and one for all values between kernels
 /// that are right.
-std::unique_ptr<VerifyWriter> makeVerifyTable(llvm::raw_ostream &os);
+std::unique_ptr<VerifyWriter> makeVerifyTable(const hova_program &program,
+                                              llvm::raw_ostream &os);
 
 /// One object with every value of every case.
 std::unique_ptr<VerifyWriter> makeVerifyJson(const hova_program &program,

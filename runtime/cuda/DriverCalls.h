@@ -124,6 +124,10 @@ typedef struct hova_driver {
 #undef HOVA_DRIVER_MEMBER
 } hova_driver;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// Finds the driver, all calls of it, and starts it. The result is to be
 /// closed, whatever the status.
 hova_status hova_driver_open(hova_driver *driver, hova_error *error);
@@ -134,5 +138,9 @@ void hova_driver_close(hova_driver *driver);
 hova_status hova_driver_fail(const hova_driver *driver, driver_result result,
                              hova_status failure, const char *cannot,
                              const char *name, hova_error *error);
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
 
 #endif // HOVA_RUNTIME_CUDA_DRIVERCALLS_H

@@ -231,10 +231,6 @@ def test_two_layers_of_full_width_compute_what_a_cpu_does(tmp_path):
 
 def test_a_program_needs_a_driver(tmp_path):
     program = compile_to(tmp_path / "digits", DIGITS / "digits.json", *GPU)
-    verify = (HOVA, "verify", DIGITS / "digits.json", *BF16, *GPU, "--quiet")
-    for words in (verify, (*verify, "--format=json")):
-        said = run(*words, status=1)
-        assert said.startswith("hova: error: the compiled program does not start: found no driver") and said.count("\n") == 1
     message = run(program, "--random-inputs", "1", status=1)
     assert message.startswith("error: found no driver of an NVIDIA GPU") and message.count("\n") == 1
     assert "target     cuda" in run(program, "--describe")
@@ -256,6 +252,16 @@ def test_digits_are_read_by_the_driver_side(tmp_path):
         np.save(tmp_path / f"{name}.npy", np.load(DIGITS / f"{name}.npy")[:1])
     said = run_on_stand_in(program, tmp_path, "--input", f"image={tmp_path / 'images.npy'}", "--expected", f"logits={tmp_path / 'logits.npy'}")
     assert "0 of 10 elements differ" in said
+
+
+def test_verify_takes_a_gpu_or_says_that_it_emulates_one(tmp_path):
+    words = ("verify", ROOT / "test/golden/vectors/elementwise/model.json", *BF16, *GPU, "--case=0")
+    said = run(HOVA, *words)
+    assert "note: kernels are emulated, as by --target=cuda-emulated, since no GPU can run them: found no driver of an NVIDIA GPU" in said
+    assert "verified: 1 case is within the numeric policy, on a GPU that the processor emulates\n" in said
+    assert json.loads(run(HOVA, *words, "--format=json", "--quiet"))["target"] == "cuda-emulated"
+    said = run_on_stand_in(HOVA, tmp_path, *words)
+    assert "emulated" not in said and "verified: 1 case is within the numeric policy, on a GPU\n" in said
 
 
 # Both gates, and ids of tokens that are no padding, which the model finds itself.

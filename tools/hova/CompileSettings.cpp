@@ -7,7 +7,9 @@
 #include "codegen/ShellWord.h"
 #include "codegen/Targets.h"
 #include "mlir/Pass/PassInstrumentation.h"
+#include "runtime/cuda/DriverCalls.h"
 #include "tools/hova/Crash.h"
+#include "tools/hova/Messages.h"
 #include "tools/hova/Plugins.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Path.h"
@@ -110,6 +112,23 @@ static void checkForeignOption(const Arguments &arguments, OptionID option,
   }
 }
 
+/// A GPU, or where there is none, the emulation of one.
+static std::string targetToVerify(const Arguments &arguments) {
+  hova_driver driver;
+  hova_error error = {};
+  int count = 0;
+  bool found = hova_driver_open(&driver, &error) == HOVA_OK &&
+               driver.count_devices(&count) == 0 && count > 0;
+  hova_driver_close(&driver);
+  if (found) {
+    return "cuda";
+  }
+  printNote("kernels are emulated, as by --target=cuda-emulated, since no GPU "
+            "can run them: " +
+            llvm::Twine(*error.text ? error.text : "found no NVIDIA GPU"));
+  return "cuda-emulated";
+}
+
 std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments) {
   checkForeignOption(arguments, OPT_march, {"cpu"});
   checkForeignOption(arguments, OPT_gpu_arch, {"cuda", "cuda-emulated"});
@@ -120,6 +139,9 @@ std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments) {
   checkForeignOption(arguments, OPT_guard, {"cpu"});
   TargetChoice choice;
   choice.name = arguments.value(OPT_target, choice.name).str();
+  if (arguments.verb().visibility == VerifyVerb && choice.name == "cuda") {
+    choice.name = targetToVerify(arguments);
+  }
   choice.march = arguments.value(OPT_march, "native").str();
   choice.gpuArch = arguments.value(OPT_gpu_arch, choice.gpuArch).str();
   choice.ptxas = arguments.value(OPT_ptxas).str();

@@ -173,7 +173,7 @@ int Verification::run(bool json) {
   }
   auto writer =
       json ? makeVerifyJson(program.program->description(), llvm::outs())
-           : makeVerifyTable(llvm::outs());
+           : makeVerifyTable(program.program->description(), llvm::outs());
   program.program->setSums(sums);
   bool begun = false;
   llvm::Expected<Verdict> verdict = compare(compiled, *program.program, options,

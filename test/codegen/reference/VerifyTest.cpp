@@ -66,7 +66,7 @@ protected:
     }
     options.cases = cases;
     llvm::raw_string_ostream os(report);
-    auto table = makeVerifyTable(os);
+    auto table = makeVerifyTable(compiled->description(), os);
     auto verdict =
         verifyProgram(reference, *compiled, options,
                       [&](const VerifiedCase &tried) { table->add(tried); });
