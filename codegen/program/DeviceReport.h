@@ -4,6 +4,7 @@
 #ifndef HOVA_CODEGEN_PROGRAM_DEVICEREPORT_H
 #define HOVA_CODEGEN_PROGRAM_DEVICEREPORT_H
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,7 +32,21 @@ struct KernelUse {
   /// be.
   int64_t blocks = 0;
   std::vector<std::string> limits; ///< what a further block is short of
+  /// Of a launch: its blocks, floating-point operations, and bytes of its
+  /// buffers, each counted once.
+  std::array<int64_t, 3> grid = {};
+  int64_t flops = 0, bytes = 0;
+
+  /// How often as many multiprocessors are full.
+  double waves(int64_t processors) const {
+    return blocks == 0 ? 0
+                       : double(grid[0]) * grid[1] * grid[2] /
+                             double(blocks * processors);
+  }
 };
+
+/// Multiprocessors of an A100 and of an H100, whose waves a report has.
+inline constexpr int64_t kProcessorsReported[] = {108, 132};
 
 /// The kernels of a program, in the order of their first launches.
 struct DeviceReport {

@@ -228,6 +228,11 @@ def test_explains_what_kernels_take(tmp_path, compile_digits):
         kernel = kernels[launch["kernel"]]
         assert (kernel["threads"], kernel["shared_bytes"]) == (launch["block"][0], launch["shared_bytes"])
         assert (kernel["registers"], kernel["spilled_bytes"], kernel["local_bytes"], kernel["static_shared_bytes"]) == (200, 20, 24, 64)
+    # One image: 10 logits of 48 channels in one block, of which two fit on a multiprocessor.
+    head = kernels["kernel_head"]
+    assert (head["grid"], head["flops"]) == ([1, 1, 1], 2 * 10 * 48)
+    assert head["bytes"] == 2 * 48 + 2 * 10 * 48 + 4 * 10 + 4 * 10
+    assert head["waves"] == {"108": 1 / (2 * 108), "132": 1 / (2 * 132)}
     # 8 warps of 200 * 32 registers, and 64 warps in all; blocks of 4 warps.
     assert (kernels["kernel_head"]["blocks"], kernels["kernel_head"]["limits"]) == (2, ["registers"])
 
@@ -237,11 +242,13 @@ def test_explains_what_kernels_take(tmp_path, compile_digits):
     assert compiled.endswith(table)
     lines = table.splitlines()
     assert lines[0] == "kernels on sm_80, machine code by ptxas 12.9.41"
-    assert lines[1].split() == ["launches", "threads", "registers", "spilled", "local", "shared", "blocks", "limited", "by", "kernel"]
+    assert re.split(r"\s{2,}", lines[1].strip()) == ["launches", "threads", "registers", "spilled", "local", "shared", "blocks", "grid", "waves/108",
+                                                     "waves/132", "MFLOP", "MB", "limited by", "kernel"]
     assert len(lines) == 2 + len(kernels)
     head = next(line for line in lines if line.endswith(" kernel_head"))
     shared = kernels["kernel_head"]["shared_bytes"]
-    assert re.split(r"\s{2,}", head.strip()) == ["1", "128", "200", "20", "24", f"64 + {shared}", "2", "registers", "kernel_head"]
+    assert re.split(r"\s{2,}", head.strip()) == ["1", "128", "200", "20", "24", f"64 + {shared}", "2", "1 x 1 x 1", "0.00", "0.00", "0.0", "0.00",
+                                              "registers", "kernel_head"]
 
 
 @pytest.mark.parametrize("options, reason", NOTHING)

@@ -35,9 +35,15 @@ static std::string sharedText(const KernelUse &kernel) {
              : launched;
 }
 
+static std::string gridText(const KernelUse &kernel) {
+  auto [x, y, z] = kernel.grid;
+  return llvm::formatv("{0} x {1} x {2}", x, y, z);
+}
+
 void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
-  constexpr const char *row = "{0,10}{1,9}{2,11}{3,9}{4,7}{5,15}{6,8}  {7,-22} "
-                              "{8}\n";
+  constexpr const char *row =
+      "{0,10}{1,9}{2,11}{3,9}{4,7}{5,15}{6,8}{7,16}{8,11}{9,11}{10,10}{11,8}"
+      "  {12,-22} {13}\n";
   if (report.assembler.empty()) {
     os << "kernels on " << report.arch
        << ", without machine code: " << report.withoutCode
@@ -46,8 +52,11 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
     os << "kernels on " << report.arch << ", machine code by "
        << report.assembler << "\n";
   }
-  os << llvm::formatv(row, "launches", "threads", "registers", "spilled",
-                      "local", "shared", "blocks", "limited by", "kernel");
+  auto [small, large] = kProcessorsReported;
+  os << llvm::formatv(
+      row, "launches", "threads", "registers", "spilled", "local", "shared",
+      "blocks", "grid", "waves/" + std::to_string(small),
+      "waves/" + std::to_string(large), "MFLOP", "MB", "limited by", "kernel");
   for (const KernelUse &kernel : report.kernels) {
     auto known = [&](int64_t MachineCodeUse::*figure) {
       return kernel.code ? std::to_string((*kernel.code).*figure) : "?";
@@ -56,6 +65,10 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
         row, kernel.launches.size(), kernel.threads,
         known(&MachineCodeUse::registers), known(&MachineCodeUse::spilledBytes),
         known(&MachineCodeUse::localBytes), sharedText(kernel), kernel.blocks,
+        gridText(kernel), llvm::formatv("{0:f2}", kernel.waves(small)),
+        llvm::formatv("{0:f2}", kernel.waves(large)),
+        llvm::formatv("{0:f1}", kernel.flops / 1e6),
+        llvm::formatv("{0:f2}", kernel.bytes / 1e6),
         llvm::join(kernel.limits, ", "), kernel.name);
   }
 }
@@ -67,7 +80,17 @@ static llvm::json::Object kernelJson(const KernelUse &kernel) {
       {"threads", kernel.threads},
       {"shared_bytes", kernel.sharedBytes},
       {kernel.code ? "blocks" : "most_blocks", kernel.blocks},
-      {"limits", llvm::json::Array(kernel.limits)}};
+      {"limits", llvm::json::Array(kernel.limits)},
+      {"grid", llvm::json::Array(kernel.grid)},
+      {"flops", kernel.flops},
+      {"bytes", kernel.bytes}};
+  if (kernel.code) {
+    llvm::json::Object waves;
+    for (int64_t processors : kProcessorsReported) {
+      waves[std::to_string(processors)] = kernel.waves(processors);
+    }
+    object["waves"] = std::move(waves);
+  }
   if (kernel.code) {
     object["registers"] = kernel.code->registers;
     object["spilled_bytes"] = kernel.code->spilledBytes;

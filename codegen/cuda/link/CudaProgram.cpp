@@ -248,6 +248,16 @@ KernelUse CudaCode::useOf(const DeviceKernel &kernel) const {
   return use;
 }
 
+/// Of buffers, each once, without what stands between their rows.
+static int64_t bytesOf(ValueRange buffers) {
+  int64_t bytes = 0;
+  for (Value buffer : SmallPtrSet<Value, 8>(buffers.begin(), buffers.end())) {
+    auto type = cast<MemRefType>(buffer.getType());
+    bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  }
+  return bytes;
+}
+
 DeviceReport CudaCode::report() {
   DeviceReport report;
   report.arch = chip;
@@ -261,7 +271,12 @@ DeviceReport CudaCode::report() {
   }
   for (const DeviceLaunch &launch : program->launches) {
     LaunchOp op = launch.op;
-    report.kernels[launch.kernel].launches.push_back(op.getName().str());
+    KernelUse &use = report.kernels[launch.kernel];
+    use.launches.push_back(op.getName().str());
+    auto shape = cast<CudaLaunchAttr>(op.getShape());
+    use.grid = {shape.getX(), shape.getY(), shape.getZ()};
+    use.flops = op.getFlops();
+    use.bytes = bytesOf(op.getBuffers());
   }
   return report;
 }
