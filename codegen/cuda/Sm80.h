@@ -47,6 +47,8 @@ inline constexpr int64_t kRegisterPiece = 256;
 inline constexpr int64_t kProcessorGroupBytes = 164 * 1024;
 inline constexpr int64_t kGroupPiece = 128;
 inline constexpr int64_t kReservedGroupBytes = 1024;
+/// Multiprocessors of an A100 and of an H100 (SXM).
+inline constexpr int64_t kProcessors[] = {108, 132};
 /// Registers of a thread, and the blocks that ptxas makes room for if nobody
 /// says otherwise, though it may have to spill.
 inline constexpr int64_t kMostRegisters = 255;

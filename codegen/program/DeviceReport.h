@@ -45,9 +45,6 @@ struct KernelUse {
   }
 };
 
-/// Multiprocessors of an A100 and of an H100, whose waves a report has.
-inline constexpr int64_t kProcessorsReported[] = {108, 132};
-
 /// The kernels of a program, in the order of their first launches.
 struct DeviceReport {
   std::string arch;
@@ -57,6 +54,8 @@ struct DeviceReport {
   /// Why there is none, as the end of a sentence.
   std::string withoutCode;
   std::vector<KernelUse> kernels;
+  /// Multiprocessors of the GPUs whose waves are told.
+  std::vector<int64_t> processors;
 };
 
 } // namespace hova

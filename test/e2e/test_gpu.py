@@ -185,7 +185,7 @@ def test_programs_are_what_the_reference_computes(name):
 
 # Products of f32 are other code: of each kind of matrix and of loop one.
 IN_F32 = {
-    "digits, 257 tokens": (DIGITS / "digits.json", "image=32"),
+    "digits, 101 tokens": (DIGITS / "digits.json", "image=20"),
     "vit, odd heads, horizontal and vertical": (MODELS / "vit_b16.json",
                                                 "depth=1 image=32 width=60 heads=4 hidden=96 classes=5 horizontal=true vertical=true"),
     "captions": VARIANTS["captions"],

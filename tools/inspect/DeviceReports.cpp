@@ -41,9 +41,6 @@ static std::string gridText(const KernelUse &kernel) {
 }
 
 void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
-  constexpr const char *row =
-      "{0,10}{1,9}{2,11}{3,9}{4,7}{5,15}{6,8}{7,16}{8,11}{9,11}{10,10}{11,8}"
-      "  {12,-22} {13}\n";
   if (report.assembler.empty()) {
     os << "kernels on " << report.arch
        << ", without machine code: " << report.withoutCode
@@ -52,11 +49,20 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
     os << "kernels on " << report.arch << ", machine code by "
        << report.assembler << "\n";
   }
-  auto [small, large] = kProcessorsReported;
+  constexpr const char *row = "{0,10}{1,9}{2,11}{3,9}{4,7}{5,15}{6,8}{7,16}{8} "
+                              "{9,9}{10,8}  {11,-22} {12}\n";
+  auto ofProcessors = [&](llvm::function_ref<std::string(int64_t)> text) {
+    std::string all;
+    for (int64_t processors : report.processors) {
+      all += llvm::formatv("{0,11}", text(processors));
+    }
+    return all;
+  };
   os << llvm::formatv(
       row, "launches", "threads", "registers", "spilled", "local", "shared",
-      "blocks", "grid", "waves/" + std::to_string(small),
-      "waves/" + std::to_string(large), "MFLOP", "MB", "limited by", "kernel");
+      "blocks", "grid",
+      ofProcessors([](int64_t n) { return "waves/" + std::to_string(n); }),
+      "MFLOP", "MB", "limited by", "kernel");
   for (const KernelUse &kernel : report.kernels) {
     auto known = [&](int64_t MachineCodeUse::*figure) {
       return kernel.code ? std::to_string((*kernel.code).*figure) : "?";
@@ -65,15 +71,17 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
         row, kernel.launches.size(), kernel.threads,
         known(&MachineCodeUse::registers), known(&MachineCodeUse::spilledBytes),
         known(&MachineCodeUse::localBytes), sharedText(kernel), kernel.blocks,
-        gridText(kernel), llvm::formatv("{0:f2}", kernel.waves(small)),
-        llvm::formatv("{0:f2}", kernel.waves(large)),
+        gridText(kernel), ofProcessors([&](int64_t n) {
+          return llvm::formatv("{0:f2}", kernel.waves(n)).str();
+        }),
         llvm::formatv("{0:f1}", kernel.flops / 1e6),
         llvm::formatv("{0:f2}", kernel.bytes / 1e6),
         llvm::join(kernel.limits, ", "), kernel.name);
   }
 }
 
-static llvm::json::Object kernelJson(const KernelUse &kernel) {
+static llvm::json::Object kernelJson(const KernelUse &kernel,
+                                     llvm::ArrayRef<int64_t> processors) {
   llvm::json::Object object{
       {"name", kernel.name},
       {"launches", llvm::json::Array(kernel.launches)},
@@ -85,17 +93,15 @@ static llvm::json::Object kernelJson(const KernelUse &kernel) {
       {"flops", kernel.flops},
       {"bytes", kernel.bytes}};
   if (kernel.code) {
-    llvm::json::Object waves;
-    for (int64_t processors : kProcessorsReported) {
-      waves[std::to_string(processors)] = kernel.waves(processors);
-    }
-    object["waves"] = std::move(waves);
-  }
-  if (kernel.code) {
     object["registers"] = kernel.code->registers;
     object["spilled_bytes"] = kernel.code->spilledBytes;
     object["local_bytes"] = kernel.code->localBytes;
     object["static_shared_bytes"] = kernel.code->sharedBytes;
+    llvm::json::Object waves;
+    for (int64_t count : processors) {
+      waves[std::to_string(count)] = kernel.waves(count);
+    }
+    object["waves"] = std::move(waves);
   }
   return object;
 }
@@ -103,7 +109,7 @@ static llvm::json::Object kernelJson(const KernelUse &kernel) {
 llvm::json::Object deviceReportJson(const DeviceReport &report) {
   llvm::json::Array kernels;
   for (const KernelUse &kernel : report.kernels) {
-    kernels.push_back(kernelJson(kernel));
+    kernels.push_back(kernelJson(kernel, report.processors));
   }
   llvm::json::Object object{{"arch", report.arch},
                             {"kernels", std::move(kernels)}};

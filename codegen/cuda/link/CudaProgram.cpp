@@ -261,6 +261,7 @@ static int64_t bytesOf(ValueRange buffers) {
 DeviceReport CudaCode::report() {
   DeviceReport report;
   report.arch = chip;
+  report.processors.assign(std::begin(kProcessors), std::end(kProcessors));
   report.withoutCode = withoutCode;
   if (machineCode) {
     report.assembler = machineCode->assembler;

@@ -23,7 +23,14 @@ inline constexpr int64_t kMostHeadColumns = 128;
 /// Columns of the box that holds `width` columns.
 int64_t boxColumns(int64_t width);
 
-/// The schedule of a product of rows x inner and inner x columns of `element`.
+/// Parts of the inner dimension of a product that are on their way or read.
+inline constexpr int64_t kProductStages = 3;
+
+/// Columns of such a part.
+int64_t productStep(mlir::Type element, int64_t inner);
+
+/// The schedule of a product of rows x inner and inner x columns of `element`:
+/// the tile that costs least on the multiprocessors that are counted on.
 CudaScheduleAttr scheduleProduct(mlir::Type element, int64_t rows,
                                  int64_t inner, int64_t columns);
 

@@ -17,20 +17,6 @@ int64_t boxColumns(int64_t width) {
   return width <= kSegment / 2 ? kSegment / 2 : llvm::alignTo(width, kSegment);
 }
 
-/// From so many rows on a block takes 128 of them.
-static constexpr int64_t kManyRows = 1024;
-
-CudaScheduleAttr scheduleProduct(Type element, int64_t rows, int64_t inner,
-                                 int64_t columns) {
-  int64_t blockColumns = columns <= 64 ? 64 : 128;
-  int64_t blockRows = rows >= kManyRows ? 128 : 64;
-  // A part of f32 has half the columns, and as many bytes.
-  int64_t step =
-      std::min(boxColumns(inner), element.isF32() ? kSegment / 2 : kSegment);
-  return CudaScheduleAttr::get(element.getContext(), blockRows, blockColumns, 2,
-                               2, step, 3);
-}
-
 namespace {
 class ProductWriter {
 public:
@@ -110,10 +96,8 @@ Value ProductWriter::multiply() {
 
 CudaScheduleAttr scheduleInnerProduct(Type element, int64_t inner) {
   // Columns of a right operand that is not transposed are not divided.
-  CudaScheduleAttr wide = scheduleProduct(element, 1, inner, 64);
-  return CudaScheduleAttr::get(element.getContext(), wide.getRows(),
-                               wide.getColumns(), 4, 1, wide.getStep(),
-                               wide.getStages());
+  return CudaScheduleAttr::get(element.getContext(), 64, 64, 4, 1,
+                               productStep(element, inner), kProductStages);
 }
 
 Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,

@@ -26,8 +26,9 @@ RECIPES = {
     **MODULES,
 }
 LEVELS = ["emulated", "interpreted"]
-# Kernels that take long, and that others cover but for the type and the maximum.
-FOR_FULL = {"sums of keys", "sums of keys, f32", "queries of sums, f32", "queries of keys so far", "queries of keys so far, f32"}
+# Kernels that take long, and that others cover but for the type or the maximum.
+FOR_FULL = {"sums of keys", "sums of keys, f32", "queries of sums, rectified", "queries of sums, f32", "queries of keys so far", "queries of keys so far, f32",
+            "product, f32", "product of tokens, f32", "attention to blocks in f16", "attention, heads of 6 in f16", "logits of heads, f32"}
 
 Match = re.Match
 Instead = str | Callable[[Match], str]

@@ -24,6 +24,7 @@ class Gate:
 
 MANY_ROWS = Gate(0.55, 0.80, 1.0)
 FEW_ROWS = Gate(0.80, 1.15, 1.5)
+FEW_BLOCKS = Gate(1.05, 1.55, 2.2)
 ATTENTION = Gate(0.60, 0.80, 3.9)
 MASKED = 5.2
 
@@ -45,12 +46,13 @@ PRODUCTS = {
     "first layer, batch 8": (product(1576, 768, 3072, 128, 128, "--gelu"), MANY_ROWS),
     "first layer, batch 8, wide blocks": (product(1576, 768, 3072, 128, 256, "--gelu", *WIDE), MANY_ROWS),
     "second layer, batch 8": (product(1576, 3072, 768, 128, 128), MANY_ROWS),
-    "classes, batch 8": (product(8, 768, 1000, 64, 128), FEW_ROWS),
-    "patches": (product(196, 768, 768, 64, 128), FEW_ROWS),
+    "classes, batch 8": (product(8, 768, 1000, 64, 64), FEW_BLOCKS),
+    "patches": (product(196, 768, 768, 64, 64), FEW_BLOCKS),
     "queries, keys and values": (product(197, 768, 2304, 64, 128), FEW_ROWS),
-    "projection": (product(197, 768, 768, 128, 64), FEW_ROWS),
+    "projection": (product(197, 768, 768, 64, 64), FEW_BLOCKS),
+    "projection, high blocks": (product(197, 768, 768, 128, 64), FEW_ROWS),
     "first layer": (product(197, 768, 3072, 64, 128, "--gelu"), FEW_ROWS),
-    "second layer": (product(197, 3072, 768, 64, 128), FEW_ROWS),
+    "second layer": (product(197, 3072, 768, 64, 64), FEW_BLOCKS),
 }
 ATTENTIONS = {
     "128 queries on 4 warps, batch 1": attention(1, 128, 4),
@@ -131,7 +133,7 @@ def test_the_whole_model_as_it_is_compiled(batch, dtype, tmp_path):
     """Of its published size, by hova compile: some 5 s of one core for each batch."""
     model = (VIT, f"--set=batch={batch}", f"--dtype={dtype}", "--target=cuda")
     made = sass.assemble_all(hova("compile", *model, "--emit=ptx"), tmp_path)
-    multiplying = [kernel.code.count("FFMA") > 256 if dtype == "f32" else kernel.loop is not None for kernel in made.values()]
+    multiplying = [kernel.code.count("FFMA") >= 256 if dtype == "f32" else kernel.loop is not None for kernel in made.values()]
     assert len(made) > 15 and sum(multiplying) > 8
     for name, kernel in made.items():
         assert (name, kernel.spilled, kernel.stack, kernel.local()) == (name, 0, 0, 0)
