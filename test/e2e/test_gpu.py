@@ -70,6 +70,7 @@ VARIANTS = {
     "vit, reduced": (MODELS / "vit_b16.json", "depth=1 image=48 width=128 heads=2 hidden=256 classes=7 batch=2"),
     "vit, horizontal and vertical": (MODELS / "vit_b16.json",
                                      "depth=1 image=32 width=64 heads=2 hidden=96 classes=5 horizontal=true vertical=true"),
+    "vit, heads of 160": (MODELS / "vit_b16.json", "depth=1 image=48 width=320 heads=2 hidden=64 classes=7"),
     "minilm": (MODELS / "minilm_l6.json", "depth=1 length=9 vocab=100 width=96 heads=3"),
     "language model": (MODELS / "lm.json", "depth=1 length=33 vocab=300 width=64 heads=2"),
     "language model, causal performer": (MODELS / "lm.json", "attention=performer depth=1 length=70 vocab=60 width=64 heads=2"),
@@ -189,6 +190,7 @@ IN_F32 = {
     "vit, odd heads, horizontal and vertical": (MODELS / "vit_b16.json",
                                                 "depth=1 image=32 width=60 heads=4 hidden=96 classes=5 horizontal=true vertical=true"),
     "captions": VARIANTS["captions"],
+    "scores of layers before, heads of 136": (MODELS / "lm.json", "attention=realformer depth=2 length=40 vocab=30 width=272 heads=2"),
 }
 
 
@@ -296,7 +298,7 @@ def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
 
 
 REFUSED = {
-    "wide heads": ("vit_b16", "for heads of up to 128 columns, got 192; a CPU runs it (--target=cpu)", [*BF16, "--set=heads=4"]),
+    "wide heads": ("vit_b16", "for heads of up to 256 columns, got 384; a CPU runs it (--target=cpu)", [*BF16, "--set=heads=2"]),
 }
 
 

@@ -276,7 +276,7 @@ def test_explains_the_kernels_of_a_path(compile_digits):
 def test_explains_what_has_no_code_as_far_as_it_goes(compile_digits):
     """Verdicts are known after `fuse`, and that there is no code for a GPU, after `assign`."""
     done = compile_digits("--set=width=1032", verb="explain", status=1)
-    assert "heads of up to 128 columns" in done.stderr and " sites are fused\n" in done.stdout and "kernels on" not in done.stdout
+    assert "heads of up to 256 columns" in done.stderr and " sites are fused\n" in done.stdout and "kernels on" not in done.stdout
 
 
 def test_other_targets_explain_no_device(compile_digits):

@@ -26,17 +26,28 @@ namespace hova {
 static constexpr double kLog2E = 1.4426950408889634;
 
 CudaScheduleAttr scheduleAttention(Type element, int64_t queries,
-                                   int64_t valueWidth, bool needsPairs) {
+                                   int64_t keyWidth, int64_t valueWidth,
+                                   bool needsPairs) {
   int64_t columns = boxColumns(valueWidth);
+  bool isWide = std::max(keyWidth, valueWidth) > kManyHeadColumns;
+  auto schedule = [&](int64_t rows, int64_t warps, int64_t step) {
+    return CudaScheduleAttr::get(element.getContext(), rows, columns, warps, 1,
+                                 step, 2);
+  };
+  // Turns of wide heads are short: the result has most of the registers.
+  int64_t wideStep = needsPairs ? 16 : 32;
   if (element.isF32()) {
     // What products read goes through registers, which fewer sums leave free.
-    return CudaScheduleAttr::get(element.getContext(), 64, columns, 4, 1, 32,
-                                 2);
+    return isWide ? schedule(32, 2, wideStep) : schedule(64, 4, 32);
+  }
+  if (isWide) {
+    return schedule(64, 4, wideStep);
   }
   // Beside wide results, warps of 16 queries have registers for such a tile.
-  bool narrow = needsPairs && columns > 32, few = queries <= 64;
-  return CudaScheduleAttr::get(element.getContext(), few || narrow ? 64 : 128,
-                               columns, few && !narrow ? 2 : 4, 1, 64, 2);
+  bool narrow = needsPairs && columns > 32;
+  return narrow         ? schedule(64, 4, 64)
+         : queries > 64 ? schedule(128, 4, 64)
+                        : schedule(64, 2, 64);
 }
 
 namespace {

@@ -79,7 +79,7 @@ struct AttentionRecipe
       return {};
     }
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()),
-                             shapeOf(own.getQuery())[1], valueWidth,
+                             shapeOf(own.getQuery())[1], keyWidth, valueWidth,
                              own.getScores() || form.readsPairs());
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {

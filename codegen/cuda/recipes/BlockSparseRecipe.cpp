@@ -130,7 +130,8 @@ struct BlockSparseRecipe
       return {};
     }
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()),
-                             own.getBlock(), valueWidth, form.readsPairs());
+                             own.getBlock(), keyWidth, valueWidth,
+                             form.readsPairs());
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<BlockSparseAttentionOp>(op);

@@ -17,8 +17,12 @@
 
 namespace hova {
 
-/// Columns of the widest head of an attention.
-inline constexpr int64_t kMostHeadColumns = 128;
+/// Columns of the widest head of an attention, and of a linear one.
+inline constexpr int64_t kMostHeadColumns = 256;
+inline constexpr int64_t kMostLinearColumns = 128;
+/// Columns of a head from which on queries stay in group memory and turns are
+/// half as long.
+inline constexpr int64_t kManyHeadColumns = 128;
 
 /// Columns of the box that holds `width` columns.
 int64_t boxColumns(int64_t width);
@@ -61,7 +65,8 @@ struct HeadMatrices {
 /// The schedule of an attention of `queries` rows of `element` by sequence and
 /// head. `needsPairs`: something is read or written for each query and key.
 CudaScheduleAttr scheduleAttention(mlir::Type element, int64_t queries,
-                                   int64_t valueWidth, bool needsPairs);
+                                   int64_t keyWidth, int64_t valueWidth,
+                                   bool needsPairs);
 
 /// The blocks of `rows` queries of one head.
 llvm::SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,

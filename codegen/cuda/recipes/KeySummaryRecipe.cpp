@@ -264,7 +264,7 @@ struct KeySummaryRecipe
     int64_t heads = own.getHeads();
     int64_t width = shapeOf(own.getValue())[2] / heads;
     if (failed(checkHeadWidths(op, {shapeOf(own.getKey())[2] / heads, width},
-                               kMostHeadColumns)) ||
+                               kMostLinearColumns)) ||
         failed(checkSequences(op, shapeOf(own.getKey())[0], heads))) {
       return {};
     }

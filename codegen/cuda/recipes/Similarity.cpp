@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums of products take queries that stay in registers as a left operand; those
-// of f32 stay in group memory, where a product reads four at once. Of a sum of
+// of f32 stay in group memory, where a product reads four at once, and those of
+// wide heads, which have no registers to stay in. Of a sum of
 // tanh, every element takes about twelve instructions for two that are read:
 // queries and keys come from global memory, one column after the other.
 
@@ -45,7 +46,7 @@ public:
 
   void awaitQueries() override {
     GroupWaitOp::create(b, token);
-    if (!element.isF32()) {
+    if (!element.isF32() && width <= kManyHeadColumns) {
       queries = GroupLoadOp::create(b, tile(width, element), queries, querySlot,
                                     {false, false});
       querySlot = Value();

@@ -273,7 +273,7 @@ struct SummaryAttentionRecipe
       return {};
     }
     if (failed(checkHeadWidths(op, {query[2] / heads, summary[4] - 1},
-                               kMostHeadColumns)) ||
+                               kMostLinearColumns)) ||
         failed(checkSequences(op, query[0], heads))) {
       return {};
     }

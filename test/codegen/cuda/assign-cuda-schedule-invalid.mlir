@@ -27,22 +27,22 @@ func.func @main(%x: tensor<1x4x2050xf32>, %g: tensor<2050xf32>) -> tensor<1x4x20
 
 // -----
 
-func.func @main(%q: tensor<1x4x258xbf16>) -> tensor<1x4x258xbf16> {
+func.func @main(%q: tensor<1x4x514xbf16>) -> tensor<1x4x514xbf16> {
   %r = hova.kernel "k" (%q) {
-  ^bb0(%q_: tensor<1x4x258xbf16>):
-    // expected-error@+1 {{'hova.attention' op has code for a GPU for heads of up to 128 columns, got 129; a CPU runs it (--target=cpu)}}
+  ^bb0(%q_: tensor<1x4x514xbf16>):
+    // expected-error@+1 {{'hova.attention' op has code for a GPU for heads of up to 256 columns, got 257; a CPU runs it (--target=cpu)}}
     %1 = hova.attention softmax %q_, %q_, %q_
         {heads = 2 : i64}
-        : (tensor<1x4x258xbf16>, tensor<1x4x258xbf16>, tensor<1x4x258xbf16>) -> tensor<1x4x258xbf16> scores {
+        : (tensor<1x4x514xbf16>, tensor<1x4x514xbf16>, tensor<1x4x514xbf16>) -> tensor<1x4x514xbf16> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
       %scale = hova.number 0.125
       %scaled = arith.mulf %raw, %scale : f32
       %all = arith.constant true
       hova.score_yield %scaled kept %all
     }
-    hova.yield %1 : tensor<1x4x258xbf16>
-  } : (tensor<1x4x258xbf16>) -> tensor<1x4x258xbf16>
-  return %r : tensor<1x4x258xbf16>
+    hova.yield %1 : tensor<1x4x514xbf16>
+  } : (tensor<1x4x514xbf16>) -> tensor<1x4x514xbf16>
+  return %r : tensor<1x4x514xbf16>
 }
 
 // -----

@@ -419,6 +419,7 @@ MODULES = {
     "attention, heads of 11 and 7, f32": lambda: attention("f32", 2, 65, 75, 2, (11, 7), 11**-0.5),
     "product, f32": product_of_f32,
     "attention, heads of 9 and 7": lambda: attention("bf16", 2, 65, 75, 2, (9, 7), 9**-0.5),
+    "attention, wide heads": lambda: attention("bf16", 1, 70, 45, 2, (136, 130), 0.1),
     "attention of sums of tanh, f32": lambda: additive("f32", 65, 33, (3, 12), 4 * F32),
     "attention, means of values": lambda: empty_rows("bf16", BF16),
     "attention, scores read, f32": lambda: scores_read("f32", 65, 35, (12, 7)),

@@ -28,7 +28,8 @@ RECIPES = {
 LEVELS = ["emulated", "interpreted"]
 # Kernels that take long, and that others cover but for the type or the maximum.
 FOR_FULL = {"sums of keys", "sums of keys, f32", "queries of sums, rectified", "queries of sums, f32", "queries of keys so far", "queries of keys so far, f32",
-            "product, f32", "product of tokens, f32", "attention to blocks in f16", "attention, heads of 6 in f16", "logits of heads, f32"}
+            "product, f32", "product of tokens, f32", "attention to blocks in f16", "attention, heads of 6 in f16", "logits of heads, f32",
+            "attention, wide heads"}
 
 Match = re.Match
 Instead = str | Callable[[Match], str]
@@ -274,8 +275,10 @@ EQUAL: dict[str, str] = {
     r"shares: interpreted: an element without its mask [1-4] of 8": "after the last column there is -inf instead",
     r"logarithms of shares.*: interpreted: an element without its mask (\d|[1-8]\d|9[0-6]) of 192":
         "after the last column there is -inf instead",
-    r"attention, (heads|scores).*, f32: \w+: (no barrier|a wait for a copy less|no wait) 1 of 3|attention, (heads|scores).*, f32: \w+: a copy uncommitted [12] of 5":
+    r"attention, (wide heads|(heads|scores).*, f32): \w+: ((no barrier|a wait for a copy less|no wait) 1 of 3|a copy uncommitted [12] of 5)":
         "queries are read after the first keys and values, and the wait for these is for all",
+    r"attention, wide heads: \w+: ((blocks of a left|halves of a right) operand exchanged 192 of 192|a block transposed 120 of 120)":
+        "these keys are after the last: both are zeros",
     r"attention, scores read, f32: \w+: no meeting of the warp [12] of 3": "scores of f32 go past shared memory",
     r"attention, scores read, f32: \w+: (a value of another lane 48 of 48|an exchange less 16 of 16)": "rows after the last are not stored",
     r"attention, scores read, f32: emulated: neighbours of a run exchanged 288 of 288": "these keys are after the last: their probabilities are 0",
