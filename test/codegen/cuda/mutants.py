@@ -280,7 +280,8 @@ EQUAL: dict[str, str] = {
     r"attention, wide heads: \w+: ((blocks of a left|halves of a right) operand exchanged 192 of 192|a block transposed 120 of 120)":
         "these keys are after the last: both are zeros",
     r"attention, scores read, f32: \w+: no meeting of the warp [12] of 3": "scores of f32 go past shared memory",
-    r"attention, scores read, f32: \w+: (a value of another lane 48 of 48|an exchange less 16 of 16)": "rows after the last are not stored",
+    r"attention, scores read, f32: \w+: (a value of another lane 48 of 48|an exchange less 16 of 16|an element that no lane gives 32 of 32)":
+        "rows after the last are not stored",
     r"attention, scores read, f32: emulated: neighbours of a run exchanged 288 of 288": "these keys are after the last: their probabilities are 0",
     r"attention, scores read, f32: interpreted: an element without its mask ([1-9]|1[0-7]) of 130": "what is read there is masked, or not stored",
     r"attention, scores read, f32: interpreted: an element without its mask (3[4-9]|[4-7]\d|8[01]|9[7-9]|1[0-3]\d) of 130":
