@@ -299,6 +299,7 @@ EQUAL: dict[str, str] = {
     r"attention, heads of 9 and 7: \w+: (a wait for a copy less|no wait|a copy uncommitted) \d of \d|product of tokens: \w+: a wait for a copy less \d of \d":
         "elements that are moved one by one are there at once",
     r"product of tokens: \w+: a copy uncommitted [2-6] of 6": "elements that are moved one by one are there at once",
+    r"queries of keys so far, f32: interpreted: an element without its mask \d+ of 136": "it is masked once more, or of no row or feature",
     r"queries of keys so far, rectified: interpreted: an element without its mask \d+ of 88": "features after the last weigh 0",
     r"merged sums.*: interpreted: an element without its mask ([1-4] of 4|[12] of 2)": "what is read there is of no row, and not stored",
     r"merged sums: interpreted: one too few 5 of 8": "the last row is that of the maximum, which is stored instead",
