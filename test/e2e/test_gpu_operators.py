@@ -15,11 +15,17 @@ MODELS = sorted(folder.name for folder in VECTORS.iterdir())
 HOVA = Path(os.environ["HOVA_BUILD"]) / "bin" / "hova"
 
 
-def operators_of(part) -> set[tuple[str, str | None]]:
-    """Operators of a description, or of a part of one, each with its kind."""
-    parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
-    found = set().union(*map(operators_of, parts))
-    return found | {(part["op"], part.get("kind"))} if isinstance(part, dict) and "op" in part else found
+def objects_of(part):
+    """All objects of a JSON value, the value itself among them."""
+    if isinstance(part, dict):
+        yield part
+    for inside in part.values() if isinstance(part, dict) else part if isinstance(part, list) else []:
+        yield from objects_of(inside)
+
+
+def operators_of(layers) -> set[tuple[str, str | None]]:
+    """Operators of layers and of those inside of them, each with its kind."""
+    return {(layer["op"], layer.get("kind")) for layer in objects_of(layers) if "op" in layer}
 
 
 USED = {name: operators_of(json.loads((VECTORS / name / "model.json").read_text(encoding="utf-8"))["layers"]) for name in MODELS}
@@ -37,14 +43,7 @@ def covering() -> list[str]:
 def known_operators() -> set[str]:
     """Those that a description may have."""
     schema = json.loads(subprocess.run([HOVA, "schema"], capture_output=True, text=True, check=True).stdout)
-
-    def names(part) -> set[str]:
-        parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
-        found = set().union(*map(names, parts))
-        operator = part.get("properties", {}).get("op", {}) if isinstance(part, dict) else {}
-        return found | set(operator.get("enum", [operator["const"]] if "const" in operator else []))
-
-    return names(schema)
+    return {layer["properties"]["op"]["const"] for layer in schema["definitions"]["layer"]["oneOf"] if "op" in layer["properties"]}
 
 
 def test_models_have_every_operator():

@@ -113,7 +113,7 @@ static void checkForeignOption(const Arguments &arguments, OptionID option,
 }
 
 /// A GPU, or where there is none, the emulation of one.
-static std::string targetToVerify(const Arguments &arguments) {
+static std::string targetToVerify() {
   hova_driver driver;
   hova_error error = {};
   int count = 0;
@@ -140,7 +140,7 @@ std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments) {
   TargetChoice choice;
   choice.name = arguments.value(OPT_target, choice.name).str();
   if (arguments.verb().visibility == VerifyVerb && choice.name == "cuda") {
-    choice.name = targetToVerify(arguments);
+    choice.name = targetToVerify();
   }
   choice.march = arguments.value(OPT_march, "native").str();
   choice.gpuArch = arguments.value(OPT_gpu_arch, choice.gpuArch).str();

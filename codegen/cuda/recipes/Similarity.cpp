@@ -3,20 +3,23 @@
 //
 // Sums of products take queries that stay in registers as a left operand; those
 // of f32 stay in group memory, where a product reads four at once, and those of
-// wide heads, which have no registers to stay in. Of a sum of
-// tanh, every element takes about twelve instructions for two that are read:
-// queries and keys come from global memory, one column after the other.
+// wide heads, which have no registers to stay in. Of a sum of tanh, every
+// element takes about twelve instructions for two that are read: queries and
+// keys come from global memory, one column after the other.
 
 #include "codegen/cuda/recipes/Similarity.h"
-#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/DenseOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
 namespace hova {
+
+/// A tile with the rows of a block.
+static TileType tileOf(CudaScheduleAttr schedule, int64_t columns, Type type) {
+  return TileType::get(type.getContext(), {schedule.getRows(), columns}, type,
+                       TileLanes::product, schedule.getRowWarps(), 1);
+}
 
 namespace {
 class DotProducts : public Similarity {
@@ -47,23 +50,19 @@ public:
   void awaitQueries() override {
     GroupWaitOp::create(b, token);
     if (!element.isF32() && width <= kManyHeadColumns) {
-      queries = GroupLoadOp::create(b, tile(width, element), queries, querySlot,
-                                    {false, false});
+      queries = GroupLoadOp::create(b, tileOf(own, width, element), queries,
+                                    querySlot, {false, false});
       querySlot = Value();
     }
   }
 
   Value multiply(const Box &box) override {
-    Value zero = b.fill(tile(own.getStep(), b.f32()), 0);
+    Value zero = b.fill(tileOf(own, own.getStep(), b.f32()), 0);
     return GroupProductOp::create(b, queries, keys, box.slot, zero, querySlot,
                                   true);
   }
 
 private:
-  TileType tile(int64_t columns, Type type) {
-    return TileType::get(b.getContext(), {own.getRows(), columns}, type,
-                         TileLanes::product, own.getRowWarps(), 1);
-  }
   Value slots(int64_t count, int64_t rows) {
     return GroupAllocOp::create(
         b, SlotsType::get(b.getContext(), {count, rows, width}, element));
@@ -91,19 +90,21 @@ public:
     auto matrix = cast<MemRefType>(queries.getType());
     Type element = matrix.getElementType();
     Type weightType = cast<MemRefType>(vector.getType()).getElementType();
-    Value zero = b.fill(tile(own.getStep(), b.f32()), 0);
+    Value zero = b.fill(tileOf(own, own.getStep(), b.f32()), 0);
     Value first = b.index(0);
     auto add = [&](Value column, ValueRange in) -> Values {
-      Value query = b.gather(tile(1, element), queries, [&](Value i, Value) {
-        return KernelBuilder::Cell(b.sum(row, i), column);
-      });
-      Value key =
-          b.gather(tile(own.getStep(), element), box.keys, [&](Value, Value j) {
+      Value query =
+          b.gather(tileOf(own, 1, element), queries, [&](Value i, Value) {
+            return KernelBuilder::Cell(b.sum(row, i), column);
+          });
+      Value key = b.gather(
+          tileOf(own, own.getStep(), element), box.keys, [&](Value, Value j) {
             return KernelBuilder::Cell(b.sum(box.first, j), column);
           });
-      Value weight = b.gather(tile(1, weightType), vector, [&](Value, Value) {
-        return KernelBuilder::Cell(first, column);
-      });
+      Value weight =
+          b.gather(tileOf(own, 1, weightType), vector, [&](Value, Value) {
+            return KernelBuilder::Cell(first, column);
+          });
       return {b.map(zero.getType(), {query, key, weight, in[0]},
                     [&](ValueRange x, Value, Value) {
                       auto wide = [&](Value value) {
@@ -118,11 +119,6 @@ public:
   }
 
 private:
-  TileType tile(int64_t columns, Type type) {
-    return TileType::get(b.getContext(), {own.getRows(), columns}, type,
-                         TileLanes::product, own.getRowWarps(), 1);
-  }
-
   KernelBuilder &b;
   CudaScheduleAttr own;
   Value queries, vector, row;

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "DriverDevice.h"
-extern "C" {
 #include "runtime/cuda/DriverCalls.h"
-}
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
 
