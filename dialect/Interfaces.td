@@ -189,6 +189,22 @@ def Hova_AssembleOpInterface : OpInterface<"AssembleOpInterface"> {
   ];
 }
 
+def Hova_RowViewOpInterface : OpInterface<"RowViewOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    An operation whose result is rows of its operand, as they are: some tokens,
+    the first token of each sequence. Rows at even distances are no work for
+    whoever reads them where the operand lies.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The rows of the result are the rows `first`, `first + step`, .. of operand
+      0, all leading axes flattened; nothing where their distances differ, or
+      where they are no whole rows.
+    }], "std::optional<::hova::RowSteps>", "getSourceRows">,
+  ];
+}
+
 def Hova_RowRangeOpInterface : OpInterface<"RowRangeOpInterface"> {
   let cppNamespace = "::hova";
   let description = [{

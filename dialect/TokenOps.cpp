@@ -263,6 +263,13 @@ IterationSpace PoolOp::getIterationSpace() {
   return builder.build();
 }
 
+std::optional<RowSteps> PoolOp::getSourceRows() {
+  int64_t tokens = shapeOf(getX())[1];
+  return getKind() == PoolKind::first && tokens != kDynamic
+             ? std::optional(RowSteps{0, tokens})
+             : std::nullopt;
+}
+
 //===----------------------------------------------------------------------===//
 // IndexSortOp, LayerPoolOp
 //===----------------------------------------------------------------------===//
@@ -440,6 +447,25 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
 
 bool SliceOp::takesColumns() {
   return getAxis() + 1 == shapeOf(getResult()).size();
+}
+
+std::optional<RowSteps> SliceOp::getSourceRows() {
+  ArrayRef<int64_t> whole = shapeOf(getX()), part = shapeOf(getResult());
+  size_t axis = getAxis();
+  if (takesColumns() || ShapedType::isDynamicShape(whole) ||
+      ShapedType::isDynamicShape(part)) {
+    return std::nullopt;
+  }
+  // Rows for each index of the axis; of the result they are consecutive, and
+  // those of the next leading index follow after a whole axis.
+  int64_t inner = staticSize(whole.drop_front(axis + 1).drop_back());
+  int64_t first = getOffset() * inner;
+  if (staticSize(whole.take_front(axis)) == 1) {
+    return RowSteps{first, 1};
+  }
+  return part[axis] * inner == 1
+             ? std::optional(RowSteps{first, whole[axis]})
+             : std::nullopt;
 }
 
 IterationSpace SliceOp::getIterationSpace() {

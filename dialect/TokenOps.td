@@ -180,7 +180,8 @@ def Hova_ClassTokenOp : Hova_TokenOp<"class_token", [Hova_Site<["isResultInterme
   let hasVerifier = 1;
 }
 
-def Hova_PoolOp : Hova_TokenOp<"pool", [], ["getSummands"]> {
+def Hova_PoolOp : Hova_TokenOp<"pool", [
+    DeclareOpInterfaceMethods<Hova_RowViewOpInterface>], ["getSummands"]> {
   let summary = "one row for all tokens";
   let description = [{
     first: `y[b, :] = x[b, 0, :]`; mean: `y[b, :] = mean_i x[b, i, :]`.
@@ -341,7 +342,8 @@ def Hova_ConcatOp : Hova_TokenOp<"concat", [Hova_Site<["isResultIntermediate"]>,
   let hasVerifier = 1;
 }
 
-def Hova_SliceOp : Hova_TokenOp<"slice"> {
+def Hova_SliceOp : Hova_TokenOp<"slice", [
+    DeclareOpInterfaceMethods<Hova_RowViewOpInterface>]> {
   let summary = "a range of one axis";
   let description = [{
     `size` elements from `offset` on along `axis`, all of the others.

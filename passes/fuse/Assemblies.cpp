@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Part of the grouping: values that are put together of rows that several
-// kernels write, and values in other axes than their kernel computes them.
+// kernels write, values in other axes than their kernel computes them, and rows
+// of values that are read where they lie.
 
 #include "dialect/PlacementOps.h"
 #include "dialect/TokenOps.h"
@@ -34,6 +35,22 @@ bool Grouping::canReshape(ReshapeOp op) const {
   Value x = op.getX();
   return chain && index.contains(x.getDefiningOp()) && !parts.contains(x) &&
          !isReturned(x) && !isReturned(op.getResult());
+}
+
+/// Outputs are the caller's memory, and have no second name. What is reshaped
+/// has no gaps between rows, so not every row begins where a value may.
+bool Grouping::canViewRows(Operation *op) const {
+  auto view = dyn_cast<RowViewOpInterface>(op);
+  if (!chain || !policy || !policy.addressesRows() || !view ||
+      !view.getSourceRows()) {
+    return false;
+  }
+  Value x = op->getOperand(0);
+  return (index.contains(x.getDefiningOp()) ||
+          isAssembled(x.getDefiningOp())) &&
+         !isa<ReshapeOp>(x.getDefiningOp()) &&
+         llvm::none_of(x.getUsers(), llvm::IsaPred<ReshapeOp>) &&
+         !isReturned(x) && !isReturned(op->getResult(0));
 }
 
 bool Grouping::canAssemble(Operation *op) const {

@@ -88,7 +88,7 @@ private:
 /// What is assembled of rows that kernels write, or reshaped: no work, and no
 /// kernel.
 static bool isAssembled(Operation *op) {
-  return isa<AssembleOpInterface, ReshapeOp>(op) &&
+  return isa<AssembleOpInterface, ReshapeOp, RowViewOpInterface>(op) &&
          !isa<KernelOp>(op->getParentOp());
 }
 
@@ -252,9 +252,9 @@ SiteVerdict Verdicts::judge(const SiteParts &parts) const {
   verdict.kernels.append(kernels.begin(), kernels.end());
   verdict.columns.append(merged.begin(), merged.end());
   if (verdict.kernels.empty()) {
-    verdict.why = isa<ReshapeOp>(parts.ops.front())
-                      ? "what it is made of is read as it lies"
-                      : "its parts are written where they stand in it";
+    verdict.why = isa<AssembleOpInterface>(parts.ops.front())
+                      ? "its parts are written where they stand in it"
+                      : "what it is made of is read as it lies";
     llvm::SetVector<StringRef> writers;
     for (Operation *op : parts.ops) {
       for (Operation *producer : producersOf(op->getResult(0))) {

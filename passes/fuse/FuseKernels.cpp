@@ -124,7 +124,8 @@ struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
     for (Operation *op : llvm::reverse(old)) {
       op->erase();
     }
-    llvm::for_each(assemblies, moveBeforeReaders);
+    // One may read another.
+    llvm::for_each(llvm::reverse(assemblies), moveBeforeReaders);
   }
 
 private:

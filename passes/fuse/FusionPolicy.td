@@ -29,6 +29,10 @@ def Hova_FusionPolicyAttrInterface : AttrInterface<"FusionPolicyAttrInterface"> 
       (ins "::mlir::Operation *":$product, "std::string *":$why), "",
       "return false;">,
     InterfaceMethod<[{
+      Whether rows of another kernel's value, at even distances, are an address
+      for the kernels that read them. If not, one of these copies them.
+    }], "bool", "addressesRows", (ins), "", "return false;">,
+    InterfaceMethod<[{
       In how many blocks, at least one, a kernel of `units` units divides a dim
       of `size` elements besides, such as the queries of an attention.
     }], "int64_t", "chooseBlocks", (ins "int64_t":$units, "int64_t":$size), "",

@@ -278,10 +278,10 @@ void Grouping::noteMissedFusions(Operation *op, int number) {
     int producer = groupOf(operand.get());
     Operation *source = lookThroughViews(operand.get()).source.getDefiningOp();
     if (isAssembled(source)) {
-      bool isReshaped = isa<ReshapeOp>(source);
+      bool hasOtherRows = !isa<AssembleOpInterface>(source);
       missedFusions.push_back(
           {&operand, nameOf(op) + " reads " + nameOf(source) +
-                         (isReshaped ? ", which has other rows than "
+                         (hasOtherRows ? ", which has other rows than "
                                        "the kernel that computes them"
                                      : ", whose rows several kernels "
                                        "write")});
@@ -324,6 +324,10 @@ LogicalResult Grouping::run() {
     }
     if (auto reshape = dyn_cast<ReshapeOp>(op);
         reshape && canReshape(reshape)) {
+      assembled.insert(&op);
+      continue;
+    }
+    if (canViewRows(&op)) {
       assembled.insert(&op);
       continue;
     }

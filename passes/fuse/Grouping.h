@@ -82,7 +82,8 @@ public:
   /// Whether `op` stays between kernels and is no work. The operands of one
   /// that assembles their rows are written where they stand in its result:
   /// groups compute them, nothing else decides their place, and none stands in
-  /// two places. What a group computes, and is reshaped, is read as it lies.
+  /// two places. What a group computes, and is reshaped, is read as it lies,
+  /// and so are rows of it where the target has addresses for them.
   bool isAssembled(mlir::Operation *op) const { return assembled.contains(op); }
   /// A view is an address, not work: a slice of columns, unless it leaves the
   /// program, a kernel that was there before reads it, or it is a column group
@@ -134,6 +135,7 @@ private:
   void place(mlir::Operation *op, int number);
   bool canReshape(ReshapeOp op) const;
   bool canAssemble(mlir::Operation *op) const;
+  bool canViewRows(mlir::Operation *op) const;
   /// The last group that computes `value` or a part of it, -1 for inputs.
   int lastGroupOf(mlir::Value value) const;
 

@@ -45,10 +45,14 @@ static bool keepsTypes(Operation *op) {
   return !resultsStored(op, ResultStorage::ofOperands).empty();
 }
 
-/// Operations that only move what they read: it may be rounded before as well.
+/// Operations that only move what they read, all of it or columns that others
+/// read as well: it may be rounded before as well.
 static bool movesColumns(Operation *op) {
   auto slice = dyn_cast_or_null<SliceOp>(op);
+  auto pool = dyn_cast_or_null<PoolOp>(op);
   return (slice && slice.takesColumns()) ||
+         (pool && pool.getKind() == PoolKind::first &&
+          shapeOf(pool.getX())[1] == 1) ||
          isa_and_nonnull<BlockDiagonalOp>(op);
 }
 

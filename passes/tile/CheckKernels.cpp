@@ -188,7 +188,7 @@ static LogicalResult checkResults(Operation *terminator, Operation *blame) {
   llvm::SmallPtrSet<Value, 8> seen;
   for (Value value : terminator->getOperands()) {
     Operation *op = value.getDefiningOp();
-    if (!op || isa<ImageWeightOp, ReshapeOp>(op) || isKernelView(op) ||
+    if (!op || isa<ImageWeightOp, ReshapeOp, RowViewOpInterface>(op) ||
         !seen.insert(value).second) {
       return blame->emitOpError("expects results that it computes, each once");
     }
@@ -233,8 +233,17 @@ static LogicalResult checkPlaces(Value whole, Operation *terminator) {
 }
 
 /// Whether kernels write the parts of what `op` assembles where they stand in
-/// it, each once, or what `op` reshapes.
+/// it, each once, or what `op` reshapes, or has rows of.
 static bool isWrittenInPlace(Operation *op) {
+  if (auto view = dyn_cast<RowViewOpInterface>(op)) {
+    Value source = op->getOperand(0);
+    return view.getSourceRows() &&
+           isa_and_nonnull<KernelOp, AssembleOpInterface, ReshapeOp,
+                           RowViewOpInterface>(source.getDefiningOp()) &&
+           llvm::none_of(source.getUsers(), [](Operation *user) {
+             return user->hasTrait<OpTrait::IsTerminator>();
+           });
+  }
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     return reshape.getX().getDefiningOp<KernelOp>() != nullptr;
   }
@@ -263,7 +272,7 @@ LogicalResult checkKernels(func::FuncOp main) {
   }
   for (Operation &op : block.without_terminator()) {
     for (Value value : op.getResults()) {
-      bool isComputed = !isa<ImageWeightOp, ReshapeOp>(op);
+      bool isComputed = !isa<ImageWeightOp, ReshapeOp, RowViewOpInterface>(op);
       bool isPart =
           llvm::any_of(value.getUsers(), llvm::IsaPred<AssembleOpInterface>);
       if (isComputed && !isPart &&

@@ -42,6 +42,9 @@ public:
 private:
   void placeArguments();
   void findParts();
+  /// The place of what is no work: what others compute, under another name.
+  void placeReshaped(ReshapeOp reshape);
+  LogicalResult placeRows(RowViewOpInterface view);
   Place newBlock(RankedTensorType type, LayoutAttr layout);
   Place placeResult(OpResult result, LayoutAttr layout, KernelBuffers &buffers);
   std::optional<Place> placeOver(OpResult result, LayoutAttr layout,
@@ -177,13 +180,38 @@ LogicalResult ProgramTiler::describeKernel(KernelBuffers &buffers) {
   return success(buffers.shape != nullptr);
 }
 
+void ProgramTiler::placeReshaped(ReshapeOp reshape) {
+  Place place = places[reshape.getX()]; // which is dense
+  place.type = bufferType(reshape.getResult().getType(), 0);
+  places[reshape.getResult()] = place;
+}
+
+LogicalResult ProgramTiler::placeRows(RowViewOpInterface view) {
+  Place place = places[view->getOperand(0)];
+  RowSteps rows = *view.getSourceRows();
+  int64_t stride = place.type.getStridesAndOffset().first.front();
+  place.bytes += rows.first * stride * elementBytes(place.type);
+  if (place.bytes % kArenaAlignment != 0) {
+    return view->emitOpError("reads rows from byte ")
+           << place.bytes << " of a value on, expects a multiple of "
+           << kArenaAlignment;
+  }
+  place.type =
+      bufferType(cast<RankedTensorType>(view->getResult(0).getType()),
+                 rows.step * stride);
+  place.isPart = true;
+  places[view->getResult(0)] = place;
+  return success();
+}
+
 LogicalResult ProgramTiler::describeKernels() {
   findParts();
   for (Operation &op : main.getBody().front()) {
     if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-      Place place = places[reshape.getX()]; // which is dense
-      place.type = bufferType(reshape.getResult().getType(), 0);
-      places[reshape.getResult()] = place;
+      placeReshaped(reshape);
+    } else if (auto view = dyn_cast<RowViewOpInterface>(op);
+               view && failed(placeRows(view))) {
+      return failure();
     }
     auto kernel = dyn_cast<KernelOp>(op);
     if (!kernel) {

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 ROOT = Path(__file__).parents[2]
 BUILD = Path(os.environ["HOVA_BUILD"])
@@ -110,6 +111,30 @@ def test_biases_as_large_as_numbers_are_no_nan(tmp_path):
         run(program, "--input", f"x={tmp_path / 'x.npy'}", "--input", f"bias={tmp_path / 'bias.npy'}", "--output-dir", tmp_path)
         results.append(np.load(tmp_path / "o.npy"))
     np.testing.assert_allclose(results[1], results[0], rtol=0, atol=0.02)
+
+
+@pytest.mark.parametrize("batch, start, end, kernels", [(1, 2, 6, 3), (1, 3, 4, 3), (3, 6, 7, 3), (3, 2, 5, 4)])
+def test_rows_are_read_where_they_lie(batch, start, end, kernels, tmp_path):
+    """Rows at even distances are no copy: those of one sequence, or one row of each. The class token is one as well."""
+    layers = [
+        {"name": "all", "op": "activation", "kind": "relu", "input": "x"},
+        {"name": "some", "op": "slice", "input": "all", "axis": 1, "start": start, "end": end},
+        {"name": "y", "op": "linear", "input": "some", "width": 5, "bias": False},
+        {"name": "first", "op": "pool", "kind": "first", "input": "all"},
+        {"name": "z", "op": "linear", "input": "first", "width": 5, "bias": False},
+    ]
+    x = np.random.default_rng(4).standard_normal((batch, 7, 12)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    weights = {f"{name}.weight": np.random.default_rng(5).standard_normal((12, 5)).astype(np.float32) for name in "yz"}
+    save_file(weights, tmp_path / "weights.safetensors")
+    description = {"hova": 1, "name": "m", "inputs": {"x": {"shape": list(x.shape)}}, "layers": layers, "outputs": {"y": "y", "z": "z"}}
+    (tmp_path / "model.json").write_text(json.dumps(description))
+    program = compile_to(tmp_path / "program", tmp_path / "model.json", "--target=cuda-emulated",
+                         f"--weights={tmp_path / 'weights.safetensors'}", dtype="f32")
+    assert len(json.loads(run(program, "--describe", "--format=json"))["launches"]) == kernels
+    run(program, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path)
+    for name, rows in {"y": np.maximum(x, 0)[:, start:end], "z": np.maximum(x, 0)[:, 0]}.items():
+        np.testing.assert_allclose(np.load(tmp_path / f"{name}.npy"), rows @ weights[f"{name}.weight"], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype, query_power, key_power", [("bf16", power, power) for power in (13, 23, 40, 56)]

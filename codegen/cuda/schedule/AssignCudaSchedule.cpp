@@ -48,9 +48,11 @@ static LayoutAttr layoutOfResult(KernelOp kernel, unsigned number,
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   Value result = kernel.getResult(number);
   bool isDense = mustBeDense(result);
-  bool isPart =
-      llvm::any_of(result.getUsers(), llvm::IsaPred<AssembleOpInterface>);
-  int64_t rowBytes = isPart ? kArenaAlignment : kRowBytes;
+  // Another value may begin at any of its rows.
+  bool sharesRows = llvm::any_of(
+      result.getUsers(),
+      llvm::IsaPred<AssembleOpInterface, RowViewOpInterface>);
+  int64_t rowBytes = sharesRows ? kArenaAlignment : kRowBytes;
   return LayoutAttr::get(kernel.getContext(), LayoutKind::rows,
                          isDense ? width
                                  : llvm::alignTo(width, rowBytes / bytes));

@@ -72,4 +72,7 @@ bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
   return false;
 }
 
+/// A copy would be a launch.
+bool CudaFusionAttr::addressesRows() const { return true; }
+
 } // namespace hova
