@@ -62,6 +62,8 @@ struct CompileOptions {
   PassSelection passes;
   /// Whether to report what kernels take of a GPU (CompiledModule::report).
   bool report = false;
+  /// Whether that has the main loops of kernels, which takes a disassembler.
+  bool reportLoops = false;
   /// The program after a later phase, perhaps edited, from which code is made
   /// instead of the imported one. Null: there is none.
   mlir::ModuleOp resumed;

@@ -20,6 +20,32 @@ struct MachineCodeUse {
   int64_t sharedBytes = 0;  ///< of a block, besides those of its launch
 };
 
+/// What one turn of a kernel's main loop does: of the loops that multiply
+/// matrices on tensor cores the innermost.
+///
+/// T is the time of a product of 16 x 8 x 16, 8 cycles of a quarter of a
+/// multiprocessor. Shared memory moves 128 bytes a cycle for all four.
+struct MainLoop {
+  int64_t products = 0;
+  int64_t reads = 0;  ///< loads of 512 bytes of shared memory by a warp
+  int64_t copies = 0; ///< of 512 bytes into it
+  int64_t others = 0; ///< all other instructions
+
+  double readsPerT() const { return perT(reads); }
+  double readsAndCopiesPerT() const { return perT(reads + copies); }
+  /// All but products, for each of these.
+  double othersPerProduct() const {
+    return double(reads + copies + others) / double(products);
+  }
+
+private:
+  double perT(int64_t moves) const {
+    constexpr double kMoveCycles = 4, kProductCycles = 8, kWarps = 4;
+    return kWarps * kMoveCycles * double(moves) /
+           (kProductCycles * double(products));
+  }
+};
+
 /// What a kernel takes of a GPU.
 struct KernelUse {
   std::string name;
@@ -28,6 +54,8 @@ struct KernelUse {
   int64_t threads = 0;     ///< of a block
   int64_t sharedBytes = 0; ///< that a launch gives to a block
   std::optional<MachineCodeUse> code;
+  /// Where its machine code was read and multiplies matrices.
+  std::optional<MainLoop> loop;
   /// Of a multiprocessor at once; without machine code the most that there can
   /// be.
   int64_t blocks = 0;
@@ -53,6 +81,9 @@ struct DeviceReport {
   std::string assembler, assemblerPath;
   /// Why there is none, as the end of a sentence.
   std::string withoutCode;
+  /// Why main loops are not known, in the same way; empty if they are, or if
+  /// nobody asked.
+  std::string withoutLoops;
   std::vector<KernelUse> kernels;
   /// Multiprocessors of the GPUs whose waves are told.
   std::vector<int64_t> processors;

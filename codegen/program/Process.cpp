@@ -126,4 +126,21 @@ std::string waitForProcess(pid_t process) {
              : "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
+llvm::Expected<ProgramRun> runProgram(llvm::ArrayRef<std::string> words) {
+  MemoryFile said;
+  if (llvm::Error error = said.write("")) {
+    return error;
+  }
+  pid_t process = 0;
+  if (std::error_code code = startProcess(words, said.getDescriptor(),
+                                          said.getDescriptor(), process)) {
+    return llvm::createStringError(code,
+                                   "it cannot be run: " + code.message());
+  }
+  ProgramRun run;
+  run.failure = waitForProcess(process);
+  run.text = said.read();
+  return run;
+}
+
 } // namespace hova

@@ -45,6 +45,15 @@ std::error_code startProcess(llvm::ArrayRef<std::string> words, int output,
 /// How a process ended; empty: with exit status 0.
 std::string waitForProcess(pid_t process);
 
+/// The end of a program, and what it wrote to its output and as errors.
+struct ProgramRun {
+  std::string failure; ///< how it ended; empty: with exit status 0
+  std::string text;
+};
+
+/// Runs a program to its end. An error where it cannot begin.
+llvm::Expected<ProgramRun> runProgram(llvm::ArrayRef<std::string> words);
+
 } // namespace hova
 
 #endif // HOVA_CODEGEN_PROGRAM_PROCESS_H

@@ -242,13 +242,60 @@ def test_explains_what_kernels_take(tmp_path, compile_digits):
     assert compiled.endswith(table)
     lines = table.splitlines()
     assert lines[0] == "kernels on sm_80, machine code by ptxas 12.9.41"
-    assert re.split(r"\s{2,}", lines[1].strip()) == ["launches", "threads", "registers", "spilled", "local", "shared", "blocks", "grid", "waves/108",
-                                                     "waves/132", "MFLOP", "MB", "limited by", "kernel"]
-    assert len(lines) == 2 + len(kernels)
+    assert lines[1] == f"main loops are unknown: {report['without_main_loops']}"
+    assert report["without_main_loops"] == "there is no nvdisasm beside ptxas" and not any("main_loop" in kernel for kernel in kernels.values())
+    assert re.split(r"\s{2,}", lines[2].strip()) == ["launches", "threads", "registers", "spilled", "local", "shared", "blocks", "grid", "waves/108",
+                                                     "waves/132", "MFLOP", "MB", "reads/T", "+copies", "others", "limited by", "kernel"]
+    assert len(lines) == 3 + len(kernels)
     head = next(line for line in lines if line.endswith(" kernel_head"))
     shared = kernels["kernel_head"]["shared_bytes"]
     assert re.split(r"\s{2,}", head.strip()) == ["1", "128", "200", "20", "24", f"64 + {shared}", "2", "1 x 1 x 1", "0.00", "0.00", "0.0", "0.00",
-                                              "registers", "kernel_head"]
+                                              "-", "-", "-", "registers", "kernel_head"]
+
+
+# A loop in a loop, a branch forward, what is never executed, a section that is no code, and a kernel without products.
+DISASSEMBLED = """
+\t.section\t.text.kernel_head,"ax",@progbits
+\t.sectioninfo\t@"SHI_REGISTERS=94"
+.L_x_0:
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/                   LDSM.16.M88.4 R8, [R2] ;
+        /*0020*/              @!PT LDS RZ, [RZ] ;
+        /*0030*/              @!P0 LDGSTS.E.BYPASS.128 [R3], [R4.64] ;
+        /*0040*/                   HMMA.16816.F32.BF16 R12, R8, R16, R12 ;
+        /*0050*/                   HMMA.16816.F32.BF16 R12, R8, R18, R12 ;
+        /*0060*/               @P1 BRA `(.L_x_2) ;
+        /*0070*/                   NOP ;
+.L_x_2:
+        /*0080*/                   IADD3 R2, R2, 0x20, RZ ;
+        /*0090*/              @!P1 BRA `(.L_x_1) ;
+        /*00a0*/              @!P2 BRA `(.L_x_0) ;
+\t.section\t.text.kernel_pooled,"ax",@progbits
+.L_x_3:
+        /*0000*/                   FADD R1, R1, R2 ;
+        /*0010*/               @P0 BRA `(.L_x_3) ;
+\t.section\t.nv.info,"",@"SHT_CUDA_INFO"
+        /*0000*/                   .byte 0x04, 0x12
+"""
+
+
+def test_explains_main_loops_where_there_is_a_disassembler(tmp_path, compile_digits):
+    ptxas = write(tmp_path / "path")
+    disassembler = ptxas.with_name("nvdisasm")
+    (tmp_path / "text").write_text(DISASSEMBLED)
+    disassembler.write_text(f'#!/bin/sh\nhead -c 4 "$2" | grep -q ELF && [ "$1" = -c ] && cat {tmp_path}/text\n')
+    disassembler.chmod(0o755)
+    report = json.loads(compile_digits(f"--ptxas={ptxas}", "--format=json", verb="explain").stdout)["device"]
+    loops = {kernel["name"]: kernel["main_loop"] for kernel in report["kernels"] if "main_loop" in kernel}
+    # Each of 512 bytes: 4 cycles of shared memory for each of 4 warps, where two products take 16.
+    assert loops == {"kernel_head": {"products": 2, "reads_per_t": 1.0, "reads_and_copies_per_t": 2.0, "other_instructions_per_product": 2.5}}
+    text = compile_digits(f"--ptxas={ptxas}", verb="explain").stdout
+    assert re.search(r" 1\.00 +2\.00 +2\.50  .* kernel_head\n", text) and "main loops are unknown" not in text
+    # Nobody asks it for a program.
+    disassembler.write_text("#!/bin/sh\nexit 3\n")
+    assert "nvdisasm" not in compile_digits(f"--ptxas={ptxas}").stderr
+    assert f"main loops are unknown: {disassembler}: exit status 3\n" in compile_digits(f"--ptxas={ptxas}", verb="explain").stdout
 
 
 @pytest.mark.parametrize("options, reason", NOTHING)

@@ -252,6 +252,7 @@ void Compilation::tellAssembler(const DeviceReport &report) {
 int Compilation::emitCode() {
   CompiledModule compiled;
   options.report = !product->isText || explains();
+  options.reportLoops = explains();
   int status = compileStatus(
       compileModule(session.imported(), options, session.weights(), &compiled),
       session);

@@ -45,6 +45,7 @@ static int reportDevice(Session &session, CompileOptions options,
                         CompiledModule &compiled) {
   // Dumps end where the verdicts are.
   options.dumpDirectory.clear();
+  options.reportLoops = true;
   return compileStatus(reportKernels(session.imported(), options, compiled),
                        session);
 }

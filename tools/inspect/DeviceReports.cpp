@@ -49,8 +49,11 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
     os << "kernels on " << report.arch << ", machine code by "
        << report.assembler << "\n";
   }
+  if (!report.withoutLoops.empty()) {
+    os << "main loops are unknown: " << report.withoutLoops << "\n";
+  }
   constexpr const char *row = "{0,10}{1,9}{2,11}{3,9}{4,7}{5,15}{6,8}{7,16}{8} "
-                              "{9,9}{10,8}  {11,-22} {12}\n";
+                              "{9,9}{10,8}{11,9}{12,9}{13,9}  {14,-22} {15}\n";
   auto ofProcessors = [&](llvm::function_ref<std::string(int64_t)> text) {
     std::string all;
     for (int64_t processors : report.processors) {
@@ -62,10 +65,15 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
       row, "launches", "threads", "registers", "spilled", "local", "shared",
       "blocks", "grid",
       ofProcessors([](int64_t n) { return "waves/" + std::to_string(n); }),
-      "MFLOP", "MB", "limited by", "kernel");
+      "MFLOP", "MB", "reads/T", "+copies", "others", "limited by", "kernel");
   for (const KernelUse &kernel : report.kernels) {
     auto known = [&](int64_t MachineCodeUse::*figure) {
       return kernel.code ? std::to_string((*kernel.code).*figure) : "?";
+    };
+    auto ofLoop = [&](double (MainLoop::*figure)() const) {
+      return kernel.loop
+                 ? llvm::formatv("{0:f2}", (*kernel.loop.*figure)()).str()
+                 : "-";
     };
     os << llvm::formatv(
         row, kernel.launches.size(), kernel.threads,
@@ -76,7 +84,9 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
         }),
         llvm::formatv("{0:f1}", kernel.flops / 1e6),
         llvm::formatv("{0:f2}", kernel.bytes / 1e6),
-        llvm::join(kernel.limits, ", "), kernel.name);
+        ofLoop(&MainLoop::readsPerT), ofLoop(&MainLoop::readsAndCopiesPerT),
+        ofLoop(&MainLoop::othersPerProduct), llvm::join(kernel.limits, ", "),
+        kernel.name);
   }
 }
 
@@ -103,6 +113,13 @@ static llvm::json::Object kernelJson(const KernelUse &kernel,
     }
     object["waves"] = std::move(waves);
   }
+  if (kernel.loop) {
+    object["main_loop"] = llvm::json::Object{
+        {"products", kernel.loop->products},
+        {"reads_per_t", kernel.loop->readsPerT()},
+        {"reads_and_copies_per_t", kernel.loop->readsAndCopiesPerT()},
+        {"other_instructions_per_product", kernel.loop->othersPerProduct()}};
+  }
   return object;
 }
 
@@ -117,6 +134,9 @@ llvm::json::Object deviceReportJson(const DeviceReport &report) {
     object["without_machine_code"] = report.withoutCode;
   } else {
     object["assembler"] = report.assembler;
+  }
+  if (!report.withoutLoops.empty()) {
+    object["without_main_loops"] = report.withoutLoops;
   }
   return object;
 }

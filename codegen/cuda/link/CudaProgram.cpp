@@ -8,6 +8,7 @@
 #include "codegen/cuda/Occupancy.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/link/DeviceCode.h"
+#include "codegen/cuda/link/Disassembly.h"
 #include "codegen/cuda/link/Ptx.h"
 #include "codegen/cuda/link/Ptxas.h"
 #include "codegen/program/Compile.h"
@@ -258,6 +259,20 @@ static int64_t bytesOf(ValueRange buffers) {
   return bytes;
 }
 
+/// Adds what a disassembler tells of the kernels.
+static void addMainLoops(DeviceReport &report, StringRef cubin) {
+  auto loops = countMainLoops(report.assemblerPath, cubin);
+  if (!loops) {
+    report.withoutLoops = llvm::toString(loops.takeError());
+    return;
+  }
+  for (KernelUse &use : report.kernels) {
+    if (auto loop = loops->find(use.name); loop != loops->end()) {
+      use.loop = loop->second;
+    }
+  }
+}
+
 DeviceReport CudaCode::report() {
   DeviceReport report;
   report.arch = chip;
@@ -278,6 +293,9 @@ DeviceReport CudaCode::report() {
     use.grid = {shape.getX(), shape.getY(), shape.getZ()};
     use.flops = op.getFlops();
     use.bytes = bytesOf(op.getBuffers());
+  }
+  if (machineCode && options.reportLoops) {
+    addMainLoops(report, machineCode->bytes);
   }
   return report;
 }

@@ -51,33 +51,9 @@ std::string findPtxas() {
 // What it says
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// The end of a process, and what it said.
-struct Answer {
-  std::string failure; ///< how it ended; empty: well
-  std::string text;
-};
-} // namespace
-
-static Expected<Answer> run(ArrayRef<std::string> words) {
-  MemoryFile said;
-  if (Error error = said.write("")) {
-    return error;
-  }
-  pid_t process = 0;
-  if (std::error_code code = startProcess(words, said.getDescriptor(),
-                                          said.getDescriptor(), process)) {
-    return createStringError(code, "it cannot be run: " + code.message());
-  }
-  Answer answer;
-  answer.failure = waitForProcess(process);
-  answer.text = said.read();
-  return answer;
-}
-
 /// The words of ptxas about its failure: "Unsupported .version 8.0; current
 /// version is '7.4'" of a line "ptxas FILE, line 1; fatal   : ...".
-static std::string reasonOf(const Answer &answer) {
+static std::string reasonOf(const ProgramRun &answer) {
   for (StringRef line : split(answer.text, '\n')) {
     auto [place, reason] = line.split(" : ");
     place = place.rtrim();
@@ -91,7 +67,7 @@ static std::string reasonOf(const Answer &answer) {
 
 /// "13.0.88" of "Cuda compilation tools, release 13.0, V13.0.88".
 static Expected<std::string> readVersion(StringRef ptxas) {
-  Expected<Answer> answer = run({ptxas.str(), "--version"});
+  Expected<ProgramRun> answer = runProgram({ptxas.str(), "--version"});
   if (!answer) {
     return answer.takeError();
   }
@@ -156,7 +132,7 @@ static Expected<MachineCode> assemble(StringRef ptxas, StringRef ptx,
   if (Error error = joinErrors(source.write(ptx), result.write(""))) {
     return error;
   }
-  Expected<Answer> answer = run({ptxas.str(), "-v", "-arch=" + chip.str(),
+  Expected<ProgramRun> answer = runProgram({ptxas.str(), "-v", "-arch=" + chip.str(),
                                  source.getPath(), "-o", result.getPath()});
   if (!answer) {
     return answer.takeError();

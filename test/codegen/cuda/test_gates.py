@@ -140,6 +140,14 @@ def test_the_whole_model_as_it_is_compiled(batch, dtype, tmp_path):
     report = json.loads(hova("explain", *model, f"--ptxas={sass.TOOLS / 'ptxas'}", "--format=json"))["device"]
     told = {kernel["name"]: (kernel["registers"], kernel["spilled_bytes"], kernel["local_bytes"]) for kernel in report["kernels"]}
     assert told == {name: (kernel.registers, 0, 0) for name, kernel in made.items()}
+    turns = {name: kernel.main_loop() for name, kernel in made.items() if kernel.loop}
+    assert {kernel["name"]: kernel["main_loop"] for kernel in report["kernels"] if "main_loop" in kernel} == {
+        name: {"products": turn.products, "reads_per_t": turn.reads, "reads_and_copies_per_t": turn.reads_and_copies,
+               "other_instructions_per_product": turn.others} for name, turn in turns.items()}
+    for name, turn in turns.items():
+        # What its tile may cost stands above; none costs more than the smallest.
+        assert turn.reads <= FEW_BLOCKS.reads and turn.reads_and_copies <= FEW_BLOCKS.reads_and_copies
+        assert turn.others <= (ATTENTION.others if name.startswith("kernel_encoder_attn") and name[19:] in ("", "_1") else FEW_BLOCKS.others)
     for kernel in report["kernels"]:
         blocks = f"{kernel['blocks']} | {', '.join(kernel['limits'])}"
         print(f"\n| {kernel['name']} | {len(kernel['launches'])} | {kernel['registers']} | {kernel['shared_bytes']} | {blocks} |", end="")

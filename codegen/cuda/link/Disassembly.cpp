@@ -1,0 +1,140 @@
+//===- Disassembly.cpp - What the machine code of kernels does ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads lines such as these, of which a label is a place, and a branch back to
+// a label a loop:
+//
+//     .section .text.kernel_head,"ax",@progbits
+//   .L_x_1:
+//         /*0a10*/   @!P0 LDSM.16.M88.4 R60, [R3+UR5] ;
+//         /*0a20*/        BRA `(.L_x_1) ;
+//
+//===----------------------------------------------------------------------===//
+
+#include "codegen/cuda/link/Disassembly.h"
+#include "codegen/program/Process.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/TimeProfiler.h"
+
+using namespace llvm;
+
+namespace hova {
+
+namespace {
+/// The instructions of one kernel.
+class KernelCode {
+public:
+  void read(StringRef line);
+  std::optional<MainLoop> countMainLoop() const;
+
+private:
+  struct Loop {
+    size_t begin, end;
+  };
+
+  /// Opcodes without their modifiers.
+  SmallVector<StringRef, 0> opcodes;
+  StringMap<size_t> labels;
+  SmallVector<Loop> loops;
+};
+} // namespace
+
+void KernelCode::read(StringRef line) {
+  line = line.trim();
+  if (line.starts_with(".L_") && line.ends_with(":")) {
+    labels[line.drop_back()] = opcodes.size();
+    return;
+  }
+  auto [address, rest] = line.split("*/");
+  if (!address.consume_front("/*") || !all_of(address, isHexDigit)) {
+    return;
+  }
+  StringRef instruction = rest.split(';').first.trim();
+  // What is never executed pads loads of shared memory.
+  bool isNever = instruction.consume_front("@!PT ");
+  if (instruction.starts_with("@")) {
+    instruction = instruction.split(' ').second.ltrim();
+  }
+  StringRef opcode = instruction.take_while([](char c) { return isAlnum(c); });
+  if (opcode.empty() || opcode == "NOP" || isNever) {
+    return;
+  }
+  StringRef target = instruction.split("`(").second.split(')').first;
+  opcodes.push_back(opcode);
+  // One that is not known yet is further on.
+  if (auto label = labels.find(target); label != labels.end()) {
+    loops.push_back({label->second, opcodes.size()});
+  }
+}
+
+std::optional<MainLoop> KernelCode::countMainLoop() const {
+  std::optional<MainLoop> innermost;
+  size_t shortest = opcodes.size() + 1;
+  for (const Loop &loop : loops) {
+    MainLoop own;
+    for (StringRef opcode :
+         ArrayRef(opcodes).slice(loop.begin, loop.end - loop.begin)) {
+      int64_t &count = opcode == "HMMA"     ? own.products
+                       : opcode == "LDSM"   ? own.reads
+                       : opcode == "LDGSTS" ? own.copies
+                                            : own.others;
+      ++count;
+    }
+    if (own.products != 0 && loop.end - loop.begin < shortest) {
+      shortest = loop.end - loop.begin;
+      innermost = own;
+    }
+  }
+  return innermost;
+}
+
+StringMap<MainLoop> readMainLoops(StringRef text) {
+  StringMap<MainLoop> loops;
+  StringRef name;
+  KernelCode code;
+  auto finish = [&] {
+    if (auto loop = code.countMainLoop(); loop && !name.empty()) {
+      loops[name] = *loop;
+    }
+    code = KernelCode();
+  };
+  for (StringRef line : split(text, '\n')) {
+    StringRef words = line.trim();
+    // Not .sectioninfo.
+    if (!words.consume_front(".section\t")) {
+      code.read(line);
+      continue;
+    }
+    finish();
+    name = words.consume_front(".text.") ? words.split(',').first : StringRef();
+  }
+  finish();
+  return loops;
+}
+
+Expected<StringMap<MainLoop>> countMainLoops(StringRef ptxas, StringRef cubin) {
+  TimeTraceScope scope("nvdisasm");
+  SmallString<128> disassembler(sys::path::parent_path(ptxas));
+  sys::path::append(disassembler, "nvdisasm");
+  if (!sys::fs::can_execute(disassembler)) {
+    return createStringError("there is no nvdisasm beside ptxas");
+  }
+  MemoryFile file;
+  if (Error error = file.write(cubin)) {
+    return error;
+  }
+  Expected<ProgramRun> run =
+      runProgram({std::string(disassembler), "-c", file.getPath()});
+  if (run && !run->failure.empty()) {
+    return createStringError(disassembler + ": " + run->failure);
+  }
+  if (!run) {
+    return createStringError(disassembler + ": " + toString(run.takeError()));
+  }
+  return readMainLoops(run->text);
+}
+
+} // namespace hova
