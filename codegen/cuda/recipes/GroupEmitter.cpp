@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/recipes/GroupEmitter.h"
+#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
@@ -194,6 +195,9 @@ void GroupEmitter::finishAndStore(Value tile, const Place &anchorPlace) {
       tiles[result] = tile;
     } else if (slice && tiles.count(slice.getX())) {
       tiles[result] = tiles[slice.getX()];
+    } else if (joinsRows(op)) {
+      tiles[result] = cast<CudaRecipeOpInterface>(op).emitJoined(
+          *this, tiles.lookup(op->getOperand(0)), place);
     } else {
       tiles[result] = compute(op, place, tiles);
     }

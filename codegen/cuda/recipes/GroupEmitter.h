@@ -15,15 +15,17 @@
 
 namespace hova {
 
+/// Where a tile stands in the anchor's result, seen as a matrix of all axes but
+/// the last by the last. What is inside needs no checks.
+struct GroupPlace {
+  TileType type; ///< of f32
+  mlir::Value row, column;
+  bool rowsInside = false, columnsInside = false;
+};
+
 class GroupEmitter {
 public:
-  /// Where a tile stands in the anchor's result, seen as a matrix of all axes
-  /// but the last by the last. What is inside needs no checks.
-  struct Place {
-    TileType type; ///< of f32
-    mlir::Value row, column;
-    bool rowsInside = false, columnsInside = false;
-  };
+  using Place = GroupPlace;
 
   GroupEmitter(KernelBuilder &b, CudaScheduleAttr schedule, StageOp stage);
 

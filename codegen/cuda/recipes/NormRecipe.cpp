@@ -11,27 +11,46 @@ using namespace mlir;
 
 namespace hova {
 
+/// The norm of a tile of f32, after whose columns there is 0.
+static Value emitNorm(GroupEmitter &e, LayerNormOp norm, Value rows,
+                      const GroupPlace &place) {
+  ArrayRef<int64_t> shape = shapeOf(norm.getResult());
+  Value result = emitNormalised(e.b, rows, shape.back(),
+                                norm.getEps().convertToDouble());
+  if (!norm.getGain()) {
+    return result;
+  }
+  Value gain = e.load(norm.getGain(), shape, place);
+  Value bias = e.load(norm.getBias(), shape, place);
+  return e.b.map(place.type, {result, gain, bias},
+                 [&](ValueRange element, Value, Value) {
+                   return e.b.fma(element[0], element[1], element[2]);
+                 });
+}
+
 namespace {
 struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto norm = cast<LayerNormOp>(op);
-    ArrayRef<int64_t> shape = shapeOf(norm.getResult());
-    GroupEmitter::Place place = e.tilePlace(op);
-    Value x = e.load(norm.getX(), shape, place);
+    GroupPlace place = e.tilePlace(op);
+    Value x = e.load(norm.getX(), shapeOf(norm.getResult()), place);
     Value wide = e.b.map(place.type, x, [&](ValueRange element, Value, Value) {
       return widen(e.b, e.b.getLoc(), element[0]);
     });
-    Value result = emitNormalised(e.b, wide, shape.back(),
-                                  norm.getEps().convertToDouble());
-    if (norm.getGain()) {
-      Value gain = e.load(norm.getGain(), shape, place);
-      Value bias = e.load(norm.getBias(), shape, place);
-      result = e.b.map(place.type, {result, gain, bias},
-                       [&](ValueRange element, Value, Value) {
-                         return e.b.fma(element[0], element[1], element[2]);
-                       });
+    e.finishAndStore(emitNorm(e, norm, wide, place), place);
+  }
+  bool makesRows(Operation *) const { return true; }
+  bool joinsRows(Operation *) const { return true; }
+  Value emitJoined(Operation *op, GroupEmitter &e, Value rows,
+                   const GroupPlace &place) const {
+    auto norm = cast<LayerNormOp>(op);
+    if (!place.columnsInside) {
+      Value width = e.b.index(shapeOf(norm.getResult()).back());
+      rows = e.b.map(place.type, rows, [&](ValueRange x, Value, Value j) {
+        return e.b.choose(e.b.isBelow(j, width), x[0], e.b.number(0));
+      });
     }
-    e.finishAndStore(result, place);
+    return emitNorm(e, norm, rows, place);
   }
   bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
 };

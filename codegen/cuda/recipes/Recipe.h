@@ -23,6 +23,7 @@
 namespace hova {
 
 class GroupEmitter;
+struct GroupPlace;
 
 /// Blocks of a launch along each axis.
 struct Grid {
@@ -36,8 +37,10 @@ struct Grid {
 namespace hova {
 
 /// The schedule of a kernel that begins with `anchor`, which is element-wise or
-/// has a recipe. Null, with an error on it, where there is no code for it.
-CudaScheduleAttr chooseSchedule(mlir::Operation *anchor);
+/// has a recipe; `joined` are its other operations. Null, with an error on it,
+/// where there is no code for it.
+CudaScheduleAttr chooseSchedule(mlir::Operation *anchor,
+                                llvm::ArrayRef<mlir::Operation *> joined);
 
 /// Its grid under a schedule.
 Grid gridOf(mlir::Operation *anchor, CudaScheduleAttr schedule);
@@ -50,6 +53,11 @@ void emitGroup(mlir::Operation *anchor, GroupEmitter &emitter);
 CudaScheduleAttr scheduleElements(mlir::Operation *op);
 /// A warp for each whole row; null, with an error, where rows are too long.
 CudaScheduleAttr scheduleRows(mlir::Operation *op);
+/// Whether blocks of a kernel that begins with `anchor` can have whole rows of
+/// its result.
+bool canHoldRows(mlir::Operation *anchor);
+/// Whether `op` may join such a kernel by whole rows of operand 0.
+bool joinsRows(mlir::Operation *op);
 /// Whether heads with so many columns are boxes; an error on `op` if not.
 mlir::LogicalResult checkHeadWidths(mlir::Operation *op,
                                     llvm::ArrayRef<int64_t> widths,

@@ -34,6 +34,21 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
       stores what is read elsewhere.
     }], "void", "emitGroup", (ins "::hova::GroupEmitter &":$emitter)>,
     InterfaceMethod<[{
+      Whether `emitGroup` makes the tile of `GroupEmitter::tilePlace`, whatever
+      columns the schedule has: with all of them a block has whole rows.
+    }], "bool", "makesRows", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      Whether the operation may join a kernel whose blocks have whole rows of
+      operand 0, and `emitJoined` writes it.
+    }], "bool", "joinsRows", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      The tile of the result, of f32, at the place of `rows`, the tile of operand
+      0. Columns after the last are anything in both.
+    }], "::mlir::Value", "emitJoined",
+      (ins "::hova::GroupEmitter &":$emitter, "::mlir::Value":$rows,
+           "const ::hova::GroupPlace &":$place), "",
+      "llvm_unreachable(\"joins no rows\");">,
+    InterfaceMethod<[{
       Whether the kernel may read rows of operand `index` in another order
       (`GroupEmitter::load`, `GroupEmitter::rowMap`).
     }], "bool", "readsPlaced", (ins "unsigned":$index), "", "return false;">,

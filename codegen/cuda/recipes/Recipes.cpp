@@ -53,6 +53,17 @@ CudaScheduleAttr scheduleRows(Operation *op) {
   return scheduleWarps(op, columnsOf(op));
 }
 
+bool canHoldRows(Operation *anchor) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
+  return (recipe ? recipe.makesRows() : isa<TileOpInterface>(anchor)) &&
+         columnsOf(anchor) <= kMostColumns;
+}
+
+bool joinsRows(Operation *op) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(op);
+  return recipe && recipe.joinsRows();
+}
+
 LogicalResult checkSequences(Operation *op, int64_t sequences, int64_t heads) {
   if (std::max(sequences, heads) > kMostBlocksYZ) {
     return op->emitOpError("has code for a GPU for at most ")
@@ -89,7 +100,11 @@ static void emitElements(Operation *op, GroupEmitter &emitter) {
 // Anchors
 //===----------------------------------------------------------------------===//
 
-CudaScheduleAttr chooseSchedule(Operation *anchor) {
+CudaScheduleAttr chooseSchedule(Operation *anchor,
+                                ArrayRef<Operation *> joined) {
+  if (llvm::any_of(joined, joinsRows)) {
+    return scheduleRows(anchor);
+  }
   if (auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor)) {
     return recipe.chooseSchedule();
   }

@@ -353,6 +353,7 @@ struct TokenRecipe
     Place place = emitter.tilePlace(op);
     emitter.finishAndStore(emitTile(emitter, cast<OpT>(op), place), place);
   }
+  bool makesRows(Operation *) const { return true; }
 };
 
 template <typename... OpT> void attachTo(MLIRContext &context) {

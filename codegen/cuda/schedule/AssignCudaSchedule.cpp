@@ -146,7 +146,13 @@ struct AssignCudaSchedulePass final
     if (failed(checkPlacements(kernel))) {
       return failure();
     }
-    CudaScheduleAttr schedule = chooseSchedule(first);
+    SmallVector<Operation *> joined;
+    for (Operation &op : kernel.getBody().getOps()) {
+      if (&op != first) {
+        joined.push_back(&op);
+      }
+    }
+    CudaScheduleAttr schedule = chooseSchedule(first, joined);
     if (!schedule) {
       return failure();
     }

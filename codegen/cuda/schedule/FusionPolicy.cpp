@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/Interfaces.h"
+#include "dialect/Shapes.h"
 #include "passes/Columns.h"
 #include "passes/fuse/Grouping.h"
 
@@ -48,13 +50,26 @@ static bool readsColumnsAlike(const Group &kernel, Operation *op) {
          addColumns(columns, kernel, op);
 }
 
+/// Whether `op` works on whole rows of the kernel's tile, which a block can
+/// have.
+static bool joinsWholeRows(const Group &kernel, Operation *op) {
+  Operation *anchor = kernel.ops.front();
+  return joinsRows(op) && canHoldRows(anchor) &&
+         llvm::is_contained(kernel.ops, op->getOperand(0).getDefiningOp()) &&
+         llvm::none_of(
+             llvm::drop_begin(op->getOperands()),
+             [&](Value operand) { return isOfGroup(kernel, operand); }) &&
+         shapeOf(op->getResult(0)).back() ==
+             shapeOf(anchor->getResult(0)).back();
+}
+
 bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
                           std::string *why) const {
   bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
     return isOfGroup(kernel, operand);
   });
   bool joins = isa<TileOpInterface>(op) && reads;
-  if (joins && readsColumnsAlike(kernel, op)) {
+  if (joinsWholeRows(kernel, op) || (joins && readsColumnsAlike(kernel, op))) {
     return true;
   }
   StringRef anchor = kernel.ops.front()->getName().getStringRef();

@@ -1,4 +1,4 @@
-// RUN: hova-opt %s --target=cuda --start-at=normalize --stop-after=fuse | FileCheck %s
+// RUN: hova-opt %s --split-input-file --target=cuda --start-at=normalize --stop-after=fuse | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
 // A kernel is a product, here of three weights beside each other, and what is element-wise on its tile: two of the parts have such.
@@ -36,5 +36,36 @@ module {
     %s = hova.linear %x, %u {hova.site = {kind = "linear", path = "s"}} : tensor<1x4x16xbf16>, tensor<16x16xbf16> -> tensor<1x4x16xf32>
     %square = hova.multiply %s, %s {hova.site = {kind = "multiply", path = "square"}} : tensor<1x4x16xf32>, tensor<1x4x16xf32>
     return %n, %halves, %square : tensor<1x4x32xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>
+  }
+}
+
+// -----
+
+// Of an element-wise operation a block has whole rows, and a norm joins it, with what is element-wise on that. A norm of other rows does not.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel
+// CHECK: hova.add
+// CHECK: hova.layer_norm
+// CHECK-NOT: hova.kernel
+// CHECK: hova.activation gelu_erf
+// CHECK: hova.layer_norm
+// CHECK: hova.yield
+// CHECK: hova.kernel
+// CHECK: hova.layer_norm {{.*}}hova.layer_norm' is not element-wise on the tile of 'hova.add'
+// CHECK-NOT: hova.kernel
+// CHECK: return
+module {
+  func.func @main(%x: tensor<1x4x32xf32> {hova.name = "x"}, %residual: tensor<1x4x32xf32> {hova.name = "residual"})
+      -> (tensor<1x4x32xf32> {hova.name = "twice"}, tensor<1x4x16xf32> {hova.name = "half"}) {
+    %gain = hova.weight "gain" : tensor<32xf32>
+    %bias = hova.weight "bias" : tensor<32xf32>
+    %short = hova.weight "short" : tensor<16xf32>
+    %r = hova.add %x, %residual {hova.site = {kind = "add", path = "r"}} : tensor<1x4x32xf32>, tensor<1x4x32xf32>
+    %n = hova.layer_norm %r, %gain, %bias {eps = 1.0e-6 : f64, hova.site = {kind = "norm", path = "n"}} : tensor<1x4x32xf32>, tensor<32xf32>
+    %g = hova.activation gelu_erf %n {hova.site = {kind = "activation", path = "g"}} : tensor<1x4x32xf32>
+    %t = hova.layer_norm %g, %gain, %bias {eps = 1.0e-6 : f64, hova.site = {kind = "norm", path = "t"}} : tensor<1x4x32xf32>, tensor<32xf32>
+    %s = hova.slice %r {axis = 2 : i64, offset = 0 : i64} : tensor<1x4x32xf32> -> tensor<1x4x16xf32>
+    %h = hova.layer_norm %s, %short, %short {eps = 1.0e-6 : f64, hova.site = {kind = "norm", path = "h"}} : tensor<1x4x16xf32>, tensor<16xf32>
+    return %t, %h : tensor<1x4x32xf32>, tensor<1x4x16xf32>
   }
 }
