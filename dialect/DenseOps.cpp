@@ -78,6 +78,101 @@ IterationSpace LinearOp::getIterationSpace() {
 bool LinearOp::isStored(unsigned index) { return index < 2; }
 
 //===----------------------------------------------------------------------===//
+// LinearPartsOp, SumPartsOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult LinearPartsOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), weight = shapeOf(getWeight());
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  if (x.empty() || weight.size() != 2) { // C1
+    return emitOpError("expects x with a last axis and a weight matrix, got ")
+           << shapeText(x) << " and " << shapeText(weight);
+  }
+  int64_t in = weight[getTransposed() ? 1 : 0];
+  int64_t out = weight[getTransposed() ? 0 : 1];
+  if (!agree(x.back(), in)) { // C1
+    return emitOpError("expects a weight for inputs of width ")
+           << x.back() << ", got one for " << in;
+  }
+  if (result.empty() || result.front() == ShapedType::kDynamic ||
+      result.front() < 1 ||
+      (in != ShapedType::kDynamic && in % result.front() != 0)) { // C2
+    return emitOpError("expects parts that divide an inner dimension of ")
+           << in << ", got a result of shape " << shapeText(result);
+  }
+  SmallVector<int64_t> expected(x);
+  expected.back() = out;
+  if (!agree(result.drop_front(), expected)) { // C3
+    return emitOpError("expects parts of shape ")
+           << shapeText(expected) << ", got " << shapeText(result.drop_front());
+  }
+  return success();
+}
+
+std::optional<int64_t> LinearPartsOp::getLinearMacs() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
+  ArrayRef<int64_t> result = shapeOf(getResult());
+  return staticSize(result.drop_front()) * shapeOf(getX()).back();
+}
+
+IterationSpace LinearPartsOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> rows = builder.rows(); // the part, and the row of x
+  ArrayRef<int64_t> weight = shapeOf(getWeight());
+  int64_t in = weight[getTransposed() ? 1 : 0];
+  int64_t size =
+      in == ShapedType::kDynamic ? in : in / shapeOf(getResult()).front();
+  AffineExpr column =
+      builder.parallel("column", weight[getTransposed() ? 0 : 1]);
+  AffineExpr inner = builder.reduction("inner", size);
+  AffineExpr k = rows[0] * (size == ShapedType::kDynamic ? 1 : size) + inner;
+  SmallVector<AffineExpr> ofX(ArrayRef(rows).drop_front());
+  ofX.push_back(k);
+  builder.operand(0, ofX);
+  builder.operand(1, getTransposed() ? SmallVector<AffineExpr>{column, k}
+                                     : SmallVector<AffineExpr>{k, column});
+  rows.push_back(column);
+  builder.result(rows);
+  return builder.build();
+}
+
+bool LinearPartsOp::isStored(unsigned) { return true; }
+
+LogicalResult SumPartsOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX());
+  if (x.size() < 2) { // C1
+    return emitOpError("expects parts of one dimension at least, got ")
+           << shapeText(x);
+  }
+  if (!agree(shapeOf(getResult()), x.drop_front())) { // C2
+    return emitOpError("expects a result of shape ")
+           << shapeText(x.drop_front()) << ", got "
+           << shapeText(shapeOf(getResult()));
+  }
+  if (getBias() && !agree(shapeOf(getBias()), {x.back()})) { // C3
+    return emitOpError("expects a bias of shape ")
+           << x.back() << ", got " << shapeText(shapeOf(getBias()));
+  }
+  return success();
+}
+
+IterationSpace SumPartsOp::getIterationSpace() {
+  IterationSpaceBuilder builder(*this);
+  SmallVector<AffineExpr> axes = builder.rows();
+  AffineExpr column = builder.parallel("column", shapeOf(getX()).back());
+  axes.push_back(column);
+  builder.result(axes);
+  axes.insert(axes.begin(), builder.reduction("part", shapeOf(getX()).front()));
+  builder.operand(0, axes);
+  if (getBias()) {
+    builder.operand(1, {column});
+  }
+  return builder.build().ignoringPosition();
+}
+
+//===----------------------------------------------------------------------===//
 // LayerNormOp
 //===----------------------------------------------------------------------===//
 

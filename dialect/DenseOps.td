@@ -46,6 +46,72 @@ def Hova_LinearOp : Hova_Op<"linear", [Pure,
   let hasVerifier = 1;
 }
 
+def Hova_LinearPartsOp : Hova_Op<"linear_parts", [Pure,
+    DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+    DeclareOpInterfaceMethods<Hova_StorageOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface, ["getSummands"]>]> {
+  let summary = "the sums of a linear over parts of its inner dimension";
+  let description = [{
+    `y[p, .., j] = sum_k x[.., k] w[k, j]` over the k of part p: `in / parts`
+    neighbours. `hova.sum_parts` adds them in the order of the parts. A product
+    of few rows and columns has so few tiles that parts of a machine are idle;
+    with parts it has as many times more.
+
+    Operands: `x [.., in]`, `weight [in, out]`, which is `[out, in]` if
+    `transposed`. Result `[parts, .., out]`, of f32.
+
+    - C1: weight is a matrix and its input dimension equals the last dimension
+      of x.
+    - C2: `parts`, the result's first dimension, divides it.
+    - C3: each part has the shape of x with the last dimension replaced by out.
+
+    ```mlir
+    func.func @linear(%x: tensor<1x4x768xf32>, %w: tensor<768x64xf32>,
+                      %b: tensor<64xf32>) -> tensor<1x4x64xf32> {
+      %p = hova.linear_parts %x, %w
+          : tensor<1x4x768xf32>, tensor<768x64xf32> -> tensor<3x1x4x64xf32>
+      %y = hova.sum_parts %p bias(%b)
+          : tensor<3x1x4x64xf32>, tensor<64xf32> -> tensor<1x4x64xf32>
+      return %y : tensor<1x4x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x, Hova_Tensor:$weight,
+                       UnitAttr:$transposed);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    $x `,` $weight attr-dict `:` type($x) `,` type($weight) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hova_SumPartsOp : Hova_Op<"sum_parts", [Pure,
+    Hova_Site<>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface, ["getSummands"]>]> {
+  let summary = "the parts of a sum, added in their order";
+  let description = [{
+    `y[.., j] = x[0, .., j] + x[1, .., j] + .. + b[j]`, from the left to the
+    right, so that the bits do not depend on who computed a part, or when.
+
+    Operands: `x [parts, .., out]`, optional `bias [out]`.
+
+    - C1: x has two dimensions at least.
+    - C2: the result has the shape of a part.
+    - C3: bias has one element per column.
+
+    See `hova.linear_parts`.
+  }];
+  let arguments = (ins Hova_Tensor:$x, Optional<Hova_Tensor>:$bias);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = [{
+    $x (`bias` `(` $bias^ `)`)? attr-dict
+    `:` type($x) (`,` type($bias)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure, AttrSizedOperandSegments,
     Hova_Site<>,
     AllTypesMatch<["x", "result"]>,

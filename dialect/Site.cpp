@@ -76,6 +76,7 @@ StringRef HeadReweightOp::getSiteKind() { return "reweight"; }
 StringRef ScaleHeadsOp::getSiteKind() { return "reweight"; }
 StringRef ChannelGateOp::getSiteKind() { return "gate"; }
 StringRef LinearOp::getSiteKind() { return "linear"; }
+StringRef SumPartsOp::getSiteKind() { return "linear"; }
 StringRef LayerNormOp::getSiteKind() { return "norm"; }
 StringRef NormalizeHeadsOp::getSiteKind() { return "norm"; }
 StringRef SoftmaxOp::getSiteKind() { return "softmax"; }

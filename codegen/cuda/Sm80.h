@@ -47,6 +47,9 @@ inline constexpr int64_t kRegisterPiece = 256;
 inline constexpr int64_t kProcessorGroupBytes = 164 * 1024;
 inline constexpr int64_t kGroupPiece = 128;
 inline constexpr int64_t kReservedGroupBytes = 1024;
+/// Multiply-adds of a multiprocessor in a cycle: on its tensor cores, with
+/// operands of 16 bits, and in f32.
+inline constexpr int64_t kCycleMacs16 = 1024, kCycleMacs32 = 64;
 /// Multiprocessors of an A100 and of an H100 (SXM).
 inline constexpr int64_t kProcessors[] = {108, 132};
 /// Registers of a thread, and the blocks that ptxas makes room for if nobody

@@ -51,6 +51,77 @@ SmallVector<OpOperand *> LinearOp::getSummands() {
   return llvm::to_vector(llvm::make_pointer_range((*this)->getOpOperands()));
 }
 
+/// Of each part a product of its columns of x with its rows of the weight.
+LogicalResult LinearPartsOp::evaluate(ArrayRef<HostTensor> operands,
+                                      SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &x = value(getX()), &weight = value(getWeight());
+  ArrayRef<int64_t> shape = getResult().getType().getShape();
+  int64_t depth = x.getShape().back(), size = depth / shape.front();
+  int64_t columns = shape.back(), rows = rowCount(x.getShape());
+  bool transposed = getTransposed();
+  HostTensor result(value.resultElement(), SmallVector<int64_t>(shape));
+  withNumberType(value.resultElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> input(x), table(weight);
+    int64_t rowStep = transposed ? 1 : columns;
+    int64_t columnStep = transposed ? depth : 1;
+    T *to = result.mutableAs<T>();
+    for (int64_t part = 0; part < shape.front(); ++part) {
+      for (int64_t row = 0; row < rows; ++row) {
+        const T *own = input.data() + row * depth + part * size;
+        for (int64_t column = 0; column < columns; ++column, ++to) {
+          const T *w =
+              table.data() + part * size * rowStep + column * columnStep;
+          *to = 0;
+          for (int64_t k = 0; k < size; ++k) {
+            *to += own[k] * w[k * rowStep];
+          }
+        }
+      }
+    }
+  });
+  results.push_back(std::move(result));
+  return success();
+}
+
+SmallVector<OpOperand *> LinearPartsOp::getSummands() {
+  return llvm::to_vector(llvm::make_pointer_range((*this)->getOpOperands()));
+}
+
+LogicalResult SumPartsOp::evaluate(ArrayRef<HostTensor> operands,
+                                   SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &x = value(getX());
+  const HostTensor *bias = value.optional(getBias());
+  ArrayRef<int64_t> shape = x.getShape().drop_front();
+  int64_t parts = x.getShape().front();
+  int64_t elements = rowCount(shape) * shape.back();
+  HostTensor result(value.resultElement(), SmallVector<int64_t>(shape));
+  withNumberType(value.resultElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> sums(x);
+    std::optional<Numbers<T>> shift;
+    if (bias) {
+      shift.emplace(*bias);
+    }
+    T *to = result.mutableAs<T>();
+    for (int64_t i = 0; i < elements; ++i) {
+      to[i] = 0;
+      for (int64_t part = 0; part < parts; ++part) {
+        to[i] += sums.data()[part * elements + i];
+      }
+      to[i] += shift ? shift->data()[i % shape.back()] : T(0);
+    }
+  });
+  results.push_back(std::move(result));
+  return success();
+}
+
+SmallVector<OpOperand *> SumPartsOp::getSummands() {
+  return llvm::to_vector(llvm::make_pointer_range((*this)->getOpOperands()));
+}
+
 //===----------------------------------------------------------------------===//
 // Layer norm
 //===----------------------------------------------------------------------===//

@@ -21,7 +21,6 @@
 
 #include "dialect/ProgramOps.h"
 #include "dialect/TokenOps.h"
-#include "mlir/AsmParser/AsmParser.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/KernelBuilder.h"
 #include "passes/fuse/Passes.h"
@@ -87,15 +86,9 @@ namespace {
 struct FuseKernelsPass final : impl::FuseKernelsPassBase<FuseKernelsPass> {
   using Base::Base;
   LogicalResult initialize(MLIRContext *context) override {
-    if (policy.empty()) {
-      return success();
-    }
-    Attribute parsed = parseAttribute(policy, context);
-    asked = dyn_cast_or_null<FusionPolicyAttrInterface>(parsed);
-    return !parsed || asked
-               ? failure(!parsed)
-               : emitError(UnknownLoc::get(context), "no fusion policy: ")
-                     << parsed;
+    auto parsed = parseFusionPolicy(policy, context);
+    asked = parsed.value_or(FusionPolicyAttrInterface());
+    return parsed;
   }
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");

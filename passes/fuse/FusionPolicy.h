@@ -6,6 +6,7 @@
 
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/Support/LogicalResult.h"
 #include <string>
 
 namespace hova {
@@ -13,5 +14,14 @@ struct Group;
 } // namespace hova
 
 #include "passes/fuse/FusionPolicy.h.inc"
+
+namespace hova {
+
+/// The policy that an option of a pass has the text of; null of an empty one.
+/// Fails, with an error, where the text is none.
+llvm::FailureOr<FusionPolicyAttrInterface>
+parseFusionPolicy(llvm::StringRef text, mlir::MLIRContext *context);
+
+} // namespace hova
 
 #endif // HOVA_PASSES_FUSE_FUSIONPOLICY_H

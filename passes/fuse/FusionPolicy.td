@@ -29,6 +29,13 @@ def Hova_FusionPolicyAttrInterface : AttrInterface<"FusionPolicyAttrInterface"> 
       (ins "::mlir::Operation *":$product, "std::string *":$why), "",
       "return false;">,
     InterfaceMethod<[{
+      In how many parts, at least one, the inner dimension of `product`, a
+      `hova.linear`, is divided so that no part of the machine is idle; they
+      divide it. If more than one, `why` is told the reason.
+    }], "int64_t", "chooseParts",
+      (ins "::mlir::Operation *":$product, "std::string *":$why), "",
+      "return 1;">,
+    InterfaceMethod<[{
       Whether rows of another kernel's value, at even distances, are an address
       for the kernels that read them. If not, one of these copies them.
     }], "bool", "addressesRows", (ins), "", "return false;">,

@@ -97,6 +97,43 @@ def DecomposeLinearAttentionPass
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
+def DecomposeProductsPass
+    : Pass<"hova-decompose-products", "::mlir::func::FuncOp"> {
+  let summary = "Divide the sums of products among units";
+  let description = [{
+    Before: `hova.linear`, whose result has fewer tiles than the machine has
+    units. After: `hova.linear_parts`, the sums over parts of its inner
+    dimension, and `hova.sum_parts`, which adds them in order. The target's
+    policy says which products have how many parts; without one nothing changes.
+
+    ```mlir
+    func.func @main(%x: tensor<1x20x2048xbf16>) -> tensor<1x20x512xf32> {
+      %w = hova.weight "w" : tensor<2048x512xbf16>
+      %y = hova.linear %x, %w
+          : tensor<1x20x2048xbf16>, tensor<2048x512xbf16> -> tensor<1x20x512xf32>
+      return %y : tensor<1x20x512xf32>
+    }
+    ```
+    becomes, with `policy={#hova_cuda.fusion}`,
+    ```mlir
+    func.func @main(%x: tensor<1x20x2048xbf16>) -> tensor<1x20x512xf32> {
+      %w = hova.weight "w" : tensor<2048x512xbf16>
+      %p = hova.linear_parts %x, %w
+          : tensor<1x20x2048xbf16>, tensor<2048x512xbf16> -> tensor<8x1x20x512xf32>
+      %y = hova.sum_parts %p
+          {hova.rewrites = {"hova-decompose-products" = {fired = true, why = "sums over 2048 are 8 parts, which are added in order: tiles of 20 x 512 leave multiprocessors idle"}}}
+          : tensor<8x1x20x512xf32> -> tensor<1x20x512xf32>
+      return %y : tensor<1x20x512xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "",
+           "The target's policy as an attribute (hova-fuse-kernels).">,
+  ];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
   let summary = "Group operations into kernels";
   let description = [{

@@ -160,6 +160,34 @@ def test_a_norm_joins_the_rows_that_it_reads(width, tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), np.maximum(normed, 0), rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+def test_a_long_sum_of_few_tiles_is_divided(dtype, tmp_path):
+    """The norm's kernel adds the parts, the bias and the residual. Numbers that are exact in any order; --strict keeps one sum."""
+    layers = [{"name": "y", "op": "linear", "input": "x", "width": 70}, {"name": "s", "op": "add", "inputs": ["y", "r"]},
+              {"name": "n", "op": "layer_norm", "input": "s", "eps": 1e-6}]
+    description = {"hova": 1, "name": "m", "inputs": {"x": {"shape": [2, 9, 1024]}, "r": {"shape": [2, 9, 70]}}, "layers": layers,
+                   "outputs": {"s": "s", "n": "n"}}
+    (tmp_path / "model.json").write_text(json.dumps(description))
+    random = np.random.default_rng(6)
+    x, r, w, b = (random.integers(-8, 9, shape).astype(np.float32) for shape in [(2, 9, 1024), (2, 9, 70), (1024, 70), 70])
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "r.npy", r)
+    save_file({"y.weight": w, "y.bias": b, "n.gain": np.ones(70, np.float32), "n.bias": np.zeros(70, np.float32)}, tmp_path / "weights.safetensors")
+    options = ["--target=cuda-emulated", f"--weights={tmp_path / 'weights.safetensors'}"]
+    launches = []
+    for strict in ([], ["--strict"]):
+        program = compile_to(tmp_path / "program", tmp_path / "model.json", *options, *strict, dtype=dtype)
+        launches.append(json.loads(run(program, "--describe", "--format=json"))["launches"])
+        run(program, "--input", f"x={tmp_path / 'x.npy'}", "--input", f"r={tmp_path / 'r.npy'}", "--output-dir", tmp_path)
+        s = x @ w + b + r
+        np.testing.assert_array_equal(np.load(tmp_path / "s.npy"), s)
+        truth = (s - s.mean(-1, keepdims=True)) / np.sqrt(s.var(-1, keepdims=True) + 1e-6)
+        np.testing.assert_allclose(np.load(tmp_path / "n.npy"), truth, rtol=0, atol=1e-5)
+    # bf16 rounds x in a launch before.
+    divided, whole = ([launch["grid"] for launch in own if launch["path"] == "y"] for own in launches)
+    assert [grid[2] for grid in divided] == [8, 1] and [grid[2] for grid in whole] == [1]
+
+
 @pytest.mark.parametrize("dtype, query_power, key_power", [("bf16", power, power) for power in (13, 23, 40, 56)]
                          + [("f16", 12, power) for power in (4, 8, 10, 12)])
 def test_scores_of_any_size_choose_a_key(dtype, query_power, key_power, tmp_path):

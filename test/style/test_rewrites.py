@@ -21,7 +21,7 @@ FUSIONS = Path("docs/fusions.md")
 PASSES = Path("docs/generated/passes.md")
 
 CATALOGUE = re.compile(
-    r"^```mlir\n(.*?)^```\n\n`hova-opt (--[\w-]+)` makes of it\n\n```mlir\n(.*?)^```",
+    r"^```mlir\n(.*?)^```\n\n`hova-opt (--[\w-]+(?:=\S+)?)` makes of it\n\n```mlir\n(.*?)^```",
     re.MULTILINE | re.DOTALL,
 )
 SECTION = re.compile(r"^### `-(hova-[\w-]+)`$(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
@@ -125,5 +125,5 @@ def test_the_catalogue_has_every_optional_pass():
         check=False,
     )
     optional = re.findall(r"hova-[a-z-]+", done.stderr.split("those that can are")[1])
-    shown = {option for _, option, _ in CATALOGUE.findall(text(FUSIONS))}
+    shown = {option.partition("=")[0] for _, option, _ in CATALOGUE.findall(text(FUSIONS))}
     assert {f"--{name}" for name in optional} <= shown

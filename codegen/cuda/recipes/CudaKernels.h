@@ -33,10 +33,18 @@ inline constexpr int64_t kProductStages = 3;
 /// Columns of such a part.
 int64_t productStep(mlir::Type element, int64_t inner);
 
-/// The schedule of a product of rows x inner and inner x columns of `element`:
-/// the tile that costs least on the multiprocessors that are counted on.
+/// The schedule of `parts` products of rows x inner and inner x columns of
+/// `element`, all in one launch: the tile that costs least on the
+/// multiprocessors that are counted on.
 CudaScheduleAttr scheduleProduct(mlir::Type element, int64_t rows,
-                                 int64_t inner, int64_t columns);
+                                 int64_t inner, int64_t columns,
+                                 int64_t parts = 1);
+
+/// Into how many parts, whole turns each, the inner dimension of a product is
+/// best divided: 1 where what it saves is less than that parts are written and
+/// read again, and launched once more unless `sumsAreFree`.
+int64_t chooseProductParts(mlir::Type element, int64_t rows, int64_t inner,
+                           int64_t columns, bool sumsAreFree);
 
 /// The same where the right operand is inner x columns.
 CudaScheduleAttr scheduleInnerProduct(mlir::Type element, int64_t inner);

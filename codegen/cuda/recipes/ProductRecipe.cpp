@@ -68,6 +68,97 @@ struct ProductRecipe
 };
 
 //===----------------------------------------------------------------------===//
+// LinearPartsOp, SumPartsOp
+//===----------------------------------------------------------------------===//
+
+/// Parts along z.
+struct LinearPartsRecipe
+    : CudaRecipeOpInterface::ExternalModel<LinearPartsRecipe, LinearPartsOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    auto own = cast<LinearPartsOp>(op);
+    Type x = getElementTypeOrSelf(own.getX());
+    ArrayRef<int64_t> shape = shapeOf(own.getResult());
+    if (failed(checkWeightType(op, x, own.getWeight())) ||
+        failed(checkSequences(op, shape.front()))) {
+      return {};
+    }
+    return scheduleProduct(x, staticSize(shape.drop_back().drop_front()),
+                           shapeOf(own.getX()).back() / shape.front(),
+                           shape.back(), shape.front());
+  }
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
+    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+    int64_t rows = staticSize(shape.drop_back().drop_front());
+    return {llvm::divideCeilSigned(rows, schedule.getRows()),
+            llvm::divideCeilSigned(shape.back(), schedule.getColumns()),
+            shape.front()};
+  }
+  void emitGroup(Operation *op, GroupEmitter &e) const {
+    auto own = cast<LinearPartsOp>(op);
+    KernelBuilder &b = e.b;
+    ArrayRef<int64_t> shape = shapeOf(own.getResult());
+    int64_t rows = staticSize(shape.drop_back().drop_front());
+    int64_t size = shapeOf(own.getX()).back() / shape.front();
+    auto part = [&](Value matrix) {
+      int64_t all = cast<MemRefType>(matrix.getType()).getDimSize(0);
+      return e.view(matrix, b.getIndexAttr(0), all,
+                    b.mulIndex(e.block(2), size), size);
+    };
+    Value row = b.mulIndex(e.block(0), e.schedule.getRows());
+    Value column = b.mulIndex(e.block(1), e.schedule.getColumns());
+    Value sums = emitProduct(b, e.schedule, part(e.matrix(own.getX())),
+                             part(e.matrix(own.getWeight())), row, column,
+                             /*isTransposed=*/true, e.rowMap(own.getX()));
+    Value to = e.view(e.matrix(own.getResult()), b.mulIndex(e.block(2), rows),
+                      rows, b.getIndexAttr(0), shape.back());
+    b.store(sums, to, row, column, rows % e.schedule.getRows() == 0,
+            shape.back() % e.schedule.getColumns() == 0);
+  }
+  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
+  bool readsTransposed(Operation *op, unsigned index) const {
+    return index == 1 && !cast<LinearPartsOp>(op).getTransposed();
+  }
+};
+
+/// The rows of all parts are on their way before the first is added.
+struct SumPartsRecipe
+    : CudaRecipeOpInterface::ExternalModel<SumPartsRecipe, SumPartsOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    return scheduleElements(op);
+  }
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
+    return gridOfTiles(op, schedule);
+  }
+  void emitGroup(Operation *op, GroupEmitter &e) const {
+    auto own = cast<SumPartsOp>(op);
+    KernelBuilder &b = e.b;
+    ArrayRef<int64_t> shape = shapeOf(own.getResult());
+    int64_t rows = staticSize(shape.drop_back());
+    GroupPlace place = e.tilePlace(op);
+    SmallVector<Value> terms;
+    int64_t parts = shapeOf(own.getX()).front();
+    for (int64_t part = 0; part < parts; ++part) {
+      Value from = e.view(e.matrix(own.getX()), b.getIndexAttr(part * rows),
+                          rows, b.getIndexAttr(0), shape.back());
+      terms.push_back(b.load(place.type, from, place.row, place.column,
+                             place.rowsInside, place.columnsInside));
+    }
+    if (own.getBias()) {
+      terms.push_back(e.load(own.getBias(), shape, place));
+    }
+    Value sum = b.map(place.type, terms, [&](ValueRange x, Value, Value) {
+      Value all = x.front();
+      for (Value term : x.drop_front()) {
+        all = b.add(all, widen(b, b.getLoc(), term));
+      }
+      return all;
+    });
+    e.finishAndStore(sum, place);
+  }
+  bool makesRows(Operation *) const { return true; }
+};
+
+//===----------------------------------------------------------------------===//
 // ProjectTokensOp
 //===----------------------------------------------------------------------===//
 
@@ -115,6 +206,8 @@ struct ProjectTokensRecipe
 
 void attachCudaProductRecipes(MLIRContext &context) {
   LinearOp::attachInterface<ProductRecipe>(context);
+  LinearPartsOp::attachInterface<LinearPartsRecipe>(context);
+  SumPartsOp::attachInterface<SumPartsRecipe>(context);
   ProjectTokensOp::attachInterface<ProjectTokensRecipe>(context);
 }
 

@@ -40,9 +40,12 @@ static constexpr ProductTile kTiles[] = {{128, 128, 1.0, 1.0},
                                          {128, 64, 1.12, 1.4},
                                          {64, 64, 1.5, 2.15}};
 
-static double timeOf(const ProductTile &tile, int64_t rows, int64_t columns) {
+/// The time of multiprocessors with most blocks, of all that are counted on,
+/// for one step of k.
+static double timeOf(const ProductTile &tile, int64_t rows, int64_t columns,
+                     int64_t parts) {
   int64_t blocks = llvm::divideCeil(rows, tile.rows) *
-                   llvm::divideCeil(columns, tile.columns);
+                   llvm::divideCeil(columns, tile.columns) * parts;
   double time = 0;
   for (int64_t processors : kProcessors) {
     int64_t most = llvm::divideCeil(blocks, processors);
@@ -51,15 +54,50 @@ static double timeOf(const ProductTile &tile, int64_t rows, int64_t columns) {
   return time * tile.rows * tile.columns;
 }
 
+static const ProductTile &chooseTile(int64_t rows, int64_t columns,
+                                     int64_t parts) {
+  return *llvm::min_element(kTiles, [&](const ProductTile &a,
+                                        const ProductTile &b) {
+    return timeOf(a, rows, columns, parts) < timeOf(b, rows, columns, parts);
+  });
+}
+
 CudaScheduleAttr scheduleProduct(Type element, int64_t rows, int64_t inner,
-                                 int64_t columns) {
-  const ProductTile *best = llvm::min_element(
-      kTiles, [&](const ProductTile &a, const ProductTile &b) {
-        return timeOf(a, rows, columns) < timeOf(b, rows, columns);
-      });
-  return CudaScheduleAttr::get(element.getContext(), best->rows, best->columns,
-                               2, 2, productStep(element, inner),
-                               kProductStages);
+                                 int64_t columns, int64_t parts) {
+  const ProductTile &best = chooseTile(rows, columns, parts);
+  return CudaScheduleAttr::get(element.getContext(), best.rows, best.columns, 2,
+                               2, productStep(element, inner), kProductStages);
+}
+
+// Assumed, as long as no GPU has been asked. In cycles: the first copies of a
+// block and its stores, and a launch after another.
+static constexpr double kBlockCycles = 1200, kLaunchCycles = 2800;
+/// Bytes that are moved to and from the second cache in a cycle: a fifth of
+/// what an A100 has, since a kernel of rows has few blocks.
+static constexpr double kCycleBytes = 1024;
+static constexpr int64_t kMostParts = 8;
+
+int64_t chooseProductParts(Type element, int64_t rows, int64_t inner,
+                           int64_t columns, bool sumsAreFree) {
+  double macs = element.isF32() ? kCycleMacs32 : kCycleMacs16;
+  auto cyclesOf = [&](int64_t parts) {
+    const ProductTile &tile = chooseTile(rows, columns, parts);
+    double time =
+        timeOf(tile, rows, columns, parts) / double(std::size(kProcessors));
+    double own = time * double(inner / parts) / macs + kBlockCycles;
+    double moved = 2.0 * 4 * double(parts * rows * columns); // f32, twice
+    return parts == 1 ? own : own + moved / kCycleBytes;
+  };
+  // What is assumed may be wrong by as much again.
+  double most = cyclesOf(1) - (sumsAreFree ? 0 : 2 * kLaunchCycles);
+  int64_t best = 1, step = productStep(element, inner);
+  for (int64_t parts = 2; parts <= kMostParts; ++parts) {
+    if (inner % (parts * step) == 0 && cyclesOf(parts) < most) {
+      best = parts;
+      most = cyclesOf(parts);
+    }
+  }
+  return best;
 }
 
 } // namespace hova

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/Recipe.h"
+#include "dialect/DenseOps.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
 #include "passes/Columns.h"
@@ -85,6 +87,44 @@ bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
                .str();
   }
   return false;
+}
+
+/// Whether a norm reads what becomes of `value` element by element, with what
+/// is there before `product`: its kernel has whole rows, and adds parts of them
+/// as it reads.
+static bool isReadByNorm(Value value, Operation *product) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    bool isNext = llvm::all_of(user->getOperands(), [&](Value operand) {
+      Operation *other = operand.getDefiningOp();
+      return operand == value || !other || other->isBeforeInBlock(product);
+    });
+    return isNext && (isa<LayerNormOp>(user) ||
+                      (isa<TileOpInterface>(user) &&
+                       isReadByNorm(user->getResult(0), product)));
+  });
+}
+
+/// Columns that are read apart stay the product's own.
+int64_t CudaFusionAttr::chooseParts(Operation *product,
+                                    std::string *why) const {
+  auto linear = cast<LinearOp>(product);
+  Value result = linear.getResult();
+  if (llvm::any_of(result.getUsers(), isColumnSlice)) {
+    return 1;
+  }
+  int64_t rows = staticSize(shapeOf(result).drop_back());
+  int64_t columns = shapeOf(result).back();
+  int64_t inner = shapeOf(linear.getX()).back();
+  int64_t parts =
+      chooseProductParts(getElementTypeOrSelf(linear.getX()), rows, inner,
+                         columns, isReadByNorm(result, product));
+  if (why && parts > 1) {
+    *why = ("sums over " + Twine(inner) + " are " + Twine(parts) +
+            " parts, which are added in order: tiles of " + Twine(rows) +
+            " x " + Twine(columns) + " leave multiprocessors idle")
+               .str();
+  }
+  return parts;
 }
 
 /// A copy would be a launch.

@@ -28,7 +28,7 @@ RECIPES = {
 LEVELS = ["emulated", "interpreted"]
 # Kernels that take long, and that others cover but for the type or the maximum.
 FOR_FULL = {"sums of keys", "sums of keys, f32", "queries of sums, rectified", "queries of sums, f32", "queries of keys so far", "queries of keys so far, f32",
-            "product, f32", "product of tokens, f32", "attention to blocks in f16", "attention, heads of 6 in f16", "logits of heads, f32",
+            "product, f32", "product in parts, f32", "product of tokens, f32", "attention to blocks in f16", "attention, heads of 6 in f16", "logits of heads, f32",
             "attention, wide heads"}
 
 Match = re.Match
@@ -240,12 +240,13 @@ SAME_EVERYWHERE = "the same for every thread"
 # Other mutants that compute the same, as `recipe: level: name place of places`, and why; a pattern stands for several.
 EQUAL: dict[str, str] = {
     r".*: \w+: no meeting of the warp (1 of 1|2 of 2|3 of 3|4 of 4)": "the kernel ends there",
-    r"norm with a residual: \w+: no meeting of the warp 1 of 2": "it has no shared memory",
+    r"(norm with a residual|sum of parts): \w+: no meeting of the warp 1 of 2": "it has no shared memory",
     r"product, f16, with a residual: \w+: no meeting of the warp 1 of 3": "results of f32 go past shared memory",
     r".*: \w+: a copy uncommitted 1 of 4|logits.*: \w+: a copy uncommitted 1 of 2":
         "the first two copies end together, and the first wait is for both",
     r"(norm|product.*|class token|mean of tokens): interpreted: an element without its mask \d+ of \d+": "what is read there is not stored",
     r"norm with a residual: interpreted: an element without its mask (1\d|20) of 20": "what is read there is not stored",
+    r"sum of parts: interpreted: an element without its mask ([1-9]|1\d|2[0-4]) of 28": "what is read there is masked before the norm, and not stored",
     r"(product.*|logits.*): \w+: a copy uncommitted 3 of 4": "both copies of a turn end together, or nobody reads what they bring",
     r"product (with a gate|with positions|of a weight): emulated: a copy uncommitted 4 of 4": "in the only turn nobody reads what is copied",
     r"product with a gate: \w+: a slot further is written 48 of 48": "in the only turn nobody reads what is copied",

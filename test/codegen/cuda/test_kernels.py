@@ -37,7 +37,7 @@ CASES = {
 APPROXIMATED = {"product of few rows", "product with a gate", "product of columns", "scaled heads", "activated",
                 "shares", "logarithms of shares, rows in parts", "heads of length one, no gain", "sums of keys", "sums of keys, f32",
                 "merged sums", "merged sums before a block", "queries of sums", "queries of sums, f32", "queries of keys so far",
-                "queries of keys so far, f32",
+                "queries of keys so far, f32", "sum of parts",
                 *(name for name in CASES if name.startswith(("attention", "norm")))}
 # Those that multiply matrices by the instruction for it; f32 has none.
 MULTIPLYING = [name for name in CASES if name.startswith(("product", "attention", "logits", "raw scores")) and name != "product by rows"

@@ -1,0 +1,154 @@
+# ===- product_modules.py - Modules of products ----------------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Functions `main` for the recipes of products, as in modules.py."""
+
+import numpy as np
+from kernels import BF16, F16, Case
+from module_cases import F32, ONCE, Numbers, case, gelu_tanh, sigmoid
+
+BLOCK = "--block-rows=32 --block-columns=64 --row-warps=2 --column-warps=1 --stages=2"
+
+
+def product_residual() -> Case:
+    """The sum is read in f32 and in f16."""
+    n = Numbers("f16")
+    x, w, b, r = n.narrow(70, 72), n.narrow(72, 72, scale=0.1).T, n.wide(72), n.wide(70, 72)
+    y = x @ w + b + r
+    return case(n, """
+      !y = tensor<2x35x72xf32>
+      !h = tensor<2x35x72xf16>
+      func.func @main(%x: !h, %w: tensor<72x72xf16>, %b: tensor<72xf32>, %r: !y) -> (!y, !h) {
+        %0 = hova.linear %x, %w bias(%b) {transposed} : !h, tensor<72x72xf16>, tensor<72xf32> -> !y
+        %1 = hova.add %0, %r : !y, !y
+        %2 = hova.convert %1 : !y -> !h
+        return %1, %2 : !y, !h
+      }""", [y, y], F16, "f32 f16", BLOCK)
+
+
+def product_positions() -> Case:
+    """A table with the rows of one sequence is added to those of all."""
+    n = Numbers()
+    x, w, p = n.narrow(3, 25, 40), n.narrow(72, 40, scale=0.2).T, n.wide(25, 72)
+    return case(n, """
+      !y = tensor<3x25x72xf32>
+      func.func @main(%x: tensor<3x25x40xbf16>, %w: tensor<72x40xbf16>, %p: tensor<25x72xf32>) -> !y {
+        %0 = hova.linear %x, %w {transposed} : tensor<3x25x40xbf16>, tensor<72x40xbf16> -> !y
+        %1 = hova.add %0, %p : !y, tensor<25x72xf32>
+        return %1 : !y
+      }""", [x @ w + p], F32, "f32", BLOCK)
+
+
+def product_gate() -> Case:
+    """The channel gate of vertical attention: sigmoid(u w + b) y."""
+    n = Numbers()
+    u, w, b, y = n.narrow(70, 18), n.narrow(72, 18, scale=0.3).T, n.wide(72), n.wide(70, 72)
+    return case(n, """
+      !y = tensor<1x70x72xf32>
+      func.func @main(%u: tensor<1x70x18xbf16>, %w: tensor<72x18xbf16>, %b: tensor<72xf32>, %y: !y) -> tensor<1x70x72xbf16> {
+        %0 = hova.linear %u, %w bias(%b) {transposed} : tensor<1x70x18xbf16>, tensor<72x18xbf16>, tensor<72xf32> -> !y
+        %1 = hova.activation sigmoid %0 : !y
+        %2 = hova.multiply %1, %y : !y, !y
+        %3 = hova.convert %2 : !y -> tensor<1x70x72xbf16>
+        return %3 : tensor<1x70x72xbf16>
+      }""", [sigmoid(u @ w + b) * y], BF16, "bf16", BLOCK)
+
+
+def product_of_columns() -> Case:
+    """x is columns of a wider matrix."""
+    n = Numbers()
+    x, w = n.narrow(67, 88)[:, 8:80], n.narrow(66, 72, scale=0.1).T
+    return case(n, """
+      !x = tensor<1x67x72xbf16>
+      !y = tensor<1x67x66xf32>
+      func.func @main(%a: tensor<1x67x88xbf16>, %w: tensor<66x72xbf16>) -> tensor<1x67x66xbf16> {
+        %x = hova.slice %a {axis = 2 : i64, offset = 8 : i64} : tensor<1x67x88xbf16> -> !x
+        %0 = hova.linear %x, %w {transposed} : !x, tensor<66x72xbf16> -> !y
+        %1 = hova.activation gelu_tanh %0 : !y
+        %2 = hova.convert %1 : !y -> tensor<1x67x66xbf16>
+        return %2 : tensor<1x67x66xbf16>
+      }""", [gelu_tanh(x @ w)], BF16, "bf16", BLOCK)
+
+
+def product_of_f32() -> Case:
+    """All in f32, by multiply-adds; rows and columns begin at any element."""
+    n = Numbers()
+    x, w, b = n.wide(67, 81)[:, 5:78], n.wide(70, 73, scale=73**-0.5).T, n.wide(70)
+    return case(n, """
+      !x = tensor<1x67x73xf32>
+      !y = tensor<1x67x70xf32>
+      func.func @main(%a: tensor<1x67x81xf32>, %w: tensor<70x73xf32>, %b: tensor<70xf32>) -> !y {
+        %x = hova.slice %a {axis = 2 : i64, offset = 5 : i64} : tensor<1x67x81xf32> -> !x
+        %y = hova.linear %x, %w bias(%b) {transposed} : !x, tensor<70x73xf32>, tensor<70xf32> -> !y
+        return %y : !y
+      }""", [x @ w + b], 73 * ONCE, "f32", BLOCK)
+
+
+def product_of_weight() -> Case:
+    """A weight [in, out], which assign transposes; rows of it begin at multiples of 16 bytes."""
+    n = Numbers()
+    x, w = n.narrow(70, 36), n.narrow(36, 70, scale=0.2, transposed=40)
+    return case(n, """
+      !y = tensor<1x70x70xf32>
+      func.func private @weights() {
+        %w = hova.weight "w" : tensor<36x70xbf16>
+        hova.store_weight "w", %w : tensor<36x70xbf16>
+        return
+      }
+      func.func @main(%x: tensor<1x70x36xbf16>) -> tensor<1x70x70xbf16> {
+        %w = hova.image_weight "w" : tensor<36x70xbf16>
+        %0 = hova.linear %x, %w : tensor<1x70x36xbf16>, tensor<36x70xbf16> -> !y
+        %1 = hova.activation relu %0 : !y
+        %2 = hova.convert %1 : !y -> tensor<1x70x70xbf16>
+        return %2 : tensor<1x70x70xbf16>
+      }""", [np.maximum(x @ w, 0)], BF16, "bf16", BLOCK)
+
+
+def project_tokens(halves: str, limit: float) -> Case:
+    """wT x for each sequence, whose rows and columns begin at any element."""
+    n = Numbers(halves)
+    draw = n.wide if halves == "f32" else n.narrow
+    x, w = draw(2, 75, 77)[:, :, 3:74], draw(75, 66, scale=75**-0.5, transposed=80 if halves == "bf16" else 76)
+    weight = f"tensor<75x66x{halves}>"
+    return case(n, f"""
+      !x = tensor<2x75x71x{halves}>
+      !y = tensor<2x66x71x{halves}>
+      func.func private @weights() {{
+        %w = hova.weight "w" : {weight}
+        hova.store_weight "w", %w : {weight}
+        return
+      }}
+      func.func @main(%a: tensor<2x75x77x{halves}>) -> !y {{
+        %w = hova.image_weight "w" : {weight}
+        %x = hova.slice %a {{axis = 2 : i64, offset = 3 : i64}} : tensor<2x75x77x{halves}> -> !x
+        %y = hova.project_tokens %x, %w : !x, {weight} -> !y
+        return %y : !y
+      }}""", [np.einsum("btc,tp->bpc", x, w)], limit, halves)
+
+
+def product_in_parts(halves: str, limit: float) -> Case:
+    """Two parts of the inner dimension, 136 columns of x each: the last turn of a part ends within a step."""
+    n = Numbers(halves)
+    draw = n.wide if halves == "f32" else n.narrow
+    x, w = draw(67, 272), draw(66, 272, scale=0.1).T
+    return case(n, f"""
+      !y = tensor<2x1x67x66xf32>
+      func.func @main(%x: tensor<1x67x272x{halves}>, %w: tensor<66x272x{halves}>) -> !y {{
+        %y = hova.linear_parts %x, %w {{transposed}} : tensor<1x67x272x{halves}>, tensor<66x272x{halves}> -> !y
+        return %y : !y
+      }}""", [np.stack([x[:, :136] @ w[:136], x[:, 136:] @ w[136:]])], limit, "f32", BLOCK)
+
+
+def sum_of_parts() -> Case:
+    """Added from the first on, with the bias after the last; a norm reads the rows with a residual."""
+    n = Numbers()
+    x, b, r = n.wide(3, 2, 5, 77), n.wide(77), n.wide(2, 5, 77)
+    y = x.sum(0) + b + r
+    apart = y - y.mean(-1, keepdims=True)
+    return case(n, """
+      !y = tensor<2x5x77xf32>
+      func.func @main(%x: tensor<3x2x5x77xf32>, %b: tensor<77xf32>, %r: !y) -> (!y, !y) {
+        %0 = hova.sum_parts %x bias(%b) : tensor<3x2x5x77xf32>, tensor<77xf32> -> !y
+        %1 = hova.add %0, %r : !y, !y
+        %2 = hova.layer_norm %1 {eps = 0.01 : f64} : !y
+        return %1, %2 : !y, !y
+      }""", [y, apart / np.sqrt((apart * apart).mean(-1, keepdims=True) + 0.01)], F32, "f32 f32")

@@ -1,0 +1,58 @@
+// RUN: hova-opt %s --split-input-file --hova-decompose-products='policy={#hova_cuda.fusion}' | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-decompose-products='policy={#hova_cpu.fusion<few_rows = 96>}' | FileCheck %s --check-prefix=WHOLE
+// RUN: hova-opt %s --split-input-file --hova-decompose-products | FileCheck %s --check-prefix=WHOLE
+// RUN: not hova-opt %s --split-input-file --hova-decompose-products='policy={#hova.layout<rows 4>}' 2>&1 | FileCheck %s --check-prefix=NONE
+// SPDX-License-Identifier: Apache-2.0
+
+// NONE: no fusion policy: #hova.layout<rows 4>
+// WHOLE-NOT: hova.linear_parts
+
+// One tile of a long sum, whose parts the kernel of the norm adds.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[P:.*]] = hova.linear_parts %{{.*}}, %{{.*}} {hova.site = {kind = "linear", path = "y"}} : tensor<1x20x2048xbf16>, tensor<2048x64xbf16> -> tensor<8x1x20x64xf32>
+// CHECK: %[[Y:.*]] = hova.sum_parts %[[P]] bias(%{{.*}}) {hova.rewrites = {"hova-decompose-products" = {fired = true, why = "sums over 2048 are 8 parts, which are added in order: tiles of 20 x 64 leave multiprocessors idle"}}, hova.site = {kind = "linear", path = "y"}}
+// CHECK: hova.add %[[Y]]
+func.func @main(%x: tensor<1x20x2048xbf16>, %w: tensor<2048x64xbf16>, %b: tensor<64xf32>, %r: tensor<1x20x64xf32>) -> tensor<1x20x64xf32> {
+  %y = hova.linear %x, %w bias(%b) {hova.site = {kind = "linear", path = "y"}} : tensor<1x20x2048xbf16>, tensor<2048x64xbf16>, tensor<64xf32> -> tensor<1x20x64xf32>
+  %s = hova.add %y, %r : tensor<1x20x64xf32>, tensor<1x20x64xf32>
+  %n = hova.layer_norm %s {eps = 1.0e-6 : f64} : tensor<1x20x64xf32>
+  return %n : tensor<1x20x64xf32>
+}
+
+// -----
+
+// Short sums are not worth a launch for who adds their parts; beside a norm they are.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.linear %
+// CHECK: hova.linear_parts
+func.func @main(%x: tensor<1x20x512xbf16>, %w: tensor<512x64xbf16>) -> (tensor<1x20x64xf32>, tensor<1x20x64xf32>) {
+  %y = hova.linear %x, %w : tensor<1x20x512xbf16>, tensor<512x64xbf16> -> tensor<1x20x64xf32>
+  %z = hova.linear %x, %w : tensor<1x20x512xbf16>, tensor<512x64xbf16> -> tensor<1x20x64xf32>
+  %n = hova.layer_norm %z {eps = 1.0e-6 : f64} : tensor<1x20x64xf32>
+  return %y, %n : tensor<1x20x64xf32>, tensor<1x20x64xf32>
+}
+
+// -----
+
+// Many tiles fill a machine; parts have whole turns of the loop; columns that are read apart are the product's.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: hova.linear_parts
+func.func @main(%x: tensor<8x197x2048xbf16>, %w: tensor<2048x768xbf16>, %u: tensor<1x4x2080xbf16>, %v: tensor<2080x64xbf16>,
+                %a: tensor<1x4x2048xbf16>, %b: tensor<2048x64xbf16>) -> (tensor<8x197x768xf32>, tensor<1x4x64xf32>, tensor<1x4x32xf32>, tensor<1x4x32xf32>) {
+  %y = hova.linear %x, %w : tensor<8x197x2048xbf16>, tensor<2048x768xbf16> -> tensor<8x197x768xf32>
+  %z = hova.linear %u, %v : tensor<1x4x2080xbf16>, tensor<2080x64xbf16> -> tensor<1x4x64xf32>
+  %c = hova.linear %a, %b : tensor<1x4x2048xbf16>, tensor<2048x64xbf16> -> tensor<1x4x64xf32>
+  %d = hova.slice %c {axis = 2 : i64, offset = 0 : i64} : tensor<1x4x64xf32> -> tensor<1x4x32xf32>
+  %e = hova.slice %c {axis = 2 : i64, offset = 32 : i64} : tensor<1x4x64xf32> -> tensor<1x4x32xf32>
+  return %y, %z, %d, %e : tensor<8x197x768xf32>, tensor<1x4x64xf32>, tensor<1x4x32xf32>, tensor<1x4x32xf32>
+}
+
+// -----
+
+// A sum of f32 takes as long as sixteen of 16 bits: a launch is worth less.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.linear_parts {{.*}} -> tensor<8x1x20x64xf32>
+func.func @main(%x: tensor<1x20x512xf32>, %w: tensor<64x512xf32>) -> tensor<1x20x64xf32> {
+  %y = hova.linear %x, %w {transposed} : tensor<1x20x512xf32>, tensor<64x512xf32> -> tensor<1x20x64xf32>
+  return %y : tensor<1x20x64xf32>
+}
