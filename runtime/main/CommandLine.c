@@ -80,8 +80,10 @@ static const option_info infos[NUM_OPTIONS] = {
     [OPTION_KERNEL] = {"--kernel", "PATH",
                        "measure this kernel alone, data in the caches"},
     [OPTION_COLD] = {"--cold", NULL, "the same, data in memory only"},
-    [OPTION_TRACE] = {"--trace", "FILE.json",
-                      "write when each thread ran each kernel in the last run"},
+    [OPTION_TRACE] =
+        {"--trace", "FILE.json",
+         "write when each thread, or a GPU, ran each kernel in the last "
+         "run"},
     [OPTION_DESCRIBE] = {"--describe", NULL, "print what the program is"},
     [OPTION_FORMAT] = {"--format", "text|json", "how --describe prints it"},
     [OPTION_VERSION] = {"--version", NULL,

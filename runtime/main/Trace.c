@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A row for each thread, in the format of trace viewers. A bar is the share of
-// one thread in one kernel; between its bars a thread waits for the others.
+// one thread in one kernel; between its bars a thread waits for the others. A
+// GPU has one row, in which a bar is a launch and the wait before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,11 +43,26 @@ static void write_name(writer *out, const char *kind, int32_t thread,
   PUT(out, "}}");
 }
 
+/// What a GPU is asked for by a launch; nothing for a processor.
+static void write_launch(writer *out, const hova_device_code *code,
+                         uint32_t number) {
+  if (!code) {
+    return;
+  }
+  const hova_device_launch *launch = &code->launches[number];
+  const hova_device_kernel *kernel = &code->kernels[launch->kernel];
+  PUT(out,
+      ", \"grid\": [%u, %u, %u], \"block\": [%u, 1, 1], \"shared_bytes\": "
+      "%u",
+      launch->grid[0], launch->grid[1], launch->grid[2], kernel->threads,
+      kernel->shared_bytes);
+}
+
 /// One complete event ("X"), times in microseconds from the start of the run.
-static void write_event(writer *out, const hova_program *program,
+static void write_event(writer *out, const hova_context *context,
                         uint32_t number, int32_t thread, const uint64_t *span,
                         const uint64_t *times) {
-  const hova_kernel_info *kernel = &program->kernels[number];
+  const hova_kernel_info *kernel = &hova_program_of(context)->kernels[number];
   double whole = (double)(times[number + 1] - times[number]) * 1e-3;
   PUT(out, ",\n{\"name\": ");
   PUT_STRING(out, kernel->path);
@@ -58,14 +74,17 @@ static void write_event(writer *out, const hova_program *program,
   PUT_STRING(out, kernel->symbol);
   PUT(out,
       ", \"kernel\": %u, \"kernel_us\": %.3f, \"flops\": %llu, \"bytes\": "
-      "%llu, \"GFLOP/s\": %.3f}}",
+      "%llu, \"GFLOP/s\": %.3f",
       number, whole, (unsigned long long)kernel->flops,
       (unsigned long long)kernel->bytes,
       whole > 0 ? (double)kernel->flops * 1e-3 / whole : 0.0);
+  write_launch(out, hova_level_of(context)->device, number);
+  PUT(out, "}}");
 }
 
-static void write_row(writer *out, const hova_program *program, int32_t thread,
+static void write_row(writer *out, const hova_context *context, int32_t thread,
                       const trace_times *times) {
+  const hova_program *program = hova_program_of(context);
   const uint64_t *spans =
       times->spans + 2 * (size_t)thread * program->num_kernels;
   for (uint32_t i = 0; i < program->num_kernels; ++i) {
@@ -75,7 +94,7 @@ static void write_row(writer *out, const hova_program *program, int32_t thread,
       span = times->kernels + i;
     }
     if (span[1] != 0) {
-      write_event(out, program, i, thread, span, times->kernels);
+      write_event(out, context, i, thread, span, times->kernels);
     }
   }
 }
@@ -96,7 +115,7 @@ hova_status hova_write_trace(const hova_context *context,
     write_name(&out, "thread_name", i, row);
   }
   for (int32_t i = 0; i < hova_threads_of(context); ++i) {
-    write_row(&out, program, i, times);
+    write_row(&out, context, i, times);
   }
   PUT(&out, "\n]}\n");
   return hova_output_close(&out.output, out.status, error);

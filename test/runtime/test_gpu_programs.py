@@ -45,6 +45,13 @@ def run(*arguments, program="device-emulated", driver=FIXTURES / "driver", **sta
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
+def bars_of(trace):
+    """One for each launch, on one row."""
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert [event["args"]["name"] for event in events if event["ph"] == "M"] == ["device", "launches"]
+    return [event for event in events if event["ph"] == "X"]
+
+
 BOTH = pytest.mark.parametrize("program", ["device", "device-emulated"])
 
 
@@ -137,9 +144,9 @@ def test_measures_the_emulation_and_says_so(files, tmp_path):
     assert (measured["target"], measured["level"], measured["scratch_bytes"]) == ("cuda-emulated", "sm_80", 0)
     assert [kernel["path"] for kernel in measured["profile"]["kernels"]] == KERNELS
     assert all(kernel["ms"] > 0 for kernel in measured["profile"]["kernels"])
-    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
-    assert [event["name"] for event in events if event["ph"] == "X"] == KERNELS
-    assert "launches" in [event["args"]["name"] for event in events if event["ph"] == "M"]
+    bars = bars_of(tmp_path / "t.json")
+    assert [bar["name"] for bar in bars] == KERNELS
+    assert all(bar["dur"] > 0 for bar in bars)
 
 
 def test_hova_profiles_it():
@@ -168,8 +175,23 @@ def test_measures_a_device_by_its_own_clock(files, tmp_path):
     assert measured["target"] == "cuda"
     # The stand-in says that each kernel takes half a millisecond.
     assert [kernel["ms"] for kernel in measured["profile"]["kernels"]] == [0.5] * 3
+    bars = bars_of(tmp_path / "t.json")
+    assert [(bar["ts"], bar["dur"]) for bar in bars] == [(0, 500.0), (500.0, 500.0), (1000.0, 500.0)]
+
+
+@BOTH
+def test_a_trace_says_of_each_launch_what_it_asks_for(files, tmp_path, program):
+    """Of one run alone too, which is the first."""
+    assert run(*files, f"--trace={tmp_path}/t.json", program=program).returncode == 0
+    said = [[bar["args"][key] for key in ("symbol", "kernel", "grid", "block", "shared_bytes")] for bar in bars_of(tmp_path / "t.json")]
+    assert said == [
+        ["spread", 0, [2, 1, 1], [32, 1, 1], 0],
+        ["add", 1, [6, 1, 1], [32, 1, 1], 0],
+        ["gather", 2, [1, 3, 2], [64, 1, 1], 51200],
+    ]
+    assert run("--random-inputs=1", f"--trace={tmp_path}/t.json", program="fixture").returncode == 0
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
-    assert [event["dur"] for event in events if event["ph"] == "X"] == [500.0] * 3
+    assert not any("grid" in event["args"] for event in events)
 
 
 @pytest.mark.parametrize(
