@@ -63,8 +63,9 @@ static void find_buffers(const walker *walker, const hova_launch *launch,
 /// null: nowhere.
 static uint64_t *span_of(const hova_job *job, const hova_launches *launches,
                          int64_t thread, uint64_t number) {
-  return job->spans
-             ? job->spans + 2 * ((uint64_t)thread * launches->count + number)
+  return job->watch.spans
+             ? job->watch.spans +
+                   2 * ((uint64_t)thread * launches->count + number)
              : NULL;
 }
 
@@ -77,7 +78,7 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
   const hova_launch *launch = (const hova_launch *)(launches + 1);
   const hova_job *job = hova_team_job(team);
   char *scratch = arena + job->scratch[thread];
-  int64_t only = job->only;
+  int64_t only = job->watch.only;
   void *addresses[launches->most_buffers];
   for (uint64_t number = 0; number < launches->count; ++number) {
     const hova_launch *next = hova_next_launch(launch);
@@ -99,9 +100,9 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
       if (span) {
         span[0] = hova_now();
       }
-      if (job->intercept) {
-        job->intercept(job->interceptor, number, launch, addresses, begin, end,
-                       call);
+      if (job->watch.intercept) {
+        job->watch.intercept(job->watch.interceptor, number, launch, addresses,
+                             begin, end, call);
       } else {
         call(launch->kernel, addresses, scratch, begin, end);
       }

@@ -212,11 +212,11 @@ static void meet(hova_team *team, int64_t thread) {
 
 void hova_end_kernel(struct hova_team *team, int64_t kernel) {
   const hova_job *job = team->job;
-  if (job->times) {
-    job->times[kernel + 1] = hova_now();
+  if (job->watch.times) {
+    job->watch.times[kernel + 1] = hova_now();
   }
-  if (job->hook) {
-    job->hook(job->user, kernel);
+  if (job->watch.hook) {
+    job->watch.hook(job->watch.user, kernel);
   }
 }
 
@@ -225,7 +225,7 @@ void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel) {
   if (thread == 0) {
     hova_end_kernel(team, kernel);
   }
-  if (team->job->hook) {
+  if (team->job->watch.hook) {
     meet(team, thread);
   }
 }
@@ -266,8 +266,8 @@ void hova_team_run(hova_team *team, const hova_job *job) {
   if (team->job != job) {
     team->job = job;
   }
-  if (job->times) {
-    job->times[0] = hova_now();
+  if (job->watch.times) {
+    job->watch.times[0] = hova_now();
   }
   if (team->threads > 1) {
     note_caller(team);

@@ -21,7 +21,7 @@
 #ifndef HOVA_RUNTIME_CPU_TEAM_H
 #define HOVA_RUNTIME_CPU_TEAM_H
 
-#include "runtime/Error.h"
+#include "runtime/Machine.h"
 
 #include <stdbool.h>
 
@@ -35,13 +35,7 @@ typedef struct hova_job {
   char *arena;
   const uint64_t *scratch; ///< of each thread: bytes from the arena's start
   const char *weights;
-  hova_hook_fn *hook; ///< null: none
-  void *user;
-  uint64_t *times;              ///< null: none
-  uint64_t *spans;              ///< null: none
-  int64_t only;                 ///< the one launch to execute; negative: all
-  hova_intercept_fn *intercept; ///< null: none
-  void *interceptor;
+  hova_watch watch;
 } hova_job;
 
 /// Starts `threads` - 1 threads.

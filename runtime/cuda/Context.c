@@ -1,4 +1,4 @@
-//===- Context.c - Create, run and destroy, for a GPU ---------------------===//
+//===- Context.c - A GPU as a machine -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // All memory of a device is taken when a context is created: weights, tables,
@@ -12,31 +12,31 @@
 #include "runtime/Image.h"
 #include "runtime/cuda/Device.h"
 
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-struct hova_context {
-  const hova_program *program;
-  const hova_level *level;
+typedef struct gpu_context {
+  hova_context base;
   hova_gpu *gpu;
   int32_t ordinal;
   bool has_stream; ///< of the caller
-  hova_span image; ///< mapped by this context; empty where the caller owns it
-  const char *weights; ///< of the image
   hova_places places;
   hova_gpu_job job;
-  bool intercepted;
-  atomic_flag running;
-  hova_error error;
   // Of each input, then of each output.
   hova_device_address *staged, *tensors;
   hova_gpu_copy *copies;
   void **data;
   void **contents; ///< memory to check integers of a device in, or null
-};
+} gpu_context;
+
+static gpu_context *as_gpu(hova_context *context) {
+  return (gpu_context *)context;
+}
+
+static const gpu_context *as_const_gpu(const hova_context *context) {
+  return (const gpu_context *)context;
+}
 
 uint64_t hova_gpu_now(void) {
   struct timespec time;
@@ -75,46 +75,60 @@ static hova_status check_options(const hova_options *options,
   return HOVA_OK;
 }
 
-static hova_status check_levels(const hova_program *program,
-                                hova_error *error) {
-  for (uint32_t i = 0; i < program->num_levels; ++i) {
-    if (program->levels[i].device) {
-      return HOVA_OK;
-    }
-  }
-  return hova_fail(error, HOVA_REJECTED, "program '%s' has no code for a GPU",
-                   program->name);
-}
+static bool fits(const hova_level *level) { return level->device != NULL; }
 
 /// The best level that the device and, where it is emulated, the processor can
 /// run.
-static hova_status pick_level(hova_context *context) {
-  const hova_program *program = context->program;
+static hova_status pick_level(gpu_context *context) {
+  const hova_program *program = context->base.program;
+  hova_error *error = &context->base.error;
   uint32_t capability = hova_gpu_capability(context->gpu);
   uint64_t features = hova_cpu_features();
   const hova_level *last = NULL;
   for (uint32_t i = 0; i < program->num_levels; ++i) {
     const hova_level *level = &program->levels[i];
-    last = level->device ? level : last;
-    if (level->device && level->device->capability <= capability &&
+    last = fits(level) ? level : last;
+    if (fits(level) && level->device->capability <= capability &&
         (level->features & ~features) == 0) {
-      context->level = level;
-      return hova_check_launches(program, level->device, &context->error);
+      context->base.level = level;
+      return HOVA_OK;
     }
   }
   uint32_t least = last->device->capability;
   if (least <= capability) {
-    return hova_fail(&context->error, HOVA_REJECTED,
+    return hova_fail(error, HOVA_REJECTED,
                      "program '%s' emulates a GPU with code that needs another "
                      "processor than this one",
                      program->name);
   }
-  return hova_fail(&context->error, HOVA_REJECTED,
+  return hova_fail(error, HOVA_REJECTED,
                    "program '%s' needs a GPU of compute capability %u.%u; %s "
                    "has %u.%u",
                    program->name, least / 10, least % 10,
                    hova_gpu_name(context->gpu), capability / 10,
                    capability % 10);
+}
+
+static bool has_code(const hova_program *program) {
+  for (uint32_t i = 0; i < program->num_levels; ++i) {
+    if (fits(&program->levels[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static hova_status find(hova_context *base, const hova_options *options) {
+  gpu_context *context = as_gpu(base);
+  context->ordinal = options->device;
+  context->has_stream = options->stream != NULL;
+  if (!has_code(base->program)) {
+    return hova_fail(&base->error, HOVA_REJECTED,
+                     "program '%s' has no code for a GPU", base->program->name);
+  }
+  hova_status status = hova_gpu_open(options->device, options->stream,
+                                     &context->gpu, &base->error);
+  return status == HOVA_OK ? pick_level(context) : status;
 }
 
 /// Gives `bytes` after `*end` a place, or false where 64 bits do not tell it.
@@ -129,9 +143,9 @@ static bool reserve(uint64_t bytes, uint64_t *end, uint64_t *begin) {
 }
 
 /// Takes memory for everything, in one piece, and says what lies where.
-static hova_status place_memory(hova_context *context) {
-  const hova_program *program = context->program;
-  const hova_device_code *code = context->level->device;
+static hova_status place_memory(gpu_context *context) {
+  const hova_program *program = context->base.program;
+  const hova_device_code *code = context->base.level->device;
   bool copies = !hova_gpu_reads_host(context->gpu);
   uint64_t end = 0, weights, tables, arena;
   bool fits = reserve(copies ? program->weight_bytes : 0, &end, &weights) &&
@@ -143,18 +157,18 @@ static hova_status place_memory(hova_context *context) {
     context->copies[i].bytes = bytes;
   }
   if (!fits) {
-    return hova_fail(&context->error, HOVA_REJECTED,
+    return hova_fail(&context->base.error, HOVA_REJECTED,
                      "program '%s' needs more memory than 64 bits can count",
                      program->name);
   }
   hova_device_address memory = 0;
-  hova_status status =
-      hova_gpu_allocate(context->gpu, end ? end : 1, &memory, &context->error);
+  hova_status status = hova_gpu_allocate(context->gpu, end ? end : 1, &memory,
+                                         &context->base.error);
   context->places =
       (hova_places){memory + arena, memory + weights, memory + tables,
                     context->tensors, program->num_inputs};
   if (!copies) {
-    context->places.weights = (uintptr_t)context->weights;
+    context->places.weights = (uintptr_t)context->base.weights;
     context->places.tables = (uintptr_t)code->tables;
   }
   for (uint32_t i = 0; i < count_tensors(program); ++i) {
@@ -162,20 +176,20 @@ static hova_status place_memory(hova_context *context) {
     context->tensors[i] = context->staged[i];
   }
   if (status == HOVA_OK && copies && program->weight_bytes) {
-    status =
-        hova_gpu_upload(context->gpu, context->places.weights, context->weights,
-                        program->weight_bytes, &context->error);
+    status = hova_gpu_upload(context->gpu, context->places.weights,
+                             context->base.weights, program->weight_bytes,
+                             &context->base.error);
   }
   if (status == HOVA_OK && copies && code->table_bytes) {
     status = hova_gpu_upload(context->gpu, context->places.tables, code->tables,
-                             code->table_bytes, &context->error);
+                             code->table_bytes, &context->base.error);
   }
   return status;
 }
 
 /// Memory of the host in which integers that lie on the device are checked.
-static hova_status allocate_contents(hova_context *context) {
-  const hova_program *program = context->program;
+static hova_status allocate_contents(gpu_context *context) {
+  const hova_program *program = context->base.program;
   if (!hova_gpu_takes_tensors(context->gpu)) {
     return HOVA_OK;
   }
@@ -186,7 +200,7 @@ static hova_status allocate_contents(hova_context *context) {
     }
     context->contents[i] = malloc(bytes ? bytes : 1);
     if (!context->contents[i]) {
-      return hova_fail(&context->error, HOVA_OUT_OF_MEMORY,
+      return hova_fail(&context->base.error, HOVA_OUT_OF_MEMORY,
                        "out of memory: input '%s' takes %llu bytes",
                        program->inputs[i].name, (unsigned long long)bytes);
     }
@@ -194,22 +208,16 @@ static hova_status allocate_contents(hova_context *context) {
   return HOVA_OK;
 }
 
-static hova_status start(hova_context *context, const hova_options *options) {
-  hova_error *error = &context->error;
+static hova_status start(hova_context *base, const hova_options *options) {
+  gpu_context *context = as_gpu(base);
+  hova_error *error = &base->error;
   hova_status status = check_options(options, error);
   if (status == HOVA_OK) {
-    status = check_levels(context->program, error);
+    status = hova_check_launches(base->program, base->level->device, error);
   }
   if (status == HOVA_OK) {
-    status =
-        hova_gpu_open(options->device, options->stream, &context->gpu, error);
-  }
-  if (status == HOVA_OK) {
-    status = pick_level(context);
-  }
-  if (status == HOVA_OK) {
-    status = hova_image_open(context->program, options, &context->image,
-                             &context->weights, error);
+    status = hova_image_open(base->program, options, &base->image,
+                             &base->weights, error);
   }
   if (status == HOVA_OK) {
     status = place_memory(context);
@@ -218,91 +226,21 @@ static hova_status start(hova_context *context, const hova_options *options) {
     status = allocate_contents(context);
   }
   if (status == HOVA_OK) {
-    status = hova_gpu_load(context->gpu, context->program,
-                           context->level->device, &context->places, error);
+    status = hova_gpu_load(context->gpu, base->program, base->level->device,
+                           &context->places, error);
   }
   if (status == HOVA_OK && !hova_gpu_reads_host(context->gpu)) {
     // The device has them now.
-    hova_unmap_file(context->image);
-    context->image = (hova_span){NULL, 0};
+    hova_unmap_file(base->image);
+    base->image = (hova_span){NULL, 0};
   }
   return status;
 }
 
-static void report(const hova_options *options, const hova_error *error) {
-  if (options->message && options->message_bytes) {
-    snprintf(options->message, (size_t)options->message_bytes, "%s",
-             error->text);
-  }
-}
-
-/// A context whose arrays have a place for each tensor.
-static hova_context *make_context(const hova_program *program) {
-  size_t tensors = count_tensors(program);
-  hova_context *context = calloc(1, sizeof *context);
-  if (!context) {
-    return NULL;
-  }
-  context->program = program;
-  context->job.only = -1;
-  atomic_flag_clear(&context->running);
-  context->staged = calloc(tensors + 1, sizeof *context->staged);
-  context->tensors = calloc(tensors + 1, sizeof *context->tensors);
-  context->copies = calloc(tensors + 1, sizeof *context->copies);
-  context->data = calloc(tensors + 1, sizeof *context->data);
-  context->contents = calloc(tensors + 1, sizeof *context->contents);
-  if (!context->staged || !context->tensors || !context->copies ||
-      !context->data || !context->contents) {
-    hova_destroy(context);
-    return NULL;
-  }
-  context->job.uploads = context->copies;
-  context->job.num_uploads = program->num_inputs;
-  context->job.downloads = context->copies + program->num_inputs;
-  context->job.num_downloads = program->num_outputs;
-  return context;
-}
-
-hova_status hova_create(const hova_program *program,
-                        const hova_options *options, hova_context **created) {
-  static const hova_options defaults = {0};
-  hova_error error = {HOVA_OK, ""};
-  options = options ? options : &defaults;
-  if (!created) {
-    report(options, &error);
-    return HOVA_REJECTED;
-  }
-  *created = NULL;
-  hova_status status = hova_check_program(program, &error);
-  if (status != HOVA_OK) {
-    report(options, &error);
-    return status;
-  }
-  hova_context *context = make_context(program);
-  if (!context) {
-    hova_fail(&error, HOVA_OUT_OF_MEMORY, "out of memory for a context");
-    report(options, &error);
-    return HOVA_OUT_OF_MEMORY;
-  }
-  context->ordinal = options->device;
-  context->has_stream = options->stream != NULL;
-  status = start(context, options);
-  if (status != HOVA_OK) {
-    report(options, &context->error);
-    hova_destroy(context);
-    return status;
-  }
-  *created = context;
-  return HOVA_OK;
-}
-
-void hova_destroy(hova_context *context) {
-  if (!context) {
-    return;
-  }
+static void destroy(hova_context *base) {
+  gpu_context *context = as_gpu(base);
   hova_gpu_close(context->gpu);
-  hova_unmap_file(context->image);
-  for (uint32_t i = 0; context->contents && i < context->program->num_inputs;
+  for (uint32_t i = 0; context->contents && i < base->program->num_inputs;
        ++i) {
     free(context->contents[i]);
   }
@@ -314,40 +252,66 @@ void hova_destroy(hova_context *context) {
   free(context);
 }
 
+/// A context whose arrays have a place for each tensor.
+static hova_context *make(const hova_program *program) {
+  size_t tensors = count_tensors(program);
+  gpu_context *context = calloc(1, sizeof *context);
+  if (!context) {
+    return NULL;
+  }
+  context->base.program = program;
+  context->base.watch = &context->job.watch;
+  context->staged = calloc(tensors + 1, sizeof *context->staged);
+  context->tensors = calloc(tensors + 1, sizeof *context->tensors);
+  context->copies = calloc(tensors + 1, sizeof *context->copies);
+  context->data = calloc(tensors + 1, sizeof *context->data);
+  context->contents = calloc(tensors + 1, sizeof *context->contents);
+  if (!context->staged || !context->tensors || !context->copies ||
+      !context->data || !context->contents) {
+    destroy(&context->base);
+    return NULL;
+  }
+  context->job.uploads = context->copies;
+  context->job.num_uploads = program->num_inputs;
+  context->job.downloads = context->copies + program->num_inputs;
+  context->job.num_downloads = program->num_outputs;
+  return &context->base;
+}
+
 //===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
 
 /// Which device a tensor is on, and what lies at its address, only the device
 /// knows.
-static hova_status check_device(hova_context *context, const char *role,
+static hova_status check_device(gpu_context *context, const char *role,
                                 const char *name, const hova_tensor *tensor,
                                 const void *data) {
   if (tensor->device.device_type != HOVA_CUDA_MEMORY) {
     return HOVA_OK;
   }
   if (tensor->device.device_id != context->ordinal) {
-    return hova_fail(&context->error, HOVA_REJECTED,
+    return hova_fail(&context->base.error, HOVA_REJECTED,
                      "%s '%s' expects memory of device %d, got that of device "
                      "%d",
                      role, name, context->ordinal, tensor->device.device_id);
   }
   bool owns;
   hova_status status =
-      hova_gpu_owns(context->gpu, (uintptr_t)data, &owns, &context->error);
+      hova_gpu_owns(context->gpu, (uintptr_t)data, &owns, &context->base.error);
   return status != HOVA_OK || owns
              ? status
-             : hova_fail(&context->error, HOVA_REJECTED,
+             : hova_fail(&context->base.error, HOVA_REJECTED,
                          "%s '%s' expects memory of device %d, and its address "
                          "is none there",
                          role, name, context->ordinal);
 }
 
 /// Checks all that can be checked, and notes where each tensor is.
-static hova_status check_call(hova_context *context, const hova_tensor *inputs,
+static hova_status check_call(gpu_context *context, const hova_tensor *inputs,
                               const hova_tensor *outputs) {
-  const hova_program *program = context->program;
-  hova_error *error = &context->error;
+  const hova_program *program = context->base.program;
+  hova_error *error = &context->base.error;
   enum hova_memory_kind memory = hova_gpu_takes_tensors(context->gpu)
                                      ? HOVA_CPU_OR_CUDA_MEMORY
                                      : HOVA_CPU_MEMORY;
@@ -380,9 +344,9 @@ static hova_status check_call(hova_context *context, const hova_tensor *inputs,
 }
 
 /// Notes what has to be copied for a call that is right.
-static void prepare_job(hova_context *context, const hova_tensor *inputs,
+static void prepare_job(gpu_context *context, const hova_tensor *inputs,
                         const hova_tensor *outputs) {
-  const hova_program *program = context->program;
+  const hova_program *program = context->base.program;
   hova_gpu_job *job = &context->job;
   job->wait = !context->has_stream;
   for (uint32_t i = 0; i < count_tensors(program); ++i) {
@@ -399,30 +363,22 @@ static void prepare_job(hova_context *context, const hova_tensor *inputs,
   }
 }
 
-hova_status hova_run(hova_context *context, const hova_tensor *inputs,
-                     const hova_tensor *outputs) {
-  if (!context) {
-    return HOVA_REJECTED;
-  }
-  // Two callers at once would share the arena.
-  if (atomic_flag_test_and_set(&context->running)) {
-    return HOVA_BUSY;
-  }
-  context->error.text[0] = '\0';
+static hova_status run(hova_context *base, const hova_tensor *inputs,
+                       const hova_tensor *outputs) {
+  gpu_context *context = as_gpu(base);
   hova_status status =
-      context->intercepted
-          ? hova_fail(&context->error, HOVA_REJECTED,
+      base->watch->intercept
+          ? hova_fail(&base->error, HOVA_REJECTED,
                       "kernels of a GPU cannot be intercepted: no call of a "
                       "kernel is made here")
-          : hova_gpu_check(context->gpu, &context->error);
+          : hova_gpu_check(context->gpu, &base->error);
   if (status == HOVA_OK) {
     status = check_call(context, inputs, outputs);
   }
   if (status == HOVA_OK) {
     prepare_job(context, inputs, outputs);
-    status = hova_gpu_run(context->gpu, &context->job, &context->error);
+    status = hova_gpu_run(context->gpu, &context->job, &base->error);
   }
-  atomic_flag_clear(&context->running);
   return status;
 }
 
@@ -430,54 +386,40 @@ hova_status hova_run(hova_context *context, const hova_tensor *inputs,
 // Asking and measuring
 //===----------------------------------------------------------------------===//
 
-const char *hova_message(const hova_context *context) {
-  return context ? context->error.text : "expects a context, got null";
+hova_gpu *hova_gpu_of(hova_context *context) { return as_gpu(context)->gpu; }
+
+static const char *name_of(const hova_context *context) {
+  return hova_gpu_name(as_const_gpu(context)->gpu);
 }
 
-const hova_program *hova_program_of(const hova_context *context) {
-  return context->program;
-}
-
-const hova_level *hova_level_of(const hova_context *context) {
-  return context->level;
-}
-
-int32_t hova_threads_of(const hova_context *context) {
+static int32_t threads_of(const hova_context *context) {
   (void)context;
   return 1;
 }
 
-const char *hova_arena_of(const hova_context *context) {
-  return hova_gpu_host_view(context->gpu, context->places.arena);
+static const char *arena_of(const hova_context *context) {
+  return hova_gpu_host_view(as_const_gpu(context)->gpu,
+                            as_const_gpu(context)->places.arena);
 }
 
-uint64_t hova_memory_of(const hova_context *context) {
+static uint64_t memory_of(const hova_context *context) {
   return context->program->arena_bytes;
 }
 
-hova_gpu *hova_gpu_of(hova_context *context) { return context->gpu; }
+static void flush_caches(const hova_context *context) { (void)context; }
 
-void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user) {
-  context->job.hook = hook;
-  context->job.user = user;
-}
-
-void hova_set_times(hova_context *context, uint64_t *times) {
-  context->job.times = times;
-}
-
-void hova_set_spans(hova_context *context, uint64_t *spans) {
-  context->job.spans = spans;
-}
-
-void hova_select_kernel(hova_context *context, int64_t kernel) {
-  context->job.only = kernel;
-}
-
-void hova_set_intercept(hova_context *context, hova_intercept_fn *intercept,
-                        void *user) {
-  (void)user;
-  context->intercepted = intercept != NULL;
-}
-
-void hova_flush_caches(const hova_context *context) { (void)context; }
+const hova_machine hova_gpu_machine = {
+    .target = hova_gpu_target,
+    .fits = fits,
+    .make = make,
+    .find = find,
+    .start = start,
+    .run = run,
+    .destroy = destroy,
+    .name_of = name_of,
+    .threads_of = threads_of,
+    .arena_of = arena_of,
+    .memory_of = memory_of,
+    .flush_caches = flush_caches,
+    .inspection = &hova_gpu_inspection,
+};

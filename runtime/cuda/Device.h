@@ -12,9 +12,14 @@
 #ifndef HOVA_RUNTIME_CUDA_DEVICE_H
 #define HOVA_RUNTIME_CUDA_DEVICE_H
 
+#include "runtime/Machine.h"
 #include "runtime/cuda/Launches.h"
 
 typedef struct hova_gpu hova_gpu;
+
+/// As `hova compile` names the target.
+extern const char hova_gpu_target[];
+extern const hova_inspection hova_gpu_inspection;
 
 /// Finds device `ordinal` (see `hova_options::device`); `stream` is null or the
 /// caller's. `*gpu` is to be closed even after a failure, unless it is null.
@@ -77,12 +82,8 @@ typedef struct hova_gpu_job {
   const hova_gpu_copy *uploads;   ///< before the launches, in `num_uploads`
   const hova_gpu_copy *downloads; ///< after them
   uint32_t num_uploads, num_downloads;
-  bool wait;          ///< until all is done
-  hova_hook_fn *hook; ///< null: none
-  void *user;
-  uint64_t *times; ///< null: none
-  uint64_t *spans; ///< null: none
-  int64_t only;    ///< the one launch to execute; negative: all
+  bool wait; ///< until all is done
+  hova_watch watch;
 } hova_gpu_job;
 
 hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,

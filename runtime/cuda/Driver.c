@@ -391,9 +391,5 @@ hova_status hova_driver_load_module(hova_gpu *gpu, hova_error *error) {
   return status;
 }
 
-const hova_inspection *hova_inspect(void) {
-  static const hova_inspection own = {hova_arena_of, hova_memory_of,
-                                      hova_set_hook, hova_set_intercept,
-                                      NULL,          NULL};
-  return &own;
-}
+const char hova_gpu_target[] = "cuda";
+const hova_inspection hova_gpu_inspection = HOVA_INSPECTION(NULL, NULL);

@@ -148,7 +148,8 @@ static driver_result move_tensors(hova_gpu *gpu) {
 }
 
 static bool is_looked_into(const hova_gpu_job *job) {
-  return job->times || job->spans || job->hook || job->only >= 0;
+  return job->watch.times || job->watch.spans || job->watch.hook ||
+         job->watch.only >= 0;
 }
 
 /// Events for the start and for the end of each launch, made by the first run
@@ -185,8 +186,8 @@ static driver_result launch(hova_gpu *gpu, uint32_t number) {
 static driver_result launch_each(hova_gpu *gpu, const hova_gpu_job *job,
                                  bool timed) {
   const hova_driver *driver = &gpu->driver;
-  uint32_t begin = job->only >= 0 ? (uint32_t)job->only : 0;
-  uint32_t end = job->only >= 0 ? begin + 1 : gpu->code->num_launches;
+  uint32_t begin = job->watch.only >= 0 ? (uint32_t)job->watch.only : 0;
+  uint32_t end = job->watch.only >= 0 ? begin + 1 : gpu->code->num_launches;
   driver_result result =
       timed ? driver->record_event(gpu->events[begin], gpu->stream) : 0;
   for (uint32_t i = begin; i < end && result == 0; ++i) {
@@ -194,10 +195,10 @@ static driver_result launch_each(hova_gpu *gpu, const hova_gpu_job *job,
     if (result == 0 && timed) {
       result = driver->record_event(gpu->events[i + 1], gpu->stream);
     }
-    if (result == 0 && job->hook) {
+    if (result == 0 && job->watch.hook) {
       result = driver->synchronize(gpu->stream);
       if (result == 0) {
-        job->hook(job->user, i);
+        job->watch.hook(job->watch.user, i);
       }
     }
   }
@@ -207,24 +208,24 @@ static driver_result launch_each(hova_gpu *gpu, const hova_gpu_job *job,
 /// Writes the times of a run that is done and that began at `start`.
 static driver_result read_times(const hova_gpu *gpu, const hova_gpu_job *job,
                                 uint64_t start) {
-  uint32_t begin = job->only >= 0 ? (uint32_t)job->only : 0;
-  uint32_t end = job->only >= 0 ? begin + 1 : gpu->code->num_launches;
+  uint32_t begin = job->watch.only >= 0 ? (uint32_t)job->watch.only : 0;
+  uint32_t end = job->watch.only >= 0 ? begin + 1 : gpu->code->num_launches;
   uint64_t before = start;
   driver_result result = 0;
-  if (job->times) {
-    job->times[begin] = start;
+  if (job->watch.times) {
+    job->watch.times[begin] = start;
   }
   for (uint32_t i = begin; i < end && result == 0; ++i) {
     float ms = 0;
     result =
         gpu->driver.elapsed_ms(&ms, gpu->events[begin], gpu->events[i + 1]);
     uint64_t after = start + (uint64_t)((double)ms * 1e6);
-    if (job->times) {
-      job->times[i + 1] = after;
+    if (job->watch.times) {
+      job->watch.times[i + 1] = after;
     }
-    if (job->spans) {
-      job->spans[2 * i] = before;
-      job->spans[2 * i + 1] = after;
+    if (job->watch.spans) {
+      job->watch.spans[2 * i] = before;
+      job->watch.spans[2 * i + 1] = after;
     }
     before = after;
   }
@@ -235,7 +236,7 @@ static driver_result read_times(const hova_gpu *gpu, const hova_gpu_job *job,
 static driver_result run(hova_gpu *gpu, const hova_gpu_job *job,
                          hova_error *error) {
   const hova_driver *driver = &gpu->driver;
-  bool timed = job->times || job->spans;
+  bool timed = job->watch.times || job->watch.spans;
   driver_result result = tensors_moved(gpu) ? move_tensors(gpu) : 0;
   if (result == 0 && timed) {
     result = make_events(gpu, error);

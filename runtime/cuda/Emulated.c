@@ -378,23 +378,24 @@ static hova_status run_launches(hova_gpu *gpu, const hova_gpu_job *job,
   uint32_t count = gpu->code->num_launches;
   hova_status status = HOVA_OK;
   for (uint32_t i = 0; i < count && status == HOVA_OK; ++i) {
-    if (job->only >= 0 && i != (uint64_t)job->only) {
+    if (job->watch.only >= 0 && i != (uint64_t)job->watch.only) {
       continue;
     }
     uint64_t begin = hova_gpu_now();
     status = run_launch(gpu, i, error);
     uint64_t end = hova_gpu_now();
-    if (job->times) {
+    if (job->watch.times) {
       // A kernel ends where the next one begins.
-      job->times[i] = i && job->only < 0 ? job->times[i] : begin;
-      job->times[i + 1] = end;
+      job->watch.times[i] =
+          i && job->watch.only < 0 ? job->watch.times[i] : begin;
+      job->watch.times[i + 1] = end;
     }
-    if (job->spans) {
-      job->spans[2 * i] = begin;
-      job->spans[2 * i + 1] = end;
+    if (job->watch.spans) {
+      job->watch.spans[2 * i] = begin;
+      job->watch.spans[2 * i + 1] = end;
     }
-    if (job->hook && status == HOVA_OK) {
-      job->hook(job->user, i);
+    if (job->watch.hook && status == HOVA_OK) {
+      job->watch.hook(job->watch.user, i);
     }
   }
   return status;
@@ -403,7 +404,7 @@ static hova_status run_launches(hova_gpu *gpu, const hova_gpu_job *job,
 hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
                          hova_error *error) {
   gpu->counts = (hova_emulation_counts){0};
-  if (job->only < 0) {
+  if (job->watch.only < 0) {
     // Nothing is left over from the last run.
     memset(gpu->memory, POISON, gpu->memory_bytes);
     memset(gpu->written, 0, gpu->memory_bytes);
@@ -416,7 +417,7 @@ hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
   if (status == HOVA_OK) {
     status = run_launches(gpu, job, error);
   }
-  if (status == HOVA_OK && job->only < 0) {
+  if (status == HOVA_OK && job->watch.only < 0) {
     status = check_outputs(gpu, job, error);
   }
   for (uint32_t i = 0; i < job->num_downloads && status == HOVA_OK; ++i) {
@@ -450,9 +451,6 @@ static void set_sums(hova_context *context, int sums) {
   hova_set_emulation_sums(context, (hova_emulation_sums)sums);
 }
 
-const hova_inspection *hova_inspect(void) {
-  static const hova_inspection own = {hova_arena_of, hova_memory_of,
-                                      hova_set_hook, hova_set_intercept,
-                                      set_order,     set_sums};
-  return &own;
-}
+const char hova_gpu_target[] = "cuda-emulated";
+const hova_inspection hova_gpu_inspection =
+    HOVA_INSPECTION(set_order, set_sums);
