@@ -80,4 +80,11 @@ llvm::Error writeFileWhole(llvm::StringRef path, unsigned mode,
   return keepTogether(*file);
 }
 
+llvm::Error writeTextWhole(llvm::StringRef path, llvm::StringRef text) {
+  return writeFileWhole(path, 0644, [&](llvm::raw_ostream &os) {
+    os << text;
+    return llvm::Error::success();
+  });
+}
+
 } // namespace hova

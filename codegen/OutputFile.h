@@ -52,6 +52,9 @@ llvm::Error keepTogether(llvm::ArrayRef<std::unique_ptr<OutputFile>> files);
 llvm::Error writeFileWhole(llvm::StringRef path, unsigned mode,
                            WriteFunction write);
 
+/// The same for a text that is there.
+llvm::Error writeTextWhole(llvm::StringRef path, llvm::StringRef text);
+
 } // namespace hova
 
 #endif // HOVA_CODEGEN_OUTPUTFILE_H

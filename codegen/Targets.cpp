@@ -28,6 +28,9 @@ using MakeProgram = llvm::Expected<std::shared_ptr<const ProgramTarget>> (*)(
 struct TargetRow {
   llvm::StringLiteral name;
   MakeProgram make;
+  /// Whether a file may hold its programs beside those of other rows. Of these,
+  /// a later row is tried first.
+  bool isJoined;
 };
 } // namespace
 
@@ -65,9 +68,9 @@ makeCuda(const TargetChoice &choice) {
 }
 
 static constexpr TargetRow targets[] = {
-    {"cpu", makeCpu},
-    {"cuda", makeCuda<CudaMachine::Device>},
-    {"cuda-emulated", makeCuda<CudaMachine::Emulated>}};
+    {"cpu", makeCpu, true},
+    {"cuda", makeCuda<CudaMachine::Device>, true},
+    {"cuda-emulated", makeCuda<CudaMachine::Emulated>, false}};
 
 std::vector<std::string> getTargetNames() {
   std::vector<std::string> names;
@@ -77,24 +80,57 @@ std::vector<std::string> getTargetNames() {
   return names;
 }
 
-llvm::Expected<std::shared_ptr<const ProgramTarget>>
-makeProgram(const TargetChoice &choice) {
-  for (const TargetRow &row : targets) {
-    if (row.name == choice.name) {
-      return row.make(choice);
+/// The rows that a choice names.
+static llvm::Expected<llvm::SmallVector<const TargetRow *>>
+findRows(llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> names;
+  text.split(names, ',');
+  llvm::SmallVector<const TargetRow *> rows;
+  for (llvm::StringRef name : names) {
+    const TargetRow *row = llvm::find_if(
+        targets, [&](const TargetRow &row) { return row.name == name; });
+    if (row == std::end(targets)) {
+      return llvm::createStringError("option '--target': '" + name +
+                                     "' is unknown; targets are " +
+                                     llvm::join(getTargetNames(), ", "));
     }
+    if (llvm::is_contained(rows, row)) {
+      return llvm::createStringError("option '--target': '" + name +
+                                     "' is given twice");
+    }
+    if (names.size() > 1 && !row->isJoined) {
+      return llvm::createStringError("option '--target': a program for '" +
+                                     name + "' has no other target");
+    }
+    rows.push_back(row);
   }
-  return llvm::createStringError("option '--target': '" + choice.name +
-                                 "' is unknown; targets are " +
-                                 llvm::join(getTargetNames(), ", "));
+  return rows;
+}
+
+llvm::Expected<std::vector<std::shared_ptr<const ProgramTarget>>>
+makePrograms(const TargetChoice &choice) {
+  auto rows = findRows(choice.name);
+  if (!rows) {
+    return rows.takeError();
+  }
+  llvm::sort(*rows, std::greater<>());
+  std::vector<std::shared_ptr<const ProgramTarget>> programs;
+  for (const TargetRow *row : *rows) {
+    auto program = row->make(choice);
+    if (!program) {
+      return program.takeError();
+    }
+    programs.push_back(std::move(*program));
+  }
+  return programs;
 }
 
 llvm::Expected<std::shared_ptr<const Target>>
 makeTarget(const TargetChoice &choice) {
-  auto program = makeProgram(choice);
-  return program ? llvm::Expected<std::shared_ptr<const Target>>(
-                       (*program)->getTarget(0))
-                 : program.takeError();
+  auto programs = makePrograms(choice);
+  return programs ? llvm::Expected<std::shared_ptr<const Target>>(
+                        programs->front()->getTarget(0))
+                  : programs.takeError();
 }
 
 std::shared_ptr<const Target> getDefaultTarget(llvm::StringRef name) {

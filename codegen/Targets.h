@@ -16,7 +16,8 @@ class ProgramTarget;
 
 /// What says which target code is for.
 struct TargetChoice {
-  std::string name = "cpu"; ///< one of getTargetNames
+  /// One of getTargetNames, or for makePrograms several, comma separated.
+  std::string name = "cpu";
   /// ISA levels of a CPU, the best first, comma separated.
   std::string march = "native";
   std::string gpuArch = "sm_80"; ///< architecture of a GPU
@@ -33,9 +34,10 @@ std::vector<std::string> getTargetNames();
 llvm::Expected<std::shared_ptr<const Target>>
 makeTarget(const TargetChoice &choice);
 
-/// Programs for it, as above.
-llvm::Expected<std::shared_ptr<const ProgramTarget>>
-makeProgram(const TargetChoice &choice);
+/// Programs for it, as above: of several names, those that one file may hold,
+/// and the one that is tried first first, in whatever order they are named.
+llvm::Expected<std::vector<std::shared_ptr<const ProgramTarget>>>
+makePrograms(const TargetChoice &choice);
 
 /// The target of this name with everything that hova has code for: passes are
 /// listed for it, and dumps held to it. A CPU where the name is none.

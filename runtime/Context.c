@@ -1,7 +1,8 @@
 //===- Context.c - Create, run and destroy --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What contexts of all machines have in common.
+// What contexts of all machines have in common, and which machine a context is
+// for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +10,7 @@
 #include "runtime/Machine.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const hova_machine *hova_machine_for(const hova_program *program) {
   for (int i = 0; hova_machines[i]; ++i) {
@@ -25,9 +27,55 @@ const hova_machine *hova_machine_for(const hova_program *program) {
 // Creation
 //===----------------------------------------------------------------------===//
 
-static hova_status create(const hova_program *program,
-                          const hova_options *options, hova_context **created,
-                          hova_error *error) {
+static bool asks_for_gpu(const hova_options *options) {
+  return options->device != 0 || options->stream;
+}
+
+/// Whether the options leave it open that this program is run.
+static bool is_wanted(const hova_program *program,
+                      const hova_options *options) {
+  const hova_machine *machine = hova_machine_for(program);
+  return (machine->is_gpu || !asks_for_gpu(options)) &&
+         (!options->target || strcmp(options->target, machine->target) == 0);
+}
+
+/// The first of `program` and its alternatives that is wanted; null: none.
+static const hova_program *next_wanted(const hova_program *program,
+                                       const hova_options *options) {
+  while (program && !is_wanted(program, options)) {
+    program = program->alternative;
+  }
+  return program;
+}
+
+/// No program is wanted.
+static hova_status fail_by_options(const hova_program *program,
+                                   const hova_options *options,
+                                   hova_error *error) {
+  char targets[64] = "";
+  size_t length = 0;
+  bool is_known = !options->target;
+  for (const hova_program *at = program; at; at = at->alternative) {
+    const char *target = hova_machine_for(at)->target;
+    is_known = is_known || strcmp(options->target, target) == 0;
+    length += (size_t)snprintf(targets + length, sizeof targets - length,
+                               "%s%s", length ? ", " : "", target);
+  }
+  return is_known ? hova_fail(error, HOVA_REJECTED,
+                              "a device other than 0, or a stream, asks for a "
+                              "GPU, and the program is to run on %s",
+                              options->target ? options->target : targets)
+                  : hova_fail(error, HOVA_REJECTED,
+                              "program '%s' is for %s; it expects no target "
+                              "'%s'",
+                              program->name, targets, options->target);
+}
+
+/// A context of one program, once its machine is found; with HOVA_REJECTED and
+/// no context where there is no such machine.
+static hova_status find_machine(const hova_program *program,
+                                const hova_options *options,
+                                hova_context **found, hova_error *error) {
   hova_status status = hova_check_program(program, error);
   if (status != HOVA_OK) {
     return status;
@@ -42,13 +90,61 @@ static hova_status create(const hova_program *program,
   context->watch->only = -1;
   atomic_flag_clear(&context->running);
   status = machine->find(context, options);
-  if (status == HOVA_OK) {
-    status = machine->start(context, options);
-  }
   if (status != HOVA_OK) {
     *error = context->error;
     hova_destroy(context);
     return status;
+  }
+  *found = context;
+  return HOVA_OK;
+}
+
+/// The context of the first program whose machine is there. `refusal` is why
+/// those before it were not taken.
+static hova_status choose(const hova_program *program,
+                          const hova_options *options, hova_context **chosen,
+                          hova_error *refusal, hova_error *error) {
+  const hova_program *at = next_wanted(program, options);
+  if (!at) {
+    return fail_by_options(program, options, error);
+  }
+  for (;;) {
+    hova_status status = find_machine(at, options, chosen, error);
+    at = next_wanted(at->alternative, options);
+    if (status != HOVA_REJECTED || !at) {
+      if (status == HOVA_REJECTED && refusal->text[0]) {
+        hova_error last = *error;
+        hova_fail(error, status, "%.600s; %.600s", refusal->text, last.text);
+      }
+      return status;
+    }
+    *refusal = *error;
+  }
+}
+
+static hova_status create(const hova_program *program,
+                          const hova_options *options, hova_context **created,
+                          hova_error *error) {
+  hova_error refusal = {HOVA_OK, ""};
+  hova_context *context = NULL;
+  hova_status status = choose(program, options, &context, &refusal, error);
+  if (status != HOVA_OK) {
+    return status;
+  }
+  hova_options own = *options;
+  if (program->alternative && !options->target && context->machine->is_gpu) {
+    own.threads = 0;
+  }
+  status = context->machine->start(context, &own);
+  if (status != HOVA_OK) {
+    *error = context->error;
+    hova_destroy(context);
+    return status;
+  }
+  if (program->alternative && !options->target) {
+    hova_fail(error, HOVA_OK, "runs on %s%s%s",
+              context->machine->name_of(context), refusal.text[0] ? ": " : "",
+              refusal.text);
   }
   *created = context;
   return HOVA_OK;
@@ -62,9 +158,13 @@ hova_status hova_create(const hova_program *program,
   hova_status status = HOVA_REJECTED;
   if (created) {
     *created = NULL;
+    // What a program of another version has, nobody knows.
+    status = hova_check_program(program, &error);
+  }
+  if (created && status == HOVA_OK) {
     status = create(program, options, created, &error);
   }
-  if (status != HOVA_OK && options->message && options->message_bytes) {
+  if (options->message && options->message_bytes) {
     snprintf(options->message, (size_t)options->message_bytes, "%s",
              error.text);
   }
@@ -100,6 +200,10 @@ hova_status hova_run(hova_context *context, const hova_tensor *inputs,
 
 const char *hova_message(const hova_context *context) {
   return context ? context->error.text : "expects a context, got null";
+}
+
+const char *hova_target(const hova_context *context) {
+  return context->machine->target;
 }
 
 const hova_program *hova_program_of(const hova_context *context) {

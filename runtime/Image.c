@@ -89,6 +89,40 @@ hova_status hova_image_check(hova_span image, const char *path,
   return HOVA_OK;
 }
 
+/// Whether an image begins at byte `at` of a file.
+static bool begins_image(hova_span file, uint64_t at, hova_span *rest) {
+  hova_cursor cursor = {file, at};
+  return hova_part(file, at, file.size, rest) &&
+         hova_take_text(&cursor, HOVA_IMAGE_MAGIC);
+}
+
+/// The image of the program in a file that may have several, one for each kind
+/// of machine, which begin at pages; the whole file where none is the
+/// program's. The last one has all that follows, so that what is too much is
+/// found.
+static hova_span find_image(hova_span file, const hova_program *program) {
+  const uint64_t page = HOVA_IMAGE_HEADER_BYTES;
+  hova_span image, next;
+  hova_image_header header;
+  uint64_t at = 0, bytes;
+  while (program->weight_id && begins_image(file, at, &image) &&
+         hova_copy(image, &header, sizeof header) &&
+         hova_add(header.weight_bytes, page + sizeof(hova_image_trailer),
+                  &bytes) &&
+         bytes <= image.size) {
+    at += (bytes + page - 1) & ~(page - 1);
+    bool is_last = !begins_image(file, at, &next);
+    if (field_is(header.id, program->weight_id)) {
+      hova_part(image, 0, is_last ? image.size : bytes, &image);
+      return image;
+    }
+    if (is_last) {
+      break;
+    }
+  }
+  return file;
+}
+
 hova_status hova_image_open(const hova_program *program,
                             const hova_options *options, hova_span *mapped,
                             const char **weights, hova_error *error) {
@@ -116,6 +150,7 @@ hova_status hova_image_open(const hova_program *program,
     return hova_fail(error, HOVA_REJECTED,
                      "the weight image must be aligned to 64 bytes");
   }
+  image = find_image(image, program);
   bool check_weights = options->check_weights != 0 || others_may_write;
   hova_status status =
       hova_image_check(image, name, program, check_weights, weights, error);

@@ -31,6 +31,8 @@ typedef struct hova_watch {
 typedef struct hova_machine {
   /// As `hova compile` names the target.
   const char *target;
+  /// Whether it has devices and streams, and no threads.
+  bool is_gpu;
   /// Whether the code of a level is for it.
   bool (*fits)(const hova_level *level);
   /// A context, all zero but for what it needs to be destroyed; null: there is

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 7
+#define HOVA_ABI_VERSION 8
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -214,6 +214,10 @@ typedef struct hova_program {
   uint32_t num_weights;
   const hova_part_info *parts;
   const hova_weight_info *weights; ///< in the order of the image
+  /// The same model, with the same inputs and outputs, for another kind of
+  /// machine, which is taken where this one's is not there. Null: there is
+  /// none.
+  const struct hova_program *alternative;
 } hova_program;
 
 /// Called by every thread after kernel `kernel`. Returns when all have called;
@@ -476,7 +480,8 @@ typedef struct hova_options {
   /// context, and its size. Null: none.
   const void *image;
   uint64_t image_bytes;
-  /// Receives, cut to `message_bytes`, why a create failed. May be null.
+  /// Receives, cut to `message_bytes`, why a create failed or, of a program
+  /// for several kinds of machine, on which it runs and why. May be null.
   char *message;
   uint64_t message_bytes;
   /// For programs for a GPU, of which the following is so as well: `threads` is
@@ -490,11 +495,18 @@ typedef struct hova_options {
   /// device a later call says. Null: one of the context's own, and every run
   /// returns when it is done. The stream lives longer than the context.
   void *stream;
+  /// The kind of machine to run on, as `hova compile` names the target: "cpu",
+  /// "cuda". Null: the first of the program's kinds that is there, where a
+  /// `device` other than 0 or a `stream` asks for a GPU, and `threads` says
+  /// nothing of one.
+  const char *target;
 } hova_options;
 
-/// Makes a context for `program`: picks the best level that the machine can
-/// run, maps and checks the weights, allocates the arena and starts the
-/// threads. On failure `*context` is null.
+/// Makes a context for `program` or, where its kind of machine is not there,
+/// for its alternative: picks the best level that the machine can run, maps and
+/// checks the weights, allocates the arena and starts the threads. On failure
+/// `*context` is null. Of a machine that is there, every failure is one: no
+/// alternative is tried then.
 ///
 /// Fails with HOVA_REJECTED (no level fits, wrong image, bad option),
 /// HOVA_OUT_OF_MEMORY (arena or threads) or HOVA_IO_ERROR.
@@ -521,8 +533,12 @@ void hova_destroy(hova_context *context);
 /// Why the last call on this context failed; "" if it did not.
 const char *hova_message(const hova_context *context);
 
-/// The program, the level it runs at, its threads and its arena
-/// (`arena_bytes` long; a `hova_value_info` says what lies where). The arena is
+/// The kind of machine that the context runs on, as `hova compile` names the
+/// target.
+const char *hova_target(const hova_context *context);
+
+/// The program, one of the alternatives that `hova_create` was given, the level
+/// it runs at, its threads and its arena (`arena_bytes` long; a `hova_value_info` says what lies where). The arena is
 /// null where the processor cannot read it, in the memory of a GPU.
 const hova_program *hova_program_of(const hova_context *context);
 const hova_level *hova_level_of(const hova_context *context);

@@ -1,178 +1,146 @@
 //===- Compile.cpp - From kernels to object code and programs -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the phases once per level, has the target generate their code, links it
-// with the program's description, and streams the weights after.
+// A file holds a program for each of its targets. Their code is linked, and
+// their weights are streamed after it.
 
 #include "codegen/program/Compile.h"
 #include "codegen/OutputFile.h"
-#include "codegen/Passes.h"
-#include "codegen/program/DebugLines.h"
+#include "codegen/program/Compiler.h"
 #include "codegen/program/Link.h"
-#include "codegen/program/ProgramDescriptor.h"
-#include "codegen/program/SharedMemory.h"
-#include "codegen/program/WeightData.h"
-#include "codegen/program/WeightImage.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "passes/tile/ProgramAttrs.h"
-#include "llvm/ADT/StringExtras.h"
+#include "runtime/hova_runtime.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
 
 namespace hova {
 
-/// Work of the description: twice the dense multiply-accumulates.
-static int64_t flopsOf(ModuleOp imported) {
-  int64_t macs = 0;
-  imported.walk([&](CostOpInterface op) { macs += *macsOf(op); });
-  return 2 * macs;
-}
-
 namespace {
-/// One compilation: modules of each level and the code they end in.
-class Compiler {
+/// The programs that are in one file, and their weights.
+class ProgramFile {
 public:
-  Compiler(ModuleOp imported, const CompileOptions &options,
-           const WeightProvider &weights)
-      : imported(imported), options(options),
-        levels(options.target->getLevels()), weights(weights) {
-    if (!options.debugLines.empty()) {
-      lines.emplace(options.debugLines);
-    }
-  }
+  ProgramFile(ModuleOp imported, const CompileOptions &options,
+              const WeightProvider &weights);
 
   llvm::Expected<LogicalResult> run(CompiledModule *keep);
-  /// Up to `tile` of the first level, which fixes the image.
-  llvm::Expected<LogicalResult> tile(CompiledModule *keep);
-  /// From there to the code of all levels.
-  llvm::Expected<LogicalResult> lower();
-  DeviceReport report() { return code->report(); }
-  llvm::Error writeImageFile(StringRef path);
-  llvm::Error checkSpace();
+  llvm::Expected<LogicalResult> runWeightsAlone();
 
 private:
-  void enter(StringRef phase) {
-    if (options.onPhase) {
-      options.onPhase(phase);
-    }
-  }
-  /// What compilation starts from.
-  ModuleOp start() const {
-    return options.resumed ? options.resumed : imported;
-  }
-  llvm::Expected<LogicalResult> runUntil(ModuleOp module, size_t level,
-                                         StringRef stop);
-  llvm::Expected<LogicalResult> keepAssigned(CompiledModule &keep);
-  llvm::Expected<LogicalResult> lowerLevel(size_t level);
-  void describe(llvm::Module &module);
+  llvm::Expected<LogicalResult>
+  forEach(function_ref<llvm::Expected<LogicalResult>(Compiler &)> step);
+  llvm::Expected<LogicalResult> tile(CompiledModule *keep);
+  llvm::Expected<LogicalResult> generate(SmallVectorImpl<std::string> &units);
+  void collectImages();
+  uint64_t imageBytes() const;
+  llvm::Error writeImages(llvm::raw_ostream &os);
   llvm::Error write(ArrayRef<StringRef> code);
   llvm::Error link(ArrayRef<StringRef> objects);
-  llvm::Error writeWeights(llvm::raw_ostream &os);
-  WeightImageInfo imageInfo();
+  llvm::Error checkSpace();
 
-  ModuleOp imported;
   const CompileOptions &options;
-  const std::vector<std::string> levels;
-  const WeightProvider &weights;
-  /// Of the first level, after `tile`.
-  OwningOpRef<ModuleOp> tiled;
-  std::unique_ptr<ProgramCode> code;
-  std::optional<DebugLines> lines;
+  std::string runtime;
+  SmallVector<std::unique_ptr<Compiler>> programs;
+  /// Those whose weights are stored: equal layouts share an image.
+  SmallVector<Compiler *> images;
 };
 } // namespace
 
-PipelineOptions CompileOptions::pipeline(size_t level) const {
-  return {target->getTarget(level), passes, extend};
+/// What users call the target of a runtime.
+static std::string targetOf(const ProgramTarget &target) {
+  std::string runtime = target.getRuntime();
+  return runtime.empty() ? "cpu" : runtime;
 }
 
-llvm::Expected<LogicalResult> Compiler::runUntil(ModuleOp module, size_t level,
-                                                 StringRef stop) {
-  PhaseRange range;
-  range.stopAfter = stop.str();
-  range.dumpDirectory = level == 0 ? options.dumpDirectory : "";
-  range.origin = options.origin;
-  range.plugins = options.plugins;
-  range.configure = options.configure;
-  range.onPhase = options.onPhase;
-  return runPhases(module, options.pipeline(level), range);
-}
-
-/// The kernels of a program that starts after them are those of the
-/// description.
-llvm::Expected<LogicalResult> Compiler::keepAssigned(CompiledModule &keep) {
-  bool isLater = &phaseOf(*tiled) > findPhase("assign");
-  keep.assigned = cast<ModuleOp>((isLater ? imported : *tiled)->clone());
-  PhaseRange range;
-  range.stopAfter = "assign";
-  return runPhases(*keep.assigned, options.pipeline(), range);
-}
-
-llvm::Expected<LogicalResult> Compiler::tile(CompiledModule *keep) {
-  tiled = cast<ModuleOp>(start()->clone());
-  llvm::Expected<LogicalResult> result = runUntil(*tiled, 0, "assign");
-  if (result && succeeded(*result) && keep) {
-    result = keepAssigned(*keep);
+ProgramFile::ProgramFile(ModuleOp imported, const CompileOptions &options,
+                         const WeightProvider &weights)
+    : options(options), runtime(options.target->getRuntime()) {
+  std::vector<CompileOptions> all = {options};
+  for (const auto &target : options.alternatives) {
+    CompileOptions other = options;
+    other.target = target;
+    // No identifier, so no model is called so.
+    other.prefix = options.prefix + "." + targetOf(*target);
+    all.back().alternativePrefix = other.prefix;
+    runtime = targetOf(*target) + "-" + runtime;
+    all.push_back(std::move(other));
   }
-  if (!result || failed(*result)) {
-    return result;
+  for (CompileOptions &program : all) {
+    programs.push_back(
+        std::make_unique<Compiler>(imported, std::move(program), weights));
   }
-  result = runUntil(*tiled, 0, "tile");
-  if (keep && result && succeeded(*result)) {
-    keep->tiled = cast<ModuleOp>((*tiled)->clone());
+}
+
+llvm::Expected<LogicalResult> ProgramFile::forEach(
+    function_ref<llvm::Expected<LogicalResult>(Compiler &)> step) {
+  llvm::Expected<LogicalResult> result = success();
+  for (auto &program : programs) {
+    if (result && succeeded(*result)) {
+      result = step(*program);
+    }
   }
   return result;
 }
 
-llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
-  OwningOpRef<ModuleOp> module;
-  if (level == 0) {
-    module = cast<ModuleOp>((*tiled)->clone());
-  } else {
-    module = cast<ModuleOp>(start()->clone());
-    llvm::Expected<LogicalResult> result = runUntil(*module, level, "tile");
-    if (!result || failed(*result)) {
-      return result;
-    }
-    if (failed(verifySharedMemory(*tiled, levels[0], *module, levels[level]))) {
-      return failure();
-    }
-  }
-  llvm::Expected<LogicalResult> result = runUntil(*module, level, "target");
-  if (!result || failed(*result)) {
-    return result;
-  }
-  if (lines && failed(lines->add(codeOf(*module), levels[level]))) {
-    return failure();
-  }
-  code->add(codeOf(*module), level);
-  return success();
-}
-
-void Compiler::describe(llvm::Module &module) {
-  addProgramDescriptor(module, *tiled, options, code->describeLevels(),
-                       flopsOf(imported));
-}
-
-WeightImageInfo Compiler::imageInfo() {
-  auto main = tiled->lookupSymbol<func::FuncOp>("main");
-  auto model = (*tiled)->getAttrOfType<StringAttr>("hova.model");
-  return {weightDigest(*tiled), model ? model.str() : options.prefix,
-          static_cast<uint64_t>(
-              main->getAttrOfType<IntegerAttr>(kImageBytesAttr).getInt())};
-}
-
-llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
-  WeightImageInfo info = imageInfo();
-  return writeWeightImage(os, info, [&](llvm::raw_ostream &data) {
-    return packWeightData(data, *tiled, weights, info.weightBytes);
+llvm::Expected<LogicalResult> ProgramFile::tile(CompiledModule *keep) {
+  llvm::Expected<LogicalResult> result = forEach([&](Compiler &program) {
+    return program.tile(&program == programs.front().get() ? keep : nullptr);
   });
+  if (result && succeeded(*result)) {
+    collectImages();
+  }
+  return result;
 }
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+void ProgramFile::collectImages() {
+  for (auto &program : programs) {
+    auto isSame = [&](Compiler *other) {
+      return other->imageInfo().id == program->imageInfo().id;
+    };
+    if (llvm::none_of(images, isSame)) {
+      images.push_back(program.get());
+    }
+  }
+}
+
+/// Each image begins at a page.
+static uint64_t nextPage(uint64_t bytes) {
+  return llvm::alignTo(bytes, HOVA_IMAGE_HEADER_BYTES);
+}
+
+uint64_t ProgramFile::imageBytes() const {
+  uint64_t bytes = 0;
+  for (Compiler *program : images) {
+    bytes = nextPage(bytes) + getWeightImageBytes(program->imageInfo());
+  }
+  return bytes;
+}
+
+llvm::Error ProgramFile::writeImages(llvm::raw_ostream &os) {
+  uint64_t bytes = 0;
+  for (Compiler *program : images) {
+    os.write_zeros(nextPage(bytes) - bytes);
+    if (llvm::Error error = program->writeWeights(os)) {
+      return error;
+    }
+    bytes = nextPage(bytes) + getWeightImageBytes(program->imageInfo());
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
 
 /// The layout is known long before the weights are written.
-llvm::Error Compiler::checkSpace() {
+llvm::Error ProgramFile::checkSpace() {
   if (isWhole(options.emit) || options.emit == EmitKind::Object) {
     return llvm::Error::success();
   }
@@ -184,7 +152,7 @@ llvm::Error Compiler::checkSpace() {
   }
   StringRef folder = llvm::sys::path::parent_path(place);
   auto space = llvm::sys::fs::disk_space(folder.empty() ? "." : folder);
-  uint64_t needed = getWeightImageBytes(imageInfo());
+  uint64_t needed = imageBytes();
   if (!space || needed <= space->available) {
     return llvm::Error::success(); // or writing says what is wrong
   }
@@ -198,88 +166,85 @@ llvm::Error Compiler::checkSpace() {
           " are free there");
 }
 
-llvm::Error Compiler::writeImageFile(StringRef path) {
-  return writeFileWhole(
-      path, 0644, [&](llvm::raw_ostream &os) { return writeWeights(os); });
-}
-
-llvm::Error Compiler::link(ArrayRef<StringRef> objects) {
+llvm::Error ProgramFile::link(ArrayRef<StringRef> objects) {
   LinkOptions linkOptions;
   linkOptions.output = options.output;
   linkOptions.header = options.header;
   linkOptions.weights = options.weights;
   linkOptions.prefix = options.prefix;
-  linkOptions.runtime = options.target->getRuntime();
+  linkOptions.runtime = runtime;
   linkOptions.sharedLibrary = options.emit == EmitKind::Library;
-  linkOptions.imageBytes = getWeightImageBytes(imageInfo());
+  linkOptions.imageBytes = imageBytes();
   return linkProgram(objects, linkOptions,
-                     [&](llvm::raw_ostream &os) { return writeWeights(os); });
+                     [&](llvm::raw_ostream &os) { return writeImages(os); });
 }
 
-static llvm::Error writeText(StringRef path, StringRef text) {
-  return writeFileWhole(path, 0644, [&](llvm::raw_ostream &os) {
-    os << text;
-    return llvm::Error::success();
-  });
-}
-
-llvm::Error Compiler::write(ArrayRef<StringRef> code) {
+llvm::Error ProgramFile::write(ArrayRef<StringRef> code) {
   if (isWhole(options.emit)) {
-    return writeText(options.output, code.front());
+    return writeTextWhole(options.output, code.front());
   }
   if (options.emit != EmitKind::Object) {
     return link(code);
   }
   auto joined = joinObjects(code);
-  return joined ? writeText(options.output,
-                            StringRef(joined->data(), joined->size()))
+  return joined ? writeTextWhole(options.output,
+                                 StringRef(joined->data(), joined->size()))
                 : joined.takeError();
 }
 
-llvm::Expected<LogicalResult> Compiler::lower() {
-  code = options.target->makeCode(imported.getContext(), options);
-  llvm::Expected<LogicalResult> result = success();
-  for (size_t i = 0; result && succeeded(*result) && i < levels.size(); ++i) {
-    result = lowerLevel(i);
-  }
-  if (!result || failed(*result)) {
-    return result;
-  }
-  enter("emit");
-  if (llvm::Error error = code->assemble()) {
-    return std::move(error);
-  }
-  return success();
+llvm::Expected<LogicalResult>
+ProgramFile::generate(SmallVectorImpl<std::string> &units) {
+  return forEach([&](Compiler &program) -> llvm::Expected<LogicalResult> {
+    auto own = program.generate();
+    if (failed(own)) {
+      return failure();
+    }
+    llvm::move(*own, std::back_inserter(units));
+    return success();
+  });
 }
 
-llvm::Expected<LogicalResult> Compiler::run(CompiledModule *keep) {
+llvm::Expected<LogicalResult> ProgramFile::run(CompiledModule *keep) {
   llvm::Expected<LogicalResult> result = tile(keep);
   if (result && succeeded(*result)) {
     if (llvm::Error error = checkSpace()) {
       return std::move(error);
     }
+    result = forEach([](Compiler &program) { return program.lower(); });
   }
+  SmallVector<std::string> units;
   if (result && succeeded(*result)) {
-    result = lower();
+    result = generate(units);
   }
   if (!result || failed(*result)) {
     return result;
   }
-  auto units = code->generate([&](llvm::Module &module) { describe(module); });
-  if (failed(units)) {
-    return failure();
-  }
   if (keep && options.report && options.target->runsOnDevice()) {
-    keep->report = report();
+    keep->report = programs.front()->report();
   }
   if (llvm::Error error =
-          write(SmallVector<StringRef>(units->begin(), units->end()))) {
+          write(SmallVector<StringRef>(units.begin(), units.end()))) {
     return std::move(error);
   }
-  if (lines) {
-    if (llvm::Error error = writeText(options.debugLines, lines->getText())) {
-      return std::move(error);
-    }
+  if (llvm::Error error = programs.front()->writeLines()) {
+    return std::move(error);
+  }
+  return success();
+}
+
+llvm::Expected<LogicalResult> ProgramFile::runWeightsAlone() {
+  llvm::Expected<LogicalResult> result = tile(nullptr);
+  if (!result || failed(*result)) {
+    return result;
+  }
+  if (llvm::Error error = checkSpace()) {
+    return std::move(error);
+  }
+  if (llvm::Error error =
+          writeFileWhole(options.output, 0644, [&](llvm::raw_ostream &os) {
+            return writeImages(os);
+          })) {
+    return std::move(error);
   }
   return success();
 }
@@ -290,7 +255,7 @@ llvm::Expected<LogicalResult> compileModule(ModuleOp imported,
                                             CompiledModule *keep) {
   registerBuiltinDialectTranslation(*imported.getContext());
   registerLLVMDialectTranslation(*imported.getContext());
-  return Compiler(imported, options, weights).run(keep);
+  return ProgramFile(imported, options, weights).run(keep);
 }
 
 llvm::Expected<LogicalResult> reportKernels(ModuleOp imported,
@@ -314,18 +279,7 @@ llvm::Expected<LogicalResult> reportKernels(ModuleOp imported,
 llvm::Expected<LogicalResult> packWeights(ModuleOp imported,
                                           const CompileOptions &options,
                                           const WeightProvider &weights) {
-  Compiler compiler(imported, options, weights);
-  llvm::Expected<LogicalResult> result = compiler.tile(nullptr);
-  if (!result || failed(*result)) {
-    return result;
-  }
-  if (llvm::Error error = compiler.checkSpace()) {
-    return std::move(error);
-  }
-  if (llvm::Error error = compiler.writeImageFile(options.output)) {
-    return std::move(error);
-  }
-  return success();
+  return ProgramFile(imported, options, weights).runWeightsAlone();
 }
 
 } // namespace hova

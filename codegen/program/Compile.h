@@ -39,6 +39,9 @@ struct CompileOptions {
   /// The program is compiled for each of its levels by the phases from `assign`
   /// on.
   std::shared_ptr<const ProgramTarget> target;
+  /// Programs for other kinds of machines, which are in the same file and taken
+  /// where that of `target` is not there, in this order.
+  std::vector<std::shared_ptr<const ProgramTarget>> alternatives;
   EmitKind emit = EmitKind::Executable;
   /// The file to write; "-" is standard output, for text.
   std::string output;
@@ -48,6 +51,9 @@ struct CompileOptions {
   std::string weights;
   /// `hova_program_<prefix>`; a C identifier.
   std::string prefix;
+  /// The prefix of the first of the programs for other machines; empty: there
+  /// is none.
+  std::string alternativePrefix;
   std::string dumpDirectory;
   /// The text that the line table of the code points into (DebugLines.h);
   /// empty: there is no line table.

@@ -74,14 +74,14 @@ llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
 // Linking
 //===----------------------------------------------------------------------===//
 
-const char *const kExports[] = {"create",    "run",     "destroy",
-                                "message",   "program", "abi_version",
-                                "inspection"};
+const char *const kExports[] = {"create",      "run",       "destroy",
+                                "message",     "target",    "program",
+                                "abi_version", "inspection"};
 
 /// What a library's export is called in the runtime.
 std::string getRuntimeName(llvm::StringRef exported) {
-  bool shared =
-      exported == "run" || exported == "destroy" || exported == "message";
+  bool shared = exported == "run" || exported == "destroy" ||
+                exported == "message" || exported == "target";
   return ((shared ? "hova_" : "hova_library_") + exported).str();
 }
 
@@ -285,6 +285,10 @@ void )" + name +
          R"(_destroy(hova_context *context);
 const char *)" +
          name + R"(_message(const hova_context *context);
+/// As hova_target.
+const char *)" +
+         name +
+         R"(_target(const hova_context *context);
 /// HOVA_ABI_VERSION of the library.
 uint32_t )" +
          name + R"(_abi_version(void);

@@ -42,7 +42,8 @@ struct LinkOptions {
   std::string prefix;
   bool sharedLibrary = false;
   /// The runtime that the program is linked with: empty for a CPU, "cuda" for a
-  /// GPU, "cuda-emulated" for a GPU that the processor emulates.
+  /// GPU, "cuda-emulated" for a GPU that the processor emulates, "cpu-cuda" for
+  /// a GPU or, where there is none, a CPU.
   std::string runtime;
   /// Bytes of the image, header included; 0: none.
   uint64_t imageBytes = 0;

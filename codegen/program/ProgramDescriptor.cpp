@@ -90,6 +90,10 @@ static llvm::Constant *describeKernel(ConstantBuilder &build, LaunchOp launch) {
                        build.i64(launch.getFlops()), build.i64(bytes)});
 }
 
+static std::string programName(StringRef prefix) {
+  return ("hova_program_" + prefix).str();
+}
+
 void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
                           const CompileOptions &options,
                           ArrayRef<LevelCode> levels, int64_t flops) {
@@ -157,10 +161,13 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
        build.i32(parts.size()),
        build.i32(weights.size()),
        build.array(parts),
-       build.array(weights)});
+       build.array(weights),
+       options.alternativePrefix.empty()
+           ? build.null()
+           : build.constant(programName(options.alternativePrefix))});
   new llvm::GlobalVariable(module, program->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, program,
-                           "hova_program_" + options.prefix);
+                           programName(options.prefix));
 }
 
 } // namespace hova

@@ -79,6 +79,7 @@ class Options(ctypes.Structure):
         ("message_bytes", ctypes.c_uint64),
         ("device", ctypes.c_int32),
         ("stream", ctypes.c_void_p),
+        ("target", ctypes.c_char_p),
     ]
 
 
@@ -93,7 +94,7 @@ def view(array, name):
 class Model:
     """A context of a compiled model; calls take and return NumPy arrays by name."""
 
-    ABI = 7  # HOVA_ABI_VERSION of hova_runtime.h
+    ABI = 8  # HOVA_ABI_VERSION of hova_runtime.h
 
     def __init__(self, path, prefix, threads=0):
         library = ctypes.CDLL(path)

@@ -410,6 +410,7 @@ static void flush_caches(const hova_context *context) { (void)context; }
 
 const hova_machine hova_gpu_machine = {
     .target = hova_gpu_target,
+    .is_gpu = true,
     .fits = fits,
     .make = make,
     .find = find,

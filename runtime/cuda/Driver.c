@@ -34,7 +34,7 @@ static hova_status find_device(hova_gpu *gpu, hova_error *error) {
   driver_result result = driver->count_devices(&count);
   if (result == 0 && count <= 0) {
     return hova_fail(error, HOVA_REJECTED,
-                     "found no NVIDIA GPU, which this program runs on");
+                     "found no NVIDIA GPU, which kernels for a GPU need");
   }
   if (result == 0 && (gpu->ordinal < 0 || gpu->ordinal >= count)) {
     return hova_fail(error, HOVA_REJECTED,

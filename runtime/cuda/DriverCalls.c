@@ -51,8 +51,8 @@ hova_status hova_driver_open(hova_driver *driver, hova_error *error) {
   if (!library) {
     const char *why = dlerror();
     return hova_fail(error, HOVA_REJECTED,
-                     "found no driver of an NVIDIA GPU, which this program "
-                     "runs on: %s",
+                     "found no driver of an NVIDIA GPU, which kernels for a "
+                     "GPU need: %s",
                      why ? why : "libcuda.so.1 is missing");
   }
   // POSIX has functions that dlsym returns as objects.
@@ -66,7 +66,7 @@ hova_status hova_driver_open(hova_driver *driver, hova_error *error) {
   driver_result result = driver->initialize(0);
   if (result == DRIVER_NO_DEVICE) {
     return hova_fail(error, HOVA_REJECTED,
-                     "found no NVIDIA GPU, which this program runs on");
+                     "found no NVIDIA GPU, which kernels for a GPU need");
   }
   return result == 0 ? HOVA_OK
                      : hova_driver_fail(driver, result, HOVA_REJECTED,

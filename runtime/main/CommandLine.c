@@ -26,6 +26,7 @@ typedef enum option_id {
   OPTION_RTOL,
   OPTION_ATOL,
   OPTION_RANDOM_INPUTS,
+  OPTION_DEVICE,
   OPTION_THREADS,
   OPTION_WEIGHTS,
   OPTION_CHECK_WEIGHTS,
@@ -62,6 +63,9 @@ static const option_info infos[NUM_OPTIONS] = {
                      "bf16 2e-2, f16 3e-3)"},
     [OPTION_RANDOM_INPUTS] = {"--random-inputs", "SEED",
                               "fill every input that is not given"},
+    [OPTION_DEVICE] = {"--device", "TARGET[:N]",
+                       "run on cpu or on cuda, of several GPUs on number N "
+                       "(default: the first target that is there, GPU 0)"},
     [OPTION_THREADS] = {"--threads", "N",
                         "threads (default: usable processors)"},
     [OPTION_WEIGHTS] = {"--weights", "FILE",
@@ -96,9 +100,19 @@ static bool needs_processor(int id) {
   return id == OPTION_THREADS || id == OPTION_COLD;
 }
 
+/// The program for this kind of machine, of those that are linked together;
+/// null: there is none.
+static const hova_program *find_program(const hova_program *program,
+                                        bool for_gpu) {
+  while (program && hova_is_for_gpu(program) != for_gpu) {
+    program = program->alternative;
+  }
+  return program;
+}
+
 void hova_print_options(const hova_program *program) {
   for (int i = 0; i < NUM_OPTIONS; ++i) {
-    if (needs_processor(i) && hova_is_for_gpu(program)) {
+    if (needs_processor(i) && !find_program(program, false)) {
       continue;
     }
     char left[64];
@@ -221,17 +235,56 @@ static hova_status note_file(const char *flag, const char *text, uint32_t count,
   return HOVA_OK;
 }
 
-static hova_status find_kernel(const char *flag, const char *path,
-                               const hova_program *program, int64_t *kernel,
-                               hova_error *error) {
+int64_t hova_find_kernel(const hova_program *program, const char *path) {
   for (uint32_t i = 0; i < program->num_kernels; ++i) {
     if (strcmp(program->kernels[i].path, path) == 0) {
-      *kernel = i;
+      return i;
+    }
+  }
+  return -1;
+}
+
+/// Which of several programs runs is not known yet.
+static hova_status note_kernel(const char *flag, const char *path,
+                               const hova_program *program, const char **kernel,
+                               hova_error *error) {
+  for (; program; program = program->alternative) {
+    if (hova_find_kernel(program, path) >= 0) {
+      *kernel = path;
       return HOVA_OK;
     }
   }
   return usage(error, flag, "the path of a kernel, as --trace lists them",
                path);
+}
+
+/// `cpu`, `cuda` or `cuda:1`.
+static hova_status note_device(const char *flag, const char *text,
+                               const hova_program *program,
+                               command_line *options, hova_error *error) {
+  char what[96] = "";
+  const char *colon = strchr(text, ':');
+  size_t length = colon ? (size_t)(colon - text) : strlen(text);
+  for (const hova_program *at = program; at; at = at->alternative) {
+    const char *target = hova_program_target(at);
+    snprintf(what + strlen(what), sizeof what - strlen(what), "%s%s",
+             what[0] ? " or " : "", target);
+    // A processor has no number, nor has what it emulates.
+    bool has_number = hova_is_for_gpu(at) && !hova_is_emulated(at);
+    if (strlen(target) == length && memcmp(target, text, length) == 0 &&
+        (!colon || has_number)) {
+      options->target = target;
+    }
+  }
+  uint64_t number = 0;
+  if (!options->target) {
+    return usage(error, flag, what, text);
+  }
+  hova_status status =
+      colon ? parse_count(flag, colon + 1, 0, INT32_MAX, &number, error)
+            : HOVA_OK;
+  options->device = (int32_t)number;
+  return status;
 }
 
 //===----------------------------------------------------------------------===//
@@ -261,6 +314,8 @@ static hova_status apply(option_id id, const char *text,
   case OPTION_RANDOM_INPUTS:
     options->random_inputs = true;
     return parse_count(flag, text, 0, UINT64_MAX, &options->seed, error);
+  case OPTION_DEVICE:
+    return note_device(flag, text, program, options, error);
   case OPTION_THREADS:
     status = parse_count(flag, text, 1, 1024, &count, error);
     options->threads = (int32_t)count;
@@ -287,7 +342,7 @@ static hova_status apply(option_id id, const char *text,
     return HOVA_OK;
   case OPTION_KERNEL:
     options->benchmark = true;
-    return find_kernel(flag, text, program, &options->kernel, error);
+    return note_kernel(flag, text, program, &options->kernel, error);
   case OPTION_COLD:
     options->cold = true;
     return HOVA_OK;
@@ -376,15 +431,30 @@ static hova_status parse_option(int argc, char **argv, int *at,
   return apply(id, value, program, options, error);
 }
 
-static hova_status check_processor(uint32_t seen, const hova_program *program,
+static hova_status check_processor(const command_line *options, uint32_t seen,
+                                   const hova_program *program,
                                    hova_error *error) {
-  for (int id = 0; hova_is_for_gpu(program) && id < NUM_OPTIONS; ++id) {
-    if ((seen >> id & 1) && needs_processor(id)) {
-      return hova_fail(error, HOVA_REJECTED,
-                       "%s is for programs whose kernels run on a processor, "
-                       "and those of this one are for a GPU: leave it out",
-                       infos[id].flag);
+  const hova_program *processors = find_program(program, false);
+  bool may_choose = processors && find_program(program, true);
+  bool is_chosen =
+      processors &&
+      (options->target ? strcmp(options->target, "cpu") == 0 : !may_choose);
+  for (int id = 0; id < NUM_OPTIONS && !is_chosen; ++id) {
+    // Threads are for the processor where it is taken, and only there.
+    if (!(seen >> id & 1) || !needs_processor(id) ||
+        (id == OPTION_THREADS && may_choose && !options->target)) {
+      continue;
     }
+    return processors
+               ? hova_fail(error, HOVA_REJECTED,
+                           "%s is for kernels that run on a processor: it "
+                           "needs --device=cpu",
+                           infos[id].flag)
+               : hova_fail(error, HOVA_REJECTED,
+                           "%s is for programs whose kernels run on a "
+                           "processor, and those of this one are for a GPU: "
+                           "leave it out",
+                           infos[id].flag);
   }
   return HOVA_OK;
 }
@@ -393,7 +463,7 @@ static hova_status check_processor(uint32_t seen, const hova_program *program,
 static hova_status check_kernel(const command_line *options,
                                 const hova_program *program,
                                 hova_error *error) {
-  if (options->kernel < 0) {
+  if (!options->kernel) {
     return options->cold
                ? hova_fail(error, HOVA_REJECTED, "--cold needs --kernel PATH")
                : HOVA_OK;
@@ -480,8 +550,8 @@ static hova_status check_streams(command_line *options,
 hova_status hova_parse_command_line(int argc, char **argv,
                                     const hova_program *program,
                                     command_line *options, hova_error *error) {
-  *options = (command_line){
-      .rtol = NAN, .atol = NAN, .warmup = 3, .repetitions = 20, .kernel = -1};
+  *options =
+      (command_line){.rtol = NAN, .atol = NAN, .warmup = 3, .repetitions = 20};
   size_t files = (size_t)program->num_inputs + 2 * (size_t)program->num_outputs;
   options->inputs = calloc(files + 1, sizeof *options->inputs);
   if (!options->inputs) {
@@ -495,7 +565,7 @@ hova_status hova_parse_command_line(int argc, char **argv,
     status = parse_option(argc, argv, &at, program, &seen, options, error);
   }
   if (status == HOVA_OK) {
-    status = check_processor(seen, program, error);
+    status = check_processor(options, seen, program, error);
   }
   if (status == HOVA_OK) {
     status = check_kernel(options, program, error);

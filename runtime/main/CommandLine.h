@@ -28,7 +28,9 @@ typedef struct command_line {
   bool check_weights;
   const char *benchmark_out;
   const char *trace;
-  int64_t kernel; ///< measured alone; negative: the whole model
+  const char *kernel; ///< path, measured alone; null: the whole model
+  const char *target; ///< null: the first whose machine is there
+  int32_t device;
   double rtol;    ///< NaN: by the type of the program
   double atol;    ///< the same
   uint64_t seed;
@@ -54,6 +56,9 @@ void hova_free_command_line(command_line *options);
 
 /// Whether the options ask for no run.
 bool hova_only_prints(const command_line *options);
+
+/// The index of a kernel of the program by its path; -1: it has none.
+int64_t hova_find_kernel(const hova_program *program, const char *path);
 
 /// A line for every option that the program takes, on standard output.
 void hova_print_options(const hova_program *program);

@@ -32,7 +32,7 @@ static void print_levels(const hova_program *program) {
   uint64_t features = hova_cpu_features();
   bool chosen = false, for_gpu = hova_is_for_gpu(program);
   if (for_gpu) {
-    printf("%-10s %s%s\n", "target", hova_target_of(program),
+    printf("%-10s %s%s\n", "target", hova_program_target(program),
            hova_is_emulated(program) ? ": its kernels run on the processor, "
                                        "with checks"
                                      : "");
@@ -88,18 +88,17 @@ static void print_dtype(const hova_program *program) {
          strcmp(program->dtype, "f32") == 0 ? "" : ", sums in f32");
 }
 
-void hova_print_description(const hova_program *program,
-                            uint64_t embedded_bytes) {
-  printf("%-10s %s\n", "model", program->name);
-  printf("%-10s %s\n", "compiler", program->compiler ? program->compiler : "");
-  print_dtype(program);
-  print_levels(program);
+static void print_tensors(const hova_program *program) {
   for (uint32_t i = 0; i < program->num_inputs; ++i) {
     print_tensor("input", &program->inputs[i]);
   }
   for (uint32_t i = 0; i < program->num_outputs; ++i) {
     print_tensor("output", &program->outputs[i]);
   }
+}
+
+/// How much there is of everything that one machine runs.
+static void print_sizes(const hova_program *program, uint64_t embedded_bytes) {
   printf("%-10s %u\n", "kernels", program->num_kernels);
   printf("%-10s %llu of the description, %llu executed\n", "flops",
          (unsigned long long)program->flops,
@@ -118,12 +117,47 @@ void hova_print_description(const hova_program *program,
   hova_print_launches(program);
 }
 
+/// Names of the kinds of machine that a program is for, best first.
+static void print_targets(const hova_program *program) {
+  printf("%-10s", "targets");
+  for (const hova_program *at = program; at; at = at->alternative) {
+    printf("%s %s", at == program ? "" : ", or where there is none",
+           hova_program_target(at));
+  }
+  printf("\n");
+}
+
+void hova_print_description(const hova_program *program,
+                            uint64_t embedded_bytes) {
+  printf("%-10s %s\n", "model", program->name);
+  printf("%-10s %s\n", "compiler", program->compiler ? program->compiler : "");
+  print_dtype(program);
+  if (!program->alternative) {
+    print_levels(program);
+    print_tensors(program);
+    print_sizes(program, embedded_bytes);
+    return;
+  }
+  print_targets(program);
+  print_tensors(program);
+  for (const hova_program *at = program; at; at = at->alternative) {
+    printf("\n--device=%s\n", hova_program_target(at));
+    print_levels(at);
+    print_sizes(at, embedded_bytes);
+  }
+}
+
 void hova_print_version(const hova_program *program) {
   printf("%-10s %s\n", "model", program->name);
   printf("%-10s %s\n", "compiler", program->compiler ? program->compiler : "");
   print_dtype(program);
-  print_levels(program);
-  printf("%-10s %s\n", "hash", program->weight_id ? program->weight_id : "");
+  if (program->alternative) {
+    print_targets(program);
+  }
+  for (const hova_program *at = program; at; at = at->alternative) {
+    print_levels(at);
+    printf("%-10s %s\n", "hash", at->weight_id ? at->weight_id : "");
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,49 +241,61 @@ static hova_status write_sizes(hova_output *output, const hova_program *program,
       embedded_bytes ? "true" : "false");
 }
 
+/// What is said of the program for one kind of machine, but for the end of the
+/// object.
+static hova_status write_program(hova_output *output,
+                                 const hova_program *program,
+                                 uint64_t embedded_bytes, hova_error *error) {
+  const char *const texts[][2] = {{"model", program->name},
+                                  {"compiler", program->compiler},
+                                  {"dtype", program->dtype},
+                                  {"hash", program->weight_id},
+                                  {"target", hova_program_target(program)}};
+  hova_status status = HOVA_OK;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts && status == HOVA_OK;
+       ++i) {
+    status = write_text(output, i ? ",\n  " : "{\n  ", texts[i][0], texts[i][1],
+                        error);
+  }
+  if (status == HOVA_OK) {
+    status = write_levels(output, program, error);
+  }
+  if (status == HOVA_OK) {
+    status = hova_write_launches(output, program, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_tensors(output, "inputs", program->num_inputs,
+                           program->inputs, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_tensors(output, "outputs", program->num_outputs,
+                           program->outputs, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_sizes(output, program, embedded_bytes, error);
+  }
+  return status == HOVA_OK
+             ? hova_write_memory_map(output, program, level_of(program), error)
+             : status;
+}
+
 hova_status hova_print_description_json(const hova_program *program,
                                         uint64_t embedded_bytes,
                                         hova_error *error) {
   hova_output output;
   hova_status status = hova_output_open(&output, "-", error);
-  if (status == HOVA_OK) {
-    status = write_text(&output, "{\n  ", "model", program->name, error);
+  const hova_program *at = program;
+  while (at && status == HOVA_OK) {
+    status = write_program(&output, at, embedded_bytes, error);
+    const char *between = at == program ? ",\n  \"alternatives\": [" : "\n}, ";
+    at = at->alternative;
+    if (at && status == HOVA_OK) {
+      status = hova_output_print(&output, error, "%s", between);
+    }
   }
   if (status == HOVA_OK) {
-    status = write_text(&output, ",\n  ", "compiler", program->compiler, error);
-  }
-  if (status == HOVA_OK) {
-    status = write_text(&output, ",\n  ", "dtype", program->dtype, error);
-  }
-  if (status == HOVA_OK) {
-    status = write_text(&output, ",\n  ", "hash", program->weight_id, error);
-  }
-  if (status == HOVA_OK) {
-    status =
-        write_text(&output, ",\n  ", "target", hova_target_of(program), error);
-  }
-  if (status == HOVA_OK) {
-    status = write_levels(&output, program, error);
-  }
-  if (status == HOVA_OK) {
-    status = hova_write_launches(&output, program, error);
-  }
-  if (status == HOVA_OK) {
-    status = write_tensors(&output, "inputs", program->num_inputs,
-                           program->inputs, error);
-  }
-  if (status == HOVA_OK) {
-    status = write_tensors(&output, "outputs", program->num_outputs,
-                           program->outputs, error);
-  }
-  if (status == HOVA_OK) {
-    status = write_sizes(&output, program, embedded_bytes, error);
-  }
-  if (status == HOVA_OK) {
-    status = hova_write_memory_map(&output, program, level_of(program), error);
-  }
-  if (status == HOVA_OK) {
-    status = hova_output_print(&output, error, "\n}\n");
+    status = hova_output_print(&output, error, "%s\n}\n",
+                               program->alternative ? "\n}]" : "");
   }
   return hova_output_close(&output, status, error);
 }

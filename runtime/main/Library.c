@@ -3,7 +3,7 @@
 //
 // The library exports PREFIX_create and PREFIX_program, which are these
 // functions under another name, and PREFIX_run, PREFIX_destroy,
-// PREFIX_message, PREFIX_abi_version and PREFIX_inspection.
+// PREFIX_message, PREFIX_target, PREFIX_abi_version and PREFIX_inspection.
 //
 //===----------------------------------------------------------------------===//
 

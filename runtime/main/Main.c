@@ -63,9 +63,13 @@ static void prepare_process(void) {
 static hova_status find_weights(const command_line *options,
                                 char beside[PATH_MAX + 16],
                                 const char **weights, hova_error *error) {
+  uint64_t bytes = 0;
+  for (const hova_program *at = &hova_linked_program; at;
+       at = at->alternative) {
+    bytes |= at->weight_bytes;
+  }
   *weights = options->weights;
-  if (*weights || hova_weights_bytes != 0 ||
-      hova_linked_program.weight_bytes == 0) {
+  if (*weights || hova_weights_bytes != 0 || bytes == 0) {
     return HOVA_OK;
   }
   ssize_t length = readlink("/proc/self/exe", beside, PATH_MAX);
@@ -83,13 +87,21 @@ static hova_status create(const command_line *options, const char *weights,
   hova_options chosen = {.threads = options->threads,
                          .check_weights = options->check_weights,
                          .weights = weights,
+                         .target = options->target,
+                         .device = options->device,
                          .message = error->text,
                          .message_bytes = sizeof error->text};
   if (!weights && hova_weights_bytes != 0) {
     chosen.image = hova_weights_begin;
     chosen.image_bytes = hova_weights_bytes;
   }
-  return hova_create(&hova_linked_program, &chosen, context);
+  hova_status status = hova_create(&hova_linked_program, &chosen, context);
+  if (status == HOVA_OK && error->text[0]) {
+    // Which of several machines was taken, and why.
+    fprintf(stderr, "note: %s\n", error->text);
+    error->text[0] = '\0';
+  }
+  return status;
 }
 
 static double milliseconds_now(void) {
@@ -104,7 +116,7 @@ static hova_status measure_kernels(hova_context *context,
                                    const command_line *options,
                                    const tensor_set *set, profile *measured,
                                    hova_error *error) {
-  uint32_t kernels = hova_linked_program.num_kernels;
+  uint32_t kernels = hova_program_of(context)->num_kernels;
   uint64_t *times = calloc((size_t)kernels + 1, sizeof *times);
   measured->kernel_ms = calloc((size_t)kernels + 1, sizeof(double));
   if (!times || !measured->kernel_ms) {
@@ -150,10 +162,19 @@ static hova_status measure(hova_context *context, const command_line *options,
                      (unsigned long long)options->repetitions);
   }
   hova_status status = HOVA_OK;
-  if (options->kernel >= 0) {
+  int64_t kernel = -1;
+  if (options->kernel) {
+    kernel = hova_find_kernel(hova_program_of(context), options->kernel);
+    if (kernel < 0) {
+      free(times);
+      return hova_fail(error, HOVA_REJECTED,
+                       "target %s, on which the model runs here, has no kernel "
+                       "'%s'",
+                       hova_target(context), options->kernel);
+    }
     // Once the whole model: the kernel's operands are then in the arena.
     status = hova_run(context, set->inputs, set->outputs);
-    hova_select_kernel(context, options->kernel);
+    hova_select_kernel(context, kernel);
   }
   for (uint64_t i = 0; i < options->warmup && status == HOVA_OK; ++i) {
     status = hova_run(context, set->inputs, set->outputs);
@@ -171,13 +192,13 @@ static hova_status measure(hova_context *context, const command_line *options,
     return hova_fail(error, status, "%s", hova_message(context));
   }
   qsort(times, options->repetitions, sizeof *times, compare_doubles);
-  latencies measured = {times, options->repetitions, options->kernel};
+  latencies measured = {times, options->repetitions, kernel};
   if (!options->prints_file) {
     hova_print_latencies(context, measured);
   }
   if (options->benchmark_out) {
     profile profile = {NULL, 0};
-    if (options->kernel < 0) {
+    if (kernel < 0) {
       status = measure_kernels(context, options, set, &profile, error);
     }
     if (status == HOVA_OK) {

@@ -106,7 +106,7 @@ hova_status hova_write_latencies(const hova_context *context,
       "%.6f, \"p90\": %.6f, \"max\": %.6f}, \"flops\": %llu, "
       "\"flops_executed\": %llu, \"arena_bytes\": %llu, \"scratch_bytes\": "
       "%llu, \"weight_bytes\": %llu",
-      hova_target_of(program), hova_level_of(context)->name,
+      hova_program_target(program), hova_level_of(context)->name,
       hova_threads_of(context), (unsigned long long)measured.count,
       measured.sorted[0], median(measured), percentile(measured, 90),
       measured.sorted[measured.count - 1], (unsigned long long)work.flops,

@@ -19,7 +19,7 @@ bool hova_is_emulated(const hova_program *program) {
   return code && code->num_kernels && code->kernels[0].emulated;
 }
 
-const char *hova_target_of(const hova_program *program) {
+const char *hova_program_target(const hova_program *program) {
   return hova_is_emulated(program)  ? "cuda-emulated"
          : hova_is_for_gpu(program) ? "cuda"
                                     : "cpu";

@@ -11,7 +11,7 @@
 
 /// The target that the program was compiled for, as `hova compile` names it:
 /// "cpu", "cuda" or "cuda-emulated".
-const char *hova_target_of(const hova_program *program);
+const char *hova_program_target(const hova_program *program);
 
 /// Whether kernels run on a GPU, or on one that the processor emulates.
 bool hova_is_for_gpu(const hova_program *program);

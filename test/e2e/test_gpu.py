@@ -373,6 +373,86 @@ def test_a_device_with_too_little_memory_is_refused_before_any_work(tmp_path):
     assert not list((tmp_path / "launches").iterdir())
 
 
+SMALL = ROOT / "test/golden/vectors/mha_both/model.json"
+BOTH = ("--target=cpu,cuda", "--ptxas=none", "--march=x86-64-v3")
+
+
+def test_one_file_takes_the_gpu_or_the_processor(tmp_path):
+    """And has the bits of the programs for either alone, with the weights of both inside."""
+    both = compile_to(tmp_path / "both", SMALL, *BOTH)
+    results = {}
+    alone = {"cuda": (GPU, run_on_stand_in), "cpu": (["--march=x86-64-v3"], lambda program, _, *words: run(program, *words))}
+    for target, (options, runs) in alone.items():
+        program = compile_to(tmp_path / target, SMALL, *options)
+        for name, words in ((program, []), (both, [])):
+            said = runs(name, tmp_path, "--random-inputs", "1", "--output-dir", tmp_path / "out", *words)
+            results[target, name] = np.load(tmp_path / "out" / "y.npy").view(np.uint32)
+        assert said.startswith("note: runs on " + ("Stand-in GPU\n" if target == "cuda" else "the processor: found no driver"))
+        assert (results[target, program] == results[target, both]).all()
+    assert (results["cuda", both] != results["cpu", both]).any()
+    assert both.read_bytes() == compile_to(tmp_path / "again", SMALL, "--target=cuda,cpu", *BOTH[1:]).read_bytes()
+
+
+def test_weights_of_both_are_packed_in_one_file(tmp_path):
+    both = compile_to(tmp_path / "both", SMALL, *BOTH, "--init=1", "--weights-mode=file")
+    message = run(both, "--random-inputs=1", "--weights", both, status=1)
+    pack = re.search(r"make one for this program with: hova (weights pack .*) --weights FILE -o IMAGE", message)[1]
+    assert "--target=cpu,cuda --march=x86-64-v3" in pack
+    words = [word.replace("model.json", str(SMALL)) for word in pack.split()]
+    packed = tmp_path / "packed"
+    run(HOVA, *words, "--init=1", "-o", packed)
+    assert packed.read_bytes() == (tmp_path / "both.weights").read_bytes()
+    run(HOVA, *words, "--init=2", "-o", packed)
+    for runs in (run_on_stand_in, lambda program, _, *words: run(program, *words)):
+        outputs = []
+        for weights in (both.with_suffix(".weights"), packed):
+            runs(both, tmp_path, "--random-inputs=1", "--check-weights", "--weights", weights, "--output-dir", tmp_path / "out")
+            outputs.append(np.load(tmp_path / "out" / "y.npy"))
+        assert np.isfinite(outputs).all() and (outputs[0] != outputs[1]).any()
+    # The image of one program is enough where the other one is not taken.
+    one = tmp_path / "one"
+    run(HOVA, *[word.replace("cpu,cuda", "cpu") for word in words], "--init=1", "-o", one)
+    run(both, "--random-inputs=1", "--device=cpu", "--weights", one)
+    assert "holds weights in another layout" in run_on_stand_in(both, tmp_path, "--random-inputs=1", "--weights", one, status=1)
+
+
+def test_weights_in_one_layout_are_stored_once(tmp_path):
+    """A model without a product has no panels: its vector is the same for both."""
+    layer = {"name": "y", "op": "layer_norm", "input": "x"}
+    model = {"hova": 1, "name": "m", "inputs": {"x": {"shape": [1, 6, 64]}}, "layers": [layer], "outputs": {"y": "y"}}
+    (tmp_path / "model.json").write_text(json.dumps(model), encoding="utf-8")
+    sizes = []
+    for target in ("cpu", "cpu,cuda"):
+        run(HOVA, "weights", "pack", tmp_path / "model.json", f"--target={target}", "--init=1", "-o", tmp_path / "image")
+        sizes.append((tmp_path / "image").stat().st_size)
+    assert sizes[0] == sizes[1]
+
+
+JOINED_WRONG = {
+    "--target=cpu,gpu": "'gpu' is unknown; targets are cpu, cuda, cuda-emulated",
+    "--target=cpu,cpu": "'cpu' is given twice",
+    "--target=cpu,cuda-emulated": "a program for 'cuda-emulated' has no other target",
+    "--target=cpu,cuda --emit=obj": "--emit=obj expects one target, got --target=cpu,cuda",
+    "--target=cpu,cuda --emit=asm": "--emit=asm expects one target, got --target=cpu,cuda",
+    "--target=cpu,cuda --emit=mlir": "--emit=mlir expects one target, got --target=cpu,cuda",
+    "--target=cpu,cuda --emit=ptx": "--emit=ptx is for --target=cuda, got --target=cpu,cuda",
+    "--target=cpu,cuda --explain": "option '--explain' expects one target, got --target=cpu,cuda",
+    "--target=cpu,cuda --dump-ir=dumps": "option '--dump-ir' expects one target, got --target=cpu,cuda",
+    "--target=cpu,cuda --debug-lines=lines": "option '--debug-lines' expects one target, got --target=cpu,cuda",
+}
+
+
+@pytest.mark.parametrize("options", JOINED_WRONG)
+def test_what_makes_no_sense_for_several_targets_is_refused(options, tmp_path):
+    said = run(HOVA, "compile", DIGITS / "digits.json", *options.split(), "-o", tmp_path / "x", status=2)
+    assert JOINED_WRONG[options] in said and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("verb", ["verify", "explain"])
+def test_verbs_that_look_at_code_look_at_one_target(verb):
+    assert f"'hova {verb}' expects one target, got --target=cpu,cuda" in run(HOVA, verb, DIGITS / "digits.json", "--target=cpu,cuda", status=2)
+
+
 REFUSED = {
     "wide heads": ("vit_b16", "for heads of up to 256 columns, got 384; a CPU runs it (--target=cpu)", [*BF16, "--set=heads=2"]),
 }

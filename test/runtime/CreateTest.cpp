@@ -240,6 +240,68 @@ const WrongImageCase wrongImages[] = {
 INSTANTIATE_TEST_SUITE_P(Context, WrongImage, testing::ValuesIn(wrongImages),
                          [](auto &info) { return info.param.name; });
 
+/// Images of two programs in one file, each at a page: 5 for each weight of the
+/// first, 2 for the fixture's.
+struct TwoImages {
+  static constexpr uint64_t kSecond =
+      (kImageBytes + HOVA_IMAGE_HEADER_BYTES - 1) / HOVA_IMAGE_HEADER_BYTES *
+      HOVA_IMAGE_HEADER_BYTES;
+  static constexpr uint64_t kBytes = kSecond + kImageBytes;
+  alignas(64) char bytes[kBytes + 64] = {};
+
+  TwoImages() {
+    Image image;
+    std::memcpy(bytes + kSecond, image.bytes, kImageBytes);
+    hova_image_header header = image.get();
+    header.id[0] = '9';
+    image.set(header);
+    const float w = 5;
+    std::memcpy(image.bytes + HOVA_IMAGE_HEADER_BYTES, &w, sizeof w);
+    image.seal();
+    std::memcpy(bytes, image.bytes, kImageBytes);
+  }
+  /// The weight that a program with this identity finds; 0: none, and why.
+  float find(const char *id, uint64_t size, std::string &message) {
+    hova_program program = hova_program_fixture;
+    program.weight_id = id;
+    hova_options options = {};
+    options.image = bytes;
+    options.image_bytes = size;
+    options.check_weights = 1;
+    hova_context *context = nullptr;
+    if (create(options, message, &context, &program) != HOVA_OK) {
+      return 0;
+    }
+    Call call;
+    EXPECT_EQ(hova_run(context, call.inputs, call.outputs), HOVA_OK);
+    hova_destroy(context);
+    // The last of x is the first of y, and ids begin with 0.
+    return call.y[0] / call.x[FIXTURE_SIZE - 1];
+  }
+};
+
+TEST(Image, of_several_that_of_the_program_is_used) {
+  TwoImages images;
+  std::string message;
+  EXPECT_EQ(images.find("9123abcd", TwoImages::kBytes, message), 5);
+  EXPECT_EQ(images.find("0123abcd", TwoImages::kBytes, message), 2);
+  EXPECT_EQ(images.find("other", TwoImages::kBytes, message), 0);
+  EXPECT_NE(message.find("in another layout"), std::string::npos) << message;
+  EXPECT_EQ(images.find("0123abcd", TwoImages::kBytes - 1, message), 0);
+  EXPECT_NE(message.find("in another layout"), std::string::npos) << message;
+  EXPECT_EQ(images.find("0123abcd", TwoImages::kBytes + 64, message), 0);
+  EXPECT_NE(message.find("has another size"), std::string::npos) << message;
+  images.bytes[TwoImages::kBytes - sizeof(hova_image_trailer) - 1] ^= 1;
+  EXPECT_EQ(images.find("0123abcd", TwoImages::kBytes, message), 0);
+  EXPECT_NE(message.find("the checksum of its weights"), std::string::npos);
+  // Nobody reads the other one.
+  EXPECT_EQ(images.find("9123abcd", TwoImages::kBytes, message), 5);
+  // And what comes after it is no image: too much.
+  images.bytes[TwoImages::kSecond] = 'h';
+  EXPECT_EQ(images.find("9123abcd", TwoImages::kBytes, message), 0);
+  EXPECT_NE(message.find("has another size"), std::string::npos) << message;
+}
+
 TEST(Create, rejects_what_is_out_of_range) {
   hova_context *context = nullptr;
   std::string message;

@@ -185,7 +185,7 @@ static const hova_device_launch launches[] = {
 #define LEVEL(CODE) {"sm_80", 0, 0, 0, &CODE}
 
 #define PROGRAM(NAME, LEVEL, INPUTS, OUTPUTS, WEIGHT_BYTES, NUM_KERNELS,       \
-                KERNELS)                                                       \
+                KERNELS, ALTERNATIVE)                                          \
   {HOVA_ABI_VERSION,                                                           \
    1,                                                                          \
    NAME,                                                                       \
@@ -209,12 +209,39 @@ static const hova_device_launch launches[] = {
    NUM_KERNELS,                                                                \
    WEIGHT_BYTES ? 1 : 0,                                                       \
    parts,                                                                      \
-   weights}
+   weights,                                                                    \
+   ALTERNATIVE}
 
 static const hova_device_code code = CODE(kernels, launches, 3);
 static const hova_level level = LEVEL(code);
 const hova_program hova_program_device =
-    PROGRAM("device", level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos);
+    PROGRAM("device", level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos, 0);
+
+#ifdef WITH_PROCESSOR
+/// The same on a processor, whose one kernel does all.
+static void run_all(void *const *in, void *const *out, char *arena,
+                    const char *image, int64_t thread, int64_t threads,
+                    struct hova_team *team) {
+  static const int order[] = {3, 0, 5, 1, 4, 2};
+  const float *x = in[0], *w = (const float *)(const void *)image;
+  const int64_t *ids = in[1];
+  float *y = out[0], *first = out[1];
+  (void)arena;
+  (void)threads;
+  for (int i = 0; thread == 0 && i < DEVICE_ROWS * DEVICE_COLUMNS; ++i) {
+    int column = i % DEVICE_COLUMNS, row = order[i / DEVICE_COLUMNS];
+    y[i] = x[row * DEVICE_COLUMNS + column] * w[0] + (float)ids[row];
+    first[column] = x[column] * w[0] + (float)ids[0];
+  }
+  hova_barrier(team, thread, 0);
+}
+static const hova_kernel_info all_infos[] = {{"layer.all", "all", 60, 480}};
+static const hova_level processor_level = {"x86-64", 0, run_all, 0, 0};
+static const hova_program on_processor = PROGRAM(
+    "device", processor_level, 2, 2, DEVICE_WEIGHT_BYTES, 1, all_infos, 0);
+const hova_program hova_program_both = PROGRAM(
+    "device", level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos, &on_processor);
+#endif
 
 #ifdef EMULATED
 static const hova_device_kernel far_kernels[] = {
@@ -224,7 +251,7 @@ static const hova_device_kernel far_kernels[] = {
 static const hova_device_code gap_code = CODE(far_kernels, launches, 3);
 static const hova_level gap_level = LEVEL(gap_code);
 const hova_program hova_program_gap =
-    PROGRAM("gap", gap_level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos);
+    PROGRAM("gap", gap_level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos, 0);
 
 static const hova_device_launch short_launches[] = {
     {0, {1, 1, 1}, spread_buffers},
@@ -232,16 +259,16 @@ static const hova_device_launch short_launches[] = {
     {2, {1, 3, 2}, gather_buffers}};
 static const hova_device_code short_code = CODE(kernels, short_launches, 3);
 static const hova_level short_level = LEVEL(short_code);
-const hova_program hova_program_short =
-    PROGRAM("short", short_level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos);
+const hova_program hova_program_short = PROGRAM(
+    "short", short_level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos, 0);
 
 static const hova_device_code late_code = CODE(kernels, launches + 1, 2);
 static const hova_level late_level = LEVEL(late_code);
 const hova_program hova_program_empty_arena = PROGRAM(
-    "empty", late_level, 2, 2, DEVICE_WEIGHT_BYTES, 2, kernel_infos + 1);
+    "empty", late_level, 2, 2, DEVICE_WEIGHT_BYTES, 2, kernel_infos + 1, 0);
 
 static const hova_device_code silent_code = CODE(kernels, launches, 2);
 static const hova_level silent_level = LEVEL(silent_code);
-const hova_program hova_program_silent =
-    PROGRAM("silent", silent_level, 2, 2, DEVICE_WEIGHT_BYTES, 2, kernel_infos);
+const hova_program hova_program_silent = PROGRAM(
+    "silent", silent_level, 2, 2, DEVICE_WEIGHT_BYTES, 2, kernel_infos, 0);
 #endif

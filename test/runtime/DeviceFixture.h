@@ -24,6 +24,9 @@ enum {
 /// the second is the first one changed in place.
 extern const hova_program hova_program_device;
 
+/// The same, and for where no GPU is, a program for the processor.
+extern const hova_program hova_program_both;
+
 // Programs with a mistake each, in the emulation alone.
 
 /// Writes what lies between two rows of the arena.

@@ -300,7 +300,7 @@ TEST_F(Driver, devices_are_counted) {
   EXPECT_EQ(refusal(hova_program_device, options),
             "expects a device from 0 to 0, got -1");
   stand_in_set_device(80, 1 << 20, 0);
-  EXPECT_EQ(refusal(), "found no NVIDIA GPU, which this program runs on");
+  EXPECT_EQ(refusal(), "found no NVIDIA GPU, which kernels for a GPU need");
 }
 
 /// The fixture with other code.

@@ -102,7 +102,8 @@ static const hova_level future_levels[] = {{"future", NO_MACHINE, run, 0, 0}};
    3,                                                                          \
    1,                                                                          \
    parts,                                                                      \
-   weight_places}
+   weight_places,                                                              \
+   0}
 
 const hova_program hova_program_fixture =
     PROGRAM(levels, 2, 3, 2, FIXTURE_WEIGHT_BYTES);

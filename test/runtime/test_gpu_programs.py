@@ -202,7 +202,7 @@ def test_a_trace_says_of_each_launch_what_it_asks_for(files, tmp_path, program):
             {"MEMORY": "1000"},
             "Stand-in GPU has too little memory: the program takes 1792 bytes, and 1000 of 1000 are free",
         ),
-        ({"DEVICES": "0"}, "found no NVIDIA GPU, which this program runs on"),
+        ({"DEVICES": "0"}, "found no NVIDIA GPU, which kernels for a GPU need"),
         (
             {"FAIL": "cuModuleLoadDataEx:1:218"},
             "cannot load the kernels on Stand-in GPU: a test wants it so (CUDA_ERROR_TEST)",
@@ -233,7 +233,7 @@ def test_without_a_driver(tmp_path):
         return result.stderr
 
     library.write_bytes(b"no library")
-    assert error().startswith("error: found no driver of an NVIDIA GPU, which this program runs on: ")
+    assert error().startswith("error: found no driver of an NVIDIA GPU, which kernels for a GPU need: ")
     shutil.copy(FIXTURES / "library.so", library)
     assert error() == "error: libcuda.so.1 is not the driver of an NVIDIA GPU: it has no 'cuInit'\n"
     source = tmp_path / "old.c"
@@ -248,3 +248,85 @@ def test_a_program_that_fails_gives_all_back(call):
     """The stand-in ends a process that leaves anything with status 99."""
     result = run("--random-inputs=1", program="device", FAIL=f"{call}:1:719")
     assert result.returncode in (1, 3) and result.stderr.startswith("error: cannot ")
+
+
+# For a GPU or, where there is none, a processor.
+
+
+@pytest.mark.parametrize(
+    ("options", "stand_in", "note"),
+    [
+        ([], {}, "note: runs on Stand-in GPU\n"),
+        ([], {"DEVICES": "0"}, "note: runs on the processor: found no NVIDIA GPU, which kernels for a GPU need\n"),
+        (["--device=cuda"], {}, ""),
+        (["--device=cuda:1"], {"DEVICES": "2"}, ""),
+        (["--device=cpu"], {}, ""),
+        (["--device=cpu", "--threads=2"], {}, ""),
+        (["--threads=2"], {}, "note: runs on Stand-in GPU\n"),
+    ],
+)
+def test_a_program_for_both_takes_what_is_there(files, tmp_path, options, stand_in, note):
+    result = run(*files, *options, f"--expected=y={tmp_path}/y.npy", "--rtol=0", "--atol=0", program="both", **stand_in)
+    assert (result.returncode, result.stderr) == (0, note)
+
+
+def test_without_a_driver_it_takes_the_processor(files, tmp_path):
+    result = run(*files, f"--expected=y={tmp_path}/y.npy", program="both", driver=tmp_path)
+    assert result.returncode == 0
+    assert result.stderr.startswith("note: runs on the processor: found no driver of an NVIDIA GPU, which kernels for a GPU need: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (["--device=gpu"], 2, "--device expects cuda or cpu, got 'gpu'"),
+        (["--device=cpu:0"], 2, "--device expects cuda or cpu, got 'cpu:0'"),
+        (["--device=cuda:-1"], 2, "--device expects an integer from 0 to 2147483647, got '-1'"),
+        (["--device=cuda", "--threads=2"], 2, "--threads is for kernels that run on a processor: it needs --device=cpu"),
+        (["--kernel=layer.all", "--cold"], 2, "--cold is for kernels that run on a processor: it needs --device=cpu"),
+        (["--kernel=layer.all"], 1, "target cuda, on which the model runs here, has no kernel 'layer.all'"),
+        (["--kernel=layer.none"], 2, "--kernel expects the path of a kernel, as --trace lists them, got 'layer.none'"),
+        (["--device=cuda:1"], 1, "expects a device from 0 to 0, got 1"),
+    ],
+)
+def test_a_program_for_both_says_what_is_wrong(options, status, message):
+    result = run("--random-inputs=1", *options, program="both")
+    assert (result.returncode, result.stdout) == (status, "")
+    assert result.stderr.endswith(f"error: {message}\n")
+    for program, targets in (("fixture", "cpu"), ("device", "cuda"), ("device-emulated", "cuda-emulated")):
+        result = run("--random-inputs=1", "--device=other", program=program)
+        assert (result.returncode, result.stderr) == (2, f"error: --device expects {targets}, got 'other'\n")
+
+
+def test_kernels_of_either_are_measured(files):
+    for options, said in (
+        (["--kernel=layer.add"], "device, kernel layer.add on a GPU with sm_80"),
+        (["--device=cpu", "--kernel=layer.all", "--cold"], "device, kernel layer.all at level x86-64"),
+    ):
+        result = run(*files, *options, "--repetitions=2", "--warmup=0", program="both")
+        assert result.returncode == 0 and result.stdout.startswith(said)
+
+
+def test_describes_both_programs():
+    text = run("--describe", program="both").stdout
+    assert "targets    cuda, or where there is none cpu\ninput      x f32[6, 5]\n" in text
+    first, gpu, processor = text.split("\n--device=")
+    assert "levels" not in first
+    assert gpu.startswith("cuda\ntarget     cuda\nlevels     sm_80\nkernels    3\n") and "\nlaunches\n" in gpu
+    assert processor.startswith("cpu\nlevels     x86-64 (chosen here)\nkernels    1\n") and "launches" not in processor
+    description = json.loads(run("--describe", "--format=json", program="both").stdout)
+    assert (description["target"], description["kernels"], len(description["launches"])) == ("cuda", 3, 3)
+    (other,) = description["alternatives"]
+    assert (other["target"], other["kernels"], other["levels"]) == ("cpu", 1, [{"name": "x86-64", "runs_here": True}])
+    assert other["inputs"] == description["inputs"]
+    assert [line.split()[0] for line in run("--version", program="both").stdout.splitlines()] == [
+        *("model", "compiler", "dtype", "targets", "target", "levels", "hash", "levels", "hash")
+    ]
+    assert "alternatives" not in json.loads(run("--describe", "--format=json", program="device").stdout)
+
+
+def test_the_measurement_says_what_ran(files, tmp_path):
+    for device, target in ((["--device=cpu"], "cpu"), ([], "cuda")):
+        path = tmp_path / "b.json"
+        assert run(*files, *device, f"--benchmark-out={path}", "--repetitions=2", program="both").returncode == 0
+        assert json.loads(path.read_text())["target"] == target

@@ -46,11 +46,11 @@ def test_has_no_writable_symbol_and_no_executable_stack(name):
     assert re.search(r"^\s*GNU_RELRO", segments, re.M)
 
 
-@pytest.mark.parametrize(("library", "prefix"), [("library.so", "fixture"), ("device.so", "device"), ("device-emulated.so", "device")])
+@pytest.mark.parametrize(("library", "prefix"), [("library.so", "fixture"), ("device.so", "device"), ("device-emulated.so", "device"), ("both.so", "both")])
 def test_a_library_exports_its_functions_alone(library, prefix):
     text = output_of(LLVM / "llvm-nm", "-D", "--defined-only", FIXTURES / library)
     assert {line.split()[-1] for line in text.splitlines()} == {
-        f"{prefix}_{name}" for name in ("abi_version", "create", "destroy", "inspection", "message", "program", "run")
+        f"{prefix}_{name}" for name in ("abi_version", "create", "destroy", "inspection", "message", "program", "run", "target")
     }
 
 

@@ -125,15 +125,20 @@ void Compilation::refuseIdleOptions() {
   }
 }
 
-/// PTX and machine code are of GPUs.
+/// PTX and machine code are of GPUs, and only a whole program is for several
+/// targets.
 void Compilation::refuseForeignProduct() {
   llvm::StringRef target = arguments.value(OPT_target, "cpu");
   bool isOfGpu =
       product->name == "ptx" || product->kind == EmitKind::MachineCode;
-  bool fits = !isOfGpu || target == "cuda";
-  if (!fits) {
+  bool isJoined = product->kind == EmitKind::Executable ||
+                  product->kind == EmitKind::Library;
+  if (isOfGpu && target != "cuda") {
     arguments.usageError("--emit=" + product->name +
                          " is for --target=cuda, got --target=" + target);
+  } else if (!isJoined && target.contains(',')) {
+    arguments.usageError("--emit=" + product->name +
+                         " expects one target, got --target=" + target);
   }
   if (product->kind == EmitKind::MachineCode &&
       arguments.value(OPT_ptxas) == "none") {

@@ -101,14 +101,48 @@ static ExtendPipeline readExtensions(const Arguments &arguments) {
 // Options
 //===----------------------------------------------------------------------===//
 
+static llvm::SmallVector<llvm::StringRef>
+namedTargets(const Arguments &arguments) {
+  llvm::SmallVector<llvm::StringRef> names;
+  arguments.value(OPT_target, "cpu").split(names, ',');
+  return names;
+}
+
 /// What only some targets have an option for.
 static void checkForeignOption(const Arguments &arguments, OptionID option,
                                ArrayRef<llvm::StringRef> targets) {
-  llvm::StringRef target = arguments.value(OPT_target, "cpu");
-  if (arguments.has(option) && llvm::is_contained(getTargetNames(), target) &&
-      !llvm::is_contained(targets, target)) {
-    arguments.usageError("option '" + Arguments::spelling(option) +
-                         "' does not apply to --target=" + target);
+  llvm::SmallVector<llvm::StringRef> named = namedTargets(arguments);
+  auto isKnown = [](llvm::StringRef name) {
+    return llvm::is_contained(getTargetNames(), name);
+  };
+  auto applies = [&](llvm::StringRef name) {
+    return llvm::is_contained(targets, name);
+  };
+  if (arguments.has(option) && llvm::all_of(named, isKnown) &&
+      llvm::none_of(named, applies)) {
+    arguments.usageError(
+        "option '" + Arguments::spelling(option) +
+        "' does not apply to --target=" + arguments.value(OPT_target, "cpu"));
+  }
+}
+
+/// What looks into code looks into that of one target.
+static void checkSingleTarget(const Arguments &arguments) {
+  if (namedTargets(arguments).size() == 1) {
+    return;
+  }
+  std::string target = arguments.value(OPT_target).str();
+  auto visibility = arguments.verb().visibility;
+  if (visibility != CompileVerb && visibility != PackVerb) {
+    arguments.usageError("'hova " + arguments.verb().name +
+                         "' expects one target, got --target=" + target);
+  }
+  for (OptionID option :
+       {OPT_explain, OPT_explain_file, OPT_dump_ir, OPT_debug_lines}) {
+    if (arguments.has(option)) {
+      arguments.usageError("option '" + Arguments::spelling(option) +
+                           "' expects one target, got --target=" + target);
+    }
   }
 }
 
@@ -129,7 +163,10 @@ static std::string targetToVerify() {
   return "cuda-emulated";
 }
 
-std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments) {
+using Programs = std::vector<std::shared_ptr<const ProgramTarget>>;
+
+/// What programs are made for; empty where the command line says it wrongly.
+static Programs readTargets(const Arguments &arguments) {
   checkForeignOption(arguments, OPT_march, {"cpu"});
   checkForeignOption(arguments, OPT_gpu_arch, {"cuda", "cuda-emulated"});
   checkForeignOption(arguments, OPT_ptxas, {"cuda"});
@@ -145,12 +182,13 @@ std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments) {
   choice.march = arguments.value(OPT_march, "native").str();
   choice.gpuArch = arguments.value(OPT_gpu_arch, choice.gpuArch).str();
   choice.ptxas = arguments.value(OPT_ptxas).str();
-  auto target = makeProgram(choice);
-  if (!target) {
-    arguments.usageError(llvm::toString(target.takeError()));
-    return nullptr;
+  auto programs = makePrograms(choice);
+  if (!programs) {
+    arguments.usageError(llvm::toString(programs.takeError()));
+    return {};
   }
-  return std::move(*target);
+  checkSingleTarget(arguments);
+  return std::move(*programs);
 }
 
 Storage readStorage(const Arguments &arguments) {
@@ -174,7 +212,11 @@ PassSelection readPassSelection(const Arguments &arguments) {
 CompileOptions readCompileOptions(const Arguments &arguments) {
   CompileOptions options;
   options.storage = readStorage(arguments);
-  options.target = readTarget(arguments);
+  Programs programs = readTargets(arguments);
+  if (!programs.empty()) {
+    options.target = programs.front();
+    options.alternatives.assign(programs.begin() + 1, programs.end());
+  }
   options.passes = readPassSelection(arguments);
   if (arguments.verb().visibility != PackVerb) {
     options.optimization = arguments.number(OPT_O, 2, 0, 3);
@@ -243,10 +285,17 @@ void describeModel(const Arguments &arguments, Session &session,
     add(set);
   }
   if (arguments.has(OPT_target)) {
-    os << " --target=" << arguments.value(OPT_target);
+    // In whatever order they are given.
+    llvm::SmallVector<llvm::StringRef> targets = namedTargets(arguments);
+    llvm::sort(targets);
+    os << " --target=" << llvm::join(targets, ",");
   }
-  if (arguments.value(OPT_target, "cpu") == "cpu") {
-    os << " --march=" << llvm::join(levels, ",");
+  Programs programs = options.alternatives;
+  programs.insert(programs.begin(), options.target);
+  for (const auto &program : programs) {
+    if (program->getRuntime().empty()) {
+      os << " --march=" << llvm::join(program->getLevels(), ",");
+    }
   }
   if (options.storage != Storage::F32) {
     os << " --dtype=" << nameOf(options.storage);

@@ -12,10 +12,6 @@ namespace hova::tool {
 /// What `--version` and programs say.
 std::string versionText();
 
-/// What programs are made for. Null where the command line says it wrongly;
-/// mistakes are in `arguments`.
-std::shared_ptr<const ProgramTarget> readTarget(const Arguments &arguments);
-
 /// The passes that the command line leaves in. Mistakes are in `arguments`.
 PassSelection readPassSelection(const Arguments &arguments);
 

@@ -140,7 +140,8 @@ int runGlobal(StringRef word) {
     return Ok;
   }
   if (word == "--version") {
-    outs() << versionText() << "\ntargets: cpu\n";
+    outs() << versionText()
+           << "\ntargets: " << llvm::join(hova::getTargetNames(), ", ") << "\n";
     return Ok;
   }
   if (word == "--list-phases") {

@@ -74,8 +74,8 @@ defm emit : Value<"emit", [CompileVerb], "KIND",
                   "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe). For --target=cuda, ptx is the same as asm, and cubin machine code.">;
 defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
                         "Run no phase after this one. Applies to --emit=mlir (default: target).">;
-defm target : Value<"target", generators, "cpu|cuda|cuda-emulated",
-                    "Generate code for this kind of machine: a processor, a GPU, or a GPU that the processor emulates with all checks (default: cpu).">;
+defm target : Value<"target", generators, "TARGET",
+                    "Generate code for cpu, a processor, for cuda, a GPU, or for cuda-emulated, a GPU that the processor emulates with all checks (default: cpu). With cpu,cuda one executable or library has code for both: it runs on a GPU where there is one, and on the processor elsewhere.">;
 defm gpu_arch : Value<"gpu-arch", generators, "sm_80",
                       "Generate code for this architecture of GPUs and later ones. Applies to --target=cuda and cuda-emulated (default: sm_80).">;
 defm ptxas : Value<"ptxas", [CompileVerb, ExplainVerb, VerifyVerb], "PATH|none",
