@@ -49,43 +49,81 @@ static void write_file(const char *path, const void *from, size_t bytes) {
          path, "is not written");
 }
 
+/// Allocations that arguments lie in, one after the other.
+typedef struct pieces {
+  object *memory[MOST_PARAMETERS];
+  size_t begin[MOST_PARAMETERS]; ///< of each
+  int count;
+  size_t bytes;
+} pieces;
+
+/// The number of the piece that an argument lies in, which may be a new one.
+static int find_piece(pieces *all, device_address argument, const char *call) {
+  object *memory = memory_at(argument);
+  demand(memory, call, "an argument is no device memory");
+  int piece = 0;
+  while (piece < all->count && all->memory[piece] != memory) {
+    ++piece;
+  }
+  if (piece == all->count) {
+    all->memory[piece] = memory;
+    all->begin[piece] = all->bytes;
+    all->bytes += memory->bytes;
+    ++all->count;
+  }
+  return piece;
+}
+
+static FILE *open_file(const char *path, const char *mode) {
+  FILE *file = fopen(path, mode);
+  demand(file, path, "is not opened");
+  return file;
+}
+
 /// Leaves PTX, arguments and the memory that holds them in the folder
 /// STAND_IN_LAUNCHES, runs STAND_IN_INTERPRETER there, and takes the memory
 /// back.
 static void interpret(const call *made) {
   const char *folder = getenv("STAND_IN_LAUNCHES");
   const char *command = getenv("STAND_IN_INTERPRETER");
-  demand(folder && command, made->kernel->name, "nobody interprets PTX here");
-  const object *memory = memory_at(made->arguments[0]);
-  demand(memory, made->kernel->name, "an argument is no device memory");
+  const char *name = made->kernel->name;
+  demand(folder && command, name, "nobody interprets PTX here");
+  pieces all = {.count = 0};
   char ptx[256], launch[256], image[256], line[1024], text[1024];
   snprintf(ptx, sizeof ptx, "%s/ptx", folder);
   snprintf(launch, sizeof launch, "%s/launch", folder);
   snprintf(image, sizeof image, "%s/memory", folder);
   int length =
-      snprintf(text, sizeof text, "%s %u %u %u %u %u %u %u", made->kernel->name,
+      snprintf(text, sizeof text, "%s %u %u %u %u %u %u %u", name,
                made->grid[0], made->grid[1], made->grid[2], made->block[0],
                made->block[1], made->block[2], made->shared);
   for (int i = 0; i < made->kernel->parameters; ++i) {
-    size_t offset =
-        (size_t)(bytes_at(made->arguments[i], 1, made->kernel->name) -
-                 memory->memory);
-    demand(offset < memory->bytes, made->kernel->name,
-           "arguments in two pieces of memory");
-    length +=
-        snprintf(text + length, sizeof text - (size_t)length, " %zu", offset);
+    int piece = find_piece(&all, made->arguments[i], name);
+    size_t offset = (size_t)(bytes_at(made->arguments[i], 1, name) -
+                             all.memory[piece]->memory);
+    length += snprintf(text + length, sizeof text - (size_t)length, " %zu %zu",
+                       all.begin[piece] + offset,
+                       all.begin[piece] + all.memory[piece]->bytes);
+    demand((size_t)length < sizeof text, name, "too many arguments");
   }
-  demand((size_t)length < sizeof text, made->kernel->name, "name");
   write_file(ptx, made->kernel->ptx, strlen(made->kernel->ptx));
   write_file(launch, text, (size_t)length);
-  write_file(image, memory->memory, memory->bytes);
+  FILE *file = open_file(image, "wb");
+  for (int i = 0; i < all.count; ++i) {
+    demand(fwrite(all.memory[i]->memory, 1, all.memory[i]->bytes, file) ==
+               all.memory[i]->bytes,
+           image, "is not written");
+  }
+  demand(fclose(file) == 0, image, "is not written");
   snprintf(line, sizeof line, "%s '%s'", command, folder);
-  demand(system(line) == 0, made->kernel->name, "the interpreter failed");
-  FILE *file = fopen(image, "rb");
-  demand(file &&
-             fread(memory->memory, 1, memory->bytes, file) == memory->bytes &&
-             fclose(file) == 0,
-         image, "is not read");
+  demand(system(line) == 0, name, "the interpreter failed");
+  file = open_file(image, "rb");
+  for (int i = 0; i < all.count; ++i) {
+    demand(fread(all.memory[i]->memory, 1, all.memory[i]->bytes, file) ==
+               all.memory[i]->bytes,
+           image, "is not read");
+  }
+  fclose(file);
 }
 
 /// A kernel with the parameters that its entry has.

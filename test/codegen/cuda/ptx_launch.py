@@ -1,7 +1,8 @@
 # ===- ptx_launch.py - One launch of a program, interpreted ----------------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """Executes what the stand-in for a driver (test/runtime/StandInKernels.c) was asked to launch: its folder has the PTX of a
-module, the memory of the device, and a line of name, grid, block, bytes of shared memory and where in memory each argument is.
+module, the memory of the device, and a line of name, grid, block, bytes of shared memory and where in memory each argument begins
+and where its allocation ends.
 The memory is written back. A fault ends with status 1."""
 
 import sys
@@ -14,10 +15,12 @@ import ptx
 def main() -> int:
     folder = Path(sys.argv[1])
     name, *numbers = (folder / "launch").read_text(encoding="utf-8").split()
-    grid, block, shared, places = (tuple(map(int, numbers[:3])), tuple(map(int, numbers[3:6])), int(numbers[6]), map(int, numbers[7:]))
+    x, y, z, *block, shared = map(int, numbers[:7])
+    begins, ends = map(int, numbers[7::2]), map(int, numbers[8::2])
     memory = np.fromfile(folder / "memory", np.uint8)
-    launch = ptx.Grid((folder / "ptx").read_text(encoding="utf-8"), name, [memory[place:] for place in places], grid, shared,
-                      landing="mixed", seed=1, block=block)
+    arguments = [memory[begin:end] for begin, end in zip(begins, ends)]
+    launch = ptx.Grid((folder / "ptx").read_text(encoding="utf-8"), name, arguments, (x, y, z), shared, landing="mixed", seed=1,
+                      block=tuple(block))
     try:
         launch.run()
     except ptx.Fault as fault:
