@@ -3,12 +3,19 @@
 # each is for. The second holds what those include, and nothing else: a test compares it with their include lines. The stamp
 # of a plugin is made of all of them (cmake/StampHeaders.cmake).
 set(HOVA_PUBLIC_HEADERS
+  codegen/cpu/TileOps.h
   codegen/cpu/recipes/KernelEmitter.h
   codegen/cpu/recipes/Recipe.h
   codegen/cpu/recipes/RowBlocks.h
   codegen/cpu/recipes/Transpose.h
+  codegen/cuda/recipes/CudaKernels.h
+  codegen/cuda/recipes/GroupEmitter.h
+  codegen/cuda/recipes/KernelBuilder.h
+  codegen/cuda/recipes/Recipe.h
+  codegen/cuda/recipes/Similarity.h
   dialect/AttentionOps.h
   dialect/DenseOps.h
+  dialect/GroupOps.h
   dialect/HostTensor.h
   dialect/HovaDialect.h
   dialect/HovaDialect.td
@@ -22,7 +29,6 @@ set(HOVA_PUBLIC_HEADERS
   dialect/Site.h
   dialect/SparseAttentionOps.h
   dialect/Storage.h
-  codegen/cpu/TileOps.h
   dialect/TokenOps.h
   dialect/evaluate/Evaluate.h
   frontend/OperationImport.h
@@ -37,6 +43,7 @@ set(HOVA_PUBLIC_HEADERS
 
 set(HOVA_INCLUDED_HEADERS
   codegen/cpu/CpuSchedule.h
+  codegen/cuda/HovaCudaDialect.h
   dialect/Placement.h
   dialect/Schedule.h
   dialect/ScoreForm.h
@@ -59,13 +66,20 @@ set(HOVA_INCLUDED_HEADERS
   passes/Passes.h
   passes/PhaseBuilder.h
   passes/Units.h
-  passes/fuse/FuseOptions.h)
+  passes/fuse/FuseOptions.h
+  passes/fuse/FusionPolicy.h)
 
 # What mlir-tblgen writes of them, in the build's folder.
 set(HOVA_GENERATED_HEADERS
+  codegen/cpu/TileOps.h.inc
   codegen/cpu/recipes/Recipe.h.inc
+  codegen/cuda/HovaCudaAttrs.h.inc
+  codegen/cuda/HovaCudaDialect.h.inc
+  codegen/cuda/recipes/Recipe.h.inc
   dialect/AttentionOps.h.inc
   dialect/DenseOps.h.inc
+  dialect/GroupOps.h.inc
+  dialect/GroupTypes.h.inc
   dialect/HovaAttrs.h.inc
   dialect/HovaDialect.h.inc
   dialect/HovaEnums.h.inc
@@ -77,6 +91,6 @@ set(HOVA_GENERATED_HEADERS
   dialect/ScheduleInterfaces.h.inc
   dialect/ScoreOps.h.inc
   dialect/SparseAttentionOps.h.inc
-  codegen/cpu/TileOps.h.inc
   dialect/TokenOps.h.inc
-  dialect/WeightLayoutInterface.h.inc)
+  dialect/WeightLayoutInterface.h.inc
+  passes/fuse/FusionPolicy.h.inc)

@@ -107,6 +107,7 @@ static void addDialect(DialectRegistry *registry) {
   registry->insert<sigattn::SigAttnDialect>();
   registry->addExtension(+[](MLIRContext *context, sigattn::SigAttnDialect *) {
     sigattn::attachRecipe(*context);
+    sigattn::attachCudaRecipe(*context);
   });
 }
 

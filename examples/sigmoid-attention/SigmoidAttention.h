@@ -13,8 +13,9 @@
 
 namespace sigattn {
 
-/// Attaches the loops of the operation on a CPU.
+/// Attaches the loops of the operation on a CPU, and its kernel on a GPU.
 void attachRecipe(mlir::MLIRContext &context);
+void attachCudaRecipe(mlir::MLIRContext &context);
 
 } // namespace sigattn
 

@@ -61,6 +61,12 @@ def test_kind_with_padding_in_16_bits(hova, write, dtype):
     assert "within the numeric policy" in hova("verify", write(model(key_valid="valid")), f"--dtype={dtype}")
 
 
+@pytest.mark.parametrize("keys", [AROUND["all"], AROUND["padding"]], ids=["all", "padding"])
+def test_kind_on_a_gpu_has_what_stands_around(hova, write, keys):
+    said = hova("verify", write(model(**keys)), "--dtype=bf16", "--target=cuda-emulated", "--cases=2")
+    assert "within the numeric policy, on a GPU that the processor emulates" in said
+
+
 def heads_of(x, w, heads):
     """Queries, keys and values [batch, head, token, width]."""
     parts = []

@@ -199,6 +199,39 @@ def test_program_with_16_bits_is_verified(hova, dtype):
     assert "within the numeric policy" in hova("verify", MODEL, f"--dtype={dtype}")
 
 
+# A tail of queries and of keys; heads narrower and wider than a box, with values of another part of it; one token.
+ON_A_GPU = [
+    ("f32", "batch=2", "tokens=37"),
+    ("bf16", "batch=1", "tokens=131", "width=90", "heads=5"),
+    ("f16", "batch=2", "tokens=64", "width=64", "heads=1"),
+    ("f16", "batch=1", "tokens=70", "width=160", "heads=1"),
+    ("bf16", "batch=1", "tokens=1"),
+]
+
+
+@pytest.mark.parametrize("settings", ON_A_GPU, ids="-".join)
+def test_kernel_on_a_gpu_is_verified(hova, settings):
+    """Emulated, with all checks on every access, and every value between kernels compared."""
+    dtype, *sizes = settings
+    options = [word for size in sizes for word in ("--set", size)]
+    said = hova("verify", MODEL, *options, f"--dtype={dtype}", "--target=cuda-emulated", "--cases=2")
+    assert "within the numeric policy, on a GPU that the processor emulates" in said
+
+
+def test_kernel_on_a_gpu_is_ptx(hova, tmp_path):
+    text = tmp_path / "encoder.ptx"
+    hova("compile", MODEL, "--dtype=bf16", "--target=cuda", "--emit=ptx", "-o", text)
+    kernel = re.search(r"\.entry kernel_encoder_attn\(.*?\n}", text.read_text(), re.DOTALL)[0]
+    assert "mma.sync" in kernel and "cp.async" in kernel
+    launches = json.loads(hova("explain", MODEL, "--dtype=bf16", "--target=cuda", "--ptxas=none", "--format=json"))
+    assert "kernel_encoder_attn" in json.dumps(launches)
+
+
+def test_what_a_gpu_has_no_code_for_is_an_error_of_the_layer(hova):
+    said = hova("verify", MODEL, "--target=cuda-emulated", "--set", "width=320", "--set", "heads=1", status=1)
+    assert "has code for a GPU for heads of up to 256 columns, got 320" in said and "in layer encoder.0.attn" in said
+
+
 def test_results_do_not_depend_on_the_number_of_threads(hova, tmp_path):
     hova("compile", MODEL, "--set", "heads=1", "--set", "tokens=260", "-o", tmp_path / "program")
     results = []

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/recipes/KernelBuilder.h"
+#include "dialect/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -80,6 +82,14 @@ Value KernelBuilder::fma(Value x, Value y, Value z) {
 Value KernelBuilder::power(Value x, Value most, double factor) {
   return math::Exp2Op::create(
       *this, mul(subtract(x, most), number(factor * llvm::numbers::log2e)));
+}
+
+/// The operation is on tiles; here a tile is one element.
+Value KernelBuilder::activate(ActivationKind kind, Value x) {
+  Type tile = VectorType::get({1, 1}, f32());
+  Value wide = vector::BroadcastOp::create(*this, tile, x);
+  Value made = ActivationOp::create(*this, tile, kind, wide);
+  return vector::ExtractOp::create(*this, made, ArrayRef<int64_t>{0, 0});
 }
 
 Value KernelBuilder::map(Type result, ValueRange operands, Body body) {

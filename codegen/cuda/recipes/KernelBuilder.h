@@ -55,6 +55,8 @@ public:
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
   /// exp(factor (x - most)), by the exponential that a device has.
   mlir::Value power(mlir::Value x, mlir::Value most, double factor = 1);
+  /// An activation of one f32, in the body of a map.
+  mlir::Value activate(ActivationKind kind, mlir::Value x);
 
   mlir::Value map(mlir::Type result, mlir::ValueRange operands, Body body);
   mlir::Value fill(mlir::Type result, double value);

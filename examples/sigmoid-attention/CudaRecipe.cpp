@@ -1,0 +1,199 @@
+//===- CudaRecipe.cpp - The kernel of sigmoid attention on a GPU ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A block of threads has rows of queries of one head of one sequence, as hova's
+// own attention does: blocks of queries along x, heads along y, sequences along
+// z. It takes a box of keys and one of values in each turn, while those of the
+// next turn are on their way. Since no weight waits for a maximum, a turn adds
+// to two tiles and scales none: the sums of the weights and the result.
+
+#include "SigmoidAttention.h"
+#include "codegen/cuda/recipes/CudaKernels.h"
+#include "codegen/cuda/recipes/GroupEmitter.h"
+#include "codegen/cuda/recipes/Recipe.h"
+#include "codegen/cuda/recipes/Similarity.h"
+#include "dialect/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace hova;
+
+namespace {
+class Writer {
+public:
+  Writer(GroupEmitter &e, sigattn::AttentionOp op);
+  void emit();
+
+private:
+  using Values = KernelBuilder::Values;
+  TileType tile(int64_t columns, Type element,
+                TileLanes lanes = TileLanes::product) {
+    return TileType::get(b.getContext(), {own.getRows(), columns}, element,
+                         lanes, own.getRowWarps(), 1);
+  }
+  /// The first key of a turn; what is after the last turn is nobody's.
+  Value firstKey(Value turn);
+  /// Begins to bring the keys and the values of a turn.
+  Values copy(Value turn, Value slot);
+  Value weigh(Value scores, Value first);
+  Values take(Value turn, ValueRange carried);
+  Value divide(Value sums, Value result);
+
+  GroupEmitter &e;
+  KernelBuilder &b;
+  CudaScheduleAttr own;
+  sigattn::AttentionOp op;
+  HeadMatrices head;
+  int64_t keys, turns;
+  bool keysInside, valuesInside;
+  Type element;
+  std::unique_ptr<Similarity> similarity;
+  Value values; ///< two slots
+};
+} // namespace
+
+Writer::Writer(GroupEmitter &e, sigattn::AttentionOp op)
+    : e(e), b(e.b), own(e.schedule), op(op),
+      head{e.headOf(op.getQuery(), op.getHeads()),
+           e.headOf(op.getKey(), op.getHeads()),
+           e.headOf(op.getValue(), op.getHeads())},
+      keys(shapeOf(op.getKey())[1]),
+      turns(llvm::divideCeil(keys, own.getStep())),
+      keysInside(keys % own.getStep() == 0),
+      similarity(makeSimilarity(b, own, head)) {
+  auto type = cast<MemRefType>(head.values.getType());
+  element = type.getElementType();
+  valuesInside = type.getDimSize(1) == own.getColumns();
+}
+
+Value Writer::firstKey(Value turn) {
+  return b.mulIndex(b.atMost(turn, turns - 1), own.getStep());
+}
+
+Writer::Values Writer::copy(Value turn, Value slot) {
+  Value first = firstKey(turn);
+  Values copies = similarity->copy({head.keys, first, slot}, keysInside);
+  copies.push_back(b.copy(head.values, first, b.index(0), values, slot,
+                          keysInside, valuesInside));
+  return copies;
+}
+
+/// sigmoid(scale s + offset), and 0 of what is no key or does not count.
+Value Writer::weigh(Value scores, Value first) {
+  SmallVector<Value> operands{scores};
+  if (Value valid = op.getKeyValid()) {
+    // Booleans are bytes in memory, and those after the last key read as 0.
+    TileType row =
+        tile(own.getStep(), b.f32())
+            .with({1, own.getStep()}, b.getI32Type(), TileLanes::product);
+    operands.push_back(b.gather(row, e.matrix(valid), [&](Value, Value j) {
+      return KernelBuilder::Cell(e.block(2), b.sum(first, j));
+    }));
+  }
+  return b.map(
+      scores.getType(), operands, [&](ValueRange x, Value, Value j) -> Value {
+        Value score = b.fma(x[0], b.number(op.getScale().convertToDouble()),
+                            b.number(op.getOffset().convertToDouble()));
+        Value weight = b.activate(ActivationKind::sigmoid, score);
+        Value counts;
+        if (x.size() > 1) {
+          Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
+          counts =
+              arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x[1], zero);
+        } else if (!keysInside) {
+          counts = b.isBelow(b.sum(first, j), b.index(keys));
+        }
+        return counts ? b.choose(counts, weight, b.number(0)) : weight;
+      });
+}
+
+/// Carried are the sums, the result, the slot of the turn and its copies.
+Writer::Values Writer::take(Value turn, ValueRange carried) {
+  GroupWaitOp::create(b, carried.drop_front(3));
+  Value slot = carried[2], other = b.previous(slot, 2);
+  Values ahead = copy(b.addIndex(turn, 1), other);
+  Value first = firstKey(turn);
+  Value weights = weigh(similarity->multiply({head.keys, first, slot}), first);
+  Value added = b.reduce(Combine::add, weights, TileLanes::partial);
+  Value sums =
+      b.map(added.getType(), {carried[0], added},
+            [&](ValueRange x, Value, Value) { return b.add(x[0], x[1]); });
+  // Rounded to what the values are, as the product takes them.
+  Value narrow = b.map(tile(own.getStep(), element), weights,
+                       [](ValueRange x, Value, Value) { return x[0]; });
+  Value result = GroupProductOp::create(b, narrow, values, slot, carried[1],
+                                        Value(), false);
+  Values next{sums, result, other};
+  llvm::append_range(next, ahead);
+  return next;
+}
+
+/// By exp(sink) and the sums, which lanes have parts of until here.
+Value Writer::divide(Value sums, Value result) {
+  Value total = b.reduce(Combine::add, sums, TileLanes::product);
+  Value sink =
+      b.load(tile(1, b.f32()).with({1, 1}, b.f32(), TileLanes::product),
+             e.matrix(op.getSink()), b.index(0), e.block(1), true, true);
+  Value inverse = b.map(
+      total.getType(), {total, sink}, [&](ValueRange x, Value, Value) -> Value {
+        Value mass = b.add(x[0], math::ExpOp::create(b, x[1]));
+        return arith::DivFOp::create(b, b.number(1), mass);
+      });
+  return b.map(result.getType(), {result, inverse},
+               [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
+}
+
+void Writer::emit() {
+  int64_t queries = shapeOf(op.getQuery())[1];
+  bool rowsInside = queries % own.getRows() == 0;
+  Value row = b.mulIndex(e.block(0), own.getRows()), zero = b.index(0);
+  similarity->begin(row, rowsInside);
+  similarity->makeSlots();
+  values = GroupAllocOp::create(
+      b, SlotsType::get(b.getContext(), {2, own.getStep(), own.getColumns()},
+                        element));
+  Values copies = copy(zero, zero);
+  similarity->awaitQueries();
+  Values carried{b.fill(tile(1, b.f32(), TileLanes::partial), 0),
+                 b.fill(tile(own.getColumns(), b.f32()), 0), zero};
+  llvm::append_range(carried, copies);
+  carried = b.loop(turns, carried,
+                   [&](Value turn, ValueRange in) { return take(turn, in); });
+  // Those of the turn after the last: nobody reads them.
+  GroupWaitOp::create(b, ArrayRef(carried).drop_front(3));
+  b.storeRounded(divide(carried[0], carried[1]),
+                 e.headOf(op.getResult(), op.getHeads()), row, zero, rowsInside,
+                 valuesInside);
+}
+
+namespace {
+struct CudaRecipe
+    : CudaRecipeOpInterface::ExternalModel<CudaRecipe, sigattn::AttentionOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    auto own = cast<sigattn::AttentionOp>(op);
+    ArrayRef<int64_t> q = shapeOf(own.getQuery()), v = shapeOf(own.getValue());
+    int64_t heads = own.getHeads(), keyWidth = q[2] / heads,
+            valueWidth = v[2] / heads;
+    if (failed(checkHeadWidths(op, {keyWidth, valueWidth}, kMostHeadColumns)) ||
+        failed(checkSequences(op, q[0], heads))) {
+      return {};
+    }
+    return scheduleAttention(getElementTypeOrSelf(own.getQuery()), q[1],
+                             keyWidth, valueWidth, /*needsPairs=*/false);
+  }
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
+    auto own = cast<sigattn::AttentionOp>(op);
+    ArrayRef<int64_t> q = shapeOf(own.getQuery());
+    return {llvm::divideCeilSigned(q[1], schedule.getRows()),
+            static_cast<int64_t>(own.getHeads()), q[0]};
+  }
+  void emitGroup(Operation *op, GroupEmitter &emitter) const {
+    Writer(emitter, cast<sigattn::AttentionOp>(op)).emit();
+  }
+};
+} // namespace
+
+void sigattn::attachCudaRecipe(MLIRContext &context) {
+  AttentionOp::attachInterface<CudaRecipe>(context);
+}
