@@ -41,8 +41,9 @@ verifyExtents(llvm::function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult
 TileType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
-                 ArrayRef<int64_t> shape, Type element, TileLanes lanes,
-                 int64_t rowMembers, int64_t columnMembers) {
+                 ArrayRef<int64_t> shape, Type element,
+                 TileDistribution distribution, int64_t rowMembers,
+                 int64_t columnMembers) {
   if (failed(verifyExtents(emitError, shape, 2, element,
                            /*takesIntegers=*/true))) {
     return failure();
@@ -59,14 +60,15 @@ TileType::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                        << shape[1] << ", got " << rowMembers << "x"
                        << columnMembers;
   }
-  if (lanes == TileLanes::partial && shape[1] != 1) {
+  if (distribution == TileDistribution::partial && shape[1] != 1) {
     return emitError() << "expects one column of a partial tile, got "
                        << shape[1];
   }
   return success();
 }
 
-/// `<` rows `x` columns `x` element `,` lanes row-members `x` column-members
+/// `<` rows `x` columns `x` element `,` distribution row-members `x`
+/// column-members
 /// `>`
 Type TileType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape, members;
@@ -78,13 +80,14 @@ Type TileType::parse(AsmParser &parser) {
       parser.parseType(element) || parser.parseComma()) {
     return {};
   }
-  SMLoc lanesPlace = parser.getCurrentLocation();
+  SMLoc distributionPlace = parser.getCurrentLocation();
   if (parser.parseKeyword(&word)) {
     return {};
   }
-  std::optional<TileLanes> lanes = symbolizeTileLanes(word);
-  if (!lanes) {
-    parser.emitError(lanesPlace,
+  std::optional<TileDistribution> distribution =
+      symbolizeTileDistribution(word);
+  if (!distribution) {
+    parser.emitError(distributionPlace,
                      "expected 'product', 'row' or 'partial', got '")
         << word << "'";
     return {};
@@ -95,23 +98,24 @@ Type TileType::parse(AsmParser &parser) {
     return {};
   }
   if (members.size() != 2) {
-    parser.emitError(lanesPlace, "expected members of rows and of columns");
+    parser.emitError(distributionPlace,
+                     "expected members of rows and of columns");
     return {};
   }
   return getChecked([&] { return parser.emitError(place); },
-                    parser.getContext(), shape, element, *lanes, members[0],
-                    members[1]);
+                    parser.getContext(), shape, element, *distribution,
+                    members[0], members[1]);
 }
 
 void TileType::print(AsmPrinter &printer) const {
   printer << "<" << rows() << "x" << columns() << "x" << getElementType()
-          << ", " << stringifyTileLanes(getLanes()) << " " << getRowMembers()
-          << "x" << getColumnMembers() << ">";
+          << ", " << stringifyTileDistribution(getDistribution()) << " "
+          << getRowMembers() << "x" << getColumnMembers() << ">";
 }
 
 ShapedType TileType::cloneWith(std::optional<ArrayRef<int64_t>> shape,
                                Type element) const {
-  return with(shape.value_or(getShape()), element, getLanes());
+  return with(shape.value_or(getShape()), element, getDistribution());
 }
 bool TileType::hasRank() const { return true; }
 
@@ -219,11 +223,11 @@ static LogicalResult verifyBody(Operation *op, OperandRange operands,
   }
   for (auto [operand, argument] : llvm::zip(operands, body.getArguments())) {
     auto type = cast<TileType>(operand.getType());
-    bool lanesFit =
-        type.getLanes() == result.getLanes() ||
-        (result.getLanes() == TileLanes::partial && type.columns() == 1 &&
-         type.getLanes() == TileLanes::product);
-    if (!lanesFit || type.getRowMembers() != result.getRowMembers() ||
+    bool isAlike = type.getDistribution() == result.getDistribution() ||
+                   (result.getDistribution() == TileDistribution::partial &&
+                    type.columns() == 1 &&
+                    type.getDistribution() == TileDistribution::product);
+    if (!isAlike || type.getRowMembers() != result.getRowMembers() ||
         type.getColumnMembers() != result.getColumnMembers() ||
         !fits(type.rows(), result.rows()) ||
         !fits(type.columns(), result.columns())) {
@@ -267,15 +271,17 @@ LogicalResult GroupGatherOp::verify() {
                        "column of source, got (")
            << yielded << ")";
   }
-  if (tile.getLanes() == TileLanes::partial) { // C4
-    return emitOpError("expects lanes of a product or of a row, got ") << tile;
+  if (tile.getDistribution() == TileDistribution::partial) { // C4
+    return emitOpError(
+               "expects the distribution of a product or of a row, got ")
+           << tile;
   }
   return success();
 }
 
 LogicalResult GroupStoreOp::verify() {
   TileType tile = getTile().getType();
-  if (tile.getLanes() == TileLanes::partial) { // C3
+  if (tile.getDistribution() == TileDistribution::partial) { // C3
     return emitOpError("expects no partial tile; reduce it first");
   }
   bool areBytes = getElementTypeOrSelf(getTarget().getType()).isInteger(8) &&
@@ -297,7 +303,7 @@ LogicalResult GroupShareOp::verify() {
            << slots << ", got " << tile;
   }
   if (tile.rows() == 1 || tile.columns() == 1 ||
-      tile.getLanes() == TileLanes::partial) { // C2
+      tile.getDistribution() == TileDistribution::partial) { // C2
     return emitOpError("expects several rows and columns, of a tile that is "
                        "not partial, got ")
            << tile;
@@ -336,8 +342,8 @@ LogicalResult GroupTransposeOp::verify() {
                        "elements of the same type and members, got ")
            << tile << " and " << result;
   }
-  if (tile.getLanes() == TileLanes::partial ||
-      result.getLanes() == TileLanes::partial) { // C2
+  if (tile.getDistribution() == TileDistribution::partial ||
+      result.getDistribution() == TileDistribution::partial) { // C2
     return emitOpError("expects no partial tile; reduce it first");
   }
   return success();
@@ -368,7 +374,7 @@ LogicalResult GroupProductOp::verify() {
            << sum.getElementType();
   }
   auto liesAsProduct = [&](TileType tile) {
-    return tile.getLanes() == TileLanes::product &&
+    return tile.getDistribution() == TileDistribution::product &&
            tile.getRowMembers() == sum.getRowMembers();
   };
   if (!liesAsProduct(sum) ||
@@ -382,19 +388,21 @@ LogicalResult GroupProductOp::verify() {
 
 LogicalResult GroupReduceOp::verify() {
   TileType tile = getTile().getType(), result = getResult().getType();
-  if (result !=
-      tile.with({tile.rows(), 1}, tile.getElementType(), result.getLanes())) {
+  if (result != tile.with({tile.rows(), 1}, tile.getElementType(),
+                          result.getDistribution())) {
     return emitOpError("expects a result of ") // C1
            << tile.rows() << "x1x" << tile.getElementType()
            << " and the tile's members, got " << result;
   }
-  bool was = tile.getLanes() == TileLanes::partial;
-  bool is = result.getLanes() == TileLanes::partial;
-  if (was ? is : !is && result.getLanes() != tile.getLanes()) { // C2
-    return emitOpError("expects the lanes of ")
+  bool was = tile.getDistribution() == TileDistribution::partial;
+  bool is = result.getDistribution() == TileDistribution::partial;
+  if (was ? is
+          : !is && result.getDistribution() != tile.getDistribution()) { // C2
+    return emitOpError("expects the distribution of ")
            << (was ? "a partial tile to become others"
                    : "the tile, or partial ones")
-           << ", got '" << stringifyTileLanes(result.getLanes()) << "'";
+           << ", got '" << stringifyTileDistribution(result.getDistribution())
+           << "'";
   }
   return success();
 }

@@ -1,4 +1,4 @@
-//===- GroupOps.h - Tiles in the registers of a group ---------------------===//
+//===- GroupOps.h - Tiles that a group of threads holds -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef HOVA_DIALECT_GROUPOPS_H

@@ -1,11 +1,11 @@
-//===- GroupOps.td - Tiles in the registers of a group --------------------===//
+//===- GroupOps.td - Tiles that a group of threads holds ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A group is what works on one block of a kernel together. It has members, each
-// of which issues instructions of its own: warps on a GPU. Members have lanes.
-// Group memory is seen by all members: shared memory on a GPU. A tile is a
-// matrix in the registers of a group; its type says how it is divided over
-// members and lanes, and which register holds which element is the target's.
+// of which issues instructions of its own, and threads that execute these side
+// by side. Group memory is seen by all members. A tile is a matrix that the
+// threads of a group hold; its type says how it is distributed over members and
+// their threads, and which thread holds which element is the target's to say.
 
 #ifndef HOVA_DIALECT_GROUPOPS
 #define HOVA_DIALECT_GROUPOPS
@@ -21,15 +21,15 @@ include "mlir/IR/BuiltinTypes.td"
 def Hova_TileType : TypeDef<Hova_Dialect, "Tile",
     [DeclareTypeInterfaceMethods<ShapedTypeInterface>, ValueSemantics]> {
   let mnemonic = "tile";
-  let summary = "a matrix in the registers of a group";
+  let summary = "a matrix that the threads of a group hold";
   let description = [{
     `!hova.tile<64x128xf32, product 2x2>`: the rows are divided over two members,
-    the columns over two. Within a member the elements lie over the lanes as a
+    the columns over two. Within a member its threads hold the elements as a
     product leaves them (`product`) or in runs along the row (`row`). Which
-    element sits in which register of which lane is for the target to say. A
-    dimension of 1 is not divided: all lanes that need its element hold it.
+    thread holds which element is for the target to say. A
+    dimension of 1 is not divided: all threads that need its element hold it.
 
-    `!hova.tile<64x1xf32, partial 4x1>`: of each row, every lane that shares the
+    `!hova.tile<64x1xf32, partial 4x1>`: of each row, every thread that shares the
     row holds a value of its own, say the sum of its elements of the row.
     `hova.group_map` takes each of these values by itself, and `hova.group_reduce`
     makes one of them.
@@ -38,7 +38,7 @@ def Hova_TileType : TypeDef<Hova_Dialect, "Tile",
     divide the extents that are not 1.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
-                        "::mlir::Type":$elementType, "::hova::TileLanes":$lanes,
+                        "::mlir::Type":$elementType, "::hova::TileDistribution":$distribution,
                         "int64_t":$rowMembers, "int64_t":$columnMembers);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -47,10 +47,10 @@ def Hova_TileType : TypeDef<Hova_Dialect, "Tile",
     int64_t columns() const { return getShape()[1]; }
     /// Members of the group.
     int64_t members() const { return getRowMembers() * getColumnMembers(); }
-    /// This division over members, for another shape, element and lanes.
+    /// This division over members, for another shape, element and distribution.
     TileType with(::llvm::ArrayRef<int64_t> shape, ::mlir::Type element,
-                  ::hova::TileLanes lanes) const {
-      return get(getContext(), shape, element, lanes, getRowMembers(),
+                  ::hova::TileDistribution distribution) const {
+      return get(getContext(), shape, element, distribution, getRowMembers(),
                  getColumnMembers());
     }
   }];
@@ -146,7 +146,7 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     - C3: the body takes an element of each operand and two indices, and yields
       two indices.
     - C4: a partial tile is not gathered.
-    - C5: the tiles `by` have the members and lanes of the result, and its extents
+    - C5: the tiles `by` have the members and the distribution of the result, and its extents
       or 1.
 
     Patches of 16x16 of an image of one channel, 14 in a row, one a row of the
@@ -190,7 +190,7 @@ def Hova_GroupStoreOp : Hova_Op<"group_store", [MemoryEffects<[MemWrite]>]> {
   let description = [{
     `target[row + i, column + j] = tile[i, j]`, nothing outside target. Row,
     column and `in_bounds` are those of `hova.group_load`. No two groups write the
-    same element; of the lanes that hold the only row or column of a tile, one does.
+    same element; of the threads that hold the only row or column of a tile, one does.
     Bytes take the low eight bits of i32.
 
     - C1: the element of target is that of the tile, or i8 of i32.
@@ -270,7 +270,7 @@ def Hova_GroupCopyOp : Hova_Op<"group_copy",
     between the last read of a slot and the copy to it, and each token is waited
     for once on each path; loops carry tokens in the order in which their copies
     began. Row, column and `in_bounds` are those of
-    `hova.group_load`. The larger the number of bytes, up to 16 on a GPU, that rows of
+    `hova.group_load`. The larger the number of bytes that rows of
     source and the column begin at multiples of, the fewer instructions a copy
     takes.
 
@@ -369,11 +369,11 @@ def Hova_GroupReduceOp : Hova_Op<"group_reduce", [Pure]> {
   let summary = "the sum or the maximum of every row";
   let description = [{
     The elements of a row are combined in any order; a maximum ignores NaN. With a
-    partial result each lane combines its own elements, and a reduction of that
-    combines the lanes: a loop carries the partial sums and exchanges them once.
+    partial result each thread combines its own elements, and a reduction of that
+    combines the threads: a loop carries the partial sums and exchanges them once.
 
     - C1: the result has one column, its rows, element and members are the tile's.
-    - C2: lanes stay as they are, become partial, or were partial and become
+    - C2: the distribution stays as it is, becomes partial, or was partial and becomes
       another kind.
 
     ```mlir
@@ -426,14 +426,14 @@ def Hova_GroupMapOp : Hova_Op<"group_map",
   let summary = "a function of the elements at the same place";
   let description = [{
     `result[i, j] = body(operands[i, j]..., i, j)`; an operand with one row or one
-    column gives it to all. Of a partial result it makes each lane's value by
+    column gives it to all. Of a partial result it makes each thread's value by
     itself. The body is on scalars and may use scalars from outside. Vectors of
     one element are scalars too: `TileOpInterface::emitTile` writes its operations
     for the tile `vector<1x1xf32>` that `vector.broadcast` makes of an element and
     `vector.extract` takes back, `hova.activation` among them.
 
     - C1: operands have the members of the result, its extents or 1, and its
-      lanes, or one column whose lanes are those of a product where the result
+      distribution, or one column distributed as a product where the result
       is partial.
     - C2: the body takes an element of each operand and two indices, and yields
       an element of the result.

@@ -72,11 +72,11 @@ def Hova_PoolKindEnum : Hova_Enum<"PoolKind",
 def Hova_PoolKind : EnumAttr<Hova_Dialect, Hova_PoolKindEnum, "pool_kind">;
 
 def Hova_LayoutKindEnum : Hova_Enum<"LayoutKind",
-    "how the numbers of a value lie in memory: rows of tokens, or tokens in the lanes of vectors",
-    ["rows", "token_lanes"]>;
+    "how the numbers of a value lie in memory: rows of tokens, or a column for each token",
+    ["rows", "token_columns"]>;
 
-def Hova_TileLanesEnum : Hova_Enum<"TileLanes",
-    "what the lanes of a member hold of a tile: elements as a product leaves them, runs of a row, or a partial result of a row each",
+def Hova_TileDistributionEnum : Hova_Enum<"TileDistribution",
+    "what the threads of a member hold of a tile: elements as a product leaves them, runs of a row, or a partial result of a row each",
     ["product", "row", "partial"]>;
 
 def Hova_CombineEnum : Hova_Enum<"Combine",
@@ -94,7 +94,7 @@ def Hova_LayoutAttr : AttrDef<Hova_Dialect, "Layout"> {
   let description = [{
     `#hova.layout<rows 784>`: a row for each token, whose channels stand side by
     side, and 784 elements from the start of a row to that of the next.
-    `#hova.layout<token_lanes 64>`: a row for each channel of 64 tokens, those
+    `#hova.layout<token_columns 64>`: a row for each channel of 64 tokens, those
     of some whole sequences, which stand side by side.
   }];
   let parameters = (ins EnumParameter<Hova_LayoutKindEnum>:$kind,

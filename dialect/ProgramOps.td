@@ -54,7 +54,7 @@ def Hova_ImageWeightOp : Hova_Op<"image_weight", [Pure]> {
 
     ```mlir
     func.func @reference() -> tensor<768x2304xf32> {
-      %w = hova.image_weight "encoder.3.attn.qkv" {layout = #hova.panels<32>}
+      %w = hova.image_weight "encoder.3.attn.qkv" {layout = #hova.column_strips<32>}
           : tensor<768x2304xf32>
       return %w : tensor<768x2304xf32>
     }
@@ -140,7 +140,7 @@ def Hova_PackOp : Hova_Op<"pack", [Pure,
 
     ```mlir
     func.func @p(%w: tensor<8x40xf32>) -> tensor<2x8x32xf32> {
-      %p = hova.pack %w [#hova.panels<32>]
+      %p = hova.pack %w [#hova.column_strips<32>]
           : tensor<8x40xf32> -> tensor<2x8x32xf32>
       return %p : tensor<2x8x32xf32>
     }
@@ -161,10 +161,10 @@ def Hova_KernelOp : Hova_Op<"kernel", [IsolatedFromAbove,
     another between them. `name` is the path of the operation with most work, `units` what the
     threads divide: named dims that every operation of the region has in
     parallel, such as the rows of all results, the heads of an attention, or the
-    weight panels of one product. After `assign` the region is a list of stages
+    strips of columns of one product. After `assign` the region is a list of stages
     (`hova.stage`), and of slices of columns, which are addresses in what they
     slice, and `schedule` is what the target has decided about the loops, an
-    attribute of its own: `#hova_cpu.schedule` on a CPU.
+    attribute of its own.
 
     The region has one order of rows. An input or result whose rows are in
     another order has a placement (`input_placements`, `result_placements`; `unit`
@@ -224,7 +224,7 @@ def Hova_StageOp : Hova_Op<"stage", [HasParent<"KernelOp">,
     Stages run one after the other on some units of a thread at a time.
 
     The memory space of a value follows from where it is. A value inside of a
-    stage is in registers. A result of a stage that another stage reads is in
+    stage stays inside of the loops. A result of a stage that another stage reads is in
     memory of the thread, a result of the kernel in the arena or an output.
     `layouts` says for each result how its numbers lie there; a value that has
     two of them is two results.
@@ -349,8 +349,8 @@ def Hova_LaunchOp : Hova_Op<"launch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a kernel function run on its buffers";
   let description = [{
-    `shape` is how the target runs `callee`, an attribute of its own: on a CPU
-    `#hova_cpu.launch`, by which threads divide units of the kernel. `flops` is
+    `shape` is how the target runs `callee`, an attribute of its own, such as the
+    units that threads divide. `flops` is
     what the kernel executes, twice the multiply-accumulates; `name` its path.
 
     - C1: callee is a function whose first arguments are of the buffers' types.

@@ -10,8 +10,8 @@ def Hova_ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
   let cppNamespace = "::hova";
   let description = [{
     The schedule of a kernel: what a target decides about its loops in `assign`
-    and obeys in `tile`. What stands in it is the target's alone, such as
-    `#hova_cpu.schedule`. What every target shares asks the two questions below.
+    and obeys in `tile`. What stands in it is the target's alone.
+    What every target shares asks the two questions below.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -31,7 +31,7 @@ def Hova_LaunchShapeAttrInterface : AttrInterface<"LaunchShapeAttrInterface"> {
   let cppNamespace = "::hova";
   let description = [{
     How a kernel function is launched on a target: who runs it, and what its
-    arguments after the buffers are. `#hova_cpu.launch` is the shape of a CPU.
+    arguments after the buffers are.
   }];
   let methods = [
     InterfaceMethod<[{

@@ -13,7 +13,7 @@
 //     hova.score_yield %score kept %kept
 //
 // The evaluator runs it. Passes ask `ScoreForm` (dialect/ScoreForm.h) what it
-// depends on; a recipe keeps raw scores in registers of its own shape, and has
+// depends on; a recipe keeps raw scores in tiles of its own shape, and has
 // the region written for them. So a score that somebody invents is a few lines
 // here, on every target.
 //

@@ -46,13 +46,13 @@ static LogicalResult checkBytes(ArrayRef<int64_t> shape, Type element,
 }
 
 //===----------------------------------------------------------------------===//
-// Panels
+// Strips of columns
 //===----------------------------------------------------------------------===//
 
-LogicalResult PanelsAttr::verify(EmitError emitError, int64_t columns,
-                                 int64_t interleave) {
+LogicalResult ColumnStripsAttr::verify(EmitError emitError, int64_t columns,
+                                       int64_t interleave) {
   if (columns < 1 || columns > kMostParameter) {
-    return emitError() << "expects panels of 1 to " << kMostParameter
+    return emitError() << "expects strips of 1 to " << kMostParameter
                        << " columns, got " << columns;
   }
   if (interleave != 1 && interleave != 2) {
@@ -62,11 +62,13 @@ LogicalResult PanelsAttr::verify(EmitError emitError, int64_t columns,
   return success();
 }
 
-std::optional<int64_t> PanelsAttr::getPanel() const { return getColumns(); }
+std::optional<int64_t> ColumnStripsAttr::getColumnStrip() const {
+  return getColumns();
+}
 
 FailureOr<SmallVector<int64_t>>
-PanelsAttr::getPackedShape(ArrayRef<int64_t> matrix, Type element,
-                           EmitError emitError) const {
+ColumnStripsAttr::getPackedShape(ArrayRef<int64_t> matrix, Type element,
+                                 EmitError emitError) const {
   if (failed(checkMatrix(matrix, element, emitError))) {
     return failure();
   }
@@ -87,12 +89,12 @@ PanelsAttr::getPackedShape(ArrayRef<int64_t> matrix, Type element,
   return shape;
 }
 
-MemRefType PanelsAttr::getBufferType(RankedTensorType matrix) const {
-  int64_t panels = countParts(matrix.getShape()[1], getColumns());
+MemRefType ColumnStripsAttr::getBufferType(RankedTensorType matrix) const {
+  int64_t strips = countParts(matrix.getShape()[1], getColumns());
   int64_t rows = countParts(matrix.getShape()[0], getInterleave());
   Type element = getInterleave() == 2 ? IntegerType::get(getContext(), 32)
                                       : matrix.getElementType();
-  return MemRefType::get({panels, rows, getColumns()}, element);
+  return MemRefType::get({strips, rows, getColumns()}, element);
 }
 
 //===----------------------------------------------------------------------===//

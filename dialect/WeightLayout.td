@@ -28,8 +28,8 @@ def Hova_WeightLayoutAttrInterface
     }], "::mlir::MemRefType", "getBufferType",
       (ins "::mlir::RankedTensorType":$matrix)>,
     InterfaceMethod<[{
-      Columns that lie together as one block; nothing where there are no blocks.
-    }], "std::optional<int64_t>", "getPanel", (ins), "",
+      Columns that lie together as a strip; nothing where there are no strips.
+    }], "std::optional<int64_t>", "getColumnStrip", (ins), "",
       "return std::nullopt;">,
     InterfaceMethod<[{
       What is stored, by the definition. `packed` is its shape.
@@ -54,13 +54,14 @@ class Hova_WeightLayout<string name, string attrMnemonic,
   let genVerifyDecl = 1;
 }
 
-def Hova_PanelsAttr : Hova_WeightLayout<"Panels", "panels", ["getPanel"]> {
-  let summary = "panels of columns";
+def Hova_ColumnStripsAttr
+    : Hova_WeightLayout<"ColumnStrips", "column_strips", ["getColumnStrip"]> {
+  let summary = "strips of columns";
   let description = [{
-    `#hova.panels<64>`: the matrix `[in, out]` as panels
+    `#hova.column_strips<64>`: the matrix `[in, out]` as strips
     `[ceil(out/64)][in][64]`, zero after the last column.
 
-    `#hova.panels<64, interleave 2>`, of bf16:
+    `#hova.column_strips<64, interleave 2>`, of bf16:
     `[ceil(out/64)][ceil(in/2)][64][2]`, two rows of a column side by side, since
     one instruction multiplies two elements. A zero stands after an odd last
     row. In buffers such a pair is one `i32`.

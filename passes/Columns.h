@@ -4,8 +4,9 @@
 // A product's columns may be several values: queries, keys and values that are
 // stored in 16 bits, and what vertical attention adds up, which is not.
 // A column group is such a value: a slice that begins and ends at multiples of
-// a width, that of a weight panel, whose columns are computed at once. It costs
-// nothing: each panel belongs to the operations whose columns it computes.
+// a width, that of a strip of a weight, whose columns are computed at once. It
+// costs nothing: each strip belongs to the operations whose columns it
+// computes.
 
 #ifndef HOVA_PASSES_COLUMNS_H
 #define HOVA_PASSES_COLUMNS_H

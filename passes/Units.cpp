@@ -40,8 +40,9 @@ int64_t blocksOf(UnitsAttr units) {
   return 1;
 }
 
-UnitsAttr panelUnits(MLIRContext *context, int64_t panels) {
-  return UnitsAttr::get(context, StringAttr::get(context, kPanelDim), panels);
+UnitsAttr columnStripUnits(MLIRContext *context, int64_t strips) {
+  return UnitsAttr::get(context, StringAttr::get(context, kColumnStripDim),
+                        strips);
 }
 
 UnitsAttr sequenceUnits(MLIRContext *context, int64_t groups) {
@@ -58,8 +59,8 @@ Division divisionOf(Operation *op) {
 
 Division divisionOf(KernelOp kernel) {
   std::optional<UnitsAttr> units = kernel.getUnits();
-  if (units && units->sizeOf(kPanelDim)) {
-    return Division::panels;
+  if (units && units->sizeOf(kColumnStripDim)) {
+    return Division::columnStrips;
   }
   if (units && units->sizeOf(kSequenceDim)) {
     return Division::sequences;

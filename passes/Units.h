@@ -14,14 +14,14 @@ namespace hova {
 
 /// The kinds of unit spaces.
 enum class Division {
-  rows,      ///< rows of the kernel's results: all axes but the last
-  panels,    ///< weight panels: groups of columns of the kernel's one product
-  inner,     ///< dims inside of rows, as the heads of an attention
-  sequences, ///< groups of batch entries: all tokens of each
+  rows,         ///< rows of the kernel's results: all axes but the last
+  columnStrips, ///< strips of the weight's columns of the kernel's one product
+  inner,        ///< dims inside of rows, as the heads of an attention
+  sequences,    ///< groups of batch entries: all tokens of each
 };
 
-/// The name of the one dim where panels are divided.
-inline constexpr llvm::StringLiteral kPanelDim = "panel";
+/// The name of the one dim where strips of columns are divided.
+inline constexpr llvm::StringLiteral kColumnStripDim = "column_strip";
 
 /// The name of the one dim where groups of sequences are divided.
 inline constexpr llvm::StringLiteral kSequenceDim = "sequence_group";
@@ -37,8 +37,8 @@ UnitsAttr unitsOf(mlir::Operation *op, int64_t blocks = 1);
 /// In how many blocks the units divide a dim besides; 1 where they do not.
 int64_t blocksOf(UnitsAttr units);
 
-/// `panels` units.
-UnitsAttr panelUnits(mlir::MLIRContext *context, int64_t panels);
+/// `strips` units.
+UnitsAttr columnStripUnits(mlir::MLIRContext *context, int64_t strips);
 
 /// `groups` units, each all tokens of as many batch entries.
 UnitsAttr sequenceUnits(mlir::MLIRContext *context, int64_t groups);

@@ -18,7 +18,7 @@ struct WeightReaders {
   /// Whether the operation reads this operand, a weight, in the layout.
   std::function<bool(mlir::OpOperand &use)> readsLayout;
   std::function<WeightLayoutAttrInterface(ImageWeightOp weight)> layoutOf;
-  /// What a second copy of a weight has after its name, such as "panels".
+  /// What a second copy of a weight has after its name, such as "strips".
   llvm::StringRef suffix;
 };
 

@@ -11,7 +11,7 @@ namespace hova {
 
 /// Whether loops take rows or panels in blocks.
 static bool hasBlocks(Division division) {
-  return division == Division::rows || division == Division::panels;
+  return division == Division::rows || division == Division::columnStrips;
 }
 
 FailureOr<CpuSchedule> CpuSchedule::of(KernelOp kernel) {

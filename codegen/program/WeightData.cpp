@@ -22,7 +22,7 @@ std::string weightDigest(ModuleOp tiled) {
       for (NamedAttribute attribute : op->getAttrs()) {
         // Shapes tell panels, and so did images of programs that had no other
         // layout: they still fit.
-        if (isa<PanelsAttr>(attribute.getValue())) {
+        if (isa<ColumnStripsAttr>(attribute.getValue())) {
           continue;
         }
         os << ' ' << attribute.getName().getValue() << '='

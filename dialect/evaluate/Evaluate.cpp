@@ -96,11 +96,11 @@ constexpr int64_t kRows = 4;
 constexpr int64_t kColumns = 16;
 } // namespace
 
-/// Four rows of x times one packed panel `[depth][kColumns]`. The accumulators
-/// are arrays of constant size, which the compiler keeps in vector registers.
+/// Four rows of x times one packed strip `[depth][kColumns]`. The accumulators
+/// are arrays of constant size, which the compiler keeps out of memory.
 template <typename T>
 [[gnu::always_inline]] static inline void
-multiplyTile(const T *x, int64_t xStride, int64_t rows, const T *panel,
+multiplyTile(const T *x, int64_t xStride, int64_t rows, const T *strip,
              int64_t depth, T (&sums)[kRows][kColumns]) {
   const T *row[kRows];
   for (int64_t r = 0; r < kRows; ++r) {
@@ -111,7 +111,7 @@ multiplyTile(const T *x, int64_t xStride, int64_t rows, const T *panel,
     for (int64_t r = 0; r < kRows; ++r) {
       T factor = row[r][k];
       for (int64_t c = 0; c < kColumns; ++c) {
-        local[r][c] += factor * panel[k * kColumns + c];
+        local[r][c] += factor * strip[k * kColumns + c];
       }
     }
   }
@@ -128,55 +128,55 @@ multiplyTile(const T *x, int64_t xStride, int64_t rows, const T *panel,
 #endif
 
 HOVA_CLONES static void multiplyTileF64(const double *x, int64_t xStride,
-                                        int64_t rows, const double *panel,
+                                        int64_t rows, const double *strip,
                                         int64_t depth,
                                         double (&sums)[kRows][kColumns]) {
-  multiplyTile(x, xStride, rows, panel, depth, sums);
+  multiplyTile(x, xStride, rows, strip, depth, sums);
 }
 
 HOVA_CLONES static void multiplyTileF32(const float *x, int64_t xStride,
-                                        int64_t rows, const float *panel,
+                                        int64_t rows, const float *strip,
                                         int64_t depth,
                                         float (&sums)[kRows][kColumns]) {
-  multiplyTile(x, xStride, rows, panel, depth, sums);
+  multiplyTile(x, xStride, rows, strip, depth, sums);
 }
 
 static void tileOf(const double *x, int64_t xStride, int64_t rows,
-                   const double *panel, int64_t depth,
+                   const double *strip, int64_t depth,
                    double (&sums)[kRows][kColumns]) {
-  multiplyTileF64(x, xStride, rows, panel, depth, sums);
+  multiplyTileF64(x, xStride, rows, strip, depth, sums);
 }
 
 static void tileOf(const float *x, int64_t xStride, int64_t rows,
-                   const float *panel, int64_t depth,
+                   const float *strip, int64_t depth,
                    float (&sums)[kRows][kColumns]) {
-  multiplyTileF32(x, xStride, rows, panel, depth, sums);
+  multiplyTileF32(x, xStride, rows, strip, depth, sums);
 }
 
-/// The columns from `begin` on of w as a panel, zero after the last.
+/// The columns from `begin` on of w as a strip, zero after the last.
 template <typename T>
-static std::vector<T> packPanel(MatrixView<T> w, int64_t begin, int64_t width,
+static std::vector<T> packStrip(MatrixView<T> w, int64_t begin, int64_t width,
                                 int64_t depth) {
-  std::vector<T> panel(depth * kColumns);
+  std::vector<T> strip(depth * kColumns);
   for (int64_t k = 0; k < depth; ++k) {
     for (int64_t c = 0; c < width; ++c) {
-      panel[k * kColumns + c] =
+      strip[k * kColumns + c] =
           w.data[k * w.rowStride + (begin + c) * w.columnStride];
     }
   }
-  return panel;
+  return strip;
 }
 
 template <typename T>
-static void multiplyPanel(const T *x, MatrixView<T> w, const T *bias, T *y,
+static void multiplyStrip(const T *x, MatrixView<T> w, const T *bias, T *y,
                           int64_t rows, int64_t depth, int64_t columns,
                           int64_t begin) {
   int64_t width = std::min(kColumns, columns - begin);
-  std::vector<T> panel = packPanel(w, begin, width, depth);
+  std::vector<T> strip = packStrip(w, begin, width, depth);
   for (int64_t i = 0; i < rows; i += kRows) {
     T sums[kRows][kColumns];
     int64_t height = std::min(kRows, rows - i);
-    tileOf(x + i * depth, depth, height, panel.data(), depth, sums);
+    tileOf(x + i * depth, depth, height, strip.data(), depth, sums);
     for (int64_t r = 0; r < height; ++r) {
       for (int64_t c = 0; c < width; ++c) {
         y[(i + r) * columns + begin + c] =
@@ -187,32 +187,32 @@ static void multiplyPanel(const T *x, MatrixView<T> w, const T *bias, T *y,
 }
 
 template <typename T>
-static void multiplyPanels(const T *x, MatrixView<T> w, const T *bias, T *y,
+static void multiplyStrips(const T *x, MatrixView<T> w, const T *bias, T *y,
                            int64_t rows, int64_t depth, int64_t columns,
                            bool parallel) {
-  int64_t panels = (columns + kColumns - 1) / kColumns;
-  auto panel = [&](int64_t index) {
-    multiplyPanel(x, w, bias, y, rows, depth, columns, index * kColumns);
+  int64_t strips = (columns + kColumns - 1) / kColumns;
+  auto strip = [&](int64_t index) {
+    multiplyStrip(x, w, bias, y, rows, depth, columns, index * kColumns);
   };
   // Starting threads costs about as much as this many multiply-accumulates.
   constexpr int64_t kWorthThreads = 1 << 20;
   if (parallel && rows * depth * columns > kWorthThreads) {
-    forEachInParallel(panels, panel);
+    forEachInParallel(strips, strip);
     return;
   }
-  for (int64_t index = 0; index < panels; ++index) {
-    panel(index);
+  for (int64_t index = 0; index < strips; ++index) {
+    strip(index);
   }
 }
 
 void hova::multiply(const double *x, MatrixView<double> w, const double *bias,
                     double *y, int64_t rows, int64_t depth, int64_t columns,
                     bool parallel) {
-  multiplyPanels(x, w, bias, y, rows, depth, columns, parallel);
+  multiplyStrips(x, w, bias, y, rows, depth, columns, parallel);
 }
 
 void hova::multiply(const float *x, MatrixView<float> w, const float *bias,
                     float *y, int64_t rows, int64_t depth, int64_t columns,
                     bool parallel) {
-  multiplyPanels(x, w, bias, y, rows, depth, columns, parallel);
+  multiplyStrips(x, w, bias, y, rows, depth, columns, parallel);
 }

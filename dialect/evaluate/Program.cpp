@@ -11,7 +11,7 @@ using namespace hova;
 
 template <typename T>
 static void transpose(const T *x, T *y, int64_t rows, int64_t columns) {
-  // Square blocks keep both sides in cache.
+  // Square blocks keep both sides near.
   constexpr int64_t kBlock = 32;
   for (int64_t i = 0; i < rows; i += kBlock) {
     for (int64_t j = 0; j < columns; j += kBlock) {

@@ -11,23 +11,23 @@ using namespace mlir;
 using namespace hova;
 
 //===----------------------------------------------------------------------===//
-// Panels
+// Strips of columns
 //===----------------------------------------------------------------------===//
 
-HostTensor PanelsAttr::evaluate(const HostTensor &matrix,
-                                ArrayRef<int64_t> packed) const {
+HostTensor ColumnStripsAttr::evaluate(const HostTensor &matrix,
+                                      ArrayRef<int64_t> packed) const {
   int64_t depth = matrix.getShape()[0], columns = matrix.getShape()[1];
-  int64_t panel = getColumns(), interleave = getInterleave();
+  int64_t strip = getColumns(), interleave = getInterleave();
   // A new tensor is zero.
   HostTensor result(matrix.getElement(), packed);
   withNumberType(matrix.getElement(), [&](auto zero) {
     using T = decltype(zero);
     T *out = result.mutableAs<T>();
     for (int64_t p = 0; p < packed[0]; ++p) {
-      int64_t width = std::min(panel, columns - p * panel);
+      int64_t width = std::min(strip, columns - p * strip);
       for (int64_t k = 0; k < depth; ++k) {
-        const T *from = matrix.as<T>() + k * columns + p * panel;
-        T *to = out + (p * packed[1] + k / interleave) * panel * interleave +
+        const T *from = matrix.as<T>() + k * columns + p * strip;
+        T *to = out + (p * packed[1] + k / interleave) * strip * interleave +
                 k % interleave;
         for (int64_t j = 0; j < width; ++j) {
           to[j * interleave] = from[j];
@@ -38,8 +38,8 @@ HostTensor PanelsAttr::evaluate(const HostTensor &matrix,
   return result;
 }
 
-HostTensor PanelsAttr::evaluateInverse(const HostTensor &packed,
-                                       ArrayRef<int64_t> matrix) const {
+HostTensor ColumnStripsAttr::evaluateInverse(const HostTensor &packed,
+                                             ArrayRef<int64_t> matrix) const {
   int64_t depth = matrix[0], columns = matrix[1];
   int64_t pitch = packed.getShape()[1], width = packed.getShape()[2];
   int64_t interleave = packed.getRank() == 4 ? 2 : 1;

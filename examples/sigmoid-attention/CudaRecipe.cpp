@@ -28,9 +28,9 @@ public:
 private:
   using Values = KernelBuilder::Values;
   TileType tile(int64_t columns, Type element,
-                TileLanes lanes = TileLanes::product) {
+                TileDistribution distribution = TileDistribution::product) {
     return TileType::get(b.getContext(), {own.getRows(), columns}, element,
-                         lanes, own.getRowWarps(), 1);
+                         distribution, own.getRowWarps(), 1);
   }
   /// The first key of a turn; what is after the last turn is nobody's.
   Value firstKey(Value turn);
@@ -84,9 +84,9 @@ Value Writer::weigh(Value scores, Value first) {
   SmallVector<Value> operands{scores};
   if (Value valid = op.getKeyValid()) {
     // Booleans are bytes in memory, and those after the last key read as 0.
-    TileType row =
-        tile(own.getStep(), b.f32())
-            .with({1, own.getStep()}, b.getI32Type(), TileLanes::product);
+    TileType row = tile(own.getStep(), b.f32())
+                       .with({1, own.getStep()}, b.getI32Type(),
+                             TileDistribution::product);
     operands.push_back(b.gather(row, e.matrix(valid), [&](Value, Value j) {
       return KernelBuilder::Cell(e.block(2), b.sum(first, j));
     }));
@@ -115,7 +115,7 @@ Writer::Values Writer::take(Value turn, ValueRange carried) {
   Values ahead = copy(b.addIndex(turn, 1), other);
   Value first = firstKey(turn);
   Value weights = weigh(similarity->multiply({head.keys, first, slot}), first);
-  Value added = b.reduce(Combine::add, weights, TileLanes::partial);
+  Value added = b.reduce(Combine::add, weights, TileDistribution::partial);
   Value sums =
       b.map(added.getType(), {carried[0], added},
             [&](ValueRange x, Value, Value) { return b.add(x[0], x[1]); });
@@ -131,9 +131,9 @@ Writer::Values Writer::take(Value turn, ValueRange carried) {
 
 /// By exp(sink) and the sums, which lanes have parts of until here.
 Value Writer::divide(Value sums, Value result) {
-  Value total = b.reduce(Combine::add, sums, TileLanes::product);
+  Value total = b.reduce(Combine::add, sums, TileDistribution::product);
   Value sink =
-      b.load(tile(1, b.f32()).with({1, 1}, b.f32(), TileLanes::product),
+      b.load(tile(1, b.f32()).with({1, 1}, b.f32(), TileDistribution::product),
              e.matrix(op.getSink()), b.index(0), e.block(1), true, true);
   Value inverse = b.map(
       total.getType(), {total, sink}, [&](ValueRange x, Value, Value) -> Value {
@@ -155,7 +155,7 @@ void Writer::emit() {
                         element));
   Values copies = copy(zero, zero);
   similarity->awaitQueries();
-  Values carried{b.fill(tile(1, b.f32(), TileLanes::partial), 0),
+  Values carried{b.fill(tile(1, b.f32(), TileDistribution::partial), 0),
                  b.fill(tile(own.getColumns(), b.f32()), 0), zero};
   llvm::append_range(carried, copies);
   carried = b.loop(turns, carried,

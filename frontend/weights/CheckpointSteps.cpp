@@ -39,7 +39,7 @@ HostTensor sliceOf(const HostTensor &x, const Shape &shape, size_t axis,
 }
 
 void transposeMatrix(const float *x, float *y, int64_t rows, int64_t columns) {
-  // Square blocks keep both sides in cache.
+  // Square blocks keep both sides near.
   constexpr int64_t block = 32;
   for (int64_t i = 0; i < rows; i += block) {
     for (int64_t j = 0; j < columns; j += block) {

@@ -15,7 +15,7 @@ struct FuseOptions {
   /// a context. Empty: every legal join pays.
   std::string policy;
   /// Columns of a product at whose multiples a column group begins and ends,
-  /// such as the width of a weight panel.
+  /// such as the width of a strip of a weight's columns.
   int64_t columnGroupWidth = 1;
   /// Tokens of a block of a sum over tokens that is divided among units, at
   /// most; and of one whose partial sums causal rows read.

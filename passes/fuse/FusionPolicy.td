@@ -10,8 +10,8 @@ def Hova_FusionPolicyAttrInterface : AttrInterface<"FusionPolicyAttrInterface"> 
   let cppNamespace = "::hova";
   let description = [{
     What pays where operations are grouped into kernels. `fuse` knows which of
-    them may share a kernel, and a target which should, such as
-    `#hova_cpu.fusion`. Every question is about operations that may; without a
+    them may share a kernel, and a target which should, by
+    an attribute of its own. Every question is about operations that may; without a
     policy every legal join pays.
   }];
   let methods = [

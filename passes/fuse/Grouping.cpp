@@ -80,7 +80,7 @@ Division Grouping::divisionOf(Operation *op) const {
   bool columns = policy && linear &&
                  !lookThroughViews(linear.getX()).placement &&
                  policy.dividesColumns(op, nullptr);
-  return columns ? Division::panels : hova::divisionOf(op);
+  return columns ? Division::columnStrips : hova::divisionOf(op);
 }
 
 int64_t Grouping::chooseBlocks(Operation *op) const {
@@ -92,12 +92,12 @@ int64_t Grouping::chooseBlocks(Operation *op) const {
 }
 
 UnitsAttr Grouping::unitsOf(Operation *op) const {
-  if (divisionOf(op) != Division::panels) {
+  if (divisionOf(op) != Division::columnStrips) {
     return hova::unitsOf(op, chooseBlocks(op));
   }
   int64_t columns = shapeOf(op->getResult(0)).back();
-  return panelUnits(op->getContext(),
-                    llvm::divideCeil(columns, columnGroupWidth));
+  return columnStripUnits(op->getContext(),
+                          llvm::divideCeil(columns, columnGroupWidth));
 }
 
 //===----------------------------------------------------------------------===//
@@ -125,7 +125,7 @@ static std::string textOf(UnitsAttr units) {
 }
 
 std::string Grouping::whyNoRows(Operation *op) const {
-  if (divisionOf(op) == Division::panels) {
+  if (divisionOf(op) == Division::columnStrips) {
     std::string why;
     policy.dividesColumns(op, &why);
     return why;
@@ -306,7 +306,7 @@ void Grouping::placeFormed(KernelOp kernel) {
 void Grouping::place(Operation *op, int number) {
   Group &group = groups[number];
   group.ops.push_back(op);
-  if (group.division == Division::panels) {
+  if (group.division == Division::columnStrips) {
     group.columns.add(op);
   }
   placements[op] = *placementIn(number, op);

@@ -32,7 +32,7 @@ struct Group {
   UnitsAttr units;
   int64_t rows = 0;
   llvm::SmallVector<mlir::Operation *> ops;
-  StageColumns columns; ///< where threads divide panels
+  StageColumns columns; ///< where threads divide strips of columns
 };
 
 /// A value as `placement` makes it of `source`, or a part of its columns.

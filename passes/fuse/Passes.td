@@ -42,7 +42,7 @@ def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"
   }];
   let options = [
     Option<"columnGroupWidth", "column-group-width", "int64_t", "1",
-           "The width of a weight panel. A column group begins and ends at "
+           "The width of a strip of columns. A column group begins and ends at "
            "multiples of this many columns.">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
@@ -185,10 +185,9 @@ def FuseKernelsPass : Pass<"hova-fuse-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"policy", "policy", "std::string", "",
-           "The target's policy as an attribute, such as `#hova_cpu.fusion<few_rows "
-           "= 96>`. Without it, every legal join pays.">,
+           "The target's policy, as an attribute of its dialect. Without it, every legal join pays.">,
     Option<"columnGroupWidth", "column-group-width", "int64_t", "1",
-           "The width of a weight panel. A column group begins and ends at "
+           "The width of a strip of columns. A column group begins and ends at "
            "multiples of this many columns.">,
     Option<"chain", "chain", "bool", /*default=*/"true",
            "Let operations share a kernel. Without it, each operation is a "

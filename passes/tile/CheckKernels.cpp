@@ -27,8 +27,8 @@ static LogicalResult checkShape(Operation *op, Value value) {
   return success();
 }
 
-/// Threads that divide panels read whole rows of inputs alone: one product,
-/// its column groups and what is element-wise on its tiles.
+/// Threads that divide strips of columns read whole rows of inputs alone: one
+/// product, its column groups and what is element-wise on its tiles.
 static LogicalResult checkColumns(KernelOp kernel) {
   bool isFirst = true;
   for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
@@ -37,7 +37,7 @@ static LogicalResult checkColumns(KernelOp kernel) {
       if (isRest ? !isa<TileOpInterface, SliceOp>(op)
                  : !isFirst || !isa<LinearOp>(op)) {
         return op->emitOpError("is not part of the one product of a kernel "
-                               "that divides panels");
+                               "that divides strips of columns");
       }
     }
     isFirst = false;
@@ -58,8 +58,9 @@ static LogicalResult checkLayouts(StageOp stage, Division division) {
              << result.getResultNumber() << " again";
     }
     for (Operation *user : result.getUsers()) {
-      bool inLanes = division == Division::sequences && !isa<YieldOp>(user);
-      LayoutKind wanted = inLanes ? LayoutKind::token_lanes : LayoutKind::rows;
+      bool inColumns = division == Division::sequences && !isa<YieldOp>(user);
+      LayoutKind wanted =
+          inColumns ? LayoutKind::token_columns : LayoutKind::rows;
       if (kind != wanted) {
         return stage.emitOpError("expects the layout '")
                << stringifyLayoutKind(wanted) << "' of result "
@@ -96,7 +97,7 @@ static int64_t mostBlocks(Operation *op) {
   return space.blockDim ? space.dims[*space.blockDim].size : 1;
 }
 
-/// The units are as many as the operations have: rows of the results, panels of
+/// The units are as many as the operations have: rows of the results, strips of
 /// the product's weight, or what the one operation divides by itself.
 static LogicalResult checkUnits(KernelOp kernel) {
   Operation *first = firstOf(kernel);
@@ -112,7 +113,7 @@ static LogicalResult checkUnits(KernelOp kernel) {
     }
     return success();
   }
-  if (divisionOf(kernel) != Division::panels) {
+  if (divisionOf(kernel) != Division::columnStrips) {
     UnitsAttr own = unitsOf(first);
     // Blocks that an operation has by itself are among its own units.
     bool divides =
@@ -131,12 +132,12 @@ static LogicalResult checkUnits(KernelOp kernel) {
     return success();
   }
   auto product = dyn_cast_or_null<LinearOp>(first);
-  auto panel = product ? panelOf(product) : std::nullopt;
+  auto strip = product ? columnStripOf(product) : std::nullopt;
   int64_t columns = product ? shapeOf(product.getResult()).back() : 0;
-  int64_t panels = panel ? llvm::divideCeil(columns, *panel) : units;
-  if (units != panels) {
+  int64_t strips = strip ? llvm::divideCeil(columns, *strip) : units;
+  if (units != strips) {
     return kernel.emitOpError("expects ")
-           << panels << " panels as its product's weight, got " << units;
+           << strips << " strips as its product's weight, got " << units;
   }
   return success();
 }
@@ -180,7 +181,7 @@ static LogicalResult checkBody(KernelOp kernel) {
       return failure();
     }
   }
-  return division == Division::panels ? checkColumns(kernel) : success();
+  return division == Division::columnStrips ? checkColumns(kernel) : success();
 }
 
 /// Every result is computed, once: none is an argument handed through.

@@ -22,7 +22,7 @@ LayoutAttr layoutOf(Value value) {
   return stage.getLayout(cast<OpResult>(value).getResultNumber());
 }
 
-std::optional<int64_t> panelOf(LinearOp product) {
+std::optional<int64_t> columnStripOf(LinearOp product) {
   auto argument = dyn_cast<BlockArgument>(product.getWeight());
   auto kernel = product->getParentOfType<KernelOp>();
   if (!argument || !kernel) {
@@ -31,7 +31,7 @@ std::optional<int64_t> panelOf(LinearOp product) {
   Value input = kernel.getInputs()[argument.getArgNumber()];
   auto weight = input.getDefiningOp<ImageWeightOp>();
   WeightLayoutAttrInterface layout = weight ? weight.getLayoutAttr() : nullptr;
-  return layout ? layout.getPanel() : std::nullopt;
+  return layout ? layout.getColumnStrip() : std::nullopt;
 }
 
 Location originOf(Value value) {

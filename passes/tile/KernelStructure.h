@@ -42,8 +42,8 @@ int64_t bytesOf(mlir::MemRefType type);
 /// the kernel.
 bool isLastReader(KernelOp kernel, unsigned index);
 
-/// Columns of a panel of a product's weight; nothing where it has no panels.
-std::optional<int64_t> panelOf(LinearOp product);
+/// Columns of a strip of a product's weight; nothing where it has no strips.
+std::optional<int64_t> columnStripOf(LinearOp product);
 
 /// Where a value of the program or of a kernel comes from. Its path names the
 /// buffer in dumps; what a kernel yields is named by who computes it.

@@ -41,7 +41,7 @@ protected:
     };
     readers.layoutOf = [this](ImageWeightOp) {
       return cast<WeightLayoutAttrInterface>(
-          parseAttribute("#hova.panels<64>", &context));
+          parseAttribute("#hova.column_strips<64>", &context));
     };
     readers.suffix = "panels";
   }

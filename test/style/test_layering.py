@@ -296,3 +296,53 @@ def test_one_file_includes_the_json_library():
         if any(header.startswith("nlohmann/") for header in includes(path))
     ]
     assert len(users) <= 1 and all(u.startswith("frontend/") for u in users), users
+
+
+# Words of one kind of machine, also as a part of a name. Rooms that know no target do not use them: what every target has is
+# said in words of its own, such as strips of columns and threads of a group.
+MACHINE_WORDS = {
+    *("avx", "cpu", "cpus", "lane", "lanes", "panel", "panels", "simd", "sse", "xmm", "ymm", "zmm"),
+    *("cubin", "cuda", "gpu", "gpus", "ldmatrix", "mma", "nvgpu", "nvidia", "nvvm", "ptx", "ptxas", "warp", "warps", "wgmma"),
+    *("prefetch", "prefetched", "prefetches", "prefetching", "swizzle", "swizzled", "swizzles"),
+}
+MACHINE_PHRASES = re.compile(r"x86|\bsm_\d|shared[ -]memory|cache[ -]lines?|tensor[ -]cores?", re.IGNORECASE)
+NAME = re.compile(r"[A-Za-z_]\w*")
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# Examples of IR show attributes of some target, and the C++ compiler is told of the machine that hova itself runs on.
+ELSEWHERE = re.compile(r"```mlir\n.*?```|^#\s*if\b[^\n]*|__attribute__\(\(.*?\)\)", re.DOTALL | re.MULTILINE)
+# A place that holds numbers; to register is another word, and so is what begins with it: `registerPass(`, `RegisterPasses.cpp`.
+REGISTER = re.compile(
+    r"\b(?:a|an|all|each|few|free|in|its|many|more|no|of|the|two|vector|which|auto|bool|int|int64_t|unsigned|Value) [Rr]egisters?\b"
+    r"|\b[Rr]egisters?[A-Z_]\w*\b(?!\(|\.(?:cpp|h)\b)|\b\w+(?<=[a-z_])Registers?(?![a-z])\w*"
+)
+
+
+def machine_words(source):
+    """What of a text are words of one kind of machine."""
+    source = ELSEWHERE.sub("", source)
+    words = {word for name in NAME.findall(source) for word in WORD.findall(name) if word.lower() in MACHINE_WORDS}
+    return sorted(words | set(MACHINE_PHRASES.findall(source)) | set(REGISTER.findall(source)))
+
+
+@pytest.mark.parametrize("room", ["dialect", "passes", "frontend"])
+def test_rooms_without_targets_use_no_word_of_one(room):
+    found = {path.as_posix(): machine_words(path.name + "\n" + text(path)) for path in files(".h", ".cpp", ".td", under=f"{room}/")}
+    assert len(found) > 20
+    assert {path: words for path, words in found.items() if words} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("int64_t panelColumns; // four lanes", ["lanes", "panel"]),
+        ("bool hasAvx512; kWarpSize; isOnGpu()", ["Avx", "Gpu", "Warp"]),
+        ("/// Prefetches what is in shared memory.", ["Prefetches", "shared memory"]),
+        ("sums stay in registers", ["in registers"]),
+        ("int64_t registersOfThread = 2; countRegisters();", ["countRegisters", "registersOfThread"]),
+        ("registerHovaPasses(); it registers the pass; getRegisteredExtensions(); // RegisterPasses.cpp", []),
+        ("summary plane planet command assess smaller", []),
+        ("```mlir\n#hova_cpu.launch<units = 4>\n```\n#if defined(__x86_64__)\n", []),
+    ],
+)
+def test_what_a_word_of_a_machine_is(source, words):
+    assert machine_words(source) == sorted(words)

@@ -143,10 +143,10 @@ EDITS = {
         "assign", r"schedule = ", "hova.result_rows = array<i64: 0>, schedule = ", "the number of a row table among",
     ),
     "a layout that no kernel reads": (
-        "assign", r"#hova.panels<64>", "#hova.transposed<align 16>", "expects panels with an interleave factor of 1, as kernels",
+        "assign", r"#hova.column_strips<64>", "#hova.transposed<align 16>", "expects panels with an interleave factor of 1, as kernels",
     ),
-    "panels of nothing": ("assign", r"#hova.panels<64>", "#hova.panels<0>", "expects panels of 1 to 2147483647 columns, got 0"),
-    "a layout of another shape": ("tile", r"#hova.panels<64>", "#hova.panels<32>", "in the layout #hova.panels<32>, got"),
+    "strips of nothing": ("assign", r"#hova.column_strips<64>", "#hova.column_strips<0>", "expects strips of 1 to 2147483647 columns, got 0"),
+    "a layout of another shape": ("tile", r"#hova.column_strips<64>", "#hova.column_strips<32>", "in the layout #hova.column_strips<32>, got"),
     "no arena": ("tile", r"hova.arena_bytes = \d+ : i64, ", "", "'hova.arena_bytes' to be a number of 64 bits, got none"),
     "a small arena": ("tile", r"hova.arena_bytes = \d+", "hova.arena_bytes = 64", "that lie in the arena of 64 bytes"),
     "a small image": ("vectorize", r"hova.image_bytes = \d+", "hova.image_bytes = 64", "before the image ends at 64"),

@@ -206,7 +206,7 @@ static LogicalResult checkLanes(KernelOp kernel, int64_t lanes) {
   for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
     for (OpResult result : stage.getResults()) {
       LayoutAttr layout = stage.getLayout(result.getResultNumber());
-      if (layout.getKind() == LayoutKind::token_lanes &&
+      if (layout.getKind() == LayoutKind::token_columns &&
           layout.getSize() != lanes) {
         return stage.emitOpError("expects ")
                << lanes << " tokens in the lanes of result "

@@ -91,7 +91,7 @@ static int64_t partialRows(LinearOp op, const CpuSchedule &schedule) {
 static int64_t partialBytes(LinearOp op, const CpuSchedule &schedule) {
   int64_t depth = shapeOf(op.getX()).back();
   return Chunks(depth, schedule.kBlock).count > 1
-             ? 4 * partialRows(op, schedule) * panelOf(op).value_or(0)
+             ? 4 * partialRows(op, schedule) * columnStripOf(op).value_or(0)
              : 0;
 }
 

@@ -82,14 +82,14 @@ void TokenLanesLayout::addValue(Value value, std::optional<int64_t> stage) {
 /// What a stage hands on to others, and what it computes for results of the
 /// kernel, which leave from such a matrix too.
 void TokenLanesLayout::addResults(StageOp stage) {
-  for (LayoutKind kind : {LayoutKind::token_lanes, LayoutKind::rows}) {
+  for (LayoutKind kind : {LayoutKind::token_columns, LayoutKind::rows}) {
     for (OpResult result : stage.getResults()) {
       Value computed = stage.getComputed(result.getResultNumber());
       if (stage.getLayout(result.getResultNumber()).getKind() != kind ||
           blockOf.contains(computed)) {
         continue;
       }
-      bool isRead = kind == LayoutKind::token_lanes;
+      bool isRead = kind == LayoutKind::token_columns;
       Value value = isRead ? Value(result) : computed;
       addValue(value, numbers.lookup(stage));
       blockOf[computed] = blockOf.lookup(value);

@@ -48,7 +48,7 @@ static int64_t choosePanels(Operation *op, const CpuFacts &facts) {
 /// Units that a thread takes at least.
 static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
   Operation *first = firstOf(kernel);
-  if (divisionOf(kernel) == Division::panels) {
+  if (divisionOf(kernel) == Division::columnStrips) {
     return choosePanels(first, facts);
   }
   ArrayRef<int64_t> shape = shapeOf(first->getResult(0));
@@ -92,9 +92,9 @@ struct AssignCpuSchedulePass final
     if (divisionOf(kernel) == Division::sequences) {
       return;
     }
-    if (divisionOf(kernel) == Division::panels) {
+    if (divisionOf(kernel) == Division::columnStrips) {
       int64_t columns = shapeOf(first->getResult(0)).back();
-      kernel.setUnitsAttr(panelUnits(
+      kernel.setUnitsAttr(columnStripUnits(
           kernel.getContext(), llvm::divideCeil(columns, facts.panelColumns)));
     } else if (!kernel.getUnits()) {
       kernel.setUnitsAttr(unitsOf(first));

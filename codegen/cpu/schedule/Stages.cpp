@@ -28,7 +28,7 @@ namespace {
 class StageNumbers {
 public:
   StageNumbers(KernelOp kernel, const CpuFacts &facts) : facts(facts) {
-    dividesColumns = divisionOf(kernel) == Division::panels;
+    dividesColumns = divisionOf(kernel) == Division::columnStrips;
     dividesSequences = divisionOf(kernel) == Division::sequences;
     for (Operation &op : kernel.getBody().front().without_terminator()) {
       if (isKernelView(&op) && isReadAsView(&op) && !isColumnGroup(&op)) {
@@ -196,7 +196,7 @@ private:
   LayoutAttr laneLayout(Value value) {
     ArrayRef<int64_t> shape = shapeOf(value);
     int64_t unitTokens = shape[0] / kernel.getUnits()->count() * shape[1];
-    return LayoutAttr::get(value.getContext(), LayoutKind::token_lanes,
+    return LayoutAttr::get(value.getContext(), LayoutKind::token_columns,
                            std::min(unitTokens, facts.sequenceTile.columns));
   }
 

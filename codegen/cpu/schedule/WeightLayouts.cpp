@@ -31,8 +31,8 @@ static bool readsPanels(OpOperand &use) {
 static WeightReaders readersFor(int64_t columns) {
   return {readsPanels,
           [columns](ImageWeightOp weight) -> WeightLayoutAttrInterface {
-            return PanelsAttr::get(weight.getContext(), columns,
-                                   interleaveOf(weight));
+            return ColumnStripsAttr::get(weight.getContext(), columns,
+                                         interleaveOf(weight));
           },
           "panels"};
 }
@@ -46,7 +46,7 @@ LogicalResult verifyCpuWeightLayouts(func::FuncOp main) {
     if (!weight.getLayoutAttr()) {
       continue;
     }
-    auto panels = dyn_cast<PanelsAttr>(weight.getLayoutAttr());
+    auto panels = dyn_cast<ColumnStripsAttr>(weight.getLayoutAttr());
     int64_t interleave = interleaveOf(weight);
     if (!panels || panels.getInterleave() != interleave) {
       return weight.emitOpError("expects panels with an interleave factor of ")

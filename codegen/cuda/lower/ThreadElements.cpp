@@ -21,7 +21,7 @@ Value ThreadEmitter::shuffle(Value x, int64_t distance) {
 
 LogicalResult ThreadEmitter::emitReduce(GroupReduceOp op) {
   TileType tile = op.getTile().getType(), result = op.getResult().getType();
-  bool exchange = result.getLanes() != TileLanes::partial;
+  bool exchange = result.getDistribution() != TileDistribution::partial;
   if (tile.getColumnMembers() > 1 && exchange) {
     return op.emitOpError("expects columns that are not divided over members");
   }
@@ -38,8 +38,8 @@ LogicalResult ThreadEmitter::emitReduce(GroupReduceOp op) {
   Fragment own = fragment(tile);
   ArrayRef<Value> elements = parts[op.getTile()];
   bool row =
-      (tile.getLanes() == TileLanes::partial ? result : tile).getLanes() ==
-      TileLanes::row;
+      (tile.getDistribution() == TileDistribution::partial ? result : tile)
+          .getDistribution() == TileDistribution::row;
   Values results;
   for (size_t r = 0; r < own.rows.size(); ++r) {
     Values round(elements.slice(r * own.columns.size(), own.columns.size()));

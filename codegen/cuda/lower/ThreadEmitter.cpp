@@ -70,13 +70,13 @@ void ThreadEmitter::syncWarp() { NVVM::SyncWarpOp::create(b, i32(-1)); }
 
 bool ThreadEmitter::isPaired(TileType type) const {
   return type.getElementTypeBitWidth() == 16 && type.columns() > 1 &&
-         (type.getLanes() != TileLanes::row ||
+         (type.getDistribution() != TileDistribution::row ||
           runOfRow(type.columns() / type.getColumnMembers()) > 1);
 }
 
 Fragment ThreadEmitter::fragment(TileType type) {
   Fragment own{i32(0), i32(0), {0}, {0}, 1};
-  bool row = type.getLanes() == TileLanes::row;
+  bool row = type.getDistribution() == TileDistribution::row;
   if (type.rows() > 1) {
     int64_t part = type.rows() / type.getRowMembers();
     own.row = mul(div(member, type.getColumnMembers()), part);
@@ -129,7 +129,7 @@ static LogicalResult verifyTile(Operation *op, TileType tile) {
   int64_t rows = tile.rows() == 1 ? 1 : tile.rows() / tile.getRowMembers();
   int64_t columns =
       tile.columns() == 1 ? 1 : tile.columns() / tile.getColumnMembers();
-  if (tile.getLanes() == TileLanes::row) {
+  if (tile.getDistribution() == TileDistribution::row) {
     if (columns != 1 && !runOfRow(columns)) {
       return op->emitOpError("expects the columns of a member of ")
              << tile << " to be a multiple of " << kLanes;

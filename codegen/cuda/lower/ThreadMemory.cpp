@@ -185,8 +185,9 @@ LogicalResult ThreadEmitter::emitElementLoad(memref::LoadOp op) {
 
 LogicalResult ThreadEmitter::emitBoxLoad(GroupLoadOp op) {
   TileType tile = op.getTile().getType();
-  if (tile.getLanes() != TileLanes::product || tile.getColumnMembers() != 1 ||
-      !isPaired(tile) || !slotsOf.count(op.getSource())) {
+  if (tile.getDistribution() != TileDistribution::product ||
+      tile.getColumnMembers() != 1 || !isPaired(tile) ||
+      !slotsOf.count(op.getSource())) {
     return op.emitOpError("expects a tile of 16 bits an element as a product "
                           "leaves it, whose rows alone are divided, and slots "
                           "of this function");
@@ -211,7 +212,7 @@ LogicalResult ThreadEmitter::emitBoxLoad(GroupLoadOp op) {
 
 bool ThreadEmitter::isStaged(GroupStoreOp op) {
   TileType tile = op.getTile().getType();
-  if (tile.getLanes() != TileLanes::product || !isPaired(tile) ||
+  if (tile.getDistribution() != TileDistribution::product || !isPaired(tile) ||
       tile.rows() == 1) {
     return false;
   }
@@ -308,7 +309,7 @@ Value ThreadEmitter::accessOf(ArrayRef<Value> registers, bool paired,
 /// Whether a thread is the one that stores what others hold too: the only row
 /// of a tile, or the only column; null if each element has one thread.
 Value ThreadEmitter::isOwner(TileType tile) {
-  bool alongRow = tile.getLanes() == TileLanes::row;
+  bool alongRow = tile.getDistribution() == TileDistribution::row;
   Value owner;
   auto require = [&](Value number) {
     Value first = below(number, 1);
@@ -387,7 +388,8 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
 /// different banks.
 LogicalResult ThreadEmitter::emitShare(GroupShareOp op) {
   TileType tile = op.getTile().getType();
-  if (!tile.getElementType().isF32() || tile.getLanes() != TileLanes::product ||
+  if (!tile.getElementType().isF32() ||
+      tile.getDistribution() != TileDistribution::product ||
       tile.getColumnMembers() != 1 || !slotsOf.count(op.getSlots())) {
     return op.emitOpError("expects elements of f32 as a product leaves them, "
                           "whose rows alone are divided, and slots of this "

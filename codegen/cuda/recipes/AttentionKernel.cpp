@@ -68,7 +68,7 @@ private:
     Value most, sum, result, kept;
   };
   TileType tile(int64_t columns, Type element,
-                TileLanes lanes = TileLanes::product) {
+                TileDistribution lanes = TileDistribution::product) {
     return TileType::get(b.getContext(), {own.getRows(), columns}, element,
                          lanes, own.getRowWarps(), 1);
   }
@@ -226,13 +226,13 @@ Value AttentionWriter::evenly(Value weights, Value most, Value firstKey,
 /// 1 where a key of the row was kept, by the lanes that hold it.
 Value AttentionWriter::foundKept(Value before, Value raw, Value scores,
                                  Value firstKey, TileMasks masks) {
-  Type partial = tile(1, b.f32(), TileLanes::partial);
+  Type partial = tile(1, b.f32(), TileDistribution::partial);
   if (form.isRaw() && !masks.conditions) {
     return b.fill(partial, 1);
   }
   Value own =
       b.reduce(Combine::max, scoreTiles.findKept(raw, scores, firstKey, masks),
-               TileLanes::partial);
+               TileDistribution::partial);
   return b.map(partial, {before, own},
                [&](ValueRange x, Value, Value) -> Value {
                  return arith::MaxNumFOp::create(b, x[0], x[1]);
@@ -257,7 +257,7 @@ AttentionWriter::State AttentionWriter::takeKeys(State before,
     storeScores(raw, firstKey);
   }
   Value scores = scoreTiles.apply(raw, firstKey, masks);
-  Value top = b.reduce(Combine::max, scores, TileLanes::product);
+  Value top = b.reduce(Combine::max, scores, TileDistribution::product);
   Value most = b.map(column, {before.most, top},
                      [&](ValueRange x, Value, Value) -> Value {
                        return arith::MaxNumFOp::create(b, x[0], x[1]);
@@ -272,7 +272,7 @@ AttentionWriter::State AttentionWriter::takeKeys(State before,
     shrink = evenly(shrink, most, firstKey, Value());
     weights = evenly(weights, most, firstKey, masks.end);
   }
-  Value added = b.reduce(Combine::add, weights, TileLanes::partial);
+  Value added = b.reduce(Combine::add, weights, TileDistribution::partial);
   Value sum = b.map(
       before.sum.getType(), {before.sum, shrink, added},
       [&](ValueRange x, Value, Value) { return b.fma(x[0], x[1], x[2]); });
@@ -467,7 +467,7 @@ Value AttentionWriter::attend() {
   Value first = b.index(0);
   Values copies = copyKeys(visitsSome ? boxes.begin : first, first);
   similarity->awaitQueries();
-  Type partial = tile(1, b.f32(), TileLanes::partial);
+  Type partial = tile(1, b.f32(), TileDistribution::partial);
   State state{b.fill(tile(1, b.f32()), -INFINITY), b.fill(partial, 0),
               b.fill(tile(own.getColumns(), b.f32()), 0),
               mayBeEmpty ? b.fill(partial, 0) : Value()};
@@ -480,10 +480,11 @@ Value AttentionWriter::attend() {
 
 /// By the sums; rows without a kept key are 0, or means.
 Value AttentionWriter::divide(const State &state) {
-  Value sums = b.reduce(Combine::add, state.sum, TileLanes::product);
+  Value sums = b.reduce(Combine::add, state.sum, TileDistribution::product);
   SmallVector<Value> operands{sums};
   if (state.kept) {
-    operands.push_back(b.reduce(Combine::max, state.kept, TileLanes::product));
+    operands.push_back(
+        b.reduce(Combine::max, state.kept, TileDistribution::product));
     if (head.emptyIsMean) {
       operands.push_back(state.most);
     }

@@ -18,13 +18,13 @@ CudaScheduleAttr scheduleSums(MLIRContext *context, int64_t width) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-TileType FeatureWriter::tile(int64_t columns, TileLanes lanes) {
+TileType FeatureWriter::tile(int64_t columns, TileDistribution lanes) {
   return TileType::get(b.getContext(), {own.getRows(), columns}, b.f32(), lanes,
                        own.getRowWarps(), 1);
 }
 
 TileType FeatureWriter::rowTile(int64_t columns) {
-  return tile(columns).with({1, columns}, b.f32(), TileLanes::product);
+  return tile(columns).with({1, columns}, b.f32(), TileDistribution::product);
 }
 
 Value FeatureWriter::slots(int64_t boxes, int64_t boxRows, int64_t columns) {
@@ -33,13 +33,13 @@ Value FeatureWriter::slots(int64_t boxes, int64_t boxRows, int64_t columns) {
 }
 
 Value FeatureWriter::addRows(Value sum, Value terms) {
-  Value added = b.reduce(Combine::add, terms, TileLanes::partial);
+  Value added = b.reduce(Combine::add, terms, TileDistribution::partial);
   return b.map(sum.getType(), {sum, added},
                [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); });
 }
 
 Value FeatureWriter::raiseRows(Value most, Value terms) {
-  Value top = b.reduce(Combine::max, terms, TileLanes::partial);
+  Value top = b.reduce(Combine::max, terms, TileDistribution::partial);
   return b.map(most.getType(), {most, top},
                [&](ValueRange t, Value, Value) -> Value {
                  return arith::MaxNumFOp::create(b, t[0], t[1]);
@@ -65,13 +65,13 @@ Value FeatureWriter::rectified(Value x) {
 
 Value FeatureWriter::halfNorms(TileType tile, Value matrix, Value row) {
   Type element = cast<MemRefType>(matrix.getType()).getElementType();
-  Value x = b.load(tile.with(tile.getShape(), element, tile.getLanes()), matrix,
-                   row, b.index(0), false, keyWidth == tile.columns());
+  Value x = b.load(tile.with(tile.getShape(), element, tile.getDistribution()),
+                   matrix, row, b.index(0), false, keyWidth == tile.columns());
   Value squares = b.map(tile, x, [&](ValueRange t, Value, Value) {
     Value wide = widen(b, b.getLoc(), t[0]);
     return b.mul(wide, wide);
   });
-  Value sums = b.reduce(Combine::add, squares, tile.getLanes());
+  Value sums = b.reduce(Combine::add, squares, tile.getDistribution());
   double half = llvm::numbers::log2e * scale * scale / 2;
   return b.map(sums.getType(), sums, [&](ValueRange t, Value, Value) {
     return b.mul(t[0], b.number(half));

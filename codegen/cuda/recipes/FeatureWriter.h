@@ -56,7 +56,8 @@ protected:
   }
 
   /// Tiles of f32 with the rows of a block, and with one row.
-  TileType tile(int64_t columns, TileLanes lanes = TileLanes::product);
+  TileType tile(int64_t columns,
+                TileDistribution lanes = TileDistribution::product);
   TileType rowTile(int64_t columns);
   mlir::Value slots(int64_t boxes, int64_t boxRows, int64_t columns);
   /// Half the squares of scaled rows, with the factor of the exponent, as a

@@ -97,7 +97,7 @@ Value widen(OpBuilder &builder, Location loc, Value element) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-TileType GroupEmitter::tile(Type element, TileLanes lanes) {
+TileType GroupEmitter::tile(Type element, TileDistribution lanes) {
   return TileType::get(
       b.getContext(), {schedule.getRows(), schedule.getColumns()}, element,
       lanes, schedule.getRowWarps(), schedule.getColumnWarps());
@@ -106,7 +106,7 @@ TileType GroupEmitter::tile(Type element, TileLanes lanes) {
 GroupEmitter::Place GroupEmitter::tilePlace(Operation *op) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   int64_t rows = staticSize(shape.drop_back());
-  return {tile(b.f32(), TileLanes::row),
+  return {tile(b.f32(), TileDistribution::row),
           b.mulIndex(block(0), schedule.getRows()),
           b.mulIndex(block(1), schedule.getColumns()),
           rows % schedule.getRows() == 0,
@@ -122,7 +122,7 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
   bool oneRow = type.getDimSize(0) == 1 && rows != 1;
   TileType own = place.type.with(
       {oneRow ? 1 : place.type.rows(), oneColumn ? 1 : place.type.columns()},
-      type.getElementType(), place.type.getLanes());
+      type.getElementType(), place.type.getDistribution());
   Value zero = b.index(0);
   if (KernelBuilder::RowMap sourceRow = rowMap(tensor)) {
     return b.gather(own, from, [&](Value i, Value j) {

@@ -59,7 +59,7 @@ public:
   mlir::Value headOf(mlir::Value tensor, int64_t heads, int64_t group = 1);
 
   /// A tile of the schedule's extents.
-  TileType tile(mlir::Type element, TileLanes lanes);
+  TileType tile(mlir::Type element, TileDistribution lanes);
   /// That of block (x, y) of the result of `op`, for kernels of rows.
   Place tilePlace(mlir::Operation *op);
 

@@ -42,14 +42,14 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   Value w = b.copy(e.matrix(op.getHeadWeight()), first, first, ws, first,
                    width == depth, columnsInside);
   GroupWaitOp::create(b, ValueRange{x, w});
-  TileType type = e.tile(b.f32(), TileLanes::product);
+  TileType type = e.tile(b.f32(), TileDistribution::product);
   Value sums =
       GroupProductOp::create(b, xs, ws, first, b.fill(type, 0), first, false);
   // Columns after the hidden ones have a weight of 0.
   Value shift = b.load(type, e.matrix(op.getShift()), row, first, rowsInside,
                        columnsInside);
   Value weight =
-      b.load(type.with({1, columns}, b.f32(), type.getLanes()),
+      b.load(type.with({1, columns}, b.f32(), type.getDistribution()),
              e.matrix(op.getScoreWeight()), first, first, true, columnsInside);
   Value terms = b.map(
       type, {sums, shift, weight}, [&](ValueRange t, Value, Value) -> Value {
@@ -59,9 +59,9 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
         Value kept = arith::SelectOp::create(b, negative, b.number(0), t0);
         return b.mul(kept, t[2]);
       });
-  Value logits = b.reduce(Combine::add, terms, TileLanes::product);
+  Value logits = b.reduce(Combine::add, terms, TileDistribution::product);
   if (op.getScoreBias()) {
-    Value bias = b.load(type.with({1, 1}, b.f32(), type.getLanes()),
+    Value bias = b.load(type.with({1, 1}, b.f32(), type.getDistribution()),
                         e.matrix(op.getScoreBias()), first, first, true, true);
     logits =
         b.map(logits.getType(), {logits, bias},
@@ -131,7 +131,7 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   GroupEmitter::Place place = e.tilePlace(op);
   TileType row =
       place.type.with({place.type.rows(), int64_t(llvm::alignTo(heads, 64))},
-                      b.f32(), TileLanes::row);
+                      b.f32(), TileDistribution::row);
   Value from = e.matrix(own.getLogits()), first = b.index(0);
   Value count = b.index(heads);
   Value logits = b.map(
@@ -141,11 +141,11 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
             arith::CmpIOp::create(b, arith::CmpIPredicate::ult, j, count);
         return arith::SelectOp::create(b, there, x[0], b.number(-INFINITY));
       });
-  Value most = b.reduce(Combine::max, logits, TileLanes::row);
+  Value most = b.reduce(Combine::max, logits, TileDistribution::row);
   Value powers = b.map(row, {logits, most}, [&](ValueRange x, Value, Value) {
     return b.power(x[0], x[1]);
   });
-  Value sum = b.reduce(Combine::add, powers, TileLanes::row);
+  Value sum = b.reduce(Combine::add, powers, TileDistribution::row);
   Value inverse =
       b.map(sum.getType(), sum, [&](ValueRange x, Value, Value) -> Value {
         return arith::DivFOp::create(b, b.number(1), x[0]);
@@ -195,12 +195,12 @@ void NormalizeHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
           return arith::SelectOp::create(b, isOf(j, head), b.mul(t[0], t[0]),
                                          b.number(0));
         });
-    Value sum = b.reduce(Combine::add, squares, TileLanes::row);
+    Value sum = b.reduce(Combine::add, squares, TileDistribution::row);
     SmallVector<Value> operands{sum};
     if (own.getGain()) {
       Value zero = b.index(0);
       operands.push_back(
-          b.load(place.type.with({1, 1}, b.f32(), TileLanes::row),
+          b.load(place.type.with({1, 1}, b.f32(), TileDistribution::row),
                  e.matrix(own.getGain()), zero, head, true, true));
     }
     Value factor =

@@ -116,7 +116,8 @@ Value KernelBuilder::fill(Type result, double value) {
   return map(result, {}, [&](ValueRange, Value, Value) { return constant; });
 }
 
-Value KernelBuilder::reduce(Combine combine, Value tile, TileLanes lanes) {
+Value KernelBuilder::reduce(Combine combine, Value tile,
+                            TileDistribution lanes) {
   auto type = cast<TileType>(tile.getType());
   return GroupReduceOp::create(
       *this, type.with({type.rows(), 1}, type.getElementType(), lanes), combine,
@@ -141,8 +142,8 @@ void KernelBuilder::storeRounded(Value tile, Value matrix, Value row,
   Type element = cast<MemRefType>(matrix.getType()).getElementType();
   auto type = cast<TileType>(tile.getType());
   if (type.getElementType() != element) {
-    tile = map(type.with(type.getShape(), element, type.getLanes()), tile,
-               [](ValueRange x, Value, Value) { return x[0]; });
+    tile = map(type.with(type.getShape(), element, type.getDistribution()),
+               tile, [](ValueRange x, Value, Value) { return x[0]; });
   }
   store(tile, matrix, row, column, rowsInside, columnsInside);
 }

@@ -60,7 +60,7 @@ public:
 
   mlir::Value map(mlir::Type result, mlir::ValueRange operands, Body body);
   mlir::Value fill(mlir::Type result, double value);
-  mlir::Value reduce(Combine combine, mlir::Value tile, TileLanes lanes);
+  mlir::Value reduce(Combine combine, mlir::Value tile, TileDistribution lanes);
   mlir::Value load(mlir::Type tile, mlir::Value matrix, mlir::Value row,
                    mlir::Value column, bool rowsInside, bool columnsInside);
   void store(mlir::Value tile, mlir::Value matrix, mlir::Value row,

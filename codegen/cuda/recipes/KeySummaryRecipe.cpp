@@ -112,7 +112,7 @@ Value KeySummaryWriter::multiply(Value firstRow, Value turn, Value slot) {
   Type element = cast<MemRefType>(keys.getType()).getElementType();
   Value narrow =
       b.gather(tile(kSumsStep).with({own.getRows(), kSumsStep}, element,
-                                    TileLanes::product),
+                                    TileDistribution::product),
                keys, [&](Value i, Value j) {
                  return std::pair(b.sum(keyOf(turn), j), b.sum(firstRow, i));
                });
@@ -127,7 +127,7 @@ Value KeySummaryWriter::validKeys(Value turn) {
   }
   Value from = e.matrix(op.getKeyValid());
   Type type = rowTile(kSumsStep).with({1, kSumsStep}, b.getI32Type(),
-                                      TileLanes::product);
+                                      TileDistribution::product);
   return b.gather(type, from, [&](Value, Value j) {
     return std::pair(e.block(2), b.sum(keyOf(turn), j));
   });
@@ -167,14 +167,14 @@ Value KeySummaryWriter::findMaximum() {
           return {raiseRows(state[0], counted)};
         })[0];
   };
-  Value most = b.fill(tile(1, TileLanes::partial), kNoKeyMaximum);
+  Value most = b.fill(tile(1, TileDistribution::partial), kNoKeyMaximum);
   most = b.loop(llvm::divideCeil(count, own.getRows()), most,
                 [&](Value block, ValueRange state) -> Values {
                   return {raise(b.mulIndex(block, own.getRows()), state[0])};
                 })[0];
-  Value column = b.reduce(Combine::max, most, TileLanes::product);
+  Value column = b.reduce(Combine::max, most, TileDistribution::product);
   Value row = GroupTransposeOp::create(b, rowTile(own.getRows()), column);
-  return b.reduce(Combine::max, row, TileLanes::product);
+  return b.reduce(Combine::max, row, TileDistribution::product);
 }
 
 /// What keys of a turn weigh in the rows from `firstRow` on: their features,
@@ -185,7 +185,7 @@ Value KeySummaryWriter::weigh(Value products, Value firstRow, Value turn,
   if (hasExponentials()) {
     TileType keysTile =
         TileType::get(b.getContext(), {kSumsStep, boxColumns(keyWidth)},
-                      b.f32(), TileLanes::row, own.getRowWarps(), 1);
+                      b.f32(), TileDistribution::row, own.getRowWarps(), 1);
     operands.push_back(GroupTransposeOp::create(
         b, rowTile(kSumsStep), halfNorms(keysTile, keys, keyOf(turn))));
   }
@@ -217,7 +217,7 @@ void KeySummaryWriter::writeRows(Value firstRow, Value most) {
   Values sums = takeTurns(
       turns, copyWeights(firstRow),
       {b.fill(tile(own.getColumns()), 0),
-       b.fill(tile(1, TileLanes::partial), 0)},
+       b.fill(tile(1, TileDistribution::partial), 0)},
       [&](Value turn, Value slot) { return copyKeys(turn, slot, true); },
       [&](Value turn, Value slot, ValueRange state) -> Values {
         Value products = multiply(firstRow, turn, slot);
@@ -240,7 +240,8 @@ void KeySummaryWriter::writeRows(Value firstRow, Value most) {
             cast<TileType>(sum.getType()).columns() == width);
   };
   store(sums[0], 0, valueWidth);
-  store(b.reduce(Combine::add, sums[1], TileLanes::product), valueWidth, 1);
+  store(b.reduce(Combine::add, sums[1], TileDistribution::product), valueWidth,
+        1);
 }
 
 void KeySummaryWriter::write() {

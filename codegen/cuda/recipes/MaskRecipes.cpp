@@ -21,8 +21,8 @@ using Place = GroupEmitter::Place;
 static Value integers(GroupEmitter &e, const Place &place, Value tensor,
                       llvm::function_ref<Value(Value column)> where) {
   KernelBuilder &b = e.b;
-  TileType type =
-      place.type.with(place.type.getShape(), b.getI32Type(), TileLanes::row);
+  TileType type = place.type.with(place.type.getShape(), b.getI32Type(),
+                                  TileDistribution::row);
   return b.gather(type, e.matrix(tensor), [&](Value i, Value j) {
     return std::pair(b.sum(place.row, i), where(b.sum(place.column, j)));
   });
@@ -84,8 +84,8 @@ static void emitMask(GroupEmitter &e, PositionIdsOp op, const Place &place) {
 static void emitMask(GroupEmitter &e, MaskFactorsOp op, const Place &place) {
   KernelBuilder &b = e.b;
   int64_t tokens = shapeOf(op.getValid()).back();
-  TileType type =
-      place.type.with(place.type.getShape(), b.getI32Type(), TileLanes::row);
+  TileType type = place.type.with(place.type.getShape(), b.getI32Type(),
+                                  TileDistribution::row);
   Value valid = b.gather(type, e.matrix(op.getValid()), [&](Value i, Value) {
     Value row = b.sum(place.row, i);
     return std::pair(b.divIndex(row, tokens), b.remIndex(row, tokens));

@@ -63,8 +63,8 @@ SummaryMerger::SummaryMerger(GroupEmitter &e, MergeSummariesOp op)
     : e(e), b(e.b), op(op), blocks(shapeOf(op.getSummary())[2]),
       rows(shapeOf(op.getSummary())[3]), columns(shapeOf(op.getSummary())[4]),
       hasMaximum(summaryExtraRows(op.getMap()) != 0),
-      tile(e.tile(b.f32(), TileLanes::row)),
-      column(tile.with({tile.rows(), 1}, b.f32(), TileLanes::row)) {
+      tile(e.tile(b.f32(), TileDistribution::row)),
+      column(tile.with({tile.rows(), 1}, b.f32(), TileDistribution::row)) {
   int64_t perHead = llvm::divideCeil(rows, tile.rows());
   head = b.divIndex(e.block(0), perHead);
   row = b.mulIndex(b.remIndex(e.block(0), perHead), tile.rows());

@@ -14,7 +14,7 @@ namespace hova {
 
 Value emitNormalised(KernelBuilder &b, Value x, int64_t columns, double eps) {
   auto type = cast<TileType>(x.getType());
-  Value sum = b.reduce(Combine::add, x, type.getLanes());
+  Value sum = b.reduce(Combine::add, x, type.getDistribution());
   Value part = b.number(1.0 / columns);
   bool whole = columns == type.columns();
   Value width = whole ? Value() : b.index(columns);
@@ -33,7 +33,7 @@ Value emitNormalised(KernelBuilder &b, Value x, int64_t columns, double eps) {
   Value squares = b.map(type, apart, [&](ValueRange e, Value, Value) {
     return b.mul(e[0], e[0]);
   });
-  Value total = b.reduce(Combine::add, squares, type.getLanes());
+  Value total = b.reduce(Combine::add, squares, type.getDistribution());
   Value factor =
       b.map(total.getType(), total, [&](ValueRange e, Value, Value) -> Value {
         Value variance = b.fma(e[0], part, b.number(eps));

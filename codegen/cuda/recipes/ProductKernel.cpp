@@ -73,7 +73,7 @@ Value ProductWriter::multiply() {
                     : slots(own.getStep(), own.getColumns());
   TileType sums = TileType::get(
       b.getContext(), {own.getRows(), own.getColumns()}, b.f32(),
-      TileLanes::product, own.getRowWarps(), own.getColumnWarps());
+      TileDistribution::product, own.getRowWarps(), own.getColumnWarps());
   Values carried{b.fill(sums, 0), b.index(0)};
   for (int64_t stage = 0; stage < stages - 1; ++stage) {
     llvm::append_range(carried, copyPart(b.index(stage), b.index(stage)));

@@ -58,7 +58,7 @@ struct ProductRecipe
   }
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     GroupEmitter::Place place = emitter.tilePlace(op);
-    place.type = emitter.tile(emitter.b.f32(), TileLanes::product);
+    place.type = emitter.tile(emitter.b.f32(), TileDistribution::product);
     emitter.finishAndStore(emitSums(emitter, cast<LinearOp>(op), place), place);
   }
   bool readsPlaced(Operation *, unsigned index) const { return index == 0; }

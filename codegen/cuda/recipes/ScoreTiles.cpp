@@ -169,7 +169,7 @@ ScoreElement ScoreTiles::elementAt(Value i, Value j, Value firstKey) {
 Value ScoreTiles::gather(ElementOp element, Value firstKey) {
   Type type = element.getType().isF32() ? b.f32() : Type(b.getI32Type());
   TileType own = tile.with({tile.rows(), firstKey ? tile.columns() : 1}, type,
-                           tile.getLanes());
+                           tile.getDistribution());
   unsigned number = cast<BlockArgument>(element.getTable()).getArgNumber();
   Value tensor = captured[number - ScoreRegion::kIndices];
   ArrayRef<int64_t> shape = shapeOf(tensor);

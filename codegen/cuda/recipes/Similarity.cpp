@@ -18,7 +18,7 @@ namespace hova {
 /// A tile with the rows of a block.
 static TileType tileOf(CudaScheduleAttr schedule, int64_t columns, Type type) {
   return TileType::get(type.getContext(), {schedule.getRows(), columns}, type,
-                       TileLanes::product, schedule.getRowWarps(), 1);
+                       TileDistribution::product, schedule.getRowWarps(), 1);
 }
 
 namespace {

@@ -77,11 +77,12 @@ SoftmaxEmitter::Values SoftmaxEmitter::forEachPart(
 Value SoftmaxEmitter::fold(double start, Combine combine,
                            llvm::function_ref<Value(Value part)> partial) {
   TileType column =
-      place.type.with({place.type.rows(), 1}, b.f32(), TileLanes::row);
+      place.type.with({place.type.rows(), 1}, b.f32(), TileDistribution::row);
   return forEachPart(
       b.fill(column, start),
       [&](const Place &part, ValueRange before) -> Values {
-        Value own = b.reduce(combine, partial(load(part)), TileLanes::row);
+        Value own =
+            b.reduce(combine, partial(load(part)), TileDistribution::row);
         return {b.map(column, {before[0], own},
                       [&](ValueRange x, Value, Value) -> Value {
                         if (combine == Combine::add) {

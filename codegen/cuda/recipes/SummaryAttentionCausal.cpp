@@ -35,7 +35,8 @@ Value CausalSummaryWriter::validKeys(TileType type) {
     return {};
   }
   Value from = e.matrix(op.getKeyValid());
-  Type ints = type.with(type.getShape(), b.getI32Type(), type.getLanes());
+  Type ints =
+      type.with(type.getShape(), b.getI32Type(), type.getDistribution());
   return b.gather(ints, from, [&](Value i, Value j) {
     return std::pair(e.block(2), b.sum(row, type.rows() == 1 ? j : i));
   });
@@ -73,11 +74,11 @@ void CausalSummaryWriter::findKeyMaxima(Value maxima) {
   Value before = b.gather(column, sums, [&](Value, Value) {
     return std::pair(b.index(count + 1), zero);
   });
-  keyMost =
-      b.map(column, {b.reduce(Combine::max, upTo, TileLanes::product), before},
-            [&](ValueRange t, Value, Value) -> Value {
-              return arith::MaxNumFOp::create(b, t[0], t[1]);
-            });
+  keyMost = b.map(
+      column, {b.reduce(Combine::max, upTo, TileDistribution::product), before},
+      [&](ValueRange t, Value, Value) -> Value {
+        return arith::MaxNumFOp::create(b, t[0], t[1]);
+      });
 }
 
 Value CausalSummaryWriter::weighKeys(Value products, Value turn) {
@@ -162,7 +163,7 @@ void CausalSummaryWriter::addBlock(Sums &all, Value scores) {
   GroupWaitOp::create(b, copy);
   all.result =
       GroupProductOp::create(b, weights, vs, zero, all.result, Value(), false);
-  Value sum = b.reduce(Combine::add, weights, TileLanes::product);
+  Value sum = b.reduce(Combine::add, weights, TileDistribution::product);
   all.denominator =
       b.map(sum.getType(), {all.denominator, sum},
             [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); });

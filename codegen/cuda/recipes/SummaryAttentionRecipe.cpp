@@ -75,7 +75,7 @@ Value SummaryAttentionWriter::multiply(const Rows &from, Value turn,
   Type element = cast<MemRefType>(from.matrix.getType()).getElementType();
   Value narrow =
       b.load(tile(kSumsStep).with({own.getRows(), kSumsStep}, element,
-                                  TileLanes::product),
+                                  TileDistribution::product),
              from.matrix, row, b.mulIndex(turn, kSumsStep), false, false);
   return b.map(tile(kSumsStep), narrow, [&](ValueRange t, Value, Value) {
     return widen(b, b.getLoc(), t[0]);
@@ -87,7 +87,7 @@ SummaryAttentionWriter::findMaxima(ArrayRef<Rows> of, ValueRange resident) {
   Value all = b.index(count), least = b.number(-INFINITY);
   Values found = takeTurns(
       llvm::divideCeil(count, kSumsStep), resident,
-      Values(of.size(), b.fill(tile(1, TileLanes::partial), -INFINITY)),
+      Values(of.size(), b.fill(tile(1, TileDistribution::partial), -INFINITY)),
       [&](Value turn, Value slot) { return copyBoxes(turn, slot, false); },
       [&](Value turn, Value slot, ValueRange state) -> Values {
         Values next;
@@ -103,7 +103,7 @@ SummaryAttentionWriter::findMaxima(ArrayRef<Rows> of, ValueRange resident) {
         return next;
       });
   for (Value &most : found) {
-    most = b.reduce(Combine::max, most, TileLanes::product);
+    most = b.reduce(Combine::max, most, TileDistribution::product);
   }
   return found;
 }
@@ -133,7 +133,7 @@ Value SummaryAttentionWriter::weigh(Value products, Value turn) {
 }
 
 SummaryAttentionWriter::Values SummaryAttentionWriter::startSums() {
-  Value none = b.fill(tile(1, TileLanes::partial), 0);
+  Value none = b.fill(tile(1, TileDistribution::partial), 0);
   Values state{b.fill(tile(own.getColumns()), 0), none};
   if (addsFeatures()) {
     state.push_back(none);
@@ -162,9 +162,11 @@ SummaryAttentionWriter::addSums(Value weights, Value turn, Value slot,
 
 SummaryAttentionWriter::Sums
 SummaryAttentionWriter::finishSums(ValueRange state) {
-  Sums made{state[0], b.reduce(Combine::add, state[1], TileLanes::product), {}};
+  Sums made{state[0],
+            b.reduce(Combine::add, state[1], TileDistribution::product),
+            {}};
   if (addsFeatures()) {
-    made.features = b.reduce(Combine::add, state[2], TileLanes::product);
+    made.features = b.reduce(Combine::add, state[2], TileDistribution::product);
   }
   return made;
 }

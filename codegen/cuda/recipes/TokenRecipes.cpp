@@ -35,7 +35,7 @@ static Value gather(
   Value from = e.matrix(tensor);
   Type element = cast<MemRefType>(from.getType()).getElementType();
   TileType type =
-      place.type.with(place.type.getShape(), element, TileLanes::row);
+      place.type.with(place.type.getShape(), element, TileDistribution::row);
   return asF32(
       e, place, e.b.gather(type, from, by, [&](ValueRange x, Value i, Value j) {
         return where(x, e.b.sum(place.row, i), e.b.sum(place.column, j));
@@ -98,8 +98,8 @@ struct Axis {
 static Value emitTile(GroupEmitter &e, EmbeddingOp op, const Place &place) {
   KernelBuilder &b = e.b;
   int64_t tokens = shapeOf(op.getIds()).back();
-  TileType one =
-      place.type.with({place.type.rows(), 1}, b.getI32Type(), TileLanes::row);
+  TileType one = place.type.with({place.type.rows(), 1}, b.getI32Type(),
+                                 TileDistribution::row);
   Value ids = b.gather(one, e.matrix(op.getIds()), [&](Value i, Value) {
     Value row = b.sum(place.row, i);
     return std::pair(b.divIndex(row, tokens), b.remIndex(row, tokens));

@@ -115,7 +115,7 @@ TEST(RowBlockSizes, lists_the_heights_of_even_shares) {
 
 TEST(RowBlockSizes, lists_one_share_where_rows_are_not_divided) {
   CpuSchedule schedule;
-  schedule.division = Division::panels;
+  schedule.division = Division::columnStrips;
   schedule.tileRows = 6;
   // Threads that divide columns take all rows in one call.
   for (int64_t block : {1, 7, 20, 256}) {

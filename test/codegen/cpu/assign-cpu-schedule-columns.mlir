@@ -4,7 +4,7 @@
 
 // One panel of 64 columns is more than the least share for 9 x 3000 rows and steps;
 // for 9 x 8 it takes 57.
-// CHECK-LABEL: hova.kernel "takes_one_panel" units<panel 1>
+// CHECK-LABEL: hova.kernel "takes_one_panel" units<column_strip 1>
 // CHECK-SAME: grain = 1, k_block
 // CHECK: hova.kernel "takes_many_panels"
 // CHECK-SAME: grain = 57, k_block
@@ -19,17 +19,17 @@ func.func @main(%x: tensor<1x9x3000xf32>) -> tensor<1x9x128xf32> {
   %w = hova.image_weight "w" : tensor<3000x8xf32>
   %v = hova.image_weight "v" : tensor<8x128xf32>
   %u = hova.image_weight "u" : tensor<128x128xf32>
-  %p = hova.kernel "takes_one_panel" units<panel 1> (%x, %w) {
+  %p = hova.kernel "takes_one_panel" units<column_strip 1> (%x, %w) {
   ^bb0(%a: tensor<1x9x3000xf32>, %w_: tensor<3000x8xf32>):
     %r = hova.linear %a, %w_ : tensor<1x9x3000xf32>, tensor<3000x8xf32> -> tensor<1x9x8xf32>
     hova.yield %r : tensor<1x9x8xf32>
   } : (tensor<1x9x3000xf32>, tensor<3000x8xf32>) -> tensor<1x9x8xf32>
-  %q = hova.kernel "takes_many_panels" units<panel 2> (%p, %v) {
+  %q = hova.kernel "takes_many_panels" units<column_strip 2> (%p, %v) {
   ^bb0(%a: tensor<1x9x8xf32>, %w_: tensor<8x128xf32>):
     %r = hova.linear %a, %w_ : tensor<1x9x8xf32>, tensor<8x128xf32> -> tensor<1x9x128xf32>
     hova.yield %r : tensor<1x9x128xf32>
   } : (tensor<1x9x8xf32>, tensor<8x128xf32>) -> tensor<1x9x128xf32>
-  %s = hova.kernel "scales_an_input_beside" units<panel 2> (%q, %u) {
+  %s = hova.kernel "scales_an_input_beside" units<column_strip 2> (%q, %u) {
   ^bb0(%a: tensor<1x9x128xf32>, %w_: tensor<128x128xf32>):
     %r = hova.linear %a, %w_ : tensor<1x9x128xf32>, tensor<128x128xf32> -> tensor<1x9x128xf32>
     %b = hova.scale %a {factor = 2.0 : f64} : tensor<1x9x128xf32>

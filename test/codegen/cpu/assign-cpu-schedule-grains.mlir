@@ -18,13 +18,13 @@ func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
 // -----
 
 // CHECK-LABEL: func.func @main
-// CHECK: hova.image_weight "w" {layout = #hova.panels<16>}
+// CHECK: hova.image_weight "w" {layout = #hova.column_strips<16>}
 // CHECK: hova.kernel "keeps_a_schedule_that_is_there"
 // CHECK-SAME: schedule = #hova_cpu.schedule<tile = 2x16, lanes = 8, grain = 1, k_block = 256, block = 256>
 // CHECK: hova.stage
 // CHECK-NEXT: hova.linear
 func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x8xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
   %out = hova.kernel "keeps_a_schedule_that_is_there" units<batch 2, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 2x16, lanes = 8, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<2x9x8xf32>, %w_: tensor<8x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {

@@ -5,13 +5,13 @@
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule=one-fma | FileCheck %s --check-prefix=ONE
 
 // AVX512-LABEL: func.func @main
-// AVX512: hova.image_weight "w" {layout = #hova.panels<64>}
+// AVX512: hova.image_weight "w" {layout = #hova.column_strips<64>}
 // AVX512: schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 48, k_block = 256, block = 256>
 // AVX2-LABEL: func.func @main
-// AVX2: hova.image_weight "w" {layout = #hova.panels<64>}
+// AVX2: hova.image_weight "w" {layout = #hova.column_strips<64>}
 // AVX2: schedule = #hova_cpu.schedule<tile = 6x16, lanes = 32, grain = 48, k_block = 256, block = 256>
 // ONE-LABEL: func.func @main
-// ONE: hova.image_weight "w" {layout = #hova.panels<64>}
+// ONE: hova.image_weight "w" {layout = #hova.column_strips<64>}
 // ONE: schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 48, k_block = 4096, block = 256>
 func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>

@@ -4,7 +4,7 @@
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-assign-cpu-schedule | FileCheck %s
 
 // CHECK-LABEL: func.func @main
-// CHECK: %[[W:.*]] = hova.image_weight "w" {layout = #hova.panels<64>}
+// CHECK: %[[W:.*]] = hova.image_weight "w" {layout = #hova.column_strips<64>}
 // CHECK: hova.kernel "layer" units<{{[^>]*}}>(%{{.*}}, %[[W]])
 // CHECK: hova.kernel "layer" units<{{[^>]*}}>(%{{.*}}, %[[W]])
 // CHECK: func.func private @weights
@@ -55,7 +55,7 @@ func.func private @weights() {
 // A weight that one kernel gathers from and another multiplies with is stored in
 // both layouts.
 // CHECK-LABEL: func.func @main
-// CHECK: %[[PANELS:.*]] = hova.image_weight "w.panels" {layout = #hova.panels<64>} : tensor<8x8xf32>
+// CHECK: %[[PANELS:.*]] = hova.image_weight "w.panels" {layout = #hova.column_strips<64>} : tensor<8x8xf32>
 // CHECK: %[[ROWS:.*]] = hova.image_weight "w" : tensor<8x8xf32>
 // CHECK: hova.kernel "embed" units<{{[^>]*}}>(%{{.*}}, %[[ROWS]])
 // CHECK: hova.kernel "layer" units<{{[^>]*}}>(%{{.*}}, %[[PANELS]])
@@ -86,7 +86,7 @@ func.func private @weights() {
 // -----
 
 // CHECK-LABEL: func.func @main
-// CHECK: %[[PANELS:.*]] = hova.image_weight "w.panels" {layout = #hova.panels<64>}
+// CHECK: %[[PANELS:.*]] = hova.image_weight "w.panels" {layout = #hova.column_strips<64>}
 // CHECK: %[[ROWS:.*]] = hova.image_weight "w" : tensor<8x8xf32>
 // CHECK: hova.kernel "both" units<{{[^>]*}}>(%{{.*}}, %[[PANELS]], %[[ROWS]])
 // CHECK: ^bb0(%{{.*}}: tensor<2x9xi32>, %[[PACKED:.*]]: tensor<8x8xf32>, %[[TABLE:.*]]: tensor<8x8xf32>):
@@ -112,7 +112,7 @@ func.func private @weights() {
 
 // Columns of a product's weight are taken from its panels.
 // CHECK-LABEL: func.func @main
-// CHECK: %[[W:.*]] = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<8x100xf32>
+// CHECK: %[[W:.*]] = hova.image_weight "w" {layout = #hova.column_strips<64>} : tensor<8x100xf32>
 // CHECK: hova.kernel "embed" units<{{[^>]*}}>(%{{.*}}, %[[W]])
 // CHECK: hova.kernel "layer" units<{{[^>]*}}>(%{{.*}}, %[[W]])
 // CHECK: func.func private @weights

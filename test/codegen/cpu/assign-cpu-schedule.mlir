@@ -198,7 +198,7 @@ func.func private @weights() {
 
 // Logits leave head by head, never as a tile; their weight is read in panels.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.image_weight "w" {layout = #hova.panels<64>}
+// CHECK: hova.image_weight "w" {layout = #hova.column_strips<64>}
 // CHECK: hova.stage
 // CHECK-NEXT: hova.head_logits
 // CHECK: hova.stage

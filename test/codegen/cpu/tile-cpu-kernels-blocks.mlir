@@ -22,7 +22,7 @@
 // CHECK: hova_cpu.tile_product %[[MOVED]][%[[TILE:.*]], %c0], %[[W]]
 // CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[TILE]], %c0]
 func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<16x16xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<16x16xf32>
   %out = hova.kernel "takes_rows_in_blocks" units<batch 1, token 20> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 16, grain = 8, k_block = 256, block = 8>} {
   ^bb0(%x_: tensor<1x20x16xf32>, %w_: tensor<16x16xf32>):
     %n_out = hova.stage [#hova.layout<rows 16>] {
@@ -59,7 +59,7 @@ func.func private @weights() {
 // CHECK: %[[LAST:.*]] = hova.share_buffer {offset = 2560 : i64, row_bytes_before = 64 : i64} : memref<20x16xf32>
 // CHECK: hova.launch @kernel_second(%{{.*}}, %{{.*}}, %{{.*}}, %[[IN_GAP]], %[[BEHIND]], %[[LAST]]) "second"
 func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<16x16xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<16x16xf32>
   %p = hova.kernel "before" units<batch 1, token 20> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 16, grain = 8, k_block = 256, block = 8>} {
   ^bb0(%x_: tensor<1x20x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {

@@ -28,8 +28,8 @@
 // CHECK: hova_cpu.tile_store %{{.*}}, %[[C]][%c0, %c96] : vector<4x8xf32>, memref<4x104xbf16>
 // CHECK-NOT: hova_cpu.tile_store
 func.func @main(%x: tensor<1x4x64xbf16>, %v: tensor<1x4x104xf32>) -> (tensor<1x4x64xf32>, tensor<1x4x104xbf16>) {
-  %w = hova.image_weight "w" {layout = #hova.panels<64, interleave 2>} : tensor<64x168xbf16>
-  %out:2 = hova.kernel "stores_column_groups" units<panel 3> (%x, %w, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x64, lanes = 32, grain = 1, k_block = 256, block = 256>} {
+  %w = hova.image_weight "w" {layout = #hova.column_strips<64, interleave 2>} : tensor<64x168xbf16>
+  %out:2 = hova.kernel "stores_column_groups" units<column_strip 3> (%x, %w, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x64, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x4x64xbf16>, %w_: tensor<64x168xbf16>, %v_: tensor<1x4x104xf32>):
     %o_out, %c_out = hova.stage [#hova.layout<rows 64>, #hova.layout<rows 104>] {
       %y = hova.linear %x_, %w_ : tensor<1x4x64xbf16>, tensor<64x168xbf16> -> tensor<1x4x168xf32>

@@ -30,7 +30,7 @@
 // CHECK: vector.load %[[COPY]][%c0, %c32] : {{.*}}, vector<8xf32>
 // CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%[[ROW]], %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x40xf32> {
-  %t = hova.image_weight "t" {layout = #hova.panels<64>} : tensor<40x100xf16>
+  %t = hova.image_weight "t" {layout = #hova.column_strips<64>} : tensor<40x100xf16>
   %out = hova.kernel "takes_columns_of_panels" units<batch 2, token 3> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<40x100xf16>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
@@ -66,7 +66,7 @@ func.func private @weights() {
 // CHECK: memref.store %[[SECOND]], %[[COPY]][%c0, %[[ODD]]]
 // CHECK: vector.maskedload %[[COPY]][%c0, %c32]
 func.func @main(%x: tensor<2x3xi32>) -> tensor<2x3x41xf32> {
-  %t = hova.image_weight "t" {layout = #hova.panels<64, interleave 2>} : tensor<41x100xbf16>
+  %t = hova.image_weight "t" {layout = #hova.column_strips<64, interleave 2>} : tensor<41x100xbf16>
   %out = hova.kernel "takes_columns_of_pairs" units<batch 2, token 3> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3xi32>, %t_: tensor<41x100xbf16>):
     %r_out = hova.stage [#hova.layout<rows 41>] {

@@ -196,10 +196,10 @@ func.func @main(%x: tensor<0x8xf32>) -> tensor<0x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %y = hova.kernel "act" units<panel 1> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
+  %y = hova.kernel "act" units<column_strip 1> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      // expected-error@+1 {{is not part of the one product of a kernel that divides panels}}
+      // expected-error@+1 {{is not part of the one product of a kernel that divides strips of columns}}
       %r = hova.activation relu %a : tensor<1x9x8xf32>
       hova.yield %r : tensor<1x9x8xf32>
     } : tensor<1x9x8xf32>

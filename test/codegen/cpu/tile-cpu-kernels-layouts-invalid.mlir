@@ -7,8 +7,8 @@
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %y = hova.kernel "act" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
-    // expected-error@+1 {{'hova.stage' op expects the layout 'rows' of result 0, got 'token_lanes'}}
-    %s = hova.stage [#hova.layout<token_lanes 16>] {
+    // expected-error@+1 {{'hova.stage' op expects the layout 'rows' of result 0, got 'token_columns'}}
+    %s = hova.stage [#hova.layout<token_columns 16>] {
       %r = hova.activation relu %a : tensor<1x9x8xf32>
       hova.yield %r : tensor<1x9x8xf32>
     } : tensor<1x9x8xf32>
@@ -114,7 +114,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x18x8xf32> {
 func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
   %y = hova.kernel "k" units<sequence_group 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 1>} {
   ^bb0(%a: tensor<8x16x8xf32>):
-    // expected-error@+1 {{'hova.stage' op expects the layout 'token_lanes' of result 0, got 'rows'}}
+    // expected-error@+1 {{'hova.stage' op expects the layout 'token_columns' of result 0, got 'rows'}}
     %s = hova.stage [#hova.layout<rows 16>] {
       %r = hova.activation relu %a : tensor<8x16x8xf32>
       hova.yield %r : tensor<8x16x8xf32>
@@ -140,7 +140,7 @@ func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
   %y = hova.kernel "k" units<sequence_group 2> (%x) attributes {schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 1>} {
   ^bb0(%a: tensor<8x16x8xf32>):
     // expected-error@+1 {{'hova.stage' op expects 64 tokens in the lanes of result 0, got 7}}
-    %s = hova.stage [#hova.layout<token_lanes 7>] {
+    %s = hova.stage [#hova.layout<token_columns 7>] {
       %r = hova.activation relu %a : tensor<8x16x8xf32>
       hova.yield %r : tensor<8x16x8xf32>
     } : tensor<8x16x8xf32>

@@ -114,7 +114,7 @@ func.func private @weights() {
   return
 }
 func.func @main(%k: tensor<1x8x8xf32>, %v: tensor<1x8x8xf32>) -> tensor<1x2x1x16x5xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<4x16xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<64>} : tensor<4x16xf32>
   %out = hova.kernel "exponentials" units<batch 1, head 2, token_block 1> (%k, %v, %w) attributes {schedule = #hova_cpu.schedule<tile = 6x16, lanes = 32, grain = 1>} {
   ^bb0(%k_: tensor<1x8x8xf32>, %v_: tensor<1x8x8xf32>, %w_: tensor<4x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 5>] {

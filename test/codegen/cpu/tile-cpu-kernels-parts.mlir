@@ -9,7 +9,7 @@
 // CHECK-SAME: {bytes = 1152 : i64, flops = 2304 : i64, kernel = 0 : i64, path = "ffn", stage = 1 : i64},
 // CHECK-SAME: {bytes = 576 : i64, flops = 0 : i64, kernel = 0 : i64, path = "after", stage = 1 : i64}]
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x16xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x16xf32>
   %y = hova.kernel "ffn" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %v: tensor<8x16xf32>):
     %n_out = hova.stage [#hova.layout<rows 16>] {

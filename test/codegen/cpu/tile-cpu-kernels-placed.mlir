@@ -38,7 +38,7 @@
 // CHECK: hova_cpu.tile_product %[[A]][%[[ROW]], %c0]
 // CHECK: hova_cpu.tile_load %[[X]][%[[ROW]], %c0] rows(%[[TABLE]]
 func.func @main(%a: tensor<4x4x16xf32>, %x: tensor<1x16x32xf32>) -> tensor<1x16x32xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<32>} : tensor<16x32xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<32>} : tensor<16x32xf32>
   %rows = hova.image_weight "rows" : tensor<16xi32>
   %out = hova.kernel "adds_rows_of_an_image" units<batch 4, token 4> (%a, %w, %x, %rows) attributes {schedule = #hova_cpu.schedule<tile = 2x32, lanes = 32, grain = 2, k_block = 256, block = 64>, hova.input_rows = array<i64: -1, -1, 3>, hova.result_rows = array<i64: 3>, input_placements = [unit, unit, #hova.window<2x2, shift 1x1, grid 4x4>, unit], result_placements = [#hova.window<2x2, shift 1x1, grid 4x4>]} {
   ^bb0(%a_: tensor<4x4x16xf32>, %w_: tensor<16x32xf32>, %x_: tensor<4x4x32xf32>, %rows_: tensor<16xi32>):

@@ -22,7 +22,7 @@
 // CHECK: hova_cpu.tile_store %{{.*}}, %[[Y]][%{{.*}}, %c32] : vector<3x8xf32>
 // CHECK-NOT: hova_cpu.tile_store
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x40xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x40xf32>
   %b = hova.image_weight "b" : tensor<40xf32>
   %out = hova.kernel "multiplies_by_panels" units<batch 1, token 9> (%x, %w, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>, %b_: tensor<40xf32>):
@@ -50,7 +50,7 @@ func.func private @weights() {
 // CHECK: hova_cpu.tile_store %{{.*}} : vector<4x16xf32>
 // CHECK-NOT: hova_cpu.tile_product
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x16xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x16xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x16xf32>
   %out = hova.kernel "multiplies_by_one_whole_panel" units<batch 1, token 4> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x4x8xf32>, %w_: tensor<8x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
@@ -80,7 +80,7 @@ func.func private @weights() {
 // CHECK: hova_cpu.tile_product {{.*}} -> vector<4x16xf32>
 // CHECK-NOT: hova_cpu.tile_product
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x16xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x16xf32>
   %out = hova.kernel "has_a_body_for_each_height" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 2, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
@@ -104,7 +104,7 @@ func.func private @weights() {
 // CHECK: hova_cpu.tile_product {{.*}} -> vector<1x16xf32>
 // CHECK: hova_cpu.tile_store {{.*}} {columns = 10 : i64}
 func.func @main(%x: tensor<1x8xf32>) -> tensor<1x10xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x10xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x10xf32>
   %out = hova.kernel "multiplies_a_single_row" units<row 1> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x8xf32>, %w_: tensor<8x10xf32>):
     %r_out = hova.stage [#hova.layout<rows 10>] {
@@ -132,7 +132,7 @@ func.func private @weights() {
 // CHECK-NEXT: hova_cpu.tile_store %[[SUM]], %[[Y]]
 // CHECK-NOT: hova_cpu.tile_store
 func.func @main(%x: tensor<1x9x8xf32>, %y: tensor<1x9x16xf32>) -> tensor<1x9x16xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x16xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x16xf32>
   %out = hova.kernel "applies_what_follows_to_the_tile" units<batch 1, token 9> (%x, %y, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %y_: tensor<1x9x16xf32>, %w_: tensor<8x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
@@ -165,8 +165,8 @@ func.func private @weights() {
 // CHECK: hova_cpu.tile_store %{{.*}}, %[[P]]
 // CHECK: hova_cpu.tile_product %[[VIEW]]
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x24xf32>
-  %v = hova.image_weight "v" {layout = #hova.panels<16>} : tensor<8x16xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x24xf32>
+  %v = hova.image_weight "v" {layout = #hova.column_strips<16>} : tensor<8x16xf32>
   %out = hova.kernel "reads_columns_of_an_earlier_stage" units<batch 1, token 9> (%x, %w, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x24xf32>, %n: tensor<8x16xf32>):
     %p_out = hova.stage [#hova.layout<rows 32>] {
@@ -208,7 +208,7 @@ func.func private @weights() {
 // CHECK: %[[LOGITS:.*]] = arith.addf %[[FIRST]], %[[SECOND]] : vector<3x1xf32>
 // CHECK: hova_cpu.tile_store %[[LOGITS]], %[[B]][%[[ROW]], %[[HEAD]]]
 func.func @main(%h: tensor<1x9x8xf32>, %t: tensor<1x9x20xf32>) -> tensor<1x9x2xf32> {
-  %a = hova.image_weight "a" {layout = #hova.panels<16>} : tensor<4x20xf32>
+  %a = hova.image_weight "a" {layout = #hova.column_strips<16>} : tensor<4x20xf32>
   %s = hova.image_weight "s" : tensor<20xf32>
   %out = hova.kernel "sums_logits_over_panels" units<batch 1, token 9> (%h, %t, %a, %s) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%h_: tensor<1x9x8xf32>, %t_: tensor<1x9x20xf32>, %a_: tensor<4x20xf32>, %s_: tensor<20xf32>):
@@ -241,7 +241,7 @@ func.func private @weights() {
 // CHECK: hova_cpu.tile_product
 // CHECK: return
 func.func @main(%x: tensor<1x9x16xf32>) -> tensor<1x9x16xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<16x16xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<16x16xf32>
   %out = hova.kernel "passes_blocks_through_all_stages" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 5x16, lanes = 32, grain = 100, k_block = 16, block = 5>} {
   ^bb0(%x_: tensor<1x9x16xf32>, %w_: tensor<16x16xf32>):
     %p_out = hova.stage [#hova.layout<rows 16>] {
@@ -273,7 +273,7 @@ func.func private @weights() {
 // CHECK-NOT: hova_cpu.tile_product
 // CHECK: return
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<8x40xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<64>} : tensor<8x40xf32>
   %out = hova.kernel "takes_a_panel_in_parts" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
@@ -305,8 +305,8 @@ func.func private @weights() {
 // CHECK: scf.for %{{.*}} = %c2 to %[[END]] step %c1
 // CHECK: hova_cpu.tile_product {{.*}}[%c2, %c0, %c0] depth %c8 {{.*}} -> vector<3x8xf32>
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x40xf32>
-  %out = hova.kernel "divides_columns" units<panel 3> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x40xf32>
+  %out = hova.kernel "divides_columns" units<column_strip 3> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.linear %x_, %w_ : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>

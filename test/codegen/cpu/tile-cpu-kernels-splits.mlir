@@ -21,8 +21,8 @@
 // CHECK: %[[ALL:.*]] = arith.addf %[[LAST]], %[[PARTIAL]]
 // CHECK: hova_cpu.tile_store %[[ALL]], %[[Y]]
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
-  %e = hova.image_weight "e" {layout = #hova.panels<16>} : tensor<8x40xf32>
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<40x32xf32>
+  %e = hova.image_weight "e" {layout = #hova.column_strips<16>} : tensor<8x40xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<40x32xf32>
   %wide = hova.kernel "widens" units<batch 1, token 9> (%x, %e) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 16, block = 9>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 48>] {
@@ -71,8 +71,8 @@ func.func private @weights() {
 // CHECK: %[[ALL:.*]] = arith.addf %[[LAST]], %[[BEFORE]]
 // CHECK: hova_cpu.tile_store %[[ALL]], %[[Y]]
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x32xf32> {
-  %e = hova.image_weight "e" {layout = #hova.panels<16>} : tensor<8x56xf32>
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<56x32xf32>
+  %e = hova.image_weight "e" {layout = #hova.column_strips<16>} : tensor<8x56xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<56x32xf32>
   %wide = hova.kernel "widens" units<batch 1, token 9> (%x, %e) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 16, block = 9>} {
   ^bb0(%x_: tensor<1x9x8xf32>, %w_: tensor<8x56xf32>):
     %r_out = hova.stage [#hova.layout<rows 64>] {

@@ -12,7 +12,7 @@
 // CHECK-DAG: hova.image_buffer {offset = 131584 : i64} : memref<1x513xf32>
 // CHECK-DAG: hova.share_buffer : memref<9x513xbf16, strided<[544, 1]>>
 // CHECK-LABEL: func.func private @weights()
-// CHECK: hova.pack %{{.*}}[#hova.panels<64, interleave 2>] : tensor<513x70xbf16> -> tensor<2x257x64x2xbf16>
+// CHECK: hova.pack %{{.*}}[#hova.column_strips<64, interleave 2>] : tensor<513x70xbf16> -> tensor<2x257x64x2xbf16>
 // CHECK-LABEL: func.func private @kernel_stores_pairs(
 // CHECK: math.sqrt
 // CHECK: %[[NORMAL:.*]] = math.fma
@@ -24,7 +24,7 @@
 // CHECK: hova_cpu.tile_product %{{.*}}[%{{.*}}, %[[FROM]]], %{{.*}}[%{{.*}}, %[[PAIR]], %{{.*}}] depth %c176 {{.*}} : memref<9x513xbf16, strided<[544, 1]>>, memref<2x257x64xi32>
 // CHECK: hova_cpu.tile_product %{{.*}}[%{{.*}}, %c352], %{{.*}}[%{{.*}}, %c176, %{{.*}}] depth %c161
 func.func @main(%x: tensor<1x9x513xf32>) -> tensor<1x9x70xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<64, interleave 2>} : tensor<513x70xbf16>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<64, interleave 2>} : tensor<513x70xbf16>
   %g = hova.image_weight "g" : tensor<513xf32>
   %out = hova.kernel "stores_pairs" units<batch 1, token 9> (%x, %w, %g) attributes {schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x9x513xf32>, %w_: tensor<513x70xbf16>, %g_: tensor<513xf32>):
@@ -54,12 +54,12 @@ func.func private @weights() {
 
 // f16 has no instruction for pairs.
 // CHECK-LABEL: func.func private @weights()
-// CHECK: hova.pack %{{.*}}[#hova.panels<64>] : tensor<8x16xf16> -> tensor<1x8x64xf16>
+// CHECK: hova.pack %{{.*}}[#hova.column_strips<64>] : tensor<8x16xf16> -> tensor<1x8x64xf16>
 // CHECK-LABEL: func.func private @kernel_reads_rows_of_f16(
 // CHECK-SAME: %[[X:.*]]: memref<4x8xf16> {llvm.noalias}, %[[W:.*]]: memref<1x8x64xf16>
 // CHECK: hova_cpu.tile_product %[[X]][%{{.*}}], %[[W]][%{{.*}}] depth %c8
 func.func @main(%x: tensor<1x4x8xf16>) -> tensor<1x4x16xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<8x16xf16>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<64>} : tensor<8x16xf16>
   %out = hova.kernel "reads_rows_of_f16" units<batch 1, token 4> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x4x8xf16>, %w_: tensor<8x16xf16>):
     %r_out = hova.stage [#hova.layout<rows 16>] {

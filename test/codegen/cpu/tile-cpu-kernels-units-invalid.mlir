@@ -40,9 +40,9 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x40xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x40xf32>
-  // expected-error@+1 {{'hova.kernel' op expects 3 panels as its product's weight, got 2}}
-  %y = hova.kernel "product" units<panel 2> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x40xf32>
+  // expected-error@+1 {{'hova.kernel' op expects 3 strips as its product's weight, got 2}}
+  %y = hova.kernel "product" units<column_strip 2> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<8x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
       %r = hova.linear %a, %b : tensor<1x9x8xf32>, tensor<8x40xf32> -> tensor<1x9x40xf32>

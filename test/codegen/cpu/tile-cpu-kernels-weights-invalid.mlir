@@ -27,7 +27,7 @@ func.func private @weights() {
 // A weight that nothing stores, or nothing reads.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.image_weight' op reads what the weight program does not store}}
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x8xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
   %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
@@ -47,7 +47,7 @@ func.func private @weights() {
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.image_weight' op reads what the weight program does not store}}
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x8xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
   %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
@@ -62,7 +62,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x8xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
   %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
@@ -86,7 +86,7 @@ func.func private @weights() {
 // A weight of another type than the stored one.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   // expected-error@+1 {{'hova.image_weight' op expects the type that the weight program stores, 'tensor<8x4xf32>', got 'tensor<8x8xf32>'}}
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x8xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
   %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 8>] {
@@ -107,8 +107,8 @@ func.func private @weights() {
 
 // One name in two layouts.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x8xf32>
-  // expected-error@+1 {{'hova.image_weight' op expects the layout of the first reference to 'w', #hova.panels<16>, got none}}
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
+  // expected-error@+1 {{'hova.image_weight' op expects the layout of the first reference to 'w', #hova.column_strips<16>, got none}}
   %v = hova.image_weight "w" : tensor<8x8xf32>
   %z = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):

@@ -14,13 +14,13 @@
 // CHECK: hova.launch @kernel_table(%{{.*}}, %[[TABLE]], %{{.*}})
 // CHECK-LABEL: func.func private @weights()
 // CHECK: %[[W:.*]] = hova.weight "w"
-// CHECK: %[[P:.*]] = hova.pack %[[W]][#hova.panels<16>] : tensor<8x8xf32> -> tensor<1x8x16xf32>
+// CHECK: %[[P:.*]] = hova.pack %[[W]][#hova.column_strips<16>] : tensor<8x8xf32> -> tensor<1x8x16xf32>
 // CHECK: hova.store_weight "w", %[[P]] {hova.offset = 0 : i64}
 // CHECK: %[[U:.*]] = hova.weight "u"
 // CHECK-NEXT: hova.store_weight "u", %[[U]] {hova.offset = 512 : i64}
 // CHECK: hova.store_weight "b", %{{.*}} {hova.offset = 768 : i64}
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x8xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x8xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
   %u = hova.image_weight "u" : tensor<8x8xf32>
   %b = hova.image_weight "b" : tensor<8xf32>
   %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
@@ -59,8 +59,8 @@ func.func private @weights() {
 // CHECK: hova.launch @kernel_layer(%{{.*}}, %[[W]], %{{.*}})
 // CHECK: hova.launch @kernel_layer_1(%{{.*}}, %[[W]], %{{.*}})
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x8xf32>
-  %v = hova.image_weight "w" {layout = #hova.panels<16>} : tensor<8x8xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
+  %v = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
   %z = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
     %p_out = hova.stage [#hova.layout<rows 16>] {

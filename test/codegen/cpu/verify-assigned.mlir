@@ -196,19 +196,19 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.image_weight' op expects panels with an interleave factor of 2, as kernels for a CPU read 'bf16', got #hova.panels<64>}}
-  %w = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<8x8xbf16>
+  // expected-error@+1 {{'hova.image_weight' op expects panels with an interleave factor of 2, as kernels for a CPU read 'bf16', got #hova.column_strips<64>}}
+  %w = hova.image_weight "w" {layout = #hova.column_strips<64>} : tensor<8x8xbf16>
   return %x : tensor<1x9x8xf32>
 }
 
 // -----
 
 func.func @main(%x: tensor<9x8xf32>) -> tensor<9x8xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<9x8xf32>
+  %w = hova.image_weight "w" {layout = #hova.column_strips<64>} : tensor<9x8xf32>
   %y = hova.kernel "add" units<row 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<9x8xf32>, %b: tensor<9x8xf32>):
     %s_out = hova.stage [#hova.layout<rows 8>] {
-      // expected-error@+1 {{'hova.add' op reads row by row what has the layout #hova.panels<64>, weight 'w'}}
+      // expected-error@+1 {{'hova.add' op reads row by row what has the layout #hova.column_strips<64>, weight 'w'}}
       %s = hova.add %a, %b : tensor<9x8xf32>, tensor<9x8xf32>
       hova.yield %s : tensor<9x8xf32>
     } : tensor<9x8xf32>
@@ -220,7 +220,7 @@ func.func @main(%x: tensor<9x8xf32>) -> tensor<9x8xf32> {
 // -----
 
 func.func @main() -> tensor<9x8xf32> {
-  %w = hova.image_weight "w" {layout = #hova.panels<64>} : tensor<9x8xf32>
-  // expected-error@+1 {{'func.return' op is no kernel and reads a weight in the layout #hova.panels<64>}}
+  %w = hova.image_weight "w" {layout = #hova.column_strips<64>} : tensor<9x8xf32>
+  // expected-error@+1 {{'func.return' op is no kernel and reads a weight in the layout #hova.column_strips<64>}}
   return %w : tensor<9x8xf32>
 }

@@ -114,7 +114,7 @@ def test_columns_become_rows_of_whole_copies(shape, dtype, tmp_path):
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s[0]}x{s[1]}")
 def test_panels_hold_columns(shape, dtype, tmp_path):
     w = matrix(shape)
-    image, places = pack(tmp_path, {"rows": (w, ""), "a": (w, "#hova.panels<16>")}, dtype)
+    image, places = pack(tmp_path, {"rows": (w, ""), "a": (w, "#hova.column_strips<16>")}, dtype)
     check(image, places["rows"], stored(w, dtype))
     check(image, places["a"], stored(panels(w, 16), dtype))
     read = from_buffer(image, *places["a"], f"u{BYTES[dtype]}")
@@ -125,7 +125,7 @@ def test_panels_hold_columns(shape, dtype, tmp_path):
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s[0]}x{s[1]}")
 def test_pairs_of_rows_are_one_element(shape, tmp_path):
     w = matrix(shape)
-    image, places = pack(tmp_path, {"a": (w, "#hova.panels<16, interleave 2>")}, "bf16")
+    image, places = pack(tmp_path, {"a": (w, "#hova.column_strips<16, interleave 2>")}, "bf16")
     check(image, places["a"], stored(pairs(w, 16), "bf16"))
     assert places["a"][1].endswith("x16xi32>")
     read = from_buffer(image, *places["a"], "u4")
@@ -146,5 +146,5 @@ def test_images_name_the_layout_that_they_hold(tmp_path):
 
 def test_images_of_panels_are_known_by_their_shapes(tmp_path):
     """Images that are kept fit programs that are compiled again: the identity has not changed."""
-    image, _ = pack(tmp_path, {"a": (matrix((8, 8)), "#hova.panels<16>")}, "f32")
+    image, _ = pack(tmp_path, {"a": (matrix((8, 8)), "#hova.column_strips<16>")}, "f32")
     assert image[24:152].rstrip(b"\0").decode() == "7eebef7d1030592da8ebce58a54094933cab9677def3db50b74fb783c5948c04"

@@ -104,14 +104,14 @@ TEST_F(EvaluatorTest, observers_see_every_value_with_its_layer) {
 constexpr const char *kWeights = R"mlir(
   func.func @weights() {
     %w = hova.weight "w" : tensor<2x3xf32>
-    %p = hova.pack %w[#hova.panels<2>] : tensor<2x3xf32> -> tensor<2x2x2xf32>
+    %p = hova.pack %w[#hova.column_strips<2>] : tensor<2x3xf32> -> tensor<2x2x2xf32>
     hova.store_weight "w.packed", %p : tensor<2x2x2xf32>
     %t = hova.transpose %w : tensor<2x3xf32> -> tensor<3x2xf32>
     hova.store_weight "w.transposed", %t : tensor<3x2xf32>
     return
   }
   func.func @main(%x: tensor<1x2xf32>) -> (tensor<1x3xf32>, tensor<1x3xf32>) {
-    %w = hova.image_weight "w.packed" {layout = #hova.panels<2>} : tensor<2x3xf32>
+    %w = hova.image_weight "w.packed" {layout = #hova.column_strips<2>} : tensor<2x3xf32>
     %y = hova.linear %x, %w : tensor<1x2xf32>, tensor<2x3xf32> -> tensor<1x3xf32>
     %t = hova.image_weight "w.transposed" : tensor<3x2xf32>
     %z = hova.linear %x, %t {transposed}
@@ -446,12 +446,12 @@ TEST_F(EvaluatorTest, pairs_of_rows_are_interleaved) {
     func.func private @weights() {
       %w = hova.weight "w" : tensor<3x5xf32>
       %c = hova.convert %w : tensor<3x5xf32> -> tensor<3x5xbf16>
-      %p = hova.pack %c[#hova.panels<4, interleave 2>] : tensor<3x5xbf16> -> tensor<2x2x4x2xbf16>
+      %p = hova.pack %c[#hova.column_strips<4, interleave 2>] : tensor<3x5xbf16> -> tensor<2x2x4x2xbf16>
       hova.store_weight "w", %p : tensor<2x2x4x2xbf16>
       return
     }
     func.func @main() -> tensor<3x5xbf16> {
-      %w = hova.image_weight "w" {layout = #hova.panels<4, interleave 2>} : tensor<3x5xbf16>
+      %w = hova.image_weight "w" {layout = #hova.column_strips<4, interleave 2>} : tensor<3x5xbf16>
       return %w : tensor<3x5xbf16>
     })mlir");
   auto weights = module->lookupSymbol<func::FuncOp>("weights");

@@ -149,7 +149,7 @@ func.func @group_reduce_c1_one_column(%t: !hova.tile<64x128xf32, product 2x2>) {
 // -----
 
 func.func @group_reduce_c2_lanes_stay(%t: !hova.tile<64x128xf32, product 2x2>) {
-  // expected-error@+1 {{'hova.group_reduce' op expects the lanes of the tile, or partial ones, got 'row'}}
+  // expected-error@+1 {{'hova.group_reduce' op expects the distribution of the tile, or partial ones, got 'row'}}
   %r = hova.group_reduce max %t : !hova.tile<64x128xf32, product 2x2> -> !hova.tile<64x1xf32, row 2x2>
   return
 }
@@ -157,7 +157,7 @@ func.func @group_reduce_c2_lanes_stay(%t: !hova.tile<64x128xf32, product 2x2>) {
 // -----
 
 func.func @group_reduce_c2_partial_becomes_another(%t: !hova.tile<64x1xf32, partial 4x1>) {
-  // expected-error@+1 {{'hova.group_reduce' op expects the lanes of a partial tile to become others, got 'partial'}}
+  // expected-error@+1 {{'hova.group_reduce' op expects the distribution of a partial tile to become others, got 'partial'}}
   %r = hova.group_reduce add %t : !hova.tile<64x1xf32, partial 4x1> -> !hova.tile<64x1xf32, partial 4x1>
   return
 }
@@ -334,7 +334,7 @@ func.func @group_gather_c5_tiles_fit(%m: memref<64x128xf32>, %n: !hova.tile<32x1
 // -----
 
 func.func @group_gather_c4_tile_is_not_partial(%m: memref<64x128xf32>) {
-  // expected-error@+1 {{'hova.group_gather' op expects lanes of a product or of a row, got '!hova.tile<64x1xf32, partial 4x1>'}}
+  // expected-error@+1 {{'hova.group_gather' op expects the distribution of a product or of a row, got '!hova.tile<64x1xf32, partial 4x1>'}}
   %t = hova.group_gather %m : memref<64x128xf32> -> !hova.tile<64x1xf32, partial 4x1> {
   ^bb0(%i: index, %j: index):
     hova.group_yield %i, %j : index, index

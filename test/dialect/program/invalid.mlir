@@ -11,7 +11,7 @@ func.func @weight_c1_has_a_name() {
 
 func.func @image_weight_c1_layouts_are_of_matrices() {
   // expected-error@+1 {{'hova.image_weight' op expects a layout for a matrix of numbers, got 40 of 'f32'}}
-  %r = hova.image_weight "a" {layout = #hova.panels<16>} : tensor<40xf32>
+  %r = hova.image_weight "a" {layout = #hova.column_strips<16>} : tensor<40xf32>
   return
 }
 
@@ -27,7 +27,7 @@ func.func @image_weight_c1_layouts_are_of_numbers() {
 
 func.func @image_weight_c1_pairs_are_of_bf16() {
   // expected-error@+1 {{'hova.image_weight' op expects bf16 for an interleave factor of 2, got 'f16'}}
-  %r = hova.image_weight "a" {layout = #hova.panels<16, interleave 2>} : tensor<8x40xf16>
+  %r = hova.image_weight "a" {layout = #hova.column_strips<16, interleave 2>} : tensor<8x40xf16>
   return
 }
 
@@ -49,25 +49,25 @@ func.func @image_weight_c1_layouts_have_bytes_that_can_be_counted() {
 
 // -----
 
-func.func @image_weight_c1_panels_have_bytes_that_can_be_counted() {
+func.func @image_weight_c1_strips_have_bytes_that_can_be_counted() {
   // expected-error@+1 {{'hova.image_weight' op expects a layout of less than 2^62 bytes, got 1x4294967296x2147483647}}
-  %r = hova.image_weight "a" {layout = #hova.panels<2147483647>} : tensor<4294967296x40xf32>
+  %r = hova.image_weight "a" {layout = #hova.column_strips<2147483647>} : tensor<4294967296x40xf32>
   return
 }
 
 // -----
 
-func.func @panels_have_columns() {
-  // expected-error@+1 {{expects panels of 1 to 2147483647 columns, got 0}}
-  %r = hova.image_weight "a" {layout = #hova.panels<0>} : tensor<8x40xf32>
+func.func @strips_have_columns() {
+  // expected-error@+1 {{expects strips of 1 to 2147483647 columns, got 0}}
+  %r = hova.image_weight "a" {layout = #hova.column_strips<0>} : tensor<8x40xf32>
   return
 }
 
 // -----
 
-func.func @panels_interleave_two_rows_at_most() {
+func.func @strips_interleave_two_rows_at_most() {
   // expected-error@+1 {{expects an interleave factor of 1 or 2, got 4}}
-  %r = hova.image_weight "a" {layout = #hova.panels<64, interleave 4>} : tensor<8x40xbf16>
+  %r = hova.image_weight "a" {layout = #hova.column_strips<64, interleave 4>} : tensor<8x40xbf16>
   return
 }
 
@@ -91,23 +91,23 @@ func.func @transpose_c1_exchanges_dimensions(%w: tensor<8x40xf32>) {
 
 func.func @pack_c1_layouts_are_of_matrices(%w: tensor<2x8x40xf32>) {
   // expected-error@+1 {{'hova.pack' op expects a layout for a matrix of numbers, got 2x8x40 of 'f32'}}
-  %r = hova.pack %w[#hova.panels<32>] : tensor<2x8x40xf32> -> tensor<2x8x32xf32>
+  %r = hova.pack %w[#hova.column_strips<32>] : tensor<2x8x40xf32> -> tensor<2x8x32xf32>
   return
 }
 
 // -----
 
-func.func @pack_c2_has_all_panels(%w: tensor<8x40xf32>) {
-  // expected-error@+1 {{'hova.pack' op expects 2x8x32 of 'f32' for 8x40 in the layout #hova.panels<32>, got 'tensor<1x8x32xf32>'}}
-  %r = hova.pack %w[#hova.panels<32>] : tensor<8x40xf32> -> tensor<1x8x32xf32>
+func.func @pack_c2_has_all_strips(%w: tensor<8x40xf32>) {
+  // expected-error@+1 {{'hova.pack' op expects 2x8x32 of 'f32' for 8x40 in the layout #hova.column_strips<32>, got 'tensor<1x8x32xf32>'}}
+  %r = hova.pack %w[#hova.column_strips<32>] : tensor<8x40xf32> -> tensor<1x8x32xf32>
   return
 }
 
 // -----
 
 func.func @pack_c2_keeps_the_type_of_elements(%w: tensor<8x40xf32>) {
-  // expected-error@+1 {{'hova.pack' op expects 2x8x32 of 'f32' for 8x40 in the layout #hova.panels<32>, got 'tensor<2x8x32xbf16>'}}
-  %r = hova.pack %w[#hova.panels<32>] : tensor<8x40xf32> -> tensor<2x8x32xbf16>
+  // expected-error@+1 {{'hova.pack' op expects 2x8x32 of 'f32' for 8x40 in the layout #hova.column_strips<32>, got 'tensor<2x8x32xbf16>'}}
+  %r = hova.pack %w[#hova.column_strips<32>] : tensor<8x40xf32> -> tensor<2x8x32xbf16>
   return
 }
 
@@ -219,8 +219,8 @@ func.func @launch_c2_callee_takes_units(%x: memref<4x8xf32>) {
 // -----
 
 func.func @pack_c2_pairs_hold_all_rows(%w: tensor<9x40xbf16>) {
-  // expected-error@+1 {{'hova.pack' op expects 2x5x32x2 of 'bf16' for 9x40 in the layout #hova.panels<32, interleave 2>, got 'tensor<2x4x32x2xbf16>'}}
-  %r = hova.pack %w[#hova.panels<32, interleave 2>] : tensor<9x40xbf16> -> tensor<2x4x32x2xbf16>
+  // expected-error@+1 {{'hova.pack' op expects 2x5x32x2 of 'bf16' for 9x40 in the layout #hova.column_strips<32, interleave 2>, got 'tensor<2x4x32x2xbf16>'}}
+  %r = hova.pack %w[#hova.column_strips<32, interleave 2>] : tensor<9x40xbf16> -> tensor<2x4x32x2xbf16>
   return
 }
 

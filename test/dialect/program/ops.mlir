@@ -9,9 +9,9 @@ func.func @references_a_weight() -> tensor<8x40xf32> {
 }
 
 // CHECK-LABEL: @references_the_image
-// CHECK: hova.image_weight "a.weight" {layout = #hova.panels<32>} : tensor<8x40xf32>
+// CHECK: hova.image_weight "a.weight" {layout = #hova.column_strips<32>} : tensor<8x40xf32>
 func.func @references_the_image() -> tensor<8x40xf32> {
-  %r = hova.image_weight "a.weight" {layout = #hova.panels<32>} : tensor<8x40xf32>
+  %r = hova.image_weight "a.weight" {layout = #hova.column_strips<32>} : tensor<8x40xf32>
   return %r : tensor<8x40xf32>
 }
 
@@ -30,16 +30,16 @@ func.func @transposes(%w: tensor<8x40xf32>) -> tensor<40x8xf32> {
 }
 
 // CHECK-LABEL: @packs_pairs_of_rows
-// CHECK: hova.pack %{{[a-z0-9_]+}}[#hova.panels<32, interleave 2>] : tensor<9x40xbf16> -> tensor<2x5x32x2xbf16>
+// CHECK: hova.pack %{{[a-z0-9_]+}}[#hova.column_strips<32, interleave 2>] : tensor<9x40xbf16> -> tensor<2x5x32x2xbf16>
 func.func @packs_pairs_of_rows(%w: tensor<9x40xbf16>) -> tensor<2x5x32x2xbf16> {
-  %r = hova.pack %w[#hova.panels<32, interleave 2>] : tensor<9x40xbf16> -> tensor<2x5x32x2xbf16>
+  %r = hova.pack %w[#hova.column_strips<32, interleave 2>] : tensor<9x40xbf16> -> tensor<2x5x32x2xbf16>
   return %r : tensor<2x5x32x2xbf16>
 }
 
-// CHECK-LABEL: @packs_panels
-// CHECK: hova.pack %{{[a-z0-9_]+}}[#hova.panels<32>] : tensor<8x40xf32> -> tensor<2x8x32xf32>
-func.func @packs_panels(%w: tensor<8x40xf32>) -> tensor<2x8x32xf32> {
-  %r = hova.pack %w[#hova.panels<32>] : tensor<8x40xf32> -> tensor<2x8x32xf32>
+// CHECK-LABEL: @packs_strips
+// CHECK: hova.pack %{{[a-z0-9_]+}}[#hova.column_strips<32>] : tensor<8x40xf32> -> tensor<2x8x32xf32>
+func.func @packs_strips(%w: tensor<8x40xf32>) -> tensor<2x8x32xf32> {
+  %r = hova.pack %w[#hova.column_strips<32>] : tensor<8x40xf32> -> tensor<2x8x32xf32>
   return %r : tensor<2x8x32xf32>
 }
 
@@ -54,10 +54,10 @@ func.func @packs_columns_as_rows(%w: tensor<9x40xbf16>) -> (tensor<9x40xbf16>, t
 
 // Of sizes that are not known yet, what can be wrong is refused alone.
 // CHECK-LABEL: @packs_unknown_sizes
-// CHECK: hova.pack %{{[a-z0-9_]+}}[#hova.panels<32>] : tensor<?x40xf32> -> tensor<2x?x32xf32>
+// CHECK: hova.pack %{{[a-z0-9_]+}}[#hova.column_strips<32>] : tensor<?x40xf32> -> tensor<2x?x32xf32>
 // CHECK: hova.pack %{{[a-z0-9_]+}}[#hova.transposed<align 16>] : tensor<?x40xf32> -> tensor<40x?xf32>
 func.func @packs_unknown_sizes(%w: tensor<?x40xf32>) -> (tensor<2x?x32xf32>, tensor<40x?xf32>) {
-  %p = hova.pack %w[#hova.panels<32>] : tensor<?x40xf32> -> tensor<2x?x32xf32>
+  %p = hova.pack %w[#hova.column_strips<32>] : tensor<?x40xf32> -> tensor<2x?x32xf32>
   %t = hova.pack %w[#hova.transposed<align 16>] : tensor<?x40xf32> -> tensor<40x?xf32>
   return %p, %t : tensor<2x?x32xf32>, tensor<40x?xf32>
 }

@@ -7,7 +7,7 @@
 // kernel yields the others instead of the whole.
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel
-// FEW-SAME: units<panel
+// FEW-SAME: units<column_strip
 // MANY-SAME: units<{{batch|row}}
 // CHECK: %[[Y:.*]] = hova.linear
 // CHECK-NEXT: %[[O:.*]] = hova.slice %[[Y]] {axis = 2 : i64, offset = 0
@@ -32,7 +32,7 @@ func.func @main(%x: tensor<1x4x64xf32>, %v: tensor<1x4x32xf32>) -> (tensor<1x4x6
 
 // Two column groups of one product meet: nothing has both tiles.
 // CHECK-LABEL: func.func @main
-// FEW: hova.kernel {{.*}}units<panel
+// FEW: hova.kernel {{.*}}units<column_strip
 // FEW-NEXT: ^bb0
 // FEW-NEXT: hova.linear
 // FEW-NEXT: hova.yield
@@ -51,7 +51,7 @@ func.func @main(%x: tensor<1x4x64xf32>) -> tensor<1x4x64xf32> {
 
 // A slice that is no column group, as it begins between two, stays an address.
 // CHECK-LABEL: func.func @main
-// FEW: hova.kernel {{.*}}units<panel
+// FEW: hova.kernel {{.*}}units<column_strip
 // FEW-NEXT: ^bb0
 // FEW-NEXT: hova.linear
 // FEW-NEXT: hova.yield

@@ -11,12 +11,12 @@
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.layer_norm
 // CHECK-NEXT: hova.yield
-// CHECK: hova.kernel {{.*}}units<panel
+// CHECK: hova.kernel {{.*}}units<column_strip
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.linear
 // CHECK-NEXT: hova.activation
 // CHECK-NEXT: hova.yield
-// CHECK: hova.kernel {{.*}}units<panel
+// CHECK: hova.kernel {{.*}}units<column_strip
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.linear
 // CHECK-NEXT: hova.add
@@ -40,7 +40,7 @@ func.func @main(%x: tensor<1x4x8xf32>, %g: tensor<8xf32>) -> tensor<1x4x8xf32> {
 
 // Columns of the product's own result may belong to another thread.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.kernel {{.*}}units<panel
+// CHECK: hova.kernel {{.*}}units<column_strip
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.linear
 // CHECK-NEXT: hova.yield
@@ -61,7 +61,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> {
 // A table that repeats every two rows does not line up with a tile's rows; a
 // vector does.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.kernel {{.*}}units<panel
+// CHECK: hova.kernel {{.*}}units<column_strip
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.linear
 // CHECK-NEXT: hova.add
