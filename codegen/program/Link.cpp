@@ -4,6 +4,7 @@
 #include "codegen/program/Link.h"
 
 #include "codegen/program/Linker.h"
+#include "codegen/program/OwnFile.h"
 #include "codegen/program/Process.h"
 #include "codegen/program/WeightSection.h"
 
@@ -14,7 +15,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
-#include <dlfcn.h>
 #include <memory>
 #include <vector>
 
@@ -25,34 +25,6 @@ namespace {
 //===----------------------------------------------------------------------===//
 // Where things are
 //===----------------------------------------------------------------------===//
-
-/// The prelinked runtime lies in `hova/` beside the library of this function.
-llvm::Expected<std::string> findRuntimeFile(llvm::StringRef name) {
-  Dl_info self;
-  if (!::dladdr(reinterpret_cast<const void *>(&linkProgram), &self)) {
-    return llvm::createStringError(std::errc::no_such_file_or_directory,
-                                   "cannot find hova's own library");
-  }
-  llvm::SmallString<256> path;
-  if (std::error_code code = llvm::sys::fs::real_path(self.dli_fname, path)) {
-    return llvm::createStringError(code, "cannot find '%s'", self.dli_fname);
-  }
-  llvm::sys::path::remove_filename(path);
-  llvm::SmallString<256> beside = path;
-  llvm::sys::path::append(beside, "hova", name);
-  // A program of the build that carries this code itself lies in bin/.
-  llvm::SmallString<256> sibling = llvm::sys::path::parent_path(path);
-  llvm::sys::path::append(sibling, "lib", "hova", name);
-  for (const auto &candidate : {beside, sibling}) {
-    if (llvm::sys::fs::exists(candidate)) {
-      return std::string(candidate);
-    }
-  }
-  return llvm::createStringError(std::errc::no_such_file_or_directory,
-                                 "hova is not installed completely: '%s' is "
-                                 "missing",
-                                 beside.c_str());
-}
 
 /// The system's C library itself, so that no development package is needed.
 llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
@@ -93,7 +65,7 @@ llvm::Error addKind(std::vector<std::string> &arguments,
   if (!options.runtime.empty()) {
     file += "-" + options.runtime;
   }
-  auto runtime = findRuntimeFile(file + ".o");
+  auto runtime = findOwnFile(file + ".o");
   if (!runtime) {
     return runtime.takeError();
   }
@@ -250,7 +222,7 @@ bool isIdentifier(llvm::StringRef text) {
 } // namespace
 
 llvm::Expected<std::string> makeLibraryHeader(llvm::StringRef prefix) {
-  auto path = findRuntimeFile("hova_runtime.h");
+  auto path = findOwnFile("hova_runtime.h");
   if (!path) {
     return path.takeError();
   }

@@ -3,6 +3,7 @@
 
 #include "codegen/program/Linker.h"
 
+#include "codegen/program/OwnFile.h"
 #include "codegen/program/Process.h"
 #include "codegen/program/WeightSection.h"
 
@@ -57,8 +58,20 @@ private:
 
 } // namespace
 
+/// One that came with hova, else the one of the system that hova was built
+/// with.
+static std::string findLinker() {
+  auto own = findOwnFile("ld.lld");
+  if (own) {
+    return *own;
+  }
+  llvm::consumeError(own.takeError());
+  return HOVA_LLD_PATH;
+}
+
 llvm::Expected<LinkedFile> runLinker(llvm::ArrayRef<std::string> arguments) {
-  std::vector<std::string> words = {HOVA_LLD_PATH};
+  const std::string linker = findLinker();
+  std::vector<std::string> words = {linker};
   words.insert(words.end(), arguments.begin(), arguments.end());
   MemoryFile messages;
   if (llvm::Error error = messages.write("")) {
@@ -74,7 +87,7 @@ llvm::Expected<LinkedFile> runLinker(llvm::ArrayRef<std::string> arguments) {
   if (code) {
     // Of what PATH holds nobody knows the version, so there is no other.
     return llvm::createStringError(code, "cannot run the linker %s: %s%s",
-                                   HOVA_LLD_PATH, code.message().c_str(),
+                                   linker.c_str(), code.message().c_str(),
                                    code == std::errc::no_such_file_or_directory
                                        ? "; install the package lld-22"
                                        : "");
@@ -97,7 +110,7 @@ llvm::Expected<LinkedFile> runLinker(llvm::ArrayRef<std::string> arguments) {
   }
   return llvm::createStringError(
       std::errc::executable_format_error, "the linker %s failed: %s",
-      HOVA_LLD_PATH,
+      linker.c_str(),
       llvm::StringRef(failure + "\n" + messages.read()).trim().str().c_str());
 }
 

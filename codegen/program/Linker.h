@@ -19,8 +19,9 @@ namespace hova {
 
 using LinkedFile = std::vector<char>;
 
-/// Runs the linker that hova was built with, and returns what it writes to
-/// standard output, a whole ELF file.
+/// Runs the linker that came with hova (`ld.lld`, see OwnFile.h) or, where
+/// there is none, the one that hova was built with, and returns what it writes
+/// to standard output, a whole ELF file.
 ///
 /// Errors carry the system's code where it cannot be started, and
 /// std::errc::executable_format_error, with its words, where it fails.

@@ -272,6 +272,7 @@ int Compilation::run() {
   options = readCompileOptions(arguments);
   readProduct();
   applyMemoryLimit(arguments);
+  ProgressFormat progressFormat = readProgressFormat(arguments);
   if (arguments.failed()) {
     return *arguments.failed();
   }
@@ -279,7 +280,7 @@ int Compilation::run() {
     return status;
   }
   TimeTrace trace(arguments);
-  Progress progress(arguments);
+  Progress progress(progressFormat);
   options.onPhase = [&](llvm::StringRef phase) { progress.enter(phase); };
   bool needsWeights = product->kind.has_value();
   if (int status = session.load(modelOptions,

@@ -59,6 +59,9 @@ def werror : Flag<["--"], "werror">, Visibility<readers>,
 defm color : Value<"color", readers, "auto|always|never",
                    "Write messages in colour. With auto, do so on a terminal (default: auto).">;
 
+defm progress : Value<"progress", [CompileVerb, PackVerb], "auto|json|none",
+                      "Show the phase. With json, write an object on a line for each that begins; with auto, show one line on a terminal (default: auto).">;
+
 // The weights.
 defm weights : Value<"weights", readers, "FILE",
                      "Read the weights from a safetensors file, or from the index of a sharded one.">;

@@ -44,6 +44,7 @@ int runPackWeights(Arguments &arguments) {
     arguments.usageError("option '--weights' expects the file to pack");
   }
   applyMemoryLimit(arguments);
+  ProgressFormat progressFormat = readProgressFormat(arguments);
   if (arguments.failed()) {
     return *arguments.failed();
   }
@@ -54,7 +55,7 @@ int runPackWeights(Arguments &arguments) {
     return status;
   }
   TimeTrace trace(arguments);
-  Progress progress(arguments);
+  Progress progress(progressFormat);
   options.onPhase = [&](llvm::StringRef phase) { progress.enter(phase); };
   if (int status = session.load(modelOptions, Session::Weights::Opened,
                                 options.storage)) {

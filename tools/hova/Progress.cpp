@@ -3,6 +3,7 @@
 
 #include "tools/hova/Progress.h"
 #include "codegen/Pipeline.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Process.h"
 #include <chrono>
 
@@ -10,9 +11,40 @@ using namespace llvm;
 
 namespace hova::tool {
 
-Progress::Progress(const Arguments &arguments) {
-  if (sys::Process::StandardErrIsDisplayed() &&
-      !arguments.has(OPT_max_memory) && !arguments.has(OPT_quiet)) {
+ProgressFormat readProgressFormat(const Arguments &arguments) {
+  StringRef given = arguments.word(OPT_progress, {"auto", "json", "none"});
+  if (given == "json") {
+    return ProgressFormat::Json;
+  }
+  bool hasLine = given == "auto" && sys::Process::StandardErrIsDisplayed() &&
+                 !arguments.has(OPT_max_memory) && !arguments.has(OPT_quiet);
+  return hasLine ? ProgressFormat::Line : ProgressFormat::None;
+}
+
+/// The number of a phase among all of them, from 1.
+static size_t numberOf(StringRef name) {
+  const Phase *phase = findPhase(name);
+  return phase ? phase - getPhases().begin() + 1 : 1;
+}
+
+/// One write, which no message of another thread comes into.
+static void printEvent(StringRef phase) {
+  std::string text;
+  raw_string_ostream os(text);
+  json::OStream writer(os);
+  writer.object([&] {
+    writer.attribute("event", "phase");
+    writer.attribute("k", numberOf(phase));
+    writer.attribute("n", getPhases().size());
+    writer.attribute("name", phase);
+  });
+  errs() << text + "\n";
+}
+
+Progress::Progress(ProgressFormat format) : format(format) {
+  if (format == ProgressFormat::Json) {
+    printEvent(phase);
+  } else if (format == ProgressFormat::Line) {
     thread = std::thread([this] { run(); });
   }
 }
@@ -29,6 +61,9 @@ void Progress::end() {
 }
 
 void Progress::enter(StringRef name) {
+  if (format == ProgressFormat::Json) {
+    printEvent(name);
+  }
   std::lock_guard<std::mutex> lock(mutex);
   phase = name.str();
 }
@@ -46,12 +81,9 @@ void Progress::run() {
   do {
     std::chrono::duration<double> passed =
         std::chrono::steady_clock::now() - begin;
-    ArrayRef<Phase> phases = getPhases();
-    const Phase *now = findPhase(phase);
     // The cursor stays at the start, so that a message replaces the line.
-    terminal << "\r\033[K[" << (now ? now - phases.begin() + 1 : 1) << "/"
-             << phases.size() << "] " << phase
-             << format("  %.1f s\r", passed.count());
+    terminal << "\r\033[K[" << numberOf(phase) << "/" << getPhases().size()
+             << "] " << phase << llvm::format("  %.1f s\r", passed.count());
     terminal.flush();
   } while (!changed.wait_for(lock, interval, isDone));
   terminal << "\r\033[K";

@@ -11,13 +11,20 @@
 
 namespace hova::tool {
 
-/// One line on a terminal, `[3/8] fuse  4.2 s`, for work that takes more than a
-/// second; it is gone when the work is done. Nothing where standard error is no
-/// terminal, with `-q`, and with `--max-memory`, which counts the stack of its
-/// thread.
+enum class ProgressFormat { Line, Json, None };
+
+/// What `--progress` asks for. A mistake is in `arguments`.
+///
+/// A line is for a terminal, and there is none with `-q`, nor with
+/// `--max-memory`, which counts the stack of its thread.
+ProgressFormat readProgressFormat(const Arguments &arguments);
+
+/// As a line, `[3/8] fuse  4.2 s`, of work that takes more than a second; it is
+/// gone when the work is done. As JSON, an object on a line of standard error
+/// for each phase that begins: {"event":"phase","k":3,"n":8,"name":"fuse"}.
 class Progress {
 public:
-  explicit Progress(const Arguments &arguments);
+  explicit Progress(ProgressFormat format);
   ~Progress() { end(); }
 
   /// The phase that begins.
@@ -28,6 +35,7 @@ public:
 private:
   void run();
 
+  ProgressFormat format;
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false;
