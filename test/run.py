@@ -30,6 +30,7 @@ LLVM = Path(os.environ["HOVA_LLVM"])
 TESTS = SOURCE / "test"
 PEERS = TESTS / "peers"
 FULL = TESTS / "full"
+WHEEL = FULL / "python"
 RESULTS = BUILD / "test-results"
 
 # What `--only ROOM` adds to the room's own tests: small whole models against numbers
@@ -203,7 +204,10 @@ def run_file(name):
 
 def run_python(tests, room):
     """A file or folder in the environment of its room."""
-    return run_pytest(f"pytest-{room}", "venv-peers" if room == PEERS.name else "venv-test", tests)
+    path = Path(str(tests).split("::")[0]).resolve()
+    is_of_wheel = path == WHEEL or WHEEL in path.parents
+    venv = "venv-python" if is_of_wheel else "venv-peers" if room == PEERS.name else "venv-test"
+    return run_pytest(f"pytest-{room}", venv, tests)
 
 
 def is_test(name):
@@ -220,10 +224,11 @@ def is_test(name):
 
 def run_full():
     """The tests of test/full on all processors, then those that need the machine alone."""
-    beside = ["-n", os.cpu_count(), *(f"--ignore={FULL / name}" for name in ALONE)]
+    beside = ["-n", os.cpu_count(), *(f"--ignore={FULL / name}" for name in (*ALONE, WHEEL.name))]
     total = run_pytest("full", "venv-test", FULL, options=beside)
     for name in ALONE:
         total.add(run_pytest(f"full-{Path(name).stem}", "venv-test", FULL / name))
+    total.add(run_pytest("full-python", "venv-python", WHEEL))
     total.add(run_nets())
     return total
 

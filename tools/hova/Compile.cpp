@@ -208,6 +208,7 @@ int Compilation::emitModule() {
   range.origin = options.origin;
   range.plugins = options.plugins;
   range.configure = options.configure;
+  range.onPhase = options.onPhase;
   PipelineOptions pipeline = options.pipeline();
   ModuleOp module = session.module();
   if (range.stopAfter != "import") {

@@ -87,8 +87,19 @@ static std::string loaderText(StringRef text) {
          "or was it built for others?";
 }
 
+/// Where LLVM is inside of hova and hidden, as in the package for Python, a
+/// plugin would bring a second one.
+static bool showsLlvm() {
+  return dlsym(RTLD_DEFAULT, "LLVMContextCreate") != nullptr;
+}
+
 Expected<sys::DynamicLibrary> loadPlugin(StringRef given) {
   std::string path = pluginPath(given);
+  if (!showsLlvm()) {
+    return refuse("cannot load '" + path +
+                  "': this hova has LLVM inside and loads no plugins; one that "
+                  "is built by './dev build' does");
+  }
   if (Error error = check(path)) {
     return error;
   }

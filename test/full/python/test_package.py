@@ -1,0 +1,169 @@
+# ===- test_package.py - The wheel in a clean environment ------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""From the file to the first result, with nothing of this build; beside PyTorch; types; the driver."""
+
+import ast
+import importlib.util
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import hova
+import numpy as np
+import pytest
+from conftest import BUILD, DIGITS, SOURCE
+
+MOST_BYTES = 60_000_000
+PACKAGE = Path(hova.__file__).parent
+
+FIRST_RESULT = """
+import sys
+import hova
+import numpy as np
+
+program = hova.compile(sys.argv[1], weights=sys.argv[2], set={"batch": 400})
+logits = hova.load(program)(np.load(sys.argv[3]))["logits"]
+assert np.allclose(logits, np.load(sys.argv[4]), rtol=1e-3, atol=1e-4)
+assert "torch" not in sys.modules
+hova.compile(sys.argv[1], weights=sys.argv[2], set={"batch": 400}, march="x86-64-v3", emit="exe", output=sys.argv[5])
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel():
+    (path,) = (BUILD / "wheel").glob("hova-*.whl")
+    return path
+
+
+def run(*command, **options):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_wheel_is_small_and_names_its_platform(wheel):
+    assert wheel.stat().st_size <= MOST_BYTES
+    assert "manylinux_2_36_x86_64" in wheel.name
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"hova/py.typed", "hova/_native.pyi"} <= set(names) and not [name for name in names if "torch" in name]
+
+
+def test_from_the_file_to_the_first_result(wheel, tmp_path):
+    """In an environment that has nothing but it and what it asks for; its programs need nothing of it."""
+    venv.create(tmp_path / "clean", with_pip=True)
+    python = tmp_path / "clean/bin/python"
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    installed = run(python, "-m", "pip", "list", "--format=freeze").splitlines()
+    assert {line.split("==")[0] for line in installed} == {"hova", "numpy", "pip", "setuptools"}
+    # No PATH: no linker or compiler of the system is found, and none of its variables.
+    files = (DIGITS / "digits.json", DIGITS / "weights.safetensors", DIGITS / "images.npy", DIGITS / "logits.npy")
+    program = tmp_path / "digits"
+    traced = ["strace", "-f", "-qq", "-e", "trace=execve", "-o", tmp_path / "started"]
+    run(*traced, python, "-I", "-c", FIRST_RESULT, *files, program, env={"PATH": "/usr/bin"})
+    started = {line.split('"')[1] for line in (tmp_path / "started").read_text().splitlines() if '"' in line}
+    assert {Path(path).name for path in started} == {"python", "hova", "ld.lld"}
+    assert all(path.startswith(str(tmp_path)) for path in started)
+    needed = {line.split()[0] for line in run("ldd", program).splitlines()}
+    assert "libc.so.6" in needed
+    assert needed <= {"libc.so.6", "libm.so.6", "linux-vdso.so.1", "/lib64/ld-linux-x86-64.so.2"}
+    run(program, "--input", DIGITS / "images.npy", "--expected", DIGITS / "logits.npy", env={})
+
+
+def test_symbols_are_nobody_elses():
+    exported = {}
+    for path in (PACKAGE / "lib/libhova.so", *PACKAGE.glob("_native*.so")):
+        lines = run("nm", "-D", "--defined-only", path).splitlines()
+        exported[path.name.split(".")[0]] = {line.split()[-1] for line in lines}
+        dynamic = run("readelf", "-d", path)
+        needed = {line.split("[")[1].rstrip("]") for line in dynamic.splitlines() if "(NEEDED)" in line}
+        assert needed <= {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
+    assert exported == {"libhova": {"hova_main", "hova_linker_main"}, "_native": {"PyInit__native"}}
+
+
+def test_programs_are_those_of_the_build(tmp_path):
+    """The same bytes as from the tools that are installed with CMake: one compiler in two packages."""
+    command = ["compile", DIGITS / "digits.json", "--init=1", "--march=x86-64-v3,x86-64-v4", "--emit=lib", "-q"]
+    run(BUILD / "bin/hova", *command, "-o", tmp_path / "m.so")
+    expected = (tmp_path / "m.so").read_bytes(), (tmp_path / "m.h").read_bytes()
+    run(Path(sys.executable).parent / "hova", *command, "-o", tmp_path / "m.so")
+    assert ((tmp_path / "m.so").read_bytes(), (tmp_path / "m.h").read_bytes()) == expected
+
+
+@pytest.mark.parametrize("command", [[Path(sys.executable).parent / "hova"], [sys.executable, "-m", "hova"]])
+def test_the_driver_is_a_command(command):
+    assert run(*command, "--version").startswith(f"hova {hova.__version__} (LLVM 22.")
+    done = subprocess.run([*command, "check", "none.json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 74 and "none.json: error: cannot read" in done.stderr
+
+
+def test_plugins_are_refused_in_words():
+    done = subprocess.run(
+        [sys.executable, "-m", "hova", "check", DIGITS / "digits.json", f"--pass-plugin={BUILD}/lib/hova-test-plugin.so"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2 and "this hova has LLVM inside and loads no plugins" in done.stderr
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no PyTorch: ./dev test --peers installs it")
+def test_beside_pytorch_in_one_process(digits, images, logits):
+    import torch
+
+    model = hova.load(digits)
+    given, out = torch.from_numpy(images.copy()), torch.empty(40, 10)
+    assert model(given, out={"logits": out})["logits"] is out
+    assert np.array_equal(out.numpy(), logits)
+    # Both use their own libraries after each other.
+    layer = torch.nn.Linear(10, 10)
+    assert torch.isfinite(layer(out)).all()
+    state = {"y.weight": torch.ones(2, 3, dtype=torch.bfloat16), "y.bias": torch.zeros(3)}
+    description = {
+        "hova": 1,
+        "name": "m",
+        "inputs": {"x": {"shape": [1, 2]}},
+        "layers": [{"name": "y", "op": "linear", "input": "x", "width": 3}],
+        "outputs": {"o": "y"},
+    }
+    assert hova.load(hova.compile(description, weights=state))(torch.ones(1, 2))["o"].tolist() == [[2.0] * 3]
+
+
+def test_types_are_told(tmp_path):
+    source = tmp_path / "user.py"
+    source.write_text(
+        "import hova\nimport numpy as np\n"
+        'program: hova.Program = hova.compile("m.json", set={"batch": 2}, dtype="bf16", progress=lambda phase: print(phase.name))\n'
+        "model: hova.Model = hova.load(program, threads=2)\n"
+        'shape: tuple[int, ...] = model(np.zeros(3))["y"].shape\n'
+    )
+    strict = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache"]
+    run(*strict, source, cwd=tmp_path)
+    run(*strict, "-p", "hova", cwd=tmp_path)
+    source.write_text('import hova\nhova.compile("m.json", dtyp="bf16")\nhova.compile("m.json", dtype="f64")\nhova.load(3)\n')
+    done = subprocess.run([*map(str, strict), source], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert "Found 3 errors" in done.stdout, done.stdout
+
+
+def public(names):
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_types_of_what_is_compiled_name_all_of_it():
+    """They are written by hand: tools that compare them with a module know functions of Python alone."""
+    stub = ast.parse((PACKAGE / "_native.pyi").read_text())
+    native = hova._native
+    told = {node.name: node for node in stub.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    assert set(told) == public(vars(native))
+    for name, node in told.items():
+        if isinstance(node, ast.ClassDef):
+            members = {member.name for member in node.body if isinstance(member, ast.FunctionDef)}
+            assert public(members) == public(vars(getattr(native, name))), name
+
+
+def test_the_example_of_the_guide(tmp_path):
+    """The first code of docs/python.md, as it stands."""
+    guide = (SOURCE / "docs/python.md").read_text()
+    code = guide.split("```python\n")[1].split("```")[0]
+    assert run(sys.executable, "-c", code, cwd=SOURCE).splitlines()[-1] == "399 of 400 digits are right"

@@ -1,0 +1,34 @@
+# ===- __init__.py - hova from Python ------------------------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles JSON descriptions of Transformers, and runs what was compiled on arrays without copies.
+
+    program = hova.compile("digits.json", weights="weights.safetensors")
+    model = hova.load(program)
+    logits = model(images)["logits"]
+
+docs/python.md is the reference.
+"""
+
+from ._compile import Program, check, compile, explain, summary, verify
+from ._driver import Phase
+from ._errors import DescriptionWarning, Diagnostic, Error, Fixit
+from ._model import Model, Tensor, load
+from ._native import __version__
+
+__all__ = [
+    "DescriptionWarning",
+    "Diagnostic",
+    "Error",
+    "Fixit",
+    "Model",
+    "Phase",
+    "Program",
+    "Tensor",
+    "__version__",
+    "check",
+    "compile",
+    "explain",
+    "load",
+    "summary",
+    "verify",
+]
