@@ -80,6 +80,11 @@ std::vector<std::string> getTargetNames() {
   return names;
 }
 
+std::vector<std::string> getIsaLevelNames() {
+  llvm::SmallVector<llvm::StringRef> names = getLevelNames();
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
 /// The rows that a choice names.
 static llvm::Expected<llvm::SmallVector<const TargetRow *>>
 findRows(llvm::StringRef text) {

@@ -29,6 +29,9 @@ struct TargetChoice {
 /// Names of all targets, the default first.
 std::vector<std::string> getTargetNames();
 
+/// ISA levels of a CPU by name, `native` first.
+std::vector<std::string> getIsaLevelNames();
+
 /// The target of this choice; of several levels for the best. An error names
 /// what is unknown or given twice, and begins with the option that says it.
 llvm::Expected<std::shared_ptr<const Target>>

@@ -113,6 +113,20 @@ Expected<IsaLevel> resolveLevel(StringRef march) {
   return level;
 }
 
+SmallVector<StringRef> getLevelNames() {
+  SmallVector<StringRef> names = {"native"};
+  SmallVector<StringRef> known;
+  X86::fillValidCPUArchList(known, /*Only64Bit=*/true);
+  for (StringRef name : known) {
+    SmallVector<StringRef> features;
+    X86::getFeaturesForCPU(name, features);
+    if (is_contained(features, "avx2") && is_contained(features, "fma")) {
+      names.push_back(name);
+    }
+  }
+  return names;
+}
+
 Expected<SmallVector<IsaLevel>> resolveLevels(StringRef march) {
   SmallVector<IsaLevel> levels;
   SmallVector<StringRef> names;

@@ -5,6 +5,7 @@
 #define HOVA_CODEGEN_CPU_ISALEVEL_H
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <string>
@@ -32,6 +33,9 @@ llvm::Expected<IsaLevel> resolveLevel(llvm::StringRef march);
 /// given twice.
 llvm::Expected<llvm::SmallVector<IsaLevel>>
 resolveLevels(llvm::StringRef march);
+
+/// The names of all levels that resolveLevel takes, `native` first.
+llvm::SmallVector<llvm::StringRef> getLevelNames();
 
 } // namespace hova
 

@@ -35,18 +35,26 @@ public:
   }
 };
 
-const HovaOptTable &optionTable() {
+opt::InputArgList parse(ArrayRef<const char *> words, Visibility visibility,
+                        unsigned &missing, unsigned &missingCount) {
+  return getOptions().ParseArgs(words, missing, missingCount,
+                                opt::Visibility(visibility));
+}
+
+} // namespace
+
+const opt::OptTable &getOptions() {
   static const HovaOptTable table;
   return table;
 }
 
-opt::InputArgList parse(ArrayRef<const char *> words, Visibility visibility,
-                        unsigned &missing, unsigned &missingCount) {
-  return optionTable().ParseArgs(words, missing, missingCount,
-                                 opt::Visibility(visibility));
+SmallVector<StringRef> getWords(opt::OptSpecifier id) {
+  SmallVector<StringRef> words;
+  if (const char *values = optionInfos[id.getID() - 1].Values) {
+    StringRef(values).split(words, ',', -1, /*KeepEmpty=*/false);
+  }
+  return words;
 }
-
-} // namespace
 
 std::string suggestion(StringRef word,
                        const std::vector<std::string> &candidates) {
@@ -80,15 +88,15 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
     return;
   }
   std::vector<std::string> inputs = values(OPT_INPUT);
-  if (!verb.takesModel && !inputs.empty()) {
+  if (verb.operand.empty() && !inputs.empty()) {
     usageError("unexpected '" + inputs.front() + "'");
-  } else if (verb.takesModel && inputs.empty()) {
-    usageError(verb.visibility == ProfileVerb ? "a program is missing"
-                                              : "a description is missing");
+  } else if (!verb.operand.empty() && inputs.empty()) {
+    usageError(verb.operand + " is missing");
   } else if (inputs.size() > 1 && verb.visibility != ProfileVerb) {
     // After a program are the words that it is run with.
-    usageError("one description at a time, but '" + inputs[0] + "' and '" +
-               inputs[1] + "' are given");
+    usageError("one " + verb.operand.drop_front(StringRef("a ").size()) +
+               " at a time, but '" + inputs[0] + "' and '" + inputs[1] +
+               "' are given");
   }
 }
 
@@ -156,17 +164,17 @@ void Arguments::checkUnknown() {
     StringRef name = text.take_until([](char c) { return c == '='; });
     std::string nearest;
     // Of two lengths, because the table holds `--set=` and `--set`.
-    if (optionTable().findNearest(name, nearest, opt::Visibility(~0U), 2, 0) ==
+    if (getOptions().findNearest(name, nearest, opt::Visibility(~0U), 2, 0) ==
             0 ||
-        optionTable().findNearest((name + "=").str(), nearest,
-                                  opt::Visibility(~0U), 2, 0) == 0) {
+        getOptions().findNearest((name + "=").str(), nearest,
+                                 opt::Visibility(~0U), 2, 0) == 0) {
       usageError("'hova " + info->name + "' takes no option '" + name + "'");
       continue;
     }
     unsigned limit = std::max<unsigned>(1, name.size() / 3);
-    bool isNear = optionTable().findNearest(name, nearest,
-                                            opt::Visibility(info->visibility),
-                                            4, limit) <= limit;
+    bool isNear = getOptions().findNearest(name, nearest,
+                                           opt::Visibility(info->visibility), 4,
+                                           limit) <= limit;
     usageError("unknown option '" + text + "'" +
                (isNear ? "; did you mean '" + nearest + "'?" : ""));
   }
@@ -185,7 +193,7 @@ void Arguments::checkEmpty() {
 }
 
 std::string Arguments::model() const {
-  if (!info->takesModel) {
+  if (info->operand.empty()) {
     return "";
   }
   std::string path = list.getLastArgValue(OPT_INPUT).str();
@@ -193,10 +201,11 @@ std::string Arguments::model() const {
 }
 
 std::string Arguments::spelling(OptionID id) {
-  return optionTable().getOptionPrefixedName(id).rtrim("=").str();
+  return getOptions().getOptionPrefixedName(id).rtrim("=").str();
 }
 
-StringRef Arguments::word(OptionID id, ArrayRef<StringLiteral> words) const {
+StringRef Arguments::word(OptionID id) const {
+  SmallVector<StringRef> words = getWords(id);
   StringRef given = value(id, words.front());
   if (is_contained(words, given)) {
     return given;
@@ -232,46 +241,6 @@ int Arguments::usageError(const Twine &message) const {
   printError(message, std::move(notes));
   status = Usage;
   return Usage;
-}
-
-static constexpr StringLiteral exitStatuses =
-    "Exit status: 0 ok, 1 rejected input, 2 usage, 3 numbers differ, 70 "
-    "internal error,\n71 out of memory or over a limit, 74 a file could not be "
-    "read or written, 128 + n\nsignal n. docs/compile-a-model.md has the "
-    "table.\n";
-
-void printHelp(const VerbInfo &verb, raw_ostream &os) {
-  os << "EXAMPLES:\n";
-  SmallVector<StringRef> lines;
-  verb.examples.split(lines, '\n', -1, /*KeepEmpty=*/false);
-  for (StringRef line : lines) {
-    os << "  " << line << "\n";
-  }
-  os << "\n";
-  std::string usage = ("hova " + verb.name + " " + verb.usage).str();
-  optionTable().printHelp(os, usage.c_str(), verb.summary.data(),
-                          /*ShowHidden=*/false, /*ShowAllAliases=*/false,
-                          opt::Visibility(verb.visibility));
-  os << exitStatuses;
-}
-
-void printHelp(raw_ostream &os) {
-  os << "hova compiles a description of a Transformer to a native program.\n\n"
-        "  hova compile model.json -o model          then: ./model --help\n"
-        "  hova compile model.json --weights model.safetensors -o model\n"
-        "  hova summary model.json --set depth=6\n"
-        "  hova verify model.json                    the program against the "
-        "reference\n\n"
-        "usage: hova VERB ...                        hova help VERB: its "
-        "options\n\n";
-  for (const VerbInfo &verb : getVerbs()) {
-    os << "  " << left_justify(verb.name, 14) << verb.summary << "\n";
-  }
-  os << "\n  --list-phases Show the phases of a compilation and what each "
-        "promises.\n"
-        "  --version     Show the versions of hova and LLVM, and the targets.\n"
-        "  --help, -h    Show this text.\n\n"
-     << exitStatuses;
 }
 
 } // namespace hova::tool

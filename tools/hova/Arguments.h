@@ -41,7 +41,8 @@ enum Visibility : unsigned {
   VerifyVerb = 1 << 7,
   EvaluateVerb = 1 << 8,
   SchemaVerb = 1 << 9,
-  ProfileVerb = 1 << 10
+  ProfileVerb = 1 << 10,
+  CompletionVerb = 1 << 11
 };
 
 enum OptionID : unsigned {
@@ -59,11 +60,30 @@ struct VerbInfo {
   llvm::StringLiteral usage;    ///< after the name
   llvm::StringLiteral summary;  ///< one line
   llvm::StringLiteral examples; ///< lines, each a command
-  bool takesModel;
+  /// What the word after the verb is, "a description"; empty: there is none.
+  llvm::StringLiteral operand;
   int (*run)(Arguments &);
 };
 
+/// Of verbs that read a description.
+constexpr llvm::StringLiteral kDescription = "a description";
+
 llvm::ArrayRef<VerbInfo> getVerbs();
+
+struct StatusInfo {
+  llvm::StringLiteral status; ///< "0", "128 + n"
+  llvm::StringLiteral meaning;
+};
+
+/// What `hova` and compiled programs end with.
+llvm::ArrayRef<StatusInfo> getStatuses();
+
+/// The options of all verbs.
+const llvm::opt::OptTable &getOptions();
+
+/// The words that an option of this table takes, the default first; none where
+/// others are possible.
+llvm::SmallVector<llvm::StringRef> getWords(llvm::opt::OptSpecifier id);
 
 /// What follows a verb, parsed. Mistakes in values are found by the readers
 /// below, which print a message and leave the status of `failed`.
@@ -86,7 +106,8 @@ public:
   /// Usage once any mistake has been reported.
   std::optional<int> failed() const { return status; }
 
-  /// The description, kStandardInput for `-`; empty where the verb takes none.
+  /// The description or what else the verb takes, kStandardInput for `-`; empty
+  /// where it takes nothing.
   std::string model() const;
   bool has(OptionID id) const { return list.hasArg(id); }
   /// The last value of an option.
@@ -100,9 +121,9 @@ public:
   /// The option as it is written on the command line, such as `--march`.
   static std::string spelling(OptionID id);
 
-  /// One of `words`, the first where the option is not given.
-  llvm::StringRef word(OptionID id,
-                       llvm::ArrayRef<llvm::StringLiteral> words) const;
+  /// One of the words that the table has for an option, the first where it is
+  /// not given.
+  llvm::StringRef word(OptionID id) const;
   /// A number in [low, high].
   uint64_t number(OptionID id, uint64_t otherwise, uint64_t low,
                   uint64_t high) const;
@@ -123,10 +144,6 @@ private:
   llvm::opt::InputArgList list;
   mutable std::optional<int> status;
 };
-
-/// The page of all verbs, or of one with its options; each is one screen.
-void printHelp(llvm::raw_ostream &os);
-void printHelp(const VerbInfo &verb, llvm::raw_ostream &os);
 
 /// The candidate that was probably meant, as "; did you mean 'x'?", or all of
 /// them, as "; there is x, y".

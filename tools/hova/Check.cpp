@@ -8,7 +8,7 @@
 
 int hova::tool::runCheck(Arguments &arguments) {
   frontend::ModelOptions options = readModelOptions(arguments);
-  bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
+  bool json = arguments.word(OPT_format) == "json";
   if (arguments.failed()) {
     return *arguments.failed();
   }

@@ -78,7 +78,7 @@ void Compilation::nameFiles() {
     options.header = (stem + ".h").str();
     options.output = (stem + ".so").str();
   }
-  bool beside = arguments.word(OPT_weights_mode, {"embed", "file"}) == "file";
+  bool beside = arguments.word(OPT_weights_mode) == "file";
   if (beside && (product->kind == EmitKind::Library ||
                  product->kind == EmitKind::Executable)) {
     options.weights = options.output + ".weights";
@@ -148,8 +148,7 @@ void Compilation::refuseForeignProduct() {
 }
 
 void Compilation::readProduct() {
-  llvm::StringRef kind = arguments.word(
-      OPT_emit, {"exe", "lib", "obj", "asm", "llvm", "ptx", "cubin", "mlir"});
+  llvm::StringRef kind = arguments.word(OPT_emit);
   product = llvm::find_if(
       products, [&](const Product &entry) { return entry.name == kind; });
   if (product->kind) {

@@ -192,7 +192,7 @@ static Programs readTargets(const Arguments &arguments) {
 }
 
 Storage readStorage(const Arguments &arguments) {
-  llvm::StringRef name = arguments.word(OPT_dtype, {"f32", "bf16", "f16"});
+  llvm::StringRef name = arguments.word(OPT_dtype);
   return name == "bf16"  ? Storage::BF16
          : name == "f16" ? Storage::F16
                          : Storage::F32;

@@ -53,7 +53,7 @@ static int reportDevice(Session &session, CompileOptions options,
 int runExplain(Arguments &arguments) {
   Session session(arguments);
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
-  bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
+  bool json = arguments.word(OPT_format) == "json";
   CompileOptions options = readCompileOptions(arguments);
   if (arguments.failed()) {
     return *arguments.failed();

@@ -4,7 +4,9 @@
 // Finds the verb and runs it; each verb is a file of its own.
 
 #include "tools/hova/CompileSettings.h"
+#include "tools/hova/Completion.h"
 #include "tools/hova/Guard.h"
+#include "tools/hova/Help.h"
 #include "tools/hova/Plugins.h"
 #include "tools/hova/Verbs.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,41 +23,47 @@ constexpr VerbInfo verbs[] = {
      "hova compile model.json --weights model.safetensors --emit=lib -o model\n"
      "hova compile model.json --march=x86-64-v3,x86-64-v4 -o model\n"
      "hova compile model.json --emit=mlir --stop-after=fuse\n",
-     true, runCompile},
+     kDescription, runCompile},
     {"weights pack", PackVerb, "MODEL.json --weights FILE -o IMAGE [options]",
      "Pack new weights for a program that is compiled already",
      "hova weights pack model.json --weights new.safetensors -o new.weights\n",
-     true, runPackWeights},
+     kDescription, runPackWeights},
     {"check", CheckVerb, "MODEL.json [options]",
-     "Parse and verify a description", "hova check model.json\n", true,
+     "Parse and verify a description", "hova check model.json\n", kDescription,
      runCheck},
     {"summary", SummaryVerb, "MODEL.json [options]",
      "Show layers, parameters and work",
      "hova summary model.json --set depth=6\n"
      "hova summary model.json --format=json\n"
      "hova summary model.json --paper\n",
-     true, runSummary},
+     kDescription, runSummary},
     {"explain", ExplainVerb, "MODEL.json [options]",
      "Tell for every attention whether it is fused, and why",
      "hova explain model.json\n"
      "hova explain model.json --path encoder.3\n",
-     true, runExplain},
+     kDescription, runExplain},
     {"verify", VerifyVerb, "MODEL.json [options]",
      "Compare the compiled program with the reference evaluator",
-     "hova verify model.json --cases 5\n", true, runVerify},
+     "hova verify model.json --cases 5\n", kDescription, runVerify},
     {"evaluate", EvaluateVerb,
      "MODEL.json --input NAME=FILE.npy --output-dir DIR [options]",
      "Run the reference evaluator, in float64",
      "hova evaluate model.json --weights model.safetensors --input x=x.npy "
      "--output-dir out\n",
-     true, runEvaluate},
+     kDescription, runEvaluate},
     {"profile", ProfileVerb, "PROGRAM [options] [-- OPTIONS OF THE PROGRAM]",
      "Run a compiled program and tell where its time goes",
      "hova profile ./model\n"
      "hova profile ./model --depth 3 -- --threads 1\n",
-     true, runProfile},
+     "a program", runProfile},
     {"schema", SchemaVerb, "[options]", "Print the JSON Schema of descriptions",
-     "hova schema > hova.schema.json\n", false, runSchema},
+     "hova schema > hova.schema.json\n", "", runSchema},
+    {"completion", CompletionVerb, "bash|zsh|fish",
+     "Print what lets a shell complete the words after hova",
+     "source <(hova completion bash)\n"
+     "hova completion zsh > ~/.zfunc/_hova\n"
+     "hova completion fish > ~/.config/fish/completions/hova.fish\n",
+     "a shell", runCompletion},
 };
 
 int listPhases() {
@@ -114,11 +122,15 @@ int unknownWord(StringRef word) {
   return Usage;
 }
 
-/// `hova help`, `hova help VERB`.
+/// `hova help`, `hova help VERB`, `hova help --man=DIR`.
 int runHelp(ArrayRef<const char *> words) {
   if (words.empty()) {
     printHelp(outs());
     return Ok;
+  }
+  StringRef folder = words.front();
+  if (folder.consume_front("--man=")) {
+    return writeManPages(folder);
   }
   SmallVector<const VerbInfo *> found = {findVerb(words)};
   if (!found.front() && words.size() == 1) {
@@ -189,6 +201,9 @@ int run(ArrayRef<const char *> given) {
   }
   if (StringRef(words.front()) == "help") {
     return runHelp(words.drop_front());
+  }
+  if (isCandidatesCall(words)) {
+    return printCandidates(words.drop_front(2));
   }
   const VerbInfo *verb = findVerb(words);
   if (!verb) {

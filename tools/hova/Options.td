@@ -16,6 +16,7 @@ def VerifyVerb : OptionVisibility;
 def EvaluateVerb : OptionVisibility;
 def ProfileVerb : OptionVisibility;
 def SchemaVerb : OptionVisibility;
+def CompletionVerb : OptionVisibility;
 
 // Verbs that read a description, compute with its weights, lower it, and
 // generate code.
@@ -27,15 +28,22 @@ defvar lowerers = [CompileVerb, VerifyVerb];
 defvar extensible = !listconcat(readers, [SchemaVerb]);
 defvar everyone = [GlobalVerb, CompileVerb, PackVerb, CheckVerb, SummaryVerb,
                    ExplainVerb, VerifyVerb, EvaluateVerb, ProfileVerb,
-                   SchemaVerb];
+                   SchemaVerb, CompletionVerb];
 
 multiclass Value<string name, list<OptionVisibility> verbs, string value,
-                 string help> {
+                 string help, list<string> words = []> {
   def NAME : Joined<["--"], name # "=">, Visibility<verbs>,
-             MetaVarName<value>, HelpText<help>;
+             MetaVarName<value>, HelpText<help>,
+             Values<!interleave(words, ",")>;
   def NAME#_word : Separate<["--"], name>, Visibility<verbs>,
                    Alias<!cast<Option>(NAME)>;
 }
+
+// One of these words, the first unless the option is given. They are what
+// `hova` accepts, shows and completes.
+multiclass Choice<string name, list<OptionVisibility> verbs, list<string> words,
+                  string help> : Value<name, verbs, !interleave(words, "|"),
+                                       help, words>;
 
 def help : Flag<["--"], "help">, Visibility<everyone>,
            HelpText<"Show this text.">;
@@ -52,14 +60,14 @@ def quiet_short : Flag<["-"], "q">, Visibility<readers>, Alias<quiet>;
 // The description.
 defm set : Value<"set", readers, "NAME=VALUE",
                  "Override a parameter of the description. May be repeated, once for each parameter.">;
-defm diagnostics : Value<"diagnostics", readers, "text|json",
+defm diagnostics : Choice<"diagnostics", readers, ["text", "json"],
                          "Write messages as text or as JSON (default: text).">;
 def werror : Flag<["--"], "werror">, Visibility<readers>,
              HelpText<"Treat warnings about the description as errors.">;
-defm color : Value<"color", readers, "auto|always|never",
+defm color : Choice<"color", readers, ["auto", "always", "never"],
                    "Write messages in colour. With auto, do so on a terminal (default: auto).">;
 
-defm progress : Value<"progress", [CompileVerb, PackVerb], "auto|json|none",
+defm progress : Choice<"progress", [CompileVerb, PackVerb], ["auto", "json", "none"],
                       "Show the phase. With json, write an object on a line for each that begins; with auto, show one line on a terminal (default: auto).">;
 
 // The weights.
@@ -74,24 +82,27 @@ defm init : Value<"init", runners, "SEED",
 def o : Separate<["-"], "o">, Visibility<[CompileVerb, PackVerb]>,
         MetaVarName<"FILE">, HelpText<"Write this file. A text may go to standard output, which is -. Without the option, hova compile writes a text there, and a program or library into the current folder, called as the description.">;
 defm emit : Value<"emit", [CompileVerb], "KIND",
-                  "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe). For --target=cuda, ptx is the same as asm, and cubin machine code.">;
+                  "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe). For --target=cuda, ptx is the same as asm, and cubin machine code.",
+                  ["exe", "lib", "obj", "asm", "llvm", "ptx", "cubin", "mlir"]>;
 defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
                         "Run no phase after this one. Applies to --emit=mlir (default: target).">;
 defm target : Value<"target", generators, "TARGET",
-                    "Generate code for cpu, a processor, for cuda, a GPU, or for cuda-emulated, a GPU that the processor emulates with all checks (default: cpu). With cpu,cuda one executable or library has code for both: it runs on a GPU where there is one, and on the processor elsewhere.">;
+                    "Generate code for cpu, a processor, for cuda, a GPU, or for cuda-emulated, a GPU that the processor emulates with all checks (default: cpu). With cpu,cuda one executable or library has code for both: it runs on a GPU where there is one, and on the processor elsewhere.",
+                    ["cpu", "cuda", "cuda-emulated"]>;
 defm gpu_arch : Value<"gpu-arch", generators, "sm_80",
-                      "Generate code for this architecture of GPUs and later ones. Applies to --target=cuda and cuda-emulated (default: sm_80).">;
+                      "Generate code for this architecture of GPUs and later ones. Applies to --target=cuda and cuda-emulated (default: sm_80).", ["sm_80"]>;
 defm ptxas : Value<"ptxas", [CompileVerb, ExplainVerb, VerifyVerb], "PATH|none",
                    "Assemble kernels for a GPU by this ptxas, or by none: a program holds the machine code beside its PTX. Without the option the first ptxas in PATH, CUDA_HOME/bin, CUDA_PATH/bin and /usr/local/cuda/bin is taken, and one that fails is a warning. Applies to --target=cuda.">;
-defm mma_sums : Value<"mma-sums", [VerifyVerb], "in-order|a100|h100",
+defm mma_sums : Choice<"mma-sums", [VerifyVerb], ["in-order", "a100", "h100"],
                       "Add in matrix products of an emulated GPU as these devices were measured to, or in the order of the inner dimension. Applies to --target=cuda-emulated (default: in-order).">;
 defm march : Value<"march", generators, "LEVEL,...",
                    "Generate code for these ISA levels, such as native, x86-64-v3, x86-64-v4 or znver4. The program picks one of them when it starts (default: native).">;
-defm dtype : Value<"dtype", generators, "f32|bf16|f16",
+defm dtype : Choice<"dtype", generators, ["f32", "bf16", "f16"],
                    "Store the inputs of matrix products in this type. Accumulation is in f32 (default: f32).">;
-defm weights_mode : Value<"weights-mode", [CompileVerb], "embed|file",
+defm weights_mode : Choice<"weights-mode", [CompileVerb], ["embed", "file"],
                           "Put the weights into the program (embed), or beside it into FILE.weights (file) (default: embed).">;
 def O : Joined<["-"], "O">, Visibility<lowerers>, MetaVarName<"LEVEL">,
+        Values<"0,1,2,3">,
         HelpText<"Set the optimisation level of LLVM's code generator, 0 to 3 (default: 2).">;
 def strict : Flag<["--"], "strict">, Visibility<generators>,
              HelpText<"Leave out the passes that reassociate, that is, add or multiply in another order than the description.">;
@@ -117,7 +128,7 @@ defm max_memory : Value<"max-memory", runners, "SIZE",
                         "End with status 71 instead of allocating more than this, for example 800MiB or 4GiB. Mapped files, the code of hova and its libraries (80 MiB) and the linker (20 MiB) are not counted.">;
 
 // Single verbs.
-defm format : Value<"format", [CheckVerb, SummaryVerb, ExplainVerb, VerifyVerb, PackVerb, ProfileVerb], "text|json",
+defm format : Choice<"format", [CheckVerb, SummaryVerb, ExplainVerb, VerifyVerb, PackVerb, ProfileVerb], ["text", "json"],
                     "Write the result as text or as JSON (default: text).">;
 defm path : Value<"path", [ExplainVerb], "PATH",
                   "Tell only of the layers at this path or below it, such as encoder.3, and of the kernels that compute them.">;

@@ -35,7 +35,7 @@ int runPackWeights(Arguments &arguments) {
   Session session(arguments);
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
   CompileOptions options = readCompileOptions(arguments);
-  bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
+  bool json = arguments.word(OPT_format) == "json";
   options.output = arguments.value(OPT_o).str();
   if (options.output.empty() || options.output == "-") {
     arguments.usageError("option '-o' expects the file to write");

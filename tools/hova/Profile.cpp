@@ -231,7 +231,7 @@ private:
 } // namespace
 
 int runProfile(Arguments &arguments) {
-  bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
+  bool json = arguments.word(OPT_format) == "json";
   int64_t depth = static_cast<int64_t>(arguments.number(OPT_depth, 2, 1, 1000));
   if (arguments.failed()) {
     return *arguments.failed();

@@ -20,7 +20,7 @@ using namespace mlir;
 namespace hova::tool {
 
 static bool wantsColor(const Arguments &arguments) {
-  llvm::StringRef when = arguments.word(OPT_color, {"auto", "always", "never"});
+  llvm::StringRef when = arguments.word(OPT_color);
   bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
   return when == "always" ||
          (when == "auto" && terminal && !::getenv("NO_COLOR"));
@@ -49,7 +49,7 @@ frontend::ModelOptions readModelOptions(const Arguments &arguments) {
     options.overrides.push_back(*given);
   }
   options.color = wantsColor(arguments);
-  arguments.word(OPT_diagnostics, {"text", "json"});
+  arguments.word(OPT_diagnostics);
   options.format = messageFormat();
   options.warningsAreErrors = arguments.has(OPT_werror);
   options.weights = arguments.value(OPT_weights).str();

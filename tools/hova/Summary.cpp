@@ -10,7 +10,7 @@ int hova::tool::runSummary(Arguments &arguments) {
   frontend::ModelOptions options = readModelOptions(arguments);
   auto kind = arguments.has(OPT_paper) ? inspect::SummaryKind::Paper
                                        : inspect::SummaryKind::Layers;
-  bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
+  bool json = arguments.word(OPT_format) == "json";
   if (arguments.failed()) {
     return *arguments.failed();
   }

@@ -14,6 +14,7 @@ namespace hova::tool {
 
 int runCheck(Arguments &arguments);
 int runCompile(Arguments &arguments);
+int runCompletion(Arguments &arguments);
 int runEvaluate(Arguments &arguments);
 int runExplain(Arguments &arguments);
 int runPackWeights(Arguments &arguments);

@@ -48,8 +48,7 @@ VerifyOptions readVerifyOptions(const Arguments &arguments) {
 
 /// How mma.sync adds in the emulation.
 hova_emulation_sums readSums(const Arguments &arguments) {
-  llvm::StringRef name =
-      arguments.word(OPT_mma_sums, {"in-order", "a100", "h100"});
+  llvm::StringRef name = arguments.word(OPT_mma_sums);
   return name == "a100"   ? HOVA_EMULATION_A100
          : name == "h100" ? HOVA_EMULATION_H100
                           : HOVA_EMULATION_IN_ORDER;
@@ -219,7 +218,7 @@ int runVerify(Arguments &arguments) {
                          "or before, whose buffers are still known");
   }
   hova_emulation_sums sums = readSums(arguments);
-  bool json = arguments.word(OPT_format, {"text", "json"}) == "json";
+  bool json = arguments.word(OPT_format) == "json";
   verifyOptions.storage = options.storage;
   applyMemoryLimit(arguments);
   if (arguments.failed()) {

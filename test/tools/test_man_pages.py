@@ -1,0 +1,74 @@
+# ===- test_man_pages.py - The manual pages of hova -------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""hova help --man=DIR: a page for each verb, with what --help shows, and nothing that man does not understand."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2]
+HOVA = Path(os.environ.get("HOVA_BUILD", SOURCE / "build")) / "bin/hova"
+
+
+def run(*words, status=0):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("man")
+    run(HOVA, "help", f"--man={folder}")
+    return folder
+
+
+def plain(page):
+    """The page without fonts and escapes."""
+    return re.sub(r"\\f[BIR]", "", page.read_text()).replace("\\-", "-").replace("\\&", "").replace("\\e", "\\")
+
+
+def verbs():
+    return re.findall(r"^  ([a-z]+(?: [a-z]+)?) {2,}[A-Z]", run(HOVA, "help"), re.M)
+
+
+def test_every_verb_has_a_page_that_the_main_page_names(pages):
+    names = ["hova-" + verb.replace(" ", "-") for verb in verbs()]
+    assert sorted(path.name for path in pages.iterdir()) == sorted(f"{name}.1" for name in ["hova", *names])
+    assert all(f"{name}(1)" in plain(pages / "hova.1") for name in names)
+
+
+@pytest.mark.parametrize("verb", ["compile", "weights pack", "verify", "completion"])
+def test_a_page_says_what_the_help_says(pages, verb):
+    text = plain(pages / f"hova-{verb.replace(' ', '-')}.1")
+    told = run(HOVA, "help", *verb.split())
+    options = re.findall(r"^  (-[-A-Za-z]+(?:=|(?<=^  -o) )?\S*)\s+(?:\n\s+)?(.*)$", told, re.M)
+    assert "--help" in dict(options)
+    for option, meaning in options:
+        assert option in text and meaning in text
+    examples = told.split("EXAMPLES:\n")[1].split("\n\n")[0]
+    assert all(line.strip() in text for line in examples.splitlines())
+    for status in ("0", "70", "128 + n"):
+        assert f".TP\n{status}\n" in text
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed")
+def test_man_understands_every_page(pages):
+    for page in sorted(pages.iterdir()):
+        assert run("groff", "-man", "-ww", "-z", page) == ""
+        shown = run("groff", "-man", "-Tutf8", page)
+        assert "EXIT STATUS" in re.sub(".\b", "", shown)
+
+
+def test_pages_are_the_same_each_time(pages, tmp_path):
+    run(HOVA, "help", f"--man={tmp_path}")
+    assert [p.read_bytes() for p in sorted(tmp_path.iterdir())] == [p.read_bytes() for p in sorted(pages.iterdir())]
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    message = run(HOVA, "help", f"--man={tmp_path}/none", status=74)
+    assert f"cannot write '{tmp_path}/none/hova.1'" in message
