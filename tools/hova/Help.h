@@ -15,8 +15,9 @@ namespace hova::tool {
 void printHelp(llvm::raw_ostream &os);
 void printHelp(const VerbInfo &verb, llvm::raw_ostream &os);
 
-/// `hova help --man=DIR`: writes hova.1, and a page for each verb, such as
-/// hova-compile.1, into a folder that exists. The exit status.
+/// `hova help --man=DIR`: writes hova.1, a page for each verb, such as
+/// hova-compile.1, and one for each of the other tools into a folder that
+/// exists. The exit status.
 int writeManPages(llvm::StringRef folder);
 
 } // namespace hova::tool

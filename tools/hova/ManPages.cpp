@@ -1,8 +1,9 @@
 //===- ManPages.cpp - The manual pages of hova ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// hova(1) and a page for each verb, as of git(1) and git-log(1). In the
-// language of man(7); without a date, so that the same hova has the same pages.
+// hova(1) and a page for each verb, as of git(1) and git-log(1), and for each
+// of the other tools. In the language of man(7); without a date, so that the
+// same hova has the same pages.
 
 #include "codegen/OutputFile.h"
 #include "tools/hova/Help.h"
@@ -44,6 +45,35 @@ struct Page {
   std::string name;
   StringRef summary;
 };
+
+/// The other programs; their options are LLVM's own.
+struct Tool {
+  Page page;
+  StringLiteral usage;
+  StringLiteral description;
+};
+
+const Tool tools[] = {
+    {{"hova-opt", "run passes of hova and of MLIR on IR"},
+     "[options] [FILE.mlir]",
+     "hova-opt is mlir-opt with the dialects, passes and pipelines of hova. It "
+     "reads IR such as hova compile --emit=mlir and --dump-ir write, runs the "
+     "passes that its options name, and writes what they make of it. "
+     "hova-opt --help lists the passes and their options."},
+    {{"hova-reduce", "make IR that shows a mistake smaller"},
+     "[options] FILE.mlir",
+     "hova-reduce is mlir-reduce with the dialects of hova: it makes IR "
+     "smaller as long as a script still finds in it what is looked for. "
+     "hova-reduce --help lists its options."},
+    {{"hova-lsp-server", "language server for IR of hova"},
+     "[options]",
+     "hova-lsp-server is mlir-lsp-server with the dialects of hova. Editors "
+     "start it for files of the type .mlir."},
+    {{"hova-tblgen", "generate importers for operations of a plugin"},
+     "-gen-hova-importers [options] FILE.td",
+     "hova-tblgen writes, of the definitions of operations, the functions that "
+     "make them from layers of a description. hova_add_plugin of hova's "
+     "package for CMake calls it."}};
 
 void printTitle(const Page &page, raw_ostream &os) {
   os << ".TH " << StringRef(page.name).upper() << " 1 \"\" \"hova "
@@ -157,9 +187,21 @@ void printMain(raw_ostream &os) {
   printExamples(getVerbs().front().examples, os);
   os << ".SH SEE ALSO\n";
   for (const VerbInfo &verb : getVerbs()) {
-    bool isLast = &verb == &getVerbs().back();
-    os << bold(pageOf(verb)) << "(1)" << (isLast ? "" : ",") << "\n";
+    os << bold(pageOf(verb)) << "(1),\n";
   }
+  for (const Tool &tool : tools) {
+    bool isLast = &tool == std::end(tools) - 1;
+    os << bold(tool.page.name) << "(1)" << (isLast ? "" : ",") << "\n";
+  }
+}
+
+void printTool(const Tool &tool, raw_ostream &os) {
+  printTitle(tool.page, os);
+  os << ".SH SYNOPSIS\n"
+     << bold(tool.page.name) << " " << literal(tool.usage)
+     << "\n.SH DESCRIPTION\n"
+     << literal(tool.description) << "\n.SH SEE ALSO\n"
+     << bold("hova") << "(1)\n";
 }
 
 Error writePage(StringRef folder, StringRef name,
@@ -179,6 +221,12 @@ int writeManPages(StringRef folder) {
     if (!error) {
       error = writePage(folder, pageOf(verb),
                         [&](raw_ostream &os) { printVerb(verb, os); });
+    }
+  }
+  for (const Tool &tool : tools) {
+    if (!error) {
+      error = writePage(folder, tool.page.name,
+                        [&](raw_ostream &os) { printTool(tool, os); });
     }
   }
   return error ? reportError(std::move(error)) : int(Ok);
