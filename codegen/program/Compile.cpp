@@ -170,6 +170,7 @@ llvm::Error ProgramFile::link(ArrayRef<StringRef> objects) {
   LinkOptions linkOptions;
   linkOptions.output = options.output;
   linkOptions.header = options.header;
+  linkOptions.companions = options.companions;
   linkOptions.weights = options.weights;
   linkOptions.prefix = options.prefix;
   linkOptions.runtime = runtime;

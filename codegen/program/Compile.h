@@ -5,6 +5,7 @@
 #define HOVA_CODEGEN_PROGRAM_COMPILE_H
 
 #include "codegen/Pipeline.h"
+#include "codegen/program/ModelPackage.h"
 #include "codegen/program/ProgramTarget.h"
 #include "dialect/HostTensor.h"
 #include "dialect/ProgramOps.h"
@@ -47,6 +48,8 @@ struct CompileOptions {
   std::string output;
   /// The C header of a library; empty: none.
   std::string header;
+  /// Texts beside a program, such as those by which build systems find it.
+  std::vector<TextFile> companions;
   /// Where the image is put; empty: into the program.
   std::string weights;
   /// `hova_program_<prefix>`; a C identifier.

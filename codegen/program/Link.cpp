@@ -210,6 +210,14 @@ llvm::Error writeFiles(LinkedFile &linked, const LinkOptions &options,
           return llvm::Error::success();
         });
   }
+  for (const TextFile &companion : options.companions) {
+    if (!error) {
+      error = add(companion.path, 0666, [&](llvm::raw_ostream &os) {
+        os << companion.text;
+        return llvm::Error::success();
+      });
+    }
+  }
   return error ? std::move(error) : keepTogether(files);
 }
 

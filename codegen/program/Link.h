@@ -23,6 +23,7 @@
 
 #include "codegen/OutputFile.h"
 #include "codegen/program/Linker.h"
+#include "codegen/program/ModelPackage.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -35,6 +36,8 @@ struct LinkOptions {
   std::string output;
   /// The C header of a library; empty: none.
   std::string header;
+  /// Further texts to write with it.
+  llvm::ArrayRef<TextFile> companions;
   /// The file of the weight image; empty: it is embedded in the output.
   std::string weights;
   /// An object defines `hova_program_<prefix>`; a library exports

@@ -8,6 +8,9 @@ import subprocess
 import pytest
 from installation import BUILD, SOURCE, install, run
 
+HOVA = BUILD / "bin/hova"
+DIGITS = SOURCE / "examples/01-digits/digits.json"
+
 EXAMPLE = SOURCE / "examples/embed"
 WITHOUT_MLIR = ("-DCMAKE_DISABLE_FIND_PACKAGE_MLIR=TRUE", "-DCMAKE_DISABLE_FIND_PACKAGE_LLVM=TRUE")
 
@@ -80,6 +83,98 @@ def test_a_linker_finds_the_library_by_its_name(tmp_path):
     source = EXAMPLE / "classify.c"
     run("clang-22", "-I", tmp_path, source, "-L", tmp_path, "-ldigits", "-Wl,-rpath,$ORIGIN", "-o", program)
     assert run(program)
+
+
+# A model with a package of its own, for which hova need not be installed.
+
+
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(classify LANGUAGES C)
+find_package(digits REQUIRED CONFIG)
+add_executable(classify classify.c)
+target_link_libraries(classify PRIVATE digits::digits)
+"""
+
+
+def package(folder, name, *options, status=0):
+    return run(HOVA, "compile", DIGITS, "--emit=lib", "--package", "-o", folder / name, *options, status=status)
+
+
+@pytest.fixture
+def packaged(tmp_path):
+    """A package in a folder to which it was moved, and a project beside it."""
+    (tmp_path / "made").mkdir()
+    package(tmp_path / "made", "digits")
+    (tmp_path / "made").rename(tmp_path / "model")
+    (tmp_path / "project").mkdir()
+    shutil.copy(EXAMPLE / "classify.c", tmp_path / "project")
+    (tmp_path / "project/CMakeLists.txt").write_text(PROJECT)
+    return tmp_path
+
+
+def find_model(folder, status=0):
+    command = ("cmake", "-G", "Ninja", "-S", folder / "project", "-B", folder / "build")
+    return run(*command, f"-DCMAKE_PREFIX_PATH={folder / 'model'}", "-DCMAKE_C_COMPILER=clang-22", status=status)
+
+
+def test_a_project_finds_a_model_by_its_name(packaged):
+    assert sorted(path.name for path in (packaged / "model").iterdir()) == ["digits.h", "digits.pc", "digits.so", "digitsConfig.cmake"]
+    find_model(packaged)
+    run("cmake", "--build", packaged / "build")
+    assert "the picture shows a" in run(packaged / "build/classify")
+
+
+@pytest.mark.parametrize("missing", ["digits.so", "digits.h"])
+def test_a_package_without_a_file_is_not_found(packaged, missing):
+    (packaged / "model" / missing).unlink()
+    said = find_model(packaged, status=1)
+    assert f"{missing} is missing" in " ".join(said.split())
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="pkg-config is not installed")
+@pytest.mark.parametrize("name", ["digits", "libdigits"])
+def test_pkg_config_finds_a_model_by_its_name(tmp_path, name, monkeypatch):
+    package(tmp_path, name)
+    monkeypatch.setenv("PKG_CONFIG_PATH", str(tmp_path))
+    flags = run("pkg-config", "--cflags", "--libs", "digits").split()
+    if name == "libdigits":
+        # The header is called as the library.
+        flags.append("-include" + str(tmp_path / "libdigits.h"))
+        (tmp_path / "digits.h").touch()
+    program = tmp_path / "classify"
+    run("clang-22", EXAMPLE / "classify.c", *flags, "-Wl,-rpath,$ORIGIN", "-o", program)
+    assert "the picture shows a" in run(program)
+    assert run("pkg-config", "--variable=model", "digits").strip() == "digits"
+    assert run("pkg-config", "--modversion", "digits").strip() == run(HOVA, "--version").split()[1]
+
+
+def test_weights_in_a_file_are_named(tmp_path):
+    package(tmp_path, "digits", "--weights-mode=file")
+    assert "weights=${pcfiledir}/digits.so.weights\n" in (tmp_path / "digits.pc").read_text()
+    assert 'set(digits_WEIGHTS "${CMAKE_CURRENT_LIST_DIR}/digits.so.weights")\n' in (tmp_path / "digitsConfig.cmake").read_text()
+
+
+def test_a_package_needs_a_library_and_a_name(tmp_path):
+    assert "'my model.so'" in package(tmp_path, "my model", status=2)
+    said = run(HOVA, "compile", DIGITS, "--package", "-o", tmp_path / "digits", status=2)
+    assert "option '--package' has no effect with '--emit=exe'" in said
+    said = package(tmp_path, "digits", f"--explain={tmp_path / 'digits.pc'}", status=2)
+    assert "it is the same file as" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="pkg-config is not installed")
+def test_pkg_config_finds_hova(prefix, tmp_path, monkeypatch):
+    (tmp_path / "main.cpp").write_text("""#include "frontend/expression/Expression.h"
+#include <cstdio>
+int main() { std::puts(hova::frontend::Scalar::ofInteger(42).str().c_str()); }
+""")
+    monkeypatch.setenv("PKG_CONFIG_PATH", str(prefix / "lib/pkgconfig"))
+    flags = run("pkg-config", "--cflags", "--libs", "hova").split()
+    run("clang++-22", tmp_path / "main.cpp", *flags, f"-Wl,-rpath,{prefix / 'lib'}", "-o", tmp_path / "main")
+    assert run(tmp_path / "main") == "42\n"
+    version = run("pkg-config", "--modversion", "hova")
+    assert run(run("pkg-config", "--variable=hova", "hova").strip(), "--version").split()[1] == version.strip()
 
 
 def test_what_was_installed_can_be_removed(tmp_path):

@@ -6,6 +6,7 @@
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Files.h"
 #include "tools/hova/Guard.h"
+#include "tools/hova/Plugins.h"
 #include "tools/hova/Progress.h"
 #include "tools/hova/Verbs.h"
 #include "tools/inspect/DeviceReports.h"
@@ -55,6 +56,7 @@ private:
   void refuseForeignProduct();
   void readProduct();
   void nameFiles();
+  void addPackage();
   int checkFiles(llvm::ArrayRef<std::string> weightFiles);
   int emitModule();
   int emitCode();
@@ -85,6 +87,16 @@ void Compilation::nameFiles() {
   }
 }
 
+/// What `--package` writes beside a library; needs the model's prefix.
+void Compilation::addPackage() {
+  if (arguments.has(OPT_package)) {
+    ModelPackage package{options.output, options.weights, options.prefix,
+                         hovaVersion().str()};
+    auto files = makePackageFiles(package);
+    options.companions.assign(files.begin(), files.end());
+  }
+}
+
 /// What is written is no input and no other output, and can be written.
 int Compilation::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
   FileUses uses(arguments);
@@ -96,6 +108,9 @@ int Compilation::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
   uses.writes(options.output, what);
   uses.writes(options.header, what);
   uses.writes(options.weights, what);
+  for (const TextFile &companion : options.companions) {
+    uses.writes(companion.path, "--package");
+  }
   uses.writesReports(arguments, options);
   return uses.check();
 }
@@ -122,6 +137,15 @@ void Compilation::refuseIdleOptions() {
   if (product->kind != EmitKind::Executable &&
       product->kind != EmitKind::Library) {
     refuse(OPT_weights_mode, "--weights-mode");
+  }
+  if (product->kind != EmitKind::Library) {
+    refuse(OPT_package, "--package");
+  } else if (arguments.has(OPT_package) &&
+             getPackageName(options.output).empty()) {
+    arguments.usageError(
+        "option '--package' makes a name of that of the library, in letters, "
+        "digits and _ . + -, got '" +
+        llvm::sys::path::filename(options.output) + "'");
   }
 }
 
@@ -271,6 +295,8 @@ int Compilation::run() {
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
   options = readCompileOptions(arguments);
   readProduct();
+  // Their names alone matter to what is checked first.
+  addPackage();
   applyMemoryLimit(arguments);
   ProgressFormat progressFormat = readProgressFormat(arguments);
   if (arguments.failed()) {
@@ -297,6 +323,7 @@ int Compilation::run() {
   if (arguments.failed()) {
     return *arguments.failed();
   }
+  addPackage();
   int status = trace.finish(product->kind ? emitCode() : emitModule());
   progress.end();
   if (status == Ok) {

@@ -84,6 +84,8 @@ def o : Separate<["-"], "o">, Visibility<[CompileVerb, PackVerb]>,
 defm emit : Value<"emit", [CompileVerb], "KIND",
                   "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe). For --target=cuda, ptx is the same as asm, and cubin machine code.",
                   ["exe", "lib", "obj", "asm", "llvm", "ptx", "cubin", "mlir"]>;
+def package : Flag<["--"], "package">, Visibility<[CompileVerb]>,
+              HelpText<"Write NAME.pc and NAMEConfig.cmake beside a library NAME.so or libNAME.so, by which pkg-config and CMake's find_package find it. Applies to --emit=lib.">;
 defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
                         "Run no phase after this one. Applies to --emit=mlir (default: target).">;
 defm target : Value<"target", generators, "TARGET",
