@@ -96,7 +96,8 @@ int runExplain(Arguments &arguments) {
   }
   // A site that had to be fused and is not has its verdict too.
   if (json) {
-    inspect::printVerdictsJson(*module, scope, report, llvm::outs());
+    llvm::json::Value verdicts = inspect::verdictsJson(*module, scope, report);
+    llvm::outs() << llvm::formatv("{0:2}\n", verdicts);
     return trace.finish(status);
   }
   inspect::printVerdicts(*module, scope, llvm::outs());

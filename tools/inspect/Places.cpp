@@ -13,7 +13,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <set>
 
 using namespace mlir;
@@ -30,13 +32,6 @@ Place placeOf(Operation *op) {
   return found ? Place{found.getFilename().str(), found.getLine(),
                        found.getColumn()}
                : Place();
-}
-
-/// Whether a part of `top` is computed, or read, by this operation.
-static bool isPartOf(Operation *op, StringRef top) {
-  std::optional<Site> site = siteOf(op);
-  return isBelow(pathOf(op->getLoc()), top) ||
-         (site && isBelow(site->path, top));
 }
 
 /// The paths that a product has columns of.
@@ -69,31 +64,67 @@ static SmallVector<std::string> pathsOf(Operation *op) {
   return paths;
 }
 
+/// What an operation adds to the list of what its kernel, or its stage, holds.
+static void addHeld(std::vector<std::string> &held, Operation *op,
+                    ArrayRef<std::string> paths) {
+  if (!paths.empty()) {
+    // The site's path stands for those of its parts.
+    addOnce(held, paths.back());
+    for (const std::string &column : columnsOf(op)) {
+      addOnce(held, column);
+    }
+  }
+}
+
+static void describeLoops(KernelOp kernel, KernelContents &contents) {
+  if (UnitsAttr units = kernel.getUnitsAttr()) {
+    for (auto [name, size] :
+         llvm::zip_equal(units.getNames(), units.getSizes())) {
+      contents.units.push_back({name.str(), size});
+    }
+  }
+  if (Attribute schedule = kernel.getScheduleAttr()) {
+    llvm::raw_string_ostream(contents.schedule) << schedule;
+  }
+  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+    std::vector<std::string> &held = contents.stages.emplace_back();
+    stage.getBody().walk(
+        [&](Operation *op) { addHeld(held, op, pathsOf(op)); });
+  }
+}
+
 std::vector<KernelContents> kernelsBelow(ModuleOp module, StringRef top) {
   std::vector<KernelContents> kernels;
   size_t number = 0;
   auto main = module.lookupSymbol<func::FuncOp>("main");
   main.walk([&](KernelOp kernel) {
-    std::vector<std::string> holds;
+    KernelContents contents;
     bool isMeant = false;
     kernel.getBody().walk([&](Operation *op) {
       SmallVector<std::string> paths = pathsOf(op);
       isMeant |= llvm::any_of(
           paths, [&](const std::string &path) { return isBelow(path, top); });
-      if (!paths.empty()) {
-        // The site's path stands for those of its parts.
-        addOnce(holds, paths.back());
-        for (const std::string &column : columnsOf(op)) {
-          addOnce(holds, column);
-        }
-      }
+      addHeld(contents.ops, op, paths);
     });
     if (isMeant) {
-      kernels.push_back({kernel.getName().str(), number, std::move(holds)});
+      contents.name = kernel.getName().str();
+      contents.number = number;
+      describeLoops(kernel, contents);
+      kernels.push_back(std::move(contents));
     }
     ++number;
   });
   return kernels;
+}
+
+/// What this path stands below, itself included, innermost first.
+static SmallVector<StringRef> pathsAround(StringRef path) {
+  SmallVector<StringRef> paths;
+  for (; !path.empty();
+       path = path.contains('.') ? path.rsplit('.').first : "") {
+    paths.push_back(path);
+  }
+  return paths;
 }
 
 /// The kernels of every path, and of all paths that it stands below.
@@ -101,47 +132,76 @@ static llvm::StringMap<std::vector<std::string>>
 kernelsByPath(ModuleOp module) {
   llvm::StringMap<std::vector<std::string>> kernels;
   module.lookupSymbol<func::FuncOp>("main").walk([&](KernelOp kernel) {
+    llvm::StringSet<> seen;
     kernel.getBody().walk([&](Operation *op) {
-      for (StringRef path : pathsOf(op)) {
-        for (; !path.empty();
-             path = path.contains('.') ? path.rsplit('.').first : "") {
-          addOnce(kernels[path], kernel.getName());
+      for (const std::string &path : pathsOf(op)) {
+        for (StringRef around : pathsAround(path)) {
+          if (!seen.insert(around).second) {
+            break; // and what that stands below
+          }
+          kernels[around].push_back(kernel.getName().str());
         }
       }
     });
   });
+  for (auto &entry : kernels) {
+    // Several kernels may have one name.
+    llvm::StringSet<> names;
+    llvm::erase_if(entry.second, [&](const std::string &name) {
+      return !names.insert(name).second;
+    });
+  }
   return kernels;
 }
 
-/// What became of a layer that no kernel computes a part of.
-static std::string whatBecame(ModuleOp module, const frontend::Program &program,
-                              size_t layer) {
-  StringRef path = program.layers[layer].path;
-  std::string became;
+namespace {
+/// What became of a path; of several answers, the one of the highest kind.
+struct Fate {
+  enum Kind { None, Read, Constant, Judged } kind = None;
+  std::string text;
+};
+} // namespace
+
+/// The fate of every path with an operation, and of all that it stands below.
+static llvm::StringMap<Fate> fatesByPath(ModuleOp module) {
+  llvm::StringMap<Fate> fates;
   module.walk([&](Operation *op) {
-    std::optional<SiteVerdict> verdict = siteVerdictOf(op);
-    bool isWeight = op->getParentOfType<func::FuncOp>() &&
-                    op->getParentOfType<func::FuncOp>().getName() == "weights";
-    if (!isPartOf(op, path) || op->hasTrait<OpTrait::IsTerminator>() ||
+    if (op->hasTrait<OpTrait::IsTerminator>() ||
         isa<func::FuncOp, KernelOp>(op)) {
-      return WalkResult::advance();
+      return;
     }
+    std::optional<SiteVerdict> verdict = siteVerdictOf(op);
+    auto function = op->getParentOfType<func::FuncOp>();
+    Fate fate;
     if (verdict) {
-      became = verdict->why;
-      return WalkResult::interrupt();
+      fate = {Fate::Judged, verdict->why};
+    } else if (function && function.getName() == "weights") {
+      fate = {Fate::Constant, "computed from weights alone, while compiling"};
+    } else if (isColumnSlice(op)) {
+      fate = {Fate::Read,
+              "its columns are read where another layer's product has them"};
+    } else {
+      return;
     }
-    if (isColumnSlice(op) && became.empty()) {
-      became = "its columns are read where another layer's product has them";
-    } else if (isWeight) {
-      became = "computed from weights alone, while compiling";
+    std::optional<Site> site = siteOf(op);
+    for (StringRef path :
+         {pathOf(op->getLoc()), site ? site->path : StringRef()}) {
+      for (StringRef around : pathsAround(path)) {
+        Fate &known = fates[around];
+        if (fate.kind > known.kind) {
+          known = fate;
+        }
+      }
     }
-    return WalkResult::advance();
   });
-  if (!became.empty()) {
-    return became;
+  return fates;
+}
+
+/// What became of a layer that no kernel computes a part of.
+static std::string whatBecame(const Fate &fate, bool hasWork) {
+  if (!fate.text.empty()) {
+    return fate.text;
   }
-  bool hasWork = llvm::any_of(
-      program.operations, [&](const auto &op) { return op.layer == layer; });
   return hasWork ? "nothing is left of it: it changes no value, or no output "
                    "depends on it"
                  : "it has no operation of its own";
@@ -160,6 +220,65 @@ static std::optional<size_t> layerAround(const frontend::Program &program,
   return found;
 }
 
+/// Where the innermost objects around these places end. The text is JSON that
+/// has been read.
+static llvm::DenseMap<size_t, size_t>
+endsOfObjects(StringRef text, const std::set<size_t> &places) {
+  llvm::DenseMap<size_t, size_t> ends;
+  SmallVector<SmallVector<size_t>> open; // objects, with the places in each
+  auto next = places.begin();
+  bool isString = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    while (next != places.end() && *next <= at) {
+      if (!open.empty()) {
+        open.back().push_back(*next);
+      }
+      ++next;
+    }
+    if (isString) {
+      at += text[at] == '\\';
+      isString = text[at] != '"';
+    } else if (text[at] == '"') {
+      isString = true;
+    } else if (text[at] == '{') {
+      open.emplace_back();
+    } else if (text[at] == '}' && !open.empty()) {
+      for (size_t place : open.pop_back_val()) {
+        ends[place] = at;
+      }
+    }
+  }
+  return ends;
+}
+
+/// Where the layers are in the description: the place of a layer's name, and
+/// the last line of its object.
+static std::vector<Place> placesOf(const frontend::Program &program,
+                                   ArrayRef<size_t> layers) {
+  std::vector<Place> places(layers.size());
+  if (!program.source) {
+    return places;
+  }
+  StringRef file = program.source->name();
+  std::set<size_t> begins;
+  for (size_t layer : layers) {
+    begins.insert(program.layers[layer].range.begin);
+  }
+  llvm::DenseMap<size_t, size_t> ends =
+      endsOfObjects(program.source->text(), begins);
+  for (auto [place, layer] : llvm::zip_equal(places, layers)) {
+    size_t begin = program.layers[layer].range.begin;
+    reader::Position at = program.source->position(begin);
+    auto end = ends.find(begin);
+    place.file = file.substr(file.find_last_of('/') + 1).str();
+    place.line = at.line;
+    place.column = at.column;
+    place.lastLine =
+        program.source->position(end == ends.end() ? begin : end->second).line;
+  }
+  return places;
+}
+
 std::vector<LayerPlace>
 layersBelow(ModuleOp module, const frontend::Program &program, StringRef top) {
   std::vector<size_t> meant;
@@ -173,21 +292,19 @@ layersBelow(ModuleOp module, const frontend::Program &program, StringRef top) {
       meant.push_back(*around);
     }
   }
-  StringRef file = program.source ? program.source->name() : StringRef();
-  file = file.substr(file.find_last_of('/') + 1);
   llvm::StringMap<std::vector<std::string>> kernels = kernelsByPath(module);
+  llvm::StringMap<Fate> fates = fatesByPath(module);
+  llvm::BitVector hasWork(program.layers.size());
+  for (const frontend::ProgramOperation &op : program.operations) {
+    hasWork.set(op.layer);
+  }
   std::vector<LayerPlace> layers;
-  for (size_t index : meant) {
+  for (auto [index, at] : llvm::zip_equal(meant, placesOf(program, meant))) {
     const frontend::ProgramLayer &layer = program.layers[index];
-    LayerPlace place{layer.path, layer.kind, {file.str()}, {}, {}};
-    if (program.source) {
-      reader::Position at = program.source->position(layer.range.begin);
-      place.place.line = at.line;
-      place.place.column = at.column;
-    }
+    LayerPlace place{layer.path, layer.kind, at, {}, {}};
     place.kernels = kernels.lookup(layer.path);
     if (place.kernels.empty()) {
-      place.became = whatBecame(module, program, index);
+      place.became = whatBecame(fates.lookup(layer.path), hasWork[index]);
     }
     layers.push_back(std::move(place));
   }

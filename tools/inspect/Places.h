@@ -17,6 +17,7 @@ bool isBelow(llvm::StringRef path, llvm::StringRef top);
 struct Place {
   std::string file;
   unsigned line = 0, column = 0;
+  unsigned lastLine = 0; ///< of a layer
 };
 
 /// Where in the description an operation comes from.
@@ -37,6 +38,11 @@ struct KernelContents {
   std::string name;
   size_t number = 0;            ///< of its launch, from 0
   std::vector<std::string> ops; ///< paths of its operations, each once
+  /// After `assign`, the same of each stage.
+  std::vector<std::vector<std::string>> stages;
+  /// What threads divide: names of dims and their sizes, outermost first.
+  std::vector<std::pair<std::string, int64_t>> units;
+  std::string schedule; ///< as dumps have it; empty: none yet
 };
 
 /// The kernels of a module after `fuse` that hold something at `top` or below.

@@ -123,6 +123,28 @@ void countWork(const Program &program, const ImportedProgram &imported,
   }
 }
 
+/// Weights are read too, and belong to their layers.
+void findReads(const Program &program, Summary &summary) {
+  std::map<int, std::string> makers;
+  for (const ProgramInput &input : program.inputs) {
+    makers[input.value] = input.name;
+  }
+  for (const ProgramOperation &op : program.operations) {
+    LayerSummary &layer = summary.layers[op.layer];
+    for (const auto &[role, value] : op.operands) {
+      auto maker = makers.find(value);
+      if (maker != makers.end() && maker->second != layer.path &&
+          !llvm::is_contained(layer.reads, maker->second)) {
+        layer.reads.push_back(maker->second);
+      }
+    }
+    makers[op.result] = layer.path;
+    for (const auto &[name, value] : program.furtherResultsOf(op)) {
+      makers[value] = layer.path;
+    }
+  }
+}
+
 void loadDialects(mlir::MLIRContext &context) {
   context.loadDialect<HovaDialect, mlir::func::FuncDialect>();
 }
@@ -156,6 +178,7 @@ Summary summarize(const Program &program, mlir::MLIRContext &context) {
         program.values[static_cast<size_t>(layer.result)].type.shape;
     summary.layers.push_back(std::move(entry));
   }
+  findReads(program, summary);
   countParameters(program, summary);
   countWork(program, importProgram(program, context), summary);
   return summary;
@@ -254,8 +277,7 @@ static llvm::json::Array jsonOutputs(const Program &program) {
   return outputs;
 }
 
-void printJson(const Summary &summary, const Program &program,
-               llvm::raw_ostream &out) {
+llvm::json::Object summaryJson(const Summary &summary, const Program &program) {
   using llvm::json::Array;
   using llvm::json::Object;
   Array tensors, layers;
@@ -270,6 +292,8 @@ void printJson(const Summary &summary, const Program &program,
                             {"parameters", layer.parameters},
                             {"macs_linear", layer.linearMacs},
                             {"macs_attention", layer.attentionMacs},
+                            {"reads", Array(layer.reads)},
+                            {"input_shape", jsonShape(layer.inputShape)},
                             {"output_shape", jsonShape(layer.outputShape)}});
   }
   Object parameters{{"trainable", summary.trainable},
@@ -278,14 +302,18 @@ void printJson(const Summary &summary, const Program &program,
                     {"tensors", std::move(tensors)}};
   Object macs{{"linear", summary.linearMacs},
               {"attention", summary.attentionMacs}};
-  llvm::json::Value root =
-      Object{{"model", program.name},
-             {"parameters", std::move(parameters)},
-             {"macs", std::move(macs)},
-             {"flops", 2 * (summary.linearMacs + summary.attentionMacs)},
-             {"inputs", jsonInputs(program)},
-             {"outputs", jsonOutputs(program)},
-             {"layers", std::move(layers)}};
+  return Object{{"model", program.name},
+                {"parameters", std::move(parameters)},
+                {"macs", std::move(macs)},
+                {"flops", 2 * (summary.linearMacs + summary.attentionMacs)},
+                {"inputs", jsonInputs(program)},
+                {"outputs", jsonOutputs(program)},
+                {"layers", std::move(layers)}};
+}
+
+static void printJson(const Summary &summary, const Program &program,
+                      llvm::raw_ostream &out) {
+  llvm::json::Value root = summaryJson(summary, program);
   out << llvm::formatv("{0:2}\n", root);
 }
 

@@ -20,6 +20,8 @@ struct LayerSummary {
   std::string kind;
   frontend::Shape inputShape;
   frontend::Shape outputShape;
+  /// The layers, and the inputs of the model, whose values it reads.
+  std::vector<std::string> reads;
   int64_t parameters = 0;
   int64_t linearMacs = 0;
   int64_t attentionMacs = 0;
@@ -52,8 +54,8 @@ void printText(const Summary &summary, const frontend::Program &program,
                llvm::raw_ostream &out);
 
 /// One JSON object.
-void printJson(const Summary &summary, const frontend::Program &program,
-               llvm::raw_ostream &out);
+llvm::json::Object summaryJson(const Summary &summary,
+                               const frontend::Program &program);
 
 /// A number, a boolean or a string.
 llvm::json::Value jsonScalar(const frontend::Scalar &value);

@@ -9,7 +9,6 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include <map>
 
 using namespace mlir;
@@ -282,12 +281,25 @@ void addPlaces(llvm::json::Object &report, ModuleOp module,
                              {"kernels", jsonTexts(layer.kernels)},
                              {"became", layer.became}};
     addPlace(entry, layer.place);
+    if (layer.place.lastLine) {
+      entry["last_line"] = layer.place.lastLine;
+    }
     layers.push_back(std::move(entry));
   }
   for (const KernelContents &kernel : kernelsBelow(module, scope.path)) {
+    llvm::json::Array units, stages;
+    for (const auto &[name, size] : kernel.units) {
+      units.push_back(llvm::json::Object{{"dim", name}, {"size", size}});
+    }
+    for (const std::vector<std::string> &stage : kernel.stages) {
+      stages.push_back(jsonTexts(stage));
+    }
     kernels.push_back(llvm::json::Object{{"name", kernel.name},
                                          {"number", kernel.number},
-                                         {"holds", jsonTexts(kernel.ops)}});
+                                         {"holds", jsonTexts(kernel.ops)},
+                                         {"units", std::move(units)},
+                                         {"schedule", kernel.schedule},
+                                         {"stages", std::move(stages)}});
   }
   report["layers"] = std::move(layers);
   report["kernels"] = std::move(kernels);
@@ -303,8 +315,8 @@ void printVerdicts(ModuleOp module, const Scope &scope, llvm::raw_ostream &os) {
   printRewrites(module, scope, os);
 }
 
-void printVerdictsJson(ModuleOp module, const Scope &scope,
-                       const DeviceReport *device, llvm::raw_ostream &os) {
+llvm::json::Object verdictsJson(ModuleOp module, const Scope &scope,
+                                const DeviceReport *device) {
   llvm::json::Array sites;
   for (const JudgedSite &site : sitesOf(module, scope)) {
     const SiteVerdict &verdict = site.verdict;
@@ -352,12 +364,12 @@ void printVerdictsJson(ModuleOp module, const Scope &scope,
                             {"rewrites", std::move(rewrites)}};
   if (!scope.path.empty()) {
     report["path"] = scope.path;
-    addPlaces(report, module, scope);
   }
+  addPlaces(report, module, scope);
   if (device) {
     report["device"] = deviceReportJson(*device);
   }
-  os << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(report)));
+  return report;
 }
 
 } // namespace hova::inspect

@@ -7,6 +7,7 @@
 #include "codegen/program/DeviceReport.h"
 #include "frontend/elaborate/Program.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
 
 namespace hova::inspect {
 
@@ -18,16 +19,17 @@ struct Scope {
   const frontend::Program *program = nullptr;
 };
 
-/// The verdicts of a module after `assign` for people: a paragraph per site, once
-/// for sites of which the same is said, and one per pass that rewrites. With a
-/// path, first the layers below it, and the kernels that hold parts of them.
+/// The verdicts of a module after `assign` for people: a paragraph per site,
+/// once for sites of which the same is said, and one per pass that rewrites.
+/// With a path, first the layers below it, and the kernels that hold parts of
+/// them.
 void printVerdicts(mlir::ModuleOp module, const Scope &scope,
                    llvm::raw_ostream &os);
 
-/// One JSON object,
+/// The same as one JSON object, with the layers and kernels of the scope, and
 /// with what the kernels take of a GPU where `report` says it.
-void printVerdictsJson(mlir::ModuleOp module, const Scope &scope,
-                       const DeviceReport *report, llvm::raw_ostream &os);
+llvm::json::Object verdictsJson(mlir::ModuleOp module, const Scope &scope,
+                                const DeviceReport *report);
 
 } // namespace hova::inspect
 
