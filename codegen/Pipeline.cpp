@@ -106,7 +106,7 @@ public:
     }
   }
 
-  bool isOn() const { return !range.dumpDirectory.empty(); }
+  bool isOn() const { return isWritten() || range.onDump; }
 
   llvm::Error writeImport() {
     return isOn() ? write(0) : llvm::Error::success();
@@ -124,7 +124,7 @@ public:
 
   /// What the pass that failed in this phase, or crashed, began with.
   llvm::Error writeFailure(size_t index, PassFailure &failure, StringRef end) {
-    if (!isOn() || !failure.before) {
+    if (!isWritten() || !failure.before) {
       return llvm::Error::success();
     }
     std::string path = dumpPath(range, index, kFailed);
@@ -149,10 +149,12 @@ public:
       llvm::consumeError(std::move(error));
       return "";
     }
-    return isOn() && failure.before ? dumpPath(range, index, kFailed) : "";
+    return isWritten() && failure.before ? dumpPath(range, index, kFailed) : "";
   }
 
 private:
+  bool isWritten() const { return !range.dumpDirectory.empty(); }
+
   std::string print(ModuleOp module) {
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -175,14 +177,16 @@ private:
   }
 
   llvm::Error write(size_t index, bool changed = true) {
-    return writeFile(dumpPath(range, index), [&](llvm::raw_ostream &os) {
-      os << "// " << phases[index].name << ": " << phases[index].promise
-         << "\n";
-      if (!changed) {
-        os << "// This phase changed nothing.\n";
-      }
-      os << previous;
-    });
+    std::string text =
+        ("// " + phases[index].name + ": " + phases[index].promise + "\n" +
+         (changed ? "" : "// This phase changed nothing.\n") + previous)
+            .str();
+    if (range.onDump) {
+      range.onDump(phases[index].name, text);
+    }
+    return isWritten() ? writeFile(dumpPath(range, index),
+                                   [&](llvm::raw_ostream &os) { os << text; })
+                       : llvm::Error::success();
   }
 
   llvm::Error writeFile(StringRef path,

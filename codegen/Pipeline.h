@@ -80,6 +80,9 @@ struct PhaseRange {
   std::function<void(mlir::PassManager &)> configure;
   /// Called when a phase begins; may be null.
   std::function<void(llvm::StringRef phase)> onPhase;
+  /// Takes what the dump of a phase has, whether it is written or not; may be
+  /// null.
+  std::function<void(llvm::StringRef phase, std::string text)> onDump;
 };
 
 /// Runs the phases of `range` on `module`. Diagnostics go to the context;

@@ -223,6 +223,10 @@ llvm::Expected<LogicalResult> ProgramFile::run(CompiledModule *keep) {
   if (keep && options.report && options.target->runsOnDevice()) {
     keep->report = programs.front()->report();
   }
+  if (keep && isWhole(options.emit) && options.output.empty()) {
+    keep->text = std::move(units.front());
+    return success();
+  }
   if (llvm::Error error =
           write(SmallVector<StringRef>(units.begin(), units.end()))) {
     return std::move(error);

@@ -44,7 +44,8 @@ struct CompileOptions {
   /// where that of `target` is not there, in this order.
   std::vector<std::shared_ptr<const ProgramTarget>> alternatives;
   EmitKind emit = EmitKind::Executable;
-  /// The file to write; "-" is standard output, for text.
+  /// The file to write; "-" is standard output, for text. Empty: a text is
+  /// only kept (CompiledModule::text).
   std::string output;
   /// The C header of a library; empty: none.
   std::string header;
@@ -84,6 +85,8 @@ struct CompileOptions {
   std::function<void(mlir::PassManager &)> configure;
   /// Called when a phase begins, `emit` too; may be null.
   std::function<void(llvm::StringRef phase)> onPhase;
+  /// See PhaseRange; of the first level.
+  std::function<void(llvm::StringRef phase, std::string text)> onDump;
 
   /// 0 where no target is chosen yet.
   size_t countLevels() const { return target ? target->getLevels().size() : 0; }
@@ -106,6 +109,8 @@ struct CompiledModule {
   /// Of a target whose kernels run on a GPU, where `CompileOptions::report`
   /// asks for it.
   std::optional<DeviceReport> report;
+  /// The text that was made, where it is not written.
+  std::string text;
 };
 
 /// Compiles an imported module and writes `options.output`. IR errors go to

@@ -33,6 +33,9 @@ llvm::Expected<LogicalResult> Compiler::runUntil(ModuleOp module, size_t level,
   range.plugins = options.plugins;
   range.configure = options.configure;
   range.onPhase = options.onPhase;
+  if (level == 0) {
+    range.onDump = options.onDump;
+  }
   return runPhases(module, options.pipeline(level), range);
 }
 

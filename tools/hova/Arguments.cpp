@@ -204,6 +204,18 @@ std::string Arguments::spelling(OptionID id) {
   return getOptions().getOptionPrefixedName(id).rtrim("=").str();
 }
 
+std::vector<std::string> Arguments::wordsWithout(ArrayRef<OptionID> ids) const {
+  opt::ArgStringList words;
+  for (const opt::Arg *argument : list) {
+    bool isLeftOut = any_of(
+        ids, [&](OptionID id) { return argument->getOption().matches(id); });
+    if (!isLeftOut) {
+      argument->render(list, words);
+    }
+  }
+  return {words.begin(), words.end()};
+}
+
 StringRef Arguments::word(OptionID id) const {
   SmallVector<StringRef> words = getWords(id);
   StringRef given = value(id, words.front());

@@ -42,7 +42,8 @@ enum Visibility : unsigned {
   EvaluateVerb = 1 << 8,
   SchemaVerb = 1 << 9,
   ProfileVerb = 1 << 10,
-  CompletionVerb = 1 << 11
+  CompletionVerb = 1 << 11,
+  ViewVerb = 1 << 12,
 };
 
 enum OptionID : unsigned {
@@ -130,6 +131,10 @@ public:
 
   /// Reports a mistake of the command line.
   int usageError(const llvm::Twine &message) const;
+
+  /// The words of the command line but for those of these options;
+  /// OPT_INPUT is the description.
+  std::vector<std::string> wordsWithout(llvm::ArrayRef<OptionID> ids) const;
 
   /// Everything as it was typed, to run it again.
   std::string commandLine() const;

@@ -250,8 +250,9 @@ int Compilation::emitModule() {
 
 /// Verdicts are still on the sites after `assign`.
 int Compilation::explain(CompiledModule &compiled) {
+  inspect::Scope scope{"", &session.program(), session.imported()};
   auto print = [&](llvm::raw_ostream &os) {
-    inspect::printVerdicts(*compiled.assigned, inspect::Scope(), os);
+    inspect::printVerdicts(*compiled.assigned, scope, os);
     if (compiled.report) {
       inspect::printDeviceReport(*compiled.report, os);
     }

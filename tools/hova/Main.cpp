@@ -40,8 +40,15 @@ constexpr VerbInfo verbs[] = {
     {"explain", ExplainVerb, "MODEL.json [options]",
      "Tell for every attention whether it is fused, and why",
      "hova explain model.json\n"
-     "hova explain model.json --path encoder.3\n",
+     "hova explain model.json --path encoder.3\n"
+     "hova explain model.json --diff=--strict\n",
      kDescription, runExplain},
+    {"view", ViewVerb, "MODEL.json -o PAGE.html [options]",
+     "Show what became of every layer, on a page for a browser",
+     "hova view model.json -o model.html\n"
+     "hova view model.json --benchmark-file times.json -o model.html\n"
+     "hova view model.json --format=json -o model.view.json\n",
+     kDescription, runView},
     {"verify", VerifyVerb, "MODEL.json [options]",
      "Compare the compiled program with the reference evaluator",
      "hova verify model.json --cases 5\n", kDescription, runVerify},

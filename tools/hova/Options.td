@@ -17,18 +17,19 @@ def EvaluateVerb : OptionVisibility;
 def ProfileVerb : OptionVisibility;
 def SchemaVerb : OptionVisibility;
 def CompletionVerb : OptionVisibility;
+def ViewVerb : OptionVisibility;
 
 // Verbs that read a description, compute with its weights, lower it, and
 // generate code.
 defvar readers = [CompileVerb, PackVerb, CheckVerb, SummaryVerb, ExplainVerb,
-                  VerifyVerb, EvaluateVerb];
+                  VerifyVerb, EvaluateVerb, ViewVerb];
 defvar runners = [CompileVerb, PackVerb, VerifyVerb, EvaluateVerb];
-defvar generators = [CompileVerb, PackVerb, ExplainVerb, VerifyVerb];
-defvar lowerers = [CompileVerb, VerifyVerb];
+defvar generators = [CompileVerb, PackVerb, ExplainVerb, VerifyVerb, ViewVerb];
+defvar lowerers = [CompileVerb, VerifyVerb, ViewVerb];
 defvar extensible = !listconcat(readers, [SchemaVerb]);
 defvar everyone = [GlobalVerb, CompileVerb, PackVerb, CheckVerb, SummaryVerb,
                    ExplainVerb, VerifyVerb, EvaluateVerb, ProfileVerb,
-                   SchemaVerb, CompletionVerb];
+                   SchemaVerb, CompletionVerb, ViewVerb];
 
 multiclass Value<string name, list<OptionVisibility> verbs, string value,
                  string help, list<string> words = []> {
@@ -79,8 +80,8 @@ defm init : Value<"init", runners, "SEED",
                   "Draw random weights from this seed, as the initialisers of the description say. Applies without --weights (default: 0, but hova verify without it draws the weights from --seed).">;
 
 // The program.
-def o : Separate<["-"], "o">, Visibility<[CompileVerb, PackVerb]>,
-        MetaVarName<"FILE">, HelpText<"Write this file. A text may go to standard output, which is -. Without the option, hova compile writes a text there, and a program or library into the current folder, called as the description.">;
+def o : Separate<["-"], "o">, Visibility<[CompileVerb, PackVerb, ViewVerb]>,
+        MetaVarName<"FILE">, HelpText<"Write this file. A text may go to standard output, which is -. Without the option, hova compile and hova view write a text there, and hova compile a program or library into the current folder, called as the description.">;
 defm emit : Value<"emit", [CompileVerb], "KIND",
                   "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe). For --target=cuda, ptx is the same as asm, and cubin machine code.",
                   ["exe", "lib", "obj", "asm", "llvm", "ptx", "cubin", "mlir"]>;
@@ -93,7 +94,7 @@ defm target : Value<"target", generators, "TARGET",
                     ["cpu", "cuda", "cuda-emulated"]>;
 defm gpu_arch : Value<"gpu-arch", generators, "sm_80",
                       "Generate code for this architecture of GPUs and later ones. Applies to --target=cuda and cuda-emulated (default: sm_80).", ["sm_80"]>;
-defm ptxas : Value<"ptxas", [CompileVerb, ExplainVerb, VerifyVerb], "PATH|none",
+defm ptxas : Value<"ptxas", [CompileVerb, ExplainVerb, VerifyVerb, ViewVerb], "PATH|none",
                    "Assemble kernels for a GPU by this ptxas, or by none: a program holds the machine code beside its PTX. Without the option the first ptxas in PATH, CUDA_HOME/bin, CUDA_PATH/bin and /usr/local/cuda/bin is taken, and one that fails is a warning. Applies to --target=cuda.">;
 defm mma_sums : Choice<"mma-sums", [VerifyVerb], ["in-order", "a100", "h100"],
                       "Add in matrix products of an emulated GPU as these devices were measured to, or in the order of the inner dimension. Applies to --target=cuda-emulated (default: in-order).">;
@@ -130,10 +131,16 @@ defm max_memory : Value<"max-memory", runners, "SIZE",
                         "End with status 71 instead of allocating more than this, for example 800MiB or 4GiB. Mapped files, the code of hova and its libraries (80 MiB) and the linker (20 MiB) are not counted.">;
 
 // Single verbs.
-defm format : Choice<"format", [CheckVerb, SummaryVerb, ExplainVerb, VerifyVerb, PackVerb, ProfileVerb], ["text", "json"],
-                    "Write the result as text or as JSON (default: text).">;
+defm format : Choice<"format", [CheckVerb, SummaryVerb, ExplainVerb, VerifyVerb, PackVerb, ProfileVerb, ViewVerb], ["text", "json"],
+                    "Write the result as text or as JSON (default: text). The text of hova view is a page, in HTML, and its JSON what is in that page.">;
+defm benchmark_file : Value<"benchmark-file", [ViewVerb], "FILE",
+                            "Show the times in this file, which the program has written with --benchmark-out.">;
+defm peak : Value<"peak", [ViewVerb], "GFLOPS[,GBS]",
+                  "Show times as percent of this peak, in GFLOP/s, and draw the roofline of a memory of so many GB/s. Applies with --benchmark-file (default: the fastest kernel is 100 percent).">;
 defm path : Value<"path", [ExplainVerb], "PATH",
                   "Tell only of the layers at this path or below it, such as encoder.3, and of the kernels that compute them.">;
+defm diff : Value<"diff", [ExplainVerb], "OTHER",
+                  "Tell what differs from another compilation: which sites changed kernels, and why. OTHER is a description, options to add as in --diff=--strict, both as in --diff='other.json --strict', or what hova explain --format=json has written.">;
 defm depth : Value<"depth", [ProfileVerb], "N",
                    "Show places of the description down to paths of this many parts, so encoder.3 for 2 (default: 2).">;
 def paper : Flag<["--"], "paper">, Visibility<[SummaryVerb]>,

@@ -12,7 +12,7 @@ using namespace llvm;
 namespace hova::tool {
 
 ProgressFormat readProgressFormat(const Arguments &arguments) {
-  StringRef given = arguments.word(OPT_progress, {"auto", "json", "none"});
+  StringRef given = arguments.word(OPT_progress);
   if (given == "json") {
     return ProgressFormat::Json;
   }

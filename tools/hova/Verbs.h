@@ -22,6 +22,7 @@ int runProfile(Arguments &arguments);
 int runSchema(Arguments &arguments);
 int runSummary(Arguments &arguments);
 int runVerify(Arguments &arguments);
+int runView(Arguments &arguments);
 
 } // namespace hova::tool
 

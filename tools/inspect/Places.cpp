@@ -14,7 +14,7 @@
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include <set>
 
@@ -25,6 +25,30 @@ namespace hova::inspect {
 bool isBelow(StringRef path, StringRef top) {
   return top.empty() || path == top ||
          (path.consume_front(top) && path.starts_with("."));
+}
+
+/// The number of the repetition that a path is in: 3 in `encoder.3.attn`.
+static std::optional<int64_t> repetitionOf(StringRef path) {
+  for (StringRef part : llvm::split(path, '.')) {
+    int64_t number;
+    if (!part.getAsInteger(10, number)) {
+      return number;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string seenFrom(StringRef site, StringRef path) {
+  std::optional<int64_t> here = repetitionOf(site);
+  std::string seen;
+  for (StringRef part : llvm::split(path, '.')) {
+    int64_t number;
+    bool isNumber =
+        here && path.contains('.') && !part.getAsInteger(10, number);
+    seen +=
+        "." + (isNumber ? "+" + std::to_string(number - *here) : part.str());
+  }
+  return seen;
 }
 
 Place placeOf(Operation *op) {
@@ -127,9 +151,7 @@ static SmallVector<StringRef> pathsAround(StringRef path) {
   return paths;
 }
 
-/// The kernels of every path, and of all paths that it stands below.
-static llvm::StringMap<std::vector<std::string>>
-kernelsByPath(ModuleOp module) {
+llvm::StringMap<std::vector<std::string>> kernelsByPath(ModuleOp module) {
   llvm::StringMap<std::vector<std::string>> kernels;
   module.lookupSymbol<func::FuncOp>("main").walk([&](KernelOp kernel) {
     llvm::StringSet<> seen;

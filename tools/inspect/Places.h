@@ -6,12 +6,28 @@
 
 #include "frontend/elaborate/Program.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace hova::inspect {
+
+/// What a report is about: all of a module, or what stands at a path.
+struct Scope {
+  /// Dotted, as `encoder.3`; empty: everything.
+  std::string path;
+  /// The description, for the layers below the path.
+  const frontend::Program *program = nullptr;
+  /// The same as it was imported, for what it spells out; null: not known.
+  mlir::ModuleOp imported;
+};
 
 /// Whether `path` is `top` or stands below it: `encoder.3.attn` below
 /// `encoder.3`, and every path below the empty one.
 bool isBelow(llvm::StringRef path, llvm::StringRef top);
+
+/// `path` as it is seen from the site at `site`, with the distance from the
+/// site's repetition to its own, so that two layers that are alike say the
+/// same.
+std::string seenFrom(llvm::StringRef site, llvm::StringRef path);
 
 /// A line and a column of the description; a line of 0 is unknown.
 struct Place {
@@ -48,6 +64,9 @@ struct KernelContents {
 /// The kernels of a module after `fuse` that hold something at `top` or below.
 std::vector<KernelContents> kernelsBelow(mlir::ModuleOp module,
                                          llvm::StringRef top);
+
+/// The kernels of every path, and of all paths that it stands below.
+llvm::StringMap<std::vector<std::string>> kernelsByPath(mlir::ModuleOp module);
 
 /// The layers at `top` or below; where there is none, the one that `top` is a
 /// part of.

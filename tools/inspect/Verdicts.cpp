@@ -6,6 +6,7 @@
 #include "passes/Verdict.h"
 #include "tools/inspect/DeviceReports.h"
 #include "tools/inspect/Places.h"
+#include "tools/inspect/WrittenOut.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -64,36 +65,6 @@ SmallVector<Rewrite> rewritesOf(ModuleOp module, const Scope &scope) {
     }
   });
   return rewrites;
-}
-
-//===----------------------------------------------------------------------===//
-// Layers that repeat
-//===----------------------------------------------------------------------===//
-
-/// The number of the repetition that a path is in: 3 in `encoder.3.attn`.
-std::optional<int64_t> repetitionOf(StringRef path) {
-  for (StringRef part : llvm::split(path, '.')) {
-    int64_t number;
-    if (!part.getAsInteger(10, number)) {
-      return number;
-    }
-  }
-  return std::nullopt;
-}
-
-/// A path as it is seen from a site, with the distance from the site's
-/// repetition to its own, so that two layers that are alike say the same.
-std::string seenFrom(StringRef site, StringRef path) {
-  std::optional<int64_t> here = repetitionOf(site);
-  std::string seen;
-  for (StringRef part : llvm::split(path, '.')) {
-    int64_t number;
-    bool isNumber =
-        here && path.contains('.') && !part.getAsInteger(10, number);
-    seen +=
-        "." + (isNumber ? "+" + std::to_string(number - *here) : part.str());
-  }
-  return seen;
 }
 
 /// A line about the tiles of scores; empty where nothing is known.
@@ -201,6 +172,51 @@ void printSites(ModuleOp module, const Scope &scope, llvm::raw_ostream &os) {
   int64_t fused = llvm::count_if(
       sites, [](const JudgedSite &site) { return site.verdict.fused; });
   os << fused << " of " << sites.size() << " sites are fused\n";
+}
+
+/// Equal for written sites of which the same is said.
+std::string keyOf(const WrittenSite &site) {
+  std::string key = site.kind;
+  for (const auto *paths : {&site.parts, &site.kernels}) {
+    key += ";";
+    for (const std::string &path : *paths) {
+      key += seenFrom(site.path, path) + ",";
+    }
+  }
+  for (const WrittenSite::Apart &apart : site.apart) {
+    key += seenFrom(site.path, apart.path) + apart.why;
+  }
+  return key;
+}
+
+/// A paragraph per site that the description spells out.
+void printWrittenSites(ModuleOp module, const Scope &scope,
+                       llvm::raw_ostream &os) {
+  std::vector<std::vector<WrittenSite>> groups; // of sites that are alike
+  std::map<std::string, size_t> places;
+  for (WrittenSite &site : writtenSitesOf(module, scope)) {
+    size_t place = places.try_emplace(keyOf(site), groups.size()).first->second;
+    groups.resize(std::max(groups.size(), place + 1));
+    groups[place].push_back(std::move(site));
+  }
+  for (const std::vector<WrittenSite> &sites : groups) {
+    const WrittenSite &site = sites.front();
+    SmallVector<std::string> paths;
+    for (const WrittenSite &one : sites) {
+      paths.push_back(one.path);
+    }
+    os << site.kind << ' ' << firstAndCount(paths) << ", written out as "
+       << listed(site.parts) << ": "
+       << (site.kernels.empty() ? "needs no kernel"
+           : site.isFused()     ? "fused in "
+                                : "not fused, in ")
+       << (site.kernels.empty() ? "" : named("kernel", site.kernels)) << "\n";
+    for (const WrittenSite::Apart &apart : site.apart) {
+      os << "  " << reader::escaped(apart.path) << " not with "
+         << reader::escaped(apart.neighbour) << ": "
+         << reader::escaped(apart.why) << "\n";
+    }
+  }
 }
 
 /// A line per layer, and one per kernel.
@@ -312,6 +328,7 @@ void printVerdicts(ModuleOp module, const Scope &scope, llvm::raw_ostream &os) {
     printPlaces(module, scope, os);
   }
   printSites(module, scope, os);
+  printWrittenSites(module, scope, os);
   printRewrites(module, scope, os);
 }
 
@@ -358,9 +375,26 @@ llvm::json::Object verdictsJson(ModuleOp module, const Scope &scope,
     }
     rewrites.push_back(std::move(entry));
   }
+  llvm::json::Array written;
+  for (const WrittenSite &site : writtenSitesOf(module, scope)) {
+    llvm::json::Array apart;
+    for (const auto &[path, neighbour, why] : site.apart) {
+      apart.push_back(llvm::json::Object{
+          {"path", path}, {"neighbour", neighbour}, {"why", why}});
+    }
+    llvm::json::Object entry{{"path", site.path},
+                             {"kind", site.kind},
+                             {"parts", jsonTexts(site.parts)},
+                             {"kernels", jsonTexts(site.kernels)},
+                             {"fused", site.isFused()},
+                             {"apart", std::move(apart)}};
+    addPlace(entry, site.place);
+    written.push_back(std::move(entry));
+  }
   auto model = module->getAttrOfType<StringAttr>("hova.model");
-  llvm::json::Object report{{"model", model.getValue()},
+  llvm::json::Object report{{"model", model.getValue().str()},
                             {"sites", std::move(sites)},
+                            {"written_out", std::move(written)},
                             {"rewrites", std::move(rewrites)}};
   if (!scope.path.empty()) {
     report["path"] = scope.path;

@@ -5,19 +5,10 @@
 #define HOVA_TOOLS_INSPECT_VERDICTS_H
 
 #include "codegen/program/DeviceReport.h"
-#include "frontend/elaborate/Program.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "tools/inspect/Places.h"
 #include "llvm/Support/JSON.h"
 
 namespace hova::inspect {
-
-/// What a report is about: all of a module, or what stands at a path.
-struct Scope {
-  /// Dotted, as `encoder.3`; empty: everything.
-  std::string path;
-  /// The description, for the layers below the path.
-  const frontend::Program *program = nullptr;
-};
 
 /// The verdicts of a module after `assign` for people: a paragraph per site,
 /// once for sites of which the same is said, and one per pass that rewrites.
