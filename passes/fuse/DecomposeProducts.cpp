@@ -55,7 +55,7 @@ struct DecomposeProductsPass final
     return parsed;
   }
   void runOnOperation() override {
-    if (!asked || getOperation().getName() != "main") {
+    if (getOperation().getName() != "main") {
       return;
     }
     IRRewriter rewriter(&getContext());
@@ -63,15 +63,26 @@ struct DecomposeProductsPass final
     getOperation().walk([&](LinearOp op) { products.push_back(op); });
     for (LinearOp product : products) {
       std::string why;
-      int64_t parts =
-          hasStaticShapes(product) ? asked.chooseParts(product, &why) : 1;
-      if (parts > 1) {
-        decompose(rewriter, product, parts, why);
+      int64_t count = hasStaticShapes(product) ? chooseParts(product, why) : 1;
+      if (count > 1) {
+        int64_t inner = shapeOf(product.getX()).back();
+        decompose(rewriter, product, count,
+                  ("sums over " + Twine(inner) + " are " + Twine(count) +
+                   " parts, which are added in order: " + why)
+                      .str());
       }
     }
   }
 
 private:
+  int64_t chooseParts(LinearOp product, std::string &why) {
+    if (parts > 0) {
+      why = "asked for by 'parts'";
+      return shapeOf(product.getX()).back() % parts == 0 ? parts : 1;
+    }
+    return asked ? asked.chooseParts(product, &why) : 1;
+  }
+
   FusionPolicyAttrInterface asked;
 };
 } // namespace

@@ -105,6 +105,7 @@ def DecomposeProductsPass
     units. After: `hova.linear_parts`, the sums over parts of its inner
     dimension, and `hova.sum_parts`, which adds them in order. The target's
     policy says which products have how many parts; without one nothing changes.
+    With `parts` every product has so many that they divide.
 
     ```mlir
     func.func @main(%x: tensor<1x20x2048xbf16>) -> tensor<1x20x512xf32> {
@@ -114,15 +115,15 @@ def DecomposeProductsPass
       return %y : tensor<1x20x512xf32>
     }
     ```
-    becomes, with `policy={#hova_cuda.fusion}`,
+    becomes, with `parts=4`,
     ```mlir
     func.func @main(%x: tensor<1x20x2048xbf16>) -> tensor<1x20x512xf32> {
       %w = hova.weight "w" : tensor<2048x512xbf16>
       %p = hova.linear_parts %x, %w
-          : tensor<1x20x2048xbf16>, tensor<2048x512xbf16> -> tensor<8x1x20x512xf32>
+          : tensor<1x20x2048xbf16>, tensor<2048x512xbf16> -> tensor<4x1x20x512xf32>
       %y = hova.sum_parts %p
-          {hova.rewrites = {"hova-decompose-products" = {fired = true, why = "sums over 2048 are 8 parts, which are added in order: tiles of 20 x 512 leave multiprocessors idle"}}}
-          : tensor<8x1x20x512xf32> -> tensor<1x20x512xf32>
+          {hova.rewrites = {"hova-decompose-products" = {fired = true, why = "sums over 2048 are 4 parts, which are added in order: asked for by 'parts'"}}}
+          : tensor<4x1x20x512xf32> -> tensor<1x20x512xf32>
       return %y : tensor<1x20x512xf32>
     }
     ```
@@ -130,6 +131,9 @@ def DecomposeProductsPass
   let options = [
     Option<"policy", "policy", "std::string", "",
            "The target's policy as an attribute (hova-fuse-kernels).">,
+    Option<"parts", "parts", "int64_t", "0",
+           "Divide every product whose inner dimension it divides into so many "
+           "parts, whatever the policy says.">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }

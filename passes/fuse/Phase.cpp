@@ -7,7 +7,7 @@ void hova::buildFusePhase(PhaseBuilder &phase, const FuseOptions &options) {
   phase.add(createDecomposeColumnsPass({options.columnGroupWidth}));
   phase.add(createDecomposeLinearAttentionPass(
       {options.blockTokens, options.causalBlockTokens, options.mergesBlocks}));
-  phase.addOptional(createDecomposeProductsPass({options.policy}));
+  phase.addOptional(createDecomposeProductsPass({options.policy, /*parts=*/0}));
   FuseKernelsPassOptions kernels;
   kernels.policy = options.policy;
   kernels.columnGroupWidth = options.columnGroupWidth;

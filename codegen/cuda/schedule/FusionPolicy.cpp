@@ -119,9 +119,8 @@ int64_t CudaFusionAttr::chooseParts(Operation *product,
       chooseProductParts(getElementTypeOrSelf(linear.getX()), rows, inner,
                          columns, isReadByNorm(result, product));
   if (why && parts > 1) {
-    *why = ("sums over " + Twine(inner) + " are " + Twine(parts) +
-            " parts, which are added in order: tiles of " + Twine(rows) +
-            " x " + Twine(columns) + " leave multiprocessors idle")
+    *why = ("tiles of " + Twine(rows) + " x " + Twine(columns) +
+            " leave multiprocessors idle")
                .str();
   }
   return parts;

@@ -56,3 +56,15 @@ func.func @main(%x: tensor<1x20x512xf32>, %w: tensor<64x512xf32>) -> tensor<1x20
   %y = hova.linear %x, %w {transposed} : tensor<1x20x512xf32>, tensor<64x512xf32> -> tensor<1x20x64xf32>
   return %y : tensor<1x20x64xf32>
 }
+
+// -----
+
+// RUN: hova-opt %s --split-input-file --hova-decompose-products='parts=3' | FileCheck %s --check-prefix=ASKED
+// Whoever looks at the pass asks for parts: all products that have them.
+// ASKED: tensor<4x12xf32>
+// ASKED: hova.linear_parts {{.*}} -> tensor<3x4x8xf32>
+// ASKED: hova.sum_parts {{.*}}why = "sums over 12 are 3 parts, which are added in order: asked for by 'parts'"
+func.func @main(%x: tensor<4x12xf32>, %w: tensor<12x8xf32>) -> tensor<4x8xf32> {
+  %y = hova.linear %x, %w : tensor<4x12xf32>, tensor<12x8xf32> -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
