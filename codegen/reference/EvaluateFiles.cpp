@@ -199,10 +199,10 @@ std::vector<std::string> hova::outputFileNames(func::FuncOp main) {
   return names;
 }
 
-llvm::Error hova::evaluateFiles(func::FuncOp main, ArrayRef<NamedFile> inputs,
-                                StringRef directory, RunFunction run) {
+llvm::Expected<SmallVector<HostTensor>>
+hova::readInputs(func::FuncOp main, ArrayRef<NamedFile> inputs) {
   if (llvm::Error error = checkNames(main, inputs)) {
-    return error;
+    return std::move(error);
   }
   SmallVector<HostTensor> arguments;
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
@@ -212,7 +212,16 @@ llvm::Error hova::evaluateFiles(func::FuncOp main, ArrayRef<NamedFile> inputs,
     }
     arguments.push_back(*argument);
   }
-  llvm::Expected<SmallVector<HostTensor>> outputs = run(arguments);
+  return arguments;
+}
+
+llvm::Error hova::evaluateFiles(func::FuncOp main, ArrayRef<NamedFile> inputs,
+                                StringRef directory, RunFunction run) {
+  llvm::Expected<SmallVector<HostTensor>> arguments = readInputs(main, inputs);
+  if (!arguments) {
+    return arguments.takeError();
+  }
+  llvm::Expected<SmallVector<HostTensor>> outputs = run(*arguments);
   if (!outputs) {
     return outputs.takeError();
   }

@@ -27,6 +27,11 @@ struct NamedFile {
   std::string path;
 };
 
+/// The arguments of `main` (attribute `hova.name`) from the files, which must
+/// name every one of them once.
+llvm::Expected<llvm::SmallVector<HostTensor>>
+readInputs(mlir::func::FuncOp main, llvm::ArrayRef<NamedFile> inputs);
+
 /// The names of the files that `evaluateFiles` writes into its directory.
 std::vector<std::string> outputFileNames(mlir::func::FuncOp main);
 
@@ -35,8 +40,7 @@ using RunFunction =
     llvm::function_ref<llvm::Expected<llvm::SmallVector<HostTensor>>(
         llvm::ArrayRef<HostTensor>)>;
 
-/// Calls `run` with the files, which must name every argument of `main`
-/// (attribute `hova.name`) once, and writes each result to
+/// Calls `run` with what `readInputs` reads, and writes each result to
 /// `directory`/NAME.npy.
 llvm::Error evaluateFiles(mlir::func::FuncOp main,
                           llvm::ArrayRef<NamedFile> inputs,

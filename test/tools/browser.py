@@ -116,12 +116,15 @@ class Browser:
 
     def click(self, selector, text=None):
         """Clicks as a person does, at the middle of the first element, or of the one with this text."""
+        self.point(selector, text, [{"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}])
+
+    def point(self, selector, text=None, actions=()):
+        """Moves the pointer there."""
         found = f"[...document.querySelectorAll({json.dumps(selector)})].filter((e) => {json.dumps(text)} === null || e.textContent.includes({json.dumps(text)}))[0]"
         place = self.run(f"(() => {{ const e = {found}; if (!e) return null; e.scrollIntoView({{block: 'center', inline: 'nearest'}}); const r = e.getBoundingClientRect(); return [r.x + Math.min(r.width, 300) / 2, r.y + r.height / 2]; }})()")
         assert place, f"nothing is {selector} with {text}"
-        point = {"x": int(place[0]), "y": int(place[1])}
-        actions = [{"type": "pointerMove", **point}, {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]
-        self.call("input.performActions", context=self.context, actions=[{"type": "pointer", "id": "mouse", "actions": actions}])
+        move = {"type": "pointerMove", "x": int(place[0]), "y": int(place[1])}
+        self.call("input.performActions", context=self.context, actions=[{"type": "pointer", "id": "mouse", "actions": [move, *actions]}])
 
     def press(self, *keys):
         actions = [{"type": kind, "value": KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]

@@ -13,12 +13,15 @@ import subprocess
 import zlib
 from pathlib import Path
 
+import numpy
 import pytest
+from safetensors.numpy import save_file
 from browser import Browser, is_installed
 from view_walk import HOSTILE, lit_lines, open_page, walk
 
 HOVA = Path(os.environ["HOVA_BUILD"]) / "bin/hova"
 DIGITS = Path(__file__).resolve().parents[2] / "examples/01-digits/digits.json"
+WEIGHTS = f"--weights={DIGITS.parent}/weights.safetensors"
 chromium = pytest.mark.skipif(not is_installed("chromium"), reason="chromium-driver is missing: ./dev test installs it")
 
 
@@ -38,13 +41,15 @@ def parts(page):
 def digits(tmp_path_factory):
     """A folder with the program, what it has measured, the dumps, the page and its document."""
     folder = tmp_path_factory.mktemp("digits")
-    hova("compile", DIGITS, "-O0", f"--dump-ir={folder}/dumps", "-o", folder / "program")
+    hova("compile", DIGITS, WEIGHTS, "-O0", f"--dump-ir={folder}/dumps", "-o", folder / "program")
     program = folder / "program"
     for options in (["--random-inputs=0", "--benchmark", "--repetitions=2", f"--benchmark-out={folder}/times.json"], ["--describe", "--format=json"]):
         done = subprocess.run([program, *options], capture_output=True, text=True, check=True)
         (folder / "describe.json").write_text(done.stdout)
-    hova("view", DIGITS, "-O0", f"--benchmark-file={folder}/times.json", "--peak=100,20", "-o", folder / "page.html")
-    hova("view", DIGITS, "-O0", "--format=json", "-o", folder / "view.json")
+    numpy.save(folder / "image.npy", numpy.load(DIGITS.parent / "images.npy")[:1])
+    hova("view", DIGITS, "-O0", f"--benchmark-file={folder}/times.json", "--peak=100,20", WEIGHTS,
+         f"--input={folder}/image.npy", "-o", folder / "page.html")
+    hova("view", DIGITS, WEIGHTS, "-O0", "--format=json", "-o", folder / "view.json")
     return folder
 
 
@@ -110,10 +115,83 @@ def test_page_holds_the_document(digits):
     shown = json.loads(inside.pop("document"))
     assert shown.pop("benchmark") == json.loads((digits / "times.json").read_text())
     assert shown.pop("peak") == {"gflops": 100, "gbs": 20}
+    assert maps_of(shown)["early.0.attn"].shape == (4, 17, 17)
+    del shown["maps"]
     assert inside.pop("code") == document["code"].pop("text")
     for phase in document["phases"]:
         assert inside.pop(phase["name"]) == phase.pop("text")
     assert (inside, shown) == ({}, document)
+
+
+def maps_of(document):
+    """The numbers of every map, planes x rows x columns, by its path."""
+    return {entry["path"]: numpy.frombuffer(base64.b64decode(entry["values"]), numpy.uint8).reshape(entry["planes"], entry["rows"], entry["columns"])
+            * entry["largest"] / 255 for entry in document["maps"]["maps"]}
+
+
+def test_shares_of_every_kind_are_shares(digits):
+    document = json.loads(parts((digits / "page.html").read_text())["document"])
+    maps = maps_of(document)
+    kinds = {entry["path"]: entry["kind"] for entry in document["maps"]["maps"]}
+    assert set(kinds.values()) == {"attention", "heads", "gate", "layers"}
+    for path, numbers in maps.items():
+        if kinds[path] == "gate":
+            assert 0 <= numbers.min() < 0.5 < numbers.max() < 1
+        else:
+            assert numpy.abs(numbers.sum(axis=-1) - 1).max() < 0.02, path
+    assert maps["early.1.attn.horizontal"].shape == (1, 17, 4)
+    pool = next(entry for entry in document["maps"]["maps"] if entry["path"] == "omni.pool")
+    assert pool["names"] == ["early.0.out", "early.1.out"] and (pool["rows"], pool["columns"]) == (17, 2)
+
+
+def softmax(scores):
+    shares = numpy.exp(scores - scores.max(axis=-1, keepdims=True))
+    return shares / shares.sum(axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("key_heads", [4, 1])
+def test_attention_is_that_of_numpy(tmp_path, key_heads):
+    """With queries and keys of one value, causal, and heads that share keys."""
+    random = numpy.random.default_rng(1)
+    model = {"hova": 1, "name": "net", "inputs": {"x": {"shape": [2, 7, 16]}}, "outputs": {"y": "attn"},
+             "layers": [{"name": "attn", "op": "multi_head_attention", "input": "x", "heads": 4, "key_value_heads": key_heads, "causal": True, "bias": False}]}
+    (tmp_path / "net.json").write_text(json.dumps(model))
+    tensors = json.loads(hova("summary", tmp_path / "net.json", "--format=json"))["parameters"]["tensors"]
+    weights = {tensor["name"]: random.normal(size=tensor["shape"]).astype(numpy.float32) for tensor in tensors}
+    x = random.normal(size=(2, 7, 16)).astype(numpy.float32)
+    save_file(weights, tmp_path / "net.safetensors")
+    numpy.save(tmp_path / "x.npy", x)
+    document = json.loads(hova("view", tmp_path / "net.json", "-O0", f"--weights={tmp_path}/net.safetensors", f"--input=x={tmp_path}/x.npy", "--format=json"))
+    found = maps_of(document)["attn"].reshape(2, 4, 7, 7)
+    query = (x @ weights["attn.query.weight"]).reshape(2, 7, 4, 4).transpose(0, 2, 1, 3)
+    key = (x @ weights["attn.key.weight"]).reshape(2, 7, key_heads, 4).transpose(0, 2, 1, 3).repeat(4 // key_heads, axis=1)
+    scores = query @ key.transpose(0, 1, 3, 2) / 2
+    expected = softmax(numpy.where(numpy.tril(numpy.ones((7, 7))) > 0, scores, -numpy.inf))
+    assert numpy.abs(found - expected).max() < 0.003
+
+
+def test_one_value_may_be_queries_keys_and_values(tmp_path):
+    model = {"hova": 1, "name": "net", "inputs": {"x": {"shape": [1, 5, 8]}}, "outputs": {"y": "attn"},
+             "layers": [{"name": "attn", "op": "attention", "query": "x", "key": "x", "value": "x", "heads": 2}]}
+    (tmp_path / "net.json").write_text(json.dumps(model))
+    x = numpy.random.default_rng(2).normal(size=(1, 5, 8)).astype(numpy.float32)
+    numpy.save(tmp_path / "x.npy", x)
+    document = json.loads(hova("view", tmp_path / "net.json", "-O0", f"--input={tmp_path}/x.npy", "--format=json"))
+    heads = x[0].reshape(5, 2, 4).transpose(1, 0, 2)
+    assert numpy.abs(maps_of(document)["attn"] - softmax(heads @ heads.transpose(0, 2, 1) / 2)).max() < 0.003
+
+
+def test_slots_of_a_memory_are_keys(tmp_path):
+    model = Path(__file__).resolve().parents[2] / "examples/models/m2.json"
+    summary = json.loads(hova("summary", model, "--format=json"))
+    options = []
+    for entry in summary["inputs"]:
+        value = numpy.ones(entry["shape"], {"f32": "float32", "i32": "int32", "i64": "int64", "bool": "bool"}[entry["dtype"]])
+        numpy.save(tmp_path / f"{entry['name']}.npy", value)
+        options.append(f"--input={entry['name']}={tmp_path}/{entry['name']}.npy")
+    document = json.loads(hova("view", model, "-O0", *options, "--format=json"))
+    encoder = next(entry for entry in document["maps"]["maps"] if entry["columns"] > entry["rows"] == 50)
+    assert numpy.abs(maps_of(document)[encoder["path"]].sum(axis=-1) - 1).max() < 0.05
 
 
 def test_page_asks_for_nothing(digits):
@@ -125,7 +203,7 @@ def test_page_asks_for_nothing(digits):
 
 
 def test_dump_is_shown_from_where_it_begins(digits, tmp_path):
-    document = json.loads(hova("view", digits / "dumps/04-assign.mlir", "-O0", "--format=json"))
+    document = json.loads(hova("view", digits / "dumps/04-assign.mlir", WEIGHTS, "-O0", "--format=json"))
     assert [phase["name"] for phase in document["phases"]] == ["import", "assign", "tile", "vectorize", "target"]
     assert document["description"]["text"] == DIGITS.read_text()
 
@@ -144,13 +222,16 @@ def test_gpu_shows_ptx():
 @pytest.mark.parametrize("options, status, expected", [
     (["--march=x86-64-v3,x86-64-v4"], 2, "hova view takes one ISA level, got 2"),
     (["--emit=exe"], 2, "'hova view' takes no option '--emit'"),
-    (["--format=text"], 2, "option '--format' expects html, json, got 'text'"),
+    (["--format=html"], 2, "option '--format' expects text, json, got 'html'"),
     (["--peak=10"], 2, "option '--peak' needs '--benchmark-file'"),
     (["--peak=10,fast", "--benchmark-file=TIMES"], 2, "expects GFLOP/s, or GFLOP/s and GB/s as in 117.6,40, got '10,fast'"),
     (["--peak=-1", "--benchmark-file=TIMES"], 2, "got '-1'"),
     (["--benchmark-file=MISSING"], 74, "No such file or directory"),
     (["--benchmark-file=BROKEN"], 1, "is no JSON"),
     (["--benchmark-file=EMPTY"], 1, "has no 'profile' with 'kernels'"),
+    (["--input=y=TIMES"], 1, "the model has no input 'y'; there is image"),
+    (["--input=TIMES"], 1, "times.json"),
+    (["--input=MISSING"], 74, "missing"),
     (["--benchmark-file=TIMES", "--without=hova-fuse-kernels"], 1, "is of another program: its kernel 1 is "),
 ])
 def test_mistakes_leave_no_page(digits, tmp_path, options, status, expected):

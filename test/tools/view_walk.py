@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ways through a page, clicked and typed in a browser; each step says what must have happened."""
 
+import json
+
 HOSTILE = ["</script><script>hacked=1</script>", '"><img src=x onerror=hacked=2>', "it's \\ back` ${hacked=3}",
            "-->", "<!--", "ñ 中文 \u202e rtl", "{{hacked}}", "&lt;b&gt;", "javascript:hacked=4"]
 
@@ -128,6 +130,20 @@ def walk_memory(browser):
         browser.wait("document.querySelector('.arena .value.lit')")
 
 
+def walk_maps(browser, layer):
+    if not browser.run("page.views.has('maps')"):
+        return
+    browser.run(f"page.selection.set([{layer!r}])")
+    browser.press("5")
+    browser.wait("page.tab === 'maps'")
+    heads = browser.run(f"page.views.get('maps').maps.find((map) => map.path === {layer!r}).planes")
+    assert browser.run(f"document.querySelectorAll('[data-path={json.dumps(layer)}] canvas').length") == heads
+    browser.point(f"figure[data-path='{layer}'] canvas")
+    browser.wait("document.querySelector('#maps > p[aria-live]').textContent.includes('query')")
+    browser.click(".map-list button:last-child")
+    browser.wait("document.querySelector('.map-list button:last-child').classList.contains('lit')")
+
+
 def walk_link(browser, page):
     """A link leads back to the view and the selection."""
     browser.run("page.open('phases', 'fuse', 'tile')")
@@ -146,6 +162,7 @@ def walk(browser, page, layer):
     walk_phases(browser, layer)
     walk_kernels(browser)
     walk_memory(browser)
+    walk_maps(browser, layer)
     browser.click("#theme")
     browser.wait("['light', 'dark'].includes(document.documentElement.dataset.theme)")
     walk_link(browser, page)

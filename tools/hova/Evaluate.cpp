@@ -1,7 +1,6 @@
 //===- Evaluate.cpp - hova evaluate ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/reference/EvaluateFiles.h"
 #include "tools/hova/Files.h"
 #include "tools/hova/Session.h"
 #include "tools/hova/TemporaryProgram.h"
@@ -12,16 +11,6 @@ using namespace mlir;
 namespace hova::tool {
 
 using Tensors = llvm::SmallVector<HostTensor>;
-
-static std::vector<NamedFile> readInputs(const Arguments &arguments) {
-  std::vector<NamedFile> inputs;
-  for (llvm::StringRef text : arguments.values(OPT_input)) {
-    auto [name, file] = text.split('=');
-    inputs.push_back(file.empty() ? NamedFile{"", name.str()}
-                                  : NamedFile{name.str(), file.str()});
-  }
-  return inputs;
-}
 
 /// No output may take the place of what is read.
 static int checkFiles(const Arguments &arguments, Session &session,
@@ -81,7 +70,7 @@ static int evaluateLoops(const Arguments &arguments, Session &session,
 int runEvaluate(Arguments &arguments) {
   Session session(arguments);
   frontend::ModelOptions options = readModelOptions(arguments);
-  std::vector<NamedFile> inputs = readInputs(arguments);
+  std::vector<NamedFile> inputs = inputFiles(arguments);
   if (!arguments.has(OPT_output_dir)) {
     arguments.usageError("option '--output-dir' is missing");
   }

@@ -10,6 +10,16 @@ using namespace llvm;
 
 namespace hova::tool {
 
+std::vector<NamedFile> inputFiles(const Arguments &arguments) {
+  std::vector<NamedFile> inputs;
+  for (StringRef text : arguments.values(OPT_input)) {
+    auto [name, file] = text.split('=');
+    inputs.push_back(file.empty() ? NamedFile{"", name.str()}
+                                  : NamedFile{name.str(), file.str()});
+  }
+  return inputs;
+}
+
 FileUses::FileUses(const Arguments &arguments) {
   reads(arguments.model(), "the description");
   reads(arguments.value(OPT_weights), "--weights");

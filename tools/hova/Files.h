@@ -8,9 +8,13 @@
 #define HOVA_TOOLS_HOVA_FILES_H
 
 #include "codegen/program/Compile.h"
+#include "codegen/reference/EvaluateFiles.h"
 #include "tools/hova/Arguments.h"
 
 namespace hova::tool {
+
+/// What --input says.
+std::vector<NamedFile> inputFiles(const Arguments &arguments);
 
 class FileUses {
 public:

@@ -76,7 +76,7 @@ defm weights : Value<"weights", readers, "FILE",
                      "Read the weights from a safetensors file, or from the index of a sharded one.">;
 defm checkpoint : Value<"checkpoint", readers, "SOURCE",
                         "Read the weights by the names that this checkpoint source of the description gives them (default: the source that fits the file).">;
-defm init : Value<"init", runners, "SEED",
+defm init : Value<"init", !listconcat(runners, [ViewVerb]), "SEED",
                   "Draw random weights from this seed, as the initialisers of the description say. Applies without --weights (default: 0, but hova verify without it draws the weights from --seed).">;
 
 // The program.
@@ -153,7 +153,7 @@ def guard : Flag<["--"], "guard">, Visibility<[VerifyVerb]>,
             HelpText<"Run the generated code once more between guard pages. An access out of bounds is then an error.">;
 defm seed : Value<"seed", [VerifyVerb], "S",
                   "Draw the inputs from this seed, and the weights where neither --weights nor --init says what they are (default: 0).">;
-defm input : Value<"input", [EvaluateVerb], "NAME=FILE.npy",
-                   "Read the tensor of an input from this file. NAME= may be left out where the model has one input.">;
+defm input : Value<"input", [EvaluateVerb, ViewVerb], "NAME=FILE.npy",
+                   "Read the tensor of an input from this file. NAME= may be left out where the model has one input. With it hova view shows what attention attends to.">;
 defm output_dir : Value<"output-dir", [EvaluateVerb], "DIR",
                         "Write the results into this directory, as NAME.npy.">;

@@ -12,6 +12,7 @@
 #include "tools/hova/Progress.h"
 #include "tools/hova/Verbs.h"
 #include "tools/inspect/KernelCode.h"
+#include "tools/inspect/Maps.h"
 #include "tools/inspect/Summary.h"
 #include "tools/inspect/Verdicts.h"
 #include "tools/page/Page.h"
@@ -33,6 +34,7 @@ private:
   void readOptions();
   int checkFiles(llvm::ArrayRef<std::string> weightFiles);
   int compile();
+  int evaluate();
   llvm::json::Object gather();
   int write(llvm::json::Object document);
   void addPhase(llvm::StringRef name, std::string text);
@@ -44,7 +46,7 @@ private:
   CompileOptions options;
   CompiledModule compiled;
   llvm::json::Array phases;
-  std::optional<llvm::json::Object> benchmark;
+  std::optional<llvm::json::Object> benchmark, maps;
   std::optional<Peak> peak;
   bool isPage = true;
 };
@@ -69,6 +71,9 @@ int View::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
     uses.reads(file, "of --weights");
   }
   uses.reads(arguments.value(OPT_benchmark_file), "--benchmark-file");
+  for (const NamedFile &input : inputFiles(arguments)) {
+    uses.reads(input.path, "--input");
+  }
   llvm::StringRef output = arguments.value(OPT_o, "-");
   uses.writes(output,
               arguments.has(OPT_o) ? "-o" : "the output, as there is no -o");
@@ -107,6 +112,25 @@ int View::compile() {
       session);
 }
 
+/// What attention attends to, if there is something to attend to.
+int View::evaluate() {
+  if (!arguments.has(OPT_input)) {
+    return Ok;
+  }
+  auto main = session.imported().lookupSymbol<func::FuncOp>("main");
+  auto inputs = readInputs(main, inputFiles(arguments));
+  if (!inputs) {
+    return reportError(inputs.takeError());
+  }
+  FailureOr<llvm::json::Object> found =
+      inspect::mapsJson(session.imported(), session.weights(), *inputs);
+  if (failed(found)) {
+    return session.failedOnWeights() ? Rejected : session.failureStatus();
+  }
+  maps = std::move(*found);
+  return Ok;
+}
+
 llvm::json::Object View::gather() {
   using llvm::json::Object;
   const frontend::Program &program = session.program();
@@ -131,6 +155,9 @@ llvm::json::Object View::gather() {
       {"phases", std::move(phases)},
       {"code", Object{{"kind", target == "cuda" ? "PTX" : "assembly"},
                       {"text", std::move(compiled.text)}}}};
+  if (maps) {
+    document["maps"] = std::move(*maps);
+  }
   if (benchmark) {
     document["benchmark"] = std::move(*benchmark);
   }
@@ -175,8 +202,10 @@ int View::run() {
   TimeTrace trace(arguments);
   Progress progress(readProgressFormat(arguments));
   options.onPhase = [&](llvm::StringRef phase) { progress.enter(phase); };
-  int status =
-      session.load(modelOptions, Session::Weights::IfGiven, options.storage);
+  // Values need weights, and code needs none.
+  auto weights = arguments.has(OPT_input) ? Session::Weights::Opened
+                                          : Session::Weights::IfGiven;
+  int status = session.load(modelOptions, weights, options.storage);
   // Shards are known only now.
   if (status == Ok) {
     status = checkFiles(session.weightFiles());
@@ -192,6 +221,9 @@ int View::run() {
   if (status == Ok && benchmark) {
     status = checkBenchmark(arguments.value(OPT_benchmark_file), *benchmark,
                             inspect::launchesJson(*compiled.tiled));
+  }
+  if (status == Ok) {
+    status = evaluate();
   }
   if (status == Ok) {
     status = write(gather());

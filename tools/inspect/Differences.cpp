@@ -97,7 +97,8 @@ public:
   /// Why what stands at these paths is not together; empty where the report
   /// does not say it.
   std::string whyApart(const std::string &one, const std::string &other) const {
-    for (auto [from, to] : {std::pair(one, other), std::pair(other, one)}) {
+    for (const auto &[from, to] :
+         {std::pair(one, other), std::pair(other, one)}) {
       for (auto site = sites.lower_bound({from, ""});
            site != sites.end() && site->first.first == from; ++site) {
         for (const Object *apart : objectsOf(*site->second, "apart")) {

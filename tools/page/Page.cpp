@@ -39,6 +39,8 @@ constexpr char kScript[] = {
     ,
 #embed "memory.js"
     ,
+#embed "maps.js"
+    ,
 #embed "page.js"
     , 0};
 

@@ -19,6 +19,7 @@ class Page {
       ["phases", this.phases],
       ["kernels", new KernelsView(this.model, this.selection)],
       ["memory", new MemoryView(this.model, this.selection)],
+      ...(data.maps ? [["maps", new MapsView(this.model, this.selection)]] : []),
     ]);
     this.inspector = new Inspector(this.model, this.selection, this.stages, this);
     this.address = new Address(this.selection, this);
@@ -69,7 +70,7 @@ class Page {
         make("button", { id: "theme", title: "Light or dark", click: () => this.changeTheme() }, "◐")),
       make("main", {}, [...this.views.values()].map((view) => view.element)),
       this.inspector.element,
-      make("footer", {}, `${hova}. Keys: 1 to 4 views, / search, arrows layers, n and N chosen lines, Escape clears.`));
+      make("footer", {}, `${hova}. Keys: 1 to ${this.views.size} views, / search, arrows layers, n and N chosen lines, Escape clears.`));
   }
 
   changeTheme() {
@@ -117,8 +118,8 @@ class Page {
     } else if (event.key === "/") {
       event.preventDefault();
       this.search.focus();
-    } else if (/^[1-4]$/.test(event.key)) {
-      this.open([...this.views.keys()][event.key - 1]);
+    } else if (/^[1-5]$/.test(event.key)) {
+      this.open([...this.views.keys()][event.key - 1] ?? this.tab);
     } else if (this.tab === "phases" && /^n$/i.test(event.key)) {
       this.phases.panes.forEach((pane) => pane.step(event.key === "n" ? 1 : -1));
     }
