@@ -18,7 +18,9 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/hova DESTINATION ${CMAKE_INSTALL_LIB
 
 # Pages, completion, documents and examples. Debian's zsh reads vendor-completions, and not site-functions.
 set(share ${PROJECT_BINARY_DIR}/share)
-install(DIRECTORY ${share}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 PATTERN hova-tblgen.* EXCLUDE)
+install(DIRECTORY ${share}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+        FILES_MATCHING PATTERN *.1.gz PATTERN hova-tblgen.* EXCLUDE)
+install(DIRECTORY ${share}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man7 FILES_MATCHING PATTERN *.7.gz)
 install(FILES ${share}/man/hova-tblgen.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT libhova-dev)
 install(FILES ${share}/completion/hova DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${share}/completion/_hova DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)

@@ -36,7 +36,7 @@ ModelStatus fail(const ModelOptions &options, llvm::raw_ostream &errors,
                  ModelStatus status = ModelStatus::Rejected) {
   reader::Message error{reader::Severity::Error, file, std::move(message),
                         std::move(notes)};
-  errors << error.str(options.format);
+  errors << error.str(options.format, options.color);
   return status;
 }
 

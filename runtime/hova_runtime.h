@@ -218,6 +218,9 @@ typedef struct hova_program {
   /// machine, which is taken where this one's is not there. Null: there is
   /// none.
   const struct hova_program *alternative;
+  /// What the program was made from, as text for people; after its end, a JSON
+  /// object follows. Null: unknown.
+  const char *bill;
 } hova_program;
 
 /// Called by every thread after kernel `kernel`. Returns when all have called;

@@ -37,6 +37,7 @@ private:
   void collectImages();
   uint64_t imageBytes() const;
   llvm::Error writeImages(llvm::raw_ostream &os);
+  llvm::Error makeBill(CompiledModule *keep);
   llvm::Error write(ArrayRef<StringRef> code);
   llvm::Error link(ArrayRef<StringRef> objects);
   llvm::Error checkSpace();
@@ -172,6 +173,7 @@ llvm::Error ProgramFile::link(ArrayRef<StringRef> objects) {
   linkOptions.header = options.header;
   linkOptions.companions = options.companions;
   linkOptions.weights = options.weights;
+  linkOptions.soname = options.soname;
   linkOptions.prefix = options.prefix;
   linkOptions.runtime = runtime;
   linkOptions.sharedLibrary = options.emit == EmitKind::Library;
@@ -205,6 +207,20 @@ ProgramFile::generate(SmallVectorImpl<std::string> &units) {
   });
 }
 
+/// The first program's, which tells of all.
+llvm::Error ProgramFile::makeBill(CompiledModule *keep) {
+  // Text shows code, and no program has it.
+  if (!options.makeBill || isWhole(options.emit)) {
+    return llvm::Error::success();
+  }
+  auto made = options.makeBill(*keep);
+  if (!made) {
+    return made.takeError();
+  }
+  programs.front()->setBill(std::move(*made));
+  return llvm::Error::success();
+}
+
 llvm::Expected<LogicalResult> ProgramFile::run(CompiledModule *keep) {
   llvm::Expected<LogicalResult> result = tile(keep);
   if (result && succeeded(*result)) {
@@ -213,15 +229,19 @@ llvm::Expected<LogicalResult> ProgramFile::run(CompiledModule *keep) {
     }
     result = forEach([](Compiler &program) { return program.lower(); });
   }
-  SmallVector<std::string> units;
-  if (result && succeeded(*result)) {
-    result = generate(units);
-  }
   if (!result || failed(*result)) {
     return result;
   }
   if (keep && options.report && options.target->runsOnDevice()) {
     keep->report = programs.front()->report();
+  }
+  if (llvm::Error error = makeBill(keep)) {
+    return std::move(error);
+  }
+  SmallVector<std::string> units;
+  result = generate(units);
+  if (!result || failed(*result)) {
+    return result;
   }
   if (keep && isWhole(options.emit) && options.output.empty()) {
     keep->text = std::move(units.front());

@@ -36,6 +36,8 @@ inline bool isWhole(EmitKind kind) {
 /// Spans of a time trace below this are left out.
 constexpr unsigned kTraceMicroseconds = 100;
 
+struct CompiledModule;
+
 struct CompileOptions {
   /// The program is compiled for each of its levels by the phases from `assign`
   /// on.
@@ -63,6 +65,11 @@ struct CompileOptions {
   /// empty: there is no line table.
   std::string debugLines;
   std::string compilerVersion;
+  /// Makes the contents of the bill (Bill.h) of what `assign` and the target
+  /// made; may be null: the program has none.
+  std::function<llvm::Expected<std::string>(const CompiledModule &)> makeBill;
+  /// What a library calls itself; empty: as its file.
+  std::string soname;
   /// Of the imported module, which says so itself.
   Storage storage = Storage::F32;
   /// After `hova weights pack`, for messages.
@@ -113,7 +120,8 @@ struct CompiledModule {
   std::string text;
 };
 
-/// Compiles an imported module and writes `options.output`. IR errors go to
+/// Compiles an imported module and writes `options.output`. The bill, if there
+/// is to be one, needs `keep`. IR errors go to
 /// the context's diagnostics and give a failed result; input and output
 /// failures come as an Error.
 llvm::Expected<mlir::LogicalResult>

@@ -92,7 +92,7 @@ llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
 
 void Compiler::describe(llvm::Module &module) {
   addProgramDescriptor(module, *tiled, options, code->describeLevels(),
-                       flopsOf(imported));
+                       flopsOf(imported), bill);
 }
 
 WeightImageInfo Compiler::imageInfo() {

@@ -34,6 +34,8 @@ public:
   /// The units of the program.
   mlir::FailureOr<llvm::SmallVector<std::string>> generate();
   DeviceReport report() { return code->report(); }
+  /// What the program says of its making (Bill.h); before `generate`.
+  void setBill(std::string text) { bill = std::move(text); }
   /// Of the code, where it is asked for.
   llvm::Error writeLines();
 
@@ -64,6 +66,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> tiled;
   std::unique_ptr<ProgramCode> code;
   std::optional<DebugLines> lines;
+  std::string bill;
 };
 
 } // namespace hova

@@ -40,6 +40,15 @@ public:
     variable->setAlignment(llvm::Align(64));
     return variable;
   }
+  /// The contents of a section of its own.
+  llvm::Constant *section(llvm::StringRef name, llvm::StringRef contents) {
+    llvm::GlobalVariable *variable =
+        global(llvm::ConstantDataArray::getString(context, contents,
+                                                  /*AddNull=*/false));
+    variable->setSection(name);
+    variable->setAlignment(llvm::Align(1));
+    return variable;
+  }
   /// Numbers, aligned as a file is.
   llvm::Constant *table(llvm::ArrayRef<int64_t> numbers) {
     llvm::SmallVector<uint64_t> values(numbers.begin(), numbers.end());

@@ -306,8 +306,10 @@ llvm::Error linkProgram(llvm::ArrayRef<llvm::StringRef> objects,
     // The program has a place for weights that are embedded only.
     linked.imageBytes = 0;
   }
-  auto file =
-      linkInMemory(objects, linked, llvm::sys::path::filename(options.output));
+  auto file = linkInMemory(objects, linked,
+                           options.soname.empty()
+                               ? llvm::sys::path::filename(options.output)
+                               : llvm::StringRef(options.soname));
   return file ? writeFiles(*file, options, writeImage) : file.takeError();
 }
 

@@ -44,6 +44,8 @@ struct LinkOptions {
   /// `<prefix>_create` and so on. A C identifier.
   std::string prefix;
   bool sharedLibrary = false;
+  /// What a library calls itself; empty: as the file `output`.
+  std::string soname;
   /// The runtime that the program is linked with: empty for a CPU, "cuda" for a
   /// GPU, "cuda-emulated" for a GPU that the processor emulates, "cpu-cuda" for
   /// a GPU or, where there is none, a CPU.

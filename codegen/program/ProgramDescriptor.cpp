@@ -5,6 +5,7 @@
 // out structures as C does.
 
 #include "codegen/program/ProgramDescriptor.h"
+#include "codegen/program/Bill.h"
 #include "codegen/program/ConstantBuilder.h"
 #include "codegen/program/WeightData.h"
 #include "dialect/ProgramOps.h"
@@ -96,7 +97,8 @@ static std::string programName(StringRef prefix) {
 
 void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
                           const CompileOptions &options,
-                          ArrayRef<LevelCode> levels, int64_t flops) {
+                          ArrayRef<LevelCode> levels, int64_t flops,
+                          StringRef bill) {
   ConstantBuilder build(module);
   auto main = tiled.lookupSymbol<func::FuncOp>("main");
   auto integer = [&](StringRef name) {
@@ -164,7 +166,8 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
        build.array(weights),
        options.alternativePrefix.empty()
            ? build.null()
-           : build.constant(programName(options.alternativePrefix))});
+           : build.constant(programName(options.alternativePrefix)),
+       bill.empty() ? build.null() : build.section(kBillSection, bill)});
   new llvm::GlobalVariable(module, program->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, program,
                            programName(options.prefix));

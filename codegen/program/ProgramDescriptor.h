@@ -11,10 +11,12 @@ namespace hova {
 
 /// Adds the constant `hova_program_<prefix>` (hova_runtime.h) to `module`,
 /// filled from the module after `tile`. The code of `levels` may lie in other
-/// modules. `flops` are those of the description, dense.
+/// modules. `flops` are those of the description, dense; `bill` is that of
+/// Bill.h, or empty.
 void addProgramDescriptor(llvm::Module &module, mlir::ModuleOp tiled,
                           const CompileOptions &options,
-                          llvm::ArrayRef<LevelCode> levels, int64_t flops);
+                          llvm::ArrayRef<LevelCode> levels, int64_t flops,
+                          llvm::StringRef bill);
 
 } // namespace hova
 

@@ -24,6 +24,19 @@ const char *name(Severity severity) {
                                          : "note";
 }
 
+/// `text`, in a colour of terminals if `color`.
+std::string inColor(const char *sequence, const std::string &text, bool color) {
+  return color ? sequence + text + "\033[0m" : text;
+}
+
+/// "error:".
+std::string label(Severity severity, bool color) {
+  const char *sequence = severity == Severity::Error     ? "\033[1;31m"
+                         : severity == Severity::Warning ? "\033[1;35m"
+                                                         : "\033[1;36m";
+  return inColor(sequence, std::string(name(severity)) + ':', color);
+}
+
 /// `message` without its numbers.
 std::string withoutNumbers(std::string_view message) {
   std::string kept;
@@ -42,17 +55,25 @@ std::string jsonMember(const char *key, std::string_view value) {
 
 } // namespace
 
-std::string Message::str(DiagnosticFormat format) const {
+void Message::showPlace(const Source &source, bool color) {
+  if (place) {
+    size_t offset = source.offset(*place);
+    excerpt = reader::excerpt(source, {offset, offset + 1}, color);
+  }
+}
+
+std::string Message::str(DiagnosticFormat format, bool color) const {
   if (format == DiagnosticFormat::Text) {
     std::string text = escaped(file);
     if (place) {
       text += ':' + std::to_string(place->line) + ':' +
               std::to_string(place->column);
     }
-    text += std::string(": ") + name(severity) + ": " + escapedLines(message) +
-            '\n';
+    text += ": " + label(severity, color) + ' ' + escapedLines(message) + '\n' +
+            excerpt;
     for (const std::string &note : notes) {
-      text += "  note: " + escapedLines(note) + '\n';
+      text +=
+          "  " + label(Severity::Note, color) + ' ' + escapedLines(note) + '\n';
     }
     return text;
   }
@@ -183,12 +204,11 @@ void Diagnostics::print(std::ostream &out, DiagnosticFormat format,
   }
 }
 
-void Diagnostics::printExcerpt(std::ostream &out, Range range,
-                               bool color) const {
-  Position start = file->position(range.begin);
-  std::string_view line = file->line(start.line);
-  size_t column = std::min(std::min(range.begin, file->text().size()) -
-                               file->lineStart(start.line),
+std::string excerpt(const Source &source, Range range, bool color) {
+  Position start = source.position(range.begin);
+  std::string_view line = source.line(start.line);
+  size_t column = std::min(std::min(range.begin, source.text().size()) -
+                               source.lineStart(start.line),
                            line.size());
   size_t from = column > maxShownLine / 2 ? column - maxShownLine / 2 : 0;
   while (from > 0 && (static_cast<unsigned char>(line[from]) & 0xC0) == 0x80) {
@@ -209,11 +229,10 @@ void Diagnostics::printExcerpt(std::ostream &out, Range range,
   }
   std::string number = std::to_string(start.line);
   std::string margin(number.size() < 5 ? 5 - number.size() : 0, ' ');
-  out << margin << number << " | " << shown << '\n'
-      << std::string(margin.size() + number.size(), ' ') << " | "
-      << std::string(before, ' ') << (color ? "\033[32m" : "") << '^'
-      << std::string(marked > 1 ? marked - 1 : 0, '~')
-      << (color ? "\033[0m" : "") << '\n';
+  std::string mark = '^' + std::string(marked > 1 ? marked - 1 : 0, '~');
+  return margin + number + " | " + shown + '\n' +
+         std::string(margin.size() + number.size(), ' ') + " | " +
+         std::string(before, ' ') + inColor("\033[1;32m", mark, color) + '\n';
 }
 
 void Diagnostics::printText(std::ostream &out, const Diagnostic &diagnostic,
@@ -223,24 +242,25 @@ void Diagnostics::printText(std::ostream &out, const Diagnostic &diagnostic,
   if (diagnostic.placed) {
     out << start.line << ':' << start.column << ':';
   }
-  const char *begin = severity() == Severity::Error ? "\033[31m" : "\033[35m";
-  out << (color ? begin : "") << ' ' << name(severity()) << ':'
-      << (color ? "\033[0m" : "") << ' ' << escaped(diagnostic.message) << '\n';
+  out << ' ' << label(severity(), color) << ' ' << escaped(diagnostic.message)
+      << '\n';
   if (diagnostic.placed) {
-    printExcerpt(out, diagnostic.range, color);
+    out << excerpt(*file, diagnostic.range, color);
   }
   if (!diagnostic.pointer.empty()) {
     out << "  at " << printable(diagnostic.pointer) << '\n';
   }
   for (const Note &note : diagnostic.notes) {
     if (!note.range) {
-      out << "  note: " << escaped(note.message) << '\n';
+      out << "  " << label(Severity::Note, color) << ' '
+          << escaped(note.message) << '\n';
       continue;
     }
     Position place = file->position(note.range->begin);
     out << "  " << escaped(file->name()) << ':' << place.line << ':'
-        << place.column << ": note: " << escaped(note.message) << '\n';
-    printExcerpt(out, *note.range, color);
+        << place.column << ": " << label(Severity::Note, color) << ' '
+        << escaped(note.message) << '\n'
+        << excerpt(*file, *note.range, color);
   }
 }
 

@@ -66,11 +66,20 @@ struct Message {
   std::string message;
   std::vector<std::string> notes = {};
   std::optional<Position> place = {};
+  /// The line of the place with a caret (excerpt); empty: it is not shown.
+  std::string excerpt = {};
 
-  /// "FILE:1:2: error: MESSAGE" with the notes below it, or a JSON object on
-  /// one line; with the line break.
-  std::string str(DiagnosticFormat format) const;
+  /// Sets the excerpt, if there is a place in `source`.
+  void showPlace(const Source &source, bool color);
+
+  /// "FILE:1:2: error: MESSAGE" with excerpt and notes below it, or a JSON
+  /// object on one line; with the line break.
+  std::string str(DiagnosticFormat format, bool color = false) const;
 };
+
+/// The line of `source` in which `range` begins, and below it a caret and a
+/// mark as long as the range, as far as it is in the line.
+std::string excerpt(const Source &source, Range range, bool color);
 
 /// The messages about one source.
 class Diagnostics {
@@ -135,7 +144,6 @@ private:
   void printText(std::ostream &out, const Diagnostic &diagnostic,
                  bool color) const;
   void printJson(std::ostream &out, const Diagnostic &diagnostic) const;
-  void printExcerpt(std::ostream &out, Range range, bool color) const;
 
   std::shared_ptr<const Source> file;
   std::vector<Diagnostic> errors;

@@ -79,6 +79,21 @@ Position Source::position(size_t offset) const {
   return {mark.lines + 1, mark.points - markAt(mark.lineStart).points + 1};
 }
 
+size_t Source::offset(Position place) const {
+  if (place.line > markAt(contents.size()).lines + 1) {
+    return contents.size();
+  }
+  size_t at = lineStart(place.line);
+  size_t end = at + line(place.line).size();
+  for (size_t column = 1; column < place.column && at < end; ++column) {
+    do {
+      ++at;
+    } while (at < end &&
+             (static_cast<unsigned char>(contents[at]) & 0xC0) == 0x80);
+  }
+  return at;
+}
+
 size_t Source::lineStart(size_t line) const {
   // The last mark before the line, then its first byte.
   auto next = std::lower_bound(

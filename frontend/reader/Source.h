@@ -48,6 +48,9 @@ public:
   /// The position of a byte; bytes after the end count as the end.
   Position position(size_t offset) const;
 
+  /// The byte at a position; past the end of its line or of the text, that end.
+  size_t offset(Position place) const;
+
   /// The text of line `line` (from 1) without its line break.
   std::string_view line(size_t line) const;
 

@@ -117,6 +117,12 @@ static void print_sizes(const hova_program *program, uint64_t embedded_bytes) {
   hova_print_launches(program);
 }
 
+static void print_bill(const hova_program *program) {
+  if (program->bill) {
+    printf("\n%s", program->bill);
+  }
+}
+
 /// Names of the kinds of machine that a program is for, best first.
 static void print_targets(const hova_program *program) {
   printf("%-10s", "targets");
@@ -136,6 +142,7 @@ void hova_print_description(const hova_program *program,
     print_levels(program);
     print_tensors(program);
     print_sizes(program, embedded_bytes);
+    print_bill(program);
     return;
   }
   print_targets(program);
@@ -145,6 +152,7 @@ void hova_print_description(const hova_program *program,
     print_levels(at);
     print_sizes(at, embedded_bytes);
   }
+  print_bill(program);
 }
 
 void hova_print_version(const hova_program *program) {
@@ -241,6 +249,20 @@ static hova_status write_sizes(hova_output *output, const hova_program *program,
       embedded_bytes ? "true" : "false");
 }
 
+/// The object that follows after the text.
+static hova_status write_bill(hova_output *output, const hova_program *program,
+                              hova_error *error) {
+  if (!program->bill) {
+    return HOVA_OK;
+  }
+  // Longer than what a print may be.
+  const char *json = program->bill + strlen(program->bill) + 1;
+  hova_status status = hova_output_print(output, error, ",\n  \"bill\": ");
+  return status == HOVA_OK
+             ? hova_output_write(output, json, strlen(json), error)
+             : status;
+}
+
 /// What is said of the program for one kind of machine, but for the end of the
 /// object.
 static hova_status write_program(hova_output *output,
@@ -274,9 +296,10 @@ static hova_status write_program(hova_output *output,
   if (status == HOVA_OK) {
     status = write_sizes(output, program, embedded_bytes, error);
   }
-  return status == HOVA_OK
-             ? hova_write_memory_map(output, program, level_of(program), error)
-             : status;
+  if (status == HOVA_OK) {
+    status = hova_write_memory_map(output, program, level_of(program), error);
+  }
+  return status == HOVA_OK ? write_bill(output, program, error) : status;
 }
 
 hova_status hova_print_description_json(const hova_program *program,

@@ -210,7 +210,8 @@ static const hova_device_launch launches[] = {
    WEIGHT_BYTES ? 1 : 0,                                                       \
    parts,                                                                      \
    weights,                                                                    \
-   ALTERNATIVE}
+   ALTERNATIVE,                                                                \
+   NULL}
 
 static const hova_device_code code = CODE(kernels, launches, 3);
 static const hova_level level = LEVEL(code);

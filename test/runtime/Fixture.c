@@ -103,7 +103,8 @@ static const hova_level future_levels[] = {{"future", NO_MACHINE, run, 0, 0}};
    1,                                                                          \
    parts,                                                                      \
    weight_places,                                                              \
-   0}
+   0,                                                                          \
+   "made from nothing\n\0{\"options\": []}"}
 
 const hova_program hova_program_fixture =
     PROGRAM(levels, 2, 3, 2, FIXTURE_WEIGHT_BYTES);

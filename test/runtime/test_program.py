@@ -326,7 +326,8 @@ def test_describe_needs_no_input():
     assert "input      ids i64[4] from 0 to 9" in text
     assert "weights    64 bytes, embedded\n\narena\n" in text
     assert "           0         128  0-1      layer.copy\n" in text
-    assert text.endswith("           0          64  layer.w\n")
+    assert text.endswith("           0          64  layer.w\n\nmade from nothing\n")
+    assert json.loads(run("--describe", "--format=json").stdout)["bill"] == {"options": []}
     assert run("--describe", program="future").returncode == 0
 
 

@@ -32,14 +32,42 @@ def plain(page):
     return re.sub(r"\\f[BIR]", "", page.read_text()).replace("\\-", "-").replace("\\&", "").replace("\\e", "\\")
 
 
+TOPICS = ("expressions", "weights", "checkpoints")
+
+
 def verbs():
     return re.findall(r"^  ([a-z]+(?: [a-z]+)?) {2,}[A-Z]", run(HOVA, "help"), re.M)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_topic_is_one_screen_and_a_page(pages, topic):
+    told = run(HOVA, "help", topic)
+    lines = told.splitlines()
+    assert len(lines) < 60 and max(map(len, lines)) <= 83
+    assert told.split("\n'hova help")[0].strip() in plain(pages / f"hova-{topic}.7")
+    assert f"hova-{topic}(7)" in plain(pages / "hova.1") and f"  {topic} " in run(HOVA, "help")
+
+
+def test_the_topic_of_expressions_names_every_function(tmp_path):
+    """What the parser itself lists where a function is unknown."""
+    model = tmp_path / "m.json"
+    model.write_text(
+        '{"hova": 1, "name": "m", "parameters": {"a": "nothing(1)"}, "inputs": {"x": {"shape": [1, 4, 8]}}, "layers": ['
+        '{"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "score": "nothing(1)"}], "outputs": {"y": "y"}}'
+    )
+    listed = " ".join(re.findall(r'unknown function "nothing"; there are (.*)', run(HOVA, "check", model, status=1)))
+    functions = set(re.findall(r"[a-z]+[0-9]?", listed)) - {"and"}
+    assert {"if", "log2", "sigmoid"} <= functions
+    told = run(HOVA, "help", "expressions")
+    assert [name for name in functions if not re.search(rf"\b{name}\b", told)] == []
 
 
 def test_every_verb_has_a_page_that_the_main_page_names(pages):
     names = ["hova-" + verb.replace(" ", "-") for verb in verbs()]
     names += ["hova-opt", "hova-reduce", "hova-lsp-server", "hova-tblgen"]
-    assert sorted(path.name for path in pages.iterdir()) == sorted(f"{name}.1" for name in ["hova", *names])
+    assert sorted(path.name for path in pages.iterdir()) == sorted(
+        [*(f"{name}.1" for name in ["hova", *names]), *(f"hova-{name}.7" for name in TOPICS)]
+    )
     assert all(f"{name}(1)" in plain(pages / "hova.1") for name in names)
 
 

@@ -122,6 +122,9 @@ def test_programs_tell_what_ptxas_said(tmp_path, compile_digits):
     assert told.pop("assembler") == "ptxas 12.9.41" and told.pop("machine_code_bytes") > len("\x7fELF")
     for launch in told["launches"]:
         assert (launch.pop("registers"), launch.pop("spilled_bytes"), launch.pop("local_bytes")) == (58, 20, 24)
+    # Made again, each has the other's machine code only if it had it.
+    options = told["bill"].pop("options"), untold["bill"].pop("options")
+    assert options[1] == [*options[0], "--ptxas=none"]
     assert told == untold
 
     def said(program, option):

@@ -76,6 +76,7 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
   if (value(OPT_diagnostics) == "json") {
     setMessageFormat(reader::DiagnosticFormat::Json);
   }
+  setMessageColor(value(OPT_color, "auto"));
   if (missingCount != 0) {
     usageError("option '" + Twine(list.getArgString(missing)) +
                "' needs a value");
@@ -90,7 +91,7 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
   std::vector<std::string> inputs = values(OPT_INPUT);
   if (verb.operand.empty() && !inputs.empty()) {
     usageError("unexpected '" + inputs.front() + "'");
-  } else if (!verb.operand.empty() && inputs.empty()) {
+  } else if (!verb.operand.empty() && inputs.empty() && !has(OPT_reproduce)) {
     usageError(verb.operand + " is missing");
   } else if (inputs.size() > 1 && verb.visibility != ProfileVerb) {
     // After a program are the words that it is run with.
@@ -100,19 +101,21 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
   }
 }
 
-std::string Arguments::refuseRecorded(StringRef word) {
-  static constexpr OptionID describing[] = {
-      OPT_set,   OPT_target, OPT_gpu_arch, OPT_march,
-      OPT_dtype, OPT_strict, OPT_without,  OPT_init};
+std::string Arguments::refuseRecorded(StringRef word,
+                                      ArrayRef<OptionID> further) {
+  SmallVector<OptionID> describing = {OPT_set,     OPT_target, OPT_gpu_arch,
+                                      OPT_march,   OPT_dtype,  OPT_strict,
+                                      OPT_without, OPT_init};
+  describing.append(further.begin(), further.end());
   std::string text = word.str();
   unsigned missing = 0, missingCount = 0;
   opt::InputArgList parsed =
       parse(text.c_str(), CompileVerb, missing, missingCount);
   const opt::Arg *option = parsed.size() == 1 ? *parsed.begin() : nullptr;
-  const OptionID *kind = llvm::find_if(describing, [&](OptionID id) {
+  auto kind = llvm::find_if(describing, [&](OptionID id) {
     return option && missingCount == 0 && option->getOption().matches(id);
   });
-  bool isKnown = kind != std::end(describing);
+  bool isKnown = kind != describing.end();
   if (isKnown && (*kind == OPT_strict || *option->getValue() != '\0')) {
     return "";
   }
@@ -127,6 +130,7 @@ std::string Arguments::refuseRecorded(StringRef word) {
 
 void Arguments::inherit(ArrayRef<std::string> recorded,
                         ArrayRef<OptionID> settled, StringRef origin) {
+  inheritedFrom = origin.str();
   std::vector<const char *> words;
   for (const std::string &word : recorded) {
     words.push_back(word.c_str());
@@ -246,7 +250,7 @@ int Arguments::usageError(const Twine &message) const {
   std::vector<std::string> notes;
   if (!status) {
     if (!inherited.empty()) {
-      notes.push_back(model() + " was made with " + join(inherited, " "));
+      notes.push_back(inheritedFrom + " was made with " + join(inherited, " "));
     }
     notes.push_back("'hova " + info->name.str() + " --help' lists the options");
   }

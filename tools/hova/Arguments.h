@@ -95,7 +95,9 @@ public:
   /// Why a word must not stand among the options that a file was made with;
   /// empty: it may. A file may say what its program is, and nothing else: no
   /// file that is read or written, and no library that is loaded.
-  static std::string refuseRecorded(llvm::StringRef word);
+  /// `further` options may stand there too.
+  static std::string refuseRecorded(llvm::StringRef word,
+                                    llvm::ArrayRef<OptionID> further = {});
 
   /// Adds the options that the file `origin` was made with, where they are not
   /// given; refuseRecorded has passed each of them. It is a mistake to give
@@ -146,6 +148,7 @@ private:
   const VerbInfo *info;
   std::vector<const char *> given;
   std::vector<std::string> inherited;
+  std::string inheritedFrom;
   llvm::opt::InputArgList list;
   mutable std::optional<int> status;
 };

@@ -8,6 +8,7 @@
 #include "tools/hova/Guard.h"
 #include "tools/hova/Plugins.h"
 #include "tools/hova/Progress.h"
+#include "tools/hova/Reproduce.h"
 #include "tools/hova/Verbs.h"
 #include "tools/inspect/DeviceReports.h"
 #include "tools/inspect/Verdicts.h"
@@ -61,6 +62,9 @@ private:
   int emitModule();
   int emitCode();
   int explain(CompiledModule &compiled);
+  int prepareBill();
+  llvm::Expected<std::string> makeBill(const CompiledModule &compiled);
+  std::string modelName() const;
   void tellAssembler(const DeviceReport &report);
 
   Closing closing;
@@ -68,6 +72,7 @@ private:
   Session session;
   const Product *product = nullptr;
   CompileOptions options;
+  FileHashes weights;
 };
 
 } // namespace
@@ -103,6 +108,7 @@ int Compilation::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
   for (const std::string &file : weightFiles) {
     uses.reads(file, "of --weights");
   }
+  uses.reads(arguments.value(OPT_reproduce), "--reproduce");
   llvm::StringRef what =
       arguments.has(OPT_o) ? "-o" : "the output, as there is no -o";
   uses.writes(options.output, what);
@@ -171,6 +177,12 @@ void Compilation::refuseForeignProduct() {
   }
 }
 
+/// Of a program that is made again without its description, as it was called.
+std::string Compilation::modelName() const {
+  bool isCarried = session.record() && arguments.model().empty();
+  return isCarried ? session.record()->description.name : arguments.model();
+}
+
 void Compilation::readProduct() {
   llvm::StringRef kind = arguments.word(OPT_emit);
   product = llvm::find_if(
@@ -183,7 +195,7 @@ void Compilation::readProduct() {
     arguments.usageError("a description from standard input has no name for "
                          "the output: give one with '-o'");
   }
-  std::string stem = llvm::sys::path::stem(arguments.model()).str();
+  std::string stem = llvm::sys::path::stem(modelName()).str();
   options.output =
       arguments
           .value(OPT_o,
@@ -279,6 +291,48 @@ void Compilation::tellAssembler(const DeviceReport &report) {
   }
 }
 
+/// Starts what the bill needs, and holds what is given to the one of a program
+/// that is made again.
+int Compilation::prepareBill() {
+  if (!product->kind || product->isText ||
+      product->kind == EmitKind::MachineCode) {
+    return Ok;
+  }
+  const Bill *record = session.record();
+  // Threads take stacks.
+  weights.start(session.weightFiles(), record || arguments.has(OPT_max_memory));
+  options.makeBill = [this](const CompiledModule &compiled) {
+    return makeBill(compiled);
+  };
+  if (!record) {
+    return Ok;
+  }
+  if (product->kind == EmitKind::Library) {
+    auto soname = readSoname(arguments.value(OPT_reproduce));
+    if (!soname) {
+      return reportError(soname.takeError());
+    }
+    options.soname = std::move(*soname);
+  }
+  auto hashes = weights.wait();
+  if (!hashes) {
+    return reportError(hashes.takeError());
+  }
+  return checkRecordedWeights(arguments, *record, *hashes);
+}
+
+llvm::Expected<std::string>
+Compilation::makeBill(const CompiledModule &compiled) {
+  auto hashes = weights.wait();
+  if (!hashes) {
+    return hashes.takeError();
+  }
+  auto bill = billOf(arguments, options, product->name, *hashes,
+                     session.record(), compiled);
+  return bill ? llvm::Expected<std::string>(writeBill(*bill))
+              : bill.takeError();
+}
+
 int Compilation::emitCode() {
   CompiledModule compiled;
   options.report = !product->isText || explains();
@@ -294,7 +348,15 @@ int Compilation::emitCode() {
 
 int Compilation::run() {
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
+  if (int status = session.openStatus()) {
+    return status;
+  }
   options = readCompileOptions(arguments);
+  if (const Bill *record = session.record(); record && !arguments.failed()) {
+    if (int status = checkRecord(arguments, *record, options)) {
+      return status;
+    }
+  }
   readProduct();
   // Their names alone matter to what is checked first.
   addPackage();
@@ -325,10 +387,16 @@ int Compilation::run() {
     return *arguments.failed();
   }
   addPackage();
+  if (int status = prepareBill()) {
+    return status;
+  }
   int status = trace.finish(product->kind ? emitCode() : emitModule());
   progress.end();
   if (status == Ok) {
     closing.wrote(options.output);
+  }
+  if (status == Ok && session.record()) {
+    return compareWithProgram(options.output, arguments.value(OPT_reproduce));
   }
   return status;
 }

@@ -284,10 +284,10 @@ void describeModel(const Arguments &arguments, Session &session,
     os << " --set ";
     add(set);
   }
-  if (arguments.has(OPT_target)) {
-    // In whatever order they are given.
-    llvm::SmallVector<llvm::StringRef> targets = namedTargets(arguments);
-    llvm::sort(targets);
+  // In whatever order they are given.
+  llvm::SmallVector<llvm::StringRef> targets = namedTargets(arguments);
+  llvm::sort(targets);
+  if (targets != llvm::SmallVector<llvm::StringRef>{"cpu"}) {
     os << " --target=" << llvm::join(targets, ",");
   }
   Programs programs = options.alternatives;

@@ -9,6 +9,7 @@
 #include "frontend/reader/Json.h"
 #include "passes/OptionalPasses.h"
 #include "tools/hova/Arguments.h"
+#include "tools/hova/Topics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Option/Arg.h"
 #include "llvm/Option/Option.h"
@@ -317,6 +318,14 @@ int printCandidates(ArrayRef<const char *> words) {
     offerGlobal(typed);
   } else if (before.front() == StringRef("help")) {
     before = before.drop_front();
+    for (const Topic &topic : getTopics()) {
+      bool isVerb = any_of(getVerbs(), [&](const VerbInfo &verb) {
+        return verb.name.starts_with((topic.name + " ").str());
+      });
+      if (before.empty() && !isVerb && topic.name.starts_with(typed)) {
+        print(topic.name, topic.summary);
+      }
+    }
   }
   offerVerbs(before, typed);
   return Ok;

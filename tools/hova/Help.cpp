@@ -53,6 +53,15 @@ void printHelp(const VerbInfo &verb, raw_ostream &os) {
   printStatuses(os);
 }
 
+void printHelp(const Topic &topic, raw_ostream &os) {
+  os << topic.text;
+  for (const VerbInfo &verb : getVerbs()) {
+    if (verb.name.starts_with((topic.name + " ").str())) {
+      os << "\n'hova help " << verb.name << "' tells about that verb.\n";
+    }
+  }
+}
+
 void printHelp(raw_ostream &os) {
   os << "hova compiles a description of a Transformer to a native program.\n\n"
         "  hova compile model.json -o model          then: ./model --help\n"
@@ -64,6 +73,10 @@ void printHelp(raw_ostream &os) {
         "options\n\n";
   for (const VerbInfo &verb : getVerbs()) {
     os << "  " << left_justify(verb.name, 14) << verb.summary << "\n";
+  }
+  os << "\ntopics, of hova help TOPIC:\n\n";
+  for (const Topic &topic : getTopics()) {
+    os << "  " << left_justify(topic.name, 14) << topic.summary << "\n";
   }
   os << "\n  --list-phases Show the phases of a compilation and what each "
         "promises.\n"

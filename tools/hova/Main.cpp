@@ -110,7 +110,8 @@ SmallVector<const VerbInfo *> verbsBelow(StringRef word) {
   return below;
 }
 
-int unknownWord(StringRef word) {
+/// `isTopic`: where a topic may stand too.
+int unknownWord(StringRef word, bool isTopic = false) {
   SmallVector<const VerbInfo *> below = verbsBelow(word);
   if (!below.empty()) {
     printError("'hova " + word + "' is not a whole verb; there is '" +
@@ -123,13 +124,21 @@ int unknownWord(StringRef word) {
   for (const VerbInfo &verb : verbs) {
     known.push_back(verb.name.str());
   }
-  printError((word.starts_with("-") ? "unknown option '" : "unknown verb '") +
+  for (const Topic &topic : getTopics()) {
+    if (isTopic) {
+      known.push_back(topic.name.str());
+    }
+  }
+  printError((word.starts_with("-") ? "unknown option '"
+              : isTopic             ? "unknown verb or topic '"
+                                    : "unknown verb '") +
                  word + "'" + suggestion(word, known),
-             {"'hova --help' lists the verbs"});
+             {isTopic ? "'hova --help' lists the verbs and topics"
+                      : "'hova --help' lists the verbs"});
   return Usage;
 }
 
-/// `hova help`, `hova help VERB`, `hova help --man=DIR`.
+/// `hova help`, `hova help VERB`, `hova help TOPIC`, `hova help --man=DIR`.
 int runHelp(ArrayRef<const char *> words) {
   if (words.empty()) {
     printHelp(outs());
@@ -139,16 +148,15 @@ int runHelp(ArrayRef<const char *> words) {
   if (folder.consume_front("--man=")) {
     return writeManPages(folder);
   }
-  SmallVector<const VerbInfo *> found = {findVerb(words)};
-  if (!found.front() && words.size() == 1) {
-    found = verbsBelow(words.front());
-  }
-  if (found.empty() || !found.front()) {
-    return unknownWord(words.front());
-  }
-  for (const VerbInfo *verb : found) {
+  if (const VerbInfo *verb = findVerb(words)) {
     printHelp(*verb, outs());
+    return Ok;
   }
+  const Topic *topic = findTopic(words.front());
+  if (!topic) {
+    return unknownWord(words.front(), /*isTopic=*/true);
+  }
+  printHelp(*topic, outs());
   return Ok;
 }
 
@@ -169,34 +177,48 @@ int runGlobal(StringRef word) {
   return unknownWord(word);
 }
 
-/// How messages are written holds from the first one on, also of a verb that
-/// there is not. In front of the verb, the option is as good as after it.
-void moveDiagnostics(SmallVectorImpl<const char *> &words) {
+/// The options of how messages are written, which hold from the first one on.
+constexpr StringLiteral messageOptions[] = {"--diagnostics", "--color"};
+
+/// The words of such an option: itself, and its value if that is the next word;
+/// none: it is another word.
+size_t countMessageWords(ArrayRef<const char *> words) {
+  auto [name, value] = StringRef(words.front()).split('=');
+  if (!is_contained(messageOptions, name)) {
+    return 0;
+  }
+  bool isPair = words.front() == name;
+  return std::min<size_t>(isPair ? 2 : 1, words.size());
+}
+
+/// Also of a verb that there is not: in front of it, such an option is as good
+/// as after it.
+void moveMessageOptions(SmallVectorImpl<const char *> &words) {
   SmallVector<const char *> leading;
-  while (!words.empty() &&
-         StringRef(words.front()).starts_with("--diagnostics")) {
-    bool isPair = words.front() == StringRef("--diagnostics");
-    auto end = words.begin() + std::min<size_t>(isPair ? 2 : 1, words.size());
-    leading.append(words.begin(), end);
-    words.erase(words.begin(), end);
+  while (size_t count = words.empty() ? 0 : countMessageWords(words)) {
+    leading.append(words.begin(), words.begin() + count);
+    words.erase(words.begin(), words.begin() + count);
   }
   if (!words.empty()) {
     words.append(leading);
   }
-  ArrayRef<const char *> all = words.empty() ? leading : words;
-  for (size_t i = 0; i < all.size(); ++i) {
-    StringRef word = all[i];
-    if (word == "--diagnostics=json" ||
-        (word == "--diagnostics" && i + 1 < all.size() &&
-         all[i + 1] == StringRef("json"))) {
-      setMessageFormat(hova::reader::DiagnosticFormat::Json);
+  for (ArrayRef<const char *> rest = words.empty() ? leading : words;
+       !rest.empty(); rest = rest.drop_front()) {
+    if (size_t count = countMessageWords(rest)) {
+      auto [name, value] = StringRef(rest.front()).split('=');
+      StringRef given = count == 2 ? rest[1] : value;
+      if (name == "--color") {
+        setMessageColor(given);
+      } else if (given == "json") {
+        setMessageFormat(hova::reader::DiagnosticFormat::Json);
+      }
     }
   }
 }
 
 int run(ArrayRef<const char *> given) {
   SmallVector<const char *> moved(given);
-  moveDiagnostics(moved);
+  moveMessageOptions(moved);
   ArrayRef<const char *> words = moved;
   if (words.empty() && !given.empty()) {
     printError("a verb is missing", {"'hova --help' lists the verbs"});

@@ -41,9 +41,14 @@ std::string pageOf(const VerbInfo &verb) {
   return name;
 }
 
+/// The name of the page of a topic.
+std::string pageOf(const Topic &topic) { return "hova-" + topic.name.str(); }
+
 struct Page {
   std::string name;
   StringRef summary;
+  /// Of the manual: 1 has programs, 7 formats.
+  int section = 1;
 };
 
 /// The other programs; their options are LLVM's own.
@@ -76,8 +81,9 @@ const Tool tools[] = {
      "package for CMake calls it."}};
 
 void printTitle(const Page &page, raw_ostream &os) {
-  os << ".TH " << StringRef(page.name).upper() << " 1 \"\" \"hova "
-     << hovaVersion() << "\" \"User Commands\"\n"
+  os << ".TH " << StringRef(page.name).upper() << " " << page.section
+     << " \"\" \"hova " << hovaVersion() << "\" \""
+     << (page.section == 1 ? "User Commands" : "Miscellaneous") << "\"\n"
      << ".SH NAME\n"
      << literal(page.name) << " \\- " << literal(page.summary) << "\n";
 }
@@ -165,7 +171,9 @@ void printMain(raw_ostream &os) {
   printTitle({"hova", "compile a description of a Transformer to a program"},
              os);
   os << ".SH SYNOPSIS\n" << bold("hova") << " " << italic("VERB") << " ...\n";
-  os << ".br\n" << bold("hova help") << " [" << italic("VERB") << "]\n";
+  os << ".br\n"
+     << bold("hova help") << " [" << italic("VERB") << "|" << italic("TOPIC")
+     << "]\n";
   os << ".SH DESCRIPTION\n"
      << literal("hova compiles a JSON description of a Transformer, and its "
                 "weights, to one native program or library for processors or "
@@ -190,8 +198,11 @@ void printMain(raw_ostream &os) {
     os << bold(pageOf(verb)) << "(1),\n";
   }
   for (const Tool &tool : tools) {
-    bool isLast = &tool == std::end(tools) - 1;
-    os << bold(tool.page.name) << "(1)" << (isLast ? "" : ",") << "\n";
+    os << bold(tool.page.name) << "(1),\n";
+  }
+  for (const Topic &topic : getTopics()) {
+    bool isLast = &topic == &getTopics().back();
+    os << bold(pageOf(topic)) << "(7)" << (isLast ? "" : ",") << "\n";
   }
 }
 
@@ -204,9 +215,18 @@ void printTool(const Tool &tool, raw_ostream &os) {
      << bold("hova") << "(1)\n";
 }
 
-Error writePage(StringRef folder, StringRef name,
+void printTopic(const Topic &topic, raw_ostream &os) {
+  printTitle({pageOf(topic), topic.summary, 7}, os);
+  os << ".SH DESCRIPTION\n.nf\n";
+  for (StringRef line : split(topic.text.rtrim('\n'), '\n')) {
+    os << literal(line) << "\n";
+  }
+  os << ".fi\n.SH SEE ALSO\n" << bold("hova") << "(1)\n";
+}
+
+Error writePage(StringRef folder, const Twine &file,
                 function_ref<void(raw_ostream &)> print) {
-  return writeFileWhole((folder + "/" + name + ".1").str(), 0666,
+  return writeFileWhole((folder + "/" + file).str(), 0666,
                         [&](raw_ostream &os) {
                           print(os);
                           return Error::success();
@@ -216,17 +236,23 @@ Error writePage(StringRef folder, StringRef name,
 } // namespace
 
 int writeManPages(StringRef folder) {
-  Error error = writePage(folder, "hova", printMain);
+  Error error = writePage(folder, "hova.1", printMain);
   for (const VerbInfo &verb : getVerbs()) {
     if (!error) {
-      error = writePage(folder, pageOf(verb),
+      error = writePage(folder, pageOf(verb) + ".1",
                         [&](raw_ostream &os) { printVerb(verb, os); });
     }
   }
   for (const Tool &tool : tools) {
     if (!error) {
-      error = writePage(folder, tool.page.name,
+      error = writePage(folder, tool.page.name + ".1",
                         [&](raw_ostream &os) { printTool(tool, os); });
+    }
+  }
+  for (const Topic &topic : getTopics()) {
+    if (!error) {
+      error = writePage(folder, pageOf(topic) + ".7",
+                        [&](raw_ostream &os) { printTopic(topic, os); });
     }
   }
   return error ? reportError(std::move(error)) : int(Ok);

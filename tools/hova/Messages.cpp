@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/Messages.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
+#include <optional>
 
 namespace hova::tool {
 
@@ -14,8 +17,32 @@ void setMessageFormat(reader::DiagnosticFormat format) {
 
 reader::DiagnosticFormat messageFormat() { return currentFormat; }
 
+/// "auto": what the terminal and the environment say.
+static bool wantsColor() {
+  const char *refused = ::getenv("NO_COLOR");
+  return llvm::sys::Process::StandardErrHasColors() && !(refused && *refused);
+}
+
+static std::optional<bool> chosenColor;
+
+void setMessageColor(llvm::StringRef when) {
+  chosenColor = when == "always" || (when != "never" && wantsColor());
+}
+
+bool messageColor() {
+  if (!chosenColor) {
+    setMessageColor("auto");
+  }
+  return *chosenColor;
+}
+
 void print(const reader::Message &message) {
-  llvm::errs() << message.str(currentFormat);
+  llvm::errs() << message.str(currentFormat, messageColor());
+}
+
+void printAt(const reader::Source &source, reader::Message message) {
+  message.showPlace(source, messageColor());
+  print(message);
 }
 
 void printError(const llvm::Twine &message, std::vector<std::string> notes) {

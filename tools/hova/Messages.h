@@ -16,7 +16,14 @@ namespace hova::tool {
 void setMessageFormat(reader::DiagnosticFormat format);
 reader::DiagnosticFormat messageFormat();
 
+/// Whether they have colours from now on: "always", "never", or "auto", which
+/// is on a terminal that has them, unless NO_COLOR is set (no-color.org).
+void setMessageColor(llvm::StringRef when);
+bool messageColor();
+
 void print(const reader::Message &message);
+/// The same with the line of its place in `source`, where it has one.
+void printAt(const reader::Source &source, reader::Message message);
 
 /// "hova: error: ..." and the notes below it.
 void printError(const llvm::Twine &message,

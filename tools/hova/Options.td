@@ -87,6 +87,8 @@ defm emit : Value<"emit", [CompileVerb], "KIND",
                   ["exe", "lib", "obj", "asm", "llvm", "ptx", "cubin", "mlir"]>;
 def package : Flag<["--"], "package">, Visibility<[CompileVerb]>,
               HelpText<"Write NAME.pc and NAMEConfig.cmake beside a library NAME.so or libNAME.so, by which pkg-config and CMake's find_package find it. Applies to --emit=lib.">;
+defm reproduce : Value<"reproduce", [CompileVerb], "PROGRAM",
+                       "Make this program again, from the description and the options that it carries: the same bytes, or status 3. Weights, plugins and an IR dump that it was made from are given again, and their hashes compared.">;
 defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
                         "Run no phase after this one. Applies to --emit=mlir (default: target).">;
 defm target : Value<"target", generators, "TARGET",

@@ -12,19 +12,12 @@
 #include "passes/normalize/Passes.h"
 #include "tools/hova/Guard.h"
 #include "tools/hova/Plugins.h"
+#include "tools/hova/Reproduce.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 
 using namespace mlir;
 
 namespace hova::tool {
-
-static bool wantsColor(const Arguments &arguments) {
-  llvm::StringRef when = arguments.word(OPT_color);
-  bool terminal = llvm::sys::Process::StandardErrIsDisplayed();
-  return when == "always" ||
-         (when == "auto" && terminal && !::getenv("NO_COLOR"));
-}
 
 frontend::ModelOptions readModelOptions(const Arguments &arguments) {
   frontend::ModelOptions options;
@@ -48,7 +41,8 @@ frontend::ModelOptions readModelOptions(const Arguments &arguments) {
     }
     options.overrides.push_back(*given);
   }
-  options.color = wantsColor(arguments);
+  arguments.word(OPT_color);
+  options.color = messageColor();
   arguments.word(OPT_diagnostics);
   options.format = messageFormat();
   options.warningsAreErrors = arguments.has(OPT_werror);
@@ -120,8 +114,46 @@ Session::Session(Arguments &arguments)
   mlirContext.printOpOnDiagnostic(false);
   mlirContext.getDiagEngine().registerHandler(
       [this](Diagnostic &diagnostic) { return report(diagnostic); });
-  if (isDump(path)) {
+  if (arguments.has(OPT_reproduce)) {
+    openRecord();
+  }
+  if (dumpStatus == Ok && isDump(path)) {
     openDump();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Programs to reproduce
+//===----------------------------------------------------------------------===//
+
+void Session::openRecord() {
+  std::string program = arguments.value(OPT_reproduce).str();
+  llvm::Expected<Bill> bill = readBill(program, refuseBilled);
+  if (!bill) {
+    dumpStatus = reportError(bill.takeError());
+    return;
+  }
+  recorded = std::move(*bill);
+  if (arguments.has(OPT_weights) != !recorded->weights.empty()) {
+    dumpStatus = arguments.usageError(
+        recorded->weights.empty()
+            ? program + " was made with random weights, so it takes no "
+                        "--weights"
+            : program + " was made with the weights of '" +
+                  recorded->weightsName + "': give them with '--weights'");
+    return;
+  }
+  // A program of another version says so first (checkRecord).
+  arguments.inherit(recorded->options,
+                    {OPT_set, OPT_target, OPT_gpu_arch, OPT_march, OPT_dtype,
+                     OPT_strict, OPT_without, OPT_init, OPT_emit, OPT_O,
+                     OPT_weights_mode, OPT_pass_pipeline, OPT_ptxas},
+                    program);
+  if (path.empty()) {
+    path = recorded->description.name;
+    dumped.origin.file = path;
+    dumped.origin.description = recorded->text;
+    dumped.origin.weights = recorded->weightsName;
   }
 }
 
@@ -131,7 +163,9 @@ Session::Session(Arguments &arguments)
 
 void Session::openDump() {
   llvm::Expected<ReadModule> read =
-      readModule(path, mlirContext, Arguments::refuseRecorded);
+      readModule(path, mlirContext, [](llvm::StringRef word) {
+        return Arguments::refuseRecorded(word);
+      });
   if (!read) {
     dumpStatus = reportError(read.takeError());
     return;
@@ -204,6 +238,11 @@ ModuleOrigin Session::origin(llvm::StringRef level) const {
     origin.weights.clear();
     origin.arguments.push_back("--init=" + arguments.value(OPT_init).str());
   }
+  if (recorded) {
+    // What is given again may have other names.
+    origin.file = recorded->description.name;
+    origin.weights = recorded->weightsName;
+  }
   return origin;
 }
 
@@ -256,7 +295,11 @@ LogicalResult Session::report(Diagnostic &diagnostic) {
     std::string layer = layerOf(note);
     message.notes.push_back(note.str() + (layer.empty() ? "" : ", " + layer));
   }
-  print(message);
+  if (model.spec && !isDump(path)) {
+    printAt(*model.spec->source, std::move(message));
+  } else {
+    print(message);
+  }
   return success();
 }
 
@@ -273,7 +316,10 @@ int Session::readModel(frontend::ModelOptions options, Weights weights) {
   bool open = weights == Weights::Opened ||
               (weights == Weights::IfGiven && !options.weights.empty());
   const ModuleOrigin &origin = dumped.origin;
-  if (dump()) {
+  if (recorded && options.checkpoint.empty()) {
+    options.checkpoint = recorded->checkpoint;
+  }
+  if (!origin.description.empty()) {
     options.path = origin.file;
     options.text = origin.description;
     if (options.checkpoint.empty()) {
@@ -321,7 +367,7 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
   frontend::ImportedProgram imported =
       frontend::importProgram(*model.program, mlirContext);
   if (imported.mistake) {
-    print(imported.mistake->message);
+    printAt(*model.spec->source, imported.mistake->message);
     return imported.mistake->isOfPlugin
                ? int(Rejected)
                : internalError("the description was accepted, but an operator "

@@ -14,6 +14,7 @@
 #define HOVA_TOOLS_HOVA_SESSION_H
 
 #include "codegen/Pipeline.h"
+#include "codegen/program/Bill.h"
 #include "codegen/reference/Evaluator.h"
 #include "dialect/Storage.h"
 #include "frontend/Model.h"
@@ -32,8 +33,8 @@ int reportError(llvm::Error error);
 
 class Session {
 public:
-  /// Opens a dump, and lets `arguments` inherit from it; what goes wrong is the
-  /// status of `load`.
+  /// Opens a dump or the program to reproduce, and lets `arguments` inherit
+  /// from it; what goes wrong is the status of `load`.
   explicit Session(Arguments &arguments);
 
   enum class Weights { Closed, IfGiven, Opened };
@@ -42,6 +43,9 @@ public:
   /// bits already explicit. The exit status of what failed, or Ok.
   int load(const frontend::ModelOptions &options, Weights weights,
            Storage storage = Storage::F32);
+
+  /// The exit status of opening a dump or a program to reproduce.
+  int openStatus() const { return dumpStatus; }
 
   mlir::MLIRContext &context() { return mlirContext; }
   const frontend::Program &program() const { return *model.program; }
@@ -63,6 +67,10 @@ public:
   /// The files that the weights are in; those of an index are its shards.
   std::vector<std::string> weightFiles() const;
 
+  /// The bill of the program that `--reproduce` names, whose options
+  /// `arguments` have inherited; null: there is none.
+  const Bill *record() const { return recorded ? &*recorded : nullptr; }
+
   /// Where the weights come from, for people.
   const std::string &note() const { return model.note; }
   /// Loads weights by name; must not outlive the session.
@@ -76,6 +84,7 @@ public:
 
 private:
   void openDump();
+  void openRecord();
   int readModel(frontend::ModelOptions options, Weights weights);
   mlir::LogicalResult setStorage(Storage storage);
   mlir::LogicalResult report(mlir::Diagnostic &diagnostic);
@@ -89,6 +98,7 @@ private:
   std::string path;
   std::optional<uint64_t> memory;
   ReadModule dumped;
+  std::optional<Bill> recorded;
   int dumpStatus = 0;
   bool weightsRejected = false;
   /// The operation of a plugin that the first error is about, in words.

@@ -350,13 +350,16 @@ static void printCheck(const ModelOptions &options, const Model &model,
 /// Prints what a builder of an operator got wrong. The exit status: whoever
 /// wrote a plugin is rejected, and hova's own builders make no mistakes.
 static int reportMistake(const ImportedProgram &imported,
+                         const reader::Source &source,
                          const ModelOptions &options,
                          llvm::raw_ostream &errors) {
   constexpr int rejected = 1, internalError = 70;
   if (!imported.mistake) {
     return 0;
   }
-  errors << imported.mistake->message.str(options.format);
+  reader::Message message = imported.mistake->message;
+  message.showPlace(source, options.color);
+  errors << message.str(options.format, options.color);
   return imported.mistake->isOfPlugin ? rejected : internalError;
 }
 
@@ -385,7 +388,8 @@ int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
   if (model.program->operations.size() <= mostVerified) {
     imported = importProgram(*model.program, context);
   }
-  if (int mistaken = reportMistake(imported, options, errors)) {
+  if (int mistaken =
+          reportMistake(imported, *model.spec->source, options, errors)) {
     return conclude(mistaken);
   }
   if (imported.module && mlir::failed(mlir::verify(*imported.module))) {
@@ -394,7 +398,7 @@ int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
                             "the description passed its checks, but its "
                             "operations are not valid; this is a mistake in "
                             "hova"};
-    errors << message.str(options.format);
+    errors << message.str(options.format, options.color);
     return conclude(internalError);
   }
   return conclude(0);
@@ -419,7 +423,7 @@ int runSummary(const ModelOptions &options, SummaryKind kind, bool json,
   }
   loadDialects(context);
   if (int status = reportMistake(importProgram(*model.program, context),
-                                 options, errors)) {
+                                 *model.spec->source, options, errors)) {
     return status;
   }
   Summary summary = summarize(*model.program, context);

@@ -406,4 +406,18 @@ llvm::json::Object verdictsJson(ModuleOp module, const Scope &scope,
   return report;
 }
 
+llvm::json::Array briefVerdicts(ModuleOp module) {
+  llvm::json::Array sites;
+  for (const JudgedSite &site : sitesOf(module, Scope())) {
+    llvm::json::Object entry{{"path", site.path},
+                             {"kind", site.kind},
+                             {"fused", site.verdict.fused}};
+    if (!site.verdict.why.empty()) {
+      entry["why"] = site.verdict.why;
+    }
+    sites.push_back(std::move(entry));
+  }
+  return sites;
+}
+
 } // namespace hova::inspect

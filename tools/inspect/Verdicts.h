@@ -22,6 +22,10 @@ void printVerdicts(mlir::ModuleOp module, const Scope &scope,
 llvm::json::Object verdictsJson(mlir::ModuleOp module, const Scope &scope,
                                 const DeviceReport *report);
 
+/// What became of each site and why, in short: "path", "kind", "fused" and
+/// "why".
+llvm::json::Array briefVerdicts(mlir::ModuleOp module);
+
 } // namespace hova::inspect
 
 #endif // HOVA_TOOLS_INSPECT_VERDICTS_H
