@@ -223,7 +223,7 @@ KINDS = list(dict.fromkeys(rule.kind for rule in RULES))
 assert len(KINDS) == 12
 
 # Whose lanes add up what they have of a row.
-ROWS = ("norm", "scaled heads", "shares", "logarithms of shares", "heads of length one")
+ROWS = ("norm", "sum of parts", "scaled heads", "shares", "logarithms of shares", "heads of length one")
 WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits", "raw scores", "sums", "queries")) or recipe == "product by rows"]
 # Classes of which a recipe has no fault, and why.
 NONE = {
