@@ -128,6 +128,15 @@ std::string Arguments::refuseRecorded(StringRef word,
                         join(known, ", ") + " do");
 }
 
+static SmallVector<StringRef> targetsOf(const opt::InputArgList &list) {
+  SmallVector<StringRef> names;
+  list.getLastArgValue(OPT_target, "cpu").split(names, ',');
+  llvm::sort(names);
+  return names;
+}
+
+SmallVector<StringRef> Arguments::targets() const { return targetsOf(list); }
+
 void Arguments::inherit(ArrayRef<std::string> recorded,
                         ArrayRef<OptionID> settled, StringRef origin) {
   inheritedFrom = origin.str();
@@ -139,7 +148,10 @@ void Arguments::inherit(ArrayRef<std::string> recorded,
   opt::InputArgList made = parse(words, CompileVerb, missing, missingCount);
   for (OptionID id : settled) {
     std::vector<std::string> before = made.getAllArgValues(id);
-    if (has(id) && (!made.hasArg(id) || values(id) != before)) {
+    bool isSame =
+        made.hasArg(id) && (id == OPT_target ? targets() == targetsOf(made)
+                                             : values(id) == before);
+    if (has(id) && !isSame) {
       usageError("option '" + spelling(id) + "' cannot change in " + origin +
                  ", which was made with " +
                  (before.empty() ? "none" : "'" + join(before, "', '") + "'"));

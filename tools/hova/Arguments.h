@@ -120,6 +120,9 @@ public:
   std::vector<std::string> values(OptionID id) const {
     return list.getAllArgValues(id);
   }
+  /// The names after `--target`, sorted: their order on the command line means
+  /// nothing.
+  llvm::SmallVector<llvm::StringRef> targets() const;
 
   /// The option as it is written on the command line, such as `--march`.
   static std::string spelling(OptionID id);

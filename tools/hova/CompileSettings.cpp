@@ -101,17 +101,10 @@ static ExtendPipeline readExtensions(const Arguments &arguments) {
 // Options
 //===----------------------------------------------------------------------===//
 
-static llvm::SmallVector<llvm::StringRef>
-namedTargets(const Arguments &arguments) {
-  llvm::SmallVector<llvm::StringRef> names;
-  arguments.value(OPT_target, "cpu").split(names, ',');
-  return names;
-}
-
 /// What only some targets have an option for.
 static void checkForeignOption(const Arguments &arguments, OptionID option,
                                ArrayRef<llvm::StringRef> targets) {
-  llvm::SmallVector<llvm::StringRef> named = namedTargets(arguments);
+  llvm::SmallVector<llvm::StringRef> named = arguments.targets();
   auto isKnown = [](llvm::StringRef name) {
     return llvm::is_contained(getTargetNames(), name);
   };
@@ -128,7 +121,7 @@ static void checkForeignOption(const Arguments &arguments, OptionID option,
 
 /// What looks into code looks into that of one target.
 static void checkSingleTarget(const Arguments &arguments) {
-  if (namedTargets(arguments).size() == 1) {
+  if (arguments.targets().size() == 1) {
     return;
   }
   std::string target = arguments.value(OPT_target).str();
@@ -284,9 +277,7 @@ void describeModel(const Arguments &arguments, Session &session,
     os << " --set ";
     add(set);
   }
-  // In whatever order they are given.
-  llvm::SmallVector<llvm::StringRef> targets = namedTargets(arguments);
-  llvm::sort(targets);
+  llvm::SmallVector<llvm::StringRef> targets = arguments.targets();
   if (targets != llvm::SmallVector<llvm::StringRef>{"cpu"}) {
     os << " --target=" << llvm::join(targets, ",");
   }

@@ -4,6 +4,7 @@
 #include "tools/hova/Session.h"
 #include "codegen/PassWatch.h"
 #include "codegen/Pipeline.h"
+#include "codegen/Targets.h"
 #include "codegen/program/CheckDump.h"
 #include "dialect/Site.h"
 #include "frontend/Import.h"
@@ -205,6 +206,25 @@ llvm::StringRef Session::dumpedLevel() {
   return isBehind("fuse") ? dumped.origin.level : llvm::StringRef();
 }
 
+/// The words of the command line that say what code is for, the default of a
+/// machine written out.
+static std::vector<std::string> targetArguments(const Arguments &arguments) {
+  llvm::SmallVector<llvm::StringRef> targets = arguments.targets();
+  std::string march =
+      "--march=" + arguments.value(OPT_march, TargetChoice().march).str();
+  if (targets == llvm::SmallVector<llvm::StringRef>{"cpu"}) {
+    return {march};
+  }
+  std::vector<std::string> words{
+      "--target=" + llvm::join(targets, ","),
+      "--gpu-arch=" +
+          arguments.value(OPT_gpu_arch, TargetChoice().gpuArch).str()};
+  if (llvm::is_contained(targets, "cpu")) {
+    words.push_back(march);
+  }
+  return words;
+}
+
 ModuleOrigin Session::origin(llvm::StringRef level) const {
   ModuleOrigin origin = dumped.origin;
   if (origin.description.empty()) {
@@ -212,13 +232,7 @@ ModuleOrigin Session::origin(llvm::StringRef level) const {
     origin.file = llvm::sys::path::filename(path).str();
   }
   origin.level = level.str();
-  if (arguments.value(OPT_target, "cpu") == "cpu") {
-    origin.arguments = {"--march=" +
-                        arguments.value(OPT_march, "native").str()};
-  } else {
-    origin.arguments = {"--target=" + arguments.value(OPT_target).str(),
-                        "--gpu-arch=" + level.str()};
-  }
+  origin.arguments = targetArguments(arguments);
   origin.arguments.push_back("--dtype=" +
                              arguments.value(OPT_dtype, "f32").str());
   for (const std::string &text : arguments.values(OPT_set)) {
