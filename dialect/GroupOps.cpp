@@ -256,7 +256,8 @@ LogicalResult GroupGatherOp::verify() {
   if ((!areIntegers && failed(verifyElement(*this, "source",
                                             getSource().getType(), // C1
                                             tile.getElementType()))) ||
-      failed(verifyRows(*this, "source", getSource().getType()))) { // C2
+      failed(verifyRows(*this, "source", getSource().getType())) || // C2
+      failed(verifyInBounds(*this, getInBounds()))) {
     return failure();
   }
   Block &body = getBody().front();
@@ -419,6 +420,42 @@ LogicalResult GroupMapOp::verify() {
            << result.getElementType();
   }
   return success();
+}
+
+/// Whether a thread does this without the others.
+static bool isOfOneThread(Operation *op) {
+  if (auto reduce = dyn_cast<GroupReduceOp>(op)) {
+    return reduce.getResult().getType().getDistribution() ==
+           TileDistribution::partial;
+  }
+  return isa<GroupMapOp, GroupGatherOp, LoopLikeOpInterface>(op) ||
+         isMemoryEffectFree(op);
+}
+
+LogicalResult GroupWhereOp::verify() {
+  TileType condition = getCondition().getType(), result = getResult().getType();
+  if (condition.columns() != 1 || !condition.getElementType().isF32() ||
+      condition.getDistribution() != TileDistribution::product) { // C1
+    return emitOpError("expects a column of f32 as a product leaves it, got ")
+           << condition;
+  }
+  if (result != condition.with(condition.getShape(), condition.getElementType(),
+                               TileDistribution::partial)) { // C2
+    return emitOpError("expects a partial column of f32 of the condition's "
+                       "rows and members, got ")
+           << result;
+  }
+  auto yield = cast<GroupYieldOp>(getBody().front().getTerminator());
+  if (yield.getValues().getTypes() != TypeRange(result)) { // C2
+    return emitOpError("expects a body that yields ") << result;
+  }
+  WalkResult walk = getBody().walk([&](Operation *op) -> WalkResult {
+    if (isOfOneThread(op)) {
+      return WalkResult::advance();
+    }
+    return op->emitOpError("needs threads that 'hova.group_where' leaves out");
+  });
+  return failure(walk.wasInterrupted()); // C3
 }
 
 #define GET_OP_CLASSES

@@ -139,7 +139,8 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     are compared without a sign. The body is on scalars and may use scalars from
     outside. Each element is an access of its own: rows that lie beside each other
     are for `hova.group_load`. Bytes become the integers that they are without a
-    sign; of i64, what is no i32 becomes -1.
+    sign; of i64, what is no i32 becomes -1. `in_bounds` promises rows and columns
+    of source, as that of `hova.group_load` does.
 
     - C1: the element of source is that of the tile, or i8 or i64 of i32.
     - C2: rows of source have a unit column stride and a static row stride.
@@ -175,7 +176,8 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     ```
   }];
   let arguments = (ins Arg<Hova_GatheredMatrix, "", [MemRead]>:$source,
-                       Variadic<Hova_TileType>:$by);
+                       Variadic<Hova_TileType>:$by,
+                       DefaultValuedAttr<DenseBoolArrayAttr, "{false, false}">:$in_bounds);
   let results = (outs Hova_TileType:$tile);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -464,15 +466,70 @@ def Hova_GroupMapOp : Hova_Op<"group_map",
   let hasVerifier = 1;
 }
 
+def Hova_GroupWhereOp
+    : Hova_Op<"group_where", [RecursiveMemoryEffects, NoRegionArguments,
+                              SingleBlockImplicitTerminator<"GroupYieldOp">]> {
+  let summary = "a column that few rows ask for";
+  let description = [{
+    `result[i] = condition[i, 0] != 0 ? body[i] : 0`, of each thread's own part.
+    A thread whose rows do not ask leaves the body out: what is rarely needed
+    costs one branch.
+
+    - C1: the condition is a column of f32 as a product leaves it.
+    - C2: the body yields the result, a partial column of f32 with the rows and
+      the members of the condition.
+    - C3: in the body no threads meet: there are `hova.group_map`,
+      `hova.group_gather`, `hova.group_reduce` to partial columns, loops, and
+      what has no effects.
+
+    Whether a mask has an element, of the rows whose sum is 0:
+
+    ```mlir
+    func.func @where(%sum: !hova.tile<64x1xf32, product 4x1>,
+                     %mask: memref<64x32xf32>)
+        -> !hova.tile<64x1xf32, partial 4x1> {
+      %is_zero = hova.group_map (%sum) : (!hova.tile<64x1xf32, product 4x1>)
+          -> !hova.tile<64x1xf32, product 4x1> {
+      ^bb0(%x: f32, %i: index, %j: index):
+        %zero = arith.constant 0.0 : f32
+        %one = arith.constant 1.0 : f32
+        %is = arith.cmpf oeq, %x, %zero : f32
+        %y = arith.select %is, %one, %zero : f32
+        hova.group_yield %y : f32
+      }
+      %r = hova.group_where %is_zero : !hova.tile<64x1xf32, product 4x1>
+          -> !hova.tile<64x1xf32, partial 4x1> {
+        %m = hova.group_gather %mask
+            : memref<64x32xf32> -> !hova.tile<64x32xf32, product 4x1> {
+        ^bb0(%i: index, %j: index):
+          hova.group_yield %i, %j : index, index
+        }
+        %most = hova.group_reduce max %m : !hova.tile<64x32xf32, product 4x1>
+            -> !hova.tile<64x1xf32, partial 4x1>
+        hova.group_yield %most : !hova.tile<64x1xf32, partial 4x1>
+      }
+      return %r : !hova.tile<64x1xf32, partial 4x1>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_TileType:$condition);
+  let results = (outs Hova_TileType:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $condition attr-dict `:` type($condition) `->` type($result) $body
+  }];
+  let hasVerifier = 1;
+}
+
 def Hova_GroupYieldOp
     : Hova_Op<"group_yield", [Pure, Terminator,
                               ParentOneOf<["GroupMapOp", "GroupGatherOp",
-                                           "GroupCopyOp"]>]> {
+                                           "GroupCopyOp", "GroupWhereOp"]>]> {
   let summary = "what a body makes for a position";
   let description = [{
     Ends the body of a `hova.group_map`, with an element, of a
-    `hova.group_gather`, with a row and a column, or of a `hova.group_copy`,
-    with a row. Examples stand there.
+    `hova.group_gather`, with a row and a column, of a `hova.group_copy`,
+    with a row, or of a `hova.group_where`, with a column. Examples stand there.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let builders = [OpBuilder<(ins), [{

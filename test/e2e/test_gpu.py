@@ -513,3 +513,51 @@ def test_a_dump_is_compiled_for_the_target_that_it_was_made_for(tmp_path):
         again = tmp_path / f"{phase}.o"
         run(HOVA, "compile", tmp_path / f"{phase}.mlir", *weights, "-o", again)
         assert contents(again) == contents(tmp_path / "first.o"), phase
+
+
+EMPTY = {
+    "padded": {"key_valid": "valid"},
+    "causal": {"key_valid": "valid", "causal": True},
+    "kept": {"keep": "key <= query and key >= 70 and valid[batch, key]"},
+    "biased": {"key_valid": "valid", "causal": True, "score_bias": "bias"},
+    "mean": {"key_valid": "valid", "causal": True, "empty_row": "uniform"},
+    "mean_of_biased": {"key_valid": "valid", "score_bias": "bias", "empty_row": "uniform"},
+}
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+def test_rows_of_infinite_scores_are_not_empty(dtype, tmp_path):
+    """Of 150 keys, three boxes: all scores of every other query are -inf, which is NaN, but where none of its keys is kept. Of the
+    second item no key is."""
+    shapes = {"q": [2, 150, 32], "k": [2, 150, 32], "v": [2, 150, 32], "bias": [1, 2, 150, 150], "valid": [2, 150]}
+    layer = {"op": "attention", "query": "q", "key": "k", "value": "v", "heads": 2}
+    model = {
+        "hova": 1, "name": "infinite",
+        "inputs": {name: {"shape": shape} | ({"dtype": "bool"} if name == "valid" else {}) for name, shape in shapes.items()},
+        "layers": [layer | own | {"name": name} for name, own in EMPTY.items()],
+        "outputs": {name: name for name in EMPTY},
+    }
+    (tmp_path / "model.json").write_text(json.dumps(model))
+    values = {name: np.ones(shape, np.float32) for name, shape in shapes.items()}
+    values["q"][:, ::2] = 2.0**70
+    values["k"] *= -(2.0**70)
+    values["v"] *= np.arange(150, dtype=np.float32)[:, None] % 8
+    values["valid"] = np.zeros(shapes["valid"], bool)
+    values["valid"][0, [90, 149]] = True
+    inputs = []
+    for name, value in values.items():
+        np.save(tmp_path / f"{name}.npy", value)
+        inputs += ["--input", f"{name}={tmp_path / name}.npy"]
+    program = compile_to(tmp_path / "program", tmp_path / "model.json", "--target=cuda-emulated", dtype=dtype)
+    run(program, *inputs, "--output-dir", tmp_path / "got")
+    i, j = np.ogrid[:150, :150]
+    for name, own in EMPTY.items():
+        kept = values["valid"][:, None, :] & ((j <= i) | ("keep" not in own and "causal" not in own)) & ((j >= 70) | ("keep" not in own))
+        # All kept keys of a query have one score: weights are even, or nothing minus itself.
+        even = kept / np.maximum(kept.sum(2, keepdims=True), 1)
+        want = even @ values["v"]
+        want[:, ::2][kept[:, ::2].any(2)] = np.nan
+        want[~kept.any(2)] = values["v"][0].mean(0) if "empty_row" in own else 0
+        got = np.load(tmp_path / "got" / f"{name}.npy")
+        assert np.isnan(want[0]).any() and not np.isnan(want[1]).any()
+        np.testing.assert_allclose(got, want, rtol=2**-7, err_msg=name)

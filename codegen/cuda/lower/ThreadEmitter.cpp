@@ -164,6 +164,9 @@ LogicalResult ThreadEmitter::declare() {
         return failure();
       }
     }
+    if (auto product = dyn_cast<GroupProductOp>(op)) {
+      multipliesF32 |= product.getRhs().getType().getElementType().isF32();
+    }
     if (auto store = dyn_cast<GroupStoreOp>(op)) {
       staged |= isStaged(store);
     }
@@ -210,6 +213,22 @@ LogicalResult ThreadEmitter::declare() {
   return success();
 }
 
+/// The blocks that registers must leave room for; 0: the assembler decides. For
+/// more it spills.
+int64_t ThreadEmitter::leastBlocks() {
+  int64_t blocks = blocksByGroupMemory(groupBytes);
+  int64_t withAllRegisters =
+      blocksByRegisters(kMostRegisters, threads / kLanes);
+  if (withAllRegisters >= kUsualBlocks) {
+    return 0;
+  }
+  if (blocks < kUsualBlocks) {
+    return std::max<int64_t>(1, std::min(blocks, withAllRegisters));
+  }
+  // Multiply-adds hold both operands beside the sums.
+  return multipliesF32 ? kUsualBlocks : 0;
+}
+
 void ThreadEmitter::createKernel() {
   b.setInsertionPoint(from);
   // Its size is given at launch: beyond 48 KiB there is no other way.
@@ -225,13 +244,7 @@ void ThreadEmitter::createKernel() {
                                   SmallVector<Type>(matrices, pointer(1))));
   to->setAttr("nvvm.kernel", b.getUnitAttr());
   to->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({int32_t(threads)}));
-  // Where shared memory leaves room for fewer blocks than the assembler spills
-  // for, registers need not make room for more.
-  int64_t blocks = blocksByGroupMemory(groupBytes);
-  int64_t withAllRegisters =
-      blocksByRegisters(kMostRegisters, threads / kLanes);
-  if (blocks < kUsualBlocks && withAllRegisters < kUsualBlocks) {
-    int64_t least = std::max<int64_t>(1, std::min(blocks, withAllRegisters));
+  if (int64_t least = leastBlocks()) {
     to->setAttr("nvvm.minctasm", b.getI32IntegerAttr(least));
   }
   // Buffers of a launch do not overlap: what one thread writes is never read
@@ -332,6 +345,7 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
       .Case<GroupTransposeOp>(
           [&](GroupTransposeOp transpose) { return emitTranspose(transpose); })
       .Case<GroupMapOp>([&](GroupMapOp own) { return emitMap(own); })
+      .Case<GroupWhereOp>([&](GroupWhereOp own) { return emitWhere(own); })
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitLoop(loop); })
       .Case<memref::SubViewOp>(
           [&](memref::SubViewOp view) { return emitSubview(view); })
@@ -413,6 +427,38 @@ LogicalResult ThreadEmitter::emitLoop(scf::ForOp op) {
   b.setLoc(op.getLoc());
   give(op.getResults(), loop.getResults());
   return leaveLoop(op);
+}
+
+LogicalResult ThreadEmitter::emitWhere(GroupWhereOp op) {
+  Type element = op.getResult().getType().getElementType();
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
+  Values asked;
+  Value any;
+  for (Value own : parts[op.getCondition()]) {
+    asked.push_back(
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, own, zero));
+    any = any ? b.createOrFold<arith::OrIOp>(any, asked.back()) : asked.back();
+  }
+  auto branch = scf::IfOp::create(b, SmallVector<Type>(asked.size(), element),
+                                  any, /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Block &body = op.getBody().front();
+    if (failed(emitOps(body))) {
+      return failure();
+    }
+    scf::YieldOp::create(b, parts[body.getTerminator()->getOperand(0)]);
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, Values(asked.size(), zero));
+  }
+  b.setLoc(op.getLoc());
+  Values results;
+  for (auto [isAsked, own] : llvm::zip(asked, branch.getResults())) {
+    results.push_back(select(isAsked, own, zero));
+  }
+  parts[op.getResult()] = results;
+  return success();
 }
 
 /// A part of an argument with more dimensions, say one image of a batch.

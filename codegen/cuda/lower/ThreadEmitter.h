@@ -93,6 +93,7 @@ private:
 
   // Functions and regions (ThreadEmitter.cpp).
   mlir::LogicalResult declare();
+  int64_t leastBlocks();
   void createKernel();
   mlir::LogicalResult emitOps(mlir::Block &block);
   mlir::LogicalResult emitOp(mlir::Operation &op);
@@ -112,6 +113,7 @@ private:
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   mlir::LogicalResult emitGather(GroupGatherOp op);
+  mlir::LogicalResult emitWhere(GroupWhereOp op);
   mlir::LogicalResult emitElementLoad(mlir::memref::LoadOp op);
   mlir::Value asRegister(mlir::Value x);
   mlir::LogicalResult emitStore(GroupStoreOp op);
@@ -201,6 +203,7 @@ private:
   llvm::SmallVector<mlir::Value> pending;
   mlir::Value thread, lane, member, memory;
   int64_t threads = 0, groupBytes = 0;
+  bool multipliesF32 = false;
   /// Where columns are exchanged for rows.
   int64_t columnOffset = 0;
   /// Where each warp stages what it stores, and bytes for each.

@@ -146,15 +146,15 @@ LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
       emitBody(body);
       Value row = word(body.getTerminator()->getOperand(0));
       Value column = word(body.getTerminator()->getOperand(1));
-      Value there = inside(*source, {false, false}, row, column);
+      Value there = inside(*source, op.getInBounds(), row, column);
       Value address =
           offset(source->base, add(mul(row, source->rowBytes),
                                    mul(column, source->elementBytes)));
       // What is not there is read from the start, and not used.
-      Value loaded = LLVM::LoadOp::create(
-          b, unit, select(there, address, source->base), source->elementBytes);
-      Value kept = select(there, loaded, zero);
-      elements.push_back(asRegister(kept));
+      Value from = there ? select(there, address, source->base) : address;
+      Value loaded = LLVM::LoadOp::create(b, unit, from, source->elementBytes);
+      elements.push_back(
+          asRegister(there ? select(there, loaded, zero) : loaded));
     }
   }
   parts[op.getTile()] = isPaired(tile) ? joinHalves(elements) : elements;

@@ -62,8 +62,8 @@ public:
 
 private:
   using Values = KernelBuilder::Values;
-  /// What turns carry: maxima, partial sums, the unnormalised result, and where
-  /// a row may be empty, whether a key of it was kept.
+  /// What turns carry: maxima, partial sums, the unnormalised result, and with
+  /// `carriesKept` whether a key was kept whose score is -inf.
   struct State {
     Value most, sum, result, kept;
   };
@@ -80,6 +80,8 @@ private:
                  TileMasks masks);
   Value foundKept(Value before, Value raw, Value scores, Value firstKey,
                   TileMasks masks);
+  Value findKept(const State &state, Value sums);
+  Value mostOf(Value before, Value tile);
   /// exp2(factor (x - most) + offset) of the scores of a tile.
   Value powers(Value scores, Value most);
   /// The maxima of rows; where one is -inf nothing is left, and it is 0.
@@ -93,6 +95,8 @@ private:
   Value slotOf(ValueRange carried);
   void await(ValueRange carried);
   Values takeBoxes(Value from, Value to, ValueRange carried, TileMasks masks);
+  bool masksEveryBox() const;
+  bool visitsSome() const;
   VisitedTiles findBoxes();
   Value boxAt(Value turn) { return boxes.tileAt(b, b.getLoc(), turn); }
   State takeAll(Values carried);
@@ -115,7 +119,7 @@ private:
   /// Of weights. Those of f16 have none: they would be denormal numbers, and
   /// values of f16 add up to no more than f32 holds.
   int64_t offset;
-  bool valuesInside, mayBeEmpty, mayBeNone;
+  bool valuesInside, mayBeEmpty, mayBeNone, carriesKept;
   std::unique_ptr<Similarity> similarity;
   Value vs;
   VisitedTiles boxes;
@@ -127,11 +131,12 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
                                  const ScoreExtents &extents, Value row,
                                  const KeyList *list)
     : b(e.b), own(e.schedule), head(head), form(scores), extents(extents),
-      row(row), list(list),
-      scoreTiles(e, captured, form, extents, row, tile(own.getStep(), b.f32())),
+      row(row), list(list), scoreTiles(e, captured, form, extents, row,
+                                       tile(own.getStep(), b.f32()), list),
       factor(kLog2E * scoreTiles.getFactor()),
       mayBeEmpty(!list && mayHaveEmptyRows(form, extents)),
       mayBeNone(list || !form.isRaw() || !form.conditions.empty()),
+      carriesKept(mayBeEmpty && !scoreTiles.areRaw()),
       similarity(makeSimilarity(b, own, head)) {
   auto keys = cast<MemRefType>(head.keys.getType());
   element = keys.getElementType();
@@ -143,7 +148,7 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
 
 AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
   int64_t step = own.getStep();
-  bool inside = !list && tokens % step == 0;
+  bool inside = list ? list->areWhole : tokens % step == 0;
   // After the last box it is copied again: nobody reads that. The tail is
   // after the last whole box, and so within reach.
   Value first = b.index(0);
@@ -223,27 +228,64 @@ Value AttentionWriter::evenly(Value weights, Value most, Value firstKey,
                });
 }
 
-/// 1 where a key of the row was kept, by the lanes that hold it.
+/// Infinity where a key of the row was kept though its score is -inf, by the
+/// lanes that hold it.
 Value AttentionWriter::foundKept(Value before, Value raw, Value scores,
                                  Value firstKey, TileMasks masks) {
-  Type partial = tile(1, b.f32(), TileDistribution::partial);
-  if (form.isRaw() && !masks.conditions) {
-    return b.fill(partial, 1);
-  }
-  Value own =
-      b.reduce(Combine::max, scoreTiles.findKept(raw, scores, firstKey, masks),
-               TileDistribution::partial);
-  return b.map(partial, {before, own},
+  // Means leave no sum that shows the others.
+  Value shown = head.emptyIsMean ? scores : Value();
+  return mostOf(before, scoreTiles.findKeptNone(raw, shown, firstKey, masks));
+}
+
+Value AttentionWriter::mostOf(Value before, Value tile) {
+  Value own = b.reduce(Combine::max, tile, TileDistribution::partial);
+  return b.map(own.getType(), {before, own},
                [&](ValueRange x, Value, Value) -> Value {
                  return arith::MaxNumFOp::create(b, x[0], x[1]);
                });
 }
 
+/// The same of raw scores after the last turn. All kept scores of a row without
+/// weights are -inf, so whether there are any says it all, and hardly ever does
+/// a row ask.
+Value AttentionWriter::findKept(const State &state, Value sums) {
+  Value none = b.number(head.emptyIsMean ? -INFINITY : 0);
+  Value one = b.number(1), zero = b.number(0);
+  Value isNone = b.map(sums.getType(), head.emptyIsMean ? state.most : sums,
+                       [&](ValueRange x, Value, Value) -> Value {
+                         Value is = arith::CmpFOp::create(
+                             b, arith::CmpFPredicate::OEQ, x[0], none);
+                         return arith::SelectOp::create(b, is, one, zero);
+                       });
+  int64_t step = own.getStep(), whole = tokens / step;
+  bool isSome = static_cast<bool>(boxes.begin), hasTail = tokens % step;
+  auto take = [&](Value before, Value firstKey, Value end) {
+    return mostOf(before, scoreTiles.findKept(firstKey, {TileMasks::all, end}));
+  };
+  return b.where(isNone, [&] {
+    Value kept = b.fill(tile(1, b.f32(), TileDistribution::partial), 0);
+    kept = b.loop(
+        isSome ? boxes.begin : b.index(0), isSome ? boxes.end : b.index(whole),
+        kept, [&](Value turn, ValueRange in) -> Values {
+          Value first = b.mulIndex(boxAt(turn), step);
+          return {take(in[0], first,
+                       isSome && hasTail ? b.index(tokens) : Value())};
+        })[0];
+    if (!isSome && hasTail) {
+      kept = take(kept, b.index(whole * step), b.index(tokens));
+    }
+    for (int64_t slot = extents.keys; slot < extents.columns; slot += step) {
+      kept = take(kept, b.index(slot), b.index(extents.columns));
+    }
+    return kept;
+  });
+}
+
 /// Of the slots of a memory there are no columns.
 void AttentionWriter::storeScores(Value raw, Value firstKey) {
-  b.store(scoreTiles.carry(raw, firstKey), head.scores, row, firstKey,
-          extents.queries % own.getRows() == 0,
-          extents.columns % own.getStep() == 0 && !head.memoryKeys);
+  bool isWhole = extents.columns % own.getStep() == 0 && !head.memoryKeys;
+  b.store(scoreTiles.carry(raw, firstKey, isWhole), head.scores, row, firstKey,
+          extents.queries % own.getRows() == 0, isWhole);
 }
 
 /// One turn.
@@ -283,8 +325,9 @@ AttentionWriter::State AttentionWriter::takeKeys(State before,
                        [](ValueRange x, Value, Value) { return x[0]; });
   Value result =
       GroupProductOp::create(b, narrow, vs, box.slot, small, Value(), false);
-  Value kept = mayBeEmpty ? foundKept(before.kept, raw, scores, firstKey, masks)
-                          : Value();
+  Value kept = carriesKept
+                   ? foundKept(before.kept, raw, scores, firstKey, masks)
+                   : Value();
   return {most, sum, result, kept};
 }
 
@@ -301,15 +344,15 @@ AttentionWriter::Values AttentionWriter::carry(const State &state, Value slot,
 
 AttentionWriter::State AttentionWriter::stateOf(ValueRange carried) {
   return {carried[0], carried[1], carried[2],
-          mayBeEmpty ? carried[3] : Value()};
+          carriesKept ? carried[3] : Value()};
 }
 
 Value AttentionWriter::slotOf(ValueRange carried) {
-  return carried[mayBeEmpty ? 4 : 3];
+  return carried[carriesKept ? 4 : 3];
 }
 
 void AttentionWriter::await(ValueRange carried) {
-  GroupWaitOp::create(b, carried.drop_front(mayBeEmpty ? 5 : 4));
+  GroupWaitOp::create(b, carried.drop_front(carriesKept ? 5 : 4));
 }
 
 /// The boxes `from` to before `to`.
@@ -324,22 +367,21 @@ AttentionWriter::Values AttentionWriter::takeBoxes(Value from, Value to,
         list ? list->at(turn)
              : KeyList::Box{b.mulIndex(boxAt(turn), own.getStep()), masks.end};
     State after = takeKeys(stateOf(in), {head.keys, box.first, slot}, box.first,
-                           {masks.conditions, box.end});
+                           {masks.conditions, box.end, box.exists});
     return carry(after, other, ahead);
   });
 }
 
 /// Whole boxes in a loop, what is after them, and the slots of a memory.
 AttentionWriter::State AttentionWriter::takeAll(Values carried) {
-  bool isMasked = !form.conditions.empty();
   int64_t whole = tokens / own.getStep();
-  carried = takeBoxes(b.index(0), b.index(whole), carried, {isMasked});
+  carried = takeBoxes(b.index(0), b.index(whole), carried, {TileMasks::all});
   await(carried);
   State state = stateOf(carried);
   if (tokens % own.getStep()) {
     Value first = b.index(whole * own.getStep());
     state = takeKeys(state, {head.keys, first, slotOf(carried)}, first,
-                     {isMasked, b.index(tokens)});
+                     {TileMasks::all, b.index(tokens)});
   }
   return head.memoryKeys ? takeSlots(state, slotOf(carried)) : state;
 }
@@ -357,9 +399,9 @@ AttentionWriter::State AttentionWriter::takeSlots(State state, Value slot) {
     copies.push_back(
         b.copy(head.memoryValues, first, zero, vs, slot, inside, valuesInside));
     GroupWaitOp::create(b, copies);
-    state = takeKeys(state, box, b.index(extents.keys + from),
-                     {!form.conditions.empty(),
-                      inside ? Value() : b.index(extents.columns)});
+    state =
+        takeKeys(state, box, b.index(extents.keys + from),
+                 {TileMasks::all, inside ? Value() : b.index(extents.columns)});
   }
   return state;
 }
@@ -367,7 +409,8 @@ AttentionWriter::State AttentionWriter::takeSlots(State state, Value slot) {
 /// Boxes that some queries of the block see in part, those that all see whole,
 /// and again those in part.
 AttentionWriter::State AttentionWriter::takeSome(Values carried) {
-  TileMasks all{true, tokens % own.getStep() ? b.index(tokens) : Value()};
+  TileMasks all{TileMasks::all,
+                tokens % own.getStep() ? b.index(tokens) : Value()};
   auto take = [&](Value from, Value to, TileMasks masks) {
     carried = takeBoxes(from, to, carried, masks);
   };
@@ -377,7 +420,8 @@ AttentionWriter::State AttentionWriter::takeSome(Values carried) {
     if (boxes.wholeBegin != boxes.begin) {
       take(boxes.begin, boxes.wholeBegin, all);
     }
-    take(boxes.wholeBegin, boxes.wholeEnd, {false});
+    take(boxes.wholeBegin, boxes.wholeEnd,
+         {masksEveryBox() ? TileMasks::ofKeys : TileMasks::none});
     take(boxes.wholeEnd, boxes.end, all);
   }
   await(carried);
@@ -385,8 +429,7 @@ AttentionWriter::State AttentionWriter::takeSome(Values carried) {
 }
 
 AttentionWriter::State AttentionWriter::takeListed(Values carried) {
-  carried =
-      takeBoxes(b.index(0), list->count, carried, {!form.conditions.empty()});
+  carried = takeBoxes(b.index(0), list->count, carried, {TileMasks::all});
   await(carried);
   return stateOf(carried);
 }
@@ -400,18 +443,33 @@ SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
   return blocks;
 }
 
+/// Padding does.
+bool AttentionWriter::masksEveryBox() const {
+  return llvm::any_of(form.conditions, [&](Value condition) {
+    return form.isAboutKeys(condition);
+  });
+}
+
+/// Whether which boxes a block visits, or visits without a mask, depends on its
+/// queries.
+bool AttentionWriter::visitsSome() const {
+  // Slots are seen by all queries, all scores are read, and a mean is of all.
+  if (list || form.conditions.empty() || head.memoryKeys || head.scores ||
+      (head.emptyIsMean && mayBeEmpty)) {
+    return false;
+  }
+  auto isAboutKeys = [&](Value own) { return form.isAboutKeys(own); };
+  return !llvm::all_of(form.conditions, isAboutKeys) ||
+         VisitedKeys::areSome(form, extents, own.getStep(), own.getRows());
+}
+
 /// The boxes of keys that the block of queries visits.
 VisitedTiles AttentionWriter::findBoxes() {
   using Range = VisitedKeys::Range;
   SmallVector<RowSpan> blocks = attentionBlocks(extents, own.getRows());
   VisitedKeys visited(form, extents, own.getStep(), blocks);
-  // Padding is a mask of every box.
-  bool masksWhole = llvm::any_of(form.conditions, [&](Value condition) {
-    return form.isAboutKeys(condition);
-  });
   VisitedTiles found = emitVisitedTiles(
-      b, b.getLoc(), visited, visited.haveWhole() && !masksWhole,
-      [&](int64_t Range::*bound) {
+      b, b.getLoc(), visited, visited.haveWhole(), [&](int64_t Range::*bound) {
         return countSteps(b, b.getLoc(), row,
                           visited.stepsOf(own.getRows(), bound));
       });
@@ -460,21 +518,19 @@ Value AttentionWriter::attend() {
   vs = GroupAllocOp::create(
       b, SlotsType::get(b.getContext(), {2, own.getStep(), own.getColumns()},
                         element));
-  // Slots are seen by all queries, all scores are read, and a mean is of all.
-  bool visitsSome = !list && !form.conditions.empty() && !head.memoryKeys &&
-                    !head.scores && !(head.emptyIsMean && mayBeEmpty);
-  boxes = visitsSome ? findBoxes() : VisitedTiles();
+  bool isSome = visitsSome();
+  boxes = isSome ? findBoxes() : VisitedTiles();
   Value first = b.index(0);
-  Values copies = copyKeys(visitsSome ? boxes.begin : first, first);
+  Values copies = copyKeys(isSome ? boxes.begin : first, first);
   similarity->awaitQueries();
   Type partial = tile(1, b.f32(), TileDistribution::partial);
   State state{b.fill(tile(1, b.f32()), -INFINITY), b.fill(partial, 0),
               b.fill(tile(own.getColumns(), b.f32()), 0),
-              mayBeEmpty ? b.fill(partial, 0) : Value()};
+              carriesKept ? b.fill(partial, 0) : Value()};
   Values carried = carry(state, first, copies);
-  state = list         ? takeListed(carried)
-          : visitsSome ? takeSome(carried)
-                       : takeAll(carried);
+  state = list     ? takeListed(carried)
+          : isSome ? takeSome(carried)
+                   : takeAll(carried);
   return divide(state);
 }
 
@@ -482,9 +538,9 @@ Value AttentionWriter::attend() {
 Value AttentionWriter::divide(const State &state) {
   Value sums = b.reduce(Combine::add, state.sum, TileDistribution::product);
   SmallVector<Value> operands{sums};
-  if (state.kept) {
-    operands.push_back(
-        b.reduce(Combine::max, state.kept, TileDistribution::product));
+  if (mayBeEmpty) {
+    Value kept = carriesKept ? state.kept : findKept(state, sums);
+    operands.push_back(b.reduce(Combine::max, kept, TileDistribution::product));
     if (head.emptyIsMean) {
       operands.push_back(state.most);
     }
@@ -501,10 +557,13 @@ Value AttentionWriter::divide(const State &state) {
         if (x.size() == 1) {
           return own;
         }
-        Value isKept =
-            arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x[1], zero);
+        Value isKept = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1],
+                                             b.number(INFINITY));
         if (!head.emptyIsMean) {
-          return arith::SelectOp::create(b, isKept, own, zero);
+          Value hasWeight =
+              arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x[0], zero);
+          return arith::SelectOp::create(
+              b, arith::OrIOp::create(b, isKept, hasWeight), own, zero);
         }
         // Scores of -inf that are kept are no mean.
         Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[2],

@@ -47,6 +47,7 @@ private:
   KernelBuilder &b;
   BlockSparseAttentionOp op;
   int64_t tokens, size, blocks, drawn, boxesOfBlock;
+  bool areWhole;
   Value own, last;
   Value isGlobal; ///< all blocks are seen
   Value ends;     ///< how many of the first and the last block are added
@@ -56,8 +57,9 @@ private:
 SeenBlocks::SeenBlocks(GroupEmitter &e, BlockSparseAttentionOp op, Value own)
     : e(e), b(e.b), op(op), tokens(shapeOf(op.getQuery())[1]),
       size(op.getBlock()), blocks(op.getBlocks()), drawn(op.getRandomCount()),
-      boxesOfBlock(llvm::divideCeil(size, e.schedule.getStep())), own(own),
-      last(b.index(blocks - 1)) {
+      boxesOfBlock(llvm::divideCeil(size, e.schedule.getStep())),
+      areWhole(size % e.schedule.getStep() == 0 && tokens % size == 0),
+      own(own), last(b.index(blocks - 1)) {
   isGlobal =
       arith::OrIOp::create(b, b.isEqual(own, b.index(0)), b.isEqual(own, last));
   Value seesEnd = arith::OrIOp::create(b, b.isEqual(own, b.index(1)),
@@ -98,15 +100,19 @@ KeyList::Box SeenBlocks::boxAt(Value box) {
   Value block = b.choose(isBlock, number, b.index(0));
   Value first = b.mulIndex(block, size);
   Value end = b.atMost(b.addIndex(first, size), tokens);
-  Value part = b.mulIndex(b.remIndex(box, boxesOfBlock), e.schedule.getStep());
-  return {b.sum(first, part), b.choose(isBlock, end, b.index(0))};
+  int64_t step = e.schedule.getStep();
+  Value key = b.sum(first, b.mulIndex(b.remIndex(box, boxesOfBlock), step));
+  if (areWhole) {
+    return {key, Value(), isBlock};
+  }
+  return {key, b.choose(isBlock, end, b.index(0))};
 }
 
 KeyList SeenBlocks::list() {
   Value few = b.addIndex(ends, 3 + drawn);
   Value count = b.choose(isGlobal, b.index(blocks), few);
   return {b.mulIndex(count, boxesOfBlock),
-          [this](Value box) { return boxAt(box); }};
+          [this](Value box) { return boxAt(box); }, areWhole};
 }
 
 namespace {

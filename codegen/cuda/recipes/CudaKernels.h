@@ -84,11 +84,15 @@ llvm::SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
 /// all, or those that its region leaves.
 struct KeyList {
   struct Box {
-    mlir::Value first, end; ///< keys `first` to before `end`
+    mlir::Value first, end; ///< keys `first` to before `end`; null: a step
+    /// Whether the box has keys at all; null: it has.
+    mlir::Value exists = {};
   };
   mlir::Value count;
   /// A box may be asked for that is after the last: nobody reads its keys.
   std::function<Box(mlir::Value box)> at;
+  /// Every box has a step of keys, or none, and lies within the keys.
+  bool areWhole;
 };
 
 /// Rows from `row` on of `softmax(scores of q kT) v`, as a tile of f32. Turns

@@ -148,6 +148,17 @@ void KernelBuilder::storeRounded(Value tile, Value matrix, Value row,
   store(tile, matrix, row, column, rowsInside, columnsInside);
 }
 
+Value KernelBuilder::where(Value condition, llvm::function_ref<Value()> body) {
+  auto column = cast<TileType>(condition.getType());
+  TileType result = column.with(column.getShape(), column.getElementType(),
+                                TileDistribution::partial);
+  auto op = GroupWhereOp::create(*this, result, condition);
+  OpBuilder::InsertionGuard guard(*this);
+  createBlock(&op.getBody());
+  GroupYieldOp::create(*this, body());
+  return op;
+}
+
 Value KernelBuilder::gather(Type tile, Value matrix,
                             llvm::function_ref<Cell(Value, Value)> place) {
   return gather(tile, matrix, ValueRange(),
@@ -156,8 +167,9 @@ Value KernelBuilder::gather(Type tile, Value matrix,
 
 Value KernelBuilder::gather(
     Type tile, Value matrix, ValueRange operands,
-    llvm::function_ref<Cell(ValueRange, Value, Value)> place) {
-  auto op = GroupGatherOp::create(*this, tile, matrix, operands);
+    llvm::function_ref<Cell(ValueRange, Value, Value)> place,
+    std::array<bool, 2> inBounds) {
+  auto op = GroupGatherOp::create(*this, tile, matrix, operands, inBounds);
   OpBuilder::InsertionGuard guard(*this);
   Block *block = createBlock(&op.getBody());
   for (Value operand : operands) {

@@ -60,6 +60,9 @@ public:
 
   mlir::Value map(mlir::Type result, mlir::ValueRange operands, Body body);
   mlir::Value fill(mlir::Type result, double value);
+  /// A partial column that only the rows ask for whose `condition` is not 0.
+  mlir::Value where(mlir::Value condition,
+                    llvm::function_ref<mlir::Value()> body);
   mlir::Value reduce(Combine combine, mlir::Value tile, TileDistribution lanes);
   mlir::Value load(mlir::Type tile, mlir::Value matrix, mlir::Value row,
                    mlir::Value column, bool rowsInside, bool columnsInside);
@@ -74,11 +77,13 @@ public:
   mlir::Value
   gather(mlir::Type tile, mlir::Value matrix,
          llvm::function_ref<Cell(mlir::Value i, mlir::Value j)> place);
-  /// The same by the elements of tiles there.
+  /// The same by the elements of tiles there. `inBounds` promises that no row
+  /// and no column that `place` says is outside.
   mlir::Value gather(
       mlir::Type tile, mlir::Value matrix, mlir::ValueRange operands,
       llvm::function_ref<Cell(mlir::ValueRange, mlir::Value i, mlir::Value j)>
-          place);
+          place,
+      std::array<bool, 2> inBounds = {});
   /// Which row of a matrix stands in the place of a row.
   using RowMap = std::function<mlir::Value(mlir::Value row)>;
   mlir::Value copy(mlir::Value matrix, mlir::Value row, mlir::Value column,

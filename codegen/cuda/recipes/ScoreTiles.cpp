@@ -135,12 +135,27 @@ std::string ScoreTiles::whatLacks(const ScoreForm &form,
   return "";
 }
 
+/// The queries and keys of whole tiles: a tile may begin with the last query,
+/// and reach `after` keys after the last.
+static ScoreBox reach(const ScoreExtents &extents, TileType tile,
+                      bool rowsAreAnywhere, int64_t after) {
+  ScoreBox box = extents.box();
+  box.query.last = rowsAreAnywhere
+                       ? extents.queries + 2 * tile.rows()
+                       : llvm::alignTo(extents.queries, tile.rows()) - 1;
+  box.key.last += after;
+  return box;
+}
+
 ScoreTiles::ScoreTiles(GroupEmitter &emitter, ValueRange captured,
                        const ScoreForm &form, const ScoreExtents &extents,
-                       Value firstQuery, TileType tile)
+                       Value firstQuery, TileType tile, bool rowsAreAnywhere)
     : e(emitter), b(emitter.b), captured(captured), form(form),
-      ranges(form.findRanges(extents.box())), firstQuery(firstQuery),
-      tile(tile) {
+      ranges(form.findRanges(extents.box())),
+      wholeRanges(form.findRanges(reach(extents, tile, rowsAreAnywhere, 0))),
+      partRanges(form.findRanges(
+          reach(extents, tile, rowsAreAnywhere, tile.columns()))),
+      firstQuery(firstQuery), tile(tile) {
   SmallVector<Value> all = form.conditions;
   all.push_back(getScore());
   if (Value carried = form.region.getYield().getCarried()) {
@@ -148,7 +163,7 @@ ScoreTiles::ScoreTiles(GroupEmitter &emitter, ValueRange captured,
   }
   for (Operation *read : readsOf(all)) {
     if (!(form.sourcesOf(read->getResult(0)) & ScoreForm::key)) {
-      ofQueries[read] = gather(cast<ElementOp>(read), Value());
+      ofQueries[read] = gather(cast<ElementOp>(read), Value(), true);
     }
   }
 }
@@ -164,9 +179,17 @@ ScoreElement ScoreTiles::elementAt(Value i, Value j, Value firstKey) {
   return element;
 }
 
+/// Whether an index is within an axis, whatever its element of a tile is.
+static bool isWithin(Value index, int64_t extent,
+                     const ScoreForm::Ranges &ranges) {
+  auto range = ranges.find(index);
+  return range != ranges.end() && !range->second.smin().isNegative() &&
+         range->second.smax().slt(extent);
+}
+
 /// The elements of a captured tensor at a tile, or at its rows where keys do
 /// not matter.
-Value ScoreTiles::gather(ElementOp element, Value firstKey) {
+Value ScoreTiles::gather(ElementOp element, Value firstKey, bool keysAreWhole) {
   Type type = element.getType().isF32() ? b.f32() : Type(b.getI32Type());
   TileType own = tile.with({tile.rows(), firstKey ? tile.columns() : 1}, type,
                            tile.getDistribution());
@@ -174,10 +197,16 @@ Value ScoreTiles::gather(ElementOp element, Value firstKey) {
   Value tensor = captured[number - ScoreRegion::kIndices];
   ArrayRef<int64_t> shape = shapeOf(tensor);
   // Where this one is may be what others say.
-  Elements others = readFor(element.getIndices(), firstKey);
+  Elements others = readFor(element.getIndices(), firstKey, keysAreWhole);
   SmallVector<Value> by(llvm::make_second_range(others));
+  const ScoreForm::Ranges &reached = keysAreWhole ? wholeRanges : partRanges;
+  std::array<bool, 2> inBounds{true, true};
+  for (auto [axis, index] : llvm::enumerate(element.getIndices())) {
+    inBounds[axis + 1 == shape.size()] &= isWithin(index, shape[axis], reached);
+  }
   return b.gather(
-      own, e.matrix(tensor), by, [&](ValueRange x, Value i, Value j) {
+      own, e.matrix(tensor), by,
+      [&](ValueRange x, Value i, Value j) {
         ScoreElement at = elementAt(i, j, firstKey);
         setElements(at, others, x);
         Value row, column, isInside;
@@ -187,11 +216,7 @@ Value ScoreTiles::gather(ElementOp element, Value firstKey) {
         };
         for (auto [axis, index] : llvm::enumerate(element.getIndices())) {
           Value place = at.get(index);
-          auto range = ranges.find(index);
-          bool isKnown = range != ranges.end() &&
-                         !range->second.smin().isNegative() &&
-                         range->second.smax().slt(shape[axis]);
-          if (!isKnown) {
+          if (!isWithin(index, shape[axis], ranges)) {
             Value isBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
                                                   place, constant(shape[axis]));
             isInside = isInside ? arith::AndIOp::create(b, isInside, isBelow)
@@ -215,10 +240,12 @@ Value ScoreTiles::gather(ElementOp element, Value firstKey) {
           return arith::IndexCastOp::create(b, b.getIndexType(), word);
         };
         return std::pair(index(row), index(column));
-      });
+      },
+      inBounds);
 }
 
-ScoreTiles::Elements ScoreTiles::readFor(ValueRange values, Value firstKey) {
+ScoreTiles::Elements ScoreTiles::readFor(ValueRange values, Value firstKey,
+                                         bool keysAreWhole) {
   Elements elements;
   for (Operation *read : readsOf(values)) {
     auto element = cast<ElementOp>(read);
@@ -226,7 +253,8 @@ ScoreTiles::Elements ScoreTiles::readFor(ValueRange values, Value firstKey) {
     if (!known && firstKey == carriedKey) {
       known = ofCarried.lookup(read);
     }
-    elements.emplace_back(element, known ? known : gather(element, firstKey));
+    elements.emplace_back(
+        element, known ? known : gather(element, firstKey, keysAreWhole));
   }
   return elements;
 }
@@ -251,6 +279,18 @@ void ScoreTiles::setElements(ScoreElement &at, const Elements &elements,
   }
 }
 
+SmallVector<Value> ScoreTiles::conditionsOf(TileMasks masks) const {
+  SmallVector<Value> conditions;
+  for (Value condition : form.conditions) {
+    if (masks.conditions == TileMasks::all ||
+        (masks.conditions == TileMasks::ofKeys &&
+         form.isAboutKeys(condition))) {
+      conditions.push_back(condition);
+    }
+  }
+  return conditions;
+}
+
 /// Null: always.
 Value ScoreTiles::isKept(ScoreElement &at, Value key, TileMasks masks) {
   Value kept;
@@ -261,10 +301,11 @@ Value ScoreTiles::isKept(ScoreElement &at, Value key, TileMasks masks) {
     restrict(
         arith::CmpIOp::create(b, arith::CmpIPredicate::ult, key, masks.end));
   }
-  for (Value condition : form.conditions) {
-    if (masks.conditions) {
-      restrict(at.get(condition));
-    }
+  if (masks.exists) {
+    restrict(masks.exists);
+  }
+  for (Value condition : conditionsOf(masks)) {
+    restrict(at.get(condition));
   }
   return kept;
 }
@@ -274,10 +315,8 @@ Value ScoreTiles::apply(Value raw, Value firstKey, TileMasks masks) {
     return raw;
   }
   SmallVector<Value> wanted{getScore()};
-  if (masks.conditions) {
-    llvm::append_range(wanted, form.conditions);
-  }
-  Elements elements = readFor(wanted, firstKey);
+  llvm::append_range(wanted, conditionsOf(masks));
+  Elements elements = readFor(wanted, firstKey, !masks.end);
   SmallVector<Value> operands{raw};
   llvm::append_range(operands, llvm::make_second_range(elements));
   Value least = b.number(-INFINITY);
@@ -291,12 +330,12 @@ Value ScoreTiles::apply(Value raw, Value firstKey, TileMasks masks) {
   });
 }
 
-Value ScoreTiles::carry(Value raw, Value firstKey) {
+Value ScoreTiles::carry(Value raw, Value firstKey, bool keysAreWhole) {
   Value carried = form.region.getYield().getCarried();
   if (carried == form.region.getRaw()) {
     return raw;
   }
-  Elements elements = readFor(carried, firstKey);
+  Elements elements = readFor(carried, firstKey, keysAreWhole);
   carriedKey = firstKey;
   ofCarried.clear();
   for (auto [element, value] : elements) {
@@ -312,29 +351,49 @@ Value ScoreTiles::carry(Value raw, Value firstKey) {
   });
 }
 
-Value ScoreTiles::findKept(Value raw, Value scores, Value firstKey,
-                           TileMasks masks) {
-  Elements elements;
-  if (masks.conditions) {
-    elements = readFor(form.conditions, firstKey);
+bool ScoreTiles::areRaw() const {
+  return getScore() == form.region.getRaw() &&
+         llvm::none_of(form.conditions, [&](Value condition) {
+           return form.sourcesOf(condition) & ScoreForm::raw;
+         });
+}
+
+Value ScoreTiles::findKept(Value firstKey, TileMasks masks) {
+  Elements elements = readFor(conditionsOf(masks), firstKey, !masks.end);
+  SmallVector<Value> operands(llvm::make_second_range(elements));
+  Value one = b.number(INFINITY), none = b.number(0);
+  return b.map(tile, operands, [&](ValueRange x, Value i, Value j) {
+    ScoreElement at = elementAt(i, j, firstKey);
+    setElements(at, elements, x);
+    Value kept = isKept(at, b.sum(firstKey, j), masks);
+    return kept ? arith::SelectOp::create(b, kept, one, none).getResult() : one;
+  });
+}
+
+Value ScoreTiles::findKeptNone(Value raw, Value scores, Value firstKey,
+                               TileMasks masks) {
+  Elements elements = readFor(conditionsOf(masks), firstKey, !masks.end);
+  SmallVector<Value> operands{raw};
+  if (scores) {
+    operands.push_back(scores);
   }
-  SmallVector<Value> operands{raw, scores};
+  unsigned others = operands.size();
   llvm::append_range(operands, llvm::make_second_range(elements));
-  Value least = b.number(-INFINITY), one = b.number(1), zero = b.number(0);
+  Value most = b.number(INFINITY), least = b.number(-INFINITY);
+  Value none = b.number(0);
   return b.map(raw.getType(), operands, [&](ValueRange x, Value i, Value j) {
     ScoreElement at = elementAt(i, j, firstKey);
-    setElements(at, elements, x.drop_front(2));
+    setElements(at, elements, x.drop_front(others));
     at.set(form.region.getRaw(), x[0]);
-    // The region has masked what is -inf and was not.
-    Value isScore =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x[1], least);
-    Value wasNone =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], least);
-    Value counts = arith::OrIOp::create(b, isScore, wasNone);
-    if (Value kept = isKept(at, b.sum(firstKey, j), masks)) {
-      counts = arith::AndIOp::create(b, counts, kept);
+    Value kept = isKept(at, b.sum(firstKey, j), masks);
+    Value own = arith::NegFOp::create(b, x[0]);
+    if (scores) {
+      // The region has masked what is -inf and was not.
+      Value isScore =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x[1], least);
+      own = arith::SelectOp::create(b, isScore, most, own);
     }
-    return arith::SelectOp::create(b, counts, one, zero).getResult();
+    return kept ? arith::SelectOp::create(b, kept, own, none).getResult() : own;
   });
 }
 

@@ -19,19 +19,23 @@ namespace hova {
 
 /// What masks a tile of scores needs.
 struct TileMasks {
-  bool conditions; ///< those of the region
+  /// Of the region: none, those on keys alone, which are padding, or all.
+  enum Conditions { none, ofKeys, all } conditions;
   /// Keys from here on are none of the tile's; null: all are.
   mlir::Value end = {};
-  explicit operator bool() const { return conditions || end; }
+  /// Whether the tile has keys at all; null: it has.
+  mlir::Value exists = {};
+  explicit operator bool() const { return conditions || end || exists; }
 };
 
 class ScoreTiles {
 public:
-  /// Of the queries from `firstQuery` on, of the block's head and batch entry,
-  /// and of tiles of type `tile`, of f32. Reads what does not depend on keys.
+  /// Of the queries from `firstQuery` on, a multiple of the tile's rows unless
+  /// `rowsAreAnywhere`, of the block's head and batch entry, and of tiles of
+  /// type `tile`, of f32. Reads what does not depend on keys.
   ScoreTiles(GroupEmitter &emitter, mlir::ValueRange captured,
              const ScoreForm &form, const ScoreExtents &extents,
-             mlir::Value firstQuery, TileType tile);
+             mlir::Value firstQuery, TileType tile, bool rowsAreAnywhere);
 
   /// Why there is no code for the region on a GPU; empty: there is.
   static std::string whatLacks(const ScoreForm &form,
@@ -43,10 +47,17 @@ public:
   /// `firstKey`; -inf where masked.
   mlir::Value apply(mlir::Value raw, mlir::Value firstKey, TileMasks masks);
   /// What the region says of raw scores to whoever reads them, masked or not.
-  mlir::Value carry(mlir::Value raw, mlir::Value firstKey);
-  /// 1 where a key is kept though its score may be -inf, else 0, as f32.
-  mlir::Value findKept(mlir::Value raw, mlir::Value scores,
-                       mlir::Value firstKey, TileMasks masks);
+  mlir::Value carry(mlir::Value raw, mlir::Value firstKey, bool keysAreWhole);
+  /// Whether scores are raw ones times the factor, and which keys are kept is
+  /// known without them.
+  bool areRaw() const;
+  /// Infinity where the region keeps a key, else 0; where `areRaw`.
+  mlir::Value findKept(mlir::Value firstKey, TileMasks masks);
+  /// Infinity where a key is kept whose raw score is -inf, less elsewhere. With
+  /// `scores` also where a key is kept that the region has not masked by a
+  /// score of -inf.
+  mlir::Value findKeptNone(mlir::Value raw, mlir::Value scores,
+                           mlir::Value firstKey, TileMasks masks);
 
 private:
   using Elements = llvm::SmallVector<std::pair<ElementOp, mlir::Value>>;
@@ -55,9 +66,11 @@ private:
     return form.factor > 0 ? form.early : form.region.getYield().getScore();
   }
 
+  llvm::SmallVector<mlir::Value> conditionsOf(TileMasks masks) const;
   /// Tiles of what the values of a region read.
-  Elements readFor(mlir::ValueRange values, mlir::Value firstKey);
-  mlir::Value gather(ElementOp op, mlir::Value firstKey);
+  Elements readFor(mlir::ValueRange values, mlir::Value firstKey,
+                   bool keysAreWhole);
+  mlir::Value gather(ElementOp op, mlir::Value firstKey, bool keysAreWhole);
   mlir::Value isKept(class ScoreElement &element, mlir::Value key,
                      TileMasks masks);
   class ScoreElement elementAt(mlir::Value i, mlir::Value j,
@@ -70,6 +83,9 @@ private:
   mlir::ValueRange captured;
   const ScoreForm &form;
   ScoreForm::Ranges ranges;
+  /// The same for all rows of a tile, also those that are no queries, with keys
+  /// that are all there or not.
+  ScoreForm::Ranges wholeRanges, partRanges;
   mlir::Value firstQuery;
   TileType tile;
   /// Elements that do not depend on keys.

@@ -284,12 +284,14 @@ EQUAL: dict[str, str] = {
     r"attention, scores read, f32: \w+: (a value of another lane 48 of 48|an exchange less 16 of 16|an element that no lane gives 32 of 32)":
         "rows after the last are not stored",
     r"attention, scores read, f32: emulated: neighbours of a run exchanged 288 of 288": "these keys are after the last: their probabilities are 0",
-    r"attention, scores read, f32: interpreted: an element without its mask ([1-9]|1[0-7]) of 130": "what is read there is masked, or not stored",
-    r"attention, scores read, f32: interpreted: an element without its mask (3[4-9]|[4-7]\d|8[01]|9[7-9]|1[0-3]\d) of 130":
+    r"attention, scores read, f32: interpreted: an element without its mask ([1-9]|1[0-6]|49|5\d|6[0-4]) of 98": "what is read there is masked, or not stored",
+    r"attention, scores read, f32: interpreted: an element without its mask (3[5-9]|40|4[5-8]|8[1-9]|9[0-6]) of 98":
         "it asks whether a score of -inf is kept, and there is none",
     r"attention, means of values: interpreted: one too few 1 of 27": "the last query has no key, and its scores do not matter",
     r"attention, means of values: \w+: (a value of another lane|an exchange less) 16 of 16": "rows after the last are not stored",
-    r"attention, means of values: interpreted: an element without its mask 104 of 104": "it asks whether a score of -inf is kept, and there is none",
+    r"attention, means of values: interpreted: a store that is (not guarded|never made) 1 of 9":
+        "rows without weights ask whether a score of -inf is kept, and there is none",
+    r"attention, means of values: interpreted: an element without its mask 7[34] of 74": "it asks whether a score of -inf is kept, and there is none",
     r"attention of sums of tanh, f32: interpreted: an element without its mask ([1-9]|1\d|2[0-2]|39|4\d) of 65": "what is read there is masked, or not stored",
     r"attention of sums of tanh, f32: \w+: (a value of another lane 33 of 64|neighbours of a run exchanged (97|192) of 192|an element that no lane gives (25|48) of 48|a run of a slot further is read 96 of 96)":
         "these keys are after the last: their probabilities are 0",

@@ -346,6 +346,78 @@ func.func @kernel(%m: memref<16x32xf32>, %f: memref<24x5xf32>, %r: memref<16x32x
     assert np.array_equal(both(case, tmp_path), truth)
 
 
+@pytest.mark.parametrize("asking", [[], [3], [16, 17, 24, 95], list(range(96))], ids=["none", "one", "some", "all"])
+def test_rows_that_ask(asking, tmp_path):
+    """The largest element of the rows whose flag is not 0, also where it is NaN, and 0 of others: also of those in a thread
+    that asks for another row."""
+    source, flags = numbers((96, 32), "f32") + 200, np.zeros((96, 1), np.float32)
+    flags[asking] = 1
+    flags[asking[1:2]] = np.nan
+    truth = np.where(flags != 0, source.max(1, keepdims=True), 0).astype(np.float32)
+    t, c, p = "!hova.tile<96x32xf32, product 6x1>", "!hova.tile<96x1xf32, product 6x1>", "!hova.tile<96x1xf32, partial 6x1>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: memref<96x32xf32>, %f: memref<96x1xf32>, %r: memref<96x1xf32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  %f0 = hova.group_load %f[%c0, %c0] : memref<96x1xf32> -> {c}
+  %w = hova.group_where %f0 : {c} -> {p} {{
+    %first = hova.group_map() : () -> {p} {{
+    ^bb0(%i: index, %j: index):
+      hova.group_yield %zero : f32
+    }}
+    %all = scf.for %half = %c0 to %c2 step %c1 iter_args(%before = %first) -> {p} {{
+      %from = arith.muli %half, %c16 : index
+      %t = hova.group_gather %m {{in_bounds = array<i1: true, true>}} : memref<96x32xf32> -> !hova.tile<96x16xf32, product 6x1> {{
+      ^bb0(%i: index, %j: index):
+        %column = arith.addi %from, %j : index
+        hova.group_yield %i, %column : index, index
+      }}
+      %most = hova.group_reduce max %t : !hova.tile<96x16xf32, product 6x1> -> {p}
+      %after = hova.group_map(%before, %most) : ({p}, {p}) -> {p} {{
+      ^bb0(%a: f32, %b: f32, %i: index, %j: index):
+        %larger = arith.maxnumf %a, %b : f32
+        hova.group_yield %larger : f32
+      }}
+      scf.yield %after : {p}
+    }}
+    hova.group_yield %all : {p}
+  }}
+  %x = hova.group_reduce max %w : {p} -> {c}
+  hova.group_store %x, %r[%c0, %c0] : {c}, memref<96x1xf32>
+  return
+}}""", [source, flags, np.zeros((96, 1), np.float32)], truth)
+    assert np.array_equal(both(case, tmp_path), truth)
+    assemble(case, tmp_path)
+
+
+def test_a_promise_of_a_gather_is_held(tmp_path):
+    """With a promise nothing is compared, and the emulation refuses what is not there."""
+    source, t = numbers((16, 32), "f32"), "!hova.tile<16x32xf32, product 1x1>"
+
+    def gather(first):
+        return written(tmp_path, f"""
+func.func @kernel(%m: memref<16x32xf32>, %r: memref<16x32xf32>) {{
+  %c0 = arith.constant 0 : index
+  %first = arith.constant {first} : index
+  %g = hova.group_gather %m {{in_bounds = array<i1: true, true>}} : memref<16x32xf32> -> {t} {{
+  ^bb0(%i: index, %j: index):
+    %row = arith.addi %first, %i : index
+    hova.group_yield %row, %j : index, index
+  }}
+  hova.group_store %g, %r[%c0, %c0] {{in_bounds = array<i1: true, true>}} : {t}, memref<16x32xf32>
+  return
+}}""", [source, np.zeros((16, 32), np.float32)], source)
+
+    case = gather(0)
+    assert "setp" not in case.ptx() and "selp" not in case.ptx()
+    assert np.array_equal(both(case, tmp_path), source)
+    with pytest.raises(AssertionError, match="reads 4 bytes from byte 2048 of"):
+        gather(1).emulate(tmp_path, [("early", 0)])
+
+
 def arguments():
     """f32 of every exponent and both signs, densely where functions bend, and those that are special."""
     random = np.random.default_rng(5)

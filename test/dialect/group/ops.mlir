@@ -109,3 +109,19 @@ func.func @gathers_a_tile(%m: memref<197x768xf32>) -> !hova.tile<4x768xf32, row 
   }
   return %t : !hova.tile<4x768xf32, row 4x1>
 }
+
+// CHECK-LABEL: @asks_in_few_rows
+// CHECK: hova.group_where %{{[a-z0-9_]+}} : <64x1xf32, product 4x1> -> <64x1xf32, partial 4x1> {
+// CHECK-NEXT: hova.group_gather {{.*}} {in_bounds = array<i1: false, true>}
+// CHECK: hova.group_yield %{{[a-z0-9_]+}} : !hova.tile<64x1xf32, partial 4x1>
+func.func @asks_in_few_rows(%c: !hova.tile<64x1xf32, product 4x1>, %m: memref<64x32xf32>) -> !hova.tile<64x1xf32, partial 4x1> {
+  %r = hova.group_where %c : !hova.tile<64x1xf32, product 4x1> -> !hova.tile<64x1xf32, partial 4x1> {
+    %t = hova.group_gather %m {in_bounds = array<i1: false, true>} : memref<64x32xf32> -> !hova.tile<64x32xf32, product 4x1> {
+    ^bb0(%i: index, %j: index):
+      hova.group_yield %i, %j : index, index
+    }
+    %k = hova.group_reduce max %t : !hova.tile<64x32xf32, product 4x1> -> !hova.tile<64x1xf32, partial 4x1>
+    hova.group_yield %k : !hova.tile<64x1xf32, partial 4x1>
+  }
+  return %r : !hova.tile<64x1xf32, partial 4x1>
+}

@@ -1,0 +1,79 @@
+# ===- test_gates_of_gpu_kernels.py - Machine code of all models ------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""The kernels of every model of examples/models at its published size, batch 1, as ptxas assembles them for sm_80: no spill, no
+local memory, two blocks or eight warps on a multiprocessor, and main loops within the limits of docs/rationale/gpu-main-loops.md.
+Nothing runs on a GPU."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test" / "codegen" / "cuda"))
+
+import sass  # noqa: E402
+
+HOVA = Path(os.environ["HOVA_BUILD"]) / "bin" / "hova"
+MODELS = sorted(path.stem for path in (ROOT / "examples" / "models").glob("*.json"))
+
+# Cycles of shared memory over T for reads, and with copies, and other instructions for each HMMA, at most: of the block that
+# a turn's reads show.
+LARGE, MIDDLE, SMALL = (0.55, 0.80, 1.0), (0.80, 1.15, 1.5), (1.05, 1.55, 2.2)
+MASKED = (0.60, 0.80, 5.2)  # attention, with masks or without
+# Weights of f16 are powers of differences, one instruction more of an element: half a one for each HMMA.
+MORE_IN_F16 = 0.5
+ATTENDING = ("attention", "omni")
+# Others for each HMMA, where another limit holds, and why.
+EXCEPTIONS = {
+    # Unfolded patches of 147 columns: three turns, in which each copy is compared with the end of its row.
+    ("t2t_vit_14", "kernel_tokens1_key"): 2.2,
+    # Heads of 32 columns have half the HMMA for as many scores.
+    ("minilm_l6", "kernel_encoder_attn"): 2 * MASKED[2],
+}
+WITHOUT_LOOPS = {"lecture_mha"}  # whose products end after one turn
+
+pytestmark = pytest.mark.skipif(bool(sass.missing()), reason=f"without {sass.missing()}: test/requirements.txt")
+
+
+def explain(model, dtype):
+    command = [HOVA, "explain", ROOT / f"examples/models/{model}.json", f"--dtype={dtype}", "--target=cuda",
+               f"--ptxas={sass.TOOLS / 'ptxas'}", "--format=json", "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def limits(turn, attends):
+    """None are as near to what the turn needs; an attention of large heads reads as little as a large product."""
+    if turn["reads_per_t"] <= LARGE[0]:
+        return MASKED if attends and turn["other_instructions_per_product"] > LARGE[2] else LARGE
+    return MIDDLE if turn["reads_per_t"] <= MIDDLE[0] else SMALL
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f32"])
+@pytest.mark.parametrize("model", MODELS)
+def test_kernels_of_a_model(model, dtype):
+    explained = explain(model, dtype)
+    attending = {name for site in explained["sites"] if site["kind"] in ATTENDING for name in site["kernels"]}
+    wrong, loops = [], 0
+    for kernel in explained["device"]["kernels"]:
+        turn = kernel.get("main_loop")
+        if kernel["spilled_bytes"] or kernel["local_bytes"]:
+            wrong.append((kernel["name"], "spills", kernel["spilled_bytes"], kernel["local_bytes"]))
+        is_large = turn and limits(turn, False) == LARGE and turn["products"] >= 128
+        if kernel["blocks"] < 2 and kernel["blocks"] * kernel["threads"] < 8 * 32 and not is_large:
+            wrong.append((kernel["name"], "is alone", kernel["registers"], kernel["shared_bytes"]))
+        if not turn:
+            continue
+        loops += 1
+        reads, copies, others = limits(turn, attending.intersection(kernel["launches"]))
+        others = EXCEPTIONS.get((model, kernel["name"]), others)
+        others += MORE_IN_F16 if dtype == "f16" and others >= MASKED[2] else 0
+        if turn["reads_per_t"] > reads or turn["reads_and_copies_per_t"] > copies or turn["other_instructions_per_product"] > others:
+            wrong.append((kernel["name"], "takes too long a turn", turn))
+    assert not wrong
+    assert (loops > 0) == (dtype != "f32" and model not in WITHOUT_LOOPS)
