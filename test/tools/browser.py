@@ -121,7 +121,18 @@ class Browser:
     def point(self, selector, text=None, actions=()):
         """Moves the pointer there."""
         found = f"[...document.querySelectorAll({json.dumps(selector)})].filter((e) => {json.dumps(text)} === null || e.textContent.includes({json.dumps(text)}))[0]"
-        place = self.run(f"(() => {{ const e = {found}; if (!e) return null; e.scrollIntoView({{block: 'center', inline: 'nearest'}}); const r = e.getBoundingClientRect(); return [r.x + Math.min(r.width, 300) / 2, r.y + r.height / 2]; }})()")
+        # Scrolling may draw other lines, one of which is the first then.
+        place = self.run(f"""(async () => {{
+            for (let last = null, place = null, turn = 0; turn < {WAITS}; ++turn, last = place) {{
+                const e = {found};
+                if (!e) return null;
+                e.scrollIntoView({{block: 'center', inline: 'nearest'}});
+                await new Promise((done) => setTimeout(() => requestAnimationFrame(done), 20));
+                const r = e.getBoundingClientRect();
+                place = [r.x + Math.min(r.width, 300) / 2, r.y + r.height / 2];
+                if (e.isConnected && e === {found} && String(place) === String(last)) return place;
+            }}
+        }})()""")
         assert place, f"nothing is {selector} with {text}"
         move = {"type": "pointerMove", "x": int(place[0]), "y": int(place[1])}
         self.call("input.performActions", context=self.context, actions=[{"type": "pointer", "id": "mouse", "actions": [move, *actions]}])
