@@ -98,6 +98,7 @@ private:
   mlir::LogicalResult emitOps(mlir::Block &block);
   mlir::LogicalResult emitOp(mlir::Operation &op);
   mlir::LogicalResult emitLoop(mlir::scf::ForOp op);
+  mlir::LogicalResult emitWhere(GroupWhereOp op);
   /// A loop that nobody unrolls.
   mlir::scf::ForOp createLoop(mlir::Value from, mlir::Value to,
                               mlir::Value step, mlir::ValueRange inits);
@@ -113,7 +114,6 @@ private:
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   mlir::LogicalResult emitGather(GroupGatherOp op);
-  mlir::LogicalResult emitWhere(GroupWhereOp op);
   mlir::LogicalResult emitElementLoad(mlir::memref::LoadOp op);
   mlir::Value asRegister(mlir::Value x);
   mlir::LogicalResult emitStore(GroupStoreOp op);

@@ -78,9 +78,9 @@ private:
   /// `firstKey` is what the score region calls the first key of the box.
   State takeKeys(State before, const Similarity::Box &box, Value firstKey,
                  TileMasks masks);
-  Value foundKept(Value before, Value raw, Value scores, Value firstKey,
+  Value keptSoFar(Value before, Value raw, Value scores, Value firstKey,
                   TileMasks masks);
-  Value findKept(const State &state, Value sums);
+  Value searchKept(const State &state, Value sums);
   Value mostOf(Value before, Value tile);
   /// exp2(factor (x - most) + offset) of the scores of a tile.
   Value powers(Value scores, Value most);
@@ -95,7 +95,6 @@ private:
   Value slotOf(ValueRange carried);
   void await(ValueRange carried);
   Values takeBoxes(Value from, Value to, ValueRange carried, TileMasks masks);
-  bool masksEveryBox() const;
   bool visitsSome() const;
   VisitedTiles findBoxes();
   Value boxAt(Value turn) { return boxes.tileAt(b, b.getLoc(), turn); }
@@ -230,11 +229,12 @@ Value AttentionWriter::evenly(Value weights, Value most, Value firstKey,
 
 /// Infinity where a key of the row was kept though its score is -inf, by the
 /// lanes that hold it.
-Value AttentionWriter::foundKept(Value before, Value raw, Value scores,
+Value AttentionWriter::keptSoFar(Value before, Value raw, Value scores,
                                  Value firstKey, TileMasks masks) {
   // Means leave no sum that shows the others.
   Value shown = head.emptyIsMean ? scores : Value();
-  return mostOf(before, scoreTiles.findKeptNone(raw, shown, firstKey, masks));
+  return mostOf(before,
+                scoreTiles.findKeptInfinite(raw, shown, firstKey, masks));
 }
 
 Value AttentionWriter::mostOf(Value before, Value tile) {
@@ -248,7 +248,7 @@ Value AttentionWriter::mostOf(Value before, Value tile) {
 /// The same of raw scores after the last turn. All kept scores of a row without
 /// weights are -inf, so whether there are any says it all, and hardly ever does
 /// a row ask.
-Value AttentionWriter::findKept(const State &state, Value sums) {
+Value AttentionWriter::searchKept(const State &state, Value sums) {
   Value none = b.number(head.emptyIsMean ? -INFINITY : 0);
   Value one = b.number(1), zero = b.number(0);
   Value isNone = b.map(sums.getType(), head.emptyIsMean ? state.most : sums,
@@ -326,7 +326,7 @@ AttentionWriter::State AttentionWriter::takeKeys(State before,
   Value result =
       GroupProductOp::create(b, narrow, vs, box.slot, small, Value(), false);
   Value kept = carriesKept
-                   ? foundKept(before.kept, raw, scores, firstKey, masks)
+                   ? keptSoFar(before.kept, raw, scores, firstKey, masks)
                    : Value();
   return {most, sum, result, kept};
 }
@@ -420,8 +420,7 @@ AttentionWriter::State AttentionWriter::takeSome(Values carried) {
     if (boxes.wholeBegin != boxes.begin) {
       take(boxes.begin, boxes.wholeBegin, all);
     }
-    take(boxes.wholeBegin, boxes.wholeEnd,
-         {masksEveryBox() ? TileMasks::ofKeys : TileMasks::none});
+    take(boxes.wholeBegin, boxes.wholeEnd, {TileMasks::ofKeys});
     take(boxes.wholeEnd, boxes.end, all);
   }
   await(carried);
@@ -441,13 +440,6 @@ SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
     blocks.push_back({first, rows});
   }
   return blocks;
-}
-
-/// Padding does.
-bool AttentionWriter::masksEveryBox() const {
-  return llvm::any_of(form.conditions, [&](Value condition) {
-    return form.isAboutKeys(condition);
-  });
 }
 
 /// Whether which boxes a block visits, or visits without a mask, depends on its
@@ -539,7 +531,7 @@ Value AttentionWriter::divide(const State &state) {
   Value sums = b.reduce(Combine::add, state.sum, TileDistribution::product);
   SmallVector<Value> operands{sums};
   if (mayBeEmpty) {
-    Value kept = carriesKept ? state.kept : findKept(state, sums);
+    Value kept = carriesKept ? state.kept : searchKept(state, sums);
     operands.push_back(b.reduce(Combine::max, kept, TileDistribution::product));
     if (head.emptyIsMean) {
       operands.push_back(state.most);

@@ -282,9 +282,7 @@ void ScoreTiles::setElements(ScoreElement &at, const Elements &elements,
 SmallVector<Value> ScoreTiles::conditionsOf(TileMasks masks) const {
   SmallVector<Value> conditions;
   for (Value condition : form.conditions) {
-    if (masks.conditions == TileMasks::all ||
-        (masks.conditions == TileMasks::ofKeys &&
-         form.isAboutKeys(condition))) {
+    if (masks.conditions == TileMasks::all || form.isAboutKeys(condition)) {
       conditions.push_back(condition);
     }
   }
@@ -311,11 +309,12 @@ Value ScoreTiles::isKept(ScoreElement &at, Value key, TileMasks masks) {
 }
 
 Value ScoreTiles::apply(Value raw, Value firstKey, TileMasks masks) {
-  if (getScore() == form.region.getRaw() && !masks) {
+  SmallVector<Value> wanted = conditionsOf(masks);
+  bool isMasked = masks.end || masks.exists || !wanted.empty();
+  if (getScore() == form.region.getRaw() && !isMasked) {
     return raw;
   }
-  SmallVector<Value> wanted{getScore()};
-  llvm::append_range(wanted, conditionsOf(masks));
+  wanted.insert(wanted.begin(), getScore());
   Elements elements = readFor(wanted, firstKey, !masks.end);
   SmallVector<Value> operands{raw};
   llvm::append_range(operands, llvm::make_second_range(elements));
@@ -361,17 +360,18 @@ bool ScoreTiles::areRaw() const {
 Value ScoreTiles::findKept(Value firstKey, TileMasks masks) {
   Elements elements = readFor(conditionsOf(masks), firstKey, !masks.end);
   SmallVector<Value> operands(llvm::make_second_range(elements));
-  Value one = b.number(INFINITY), none = b.number(0);
+  Value most = b.number(INFINITY), none = b.number(0);
   return b.map(tile, operands, [&](ValueRange x, Value i, Value j) {
     ScoreElement at = elementAt(i, j, firstKey);
     setElements(at, elements, x);
     Value kept = isKept(at, b.sum(firstKey, j), masks);
-    return kept ? arith::SelectOp::create(b, kept, one, none).getResult() : one;
+    return kept ? arith::SelectOp::create(b, kept, most, none).getResult()
+                : most;
   });
 }
 
-Value ScoreTiles::findKeptNone(Value raw, Value scores, Value firstKey,
-                               TileMasks masks) {
+Value ScoreTiles::findKeptInfinite(Value raw, Value scores, Value firstKey,
+                                   TileMasks masks) {
   Elements elements = readFor(conditionsOf(masks), firstKey, !masks.end);
   SmallVector<Value> operands{raw};
   if (scores) {

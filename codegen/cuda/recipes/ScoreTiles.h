@@ -19,13 +19,12 @@ namespace hova {
 
 /// What masks a tile of scores needs.
 struct TileMasks {
-  /// Of the region: none, those on keys alone, which are padding, or all.
-  enum Conditions { none, ofKeys, all } conditions;
+  /// Of the region: those on keys alone, which are padding, or all.
+  enum Conditions { ofKeys, all } conditions;
   /// Keys from here on are none of the tile's; null: all are.
   mlir::Value end = {};
   /// Whether the tile has keys at all; null: it has.
   mlir::Value exists = {};
-  explicit operator bool() const { return conditions || end || exists; }
 };
 
 class ScoreTiles {
@@ -56,8 +55,8 @@ public:
   /// Infinity where a key is kept whose raw score is -inf, less elsewhere. With
   /// `scores` also where a key is kept that the region has not masked by a
   /// score of -inf.
-  mlir::Value findKeptNone(mlir::Value raw, mlir::Value scores,
-                           mlir::Value firstKey, TileMasks masks);
+  mlir::Value findKeptInfinite(mlir::Value raw, mlir::Value scores,
+                               mlir::Value firstKey, TileMasks masks);
 
 private:
   using Elements = llvm::SmallVector<std::pair<ElementOp, mlir::Value>>;
