@@ -131,3 +131,16 @@ def assemble(ptx: str, folder: Path) -> Kernel:
     """The only kernel of a text."""
     (kernel,) = assemble_all(ptx, folder).values()
     return kernel
+
+
+def assemble_in_registers(ptx: str, folder: Path) -> Kernel:
+    """The same of a kernel that keeps everything in registers."""
+    made = assemble(ptx, folder)
+    assert (made.spilled, made.stack, made.local()) == (0, 0, 0)
+    return made
+
+
+def check_registers(ptx: str, folder: Path):
+    """ptxas takes the kernel, where there is one, and keeps its values in registers."""
+    if not missing():
+        assemble_in_registers(ptx, folder)
