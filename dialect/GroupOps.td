@@ -84,7 +84,7 @@ def Hova_CopyTokenType : TypeDef<Hova_Dialect, "CopyToken"> {
 def Hova_GroupMatrix : MemRefRankOf<[F32, BF16, F16], [2]>;
 /// Masks and ids too.
 def Hova_StoredMatrix : MemRefRankOf<[F32, BF16, F16, I8, I32], [2]>;
-/// Tables too, whose elements are read one by one.
+/// Tables and ids too, which are gathered.
 def Hova_GatheredMatrix : MemRefRankOf<[F32, BF16, F16, I8, I32, I64], [2]>;
 
 //===----------------------------------------------------------------------===//
@@ -137,8 +137,9 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     `hova.group_map` does: ids are a tile, and rows of a table are gathered with
     it. It is 0 where that lies outside of source: also before it, since positions
     are compared without a sign. The body is on scalars and may use scalars from
-    outside. Each element is an access of its own: rows that lie beside each other
-    are for `hova.group_load`. Bytes become the integers that they are without a
+    outside. One access reads elements of a lane that the body shows to lie beside
+    each other in one row, from a multiple of their size on; rows at a place that
+    is known are for `hova.group_load`. Bytes become the integers that they are without a
     sign; of i64, what is no i32 becomes -1. `in_bounds` promises rows and columns
     of source, as that of `hova.group_load` does.
 

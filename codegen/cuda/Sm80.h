@@ -59,6 +59,9 @@ inline constexpr int64_t kUsualBlocks = 4;
 /// Bytes of a matrix: offsets are numbers of 32 bits with a sign.
 inline constexpr int64_t kMostMatrixBytes = (int64_t(1) << 31) - 1;
 
+/// Bytes that global memory moves at least, from a multiple of as many on.
+inline constexpr int64_t kSectorBytes = 32;
+
 /// An argument of a kernel begins at a multiple of the widest access.
 inline constexpr int64_t kArgumentBytes = 16;
 

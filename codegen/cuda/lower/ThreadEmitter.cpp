@@ -493,8 +493,12 @@ FailureOr<ThreadEmitter::Matrix> ThreadEmitter::matrix(Operation *op,
   assert(succeeded(strided) && "the verifier has seen the strides");
   (void)strided;
   int64_t bytes = type.getElementTypeBitWidth() / 8;
-  Matrix own{map.lookupOrDefault(source), type.getDimSize(0),
-             type.getDimSize(1), strides[0] * bytes, bytes};
+  Matrix own{map.lookupOrDefault(source),
+             type.getDimSize(0),
+             type.getDimSize(1),
+             strides[0] * bytes,
+             bytes,
+             type.getElementType()};
   if (own.rows * own.rowBytes > kMostMatrixBytes) {
     return op->emitOpError("expects matrices of at most 2 GiB, since offsets "
                            "have 32 bits, got ")

@@ -74,6 +74,7 @@ private:
   struct Matrix {
     mlir::Value base;
     int64_t rows, columns, rowBytes, elementBytes;
+    mlir::Type element;
   };
 
   // Scalars, 32 bits wide.
@@ -114,6 +115,9 @@ private:
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   mlir::LogicalResult emitGather(GroupGatherOp op);
+  int64_t widthOfGather(GroupGatherOp op, const Matrix &source);
+  Values loadRun(const Matrix &source, TileType tile, mlir::Value address,
+                 mlir::Value there, int64_t width);
   mlir::LogicalResult emitElementLoad(mlir::memref::LoadOp op);
   mlir::Value asRegister(mlir::Value x);
   mlir::LogicalResult emitStore(GroupStoreOp op);

@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/lower/Positions.h"
+#include "codegen/cuda/lower/Runs.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -60,13 +61,6 @@ LogicalResult ThreadEmitter::emitLoad(GroupLoadOp op) {
   int64_t width =
       widthOf(op.getSource(), op.getIndices()[0], op.getIndices()[1],
               tile.rows(), op.getInBounds()[1], own.run);
-  bool halves = isPaired(tile) && width == 1;
-  Type unit = halves           ? b.getI16Type()
-              : isPaired(tile) ? b.getI32Type()
-                               : tile.getElementType();
-  int64_t units = isPaired(tile) && !halves ? width / 2 : width;
-  Type access = units == 1 ? unit : VectorType::get({units}, unit);
-  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(access));
   Value row = add(word(op.getIndices()[0]), own.row);
   Value column = add(word(op.getIndices()[1]), own.column);
   Value base = offset(source->base, add(mul(row, source->rowBytes),
@@ -78,23 +72,42 @@ LogicalResult ThreadEmitter::emitLoad(GroupLoadOp op) {
                                        own.columns[c] * source->elementBytes);
       Value there = inside(*source, op.getInBounds(), add(row, i32(r)),
                            add(column, i32(own.columns[c])));
-      // What is not there is read from the start, and not used.
-      Value loaded = LLVM::LoadOp::create(
-          b, access, there ? select(there, address, source->base) : address,
-          width * source->elementBytes);
-      if (there) {
-        loaded = select(there, loaded, zero);
-      }
-      for (int64_t e = 0; units > 1 && e < units; ++e) {
-        elements.push_back(vector::ExtractOp::create(b, loaded, e));
-      }
-      if (units == 1) {
-        elements.push_back(loaded);
-      }
+      llvm::append_range(elements,
+                         loadRun(*source, tile, address, there, width));
     }
   }
-  parts[op.getTile()] = halves ? joinHalves(elements) : elements;
+  parts[op.getTile()] =
+      isPaired(tile) && width == 1 ? joinHalves(elements) : elements;
   return success();
+}
+
+/// `width` elements beside each other, as registers hold them; one of 16 bits
+/// alone. Where they are not `there`, which null says of none, they are 0, and
+/// the start of the source is read.
+ThreadEmitter::Values ThreadEmitter::loadRun(const Matrix &source,
+                                             TileType tile, Value address,
+                                             Value there, int64_t width) {
+  bool pairs = isPaired(tile) && width > 1;
+  Type unit = pairs            ? b.getI32Type()
+              : isPaired(tile) ? b.getI16Type()
+                               : source.element;
+  int64_t units = pairs ? width / 2 : width;
+  Type access = units == 1 ? unit : VectorType::get({units}, unit);
+  Value from = there ? select(there, address, source.base) : address;
+  Value loaded =
+      LLVM::LoadOp::create(b, access, from, width * source.elementBytes);
+  if (there) {
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(access));
+    loaded = select(there, loaded, zero);
+  }
+  if (units == 1) {
+    return {loaded};
+  }
+  Values elements;
+  for (int64_t i = 0; i < units; ++i) {
+    elements.push_back(vector::ExtractOp::create(b, loaded, i));
+  }
+  return elements;
 }
 
 /// Two elements of 16 bits in each register, the first in the low half.
@@ -124,6 +137,24 @@ Value ThreadEmitter::asRegister(Value x) {
   return select(same, low, i32(-1));
 }
 
+/// How many columns of a gathered tile one access reads.
+int64_t ThreadEmitter::widthOfGather(GroupGatherOp op, const Matrix &source) {
+  // Bytes and words of 64 bits become registers of 32, one by one.
+  bool isWhole = source.elementBytes == 2 || source.elementBytes == 4;
+  int64_t divisor =
+      std::min(addressDivisorOf(op.getSource()), divisorOf(source.rowBytes));
+  int64_t width = isWhole ? fragment(op.getTile().getType()).run : 1;
+  auto fits = [&] {
+    return width * source.elementBytes <= divisor &&
+           (op.getInBounds()[1] || source.columns % width == 0) &&
+           gathersRuns(op, width);
+  };
+  while (width > 1 && !fits()) {
+    width /= 2;
+  }
+  return width;
+}
+
 LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
   TileType tile = op.getTile().getType();
   Block &body = op.getBody().front();
@@ -132,12 +163,10 @@ LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
     return failure();
   }
   Fragment own = fragment(tile);
-  Type element = getElementTypeOrSelf(op.getSource().getType());
-  Type unit = isPaired(tile) ? Type(b.getI16Type()) : element;
-  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(unit));
+  int64_t width = widthOfGather(op, *source);
   Values elements;
   for (size_t r = 0; r < own.rows.size(); ++r) {
-    for (size_t c = 0; c < own.columns.size(); ++c) {
+    for (size_t c = 0; c < own.columns.size(); c += width) {
       for (auto [operand, argument] :
            llvm::zip(op.getBy(), body.getArguments())) {
         map.map(argument, this->element(operand, r, c));
@@ -146,18 +175,17 @@ LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
       emitBody(body);
       Value row = word(body.getTerminator()->getOperand(0));
       Value column = word(body.getTerminator()->getOperand(1));
-      Value there = inside(*source, op.getInBounds(), row, column);
       Value address =
           offset(source->base, add(mul(row, source->rowBytes),
                                    mul(column, source->elementBytes)));
-      // What is not there is read from the start, and not used.
-      Value from = there ? select(there, address, source->base) : address;
-      Value loaded = LLVM::LoadOp::create(b, unit, from, source->elementBytes);
-      elements.push_back(
-          asRegister(there ? select(there, loaded, zero) : loaded));
+      Value there = inside(*source, op.getInBounds(), row, column);
+      for (Value loaded : loadRun(*source, tile, address, there, width)) {
+        elements.push_back(asRegister(loaded));
+      }
     }
   }
-  parts[op.getTile()] = isPaired(tile) ? joinHalves(elements) : elements;
+  parts[op.getTile()] =
+      isPaired(tile) && width == 1 ? joinHalves(elements) : elements;
   return success();
 }
 

@@ -33,10 +33,17 @@ static int64_t columnsOf(Operation *op) {
   return shapeOf(op->getResult(0)).back();
 }
 
+/// A lane has runs of as many columns as one access may move of the result's
+/// rows: where these are no multiple of a run, lanes beside each other would
+/// have elements that lie apart.
 static CudaScheduleAttr scheduleWarps(Operation *op, int64_t columns) {
-  return CudaScheduleAttr::get(op->getContext(), kRowsOfBlock,
-                               llvm::alignTo(columns, 2 * kLanes), kRowsOfBlock,
-                               1, 1, 1);
+  int64_t all = columnsOf(op), run = all % 2 ? 1 : all % 4 ? 2 : 4;
+  int64_t width = llvm::alignTo(columns, std::min(run, int64_t(2)) * kLanes);
+  if (runOfRow(width) > run) {
+    width += run * kLanes;
+  }
+  return CudaScheduleAttr::get(op->getContext(), kRowsOfBlock, width,
+                               kRowsOfBlock, 1, 1, 1);
 }
 
 CudaScheduleAttr scheduleElements(Operation *op) {

@@ -191,6 +191,9 @@ static bool isWithin(Value index, int64_t extent,
 /// not matter.
 Value ScoreTiles::gather(ElementOp element, Value firstKey, bool keysAreWhole) {
   Type type = element.getType().isF32() ? b.f32() : Type(b.getI32Type());
+  if (!(form.sourcesOf(element) & ScoreForm::key)) {
+    firstKey = Value();
+  }
   TileType own = tile.with({tile.rows(), firstKey ? tile.columns() : 1}, type,
                            tile.getDistribution());
   unsigned number = cast<BlockArgument>(element.getTable()).getArgNumber();

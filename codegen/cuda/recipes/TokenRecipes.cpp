@@ -104,11 +104,12 @@ static Value emitTile(GroupEmitter &e, EmbeddingOp op, const Place &place) {
     Value row = b.sum(place.row, i);
     return std::pair(b.divIndex(row, tokens), b.remIndex(row, tokens));
   });
+  // A transposed table is the weight of a product, which has its columns as
+  // rows here.
   return gather(
       e, place, op.getTable(), ids, [&](ValueRange id, Value, Value column) {
         Value own = arith::IndexCastOp::create(b, b.getIndexType(), id[0]);
-        return op.getTransposed() ? std::pair(column, own)
-                                  : std::pair(own, column);
+        return std::pair(own, column);
       });
 }
 
@@ -354,6 +355,10 @@ struct TokenRecipe
     emitter.finishAndStore(emitTile(emitter, cast<OpT>(op), place), place);
   }
   bool makesRows(Operation *) const { return true; }
+  bool readsTransposed(Operation *op, unsigned index) const {
+    auto embedding = dyn_cast<EmbeddingOp>(op);
+    return embedding && embedding.getTransposed() && index == 1;
+  }
 };
 
 template <typename... OpT> void attachTo(MLIRContext &context) {

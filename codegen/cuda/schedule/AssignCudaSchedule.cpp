@@ -6,7 +6,9 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Passes.h"
+#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/Recipe.h"
+#include "codegen/cuda/schedule/CapturedTables.h"
 #include "codegen/cuda/schedule/WeightLayouts.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
@@ -23,9 +25,13 @@ namespace hova {
 #define GEN_PASS_DEF_ASSIGNCUDASCHEDULEPASS
 #include "codegen/cuda/Passes.h.inc"
 
-/// Rows of values in memory begin at multiples of it: that of a chunk that is
-/// copied at once. Rows of a part of another value begin where values may.
-static constexpr int64_t kRowBytes = 16;
+/// Rows of values in memory begin at sectors, of which memory moves whole ones,
+/// unless they would be longer by more than an eighth: then at chunks, which
+/// are copied at once. Rows of a part of another value begin where values may.
+static int64_t alignmentOfRows(int64_t bytes) {
+  int64_t longer = llvm::alignTo(bytes, kSectorBytes) - bytes;
+  return 8 * longer <= bytes ? kSectorBytes : kChunkBytes;
+}
 
 //===----------------------------------------------------------------------===//
 // The stage
@@ -49,10 +55,11 @@ static LayoutAttr layoutOfResult(KernelOp kernel, unsigned number,
   Value result = kernel.getResult(number);
   bool isDense = mustBeDense(result);
   // Another value may begin at any of its rows.
-  bool sharesRows = llvm::any_of(
-      result.getUsers(),
-      llvm::IsaPred<AssembleOpInterface, RowViewOpInterface>);
-  int64_t rowBytes = sharesRows ? kArenaAlignment : kRowBytes;
+  bool sharesRows =
+      llvm::any_of(result.getUsers(),
+                   llvm::IsaPred<AssembleOpInterface, RowViewOpInterface>);
+  int64_t rowBytes =
+      sharesRows ? kArenaAlignment : alignmentOfRows(width * bytes);
   return LayoutAttr::get(kernel.getContext(), LayoutKind::rows,
                          isDense ? width
                                  : llvm::alignTo(width, rowBytes / bytes));
@@ -175,6 +182,7 @@ struct AssignCudaSchedulePass final
     if (!main || main.isExternal()) {
       return;
     }
+    alignCapturedTables(main);
     WalkResult assigned = main.walk([&](KernelOp kernel) {
       if (kernel.getScheduleAttr()) {
         return WalkResult::advance();

@@ -31,7 +31,28 @@ void assignCudaWeightLayouts(func::FuncOp main) {
   assignWeightLayouts(main, readers());
 }
 
+/// Whether what `kernel` reads as rows for its columns is stored so.
+static LogicalResult verifyTransposedReads(KernelOp kernel) {
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    Value operand = kernel->getOperand(argument.getArgNumber());
+    auto weight = operand.getDefiningOp<ImageWeightOp>();
+    for (OpOperand &use : argument.getUses()) {
+      if (readsTransposed(use) && !(weight && weight.getLayoutAttr())) {
+        return use.getOwner()->emitOpError("expects operand ")
+               << use.getOperandNumber()
+               << " to be a weight with a layout, as kernels for a GPU read it";
+      }
+    }
+  }
+  return success();
+}
+
 LogicalResult verifyCudaWeightLayouts(func::FuncOp main) {
+  for (auto kernel : main.getOps<KernelOp>()) {
+    if (failed(verifyTransposedReads(kernel))) {
+      return failure();
+    }
+  }
   for (auto weight : main.getOps<ImageWeightOp>()) {
     if (!weight.getLayoutAttr()) {
       continue;

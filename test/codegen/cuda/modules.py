@@ -166,16 +166,23 @@ def pool(kind: str, limit: float) -> Case:
 
 
 def embedding(ids: str, transposed: bool) -> Case:
-    """Rows of a table, or its columns; one id that is none has zeros, as positions outside of a matrix have."""
+    """Rows of a table, or columns of a product's weight, which lie as rows; one id that is none has zeros."""
     n = Numbers()
     own = n.integers(3, 5, below=11, dtype={"i32": np.int32, "i64": np.int64}[ids])
     own[1, 2] = {"i32": -1, "i64": 2**32 + 1}[ids]
-    table = n.narrow(*((70, 11) if transposed else (11, 70)))
+    table = n.narrow(70, 11, transposed=72) if transposed else n.narrow(11, 70)
     rows = np.where((own == own[1, 2])[..., None], 0, (table.T if transposed else table)[own % 11])
-    shape = "x".join(map(str, table.shape))
-    return case(n, f"""
-      func.func @main(%i: tensor<3x5x{ids}>, %t: tensor<{shape}xbf16>) -> tensor<3x5x70xbf16> {{
-        %0 = hova.embedding %i, %t {"{transposed}" if transposed else ""} : tensor<3x5x{ids}>, tensor<{shape}xbf16> -> tensor<3x5x70xbf16>
+    kind = f"tensor<{'x'.join(map(str, table.shape))}xbf16>"
+    stored = f"""
+      func.func private @weights() {{
+        %t = hova.weight "t" : {kind}
+        hova.store_weight "t", %t : {kind}
+        return
+      }}"""
+    return case(n, f"""{stored if transposed else ""}
+      func.func @main(%i: tensor<3x5x{ids}>{"" if transposed else f", %t: {kind}"}) -> tensor<3x5x70xbf16> {{
+        {f'%t = hova.image_weight "t" : {kind}' if transposed else ""}
+        %0 = hova.embedding %i, %t {{{"transposed" if transposed else ""}}} : tensor<3x5x{ids}>, {kind} -> tensor<3x5x70xbf16>
         return %0 : tensor<3x5x70xbf16>
       }}""", [rows], 0.0, "bf16")
 

@@ -407,7 +407,7 @@ func.func @kernel(%m: memref<16x32xf32>, %r: memref<16x32xf32>) {{
     case = gather(0)
     assert "setp" not in case.ptx() and "selp" not in case.ptx()
     assert np.array_equal(both(case, tmp_path), source)
-    with pytest.raises(AssertionError, match="reads 4 bytes from byte 2048 of"):
+    with pytest.raises(AssertionError, match="reads 8 bytes from byte 2048 of"):
         gather(1).emulate(tmp_path, [("early", 0)])
 
 

@@ -158,3 +158,18 @@ func.func @main(%x: tensor<1x4x8xbf16>) -> tensor<1x4x8xf32> {
   } : (tensor<1x4x8xbf16>, tensor<8x8xbf16>) -> tensor<1x4x8xf32>
   return %r : tensor<1x4x8xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<8x8xbf16>) -> tensor<1x4x8xf32> {
+  %r = hova.kernel "k" units<batch 1, token 4>(%x, %w) attributes {schedule = #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>} {
+  ^bb0(%i: tensor<1x4x8xbf16>, %j: tensor<8x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      // expected-error@+1 {{expects operand 1 to be a weight with a layout, as kernels for a GPU read it}}
+      %1 = hova.linear %i, %j : tensor<1x4x8xbf16>, tensor<8x8xbf16> -> tensor<1x4x8xf32>
+      hova.yield %1 : tensor<1x4x8xf32>
+    } : tensor<1x4x8xf32>
+    hova.yield %s : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xbf16>, tensor<8x8xbf16>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
