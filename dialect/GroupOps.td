@@ -137,11 +137,11 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     `hova.group_map` does: ids are a tile, and rows of a table are gathered with
     it. It is 0 where that lies outside of source: also before it, since positions
     are compared without a sign. The body is on scalars and may use scalars from
-    outside. One access reads elements of a lane that the body shows to lie beside
-    each other in one row, from a multiple of their size on; rows at a place that
-    is known are for `hova.group_load`. Bytes become the integers that they are without a
-    sign; of i64, what is no i32 becomes -1. `in_bounds` promises rows and columns
-    of source, as that of `hova.group_load` does.
+    outside. One access reads elements of a thread that the body shows to lie
+    beside each other in one row, from a multiple of their size on; rows at a place
+    that is known are for `hova.group_load`. Bytes become the integers that they
+    are without a sign; of i64, what is no i32 becomes -1. `in_bounds` promises
+    rows and columns of source, as that of `hova.group_load` does.
 
     - C1: the element of source is that of the tile, or i8 or i64 of i32.
     - C2: rows of source have a unit column stride and a static row stride.

@@ -218,7 +218,7 @@ def AssignCudaSchedulePass
     ```mlir
     func.func @main(%x: tensor<1x4x9xf32>) -> tensor<1x4x9xbf16> {
       %r = hova.kernel "main" units<batch 1, token 4> (%x)
-          attributes {schedule = #hova_cuda.schedule<rows = 4, columns = 64, row_warps = 4, column_warps = 1>} {
+          attributes {schedule = #hova_cuda.schedule<rows = 4, columns = 32, row_warps = 4, column_warps = 1>} {
       ^bb0(%a: tensor<1x4x9xf32>):
         %s = hova.stage [#hova.layout<rows 9>] {
           %t = hova.activation relu %a : tensor<1x4x9xf32>
