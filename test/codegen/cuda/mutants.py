@@ -304,7 +304,7 @@ EQUAL: dict[str, str] = {
     r"product of tokens: \w+: a copy uncommitted [2-6] of 6": "elements that are moved one by one are there at once",
     r"queries of keys so far, f32: interpreted: an element without its mask \d+ of 136": "it is masked once more, or of no row or feature",
     r"queries of keys so far, rectified: interpreted: an element without its mask \d+ of 88": "features after the last weigh 0",
-    r"merged sums.*: interpreted: an element without its mask ([1-4] of 4|[12] of 2)": "what is read there is of no row, and not stored",
+    r"merged sums.*: interpreted: an element without its mask ([1-4] of 4|[1-3] of 3|[12] of 2)": "what is read there is of no row, and not stored",
     r"merged sums: interpreted: one too few 5 of 8": "the last row is that of the maximum, which is stored instead",
     r"attention to blocks.*: \w+: (no barrier|no wait|a wait for a copy less) 3 of 3": "after the loop nobody reads what the last copies bring",
     r"attention to blocks.*: \w+: (a wait for a copy less 2 of 3|a copy uncommitted 5 of 5)": "values are moved one by one, and there at once",
