@@ -16,12 +16,14 @@ namespace hova {
 /// What the region of an attention calls the operand; null for other operands.
 static BlockArgument capturedAs(OpOperand &use) {
   return llvm::TypeSwitch<Operation *, BlockArgument>(use.getOwner())
-      .Case<AttentionOp, BlockSparseAttentionOp>([&](auto op) {
-        unsigned first = op.getCaptured().getBeginOperandIndex();
-        unsigned number = use.getOperandNumber();
-        return number >= first && number < first + op.getCaptured().size()
-                   ? op.scoreRegion().getCaptured()[number - first]
-                   : BlockArgument();
+      .Case<AttentionOp, BlockSparseAttentionOp>([&](auto op) -> BlockArgument {
+        for (auto [operand, argument] : llvm::zip(
+                 op.getCapturedMutable(), op.scoreRegion().getCaptured())) {
+          if (&operand == &use) {
+            return argument;
+          }
+        }
+        return BlockArgument();
       })
       .Default(BlockArgument());
 }
