@@ -7,17 +7,26 @@ using namespace mlir;
 
 namespace hova {
 
+StoreWeightOp storeOf(ImageWeightOp weight) {
+  auto module = weight->getParentOfType<ModuleOp>();
+  auto weights = module.lookupSymbol<func::FuncOp>("weights");
+  if (!weights || weights.isExternal()) {
+    return {};
+  }
+  for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
+    if (store.getName() == weight.getName()) {
+      return store;
+    }
+  }
+  return {};
+}
+
 /// A second image weight of the same value, for another layout.
 static ImageWeightOp storeAgain(ImageWeightOp op, StringRef suffix) {
   std::string name = (op.getName() + "." + suffix).str();
-  auto module = op->getParentOfType<ModuleOp>();
-  auto weights = module.lookupSymbol<func::FuncOp>("weights");
-  for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
-    if (store.getName() == op.getName()) {
-      OpBuilder builder(weights.getBody().front().getTerminator());
-      StoreWeightOp::create(builder, store.getLoc(), name, store.getValue());
-      break;
-    }
+  if (StoreWeightOp store = storeOf(op)) {
+    OpBuilder builder(store->getBlock()->getTerminator());
+    StoreWeightOp::create(builder, store.getLoc(), name, store.getValue());
   }
   OpBuilder builder(op);
   return ImageWeightOp::create(builder, op.getLoc(), op.getType(), name,

@@ -22,6 +22,10 @@ struct WeightReaders {
   llvm::StringRef suffix;
 };
 
+/// The operation of the weight program that stores what `weight` names, or
+/// null.
+StoreWeightOp storeOf(ImageWeightOp weight);
+
 /// Gives a layout to each weight that has none and is read in one.
 void assignWeightLayouts(mlir::func::FuncOp main, const WeightReaders &readers);
 

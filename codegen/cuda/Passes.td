@@ -198,8 +198,10 @@ def AssignCudaSchedulePass
     Before: a fused program, each of whose kernels is an anchor and what is
     element-wise on its result. After: every kernel carries its schedule
     (`#hova_cuda.schedule`) and is one stage; rows of what kernels compute begin
-    at multiples of 16 bytes; every weight that a product reads is transposed, so
-    that copies take 16 bytes of a column at once. The recipes of the operations
+    at multiples of 32 bytes, or of 16 where they would be longer by more than an
+    eighth; every weight that a product reads is transposed, so that copies take
+    16 bytes of a column at once; rows of weights that scores read are lengthened
+    to multiples of 32 bytes (`alignCapturedTables`). The recipes of the operations
     choose (codegen/cuda/recipes/Recipe.td). What has no code for a GPU yet is an
     error on its operation.
 

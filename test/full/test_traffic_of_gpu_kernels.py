@@ -47,7 +47,7 @@ def traffic(model, dtype, counter, folder):
     program = folder / "program.o"
     subprocess.run([BUILD / "bin/hova", "compile", ROOT / f"examples/models/{model}.json", f"--dtype={dtype}", "--target=cuda-emulated",
                     "--emit=obj", "--quiet", "-o", program], check=True)
-    libraries = [BUILD / "lib/libhova_emulation.a", BUILD / "lib/libhova_runtime_readers.a"]
+    libraries = [BUILD / f"lib/libhova_{name}.a" for name in ("runtime_cuda_emulated", "emulation", "runtime_readers")]
     subprocess.run(["cc", counter, program, f"-Wl,--defsym=traffic_program=hova_program_{model}", *libraries, "-lm", "-o", folder / "count"],
                    check=True)
     lines = subprocess.run([folder / "count"], capture_output=True, text=True, check=True).stdout.splitlines()

@@ -115,7 +115,7 @@ private:
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   mlir::LogicalResult emitGather(GroupGatherOp op);
-  int64_t widthOfGather(GroupGatherOp op, const Matrix &source);
+  int64_t widthOfGather(GroupGatherOp op, const Matrix &source, int64_t most);
   Values loadRun(const Matrix &source, TileType tile, mlir::Value address,
                  mlir::Value there, int64_t width);
   mlir::LogicalResult emitElementLoad(mlir::memref::LoadOp op);

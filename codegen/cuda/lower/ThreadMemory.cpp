@@ -137,13 +137,14 @@ Value ThreadEmitter::asRegister(Value x) {
   return select(same, low, i32(-1));
 }
 
-/// How many columns of a gathered tile one access reads.
-int64_t ThreadEmitter::widthOfGather(GroupGatherOp op, const Matrix &source) {
+/// How many columns of a gathered tile one access reads, of a run of `most`.
+int64_t ThreadEmitter::widthOfGather(GroupGatherOp op, const Matrix &source,
+                                     int64_t most) {
   // Bytes and words of 64 bits become registers of 32, one by one.
   bool isWhole = source.elementBytes == 2 || source.elementBytes == 4;
   int64_t divisor =
       std::min(addressDivisorOf(op.getSource()), divisorOf(source.rowBytes));
-  int64_t width = isWhole ? fragment(op.getTile().getType()).run : 1;
+  int64_t width = isWhole ? most : 1;
   auto fits = [&] {
     return width * source.elementBytes <= divisor &&
            (op.getInBounds()[1] || source.columns % width == 0) &&
@@ -163,7 +164,7 @@ LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
     return failure();
   }
   Fragment own = fragment(tile);
-  int64_t width = widthOfGather(op, *source);
+  int64_t width = widthOfGather(op, *source, own.run);
   Values elements;
   for (size_t r = 0; r < own.rows.size(); ++r) {
     for (size_t c = 0; c < own.columns.size(); c += width) {

@@ -4,9 +4,9 @@
 #include "codegen/cuda/schedule/CapturedTables.h"
 #include "codegen/cuda/Sm80.h"
 #include "dialect/AttentionOps.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
+#include "passes/WeightReaders.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -29,9 +29,15 @@ static BlockArgument capturedAs(OpOperand &use) {
 }
 
 /// All names of a weight in kernels and in regions of scores, if it has no
-/// others.
+/// others, nor does another operation refer to it.
 static std::optional<SmallVector<Value>> namesOf(ImageWeightOp weight) {
   SmallVector<Value> names{weight.getResult()};
+  auto main = weight->getParentOfType<func::FuncOp>();
+  for (ImageWeightOp other : main.getOps<ImageWeightOp>()) {
+    if (other != weight && other.getName() == weight.getName()) {
+      return std::nullopt;
+    }
+  }
   for (OpOperand &use : weight->getUses()) {
     auto kernel = dyn_cast<KernelOp>(use.getOwner());
     if (!kernel) {
@@ -47,17 +53,6 @@ static std::optional<SmallVector<Value>> namesOf(ImageWeightOp weight) {
     }
   }
   return names;
-}
-
-static StoreWeightOp storeOf(ImageWeightOp weight) {
-  auto module = weight->getParentOfType<ModuleOp>();
-  auto weights = module.lookupSymbol<func::FuncOp>("weights");
-  for (StoreWeightOp store : weights.getOps<StoreWeightOp>()) {
-    if (store.getName() == weight.getName()) {
-      return store;
-    }
-  }
-  return {};
 }
 
 void alignCapturedTables(func::FuncOp main) {

@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Linked with the object of a program that emulates its GPU, it runs the first
-// launch of each kernel alone, and prints a line for it: its name, and of loads,
-// stores and asynchronous copies of global memory how many sectors they touch,
-// and how few could hold as many bytes. Buffers lie where the program has them
-// but for multiples of 256 bytes. Floats are 0, booleans true and ids 0: which
-// bytes a kernel reads depends on booleans and ids alone.
+// launch of each kernel alone, and prints a line for it: its name, and of
+// loads, stores and asynchronous copies of global memory how many sectors they
+// touch, and how few could hold as many bytes. Buffers lie where the program
+// has them but for multiples of 256 bytes. Floats are 0, booleans true and ids
+// 0: which bytes a kernel reads depends on booleans and ids alone.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/cuda/Launches.h"
 #include "runtime/emulation/Emulation.h"
 #include "runtime/hova_runtime.h"
 
@@ -47,20 +48,12 @@ static int32_t type_of(uint32_t launch, uint64_t place) {
   return HOVA_F32;
 }
 
-static uint64_t bytes_of(const hova_device_buffer *buffer) {
-  return buffer->rows
-             ? (buffer->rows - 1) * buffer->row_stride + buffer->row_bytes
-             : 0;
-}
-
 /// Room for a buffer, with values; `*allocation` is to be freed.
 static void *make_buffer(const hova_device_code *code, uint32_t launch,
                          const hova_device_buffer *buffer, void **allocation) {
-  uint64_t bytes = bytes_of(buffer);
+  uint64_t bytes = hova_buffer_bytes(buffer);
   uint64_t at = buffer->place & ~(uint64_t)HOVA_BUFFER_KINDS;
-  bool is_tensor = (buffer->place & HOVA_BUFFER_KINDS) == HOVA_INPUT ||
-                   (buffer->place & HOVA_BUFFER_KINDS) == HOVA_OUTPUT;
-  uint64_t apart = is_tensor ? 0 : at % ALIGNMENT;
+  uint64_t apart = hova_buffer_is_tensor(buffer) ? 0 : at % ALIGNMENT;
   uint64_t room = (apart + bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
   char *data = aligned_alloc(ALIGNMENT, room);
   if (!data) {
@@ -92,7 +85,7 @@ static void run_launch(const hova_device_code *code, uint32_t number) {
     buffers[i] = (hova_emulation_buffer){
         .name = "buffer",
         .data = data,
-        .bytes = bytes_of(buffer),
+        .bytes = hova_buffer_bytes(buffer),
         .use = buffer->use == HOVA_DEVICE_INPUT    ? HOVA_EMULATION_INPUT
                : buffer->use == HOVA_DEVICE_OUTPUT ? HOVA_EMULATION_OUTPUT
                                                    : HOVA_EMULATION_STATE,
