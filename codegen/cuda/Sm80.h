@@ -5,6 +5,7 @@
 #define HOVA_CODEGEN_CUDA_SM80_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MathExtras.h"
 #include <cstdint>
 
 namespace hova {
@@ -56,11 +57,21 @@ inline constexpr int64_t kProcessors[] = {108, 132};
 /// says otherwise, though it may have to spill.
 inline constexpr int64_t kMostRegisters = 255;
 inline constexpr int64_t kUsualBlocks = 4;
+/// Elements of a product that a lane can hold in the registers of so many.
+inline constexpr int64_t kFewElements = 32;
 /// Bytes of a matrix: offsets are numbers of 32 bits with a sign.
 inline constexpr int64_t kMostMatrixBytes = (int64_t(1) << 31) - 1;
 
 /// Bytes that global memory moves at least, from a multiple of as many on.
 inline constexpr int64_t kSectorBytes = 32;
+
+/// What rows of so many bytes begin at multiples of in memory: sectors, of which
+/// whole ones are moved, unless the rows would be longer by more than an
+/// eighth; then chunks, which are copied at once.
+inline int64_t alignmentOfRows(int64_t bytes) {
+  int64_t longer = llvm::alignTo(bytes, kSectorBytes) - bytes;
+  return 8 * longer <= bytes ? kSectorBytes : kChunkBytes;
+}
 
 /// An argument of a kernel begins at a multiple of the widest access.
 inline constexpr int64_t kArgumentBytes = 16;

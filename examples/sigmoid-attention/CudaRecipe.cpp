@@ -149,7 +149,7 @@ void Writer::emit() {
   bool rowsInside = queries % own.getRows() == 0;
   Value row = b.mulIndex(e.block(0), own.getRows()), zero = b.index(0);
   similarity->begin(row, rowsInside);
-  similarity->makeSlots();
+  similarity->makeSlots(2);
   values = GroupAllocOp::create(
       b, SlotsType::get(b.getContext(), {2, own.getStep(), own.getColumns()},
                         element));
@@ -179,7 +179,7 @@ struct CudaRecipe
         failed(checkSequences(op, q[0], heads))) {
       return {};
     }
-    return scheduleAttention(getElementTypeOrSelf(own.getQuery()), q[1],
+    return scheduleAttention(getElementTypeOrSelf(own.getQuery()), q[1], v[1],
                              keyWidth, valueWidth, /*needsPairs=*/false);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {

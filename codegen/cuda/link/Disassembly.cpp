@@ -70,9 +70,11 @@ void KernelCode::read(StringRef line) {
   }
 }
 
+/// The innermost loop that multiplies: one that copies, if there is such a
+/// loop, since turns without copies are the last few.
 std::optional<MainLoop> KernelCode::countMainLoop() const {
-  std::optional<MainLoop> innermost;
-  size_t shortest = opcodes.size() + 1;
+  std::optional<MainLoop> main;
+  size_t shortest = 0;
   for (const Loop &loop : loops) {
     MainLoop own;
     for (StringRef opcode :
@@ -83,12 +85,18 @@ std::optional<MainLoop> KernelCode::countMainLoop() const {
                                             : own.others;
       ++count;
     }
-    if (own.products != 0 && loop.end - loop.begin < shortest) {
-      shortest = loop.end - loop.begin;
-      innermost = own;
+    if (own.products == 0) {
+      continue;
+    }
+    size_t length = loop.end - loop.begin;
+    bool isFirst = !main || (own.copies && !main->copies);
+    bool isAlike = main && (own.copies != 0) == (main->copies != 0);
+    if (isFirst || (isAlike && length < shortest)) {
+      shortest = length;
+      main = own;
     }
   }
-  return innermost;
+  return main;
 }
 
 StringMap<MainLoop> readMainLoops(StringRef text) {

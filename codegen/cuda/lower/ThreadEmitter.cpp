@@ -144,6 +144,10 @@ static LogicalResult verifyTile(Operation *op, TileType tile) {
   return success();
 }
 
+static int64_t elementsOfLane(TileType tile) {
+  return tile.rows() * tile.columns() / (kLanes * tile.members());
+}
+
 /// Threads and the places of group memory, from the types alone.
 LogicalResult ThreadEmitter::declare() {
   bool staged = false;
@@ -165,7 +169,13 @@ LogicalResult ThreadEmitter::declare() {
       }
     }
     if (auto product = dyn_cast<GroupProductOp>(op)) {
-      multipliesF32 |= product.getRhs().getType().getElementType().isF32();
+      bool isF32 = product.getRhs().getType().getElementType().isF32();
+      multipliesF32 |= isF32;
+      // A left operand of f32 goes through registers a few elements at once.
+      auto left = dyn_cast<TileType>(product.getLhs().getType());
+      productElements = std::max(
+          productElements, elementsOfLane(product.getSum().getType()) +
+                               (left && !isF32 ? elementsOfLane(left) : 0));
     }
     if (auto store = dyn_cast<GroupStoreOp>(op)) {
       staged |= isStaged(store);
@@ -224,6 +234,9 @@ int64_t ThreadEmitter::leastBlocks() {
   }
   if (blocks < kUsualBlocks) {
     return std::max<int64_t>(1, std::min(blocks, withAllRegisters));
+  }
+  if (productElements > kFewElements) {
+    return withAllRegisters;
   }
   // Multiply-adds hold both operands beside the sums.
   return multipliesF32 ? kUsualBlocks : 0;

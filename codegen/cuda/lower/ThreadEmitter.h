@@ -114,6 +114,8 @@ private:
   // Memory (ThreadMemory.cpp).
   mlir::LogicalResult emitLoad(GroupLoadOp op);
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
+  Values loadPairs(const Slots &slots, mlir::Value start, TileType tile);
+  Values loadWords(const Slots &slots, mlir::Value start, TileType tile);
   mlir::LogicalResult emitGather(GroupGatherOp op);
   int64_t widthOfGather(GroupGatherOp op, const Matrix &source, int64_t most);
   Values loadRun(const Matrix &source, TileType tile, mlir::Value address,
@@ -208,6 +210,8 @@ private:
   mlir::Value thread, lane, member, memory;
   int64_t threads = 0, groupBytes = 0;
   bool multipliesF32 = false;
+  /// Of a lane: sums of a product, and what it multiplies from registers.
+  int64_t productElements = 0;
   /// Where columns are exchanged for rows.
   int64_t columnOffset = 0;
   /// Where each warp stages what it stores, and bytes for each.

@@ -215,19 +215,25 @@ LogicalResult ThreadEmitter::emitElementLoad(memref::LoadOp op) {
 LogicalResult ThreadEmitter::emitBoxLoad(GroupLoadOp op) {
   TileType tile = op.getTile().getType();
   if (tile.getDistribution() != TileDistribution::product ||
-      tile.getColumnMembers() != 1 || !isPaired(tile) ||
+      tile.getColumnMembers() != 1 || tile.rows() == 1 || tile.columns() == 1 ||
       !slotsOf.count(op.getSource())) {
-    return op.emitOpError("expects a tile of 16 bits an element as a product "
-                          "leaves it, whose rows alone are divided, and slots "
-                          "of this function");
+    return op.emitOpError("expects a tile as a product leaves it, whose rows "
+                          "alone are divided, and slots of this function");
   }
   const Slots &slots = slotsOf[op.getSource()];
-  int64_t part = tile.rows() / tile.getRowMembers();
   Value start = slotStart(slots, op.getIndices()[0]);
+  parts[op.getTile()] = isPaired(tile) ? loadPairs(slots, start, tile)
+                                       : loadWords(slots, start, tile);
+  return success();
+}
+
+/// A box of 16 bits an element, by ldmatrix.
+ThreadEmitter::Values ThreadEmitter::loadPairs(const Slots &slots, Value start,
+                                               TileType tile) {
+  int64_t part = tile.rows() / tile.getRowMembers();
   Value firstRow = mul(member, part);
   int64_t rows = part / kBlockRows, blocks = tile.columns() / kBlockRows;
-  Values &words = parts[op.getTile()];
-  words.resize(rows * blocks);
+  Values words(rows * blocks);
   for (int64_t a = 0; a < rows / 2; ++a) {
     for (int64_t k = 0; k < blocks / 2; ++k) {
       Values loaded = loadLeft(slots, start, firstRow, a, k);
@@ -236,7 +242,35 @@ LogicalResult ThreadEmitter::emitBoxLoad(GroupLoadOp op) {
       }
     }
   }
-  return success();
+  return words;
+}
+
+/// A box of f32. The two columns of a lane are half a chunk, and a row has its
+/// chunks where the row beside it has them exchanged: so odd rows read their
+/// second column first, and no bank is asked twice.
+ThreadEmitter::Values ThreadEmitter::loadWords(const Slots &slots, Value start,
+                                               TileType tile) {
+  Fragment own = fragment(tile);
+  Value chunk = div(rem(lane, kLanesOfRow), 2);
+  Value odd = rem(div(lane, kLanesOfRow), 2);
+  Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd, i32(0));
+  Value place = add(mul(rem(lane, 2), 8), start);
+  Value first = add(place, mul(odd, 4));
+  Value second = arith::SubIOp::create(b, add(place, i32(4)), mul(odd, 4));
+  Values elements;
+  for (int64_t r : own.rows) {
+    for (size_t c = 0; c < own.columns.size(); c += own.run) {
+      Value byte = slotByte(slots, add(own.row, i32(r)), chunk,
+                            own.columns[c] * 4 / kChunkBytes);
+      auto load = [&](Value column) -> Value {
+        return LLVM::LoadOp::create(b, b.getF32Type(),
+                                    offset(memory, add(byte, column)), 4);
+      };
+      Value x = load(first), y = load(second);
+      elements.append({select(isOdd, y, x), select(isOdd, x, y)});
+    }
+  }
+  return elements;
 }
 
 bool ThreadEmitter::isStaged(GroupStoreOp op) {

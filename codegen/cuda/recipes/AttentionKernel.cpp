@@ -4,11 +4,11 @@
 // A turn takes one box of keys and one of values, while those of the next turn
 // are on their way. Row sums stay with the lane that made them, and are
 // exchanged once. What makes raw scores of queries and keys is a Similarity,
-// and what becomes of them is written by ScoreTiles. Where the region masks
-// nothing, the keys after the last whole box are a turn of their own, the only
-// one with a mask; otherwise boxes that all queries of the block see whole are
-// a loop without masks, and boxes that none sees are left out. Of a list of
-// keys each box is masked.
+// and what becomes of them is written by ScoreTiles. Where all boxes are taken,
+// the last one is a turn of its own, which copies nothing and may end early;
+// otherwise boxes that all queries of the block see whole are a loop without
+// masks, and boxes that none sees are left out. Of a list of keys each box is
+// masked.
 
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
@@ -24,31 +24,6 @@ using namespace mlir;
 namespace hova {
 
 static constexpr double kLog2E = 1.4426950408889634;
-
-CudaScheduleAttr scheduleAttention(Type element, int64_t queries,
-                                   int64_t keyWidth, int64_t valueWidth,
-                                   bool needsPairs) {
-  int64_t columns = boxColumns(valueWidth);
-  bool isWide = std::max(keyWidth, valueWidth) > kManyHeadColumns;
-  auto schedule = [&](int64_t rows, int64_t warps, int64_t step) {
-    return CudaScheduleAttr::get(element.getContext(), rows, columns, warps, 1,
-                                 step, 2);
-  };
-  // Turns of wide heads are short: the result has most of the registers.
-  int64_t wideStep = needsPairs ? 16 : 32;
-  if (element.isF32()) {
-    // What products read goes through registers, which fewer sums leave free.
-    return isWide ? schedule(32, 2, wideStep) : schedule(64, 4, 32);
-  }
-  if (isWide) {
-    return schedule(64, 4, wideStep);
-  }
-  // Beside wide results, warps of 16 queries have registers for such a tile.
-  bool narrow = needsPairs && columns > 32;
-  return narrow         ? schedule(64, 4, 64)
-         : queries > 64 ? schedule(128, 4, 64)
-                        : schedule(64, 2, 64);
-}
 
 namespace {
 class AttentionWriter {
@@ -82,8 +57,16 @@ private:
                   TileMasks masks);
   Value searchKept(const State &state, Value sums);
   Value mostOf(Value before, Value tile);
-  /// exp2(factor (x - most) + offset) of the scores of a tile.
-  Value powers(Value scores, Value most);
+  /// Of a tile, and what those of the tiles before are multiplied with to be
+  /// relative to its maxima too.
+  struct Weights {
+    Value own, shrink;
+  };
+  /// exp2(factor (x - most) + offset) of the scores of a tile; those before are
+  /// relative to the maxima `before`.
+  Weights weigh(Value scores, Value before, Value most);
+  Value factorsOf(Value most);
+  Value shiftsOf(Value most, Value factors);
   /// The maxima of rows; where one is -inf nothing is left, and it is 0.
   Value finite(Value most);
   /// Weights of 1 for the keys of rows without a maximum.
@@ -95,6 +78,7 @@ private:
   Value slotOf(ValueRange carried);
   void await(ValueRange carried);
   Values takeBoxes(Value from, Value to, ValueRange carried, TileMasks masks);
+  bool hasOneBox() const;
   bool visitsSome() const;
   VisitedTiles findBoxes();
   Value boxAt(Value turn) { return boxes.tileAt(b, b.getLoc(), turn); }
@@ -148,13 +132,12 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
 AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
   int64_t step = own.getStep();
   bool inside = list ? list->areWhole : tokens % step == 0;
-  // After the last box it is copied again: nobody reads that. The tail is
-  // after the last whole box, and so within reach.
-  Value first = b.index(0);
-  Value key = list ? list->at(turn).first
-              : inside
-                  ? b.mulIndex(b.atMost(boxAt(turn), tokens / step - 1), step)
-                  : b.mulIndex(boxAt(turn), step);
+  Value first = b.index(0), box = list ? Value() : boxAt(turn);
+  if (boxes.end && inside) {
+    // After those that are visited one more is copied, which nobody reads.
+    box = b.atMost(box, tokens / step - 1);
+  }
+  Value key = list ? list->at(turn).first : b.mulIndex(box, step);
   Values copies = similarity->copy({head.keys, key, slot}, inside);
   copies.push_back(
       b.copy(head.values, key, first, vs, slot, inside, valuesInside));
@@ -162,40 +145,58 @@ AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
 }
 
 /// Of raw scores, one multiply-add each: factor x - factor most. The product of
-/// the maximum is off by half a unit of its last place, which all weights of
-/// the turn share. From 2^30 on, where that is more than exponents can bear,
-/// scores that differ are so far apart that one has all the weight, whatever
-/// the factor is: a power of two makes both products exact. Weights of f16 bear
-/// no more than 2^16, and where the product is off by that, scores that differ
-/// still share the weight: differences, which are exact, cost one instruction.
-Value AttentionWriter::powers(Value scores, Value most) {
-  if (!form.isRaw() || element.isF16()) {
-    return b.map(scores.getType(), {scores, most},
-                 [&](ValueRange x, Value, Value) -> Value {
-                   Value difference = arith::SubFOp::create(b, x[0], x[1]);
-                   return math::Exp2Op::create(
-                       b,
-                       b.fma(difference, b.number(factor), b.number(offset)));
-                 });
-  }
-  double farthest = std::min(0x1p30 / factor, 0x1p127);
+/// the maximum is off by half a unit of its last place, and with it all weights
+/// that are relative to it. Where that is more than exponents can bear, scores
+/// that differ are so far apart that one has all the weight, whatever the
+/// factor is: a power of two makes both products exact. Weights of f16 bear
+/// less.
+Value AttentionWriter::factorsOf(Value most) {
+  double bearable = element.isF16() ? 0x1p28 : 0x1p30;
+  double farthest = std::min(bearable / factor, 0x1p127);
   double exact = std::exp2(std::round(std::log2(factor)));
-  Type column = most.getType();
-  Value factors = b.map(column, most, [&](ValueRange x, Value, Value) -> Value {
+  return b.map(most.getType(), most, [&](ValueRange x, Value, Value) -> Value {
     Value isFar = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
                                         math::AbsFOp::create(b, x[0]),
                                         b.number(farthest));
     return arith::SelectOp::create(b, isFar, b.number(exact), b.number(factor));
   });
-  Value shifts =
-      b.map(column, {most, factors}, [&](ValueRange x, Value, Value) -> Value {
-        Value product = b.mul(x[0], arith::NegFOp::create(b, x[1]));
-        return b.add(product, b.number(offset));
-      });
-  return b.map(scores.getType(), {scores, factors, shifts},
+}
+
+Value AttentionWriter::shiftsOf(Value most, Value factors) {
+  return b.map(most.getType(), {most, factors},
                [&](ValueRange x, Value, Value) -> Value {
-                 return math::Exp2Op::create(b, b.fma(x[0], x[1], x[2]));
+                 Value factor = arith::NegFOp::create(b, x[1]);
+                 return b.fma(x[0], factor, b.number(offset));
                });
+}
+
+AttentionWriter::Weights AttentionWriter::weigh(Value scores, Value before,
+                                                Value most) {
+  auto power = [&](Value exponent) -> Value {
+    return math::Exp2Op::create(b, exponent);
+  };
+  if (!form.isRaw()) {
+    Value shrink =
+        b.map(most.getType(), {before, most}, [&](ValueRange x, Value, Value) {
+          return b.power(x[0], x[1], scoreTiles.getFactor());
+        });
+    Value own = b.map(
+        scores.getType(), {scores, most}, [&](ValueRange x, Value, Value) {
+          Value difference = arith::SubFOp::create(b, x[0], x[1]);
+          return power(b.fma(difference, b.number(factor), b.number(offset)));
+        });
+    return {own, shrink};
+  }
+  Value factors = factorsOf(most), shifts = shiftsOf(most, factors);
+  Value shrink = b.map(most.getType(), {shifts, shiftsOf(before, factors)},
+                       [&](ValueRange x, Value, Value) {
+                         return power(arith::SubFOp::create(b, x[0], x[1]));
+                       });
+  Value own = b.map(scores.getType(), {scores, factors, shifts},
+                    [&](ValueRange x, Value, Value) {
+                      return power(b.fma(x[0], x[1], x[2]));
+                    });
+  return {own, shrink};
 }
 
 Value AttentionWriter::finite(Value most) {
@@ -305,11 +306,7 @@ AttentionWriter::State AttentionWriter::takeKeys(State before,
                        return arith::MaxNumFOp::create(b, x[0], x[1]);
                      });
   Value peak = finite(most);
-  Value shrink =
-      b.map(column, {before.most, peak}, [&](ValueRange x, Value, Value) {
-        return b.power(x[0], x[1], scoreTiles.getFactor());
-      });
-  Value weights = powers(scores, peak);
+  auto [weights, shrink] = weigh(scores, before.most, peak);
   if (head.emptyIsMean && mayBeEmpty) {
     shrink = evenly(shrink, most, firstKey, Value());
     weights = evenly(weights, most, firstKey, masks.end);
@@ -372,17 +369,23 @@ AttentionWriter::Values AttentionWriter::takeBoxes(Value from, Value to,
   });
 }
 
-/// Whole boxes in a loop, what is after them, and the slots of a memory.
+/// Whether one box has all keys: nothing is copied while it is taken.
+bool AttentionWriter::hasOneBox() const {
+  return !list && !head.memoryKeys && tokens <= own.getStep();
+}
+
+/// All boxes but the last in a loop, the last one, which may end before a step
+/// does, and the slots of a memory.
 AttentionWriter::State AttentionWriter::takeAll(Values carried) {
-  int64_t whole = tokens / own.getStep();
-  carried = takeBoxes(b.index(0), b.index(whole), carried, {TileMasks::all});
-  await(carried);
-  State state = stateOf(carried);
-  if (tokens % own.getStep()) {
-    Value first = b.index(whole * own.getStep());
-    state = takeKeys(state, {head.keys, first, slotOf(carried)}, first,
-                     {TileMasks::all, b.index(tokens)});
+  int64_t step = own.getStep(), before = llvm::divideCeil(tokens, step) - 1;
+  if (before > 0) {
+    carried = takeBoxes(b.index(0), b.index(before), carried, {TileMasks::all});
   }
+  await(carried);
+  Value first = b.index(before * step);
+  Value end = tokens % step ? b.index(tokens) : Value();
+  State state = takeKeys(stateOf(carried), {head.keys, first, slotOf(carried)},
+                         first, {TileMasks::all, end});
   return head.memoryKeys ? takeSlots(state, slotOf(carried)) : state;
 }
 
@@ -433,21 +436,12 @@ AttentionWriter::State AttentionWriter::takeListed(Values carried) {
   return stateOf(carried);
 }
 
-SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
-                                     int64_t rows) {
-  SmallVector<RowSpan> blocks;
-  for (int64_t first = 0; first < extents.queries; first += rows) {
-    blocks.push_back({first, rows});
-  }
-  return blocks;
-}
-
 /// Whether which boxes a block visits, or visits without a mask, depends on its
 /// queries.
 bool AttentionWriter::visitsSome() const {
   // Slots are seen by all queries, all scores are read, and a mean is of all.
   if (list || form.conditions.empty() || head.memoryKeys || head.scores ||
-      (head.emptyIsMean && mayBeEmpty)) {
+      (head.emptyIsMean && mayBeEmpty) || hasOneBox()) {
     return false;
   }
   auto isAboutKeys = [&](Value own) { return form.isAboutKeys(own); };
@@ -483,7 +477,7 @@ void AttentionWriter::beginQueries() {
 void AttentionWriter::writeScores() {
   int64_t step = own.getStep();
   beginQueries();
-  similarity->makeSlots();
+  similarity->makeSlots(2);
   auto boxOf = [&](Value turn, Value slot) {
     return Similarity::Box{head.keys, b.mulIndex(turn, step), slot};
   };
@@ -506,10 +500,11 @@ void AttentionWriter::writeScores() {
 
 Value AttentionWriter::attend() {
   beginQueries();
-  similarity->makeSlots();
+  int64_t slots = hasOneBox() ? 1 : 2;
+  similarity->makeSlots(slots);
   vs = GroupAllocOp::create(
-      b, SlotsType::get(b.getContext(), {2, own.getStep(), own.getColumns()},
-                        element));
+      b, SlotsType::get(b.getContext(),
+                        {slots, own.getStep(), own.getColumns()}, element));
   bool isSome = visitsSome();
   boxes = isSome ? findBoxes() : VisitedTiles();
   Value first = b.index(0);

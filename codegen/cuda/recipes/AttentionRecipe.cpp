@@ -79,7 +79,8 @@ struct AttentionRecipe
       return {};
     }
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()),
-                             shapeOf(own.getQuery())[1], keyWidth, valueWidth,
+                             shapeOf(own.getQuery())[1], extentsOf(own).columns,
+                             keyWidth, valueWidth,
                              own.getScores() || form.readsPairs());
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {

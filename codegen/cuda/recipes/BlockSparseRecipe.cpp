@@ -136,8 +136,8 @@ struct BlockSparseRecipe
       return {};
     }
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()),
-                             own.getBlock(), keyWidth, valueWidth,
-                             form.readsPairs());
+                             own.getBlock(), shapeOf(own.getKey())[1], keyWidth,
+                             valueWidth, form.readsPairs());
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<BlockSparseAttentionOp>(op);

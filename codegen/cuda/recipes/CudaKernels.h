@@ -70,11 +70,12 @@ struct HeadMatrices {
   mlir::Value scoreVector = {};
 };
 
-/// The schedule of an attention of `queries` rows of `element` by sequence and
-/// head. `needsPairs`: something is read or written for each query and key.
+/// The schedule of an attention of `queries` rows of `element` to `keys` by
+/// sequence and head. `needsPairs`: something is read or written for each query
+/// and key.
 CudaScheduleAttr scheduleAttention(mlir::Type element, int64_t queries,
-                                   int64_t keyWidth, int64_t valueWidth,
-                                   bool needsPairs);
+                                   int64_t keys, int64_t keyWidth,
+                                   int64_t valueWidth, bool needsPairs);
 
 /// The blocks of `rows` queries of one head.
 llvm::SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,

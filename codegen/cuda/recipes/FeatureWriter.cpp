@@ -63,15 +63,14 @@ Value FeatureWriter::rectified(Value x) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-Value FeatureWriter::halfNorms(TileType tile, Value matrix, Value row) {
-  Type element = cast<MemRefType>(matrix.getType()).getElementType();
-  Value x = b.load(tile.with(tile.getShape(), element, tile.getDistribution()),
-                   matrix, row, b.index(0), false, keyWidth == tile.columns());
-  Value squares = b.map(tile, x, [&](ValueRange t, Value, Value) {
-    Value wide = widen(b, b.getLoc(), t[0]);
-    return b.mul(wide, wide);
+Value FeatureWriter::halfNorms(Value x) {
+  auto type = cast<TileType>(x.getType());
+  TileType wide = type.with(type.getShape(), b.f32(), type.getDistribution());
+  Value squares = b.map(wide, x, [&](ValueRange t, Value, Value) {
+    Value own = widen(b, b.getLoc(), t[0]);
+    return b.mul(own, own);
   });
-  Value sums = b.reduce(Combine::add, squares, tile.getDistribution());
+  Value sums = b.reduce(Combine::add, squares, wide.getDistribution());
   double half = llvm::numbers::log2e * scale * scale / 2;
   return b.map(sums.getType(), sums, [&](ValueRange t, Value, Value) {
     return b.mul(t[0], b.number(half));
@@ -90,16 +89,25 @@ FeatureWriter::Values FeatureWriter::takeTurns(int64_t turns,
   size_t copies = carried.size();
   carried.push_back(first);
   llvm::append_range(carried, state);
-  carried = b.loop(turns, carried, [&](Value turn, ValueRange in) -> Values {
-    GroupWaitOp::create(b, in.take_front(copies));
-    Value slot = in[copies], other = b.previous(slot, 2);
-    Values next = copy(b.addIndex(turn, 1), other);
-    next.push_back(other);
-    llvm::append_range(next, take(turn, slot, in.drop_front(copies + 1)));
-    return next;
-  });
+  auto takeBox = [&](Value turn, ValueRange in) {
+    return take(turn, in[copies], in.drop_front(copies + 1));
+  };
+  if (turns > 1) {
+    carried =
+        b.loop(turns - 1, carried, [&](Value turn, ValueRange in) -> Values {
+          GroupWaitOp::create(b, in.take_front(copies));
+          Value other = b.previous(in[copies], 2);
+          Values next = copy(b.addIndex(turn, 1), other);
+          next.push_back(other);
+          llvm::append_range(next, takeBox(turn, in));
+          return next;
+        });
+  }
+  // The last turn has nothing to copy.
   GroupWaitOp::create(b, ArrayRef(carried).take_front(copies));
-  return Values(ArrayRef(carried).drop_front(copies + 1));
+  Values made = takeBox(b.index(turns - 1), carried);
+  GroupWaitOp::create(b, ValueRange());
+  return made;
 }
 
 } // namespace hova

@@ -61,8 +61,8 @@ protected:
   TileType rowTile(int64_t columns);
   mlir::Value slots(int64_t boxes, int64_t boxRows, int64_t columns);
   /// Half the squares of scaled rows, with the factor of the exponent, as a
-  /// column; `tile` is the type of the rows' tile.
-  mlir::Value halfNorms(TileType tile, mlir::Value matrix, mlir::Value row);
+  /// column; of a tile of any type of numbers.
+  mlir::Value halfNorms(mlir::Value x);
   /// `sum` and the sums of the rows of `terms`, by the lanes that have them.
   mlir::Value addRows(mlir::Value sum, mlir::Value terms);
   /// The larger of `most` and the elements of the rows of `terms`.

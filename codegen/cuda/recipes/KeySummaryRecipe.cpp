@@ -185,9 +185,12 @@ Value KeySummaryWriter::weigh(Value products, Value firstRow, Value turn,
   if (hasExponentials()) {
     TileType keysTile =
         TileType::get(b.getContext(), {kSumsStep, boxColumns(keyWidth)},
-                      b.f32(), TileDistribution::row, own.getRowWarps(), 1);
-    operands.push_back(GroupTransposeOp::create(
-        b, rowTile(kSumsStep), halfNorms(keysTile, keys, keyOf(turn))));
+                      cast<MemRefType>(keys.getType()).getElementType(),
+                      TileDistribution::row, own.getRowWarps(), 1);
+    Value own = b.load(keysTile, keys, keyOf(turn), b.index(0), false,
+                       keyWidth == keysTile.columns());
+    operands.push_back(
+        GroupTransposeOp::create(b, rowTile(kSumsStep), halfNorms(own)));
   }
   if (most) {
     operands.push_back(most);

@@ -41,6 +41,8 @@ private:
   using Values = KernelBuilder::Values;
   /// Begins to copy part `turn` of both operands; two tokens.
   Values copyPart(Value turn, Value slot);
+  /// Of a sum and the slot of a part, the sum with its product and the next.
+  Values addPart(ValueRange state);
 
   KernelBuilder &b;
   CudaScheduleAttr own;
@@ -53,19 +55,29 @@ private:
 } // namespace
 
 ProductWriter::Values ProductWriter::copyPart(Value turn, Value slot) {
-  // After the last part it is copied again: nobody reads that.
-  Value k = b.mulIndex(b.atMost(turn, turns - 1), own.getStep());
+  Value k = b.mulIndex(turn, own.getStep());
   return {b.copy(x, row, k, xs, slot, rowsInside, innerInside, sourceRow),
           isTransposed
               ? b.copy(w, column, k, ws, slot, columnsInside, innerInside)
               : b.copy(w, k, column, ws, slot, innerInside, columnsInside)};
 }
 
+ProductWriter::Values ProductWriter::addPart(ValueRange state) {
+  Value sum = state[0], slot = state[1];
+  return {GroupProductOp::create(b, xs, ws, slot, sum, slot, isTransposed),
+          b.next(slot, std::min(own.getStages(), turns))};
+}
+
+/// A turn of the first loop begins the copies of a turn later on. The last
+/// turns have none to begin, and are a loop of their own: ptxas would spend
+/// many registers on them if they were written one by one.
 Value ProductWriter::multiply() {
-  int64_t stages = own.getStages();
+  int64_t boxes = std::min(own.getStages(), turns);
+  // Of few parts all are copied at first.
+  int64_t ahead = turns == boxes ? turns : boxes - 1;
   auto slots = [&](int64_t rows, int64_t columns) {
     return GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {stages, rows, columns},
+        b, SlotsType::get(b.getContext(), {boxes, rows, columns},
                           cast<MemRefType>(x.getType()).getElementType()));
   };
   xs = slots(own.getRows(), own.getStep());
@@ -75,23 +87,24 @@ Value ProductWriter::multiply() {
       b.getContext(), {own.getRows(), own.getColumns()}, b.f32(),
       TileDistribution::product, own.getRowWarps(), own.getColumnWarps());
   Values carried{b.fill(sums, 0), b.index(0)};
-  for (int64_t stage = 0; stage < stages - 1; ++stage) {
-    llvm::append_range(carried, copyPart(b.index(stage), b.index(stage)));
+  for (int64_t part = 0; part < ahead; ++part) {
+    llvm::append_range(carried, copyPart(b.index(part), b.index(part)));
   }
-  carried = b.loop(turns, carried, [&](Value turn, ValueRange state) -> Values {
-    Value slot = state[1];
-    GroupWaitOp::create(b, state.slice(2, 2));
-    Values copies =
-        copyPart(b.addIndex(turn, stages - 1), b.previous(slot, stages));
-    Value sum =
-        GroupProductOp::create(b, xs, ws, slot, state[0], slot, isTransposed);
-    Values next{sum, b.next(slot, stages)};
-    llvm::append_range(next, state.drop_front(4));
-    llvm::append_range(next, copies);
-    return next;
-  });
+  if (turns > ahead) {
+    carried = b.loop(
+        turns - ahead, carried, [&](Value turn, ValueRange state) -> Values {
+          GroupWaitOp::create(b, state.slice(2, 2));
+          Values copies =
+              copyPart(b.addIndex(turn, ahead), b.previous(state[1], boxes));
+          Values next = addPart(state);
+          llvm::append_range(next, state.drop_front(4));
+          llvm::append_range(next, copies);
+          return next;
+        });
+  }
   GroupWaitOp::create(b, ArrayRef(carried).drop_front(2));
-  return carried[0];
+  return b.loop(ahead, ArrayRef(carried).take_front(2),
+                [&](Value, ValueRange state) { return addPart(state); })[0];
 }
 
 CudaScheduleAttr scheduleInnerProduct(Type element, int64_t inner) {

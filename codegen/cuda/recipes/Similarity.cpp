@@ -40,7 +40,7 @@ public:
         b.copy(matrix, row, querySlot, queries, querySlot, inside, widthInside);
   }
 
-  void makeSlots() override { keys = slots(2, own.getStep()); }
+  void makeSlots(int64_t boxes) override { keys = slots(boxes, own.getStep()); }
 
   Values copy(const Box &box, bool inside) override {
     return {b.copy(box.keys, box.first, b.index(0), keys, box.slot, inside,

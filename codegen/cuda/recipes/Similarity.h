@@ -14,7 +14,7 @@ namespace hova {
 class Similarity {
 public:
   using Values = KernelBuilder::Values;
-  /// Keys from row `first` on of a matrix, and the slot of two that they have.
+  /// Keys from row `first` on of a matrix, and the slot that they have.
   struct Box {
     mlir::Value keys, first, slot;
   };
@@ -22,8 +22,8 @@ public:
 
   /// Begins to bring the queries from `row` on; `inside`: the matrix has all.
   virtual void begin(mlir::Value row, bool inside) = 0;
-  /// Makes slots for keys.
-  virtual void makeSlots() {}
+  /// Makes slots for so many boxes of keys.
+  virtual void makeSlots(int64_t boxes) {}
   /// Begins to bring keys, and says what to wait for.
   virtual Values copy(const Box &box, bool inside) { return {}; }
   /// Queries are there from here on.

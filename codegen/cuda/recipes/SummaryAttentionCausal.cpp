@@ -127,7 +127,7 @@ void CausalSummaryWriter::rescale(Sums &all) {
 void CausalSummaryWriter::addBlock(Sums &all, Value scores) {
   int64_t columns = own.getColumns();
   Value zeroNumber = b.number(0);
-  Value vs = keys.box && boxColumns(keyWidth) == columns
+  Value vs = weight && boxColumns(keyWidth) == columns
                  ? keys.box // nobody reads the keys any more
                  : slots(1, own.getRows(), columns);
   Value values =
@@ -173,16 +173,16 @@ void CausalSummaryWriter::write() {
   Values resident = copyRows(queries);
   resident.append(copyRows(keys));
   if (hasExponentials()) {
-    TileType wide = tile(boxColumns(keyWidth));
-    half = halfNorms(wide, queries.matrix, row);
-    keyHalf = halfNorms(wide, keys.matrix, row);
+    GroupWaitOp::create(b, resident);
+    resident.clear(); // they are there
+    half = halfNormsOf(queries);
+    keyHalf = halfNormsOf(keys);
     SmallVector<Rows> of{queries};
     if (hasMaximum()) {
       of.push_back(keys);
     }
-    Values maxima = findMaxima(of, resident);
+    Values maxima = findMaxima(of);
     most = maxima[0];
-    resident.clear(); // they are there
     if (hasMaximum()) {
       findKeyMaxima(maxima[1]);
     }

@@ -36,17 +36,21 @@ SummaryAttentionWriter::SummaryAttentionWriter(GroupEmitter &e,
 }
 
 SummaryAttentionWriter::Rows SummaryAttentionWriter::rowsOf(Value matrix) {
-  return {matrix,
-          weight ? slots(1, own.getRows(), boxColumns(keyWidth)) : Value()};
+  return {matrix, weight ? slots(1, own.getRows(), boxColumns(keyWidth))
+                         : slots(llvm::divideCeil(count, kSumsStep),
+                                 own.getRows(), kSumsStep)};
 }
 
 SummaryAttentionWriter::Values
 SummaryAttentionWriter::copyRows(const Rows &from) {
-  if (!weight) {
-    return {};
+  SlotsType box = cast<SlotsType>(from.box.getType());
+  Values copies;
+  for (int64_t slot = 0; slot < box.count(); ++slot) {
+    copies.push_back(b.copy(from.matrix, row, b.index(slot * box.columns()),
+                            from.box, b.index(slot), rowsInside(),
+                            keyWidth == box.count() * box.columns()));
   }
-  return {b.copy(from.matrix, row, zero, from.box, zero, rowsInside(),
-                 keyWidth == boxColumns(keyWidth))};
+  return copies;
 }
 
 SummaryAttentionWriter::Values
@@ -72,21 +76,30 @@ Value SummaryAttentionWriter::multiply(const Rows &from, Value turn,
     return GroupProductOp::create(b, from.box, ws, slot,
                                   b.fill(tile(kSumsStep), 0), zero, true);
   }
-  Type element = cast<MemRefType>(from.matrix.getType()).getElementType();
-  Value narrow =
-      b.load(tile(kSumsStep).with({own.getRows(), kSumsStep}, element,
-                                  TileDistribution::product),
-             from.matrix, row, b.mulIndex(turn, kSumsStep), false, false);
-  return b.map(tile(kSumsStep), narrow, [&](ValueRange t, Value, Value) {
-    return widen(b, b.getLoc(), t[0]);
-  });
+  return GroupLoadOp::create(b, tile(kSumsStep), from.box, turn,
+                             {false, false});
+}
+
+Value SummaryAttentionWriter::halfNormsOf(const Rows &from) {
+  SlotsType box = cast<SlotsType>(from.box.getType());
+  Value half;
+  for (int64_t slot = 0; slot < box.count(); ++slot) {
+    Value own = halfNorms(GroupLoadOp::create(b, tile(box.columns()), from.box,
+                                              b.index(slot), {false, false}));
+    half = !half ? own
+                 : b.map(own.getType(), {half, own},
+                         [&](ValueRange t, Value, Value) {
+                           return b.add(t[0], t[1]);
+                         });
+  }
+  return half;
 }
 
 SummaryAttentionWriter::Values
-SummaryAttentionWriter::findMaxima(ArrayRef<Rows> of, ValueRange resident) {
+SummaryAttentionWriter::findMaxima(ArrayRef<Rows> of) {
   Value all = b.index(count), least = b.number(-INFINITY);
   Values found = takeTurns(
-      llvm::divideCeil(count, kSumsStep), resident,
+      llvm::divideCeil(count, kSumsStep), {},
       Values(of.size(), b.fill(tile(1, TileDistribution::partial), -INFINITY)),
       [&](Value turn, Value slot) { return copyBoxes(turn, slot, false); },
       [&](Value turn, Value slot, ValueRange state) -> Values {
@@ -236,9 +249,10 @@ void SummaryAttentionWriter::divideAndStore(const Sums &all) {
 void SummaryAttentionWriter::write() {
   Values resident = copyRows(queries);
   if (hasExponentials()) {
-    half = halfNorms(tile(boxColumns(keyWidth)), queries.matrix, row);
-    most = findMaxima(queries, resident)[0];
+    GroupWaitOp::create(b, resident);
     resident.clear(); // they are there
+    half = halfNormsOf(queries);
+    most = findMaxima(queries)[0];
   }
   Values state = takeTurns(
       llvm::divideCeil(count, kSumsStep), resident, startSums(),

@@ -15,8 +15,9 @@ public:
   void write();
 
 protected:
-  /// A head of queries or keys, of which the block has the rows from `row` on:
-  /// with a weight they stay in group memory.
+  /// A head of queries or keys, of which the block has the rows from `row` on
+  /// in group memory: with a weight in one box, as products read them, and
+  /// otherwise the columns of each turn in a box.
   struct Rows {
     mlir::Value matrix, box;
   };
@@ -27,13 +28,14 @@ protected:
   };
 
   Rows rowsOf(mlir::Value matrix);
-  /// Begins to copy them, if there is a weight.
+  /// Begins to copy them.
   Values copyRows(const Rows &from);
+  mlir::Value halfNormsOf(const Rows &from);
   Values copyBoxes(mlir::Value turn, mlir::Value slot, bool withSums);
   /// Products of rows with the features of a turn.
   mlir::Value multiply(const Rows &from, mlir::Value turn, mlir::Value slot);
   /// The largest product with a feature, times the factor, of each row.
-  Values findMaxima(llvm::ArrayRef<Rows> of, mlir::ValueRange resident);
+  Values findMaxima(llvm::ArrayRef<Rows> of);
   /// What queries weigh the sums of keys of a turn with.
   mlir::Value weigh(mlir::Value products, mlir::Value turn);
   mlir::Value featureOf(mlir::Value turn, mlir::Value j) {

@@ -25,14 +25,6 @@ namespace hova {
 #define GEN_PASS_DEF_ASSIGNCUDASCHEDULEPASS
 #include "codegen/cuda/Passes.h.inc"
 
-/// Rows of values in memory begin at sectors, of which memory moves whole ones,
-/// unless they would be longer by more than an eighth: then at chunks, which
-/// are copied at once. Rows of a part of another value begin where values may.
-static int64_t alignmentOfRows(int64_t bytes) {
-  int64_t longer = llvm::alignTo(bytes, kSectorBytes) - bytes;
-  return 8 * longer <= bytes ? kSectorBytes : kChunkBytes;
-}
-
 //===----------------------------------------------------------------------===//
 // The stage
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/schedule/WeightLayouts.h"
+#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/Recipe.h"
 #include "passes/WeightReaders.h"
 
@@ -9,8 +10,16 @@ using namespace mlir;
 
 namespace hova {
 
-/// Bytes that rows begin at multiples of.
-static constexpr int64_t kRowBytes = 16;
+/// What rows of the transposed weight begin at multiples of: chunks, where
+/// sectors would make no difference.
+static int64_t alignmentOf(ImageWeightOp weight) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  int64_t bytes = type.getDimSize(0) * (type.getElementTypeBitWidth() / 8);
+  int64_t align = alignmentOfRows(bytes);
+  return llvm::alignTo(bytes, align) == llvm::alignTo(bytes, kChunkBytes)
+             ? kChunkBytes
+             : align;
+}
 
 static bool readsTransposed(OpOperand &use) {
   auto recipe = dyn_cast<CudaRecipeOpInterface>(use.getOwner());
@@ -21,7 +30,7 @@ static const WeightReaders &readers() {
   static const WeightReaders own = {
       readsTransposed,
       [](ImageWeightOp weight) -> WeightLayoutAttrInterface {
-        return TransposedAttr::get(weight.getContext(), kRowBytes);
+        return TransposedAttr::get(weight.getContext(), alignmentOf(weight));
       },
       "transposed"};
   return own;

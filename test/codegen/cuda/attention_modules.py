@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from kernels import BF16, F16, Case
-from module_cases import F32, Numbers, case, softmax
+from module_cases import F32, NARROW, Numbers, case, softmax
 
 # Attentions --------------------------------------------------------------------
 
@@ -18,13 +18,18 @@ def attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, heads: int, scale: flo
     return o.transpose(0, 2, 1, 3).reshape(o.shape[0], o.shape[2], -1)
 
 
-def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widths: tuple[int, int], scale: float) -> Case:
-    """Of queries to other keys; widths are those of keys and values."""
+def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widths: tuple[int, int], scale: float,
+              options: str = "--queries=32 --warps=2 --keys=32") -> Case:
+    """Of queries to other keys; widths are those of keys and values. Without options the schedule is the compiler's."""
     n = Numbers(halves)
     draw = n.wide if halves == "f32" else n.narrow
     q, k, v = draw(batch, queries, heads * widths[0]), draw(batch, keys, heads * widths[0]), draw(batch, keys, heads * widths[1])
-    types = [f"tensor<{batch}x{rows}x{heads * width}x{halves}>" for rows, width in [(queries, widths[0]), (keys, widths[0]), (keys, widths[1]),
-                                                                                  (queries, widths[1])]]
+    return attention_case(n, q, k, v, heads, scale, options)
+
+
+def attention_case(n: Numbers, q: np.ndarray, k: np.ndarray, v: np.ndarray, heads: int, scale: float, options: str) -> Case:
+    halves = n.halves
+    types = [f"tensor<{'x'.join(map(str, x.shape))}x{halves}>" for x in (q, k, v, np.empty((*q.shape[:2], v.shape[2])))]
     return case(n, f"""
       func.func @main(%q: {types[0]}, %k: {types[1]}, %v: {types[2]}) -> {types[3]} {{
         %o = hova.attention softmax %q, %k, %v {{heads = {heads} : i64}}
@@ -36,7 +41,19 @@ def attention(halves: str, batch: int, queries: int, keys: int, heads: int, widt
           hova.score_yield %score kept %all
         }}
         return %o : {types[3]}
-      }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, "--queries=32 --warps=2 --keys=32")
+      }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, options)
+
+
+def far_scores(halves: str, exponent: int) -> Case:
+    """Raw scores from 2^exponent on, in steps that f32 has: the largest one grows from turn to turn."""
+    n, queries, keys, scale = Numbers(halves), 5, 150, 0.171875
+    q, k = np.zeros((1, queries, 8)), np.zeros((1, keys, 8))
+    q[..., 0], k[..., 0] = 2.0 ** (exponent // 2), 2.0 ** (exponent - exponent // 2)
+    q[0, :, 1], k[0, :, 1] = max(2.0 ** (exponent - 23), 0.25) * np.arange(queries), np.arange(keys)
+    for x in (q, k):
+        n.store(x.astype(np.float32) if halves == "f32" else NARROW[halves](x.astype(np.float32)), 0, np.nan)
+    v = (n.wide if halves == "f32" else n.narrow)(1, keys, 8)
+    return attention_case(n, q, k, v, 1, scale, "")
 
 
 def additive(halves: str, queries: int, keys: int, widths: tuple[int, int], limit: float) -> Case:

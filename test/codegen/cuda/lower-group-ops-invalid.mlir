@@ -235,7 +235,7 @@ func.func @foreign_slots(%m: memref<128x256xbf16>, %i: index) {
 
 func.func @box_as_row(%i: index) {
   %s = hova.group_alloc : !hova.slots<1x64x64xbf16>
-  // expected-error@+1 {{'hova.group_load' op expects a tile of 16 bits an element as a product leaves it, whose rows alone are divided, and slots of this function}}
+  // expected-error@+1 {{'hova.group_load' op expects a tile as a product leaves it, whose rows alone are divided, and slots of this function}}
   %t = hova.group_load %s[%i] : !hova.slots<1x64x64xbf16> -> !hova.tile<64x64xbf16, row 4x1>
   return
 }

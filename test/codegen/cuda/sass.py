@@ -106,8 +106,8 @@ def read_kernel(said: str, text: str) -> Kernel:
     code, labels, branches = opcodes(text)
     loops = [(labels[target], place + 1) for place, target in branches if labels.get(target, place + 1) <= place]
     loops = [loop for loop in loops if any(op.startswith("HMMA") for op in code[slice(*loop)])]
-    # The innermost of those that hold products.
-    loops.sort(key=lambda loop: loop[1] - loop[0])
+    # The innermost of those that hold products: one that copies, if there is one. Turns without copies are the last few.
+    loops.sort(key=lambda loop: (not any(op.startswith("LDGSTS") for op in code[slice(*loop)]), loop[1] - loop[0]))
 
     def number(pattern: str) -> int:
         return int(re.search(pattern, said)[1])

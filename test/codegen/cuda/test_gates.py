@@ -99,6 +99,27 @@ def test_attention(name, tmp_path):
     assert made.behind().others * made.behind().products <= MASKED * made.main_loop().products
 
 
+# Few parts of a product, and few keys: all are copied at first, and group memory has room for more blocks than registers.
+@pytest.mark.parametrize("block", [(64, 64), (64, 128), (128, 64), (128, 128)])
+@pytest.mark.parametrize("inner", [24, 64, 96, 147, 192, 256])
+def test_short_products(inner, block, tmp_path):
+    assembled(product(3136, inner, 384, *block, "--gelu"), tmp_path)
+
+
+@pytest.mark.parametrize("queries, warps", [(128, 4), (64, 2), (64, 4)])
+@pytest.mark.parametrize("tokens", [49, 64])
+def test_attention_to_few_keys(tokens, queries, warps, tmp_path):
+    made = assembled(("attention", "--batch=8", f"--tokens={tokens}", "--heads=12", f"--queries={queries}", f"--warps={warps}"), tmp_path)
+    assert made.loop is None
+
+
+def test_parts_of_few_columns_in_f32(tmp_path):
+    """TNT-S divides a product of 96 columns into parts of 32, for blocks of 64x128."""
+    text = hova("compile", VIT.parent / "tnt_s.json", "--set=depth=1", "--dtype=f32", "--target=cuda", "--emit=ptx")
+    for name, kernel in sass.assemble_all(text, tmp_path).items():
+        assert (name, kernel.spilled, kernel.stack, kernel.local()) == (name, 0, 0, 0)
+
+
 @pytest.mark.parametrize("queries, warps", [(128, 4), (64, 2)])
 def test_a_masked_turn(queries, warps, tmp_path):
     """A tail of 61 keys takes a whole turn, and what stands after the loop besides it."""

@@ -82,7 +82,9 @@ def test_every_recipe_has_a_module():
     recipes = subprocess.run([BIN / "cuda-kernel", "recipes"], capture_output=True, text=True, check=True).stdout.split()
     begun = {name: make().emit("launch").split()[0] for name, make in MODULES.items()}
     assert sorted(set(begun.values())) == recipes
-    assert all(MODULES[name]().grid[0] > 1 for name in MODULES)
+    for name, make in MODULES.items():
+        x, *others = make().grid
+        assert x > 1 or ("window a warp" in name and min(others) > 1), name
 
 
 @pytest.mark.parametrize("body, message", [

@@ -1,0 +1,59 @@
+//===- AttentionSchedule.cpp - How an attention is divided into blocks ----===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/recipes/CudaKernels.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// Queries of a warp at least: rows of an mma.sync.
+static constexpr int64_t kWarpQueries = 16;
+
+CudaScheduleAttr scheduleAttention(Type element, int64_t queries, int64_t keys,
+                                   int64_t keyWidth, int64_t valueWidth,
+                                   bool needsPairs) {
+  int64_t columns = boxColumns(valueWidth);
+  bool isWide = std::max(keyWidth, valueWidth) > kManyHeadColumns;
+  auto schedule = [&](int64_t rows, int64_t warps, int64_t step) {
+    return CudaScheduleAttr::get(element.getContext(), rows, columns, warps, 1,
+                                 step, 2);
+  };
+  // Turns of wide heads are short: the result has most of the registers.
+  int64_t wideStep = needsPairs ? 16 : 32;
+  if (!isWide && keys <= 64) {
+    // Without a loop over keys little is read twice, and fewer queries than a
+    // tile has rows leave lanes idle. A warp alone copies rows of so many
+    // columns even where elements move one at a time.
+    bool isNarrow = std::max(boxColumns(keyWidth), columns) <= 32;
+    if (queries <= kWarpQueries && keys <= 32 && isNarrow) {
+      return schedule(kWarpQueries, 1, keys <= 16 ? 16 : 32);
+    }
+    if (queries <= 2 * kWarpQueries) {
+      return schedule(2 * kWarpQueries, 2, element.isF32() ? 32 : 64);
+    }
+  }
+  if (element.isF32()) {
+    // What products read goes through registers, which fewer sums leave free.
+    return isWide ? schedule(32, 2, wideStep) : schedule(64, 4, 32);
+  }
+  if (isWide) {
+    return schedule(64, 4, wideStep);
+  }
+  // Beside wide results, warps of 16 queries have registers for such a tile.
+  bool narrow = needsPairs && columns > 32;
+  return narrow         ? schedule(64, 4, 64)
+         : queries > 64 ? schedule(128, 4, 64)
+                        : schedule(64, 2, 64);
+}
+
+SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
+                                     int64_t rows) {
+  SmallVector<RowSpan> blocks;
+  for (int64_t first = 0; first < extents.queries; first += rows) {
+    blocks.push_back({first, rows});
+  }
+  return blocks;
+}
+
+} // namespace hova

@@ -1,0 +1,16 @@
+# ===- test_far_scores.py - Softmax of large scores on a GPU ----------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Attention to keys in several turns whose scores are large and near each other: weights of all turns are relative to one
+maximum. docs/rationale/large-scores.md says how. The truth is a softmax in float64."""
+
+import pytest
+from attention_modules import far_scores
+
+
+@pytest.mark.parametrize(("halves", "exponent"), [(halves, exponent) for halves in ("f32", "bf16", "f16")
+                                                   for exponent in (10, 18, 21, 22, 23, 24, 26, 28, 29, 30)])
+def test_turns_agree_about_their_maximum(halves, exponent, tmp_path):
+    case = far_scores(halves, exponent)
+    # Few keys have all the weight, so the rounding of weights counts beside that of results.
+    for result in (case.run("late", 1), *case.emulate(tmp_path, [("late", 1)])):
+        assert case.error(result) <= 1.25 * case.limit
