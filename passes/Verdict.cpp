@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/Verdict.h"
+#include "llvm/Support/DebugLog.h"
 
 using namespace mlir;
 
@@ -109,6 +110,9 @@ std::optional<hova::SiteVerdict> hova::siteVerdictOf(Operation *op) {
 
 void hova::writeVerdict(Operation *site, StringRef pass,
                         const Verdict &verdict) {
+  LDBG(pass.str().c_str(), 1)
+      << (verdict.fired ? "fires" : "declines") << " on " << site->getName()
+      << " at " << site->getLoc() << ": " << verdict.why;
   Builder builder(site->getContext());
   NamedAttrList entry;
   entry.set("fired", builder.getBoolAttr(verdict.fired));

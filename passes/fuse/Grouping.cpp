@@ -4,6 +4,9 @@
 #include "passes/fuse/Grouping.h"
 #include "dialect/Shapes.h"
 #include "passes/fuse/PlacedRows.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "hova-fuse-kernels"
 
 using namespace mlir;
 
@@ -282,12 +285,16 @@ void Grouping::noteMissedFusions(Operation *op, int number) {
       missedFusions.push_back(
           {&operand, nameOf(op) + " reads " + nameOf(source) +
                          (hasOtherRows ? ", which has other rows than "
-                                       "the kernel that computes them"
-                                     : ", whose rows several kernels "
-                                       "write")});
+                                         "the kernel that computes them"
+                                       : ", whose rows several kernels "
+                                         "write")});
     } else if (producer >= 0 && producer != number) {
       missedFusions.push_back({&operand, whyApart(operand)});
+    } else {
+      continue;
     }
+    LDBG() << op->getName() << " at " << op->getLoc()
+           << " is apart: " << missedFusions.back().why;
   }
 }
 
@@ -305,6 +312,9 @@ void Grouping::placeFormed(KernelOp kernel) {
 
 void Grouping::place(Operation *op, int number) {
   Group &group = groups[number];
+  LDBG() << op->getName() << " at " << op->getLoc()
+         << (group.ops.empty() ? " begins kernel " : " joins kernel ")
+         << number;
   group.ops.push_back(op);
   if (group.division == Division::columnStrips) {
     group.columns.add(op);

@@ -15,6 +15,9 @@
 #include "dialect/TokenOps.h"
 #include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "hova-normalize-storage"
 
 using namespace mlir;
 
@@ -157,6 +160,8 @@ private:
 
   /// Makes `result` of the storage type; its conversions fall away.
   void setResultType(Value result) {
+    LDBG() << "the result at " << result.getLoc() << " is stored as "
+           << storage;
     for (Operation *user : SmallVector<Operation *>(result.getUsers())) {
       if (auto conversion = dyn_cast<ConvertOp>(user)) {
         conversion.getResult().replaceAllUsesWith(result);

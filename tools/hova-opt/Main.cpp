@@ -1,19 +1,21 @@
 //===- Main.cpp - mlir-opt with hova's dialect, passes and phases ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything of mlir-opt, and three options: `--start-at` and `--stop-after`
+// Everything of mlir-opt, and four options: `--start-at` and `--stop-after`
 // run phases of a compilation, `--check-meaning` evaluates the program after
-// every pass.
+// every pass, and `--debug-only` tells what passes consider.
 
 #include "codegen/Extensions.h"
 #include "codegen/OutputFile.h"
 #include "codegen/Pipeline.h"
 #include "codegen/reference/MeaningCheck.h"
 #include "mlir/IR/AsmState.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "tools/plugins/PluginFile.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Debug.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -83,6 +85,11 @@ struct PhaseFlags {
                      "that changes its results (exit status 3); comparing "
                      "nothing is an error")};
 
+  llvm::cl::list<std::string> debugOnly{
+      "debug-only", llvm::cl::cat(category), llvm::cl::CommaSeparated,
+      llvm::cl::value_desc("pass,..."),
+      llvm::cl::desc("Write what these passes consider and decide to stderr")};
+
   bool given() const { return !startAt.empty() || !stopAfter.empty(); }
 };
 
@@ -151,6 +158,24 @@ void releaseOption(StringRef name) {
   }
 }
 
+/// Makes the LDBG() of the passes speak; false where there is no such pass.
+bool listenTo(const llvm::cl::list<std::string> &passes) {
+  static SmallVector<const char *> types;
+  for (const std::string &pass : passes) {
+    if (!PassInfo::lookup(pass)) {
+      llvm::errs() << "hova-opt: error: --debug-only: there is no pass '"
+                   << pass << "'; --list-passes lists them\n";
+      return false;
+    }
+    types.push_back(pass.c_str());
+  }
+  if (!types.empty()) {
+    llvm::DebugFlag = true;
+    llvm::setCurrentDebugTypes(types.data(), types.size());
+  }
+  return true;
+}
+
 LogicalResult setUp(PassManager &manager, const MlirOptMainConfig &written,
                     const PhaseFlags &flags) {
   if (failed(written.setupPassPipeline(manager))) {
@@ -208,11 +233,15 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerDialects(registry);
   releaseOption("stop-after");
+  releaseOption("debug-only"); // of an LLVM with assertions, which has it too
   nameValuesByDefault();
   PhaseFlags flags;
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "hova's modular optimizer driver", registry);
   MlirOptMainConfig written = MlirOptMainConfig::createFromCLOptions();
+  if (!listenTo(flags.debugOnly)) {
+    return 2;
+  }
   if (written.shouldListPasses()) {
     printRegisteredPasses();
     return 0;

@@ -17,6 +17,9 @@
 #include "dialect/Shapes.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "hova-assign-cpu-schedule"
 
 using namespace mlir;
 
@@ -177,6 +180,7 @@ struct AssignCpuSchedulePass final
       WalkResult known = kernel.walk(refuseUnknownSizes);
       if (!known.wasInterrupted()) {
         assignKernel(kernel, facts);
+        LDBG() << kernel.getName() << ": " << kernel.getScheduleAttr();
       }
       return known;
     });

@@ -18,6 +18,9 @@
 #include "passes/Units.h"
 #include "passes/Verdict.h"
 #include "passes/tile/Arena.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "hova-assign-cuda-schedule"
 
 using namespace mlir;
 
@@ -160,6 +163,7 @@ struct AssignCudaSchedulePass final
     }
     formStage(kernel);
     kernel.setScheduleAttr(schedule);
+    LDBG() << kernel.getName() << ": " << schedule;
     auto recipe = dyn_cast<CudaRecipeOpInterface>(first);
     if (auto counts = recipe ? recipe.countScoreTiles(schedule)
                              : std::optional<ScoreTileCounts>()) {
