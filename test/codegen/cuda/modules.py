@@ -377,6 +377,6 @@ MODULES = {
     "scaled": lambda: elements("hova.scale", [(6, 70)], lambda x: -0.3 * x, 2 * ONCE),
     "narrowed": lambda: elements("hova.convert", [(6, 70)], rounded, 0.0, "bf16"),
     "activated": lambda: elements("hova.activation tanh", [(6, 70)], np.tanh, F32),
-    "attention, a window a warp": lambda: attention("bf16", 3, 13, 11, 2, (9, 7), 1 / 3, ""),
+    "attention, a window a warp": lambda: attention("bf16", 3, 13, 11, 2, (6, 10), 6**-0.5, ""),
     "attention, a window a warp, f32": lambda: attention("f32", 2, 16, 27, 2, (6, 6), 6**-0.5, ""),
 }

@@ -84,7 +84,7 @@ def product_of_f32() -> Case:
 
 
 def product_of_weight() -> Case:
-    """A weight [in, out], which assign transposes; rows of it begin at multiples of 16 bytes."""
+    """A weight [in, out], which assign transposes; rows of it begin where rows of values do, as codegen/cuda/Sm80.h says."""
     n = Numbers()
     x, w = n.narrow(70, 36), n.narrow(36, 70, scale=0.2, transposed=40)
     return case(n, """
@@ -107,7 +107,7 @@ def project_tokens(halves: str, limit: float) -> Case:
     """wT x for each sequence, whose rows and columns begin at any element."""
     n = Numbers(halves)
     draw = n.wide if halves == "f32" else n.narrow
-    x, w = draw(2, 75, 77)[:, :, 3:74], draw(75, 66, scale=75**-0.5, transposed=80 if halves == "bf16" else 76)
+    x, w = draw(2, 75, 77)[:, :, 3:74], draw(75, 66, scale=75**-0.5, transposed=80)
     weight = f"tensor<75x66x{halves}>"
     return case(n, f"""
       !x = tensor<2x75x71x{halves}>
