@@ -311,7 +311,9 @@ EQUAL: dict[str, str] = {
         "elements that are moved one by one are there at once",
     r"product of tokens: \w+: a copy uncommitted 4 of 4": "elements that are moved one by one are there at once",
     r"queries of keys so far, f32: interpreted: an element without its mask \d+ of 136": "it is masked once more, or of no row or feature",
-    r"queries of keys so far, rectified: interpreted: an element without its mask \d+ of 88": "features after the last weigh 0",
+    r"queries of keys so far, rectified: \w+: ((no wait|a wait for a copy less) 1 of 4|no barrier [12] of 7)":
+        "what is widened is there at once, and of two barriers one is enough",
+    r"queries of keys so far, rectified: interpreted: an element without its mask \d+ of 224": "features after the last weigh 0",
     r"merged sums.*: interpreted: an element without its mask ([1-4] of 4|[1-3] of 3|[12] of 2|1 of 1)": "what is read there is of no row, and not stored",
     r"merged (patches|windows): \w+: the next row of a tile (15 of 15|7 of 7|39 of 39|13 of 13)": "these columns are after the last",
     r"(scaled heads|heads of length one.*): emulated: the next row of a tile 7 of 7": "these columns are after the last",
@@ -369,7 +371,9 @@ EQUAL_AT_PLACES: dict[str, str] = {
         "what is widened is there at once, one wait is for two copies, a barrier follows before anybody reads or writes, or nobody reads what "
         "the last copies bring",
     r"no meeting of the warp": "a barrier follows, or stores of f32 go past shared memory",
-    r"(neighbours of a run exchanged|a run of a slot further is read|a value of another lane|an exchange less|a word that is not staged|one too few)":
+    r"a slot further is written": "the slot has the same box since the maxima were found",
+    r"(neighbours of a run exchanged|a run of a slot further is read|a value of another lane|an exchange less|a word that is not staged|one too few|"
+    r"chunks not exchanged|an element that no lane gives)":
         "these rows, columns or keys are after the last, or the largest product is of another feature",
     r"an element without its mask": "what is read there is masked, or not stored",
     r"a store that is not guarded": "lanes that share a row write the same",
