@@ -13,7 +13,7 @@ import pytest
 from kernels import attention, emit, norm, product
 
 CASES = {
-    "product": lambda: product(70, 192, 64, (64, 64), (2, 2), "bias"),
+    "product": lambda: product(70, 320, 64, (64, 64), (2, 2), "bias"),
     "attention": lambda: attention(1, 133, 1, 64, 2),
     "norm": lambda: norm(6, 256),
 }
@@ -90,7 +90,7 @@ EMULATED = [
     ("product", "no barrier", r"nvvm\.barrier0", "", 0, "no barrier orders the two"),
     ("product", "a wait for a copy less", r"wait\.group \d", "wait.group 4", 0, "an asynchronous copy of thread"),
     ("product", "no meeting of the warp before it reads the stage", r"nvvm\.bar\.warp\.sync.*", "", 1, "nothing has been written"),
-    ("product", "one row too many", r"constant\(70 : ", "constant(71 : ", 0, "which has 26880 bytes"),
+    ("product", "one row too many", r"constant\(70 : ", "constant(71 : ", 0, "which has 44800 bytes"),
     ("attention", "no barrier", r"nvvm\.barrier0", "", 0, "no barrier orders the two"),
     ("attention", "no wait", r"nvvm\.cp\.async\.wait\.group \d", "", 0, "an asynchronous copy of thread"),
     ("norm", "a shuffle of half a warp", r"constant\(-1 : i32", "constant(65535 : i32", 0, "takes no part"),

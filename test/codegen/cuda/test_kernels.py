@@ -22,6 +22,7 @@ CASES = {
     "product in f32": lambda: product(70, 128, 72, (64, 64), (2, 2), "bias wide"),
     "product of narrow warps": lambda: product(64, 128, 128, (64, 128), (2, 4)),
     "product whose rows are no chunks": lambda: product(64, 64, 10, (64, 64), (2, 2)),
+    "product of seven parts": lambda: product(70, 400, 72, (64, 64), (2, 2)),
     "product, four slots": lambda: product(64, 320, 64, (64, 64), (2, 2), stages=4),
     "attention, whole boxes": lambda: attention(1, 128, 1),
     "attention with a tail": lambda: attention(2, 133, 1),
