@@ -26,6 +26,8 @@ set(HOVA_PUBLIC_HEADERS
   dialect/PlacementOps.h
   dialect/ProgramOps.h
   dialect/Shapes.h
+  dialect/Similarity.h
+  dialect/Similarity.td
   dialect/Site.h
   dialect/SparseAttentionOps.h
   dialect/Storage.h
@@ -34,6 +36,7 @@ set(HOVA_PUBLIC_HEADERS
   frontend/OperationImport.h
   frontend/Operator.h
   frontend/attention/AttentionKind.h
+  frontend/attention/DenseAttention.h
   frontend/description/Vocabulary.h
   frontend/elaborate/LayerContext.h
   frontend/layers/Parts.h
@@ -90,6 +93,7 @@ set(HOVA_GENERATED_HEADERS
   dialect/ProgramOps.h.inc
   dialect/ScheduleInterfaces.h.inc
   dialect/ScoreOps.h.inc
+  dialect/SimilarityInterface.h.inc
   dialect/SparseAttentionOps.h.inc
   dialect/TokenOps.h.inc
   dialect/WeightLayoutInterface.h.inc

@@ -72,18 +72,18 @@ LogicalResult AttentionOp::verify() {
   if (failed(verifySharedHeads(*this, heads, countKeyHeads(), q, k, v))) {
     return failure(); // C2, C3
   }
-  SmallVector<int64_t> expected{
-      q[0], q[1], combine(v[2], getGroup(), std::multiplies<>())};
+  SmallVector<int64_t> expected{q[0], q[1],
+                                combine(v[2], getGroup(), std::multiplies<>())};
   if (!agree(shapeOf(getResult()), expected)) { // C4
     return emitOpError("expects a result of shape ")
            << shapeText(expected) << ", got "
            << shapeText(shapeOf(getResult()));
   }
-  bool additive = getKind() == AttentionKind::additive;
-  if (additive != static_cast<bool>(getScoreVector()) ||
-      (additive && !agree(shapeOf(getScoreVector()), {q[2]}))) { // C5
-    return emitOpError("expects score_vector exactly for additive attention, "
-                       "with one element per column of the query");
+  bool hasVector = getSimilarity().hasVector();
+  if (hasVector != static_cast<bool>(getScoreVector()) ||
+      (hasVector && !agree(shapeOf(getScoreVector()), {q[2]}))) { // C5
+    return emitOpError("expects score_vector exactly where the similarity has "
+                       "a vector, with one element per column of the query");
   }
   Value given = getScores();
   SmallVector<int64_t> scores{q[0], heads, q[1], k[1]};
@@ -176,13 +176,13 @@ std::optional<int64_t> AttentionOp::getAttentionMacs() {
          (staticSize({q[2]}) + valueWidth);
 }
 
-/// Additive scores are no product of queries and keys.
+/// Scores that are no product have operands of f32.
 bool AttentionOp::isStored(unsigned index) {
   Value operand = (*this)->getOperand(index);
   bool entersScores = index < 2 || operand == getMemoryKey();
   bool isPooled = index == 2 || operand == getMemoryValue();
   return (isPooled && !givesScoresAlone()) ||
-         (entersScores && getKind() == AttentionKind::softmax);
+         (entersScores && getSimilarity().isProduct());
 }
 
 /// Scores are f32.

@@ -6,6 +6,7 @@
 
 include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
+include "dialect/Similarity.td"
 include "mlir/IR/OpAsmInterface.td"
 
 def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
@@ -27,18 +28,17 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     as many heads as queries unless it is given, one for all of them (Shazeer,
     Fast Transformer Decoding) or anything between (Ainslie et al., GQA).
 
-    softmax (Vaswani et al., Eq. 1): `R = Q K^T`, cosines where queries and keys
-    are of `hova.normalize_heads`.
-    additive (Bahdanau et al., appendix A.1.2):
-    `R_ij = score_vector . tanh(q_i + k_j)`.
+    The attribute `similarity` makes a raw score of a query and a key: `R = Q K^T`
+    unless it is given, or any other sum over the columns of a head
+    (SimilarityAttrInterface), such as `#hova.additive`.
 
     `(S, kept) = scores(R, batch, head, query, key, captured)`,
     `P = softmax over kept keys of S`, `O = P V`.
 
     Operands: query `[batch, q_len, heads*key_width]`, key `[batch, kv_len,
     key_value_heads*key_width]`, value `[batch, kv_len,
-    key_value_heads*value_width]`; optional `score_vector [heads*key_width]`
-    (additive only). `memory_key [slots, key_value_heads*key_width]` and
+    key_value_heads*value_width]`; optional `score_vector [heads*key_width]`,
+    where the similarity has one. `memory_key [slots, key_value_heads*key_width]` and
     `memory_value [slots, key_value_heads*value_width]` are further keys and values, the same for all batch
     entries (Cornia et al., Meshed-Memory Transformer, Eq. 3): K and V have
     kv_len + slots rows, and slot s is key `kv_len + s` of the region.
@@ -65,8 +65,8 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
       and the widths of key and value.
     - C3: heads of query and key share their width.
     - C4: the result is [batch, q_len, heads*value_width].
-    - C5: score_vector is given exactly for additive attention, with the width
-      of the query.
+    - C5: score_vector is given exactly where the similarity has a vector, with
+      the width of the query.
     - C6: the region has the arguments f32, four indices and the captured
       tensors, and ends with hova.score_yield.
     - C7: the region holds scalar operations of arith and math with a meaning
@@ -81,7 +81,7 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     func.func @attend(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>,
                       %v: tensor<1x7x96xf32>, %valid: tensor<1x7xi1>)
         -> tensor<1x9x96xf32> {
-      %o = hova.attention softmax %q, %k, %v captured(%valid) {heads = 4 : i64}
+      %o = hova.attention %q, %k, %v captured(%valid) {heads = 4 : i64}
           : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>,
              tensor<1x7xi1>) -> tensor<1x9x96xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index,
@@ -95,18 +95,19 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     }
     ```
   }];
-  let arguments = (ins Hova_AttentionKind:$kind,
-      Hova_Tensor:$query, Hova_Tensor:$key, Hova_Tensor:$value,
+  let arguments = (ins Hova_Tensor:$query, Hova_Tensor:$key, Hova_Tensor:$value,
       Optional<Hova_Tensor>:$score_vector,
       Optional<Hova_Tensor>:$memory_key, Optional<Hova_Tensor>:$memory_value,
       Variadic<AnyTypeOf<[Hova_Tensor, Hova_Ids, Hova_Mask]>>:$captured,
+      DefaultValuedAttr<Hova_Similarity,
+          "::hova::DotAttr::get($_builder.getContext())">:$similarity,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
       DefaultValuedAttr<Hova_EmptyRow, "::hova::EmptyRow::zero">:$empty_row,
       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$key_value_heads);
   let results = (outs Hova_Tensor:$result, Optional<Hova_Tensor>:$scores);
   let regions = (region SizedRegion<1>:$score_region);
   let assemblyFormat = [{
-    $kind $query `,` $key `,` $value
+    $query `,` $key `,` $value (`similarity` `(` $similarity^ `)`)?
     oilist(`score_vector` `(` $score_vector `)`
          | `memory` `(` $memory_key `,` $memory_value `)`
          | `captured` `(` $captured `)`)

@@ -7,6 +7,7 @@
 
 include "dialect/HovaDialect.td"
 include "dialect/Placement.td"
+include "dialect/Similarity.td"
 include "dialect/WeightLayout.td"
 
 #endif // HOVA_DIALECT_ATTRIBUTES

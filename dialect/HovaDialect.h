@@ -6,6 +6,7 @@
 
 #include "dialect/Interfaces.h"
 #include "dialect/Placement.h"
+#include "dialect/Similarity.h"
 #include "dialect/WeightLayout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Dialect.h"

@@ -41,11 +41,6 @@ class Hova_Enum<string name, string summary, list<string> cases>
   let genSpecializedAttr = 0;
 }
 
-def Hova_AttentionKindEnum : Hova_Enum<"AttentionKind",
-    "score function: scaled dot product or Bahdanau's additive form",
-    ["softmax", "additive"]>;
-def Hova_AttentionKind : EnumAttr<Hova_Dialect, Hova_AttentionKindEnum, "attention_kind">;
-
 def Hova_FeatureMapEnum : Hova_Enum<"FeatureMap",
     "features of linear attention: those whose products are near the softmax's exponentials, rectified ones, or plain exponentials",
     ["softmax", "relu", "exp"]>;

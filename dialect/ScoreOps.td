@@ -75,7 +75,7 @@ def Hova_ScoreYieldOp : Hova_Op<"score_yield", [Pure, Terminator]> {
     ```mlir
     func.func @attend(%q: tensor<1x9x64xf32>, %k: tensor<1x9x64xf32>,
                       %v: tensor<1x9x96xf32>) -> tensor<1x9x96xf32> {
-      %o = hova.attention softmax %q, %k, %v {heads = 4 : i64}
+      %o = hova.attention %q, %k, %v {heads = 4 : i64}
           : (tensor<1x9x64xf32>, tensor<1x9x64xf32>, tensor<1x9x96xf32>)
           -> tensor<1x9x96xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

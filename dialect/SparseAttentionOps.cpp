@@ -67,8 +67,8 @@ LogicalResult BlockSparseAttentionOp::verify() {
            << shapeText(table) << ", got "
            << shapeText(shapeOf(getRandomBlocks()));
   }
-  SmallVector<int64_t> expected{
-      q[0], q[1], combine(v[2], getGroup(), std::multiplies<>())};
+  SmallVector<int64_t> expected{q[0], q[1],
+                                combine(v[2], getGroup(), std::multiplies<>())};
   if (!agree(shapeOf(getResult()), expected)) { // C10
     return emitOpError("expects a result of shape ")
            << shapeText(expected) << ", got "
@@ -167,9 +167,10 @@ Operation *BlockSparseAttentionOp::computeRowRange(RewriterBase &rewriter,
   Value none;
   auto some = AttentionOp::create(
       rewriter, getLoc(), type.clone({shape[0], count, shape[2]}),
-      /*scores=*/Type(), AttentionKind::softmax, rows, getKey(), getValue(),
+      /*scores=*/Type(), rows, getKey(), getValue(),
       /*score_vector=*/none, /*memory_key=*/none, /*memory_value=*/none,
-      getCaptured(), getHeads(), EmptyRow::zero, getKeyValueHeadsAttr());
+      getCaptured(), DotAttr::get(getContext()), getHeads(), EmptyRow::zero,
+      getKeyValueHeadsAttr());
   Region &region = some.getScoreRegion();
   rewriter.cloneRegionBefore(getScoreRegion(), region, region.end());
   shiftQueries(rewriter, some.scoreRegion(), offset);

@@ -200,9 +200,7 @@ static Operation *importAttention(OperationImport &op) {
   masks.keyValid = op.optionalOperand("key_valid");
   Value memoryKey = op.optionalOperand("memory_key"),
         memoryValue = op.optionalOperand("memory_value");
-  auto kind = AttentionKindAttr::get(
-      builder.getContext(),
-      op.word<AttentionKind>("kind", symbolizeAttentionKind));
+  auto similarity = op.dialectAttribute<SimilarityAttrInterface>("similarity");
   auto emptyRow = EmptyRowAttr::get(
       builder.getContext(), op.word<EmptyRow>("empty_row", symbolizeEmptyRow));
   SmallVector<Value> captured;
@@ -214,10 +212,9 @@ static Operation *importAttention(OperationImport &op) {
   }
   llvm::append_range(captured, op.operands("captured"));
   auto attention = AttentionOp::create(
-      builder, op.loc, op.result(), op.result("scores"), kind, query, key,
-      value, scoreVector, memoryKey, memoryValue, captured,
-      builder.getI64IntegerAttr(op.integer("heads")), emptyRow,
-      keyHeadsOf(op));
+      builder, op.loc, op.result(), op.result("scores"), query, key, value,
+      scoreVector, memoryKey, memoryValue, captured, similarity,
+      builder.getI64IntegerAttr(op.integer("heads")), emptyRow, keyHeadsOf(op));
   writeScores(op, attention, masks);
   return attention;
 }

@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/OperationImport.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
 
 using namespace mlir;
 
@@ -122,6 +124,24 @@ FloatAttr OperationImport::real(const char *name) {
 StringRef OperationImport::word(const char *name) {
   const Scalar *found = attribute(name, Scalar::Kind::Text);
   return found ? StringRef(found->text) : StringRef();
+}
+
+/// The attribute that a word writes; null, with a note, where it writes none.
+Attribute OperationImport::parseWord(const char *name) {
+  StringRef written = word(name);
+  if (written.empty()) {
+    return {};
+  }
+  // What the parser says has a place in a text that nobody wrote.
+  ScopedDiagnosticHandler silent(builder.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  Attribute parsed =
+      parseAttribute(("#" + written).str(), builder.getContext());
+  if (!parsed) {
+    note("with '" + written + "' as attribute '" + name +
+         "', which is no attribute of a dialect");
+  }
+  return parsed;
 }
 
 bool OperationImport::boolean(const char *name) {

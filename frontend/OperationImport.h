@@ -80,6 +80,19 @@ public:
     return Attr::get(builder.getContext(), word<Enum>(name, symbolize));
   }
 
+  /// The attribute that a word writes without its `#`, as `hova.dot`; null
+  /// after a mistake: nothing that can be parsed, or an attribute of another
+  /// kind.
+  template <typename Attr> Attr dialectAttribute(const char *name) {
+    mlir::Attribute parsed = parseWord(name);
+    auto found = mlir::dyn_cast_or_null<Attr>(parsed);
+    if (parsed && !found) {
+      note("with '#" + word(name) + "' as attribute '" + name +
+           "', which cannot stand there");
+    }
+    return found;
+  }
+
   /// The first mistake, as what follows "emits 'linear'"; empty if there is
   /// none. After all that the importer asks for.
   std::string findMistake();
@@ -95,6 +108,7 @@ private:
 
   void note(const llvm::Twine &why);
   const Scalar *attribute(const char *name, Scalar::Kind kind);
+  mlir::Attribute parseWord(const char *name);
 };
 
 /// The type of a value of a program as IR.

@@ -68,7 +68,7 @@ def FormSequenceKernelsPass : Pass<"hova-form-sequence-kernels", "::mlir::Module
 
     ```mlir
     func.func @main(%q: tensor<8x16x4xf32>) -> tensor<8x16x4xf32> {
-      %a = hova.attention softmax %q, %q, %q
+      %a = hova.attention %q, %q, %q
           {heads = 2 : i64}
           : (tensor<8x16x4xf32>, tensor<8x16x4xf32>, tensor<8x16x4xf32>) -> tensor<8x16x4xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -86,7 +86,7 @@ def FormSequenceKernelsPass : Pass<"hova-form-sequence-kernels", "::mlir::Module
     func.func @main(%q: tensor<8x16x4xf32>) -> tensor<8x16x4xf32> {
       %r = hova.kernel "main" units<sequence_group 2> (%q) {
       ^bb0(%x: tensor<8x16x4xf32>):
-        %a = hova.attention softmax %x, %x, %x
+        %a = hova.attention %x, %x, %x
             {heads = 2 : i64, hova.rewrites = {"hova-form-sequence-kernels" = {fired = true, why = "2 operations on 8 sequences are one kernel"}}}
             : (tensor<8x16x4xf32>, tensor<8x16x4xf32>, tensor<8x16x4xf32>) -> tensor<8x16x4xf32> scores {
         ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -100,6 +100,8 @@ static double negate(double x) { return -x; }
 static double same(double x) { return x; }
 static double absolute(double x) { return std::fabs(x); }
 static double squareRoot(double x) { return std::sqrt(x); }
+static double exponential(double x) { return std::exp(x); }
+static double hyperbolicTangent(double x) { return std::tanh(x); }
 static double logarithm(double x) { return std::log(x); }
 static double logarithmToTwo(double x) { return std::log2(x); }
 static double roundDown(double x) { return std::floor(x); }
@@ -357,6 +359,8 @@ void addArithSteps(StepTable &table) {
   table["arith.truncf"] = runUnary<same>;
   table["math.absf"] = runUnary<absolute>;
   table["math.sqrt"] = runUnary<squareRoot>;
+  table["math.exp"] = runUnary<exponential>;
+  table["math.tanh"] = runUnary<hyperbolicTangent>;
   table["math.log"] = runUnary<logarithm>;
   table["math.log2"] = runUnary<logarithmToTwo>;
   table["math.floor"] = runUnary<roundDown>;

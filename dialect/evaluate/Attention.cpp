@@ -20,7 +20,7 @@ namespace {
 /// Sizes of one attention.
 struct Attention {
   Attention(AttentionOp op, const OperandValues &value)
-      : kind(op.getKind()), emptyRow(op.getEmptyRow()),
+      : similarity(op.getSimilarity()), emptyRow(op.getEmptyRow()),
         batch(value(op.getQuery()).getShape()[0]), heads(op.getHeads()),
         queries(value(op.getQuery()).getShape()[1]),
         keys(value(op.getKey()).getShape()[1]),
@@ -37,7 +37,7 @@ struct Attention {
     }
   }
 
-  AttentionKind kind;
+  SimilarityAttrInterface similarity;
   EmptyRow emptyRow;
   int64_t batch, heads, queries, keys;
   int64_t columns; ///< keys, and the slots of a memory after them
@@ -73,17 +73,18 @@ static void products(const Attention &attention, const std::vector<T> &q,
            attention.keyWidth, attention.columns, /*parallel=*/false);
 }
 
-/// `w . tanh(q + k)`.
+/// Sums of terms; `vector` may be null.
 template <typename T>
-static void additiveScores(const Attention &attention, const std::vector<T> &q,
-                           const std::vector<T> &k, const T *vector,
-                           std::vector<T> &scores) {
+static void sumTerms(const Attention &attention, const std::vector<T> &q,
+                     const std::vector<T> &k, const T *vector,
+                     std::vector<T> &scores) {
   for (int64_t i = 0; i < attention.queries; ++i) {
     for (int64_t j = 0; j < attention.columns; ++j) {
       T sum = 0;
       for (int64_t a = 0; a < attention.keyWidth; ++a) {
-        sum += vector[a] * std::tanh(q[i * attention.keyWidth + a] +
-                                     k[j * attention.keyWidth + a]);
+        sum += static_cast<T>(attention.similarity.evaluateTerm(
+            q[i * attention.keyWidth + a], k[j * attention.keyWidth + a],
+            vector ? vector[a] : 0));
       }
       scores[i * attention.columns + j] = sum;
     }
@@ -160,11 +161,13 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
   std::vector<T> v =
       withSlots(numbers.value, numbers.memoryValue, attention.valueWidth);
   std::vector<T> scores(attention.queries * attention.columns);
-  if (attention.kind == AttentionKind::additive) {
-    additiveScores(attention, q, k,
-                   numbers.scoreVector + head * attention.keyWidth, scores);
-  } else {
+  const T *vector = numbers.scoreVector
+                        ? numbers.scoreVector + head * attention.keyWidth
+                        : nullptr;
+  if (isa<DotAttr>(attention.similarity)) {
     products(attention, q, k, scores);
+  } else {
+    sumTerms(attention, q, k, vector, scores);
   }
   HeadScores<T> region(attention.region, attention.captured,
                        llvm::to_vector(llvm::seq<int64_t>(attention.columns)),

@@ -67,7 +67,7 @@ static bool mapSides(LayerContext &layer, DenseAttention &attention) {
 }
 
 static ValueRef build(LayerContext &layer, const AttentionInputs &inputs) {
-  return attendDensely(layer, {inputs, "additive", 1, mapSides});
+  return attendDensely(layer, {inputs, "hova.additive", 1, mapSides});
 }
 
 AttentionKind additiveKind() {

@@ -47,7 +47,7 @@ static ValueRef build(LayerContext &layer, const AttentionInputs &inputs) {
   if (!expectEqualHeads(layer, inputs)) {
     return poison;
   }
-  return attendDensely(layer, {inputs, "softmax", 1, normalizeHeads});
+  return attendDensely(layer, {inputs, "hova.dot", 1, normalizeHeads});
 }
 
 AttentionKind cosineKind() {

@@ -145,7 +145,7 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   layer.checkWork({query[0], query[1], keys + slots,
                    layer.width(inputs.query) + layer.width(inputs.value)});
   LayerContext::Attributes attributes = {
-      {"kind", Scalar::ofText(attention.similarity)},
+      {"similarity", Scalar::ofText(attention.similarity)},
       {"heads", Scalar::ofInteger(inputs.heads)},
       {"scale", Scalar::ofReal(attention.scale)},
       {"empty_row", Scalar::ofText(emptyRow)},

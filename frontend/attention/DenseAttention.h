@@ -16,8 +16,9 @@ namespace hova::frontend {
 
 struct DenseAttention {
   AttentionInputs inputs;
-  /// The dialect's word for what makes a raw score of a query and a key.
-  const char *similarity = "softmax";
+  /// What makes a raw score of a query and a key: an attribute of a dialect
+  /// that is a similarity (dialect/Similarity.td), without its `#`.
+  const char *similarity = "hova.dot";
   /// A factor on raw scores.
   double scale = 1;
   /// Maps queries and keys, and adds the similarity's operands; null where it

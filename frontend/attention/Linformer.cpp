@@ -77,7 +77,7 @@ static ValueRef build(LayerContext &layer, const AttentionInputs &given) {
   if (layer.hasFailed() || !expectEqualHeads(layer, inputs)) {
     return poison;
   }
-  return attendDensely(layer, {inputs, "softmax", scale});
+  return attendDensely(layer, {inputs, "hova.dot", scale});
 }
 
 AttentionKind linformerKind() {

@@ -16,7 +16,7 @@ static ValueRef build(LayerContext &layer, const AttentionInputs &inputs) {
   if (layer.hasFailed() || !expectEqualHeads(layer, inputs)) {
     return poison;
   }
-  return attendDensely(layer, {inputs, "softmax", scale});
+  return attendDensely(layer, {inputs, "hova.dot", scale});
 }
 
 AttentionKind softmaxKind() {

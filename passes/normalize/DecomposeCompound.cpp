@@ -98,9 +98,9 @@ struct ScoresOfQueriesAndKeys final : OpRewritePattern<AttentionOp> {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     auto scores = AttentionOp::create(
         rewriter, op.getLoc(), type.clone(queries), op.getScores().getType(),
-        op.getKind(), op.getQuery(), op.getKey(), /*value=*/op.getKey(),
-        op.getScoreVector(), /*memory_key=*/none, /*memory_value=*/none,
-        op.getCaptured(), op.getHeads(), EmptyRow::zero,
+        op.getQuery(), op.getKey(), /*value=*/op.getKey(), op.getScoreVector(),
+        /*memory_key=*/none, /*memory_value=*/none, op.getCaptured(),
+        op.getSimilarity(), op.getHeads(), EmptyRow::zero,
         op.getKeyValueHeadsAttr());
     rewriter.inlineRegionBefore(op.getScoreRegion(), scores.getScoreRegion(),
                                 scores.getScoreRegion().end());

@@ -60,7 +60,7 @@ inline constexpr OperationCase kOperations[] = {
     {"attention",
      "%q: tensor<2x3x4xf32>, %k: tensor<2x5x4xf32>, %v: tensor<2x5x6xf32>, "
      "%b: tensor<1x2x3x5xf32>",
-     "hova.attention softmax %q, %k, %v captured(%b) {heads = 2 : i64} : "
+     "hova.attention %q, %k, %v captured(%b) {heads = 2 : i64} : "
      "(tensor<2x3x4xf32>, tensor<2x5x4xf32>, tensor<2x5x6xf32>, "
      "tensor<1x2x3x5xf32>) -> tensor<2x3x6xf32> scores {\n"
      "^bb0(%raw: f32, %batch: index, %head: index, %query: index, "
@@ -76,7 +76,8 @@ inline constexpr OperationCase kOperations[] = {
     {"additive",
      "%q: tensor<2x3x4xf32>, %k: tensor<2x5x4xf32>, %v: tensor<2x5x6xf32>, "
      "%w: tensor<4xf32>",
-     "hova.attention additive %q, %k, %v score_vector(%w) {heads = 2 : i64} : "
+     "hova.attention %q, %k, %v similarity(#hova.additive) score_vector(%w) "
+     "{heads = 2 : i64} : "
      "(tensor<2x3x4xf32>, tensor<2x5x4xf32>, tensor<2x5x6xf32>, "
      "tensor<4xf32>) -> tensor<2x3x6xf32> scores {\n"
      "^bb0(%raw: f32, %batch: index, %head: index, %query: index, "
@@ -99,13 +100,11 @@ inline constexpr OperationCase kOperations[] = {
      ": i64} : (tensor<2x5x4xf32>, tensor<2x5x2xf32>, tensor<2x3xf32>) -> "
      "tensor<2x2x2x5x2xf32>",
      "tensor<2x2x2x5x2xf32>"},
-    {"merge_summaries",
-     "%s: tensor<2x2x3x5x2xf32>",
+    {"merge_summaries", "%s: tensor<2x2x3x5x2xf32>",
      "hova.merge_summaries softmax %s : tensor<2x2x3x5x2xf32> -> "
      "tensor<2x2x1x5x2xf32>",
      "tensor<2x2x1x5x2xf32>"},
-    {"merge_summaries_plain",
-     "%s: tensor<2x2x3x5x2xf32>",
+    {"merge_summaries_plain", "%s: tensor<2x2x3x5x2xf32>",
      "hova.merge_summaries relu %s : tensor<2x2x3x5x2xf32> -> "
      "tensor<2x2x1x5x2xf32>",
      "tensor<2x2x1x5x2xf32>"},

@@ -43,7 +43,7 @@ protected:
     std::string text =
         "func.func @main(%q: tensor<2x16x32xf32>, %k: tensor<2x24x32xf32>" +
         outer + ") {\n  %o" + (givesScores ? ":2" : "") +
-        " = hova.attention softmax %q, %k, %k " +
+        " = hova.attention %q, %k, %k " +
         (names.empty() ? "" : "captured(" + names + ") ") +
         "{heads = 4 : i64} : (tensor<2x16x32xf32>, tensor<2x24x32xf32>, "
         "tensor<2x24x32xf32>" +

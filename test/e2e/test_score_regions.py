@@ -305,7 +305,7 @@ def attention(sizes, captured, region):
     arguments = "".join(f", %{name}: {kind}" for name, kind in own.items())
     names = ", ".join(f"%{name}_" for name in own)
     return (
-        "    %attn = hova.attention softmax %q, %k, %v"
+        "    %attn = hova.attention %q, %k, %v"
         + (" memory(%memory_k_, %memory_v_)" if slots else "")
         + (f" captured({names})" if names else "")
         + f" {{heads = {sizes['heads']} : i64}} : ({', '.join(operands)}) -> {query} scores {{\n"

@@ -159,6 +159,8 @@ SHARED_WITH_EVALUATION = {
     "storageOf",
     "tabulate",
     "toF64",
+    # Of similarities it is the definition; `addTerm` is what kernels are made of.
+    "evaluateTerm",
     "view",
 }
 # Operands, attributes and local functions of the same names.

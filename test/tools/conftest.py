@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An installed hova with the plugin of examples/sigmoid-attention, which is built once."""
+"""An installed hova with the plugins of examples, each of which is built once."""
 
 import json
 import subprocess
@@ -30,10 +30,20 @@ class Hova:
 
 
 @pytest.fixture(scope="session")
-def hova(tmp_path_factory):
-    prefix = install(tmp_path_factory)
+def prefix(tmp_path_factory):
+    return install(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def hova(tmp_path_factory, prefix):
     plugin = build_plugin(tmp_path_factory, prefix, SOURCE / "examples/sigmoid-attention")
     return Hova(prefix, plugin / "sigattn.so")
+
+
+@pytest.fixture(scope="session")
+def near(tmp_path_factory, prefix):
+    plugin = build_plugin(tmp_path_factory, prefix, SOURCE / "examples/distance-attention")
+    return Hova(prefix, plugin / "distattn.so")
 
 
 @pytest.fixture

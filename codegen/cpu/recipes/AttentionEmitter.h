@@ -105,8 +105,7 @@ private:
   /// foresee.
   void prefetchNext(mlir::Value row);
   void emitScores(mlir::Value row, int64_t height, const Panels &panels);
-  void emitAdditiveScores(mlir::Value row, int64_t height,
-                          const Panels &panels);
+  void emitSumsOfTerms(mlir::Value row, int64_t height, const Panels &panels);
   /// What is left to do where the scores are all that is read.
   void emitScoresAlone(mlir::Value row, int64_t height, const Panels &panels);
   void emitSoftmax(mlir::Value row, int64_t height, const Panels &panels);

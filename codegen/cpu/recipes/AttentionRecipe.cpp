@@ -193,10 +193,10 @@ void AttentionEmitter::emit() {
 
 void AttentionEmitter::emitBlock(Value row, int64_t height) {
   Panels panels = visitedPanels(row, height);
-  if (op.getKind() == AttentionKind::additive) {
-    emitAdditiveScores(row, height, panels);
-  } else {
+  if (op.getSimilarity().isProduct()) {
     emitScores(row, height, panels);
+  } else {
+    emitSumsOfTerms(row, height, panels);
   }
   if (!layout.valueWidth) {
     return emitScoresAlone(row, height, panels);
@@ -271,11 +271,14 @@ void AttentionEmitter::emitScores(Value row, int64_t height,
   });
 }
 
-/// score = sum over c of w[c] * tanh(q[c] + k[c]), keys in lanes.
-void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
-                                          const Panels &panels) {
-  Value query = e.buffer(op.getQuery()), zero = e.index(0);
-  Value weight = e.buffer(op.getScoreVector());
+/// score = sum over c of term(q[c], k[c], w[c]), keys in lanes.
+void AttentionEmitter::emitSumsOfTerms(Value row, int64_t height,
+                                       const Panels &panels) {
+  SimilarityAttrInterface similarity = op.getSimilarity();
+  Value query = e.buffer(op.getQuery()), zero = e.index(0), weights;
+  if (similarity.hasVector()) {
+    weights = e.buffer(op.getScoreVector());
+  }
   e.forLoop("queries", zero, e.index(height), 1, [&](Value i) {
     Value own = e.add(e.add(queryRow, row), i);
     forEachPanel(panels, [&](const KeyPanel &panel) {
@@ -283,21 +286,20 @@ void AttentionEmitter::emitAdditiveScores(Value row, int64_t height,
       SmallVector<Value> position;
       Value keys = packedKeys(panel, position);
       Value *channel = position.end() - 2;
-      Value sum =
-          e.forLoop("channels", zero, e.index(layout.keyWidth), 1,
-                    constant(0, lanes), [&](Value c, ValueRange carried) {
-                      Value column = e.add(queryColumn, c);
-                      *channel = c;
-                      Value key = make<vector::LoadOp>(e.vectorType(lanes),
-                                                       keys, position);
-                      Value shifted = make<arith::AddFOp>(
-                          splat(e.loadScalar(query, own, column), lanes), key);
-                      Value score = make<ActivationOp>(
-                          e.vectorType(lanes), ActivationKind::tanh, shifted);
-                      return SmallVector<Value>{make<math::FmaOp>(
-                          splat(e.loadScalar(weight, zero, column), lanes),
-                          score, carried[0])};
-                    })[0];
+      auto add = [&](Value c, ValueRange carried) -> SmallVector<Value> {
+        Value column = e.add(queryColumn, c);
+        auto all = [&](Value matrix, Value matrixRow) {
+          return splat(e.loadScalar(matrix, matrixRow, column), lanes);
+        };
+        *channel = c;
+        Value key = make<vector::LoadOp>(e.vectorType(lanes), keys, position);
+        ImplicitLocOpBuilder terms(loc, b);
+        return {similarity.addTerm(terms, all(query, own), key,
+                                   weights ? all(weights, zero) : Value(),
+                                   carried[0])};
+      };
+      Value sum = e.forLoop("channels", zero, e.index(layout.keyWidth), 1,
+                            constant(0, lanes), add)[0];
       e.storeRow(limitedEarly(sum, panel), scores, i, panel.column, lanes);
     });
   });
@@ -457,12 +459,12 @@ struct AttentionRecipe
     }
     return std::nullopt;
   }
-  /// Both products take them. Additive scores are none.
+  /// Both products take them. Other similarities are none.
   bool canMultiplyPairs(Operation *op) const {
     auto own = cast<AttentionOp>(op);
     Value read[] = {own.getQuery(), own.getKey(), own.getValue(),
                     own.getMemoryKey(), own.getMemoryValue()};
-    return own.getKind() == AttentionKind::softmax &&
+    return own.getSimilarity().isProduct() &&
            llvm::all_of(read, [](Value operand) {
              return !operand || getElementTypeOrSelf(operand).isBF16();
            });

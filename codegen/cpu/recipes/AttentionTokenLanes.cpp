@@ -23,7 +23,7 @@ static constexpr int64_t kTokens = CpuFacts::sequenceTokens;
 
 bool keepsTokensInLanes(AttentionOp op) {
   ScoreForm form(op.scoreRegion());
-  bool isPlain = op.getKind() == AttentionKind::softmax && !op.getMemoryKey() &&
+  bool isPlain = op.getSimilarity().isProduct() && !op.getMemoryKey() &&
                  !op.getScores() && form.isRaw() && form.conditions.empty();
   return isPlain && shapeOf(op.getKey())[1] == shapeOf(op.getQuery())[1];
 }
@@ -105,9 +105,9 @@ Value LanesAttention::emitSoftmax(ArrayRef<Value> scores) {
   for (auto [j, score] : llvm::enumerate(scores)) {
     // Differences first: a product with the scale alone may overflow.
     Value distance = arith::SubFOp::create(b, loc, score, most);
-    weights.push_back(
-        Exp2Op::create(b, loc, arith::MulFOp::create(b, loc, distance, exponent),
-                       Exp2Op::offsetOfWeights(kTokens)));
+    weights.push_back(Exp2Op::create(
+        b, loc, arith::MulFOp::create(b, loc, distance, exponent),
+        Exp2Op::offsetOfWeights(kTokens)));
     e.storeRow(weights.back(), own, e.index(j), e.index(0), kTokens);
   }
   Value sum = reduce(weights, [&](Value a, Value b) -> Value {

@@ -271,35 +271,8 @@ Value ScoreLanes::computeUniform(Operation *op, ArrayRef<Lanes> operands) {
   return own->getResult(0);
 }
 
-/// exp(x) with the digits of the change of base that f32 would lose.
-Value ScoreLanes::exponential(Value x) {
-  constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
-  constexpr double kLeast = -104, kMost = 89; // 0 and infinity
-  auto type = cast<VectorType>(x.getType());
-  auto constant = [&](double value) { return e.splat(value, type); };
-  auto clamp = [&](arith::CmpFPredicate beyond, double bound) {
-    Value isBeyond = make<arith::CmpFOp>(beyond, x, constant(bound));
-    x = make<arith::SelectOp>(isBeyond, constant(bound), x);
-  };
-  clamp(arith::CmpFPredicate::OLT, kLeast);
-  clamp(arith::CmpFPredicate::OGT, kMost);
-  double low = kLog2E - static_cast<double>(static_cast<float>(kLog2E));
-  Value exponent = make<arith::MulFOp>(x, constant(kLog2E));
-  Value rest = make<math::FmaOp>(x, constant(kLog2E),
-                                 make<arith::NegFOp>(exponent).getResult());
-  rest = make<math::FmaOp>(x, constant(low), rest);
-  Value factor = make<math::FmaOp>(rest, constant(kLn2), constant(1));
-  return make<arith::MulFOp>(make<Exp2Op>(exponent), factor);
-}
-
 Value ScoreLanes::computeVector(Operation *op, ValueRange operands) {
   Type type = VectorType::get({lanes}, laneType(op->getResult(0).getType()));
-  if (isa<math::ExpOp>(op)) {
-    return exponential(operands[0]);
-  }
-  if (isa<math::TanhOp>(op)) {
-    return make<ActivationOp>(type, ActivationKind::tanh, operands[0]);
-  }
   if (isa<arith::IndexCastOp>(op)) {
     return operands[0]; // integers of lanes have one type
   }

@@ -72,7 +72,6 @@ private:
                              llvm::ArrayRef<Lanes> operands);
   mlir::Value computeVector(mlir::Operation *op, mlir::ValueRange operands);
   mlir::Value computeMultiplyAdd(mlir::Operation *op);
-  mlir::Value exponential(mlir::Value x);
   mlir::Value asVector(const Lanes &value);
   mlir::Type laneType(mlir::Type type) const;
   bool isNegative(mlir::Value value) const;

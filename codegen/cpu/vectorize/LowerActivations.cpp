@@ -53,13 +53,17 @@ namespace {
 /// Builds f32 arithmetic on values of one vector type.
 class Expression {
 public:
-  Expression(OpBuilder &builder, Location loc, Type type, bool lookups)
-      : b(loc, builder), type(cast<VectorType>(type)), lookups(lookups) {}
+  Expression(OpBuilder &builder, Location loc, Type type, bool lookups,
+             bool exponentials)
+      : b(loc, builder), type(cast<VectorType>(type)), lookups(lookups),
+        exponentials(exponentials) {}
 
   /// `isRounded`: all that becomes of the result is bf16.
   Value activation(ActivationKind kind, Value x, bool isRounded);
   /// 2^(x + offset); see `hova.exp2`.
   Value exp2(Value x, int64_t offset = 0);
+  Value exp(Value x);
+  Value tanh(Value x);
 
 private:
   /// `y = n + r`; `rounded` holds n + 127 in its low bits.
@@ -86,7 +90,6 @@ private:
                     Pieces pieces);
   Value geluErf(Value x);
   Value geluTanh(Value x);
-  Value tanh(Value x);
   Value sigmoid(Value x);
 
   Value constant(double value) {
@@ -117,7 +120,7 @@ private:
 
   ImplicitLocOpBuilder b;
   VectorType type;
-  bool lookups; ///< of the target
+  bool lookups, exponentials; ///< of the target
 };
 } // namespace
 
@@ -159,6 +162,20 @@ Value Expression::exp2(Value x, int64_t offset) {
   Value round = constant(kRound + offset);
   Value rounded = add(y, round);
   return exp2Of({rounded, sub(y, sub(rounded, round))});
+}
+
+/// exp(x) with the digits of the change of base that f32 would lose.
+Value Expression::exp(Value x) {
+  constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
+  constexpr double kLeast = -104, kMost = 89; // 0 and infinity
+  x = atMost(kMost, atLeast(kLeast, x));
+  double low = kLog2E - static_cast<double>(static_cast<float>(kLog2E));
+  Value exponent = mul(x, constant(kLog2E));
+  Value rest = fma(x, constant(kLog2E), arith::NegFOp::create(b, exponent));
+  rest = fma(x, constant(low), rest);
+  Value factor = fma(rest, constant(kLn2), constant(1));
+  Value power = exponentials ? Exp2Op::create(b, exponent) : exp2(exponent);
+  return mul(power, factor);
 }
 
 Value Expression::activation(ActivationKind kind, Value x, bool isRounded) {
@@ -263,8 +280,11 @@ Value Expression::sigmoid(Value x) {
   return div(numerator, add(constant(1), exponential));
 }
 
-static bool isFloatVector(Type type) {
-  auto vector = dyn_cast<VectorType>(type);
+/// Whether an operation has one result, which is a vector of f32.
+static bool givesFloatVector(Operation *op) {
+  auto vector = op->getNumResults() == 1
+                    ? dyn_cast<VectorType>(op->getResult(0).getType())
+                    : VectorType();
   return vector && vector.getElementType().isF32();
 }
 
@@ -274,22 +294,42 @@ struct LowerActivationsPass final
   using Base::Base;
   void runOnOperation() override {
     getOperation().walk([this](Operation *op) {
-      if (!isa<ActivationOp, Exp2Op>(op) || (exponentials && isa<Exp2Op>(op)) ||
-          !isFloatVector(op->getResult(0).getType())) {
+      if (!givesFloatVector(op)) {
         return;
       }
       OpBuilder builder(op);
-      Value x = op->getOperand(0);
-      Expression expression(builder, op->getLoc(), x.getType(), lookups);
-      auto activation = dyn_cast<ActivationOp>(op);
-      Value result =
-          activation
-              ? expression.activation(activation.getKind(), x,
-                                      isRoundedToBf16(activation.getResult()))
-              : expression.exp2(x, cast<Exp2Op>(op).getExponentOffset());
-      op->getResult(0).replaceAllUsesWith(result);
-      op->erase();
+      if (Value result = lower(builder, op)) {
+        op->getResult(0).replaceAllUsesWith(result);
+        op->erase();
+      }
     });
+  }
+
+private:
+  /// Null where the operation stays.
+  Value lower(OpBuilder &builder, Operation *op) {
+    auto with = [&](Value x) {
+      return Expression(builder, x.getLoc(), x.getType(), lookups,
+                        exponentials);
+    };
+    return llvm::TypeSwitch<Operation *, Value>(op)
+        .Case([&](ActivationOp own) {
+          return with(own.getX())
+              .activation(own.getKind(), own.getX(),
+                          isRoundedToBf16(own.getResult()));
+        })
+        .Case([&](math::TanhOp own) {
+          return with(own.getOperand()).tanh(own.getOperand());
+        })
+        .Case([&](math::ExpOp own) {
+          return with(own.getOperand()).exp(own.getOperand());
+        })
+        .Case([&](Exp2Op own) {
+          return exponentials ? Value()
+                              : with(own.getX())
+                                    .exp2(own.getX(), own.getExponentOffset());
+        })
+        .Default(Value());
   }
 };
 } // namespace

@@ -69,7 +69,8 @@ def VectorizeTilesPass : Pass<"hova-vectorize-tiles", "::mlir::func::FuncOp"> {
 def LowerActivationsPass : Pass<"hova-lower-activations", "::mlir::func::FuncOp"> {
   let summary = "Write activations and exponentials as polynomials";
   let description = [{
-    Before: `hova.activation` and `hova.exp2` on vectors. After: arithmetic
+    Before: `hova.activation`, `hova.exp2`, `math.exp` and `math.tanh` on vectors
+    of f32. After: arithmetic
     only, no call to a scalar library function. Errors against float64 are at
     most 2 ULP for exp2 on [-126, 0], 4 for tanh and sigmoid, and 4 ULP of
     max(|x|, 1e-3) for both GELUs. NaN propagates. With `lookups` the GELUs are

@@ -115,6 +115,7 @@ struct AttentionRecipe
                       slotsOf(e, own.getMemoryValue(), keyHeads, group),
                       scoresOf(e, own.getScores()),
                       own.getEmptyRow() == EmptyRow::uniform,
+                      own.getSimilarity(),
                       vectorOf(e, own)};
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
     if (own.givesScoresAlone()) {

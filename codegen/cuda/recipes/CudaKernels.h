@@ -61,12 +61,14 @@ mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
 /// Matrices of one head of one sequence, all of one type. The slots of a
 /// memory are keys after the others, the same for all sequences; null without.
 /// Scores, of f32, are queries x keys, and are written; null where nobody reads
-/// them. Rows without a kept key are 0, or the mean of all values. A vector for
-/// scores is a row of as many columns as keys have; null: scores are products.
+/// them. Rows without a kept key are 0, or the mean of all values. Scores are
+/// products unless there is a similarity; its vector is a row of as many
+/// columns as keys have, null without.
 struct HeadMatrices {
   mlir::Value queries, keys, values;
   mlir::Value memoryKeys = {}, memoryValues = {}, scores = {};
   bool emptyIsMean = false;
+  SimilarityAttrInterface similarity = {};
   mlir::Value scoreVector = {};
 };
 

@@ -3,13 +3,12 @@
 //
 // Sums of products take queries that stay in registers as a left operand; those
 // of f32 stay in group memory, where a product reads four at once, and those of
-// wide heads, which have no registers to stay in. Of a sum of tanh, every
-// element takes about twelve instructions for two that are read: queries and
-// keys come from global memory, one column after the other.
+// wide heads, which have no registers to stay in. Of other terms, every element
+// takes some instructions (a tanh about twelve) for two that are read: queries
+// and keys come from global memory, one column after the other.
 
 #include "codegen/cuda/recipes/Similarity.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -78,18 +77,18 @@ private:
   Value querySlot; ///< where queries stay in group memory; otherwise null
 };
 
-class TanhSums : public Similarity {
+class SumsOfTerms : public Similarity {
 public:
-  TanhSums(KernelBuilder &b, CudaScheduleAttr schedule,
-           const HeadMatrices &head)
-      : b(b), own(schedule), queries(head.queries), vector(head.scoreVector) {}
+  SumsOfTerms(KernelBuilder &b, CudaScheduleAttr schedule,
+              const HeadMatrices &head)
+      : b(b), own(schedule), similarity(head.similarity), queries(head.queries),
+        vector(head.scoreVector) {}
 
   void begin(Value firstQuery, bool) override { row = firstQuery; }
 
   Value multiply(const Box &box) override {
     auto matrix = cast<MemRefType>(queries.getType());
     Type element = matrix.getElementType();
-    Type weightType = cast<MemRefType>(vector.getType()).getElementType();
     Value zero = b.fill(tileOf(own, own.getStep(), b.f32()), 0);
     Value first = b.index(0);
     auto add = [&](Value column, ValueRange in) -> Values {
@@ -101,19 +100,19 @@ public:
           tileOf(own, own.getStep(), element), box.keys, [&](Value, Value j) {
             return KernelBuilder::Cell(b.sum(box.first, j), column);
           });
-      Value weight =
-          b.gather(tileOf(own, 1, weightType), vector, [&](Value, Value) {
-            return KernelBuilder::Cell(first, column);
-          });
-      return {b.map(zero.getType(), {query, key, weight, in[0]},
-                    [&](ValueRange x, Value, Value) {
-                      auto wide = [&](Value value) {
-                        return widen(b, b.getLoc(), value);
-                      };
-                      Value sum = b.add(wide(x[0]), wide(x[1]));
-                      return b.fma(wide(x[2]), math::TanhOp::create(b, sum),
-                                   x[3]);
-                    })};
+      SmallVector<Value> read = {in[0], query, key};
+      if (vector) {
+        Type type = cast<MemRefType>(vector.getType()).getElementType();
+        read.push_back(
+            b.gather(tileOf(own, 1, type), vector, [&](Value, Value) {
+              return KernelBuilder::Cell(first, column);
+            }));
+      }
+      return {b.map(zero.getType(), read, [&](ValueRange x, Value, Value) {
+        auto wide = [&](Value value) { return widen(b, b.getLoc(), value); };
+        return similarity.addTerm(b, wide(x[1]), wide(x[2]),
+                                  vector ? wide(x[3]) : Value(), x[0]);
+      })};
     };
     return b.loop(matrix.getDimSize(1), {zero}, add)[0];
   }
@@ -121,15 +120,17 @@ public:
 private:
   KernelBuilder &b;
   CudaScheduleAttr own;
-  Value queries, vector, row;
+  SimilarityAttrInterface similarity;
+  Value queries, row;
+  Value vector; ///< null without
 };
 } // namespace
 
 std::unique_ptr<Similarity> makeSimilarity(KernelBuilder &b,
                                            CudaScheduleAttr schedule,
                                            const HeadMatrices &head) {
-  if (head.scoreVector) {
-    return std::make_unique<TanhSums>(b, schedule, head);
+  if (head.similarity && !head.similarity.isProduct()) {
+    return std::make_unique<SumsOfTerms>(b, schedule, head);
   }
   return std::make_unique<DotProducts>(b, schedule, head);
 }

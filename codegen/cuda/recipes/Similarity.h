@@ -31,8 +31,8 @@ public:
   virtual mlir::Value multiply(const Box &box) = 0;
 };
 
-/// Of the heads of an attention with this schedule: sums of products, or where
-/// there is a vector for scores, `vector . tanh(query + key)`.
+/// Of the heads of an attention with this schedule: sums of products, or of the
+/// terms of another similarity (dialect/Similarity.td).
 std::unique_ptr<Similarity> makeSimilarity(KernelBuilder &b,
                                            CudaScheduleAttr schedule,
                                            const HeadMatrices &head);

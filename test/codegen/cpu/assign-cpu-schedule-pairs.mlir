@@ -11,7 +11,7 @@
 func.func @main(%q: tensor<2x9x8xbf16>, %v: tensor<2x9x8xbf16>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
   %out = hova.kernel "multiplies_pairs_of_bf16" (%q, %v, %w) {
   ^bb0(%a: tensor<2x9x8xbf16>, %b: tensor<2x9x8xbf16>, %c: tensor<8xf32>):
-    %r = hova.attention softmax %a, %a, %b
+    %r = hova.attention %a, %a, %b
         {heads = 2 : i64}
         : (tensor<2x9x8xbf16>, tensor<2x9x8xbf16>, tensor<2x9x8xbf16>) -> tensor<2x9x8xf32> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -30,7 +30,7 @@ func.func @main(%q: tensor<2x9x8xbf16>, %v: tensor<2x9x8xbf16>, %w: tensor<8xf32
 func.func @main(%q: tensor<2x9x8xf16>, %v: tensor<2x9x8xf16>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
   %out = hova.kernel "has_no_pairs_of_f16" (%q, %v, %w) {
   ^bb0(%a: tensor<2x9x8xf16>, %b: tensor<2x9x8xf16>, %c: tensor<8xf32>):
-    %r = hova.attention softmax %a, %a, %b
+    %r = hova.attention %a, %a, %b
         {heads = 2 : i64}
         : (tensor<2x9x8xf16>, tensor<2x9x8xf16>, tensor<2x9x8xf16>) -> tensor<2x9x8xf32> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -49,7 +49,7 @@ func.func @main(%q: tensor<2x9x8xf16>, %v: tensor<2x9x8xf16>, %w: tensor<8xf32>)
 func.func @main(%q: tensor<2x9x8xf32>, %v: tensor<2x9x8xf32>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
   %out = hova.kernel "keeps_f32" (%q, %v, %w) {
   ^bb0(%a: tensor<2x9x8xf32>, %b: tensor<2x9x8xf32>, %c: tensor<8xf32>):
-    %r = hova.attention softmax %a, %a, %b
+    %r = hova.attention %a, %a, %b
         {heads = 2 : i64}
         : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9x8xf32>) -> tensor<2x9x8xf32> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -69,7 +69,7 @@ func.func @main(%q: tensor<2x9x8xf32>, %v: tensor<2x9x8xf32>, %w: tensor<8xf32>)
 func.func @main(%q: tensor<2x9x8xf32>, %v: tensor<2x9x8xbf16>, %w: tensor<8xf32>) -> tensor<2x9x8xf32> {
   %out = hova.kernel "keeps_additive_scores" (%q, %v, %w) {
   ^bb0(%a: tensor<2x9x8xf32>, %b: tensor<2x9x8xbf16>, %c: tensor<8xf32>):
-    %r = hova.attention additive %a, %a, %b score_vector(%c)
+    %r = hova.attention %a, %a, %b similarity(#hova.additive) score_vector(%c)
         {heads = 2 : i64}
         : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9x8xbf16>, tensor<8xf32>) -> tensor<2x9x8xf32> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -19,7 +19,7 @@ func.func @main(%x: tensor<12x16x8xf32>) -> tensor<12x16x8xf32> {
   %g = hova.image_weight "g" : tensor<8xf32>
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %n = hova.layer_norm %x, %g, %g {eps = 1.0e-6 : f64} : tensor<12x16x8xf32>, tensor<8xf32>
-  %a = hova.attention softmax %n, %n, %n
+  %a = hova.attention %n, %n, %n
       {heads = 2 : i64}
       : (tensor<12x16x8xf32>, tensor<12x16x8xf32>, tensor<12x16x8xf32>) -> tensor<12x16x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -47,7 +47,7 @@ func.func private @weights() {
 // CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<9x16x12xf32>):
 // CHECK-NEXT: %[[E:.*]] = hova.activation relu %[[X]]
 // CHECK-NEXT: %[[C:.*]] = hova.slice %[[E]] {axis = 2 : i64, offset = 4 : i64}
-// CHECK-NEXT: %[[A:.*]] = hova.attention softmax %[[C]], %[[C]], %[[C]]
+// CHECK-NEXT: %[[A:.*]] = hova.attention %[[C]], %[[C]], %[[C]]
 // CHECK: hova.score_yield
 // CHECK-NEXT: }
 // CHECK-NEXT: hova.yield %[[E]], %[[A]]
@@ -58,7 +58,7 @@ func.func @main(%x: tensor<9x16x12xf32>) -> (tensor<9x8xf32>, tensor<9x16x8xf32>
   %e = hova.activation relu %x : tensor<9x16x12xf32>
   %c = hova.slice %e {axis = 2 : i64, offset = 4 : i64} : tensor<9x16x12xf32> -> tensor<9x16x8xf32>
   %p = hova.pool mean %c : tensor<9x16x8xf32> -> tensor<9x8xf32>
-  %a = hova.attention softmax %c, %c, %c
+  %a = hova.attention %c, %c, %c
       {heads = 2 : i64}
       : (tensor<9x16x8xf32>, tensor<9x16x8xf32>, tensor<9x16x8xf32>) -> tensor<9x16x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -80,7 +80,7 @@ func.func @main(%x: tensor<9x16x12xf32>) -> (tensor<9x8xf32>, tensor<9x16x8xf32>
 // CHECK-NEXT: hova.add
 // CHECK-NEXT: return
 func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
-  %a = hova.attention softmax %x, %x, %x
+  %a = hova.attention %x, %x, %x
       {heads = 2 : i64}
       : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -110,49 +110,49 @@ func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
 func.func @main(%tokens: tensor<8x15x8xf32>, %wide: tensor<8x16x136xf32>, %x: tensor<8x16x8xf32>, %v: tensor<8x16xi1>,
                 %narrow: tensor<8x16x8xbf16>, %long: tensor<8x80x8xf32>)
     -> (tensor<8x15x8xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>, tensor<8x16x8xbf16>, tensor<8x16x8xf32>, tensor<8x80x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) {
-  %1 = hova.attention softmax %tokens, %tokens, %tokens
+  %1 = hova.attention %tokens, %tokens, %tokens
       {heads = 2 : i64}
       : (tensor<8x15x8xf32>, tensor<8x15x8xf32>, tensor<8x15x8xf32>) -> tensor<8x15x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
     hova.score_yield %raw kept %all
   }
-  %2 = hova.attention softmax %wide, %wide, %wide
+  %2 = hova.attention %wide, %wide, %wide
       {heads = 2 : i64}
       : (tensor<8x16x136xf32>, tensor<8x16x136xf32>, tensor<8x16x136xf32>) -> tensor<8x16x136xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
     hova.score_yield %raw kept %all
   }
-  %3 = hova.attention softmax %x, %x, %x captured(%v)
+  %3 = hova.attention %x, %x, %x captured(%v)
       {heads = 2 : i64}
       : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16xi1>) -> tensor<8x16x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %valid: tensor<8x16xi1>):
     %is_valid = hova.element %valid[%batch, %key] : tensor<8x16xi1>
     hova.score_yield %raw kept %is_valid
   }
-  %4 = hova.attention softmax %narrow, %narrow, %narrow
+  %4 = hova.attention %narrow, %narrow, %narrow
       {heads = 2 : i64}
       : (tensor<8x16x8xbf16>, tensor<8x16x8xbf16>, tensor<8x16x8xbf16>) -> tensor<8x16x8xbf16> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
     hova.score_yield %raw kept %all
   }
-  %5 = hova.attention softmax %wide, %wide, %x
+  %5 = hova.attention %wide, %wide, %x
       {heads = 2 : i64}
       : (tensor<8x16x136xf32>, tensor<8x16x136xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
     hova.score_yield %raw kept %all
   }
-  %8 = hova.attention softmax %x, %x, %x
+  %8 = hova.attention %x, %x, %x
       {heads = 2 : i64}
       : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %not_later = arith.cmpi sle, %key, %query : index
     hova.score_yield %raw kept %not_later
   }
-  %6 = hova.attention softmax %long, %long, %long
+  %6 = hova.attention %long, %long, %long
       {heads = 2 : i64}
       : (tensor<8x80x8xf32>, tensor<8x80x8xf32>, tensor<8x80x8xf32>) -> tensor<8x80x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -171,7 +171,7 @@ func.func @main(%tokens: tensor<8x15x8xf32>, %wide: tensor<8x16x136xf32>, %x: te
 // CHECK: hova.attention {{.*}}fires_if = "nothing in it rearranges rows", why = "its kernel would need a copy of rearranged rows"
 func.func @main(%x: tensor<2x64x8xf32>) -> tensor<2x64x8xf32> {
   %r = hova.rearrange %x [#hova.window<4x4, shift 0x0, grid 8x8>] : tensor<2x64x8xf32> -> tensor<8x16x8xf32>
-  %a = hova.attention softmax %r, %r, %r
+  %a = hova.attention %r, %r, %r
       {heads = 2 : i64}
       : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -195,14 +195,14 @@ func.func @main(%x: tensor<2x64x8xf32>) -> tensor<2x64x8xf32> {
 // CHECK-NEXT: hova.add
 // CHECK-NEXT: return
 func.func @main(%x: tensor<8x16x8xf32>, %y: tensor<16x16x8xf32>, %z: tensor<8x16x8xf32>) -> (tensor<8x16x8xf32>, tensor<16x16x8xf32>) {
-  %a = hova.attention softmax %x, %x, %x
+  %a = hova.attention %x, %x, %x
       {heads = 2 : i64}
       : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
     hova.score_yield %raw kept %all
   }
-  %b = hova.attention softmax %y, %y, %y
+  %b = hova.attention %y, %y, %y
       {heads = 2 : i64}
       : (tensor<16x16x8xf32>, tensor<16x16x8xf32>, tensor<16x16x8xf32>) -> tensor<16x16x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -229,7 +229,7 @@ func.func @main(%x: tensor<8x16x8xf32>, %y: tensor<16x16x8xf32>, %z: tensor<8x16
 // CHECK: hova.add
 func.func @main(%x: tensor<1x16x8xf32>) -> tensor<1x16x8xf32> {
   %t = hova.image_weight "table" : tensor<1x16x8xf32>
-  %a = hova.attention softmax %x, %x, %x
+  %a = hova.attention %x, %x, %x
       {heads = 2 : i64}
       : (tensor<1x16x8xf32>, tensor<1x16x8xf32>, tensor<1x16x8xf32>) -> tensor<1x16x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

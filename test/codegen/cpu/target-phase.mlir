@@ -20,7 +20,7 @@ func.func @main(%x: tensor<2x9x8xf32>, %ids: tensor<2x9xi32>) -> (tensor<2x9x8xf
   %gain = hova.weight "gain" : tensor<8xf32>
   %valid = hova.padding_mask %ids {pad = 0 : i64} : tensor<2x9xi32> -> tensor<2x9xi1>
   %norm = hova.layer_norm %x, %gain, %gain {eps = 1.0e-6 : f64} : tensor<2x9x8xf32>, tensor<8xf32>
-  %o = hova.attention softmax %norm, %norm, %norm captured(%valid)
+  %o = hova.attention %norm, %norm, %norm captured(%valid)
       {heads = 2 : i64}
       : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9xi1>) -> tensor<2x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %not_padding: tensor<2x9xi1>):

@@ -11,7 +11,7 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf
   %out = hova.kernel "averages_values_in_the_future_of_empty_rows" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x3x8xf32>, %v_: tensor<2x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64, empty_row = #hova<empty_row uniform>}
           : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -35,7 +35,7 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf
 // CHECK: %[[QUERY:.*]] = memref.load %[[Q]][%{{.*}}, %[[COLUMN:.*]]]
 // CHECK: %[[QUERIES:.*]] = vector.broadcast %[[QUERY]]
 // CHECK: %[[SUM:.*]] = arith.addf %[[QUERIES]], %[[KEYS]]
-// CHECK: %[[SCORE:.*]] = hova.activation tanh %[[SUM]]
+// CHECK: %[[SCORE:.*]] = math.tanh %[[SUM]]
 // CHECK: %[[WEIGHT:.*]] = memref.load %[[W]][%c0, %[[COLUMN]]]
 // CHECK: %[[WEIGHTS:.*]] = vector.broadcast %[[WEIGHT]]
 // CHECK: math.fma %[[WEIGHTS]], %[[SCORE]]
@@ -43,7 +43,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "scores_additively" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention additive %q_, %k_, %v_ score_vector(%m_)
+      %r = hova.attention %q_, %k_, %v_ similarity(#hova.additive) score_vector(%m_)
           {heads = 2 : i64}
           : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<8xf32>) -> tensor<2x3x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -32,7 +32,7 @@ func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32
   %out = hova.kernel "subtracts_far_maxima" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x4x32xf32>, %k_: tensor<2x32x32xf32>, %v_: tensor<2x32x32xf32>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<2x4x32xf32>, tensor<2x32x32xf32>, tensor<2x32x32xf32>) -> tensor<2x4x32xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -67,7 +67,7 @@ func.func @main(%q: tensor<1x4x32xf32>, %k: tensor<1x32x32xf32>, %v: tensor<1x32
   %out = hova.kernel "asks_the_mask_which_rows_are_empty" units<batch 1, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x32xf32>, %k_: tensor<1x32x32xf32>, %v_: tensor<1x32x32xf32>, %m_: tensor<1x1x4x32xi1>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
-      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+      %r = hova.attention %q_, %k_, %v_ captured(%m_)
           {heads = 2 : i64}
           : (tensor<1x4x32xf32>, tensor<1x32x32xf32>, tensor<1x32x32xf32>, tensor<1x1x4x32xi1>) -> tensor<1x4x32xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<1x1x4x32xi1>):

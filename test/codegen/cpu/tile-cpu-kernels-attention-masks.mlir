@@ -35,7 +35,7 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "masks_invalid_keys" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+      %r = hova.attention %q_, %k_, %v_ captured(%m_)
           {heads = 2 : i64}
           : (tensor<2x2x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x2x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %valid: tensor<2x20xi1>):
@@ -65,7 +65,7 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x16x8xf32>, %v: tensor<2x16x8
   %out = hova.kernel "limits_scores_behind_a_bias" units<batch 2, head 2> (%q, %k, %v, %s, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x16x8xf32>, %v_: tensor<2x16x8xf32>, %s_: tensor<1x1x2x16xf32>, %m_: tensor<2x16xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ captured(%s_, %m_)
+      %r = hova.attention %q_, %k_, %v_ captured(%s_, %m_)
           {heads = 2 : i64}
           : (tensor<2x2x8xf32>, tensor<2x16x8xf32>, tensor<2x16x8xf32>, tensor<1x1x2x16xf32>, tensor<2x16xi1>) -> tensor<2x2x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x1x2x16xf32>, %valid: tensor<2x16xi1>):
@@ -96,7 +96,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "broadcasts_a_mask_full" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x2x3x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+      %r = hova.attention %q_, %k_, %v_ captured(%m_)
           {heads = 2 : i64}
           : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x2x3x20xi1>) -> tensor<2x3x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<2x2x3x20xi1>):
@@ -121,7 +121,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "broadcasts_a_mask_shared" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x1x1x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+      %r = hova.attention %q_, %k_, %v_ captured(%m_)
           {heads = 2 : i64}
           : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x1x1x20xi1>) -> tensor<2x3x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<1x1x1x20xi1>):
@@ -147,7 +147,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "broadcasts_a_mask_by_head" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x2x1x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+      %r = hova.attention %q_, %k_, %v_ captured(%m_)
           {heads = 2 : i64}
           : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x1x20xi1>) -> tensor<2x3x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<1x2x1x20xi1>):
@@ -175,7 +175,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "broadcasts_a_mask_by_batch_and_query" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x1x3x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+      %r = hova.attention %q_, %k_, %v_ captured(%m_)
           {heads = 2 : i64}
           : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x1x3x20xi1>) -> tensor<2x3x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %mask: tensor<2x1x3x20xi1>):
@@ -204,7 +204,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "averages_all_values_in_empty_rows" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<2x20xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+      %r = hova.attention %q_, %k_, %v_ captured(%m_)
           {heads = 2 : i64, empty_row = #hova<empty_row uniform>}
           : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<2x20xi1>) -> tensor<2x3x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %valid: tensor<2x20xi1>):

@@ -41,7 +41,7 @@ func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x
   %out = hova.kernel "multiplies_odd_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1, pairs>} {
   ^bb0(%q_: tensor<1x3x14xbf16>, %k_: tensor<1x49x14xbf16>, %v_: tensor<1x49x14xbf16>):
     %r_out = hova.stage [#hova.layout<rows 14>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x3x14xbf16>, tensor<1x49x14xbf16>, tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -71,7 +71,7 @@ func.func @main(%q: tensor<1x6x32xbf16>, %k: tensor<1x49x32xbf16>, %v: tensor<1x
   %out = hova.kernel "multiplies_pairs_up_to_the_causal_limit" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1, pairs>} {
   ^bb0(%q_: tensor<1x6x32xbf16>, %k_: tensor<1x49x32xbf16>, %v_: tensor<1x49x32xbf16>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x6x32xbf16>, tensor<1x49x32xbf16>, tensor<1x49x32xbf16>) -> tensor<1x6x32xbf16> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -99,7 +99,7 @@ func.func @main(%q: tensor<1x3x14xbf16>, %k: tensor<1x49x14xbf16>, %v: tensor<1x
   %out = hova.kernel "widens_without_pairs" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x14xbf16>, %k_: tensor<1x49x14xbf16>, %v_: tensor<1x49x14xbf16>):
     %r_out = hova.stage [#hova.layout<rows 14>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x3x14xbf16>, tensor<1x49x14xbf16>, tensor<1x49x14xbf16>) -> tensor<1x3x14xbf16> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -24,7 +24,7 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73
   %out = hova.kernel "gives_nine_keys_sixteen_lanes" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x73x16xf32>, %v_: tensor<1x73x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -50,7 +50,7 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x49x16xf32>, %v: tensor<1x49
   %out = hova.kernel "gives_seventeen_keys_a_panel" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x49x16xf32>, %v_: tensor<1x49x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x3x16xf32>, tensor<1x49x16xf32>, tensor<1x49x16xf32>) -> tensor<1x3x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -77,7 +77,7 @@ func.func @main(%q: tensor<1x6x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73
   %out = hova.kernel "keeps_whole_panels_with_a_causal_mask" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x6x16xf32>, %k_: tensor<1x73x16xf32>, %v_: tensor<1x73x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x6x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x6x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -107,7 +107,7 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x73x16xf32>, %v: tensor<1x73
   %out = hova.kernel "has_a_tail_where_no_panel_is_left_out" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x73x16xf32>, %v_: tensor<1x73x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x3x16xf32>, tensor<1x73x16xf32>, tensor<1x73x16xf32>) -> tensor<1x3x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -137,7 +137,7 @@ func.func @main(%q: tensor<1x6x16xf32>, %k: tensor<1x3x16xf32>, %v: tensor<1x3x1
   %out = hova.kernel "visits_nothing_for_queries_without_keys" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 3x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x6x16xf32>, %k_: tensor<1x3x16xf32>, %v_: tensor<1x3x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x6x16xf32>, tensor<1x3x16xf32>, tensor<1x3x16xf32>) -> tensor<1x6x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -164,7 +164,7 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x288x16xf32>, %v: tensor<1x2
   %out = hova.kernel "carries_maxima_over_many_panels" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x288x16xf32>, %v_: tensor<1x288x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x3x16xf32>, tensor<1x288x16xf32>, tensor<1x288x16xf32>) -> tensor<1x3x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

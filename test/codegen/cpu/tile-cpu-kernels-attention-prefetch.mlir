@@ -36,7 +36,7 @@ func.func @main(%q: tensor<2x7x80xf32>, %k: tensor<2x32x80xf32>, %v: tensor<2x32
   %out = hova.kernel "prefetches_the_next_head" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 7x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x7x80xf32>, %k_: tensor<2x32x80xf32>, %v_: tensor<2x32x80xf32>):
     %r_out = hova.stage [#hova.layout<rows 80>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<2x7x80xf32>, tensor<2x32x80xf32>, tensor<2x32x80xf32>) -> tensor<2x7x80xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

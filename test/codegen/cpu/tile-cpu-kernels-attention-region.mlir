@@ -15,7 +15,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %b: tensor<2x35
   %out = hova.kernel "reads_backwards" units<batch 1, head 2> (%q, %k, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x32x16xf32>, %b_: tensor<2x35xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %k_ captured(%b_) {heads = 2 : i64}
+      %r = hova.attention %q_, %k_, %k_ captured(%b_) {heads = 2 : i64}
           : (tensor<1x4x16xf32>, tensor<1x32x16xf32>, tensor<1x32x16xf32>, tensor<2x35xf32>) -> tensor<1x4x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<2x35xf32>):
         %last = arith.constant 31 : index
@@ -45,7 +45,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %b: tensor<2x63
   %out = hova.kernel "gathers_columns_that_are_apart" units<batch 1, head 2> (%q, %k, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x32x16xf32>, %b_: tensor<2x63xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %k_ captured(%b_) {heads = 2 : i64}
+      %r = hova.attention %q_, %k_, %k_ captured(%b_) {heads = 2 : i64}
           : (tensor<1x4x16xf32>, tensor<1x32x16xf32>, tensor<1x32x16xf32>, tensor<2x63xf32>) -> tensor<1x4x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<2x63xf32>):
         %two = arith.constant 2 : index
@@ -78,7 +78,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %i: tensor<1x32
   %out = hova.kernel "looks_up_what_a_tensor_says" units<batch 1, head 2> (%q, %k, %i, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x32x16xf32>, %i_: tensor<1x32xi32>, %b_: tensor<2x5xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %k_ captured(%i_, %b_) {heads = 2 : i64}
+      %r = hova.attention %q_, %k_, %k_ captured(%i_, %b_) {heads = 2 : i64}
           : (tensor<1x4x16xf32>, tensor<1x32x16xf32>, tensor<1x32x16xf32>, tensor<1x32xi32>, tensor<2x5xf32>) -> tensor<1x4x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %kinds: tensor<1x32xi32>, %bias: tensor<2x5xf32>):
         %own_kind = hova.element %kinds[%batch, %key] {range = array<i64: 0, 5>} : tensor<1x32xi32>
@@ -109,7 +109,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %b: tensor<2x9x
   %out = hova.kernel "masks_reads_that_may_leave_a_table" units<batch 1, head 2> (%q, %k, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x32x16xf32>, %b_: tensor<2x9xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %k_ captured(%b_) {heads = 2 : i64}
+      %r = hova.attention %q_, %k_, %k_ captured(%b_) {heads = 2 : i64}
           : (tensor<1x4x16xf32>, tensor<1x32x16xf32>, tensor<1x32x16xf32>, tensor<2x9xf32>) -> tensor<1x4x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<2x9xf32>):
         %four = arith.constant 4 : index
@@ -148,7 +148,7 @@ func.func @main(%q: tensor<1x64x16xf32>, %k: tensor<1x64x16xf32>) -> tensor<1x64
   %out = hova.kernel "visits_the_panels_of_a_window" units<batch 1, head 2> (%q, %k) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x64x16xf32>, %k_: tensor<1x64x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %k_ {heads = 2 : i64}
+      %r = hova.attention %q_, %k_, %k_ {heads = 2 : i64}
           : (tensor<1x64x16xf32>, tensor<1x64x16xf32>, tensor<1x64x16xf32>) -> tensor<1x64x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
         %size = arith.constant 12 : index
@@ -183,7 +183,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %s: tensor<2xf3
   %out = hova.kernel "reads_a_slope_once_per_head" units<batch 1, head 2> (%q, %k, %s) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x32x16xf32>, %s_: tensor<2xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %k_ captured(%s_) {heads = 2 : i64}
+      %r = hova.attention %q_, %k_, %k_ captured(%s_) {heads = 2 : i64}
           : (tensor<1x4x16xf32>, tensor<1x32x16xf32>, tensor<1x32x16xf32>, tensor<2xf32>) -> tensor<1x4x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %slopes: tensor<2xf32>):
         %slope = hova.element %slopes[%head] : tensor<2xf32>
@@ -211,14 +211,14 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %s: tensor<2xf3
 // CHECK-DAG: %[[FACTOR:.*]] = arith.constant dense<2.885390e+01> : vector<16xf32>
 // CHECK: hova_cpu.tile_product
 // CHECK: %[[PART:.*]] = arith.mulf %{{.*}}, %[[CAP]] : vector<16xf32>
-// CHECK: %[[CAPPED:.*]] = hova.activation tanh %[[PART]] : vector<16xf32>
+// CHECK: %[[CAPPED:.*]] = math.tanh %[[PART]] : vector<16xf32>
 // CHECK: math.fma %{{.*}}, %[[FACTOR]], %{{.*}} : vector<16xf32>
 // CHECK: hova.exp2
 func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>) -> tensor<1x4x16xf32> {
   %out = hova.kernel "caps_scores" units<batch 1, head 2> (%q, %k) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x32x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %k_ {heads = 2 : i64}
+      %r = hova.attention %q_, %k_, %k_ {heads = 2 : i64}
           : (tensor<1x4x16xf32>, tensor<1x32x16xf32>, tensor<1x32x16xf32>) -> tensor<1x4x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
         %cap = hova.number 20.0

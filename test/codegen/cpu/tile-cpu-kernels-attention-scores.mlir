@@ -19,7 +19,7 @@ func.func @main(%q: tensor<1x3x16xf32>, %k: tensor<1x9x16xf32>, %v: tensor<1x9x1
   %out = hova.kernel "gives_scores_alone" units<batch 1, head 2> (%q, %k, %v, %valid) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
   ^bb0(%q_: tensor<1x3x16xf32>, %k_: tensor<1x9x16xf32>, %v_: tensor<1x9x16xf32>, %valid_: tensor<1x9xi1>):
     %r_out = hova.stage [#hova.layout<rows 9>] {
-      %r, %s = hova.attention softmax %q_, %k_, %v_ captured(%valid_)
+      %r, %s = hova.attention %q_, %k_, %v_ captured(%valid_)
           {heads = 2 : i64}
           : (tensor<1x3x16xf32>, tensor<1x9x16xf32>, tensor<1x9x16xf32>, tensor<1x9xi1>) -> (tensor<1x3x16xf32>, tensor<1x2x3x9xf32>) scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %not_padding: tensor<1x9xi1>):

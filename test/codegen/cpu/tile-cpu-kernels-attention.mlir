@@ -36,7 +36,7 @@ func.func @main(%q: tensor<2x4x32xf32>, %k: tensor<2x32x32xf32>, %v: tensor<2x32
   %out = hova.kernel "attends_in_whole_panels" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x4x32xf32>, %k_: tensor<2x32x32xf32>, %v_: tensor<2x32x32xf32>):
     %r_out = hova.stage [#hova.layout<rows 32>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<2x4x32xf32>, tensor<2x32x32xf32>, tensor<2x32x32xf32>) -> tensor<2x4x32xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -72,7 +72,7 @@ func.func @main(%q: tensor<2x5x12xf32>, %k: tensor<2x20x12xf32>, %v: tensor<2x20
   %out = hova.kernel "attends_with_tails_of_keys_and_columns" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x5x12xf32>, %k_: tensor<2x20x12xf32>, %v_: tensor<2x20x40xf32>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<2x5x12xf32>, tensor<2x20x12xf32>, tensor<2x20x40xf32>) -> tensor<2x5x40xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -111,7 +111,7 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x40x8xf32>, %v: tensor<2x40x8
   %out = hova.kernel "limits_panels_to_what_is_not_in_the_future" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x40x8xf32>, %v_: tensor<2x40x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<2x6x8xf32>, tensor<2x40x8xf32>, tensor<2x40x8xf32>) -> tensor<2x6x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -147,7 +147,7 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf
   %out = hova.kernel "hides_all_keys_from_queries_before_the_first" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x3x8xf32>, %v_: tensor<2x3x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<2x6x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x6x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -176,7 +176,7 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<2x6x8xf
   %out = hova.kernel "lets_groups_see_all_of_themselves" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x6x8xf32>, %k_: tensor<2x6x8xf32>, %v_: tensor<2x6x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<2x6x8xf32>, tensor<2x6x8xf32>, tensor<2x6x8xf32>) -> tensor<2x6x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -209,7 +209,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
   %out = hova.kernel "adds_a_bias_before_the_softmax" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x20x8xf32>, %v_: tensor<2x20x8xf32>, %m_: tensor<1x2x3x20xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_ captured(%m_)
+      %r = hova.attention %q_, %k_, %v_ captured(%m_)
           {heads = 2 : i64}
           : (tensor<2x3x8xf32>, tensor<2x20x8xf32>, tensor<2x20x8xf32>, tensor<1x2x3x20xf32>) -> tensor<2x3x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x2x3x20xf32>):
@@ -239,7 +239,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x32x8xf32>, %v: tensor<2x32x8
   %out = hova.kernel "scales_early_where_the_scale_is_not_positive" units<batch 2, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x3x8xf32>, %k_: tensor<2x32x8xf32>, %v_: tensor<2x32x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<2x3x8xf32>, tensor<2x32x8xf32>, tensor<2x32x8xf32>) -> tensor<2x3x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -89,7 +89,7 @@ func.func @main(%q: tensor<1x80x16xf32>, %k: tensor<1x80x16xf32>, %v: tensor<1x8
 // CHECK: %[[SCORES:.*]] = memref.view {{.*}} to memref<16x16xf32>
 // CHECK: %[[RAW:.*]] = vector.extract %{{.*}}[0] : vector<16xf32> from vector<4x16xf32>
 // CHECK: %[[SMALL:.*]] = arith.mulf %[[RAW]], %{{.*}}
-// CHECK: %[[TANH:.*]] = hova.activation tanh %[[SMALL]]
+// CHECK: %[[TANH:.*]] = math.tanh %[[SMALL]]
 // CHECK: %[[SCORE:.*]] = arith.mulf %[[TANH]], %[[CAP]]
 // CHECK: vector.store %[[SCORE]], %[[SCORES]]
 func.func @main(%q: tensor<1x80x16xf32>, %k: tensor<1x80x16xf32>, %v: tensor<1x80x16xf32>) -> tensor<1x80x16xf32> {

@@ -11,7 +11,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x64x16xf32>) -> tensor<1x4x1
   %out = hova.kernel "equal_panels" units<batch 1, head 2, query_block 2> (%q, %k) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x64x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %k_
+      %r = hova.attention %q_, %k_, %k_
           {heads = 2 : i64}
           : (tensor<1x4x16xf32>, tensor<1x64x16xf32>, tensor<1x64x16xf32>) -> tensor<1x4x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -38,7 +38,7 @@ func.func @main(%q: tensor<1x50x16xf32>) -> tensor<1x50x16xf32> {
   %out = hova.kernel "grows" units<batch 1, head 1, query_block 2> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x50x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %q_, %q_
+      %r = hova.attention %q_, %q_, %q_
           {heads = 1 : i64}
           : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -64,7 +64,7 @@ func.func @main(%q: tensor<1x50x16xf32>) -> (tensor<1x50x16xf32>, tensor<1x50x16
   %heads = hova.kernel "heads" units<batch 1, head 2> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x50x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %q_, %q_
+      %r = hova.attention %q_, %q_, %q_
           {heads = 2 : i64}
           : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -78,7 +78,7 @@ func.func @main(%q: tensor<1x50x16xf32>) -> (tensor<1x50x16xf32>, tensor<1x50x16
   %all = hova.kernel "all_keys" units<batch 1, head 1, query_block 2> (%q) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x50x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %q_, %q_
+      %r = hova.attention %q_, %q_, %q_
           {heads = 1 : i64}
           : (tensor<1x50x16xf32>, tensor<1x50x16xf32>, tensor<1x50x16xf32>) -> tensor<1x50x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -10,7 +10,7 @@ func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x40
   %out = hova.kernel "reads_all_keys" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x8x16xf32>, %k_: tensor<1x40x16xf32>, %v_: tensor<1x40x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x8x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x8x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -34,7 +34,7 @@ func.func @main(%q: tensor<1x40x16xf32>, %k: tensor<1x40x16xf32>, %v: tensor<1x4
   %out = hova.kernel "skips_panels" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x40x16xf32>, %k_: tensor<1x40x16xf32>, %v_: tensor<1x40x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x40x16xf32>, tensor<1x40x16xf32>, tensor<1x40x16xf32>) -> tensor<1x40x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -58,7 +58,7 @@ func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x4x16xf32>, %v: tensor<1x4x1
   %out = hova.kernel "has_empty_rows" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x8x16xf32>, %k_: tensor<1x4x16xf32>, %v_: tensor<1x4x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
           : (tensor<1x8x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x8x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -81,7 +81,7 @@ func.func @main(%q: tensor<1x8x16xf32>, %k: tensor<1x4x16xf32>, %v: tensor<1x4x1
   %out = hova.kernel "has_uniform_rows" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x8x16xf32>, %k_: tensor<1x4x16xf32>, %v_: tensor<1x4x16xf32>):
     %r_out = hova.stage [#hova.layout<rows 16>] {
-      %r = hova.attention softmax %q_, %k_, %v_
+      %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64, empty_row = #hova<empty_row uniform>}
           : (tensor<1x8x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>) -> tensor<1x8x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

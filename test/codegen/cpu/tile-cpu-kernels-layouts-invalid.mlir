@@ -120,7 +120,7 @@ func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
       hova.yield %r : tensor<8x16x8xf32>
     } : tensor<8x16x8xf32>
     %t = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %s, %s, %s
+      %r = hova.attention %s, %s, %s
           {heads = 2 : i64}
           : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -145,7 +145,7 @@ func.func @main(%x: tensor<8x16x8xf32>) -> tensor<8x16x8xf32> {
       hova.yield %r : tensor<8x16x8xf32>
     } : tensor<8x16x8xf32>
     %t = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %s, %s, %s
+      %r = hova.attention %s, %s, %s
           {heads = 2 : i64}
           : (tensor<8x16x8xf32>, tensor<8x16x8xf32>, tensor<8x16x8xf32>) -> tensor<8x16x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -5,7 +5,7 @@
 // CHECK: emulated 1 kernel functions, 0 of them in part
 func.func @main(%x: tensor<8x16x12xf32>) -> tensor<8x16x20xf32> {
   %w = hova.image_weight "w" : tensor<20x12xf32>
-  %a = hova.attention softmax %x, %x, %x
+  %a = hova.attention %x, %x, %x
       {heads = 2 : i64}
       : (tensor<8x16x12xf32>, tensor<8x16x12xf32>, tensor<8x16x12xf32>) -> tensor<8x16x12xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

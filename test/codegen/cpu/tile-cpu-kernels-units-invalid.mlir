@@ -23,7 +23,7 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
   %y = hova.kernel "attn" units<batch 1, token 9> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %a, %a, %a
+      %r = hova.attention %a, %a, %a
           {heads = 2 : i64}
           : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -66,7 +66,7 @@ func.func @main(%x: tensor<1x7x8xf32>) -> tensor<1x7x8xf32> {
   %y = hova.kernel "attn" units<batch 1, head 2, query_block 12> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%a: tensor<1x7x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %a, %a, %a
+      %r = hova.attention %a, %a, %a
           {heads = 2 : i64}
           : (tensor<1x7x8xf32>, tensor<1x7x8xf32>, tensor<1x7x8xf32>) -> tensor<1x7x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

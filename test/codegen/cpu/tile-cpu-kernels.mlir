@@ -259,7 +259,7 @@ func.func @main(%x: tensor<2x3xi32>, %q: tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
   %o = hova.kernel "attn" units<batch 2, head 2> (%q, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%a: tensor<2x3x8xf32>, %b: tensor<2x3xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
-      %r = hova.attention softmax %a, %a, %a captured(%b)
+      %r = hova.attention %a, %a, %a captured(%b)
           {heads = 2 : i64}
           : (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3xi1>) -> tensor<2x3x8xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %valid: tensor<2x3xi1>):

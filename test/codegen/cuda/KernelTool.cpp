@@ -128,7 +128,7 @@ std::string attention(Flags &flags) {
       %q = hova.slice %x {{axis = 2 : i64, offset = 0 : i64} : !q -> !o
       %k = hova.slice %x {{axis = 2 : i64, offset = {3} : i64} : !q -> !o
       %v = hova.slice %x {{axis = 2 : i64, offset = {4} : i64} : !q -> !o
-      %o = hova.attention softmax %q, %k, %v {{heads = {5} : i64}
+      %o = hova.attention %q, %k, %v {{heads = {5} : i64}
           : (!o, !o, !o) -> !o scores {{
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
         %scale = hova.number {6}

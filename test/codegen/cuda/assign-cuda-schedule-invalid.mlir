@@ -31,7 +31,7 @@ func.func @main(%q: tensor<1x4x514xbf16>) -> tensor<1x4x514xbf16> {
   %r = hova.kernel "k" (%q) {
   ^bb0(%q_: tensor<1x4x514xbf16>):
     // expected-error@+1 {{'hova.attention' op has code for a GPU for heads of up to 256 columns, got 257; a CPU runs it (--target=cpu)}}
-    %1 = hova.attention softmax %q_, %q_, %q_
+    %1 = hova.attention %q_, %q_, %q_
         {heads = 2 : i64}
         : (tensor<1x4x514xbf16>, tensor<1x4x514xbf16>, tensor<1x4x514xbf16>) -> tensor<1x4x514xbf16> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -51,7 +51,7 @@ func.func @main(%q: tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16> {
   %r = hova.kernel "k" (%q) {
   ^bb0(%q_: tensor<1x4x16xbf16>):
     // expected-error@+1 {{'hova.attention' op has no code for a GPU yet with integers beyond 32 bits in its scores; a CPU runs it (--target=cpu)}}
-    %1 = hova.attention softmax %q_, %q_, %q_
+    %1 = hova.attention %q_, %q_, %q_
         {heads = 2 : i64}
         : (tensor<1x4x16xbf16>, tensor<1x4x16xbf16>, tensor<1x4x16xbf16>) -> tensor<1x4x16xbf16> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -110,7 +110,7 @@ func.func @main(%q: tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16> {
   %r = hova.kernel "k" (%q) {
   ^bb0(%q_: tensor<65536x1x16xbf16>):
     // expected-error@+1 {{'hova.attention' op has code for a GPU for at most 65535 items of a batch and as many heads, got 65536 and 2; give it fewer at once}}
-    %1 = hova.attention softmax %q_, %q_, %q_
+    %1 = hova.attention %q_, %q_, %q_
         {heads = 2 : i64}
         : (tensor<65536x1x16xbf16>, tensor<65536x1x16xbf16>, tensor<65536x1x16xbf16>) -> tensor<65536x1x16xbf16> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -64,7 +64,7 @@ func.func @main(%x: tensor<1x16384x128xbf16> {hova.name = "x"}, %y: tensor<1x10x
   } : (tensor<1x3136x96xbf16>, tensor<96x288xbf16>) -> tensor<1x3136x288xf32>
   %c = hova.kernel "attention" (%q) {
   ^bb0(%i: tensor<2x50x64xbf16>):
-    %1 = hova.attention softmax %i, %i, %i
+    %1 = hova.attention %i, %i, %i
         {heads = 2 : i64}
         : (tensor<2x50x64xbf16>, tensor<2x50x64xbf16>, tensor<2x50x64xbf16>) -> tensor<2x50x64xbf16> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

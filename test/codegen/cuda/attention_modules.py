@@ -32,7 +32,7 @@ def attention_case(n: Numbers, q: np.ndarray, k: np.ndarray, v: np.ndarray, head
     types = [f"tensor<{'x'.join(map(str, x.shape))}x{halves}>" for x in (q, k, v, np.empty((*q.shape[:2], v.shape[2])))]
     return case(n, f"""
       func.func @main(%q: {types[0]}, %k: {types[1]}, %v: {types[2]}) -> {types[3]} {{
-        %o = hova.attention softmax %q, %k, %v {{heads = {heads} : i64}}
+        %o = hova.attention %q, %k, %v {{heads = {heads} : i64}}
             : ({", ".join(types[:3])}) -> {types[3]} scores {{
         ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
           %scale = hova.number {scale:e}
@@ -77,7 +77,7 @@ def additive(halves: str, queries: int, keys: int, widths: tuple[int, int], limi
     y = type_of((batch, queries, heads * widths[1]))
     return case(n, f"""
       func.func @main(%q: {types[0]}, %k: {types[1]}, %v: {types[2]}, %w: {types[3]}, %mk: {types[4]}, %mv: {types[5]}) -> {y} {{
-        %o = hova.attention additive %q, %k, %v score_vector(%w) memory(%mk, %mv) {{heads = {heads} : i64}}
+        %o = hova.attention %q, %k, %v similarity(#hova.additive) score_vector(%w) memory(%mk, %mv) {{heads = {heads} : i64}}
             : ({", ".join(types)}) -> {y} scores {{
         ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
           %all = arith.constant true
@@ -100,7 +100,7 @@ def empty_rows(halves: str, limit: float) -> Case:
     q_type, k_type = (f"tensor<{batch}x{rows}x{heads * width}x{halves}>" for rows in (queries, keys))
     return case(n, f"""
       func.func @main(%q: {q_type}, %k: {k_type}, %v: {k_type}) -> {q_type} {{
-        %o = hova.attention softmax %q, %k, %v {{heads = {heads} : i64, empty_row = #hova<empty_row uniform>}}
+        %o = hova.attention %q, %k, %v {{heads = {heads} : i64, empty_row = #hova<empty_row uniform>}}
             : ({q_type}, {k_type}, {k_type}) -> {q_type} scores {{
         ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
           %scale = hova.number 0.25
@@ -130,7 +130,7 @@ def scores_read(halves: str, queries: int, keys: int, widths: tuple[int, int], a
     s = f"tensor<{batch}x{heads}x{queries}x{keys}xf32>"
     return case(n, f"""
       func.func @main(%q: {q_type}, %k: {k_type}, %v: {v_type}, %b: {s}) -> {s if alone else f"({y}, {s})"} {{
-        %o:2 = hova.attention softmax %q, %k, %v captured(%b) {{heads = {heads} : i64}}
+        %o:2 = hova.attention %q, %k, %v captured(%b) {{heads = {heads} : i64}}
             : ({q_type}, {k_type}, {v_type}, {s}) -> ({y}, {s}) scores {{
         ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %of: {s}):
           %scale = hova.number 0.25

@@ -229,7 +229,7 @@ TEST_F(EvaluatorTest, nan_propagates_through_masks_only_where_it_is_kept) {
   func::FuncOp main = parse(R"mlir(
     func.func @main(%q: tensor<1x2x1xf32>, %k: tensor<1x2x1xf32>,
                     %v: tensor<1x2x1xf32>) -> tensor<1x2x1xf32> {
-      %y = hova.attention softmax %q, %k, %v
+      %y = hova.attention %q, %k, %v
           {heads = 1 : i64}
           : (tensor<1x2x1xf32>, tensor<1x2x1xf32>, tensor<1x2x1xf32>) -> tensor<1x2x1xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -371,7 +371,7 @@ TEST_F(EvaluatorTest, the_own_type_rounds_probabilities) {
   func::FuncOp main = parse(R"mlir(
     func.func @main(%x: tensor<1x1x1xbf16>, %k: tensor<1x3x1xbf16>)
         -> tensor<1x1x1xf32> {
-      %y = hova.attention softmax %x, %k, %k
+      %y = hova.attention %x, %k, %k
           {heads = 1 : i64}
           : (tensor<1x1x1xbf16>, tensor<1x3x1xbf16>, tensor<1x3x1xbf16>) -> tensor<1x1x1xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

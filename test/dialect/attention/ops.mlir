@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // CHECK-LABEL: @attends
-// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32> scores {
+// CHECK: hova.attention %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32> scores {
 // CHECK-NEXT: ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
 // CHECK-NEXT: %[[SCALE:.*]] = hova.number 2.500000e-01
 // CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %raw, %[[SCALE]] : f32
@@ -10,7 +10,7 @@
 // CHECK-NEXT: hova.score_yield %[[SCALED]] kept %[[ALL]]
 // CHECK-NEXT: }
 func.func @attends(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>) -> tensor<1x9x96xf32> {
-  %r = hova.attention softmax %q, %k, %v
+  %r = hova.attention %q, %k, %v
       {heads = 4 : i64}
       : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>) -> tensor<1x9x96xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -23,9 +23,9 @@ func.func @attends(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x
 }
 
 // CHECK-LABEL: @attends_additively
-// CHECK: hova.attention additive %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} score_vector(%{{[a-z0-9_]+}}) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<64xf32>) -> tensor<1x9x96xf32>
+// CHECK: hova.attention %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} similarity(#hova.additive) score_vector(%{{[a-z0-9_]+}}) {heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<64xf32>) -> tensor<1x9x96xf32>
 func.func @attends_additively(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>, %w: tensor<64xf32>) -> tensor<1x9x96xf32> {
-  %r = hova.attention additive %q, %k, %v score_vector(%w)
+  %r = hova.attention %q, %k, %v similarity(#hova.additive) score_vector(%w)
       {heads = 4 : i64}
       : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<64xf32>) -> tensor<1x9x96xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -36,13 +36,13 @@ func.func @attends_additively(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v
 }
 
 // CHECK-LABEL: @attends_with_biases_and_masks
-// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} captured(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {empty_row = #hova<empty_row uniform>, heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32> scores {
+// CHECK: hova.attention %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} captured(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {empty_row = #hova<empty_row uniform>, heads = 4 : i64} : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32> scores {
 // CHECK-NEXT: ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %[[BIAS:.*]]: tensor<1x4x1x7xf32>, %[[MASK:.*]]: tensor<1x1x9x7xi1>, %[[VALID:.*]]: tensor<1x7xi1>):
 // CHECK: hova.element %[[BIAS]][%[[ZERO:.*]], %head, %[[ZERO]], %key] : tensor<1x4x1x7xf32>
 // CHECK: hova.element %[[VALID]][%batch, %key] : tensor<1x7xi1>
 // CHECK: hova.element %[[MASK]][%[[ZERO]], %[[ZERO]], %query, %key] : tensor<1x1x9x7xi1>
 func.func @attends_with_biases_and_masks(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>, %v: tensor<1x7x96xf32>, %b: tensor<1x4x1x7xf32>, %m: tensor<1x1x9x7xi1>, %valid: tensor<1x7xi1>) -> tensor<1x9x96xf32> {
-  %r = hova.attention softmax %q, %k, %v captured(%b, %m, %valid)
+  %r = hova.attention %q, %k, %v captured(%b, %m, %valid)
       {empty_row = #hova<empty_row uniform>, heads = 4 : i64}
       : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x96xf32>, tensor<1x4x1x7xf32>, tensor<1x1x9x7xi1>, tensor<1x7xi1>) -> tensor<1x9x96xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x4x1x7xf32>, %mask: tensor<1x1x9x7xi1>, %not_padding: tensor<1x7xi1>):
@@ -62,9 +62,9 @@ func.func @attends_with_biases_and_masks(%q: tensor<1x9x64xf32>, %k: tensor<1x7x
 }
 
 // CHECK-LABEL: @attends_over_unknown_lengths
-// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64} : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x96xf32>) -> tensor<?x?x96xf32>
+// CHECK: hova.attention %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 4 : i64} : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x96xf32>) -> tensor<?x?x96xf32>
 func.func @attends_over_unknown_lengths(%q: tensor<?x?x64xf32>, %k: tensor<?x?x64xf32>, %v: tensor<?x?x96xf32>) -> tensor<?x?x96xf32> {
-  %r = hova.attention softmax %q, %k, %v
+  %r = hova.attention %q, %k, %v
       {heads = 4 : i64}
       : (tensor<?x?x64xf32>, tensor<?x?x64xf32>, tensor<?x?x96xf32>) -> tensor<?x?x96xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -128,9 +128,9 @@ func.func @scores_heads_with_a_bias(%h: tensor<1x9x64xf32>, %s: tensor<1x9x16xf3
 }
 
 // CHECK-LABEL: @attends_to_a_memory
-// CHECK: hova.attention softmax %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} memory(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {heads = 4 : i64}
+// CHECK: hova.attention %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} memory(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) {heads = 4 : i64}
 func.func @attends_to_a_memory(%q: tensor<2x9x64xf32>, %m: tensor<5x64xf32>) -> tensor<2x9x64xf32> {
-  %r = hova.attention softmax %q, %q, %q memory(%m, %m)
+  %r = hova.attention %q, %q, %q memory(%m, %m)
       {heads = 4 : i64}
       : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<5x64xf32>, tensor<5x64xf32>) -> tensor<2x9x64xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -141,11 +141,11 @@ func.func @attends_to_a_memory(%q: tensor<2x9x64xf32>, %m: tensor<5x64xf32>) -> 
 }
 
 // CHECK-LABEL: @gives_scores
-// CHECK: hova.attention softmax %{{.*}} {heads = 4 : i64} : {{.*}} -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>) scores {
+// CHECK: hova.attention %{{.*}} {heads = 4 : i64} : {{.*}} -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>) scores {
 // CHECK: %[[TEMPERED:.*]] = arith.divf %raw, %{{.*}} : f32
 // CHECK: hova.score_yield %[[TEMPERED]] kept %{{.*}} carried %raw
 func.func @gives_scores(%q: tensor<2x9x64xf32>) -> tensor<2x4x9x9xf32> {
-  %r:2 = hova.attention softmax %q, %q, %q
+  %r:2 = hova.attention %q, %q, %q
       {heads = 4 : i64}
       : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>) -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>) scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

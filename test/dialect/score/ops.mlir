@@ -26,11 +26,11 @@ func.func @has_numbers() -> f32 {
 
 // All operations that have a meaning among scores.
 // CHECK-LABEL: @scores_with_all_operations
-// CHECK: hova.attention softmax %{{.*}}, %{{.*}}, %{{.*}} captured(%{{.*}}, %{{.*}}, %{{.*}}) {heads = 4 : i64} : {{.*}} -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>) scores {
+// CHECK: hova.attention %{{.*}}, %{{.*}}, %{{.*}} captured(%{{.*}}, %{{.*}}, %{{.*}}) {heads = 4 : i64} : {{.*}} -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>) scores {
 // CHECK-NEXT: ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %[[SLOPES:.*]]: tensor<4xf32>, %[[IDS:.*]]: tensor<2x9xi32>, %[[MASK:.*]]: tensor<2x9xi1>):
 // CHECK: hova.score_yield %{{.*}} kept %{{.*}} carried %{{.*}}
 func.func @scores_with_all_operations(%q: tensor<2x9x64xf32>, %s: tensor<4xf32>, %i: tensor<2x9xi32>, %m: tensor<2x9xi1>) -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>) {
-  %o, %scores = hova.attention softmax %q, %q, %q captured(%s, %i, %m) {heads = 4 : i64}
+  %o, %scores = hova.attention %q, %q, %q captured(%s, %i, %m) {heads = 4 : i64}
       : (tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<2x9x64xf32>, tensor<4xf32>, tensor<2x9xi32>, tensor<2x9xi1>)
       -> (tensor<2x9x64xf32>, tensor<2x4x9x9xf32>) scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %slopes: tensor<4xf32>, %ids: tensor<2x9xi32>, %mask: tensor<2x9xi1>):

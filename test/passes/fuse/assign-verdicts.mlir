@@ -31,7 +31,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %q = hova.slice %l {axis = 2 : i64, offset = 0 : i64} : tensor<1x4x24xf32> -> tensor<1x4x8xf32> loc("attn.query")
   %k = hova.slice %l {axis = 2 : i64, offset = 8 : i64} : tensor<1x4x24xf32> -> tensor<1x4x8xf32> loc("attn.key")
   %v = hova.slice %l {axis = 2 : i64, offset = 16 : i64} : tensor<1x4x24xf32> -> tensor<1x4x8xf32> loc("attn.value")
-  %o = hova.attention softmax %q, %k, %v
+  %o = hova.attention %q, %k, %v
       {heads = 2 : i64}
       : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

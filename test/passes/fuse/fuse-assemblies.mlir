@@ -14,7 +14,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %a : tensor<1x4x8xf32>
   %z = hova.index_sort %a, %b : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
-  %o = hova.attention softmax %z, %z, %z
+  %o = hova.attention %z, %z, %z
       {heads = 2 : i64}
       : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -37,7 +37,7 @@ func.func @main(%x: tensor<1x4x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<1x7x8xf3
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation relu %y : tensor<1x3x8xf32>
   %z = hova.concat %a, %b {axis = 1 : i64} : tensor<1x4x8xf32>, tensor<1x3x8xf32> -> tensor<1x7x8xf32>
-  %o = hova.attention softmax %z, %z, %z
+  %o = hova.attention %z, %z, %z
       {heads = 2 : i64}
       : (tensor<1x7x8xf32>, tensor<1x7x8xf32>, tensor<1x7x8xf32>) -> tensor<1x7x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -59,7 +59,7 @@ func.func @main(%x: tensor<2x4x8xf32>) -> tensor<2x8x8xf32> {
   %a = hova.activation relu %x : tensor<2x4x8xf32>
   %b = hova.activation tanh %a : tensor<2x4x8xf32>
   %z = hova.concat %a, %b {axis = 1 : i64} : tensor<2x4x8xf32>, tensor<2x4x8xf32> -> tensor<2x8x8xf32>
-  %o = hova.attention softmax %z, %z, %z
+  %o = hova.attention %z, %z, %z
       {heads = 2 : i64}
       : (tensor<2x8x8xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>) -> tensor<2x8x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -79,7 +79,7 @@ func.func @main(%x: tensor<2x4x8xf32>) -> tensor<2x8x8xf32> {
 func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x8x8xf32> {
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %z = hova.index_sort %x, %a : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
-  %o = hova.attention softmax %z, %z, %z
+  %o = hova.attention %z, %z, %z
       {heads = 2 : i64}
       : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -106,7 +106,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> (tensor<1x8x8xf32>, tensor<1x8x8xf32>)
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %a : tensor<1x4x8xf32>
   %z = hova.index_sort %a, %b : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
-  %o = hova.attention softmax %z, %z, %z
+  %o = hova.attention %z, %z, %z
       {heads = 2 : i64}
       : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -114,7 +114,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> (tensor<1x8x8xf32>, tensor<1x8x8xf32>)
     hova.score_yield %raw kept %all
   }
   %y = hova.index_sort %b, %a : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
-  %p = hova.attention softmax %y, %y, %y
+  %p = hova.attention %y, %y, %y
       {heads = 2 : i64}
       : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -7,7 +7,7 @@
 // CHECK: hova.kernel {{.*}}units<batch 2, head 2, query_block 2>(
 // ENOUGH: hova.kernel {{.*}}units<batch 2, head 2>(
 func.func @main(%q: tensor<2x9x8xf32>, %k: tensor<2x5x8xf32>) -> tensor<2x9x8xf32> {
-  %o = hova.attention softmax %q, %k, %k
+  %o = hova.attention %q, %k, %k
       {heads = 2 : i64}
       : (tensor<2x9x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -23,7 +23,7 @@ func.func @main(%q: tensor<2x9x8xf32>, %k: tensor<2x5x8xf32>) -> tensor<2x9x8xf3
 // CHECK: hova.kernel {{.*}}units<batch 1, head 2>(
 // CHECK: hova.kernel {{.*}}units<batch 1, token 7>(
 func.func @main(%q: tensor<1x7x8xf32>) -> tensor<1x7x8xf32> {
-  %o = hova.attention softmax %q, %q, %q
+  %o = hova.attention %q, %q, %q
       {heads = 2 : i64}
       : (tensor<1x7x8xf32>, tensor<1x7x8xf32>, tensor<1x7x8xf32>) -> tensor<1x7x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -41,7 +41,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %q = hova.slice %l {axis = 2 : i64, offset = 0 : i64} : tensor<1x4x24xf32> -> tensor<1x4x8xf32>
   %k = hova.slice %l {axis = 2 : i64, offset = 8 : i64} : tensor<1x4x24xf32> -> tensor<1x4x8xf32>
   %v = hova.slice %l {axis = 2 : i64, offset = 16 : i64} : tensor<1x4x24xf32> -> tensor<1x4x8xf32>
-  %o = hova.attention softmax %q, %k, %v
+  %o = hova.attention %q, %k, %v
       {heads = 2 : i64}
       : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -124,7 +124,7 @@ func.func @main(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 
 func.func @main(%q: tensor<1x4x8xf32>, %k: tensor<1x?x8xf32>) -> tensor<1x4x8xf32> {
   // expected-error@+1 {{kernels need static shapes, got 'tensor<1x?x8xf32>'}}
-  %o = hova.attention softmax %q, %k, %k
+  %o = hova.attention %q, %k, %k
       {heads = 2 : i64}
       : (tensor<1x4x8xf32>, tensor<1x?x8xf32>, tensor<1x?x8xf32>) -> tensor<1x4x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -15,7 +15,7 @@ func.func @main(%x: tensor<1x4x8xf32>, %z: tensor<1x5x8xf32>) -> tensor<1x5x8xf3
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %z : tensor<1x5x8xf32>
   %p = hova.pad %a {axis = 1 : i64, before = 1 : i64} : tensor<1x4x8xf32> -> tensor<1x5x8xf32>
-  %o = hova.attention softmax %b, %b, %b
+  %o = hova.attention %b, %b, %b
       {heads = 2 : i64}
       : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -38,7 +38,7 @@ func.func @main(%x: tensor<1x4x8xf32>, %z: tensor<1x5x8xf32>) -> (tensor<1x5x8xf
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %z : tensor<1x5x8xf32>
   %p = hova.pad %a {axis = 1 : i64, before = 1 : i64} : tensor<1x4x8xf32> -> tensor<1x5x8xf32>
-  %o = hova.attention softmax %b, %b, %b
+  %o = hova.attention %b, %b, %b
       {heads = 2 : i64}
       : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -61,7 +61,7 @@ func.func @main(%x: tensor<1x4x8xf32>, %z: tensor<1x5x8xf32>) -> (tensor<1x5x8xf
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %z : tensor<1x5x8xf32>
   %p = hova.pad %a {axis = 1 : i64, before = 1 : i64} : tensor<1x4x8xf32> -> tensor<1x5x8xf32>
-  %o = hova.attention softmax %b, %b, %b
+  %o = hova.attention %b, %b, %b
       {heads = 2 : i64}
       : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -84,7 +84,7 @@ func.func @main(%x: tensor<1x4x16xf32>, %z: tensor<1x5x8xf32>) -> tensor<1x5x8xf
   %b = hova.activation tanh %z : tensor<1x5x8xf32>
   %p = hova.pad %a {axis = 1 : i64, before = 1 : i64} : tensor<1x4x16xf32> -> tensor<1x5x16xf32>
   %c = hova.slice %p {axis = 2 : i64, offset = 8 : i64} : tensor<1x5x16xf32> -> tensor<1x5x8xf32>
-  %o = hova.attention softmax %b, %b, %b
+  %o = hova.attention %b, %b, %b
       {heads = 2 : i64}
       : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

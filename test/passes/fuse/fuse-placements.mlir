@@ -116,7 +116,7 @@ func.func @main(%a: tensor<1x16x8xf32>, %g: tensor<32xf32>) -> tensor<1x4x32xf32
 // CHECK: hova.attention
 func.func @main(%a: tensor<1x16x8xf32>) -> tensor<4x4x8xf32> {
   %r = hova.rearrange %a [#hova.window<2x2, shift 1x1, grid 4x4>] : tensor<1x16x8xf32> -> tensor<4x4x8xf32>
-  %o = hova.attention softmax %r, %r, %r
+  %o = hova.attention %r, %r, %r
       {heads = 2 : i64}
       : (tensor<4x4x8xf32>, tensor<4x4x8xf32>, tensor<4x4x8xf32>) -> tensor<4x4x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

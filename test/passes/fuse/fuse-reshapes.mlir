@@ -87,7 +87,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> (tensor<1x8x8xf32>, tensor<1x2x16xf32>
   %a = hova.activation relu %x : tensor<1x4x8xf32>
   %b = hova.activation tanh %a : tensor<1x4x8xf32>
   %z = hova.index_sort %a, %b : tensor<1x4x8xf32> -> tensor<1x8x8xf32>
-  %o = hova.attention softmax %z, %z, %z
+  %o = hova.attention %z, %z, %z
       {heads = 2 : i64}
       : (tensor<1x8x8xf32>, tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -25,7 +25,7 @@ func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
   %y = hova.kernel "a" units<batch 1, token 4> (%x) {
   ^bb0(%a: tensor<1x4x8xf32>):
     // expected-error@+1 {{attention site carries no verdict}}
-    %o = hova.attention softmax %a, %a, %a
+    %o = hova.attention %a, %a, %a
         {heads = 2 : i64}
         : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> tensor<1x4x8xf32> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -104,7 +104,7 @@ func.func @keeps_a_larger_site(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
 
 // CHECK-LABEL: @takes_keys_for_values_that_nobody_reads
 // CHECK-SAME: %[[Q:.*]]: tensor<1x3x8xf32>, %[[K:.*]]: tensor<1x4x8xf32>, %[[V:.*]]: tensor<1x4x6xf32>, %[[BIAS:.*]]: tensor<1x1x3x4xf32>
-// CHECK-NEXT: %[[BOTH:.*]]:2 = hova.attention softmax %[[Q]], %[[K]], %[[K]] captured(%[[BIAS]]) {
+// CHECK-NEXT: %[[BOTH:.*]]:2 = hova.attention %[[Q]], %[[K]], %[[K]] captured(%[[BIAS]]) {
 // CHECK-SAME: heads = 2 : i64} :
 // CHECK-SAME: -> (tensor<1x3x8xf32>, tensor<1x2x3x4xf32>) scores {
 // CHECK-NEXT: ^bb0(%[[RAW:.*]]: f32, %{{.*}}, %[[OWN:.*]]: tensor<1x1x3x4xf32>):
@@ -119,7 +119,7 @@ func.func @keeps_a_larger_site(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
 // CHECK: return %[[BOTH]]#1
 func.func @takes_keys_for_values_that_nobody_reads(%q: tensor<1x3x8xf32>, %k: tensor<1x4x8xf32>, %v: tensor<1x4x6xf32>,
     %b: tensor<1x1x3x4xf32>, %valid: tensor<1x4xi1>, %mk: tensor<2x8xf32>, %mv: tensor<2x6xf32>) -> tensor<1x2x3x4xf32> {
-  %o, %s = hova.attention softmax %q, %k, %v memory(%mk, %mv) captured(%b, %valid)
+  %o, %s = hova.attention %q, %k, %v memory(%mk, %mv) captured(%b, %valid)
       {heads = 2 : i64}
       : (tensor<1x3x8xf32>, tensor<1x4x8xf32>, tensor<1x4x6xf32>, tensor<2x8xf32>, tensor<2x6xf32>, tensor<1x1x3x4xf32>, tensor<1x4xi1>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>) scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x1x3x4xf32>, %not_padding: tensor<1x4xi1>):
@@ -147,10 +147,10 @@ func.func @takes_keys_for_values_that_nobody_reads(%q: tensor<1x3x8xf32>, %k: te
 
 // CHECK-LABEL: @keeps_values_of_a_result_that_is_read
 // CHECK-SAME: %{{.*}}: tensor<1x3x8xf32>, %{{.*}}: tensor<1x4x8xf32>, %[[V:.*]]: tensor<1x4x6xf32>, %[[VALID:.*]]: tensor<1x4xi1>)
-// CHECK: hova.attention softmax %{{.*}}, %{{.*}}, %[[V]] captured(%[[VALID]])
+// CHECK: hova.attention %{{.*}}, %{{.*}}, %[[V]] captured(%[[VALID]])
 func.func @keeps_values_of_a_result_that_is_read(%q: tensor<1x3x8xf32>, %k: tensor<1x4x8xf32>, %v: tensor<1x4x6xf32>,
     %valid: tensor<1x4xi1>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>) {
-  %o, %s = hova.attention softmax %q, %k, %v captured(%valid)
+  %o, %s = hova.attention %q, %k, %v captured(%valid)
       {heads = 2 : i64}
       : (tensor<1x3x8xf32>, tensor<1x4x8xf32>, tensor<1x4x6xf32>, tensor<1x4xi1>) -> (tensor<1x3x6xf32>, tensor<1x2x3x4xf32>) scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %not_padding: tensor<1x4xi1>):
@@ -165,12 +165,12 @@ func.func @keeps_values_of_a_result_that_is_read(%q: tensor<1x3x8xf32>, %k: tens
 // Tensors that no score depends on.
 // CHECK-LABEL: @drops_captures_that_are_not_read
 // CHECK-SAME: %[[X:.*]]: tensor<1x4x8xf32>, %[[A:.*]]: tensor<2xf32>, %[[B:.*]]: tensor<1x4xi1>, %[[C:.*]]: tensor<4xf32>)
-// CHECK-NEXT: hova.attention softmax %[[X]], %[[X]], %[[X]] captured(%[[B]])
+// CHECK-NEXT: hova.attention %[[X]], %[[X]], %[[X]] captured(%[[B]])
 // CHECK-NEXT: ^bb0(%[[RAW:.*]]: f32, %[[BATCH:.*]]: index, %{{.*}}: index, %{{.*}}: index, %[[KEY:.*]]: index, %[[MASK:.*]]: tensor<1x4xi1>):
 // CHECK-NEXT: %[[KEPT:.*]] = hova.element %[[MASK]][%[[BATCH]], %[[KEY]]]
 // CHECK-NEXT: hova.score_yield %[[RAW]] kept %[[KEPT]]
 func.func @drops_captures_that_are_not_read(%x: tensor<1x4x8xf32>, %a: tensor<2xf32>, %b: tensor<1x4xi1>, %c: tensor<4xf32>) -> tensor<1x4x8xf32> {
-  %o = hova.attention softmax %x, %x, %x captured(%a, %b, %c)
+  %o = hova.attention %x, %x, %x captured(%a, %b, %c)
       {heads = 2 : i64}
       : (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<2xf32>, tensor<1x4xi1>, tensor<4xf32>) -> tensor<1x4x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %slopes: tensor<2xf32>, %not_padding: tensor<1x4xi1>, %biases: tensor<4xf32>):

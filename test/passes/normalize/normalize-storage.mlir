@@ -51,13 +51,13 @@ module attributes {hova.storage = bf16} {
   // CHECK-NEXT: %[[Q:.*]] = hova.slice %[[NARROW]] {{.*}}offset = 0
   // CHECK-NEXT: %[[K:.*]] = hova.slice %[[NARROW]] {{.*}}offset = 8
   // CHECK-NEXT: %[[V:.*]] = hova.slice %[[NARROW]] {{.*}}offset = 16
-  // CHECK-NEXT: %[[O:.*]] = hova.attention softmax %[[Q]], %[[K]], %[[V]] {{.*}} -> tensor<1x9x8xbf16>
+  // CHECK-NEXT: %[[O:.*]] = hova.attention %[[Q]], %[[K]], %[[V]] {{.*}} -> tensor<1x9x8xbf16>
   // CHECK: hova.linear %[[O]], %{{.*}} : tensor<1x9x8xbf16>
   func.func @converts_before_slices_and_stores_attention(%x: tensor<1x9x24xf32>, %w: tensor<8x8xbf16>) -> tensor<1x9x8xf32> {
     %q = hova.slice %x {axis = 2 : i64, offset = 0 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
     %k = hova.slice %x {axis = 2 : i64, offset = 8 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
     %v = hova.slice %x {axis = 2 : i64, offset = 16 : i64} : tensor<1x9x24xf32> -> tensor<1x9x8xf32>
-    %o = hova.attention softmax %q, %k, %v
+    %o = hova.attention %q, %k, %v
         {heads = 2 : i64}
         : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -98,7 +98,7 @@ module attributes {hova.storage = bf16} {
   // CHECK-NEXT: hova.linear %[[NARROW]]
   // CHECK-NEXT: return %{{.*}}, %[[O]]
   func.func @keeps_attention_that_is_read_twice(%x: tensor<1x9x8xbf16>, %w: tensor<8x8xbf16>) -> (tensor<1x9x8xf32>, tensor<1x9x8xf32>) {
-    %o = hova.attention softmax %x, %x, %x
+    %o = hova.attention %x, %x, %x
         {heads = 2 : i64}
         : (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>, tensor<1x9x8xbf16>) -> tensor<1x9x8xf32> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -113,9 +113,9 @@ module attributes {hova.storage = bf16} {
   // CHECK-LABEL: @keeps_queries_of_additive_attention
   // CHECK-SAME: %[[X:.*]]: tensor<1x9x8xf32>
   // CHECK: %[[V:.*]] = hova.convert %[[X]]
-  // CHECK: hova.attention additive %[[X]], %[[X]], %[[V]]
+  // CHECK: hova.attention %[[X]], %[[X]], %[[V]] similarity(#hova.additive)
   func.func @keeps_queries_of_additive_attention(%x: tensor<1x9x8xf32>, %s: tensor<8xf32>) -> tensor<1x9x8xf32> {
-    %o = hova.attention additive %x, %x, %x score_vector(%s)
+    %o = hova.attention %x, %x, %x similarity(#hova.additive) score_vector(%s)
         {heads = 2 : i64}
         : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<8xf32>) -> tensor<1x9x8xf32> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
@@ -132,7 +132,7 @@ module attributes {hova.storage = bf16} {
   // CHECK-NEXT: %[[H:.*]] = hova.scale_heads %[[O]], %[[B]] : tensor<1x9x8xbf16>, tensor<1x9x2xf32>
   // CHECK-NEXT: hova.linear %[[H]]
   func.func @stores_scaled_heads(%x: tensor<1x9x8xbf16>, %s: tensor<1x9x4xf32>, %a: tensor<4x4xbf16>, %b: tensor<4xf32>, %w: tensor<8x8xbf16>) -> tensor<1x9x8xf32> {
-    %o = hova.attention softmax %x, %x, %x
+    %o = hova.attention %x, %x, %x
         {heads = 2 : i64}
         : (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>, tensor<1x9x8xbf16>) -> tensor<1x9x8xf32> scores {
     ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

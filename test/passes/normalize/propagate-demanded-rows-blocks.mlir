@@ -7,10 +7,10 @@
 // The first and the last block see all keys.
 // CHECK-LABEL: @narrows_queries_of_global_blocks
 //       CHECK: %[[FIRST:.*]] = hova.slice %{{.*}} {axis = 1 : i64, offset = 0 : i64} : tensor<1x23x8xf32> -> tensor<1x4x8xf32>
-//       CHECK: hova.attention softmax %[[FIRST]], %{{.*}}, %{{.*}} captured(%{{.*}}) {{.*}}computes 4 of 23 rows
+//       CHECK: hova.attention %[[FIRST]], %{{.*}}, %{{.*}} captured(%{{.*}}) {{.*}}computes 4 of 23 rows
 //       CHECK: hova.element %{{.*}}[%batch, %key] : tensor<1x23xi1>
 //       CHECK: %[[LAST:.*]] = hova.slice %{{.*}} {axis = 1 : i64, offset = 20 : i64} : tensor<1x23x8xf32> -> tensor<1x3x8xf32>
-//       CHECK: hova.attention softmax %[[LAST]]
+//       CHECK: hova.attention %[[LAST]]
 //   CHECK-NOT: hova.block_sparse_attention
 //       CHECK: return
 func.func @narrows_queries_of_global_blocks(%q: tensor<1x23x8xf32>, %valid: tensor<1x23xi1>) -> (tensor<1x4x8xf32>, tensor<1x3x8xf32>) {
@@ -50,7 +50,7 @@ func.func @keeps_queries_of_other_blocks(%q: tensor<1x23x8xf32>) -> tensor<1x5x8
 
 // The region comes along, and query 0 is the first that is demanded.
 // CHECK-LABEL: @narrows_queries_of_causal_blocks
-//       CHECK: hova.attention softmax {{.*}}computes 2 of 23 rows{{.*}} -> tensor<1x2x8xf32>
+//       CHECK: hova.attention {{.*}}computes 2 of 23 rows{{.*}} -> tensor<1x2x8xf32>
 //       CHECK: %[[FIRST:.*]] = arith.constant 21 : index
 //       CHECK: %[[QUERY:.*]] = arith.addi %query, %[[FIRST]] : index
 //       CHECK: arith.cmpi sle, %key, %[[QUERY]] : index

@@ -30,10 +30,10 @@ func.func @demands_both_sides_of_a_residual(%x: tensor<1x9x8xf32>, %w: tensor<8x
 
 // CHECK-LABEL: @demands_one_query_and_all_keys
 //       CHECK: %[[Q:.*]] = hova.slice %arg0
-//       CHECK: hova.attention softmax %[[Q]], %arg1, %arg1
+//       CHECK: hova.attention %[[Q]], %arg1, %arg1
 //  CHECK-SAME: (tensor<1x1x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x1x8xf32>
 func.func @demands_one_query_and_all_keys(%q: tensor<1x9x8xf32>, %k: tensor<1x9x8xf32>) -> tensor<1x8xf32> {
-  %o = hova.attention softmax %q, %k, %k {heads = 2 : i64}
+  %o = hova.attention %q, %k, %k {heads = 2 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
@@ -55,7 +55,7 @@ func.func @demands_one_query_and_all_keys(%q: tensor<1x9x8xf32>, %k: tensor<1x9x
 //       CHECK: %[[KEPT:.*]] = arith.cmpi sle, %[[KEY]], %[[SHIFTED]] : index
 //       CHECK: hova.score_yield %[[RAW]] kept %[[KEPT]]
 func.func @demands_the_last_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
-  %o = hova.attention softmax %q, %q, %q {heads = 2 : i64}
+  %o = hova.attention %q, %q, %q {heads = 2 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %not_later = arith.cmpi sle, %key, %query : index
@@ -70,11 +70,11 @@ func.func @demands_the_last_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> te
 // The first rows are queries of the same numbers.
 // CHECK-LABEL: @demands_the_first_row_of_causal_attention
 //       CHECK: %[[ROW:.*]] = hova.slice %arg0 {axis = 1 : i64, offset = 0 : i64}
-//       CHECK: hova.attention softmax %[[ROW]], %arg0, %arg0 {{.*}} -> tensor<1x1x8xf32> scores {
+//       CHECK: hova.attention %[[ROW]], %arg0, %arg0 {{.*}} -> tensor<1x1x8xf32> scores {
 //  CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %[[QUERY:.*]]: index, %[[KEY:.*]]: index):
 //  CHECK-NEXT: arith.cmpi sle, %[[KEY]], %[[QUERY]] : index
 func.func @demands_the_first_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> tensor<1x1x8xf32> {
-  %o = hova.attention softmax %q, %q, %q {heads = 2 : i64}
+  %o = hova.attention %q, %q, %q {heads = 2 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %not_later = arith.cmpi sle, %key, %query : index
@@ -90,14 +90,14 @@ func.func @demands_the_first_row_of_causal_attention(%q: tensor<1x9x8xf32>) -> t
 // its rows.
 // CHECK-LABEL: @demands_rows_with_a_bias_for_every_query
 //       CHECK: %[[ROWS:.*]] = hova.slice %arg0 {axis = 1 : i64, offset = 3 : i64}
-//       CHECK: hova.attention softmax %[[ROWS]], %arg0, %arg0 captured(%arg1, %arg2) {{.*}} -> tensor<1x2x8xf32> scores {
+//       CHECK: hova.attention %[[ROWS]], %arg0, %arg0 captured(%arg1, %arg2) {{.*}} -> tensor<1x2x8xf32> scores {
 //  CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: index, %{{.*}}: index, %[[QUERY:.*]]: index, %[[KEY:.*]]: index, %[[BIAS:.*]]: tensor<1x1x9x9xf32>, %[[MASK:.*]]: tensor<1x1x9x9xi1>):
 //   CHECK-DAG: %[[FIRST:.*]] = arith.constant 3 : index
 //   CHECK-DAG: %[[SHIFTED:.*]] = arith.addi %[[QUERY]], %[[FIRST]] : index
 //       CHECK: hova.element %[[BIAS]][%{{.*}}, %{{.*}}, %[[SHIFTED]], %[[KEY]]] : tensor<1x1x9x9xf32>
 //       CHECK: hova.element %[[MASK]][%{{.*}}, %{{.*}}, %[[SHIFTED]], %[[KEY]]] : tensor<1x1x9x9xi1>
 func.func @demands_rows_with_a_bias_for_every_query(%q: tensor<1x9x8xf32>, %b: tensor<1x1x9x9xf32>, %m: tensor<1x1x9x9xi1>) -> tensor<1x2x8xf32> {
-  %o = hova.attention softmax %q, %q, %q captured(%b, %m) {heads = 2 : i64}
+  %o = hova.attention %q, %q, %q captured(%b, %m) {heads = 2 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x1x9x9xf32>, tensor<1x1x9x9xi1>) -> tensor<1x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<1x1x9x9xf32>, %mask: tensor<1x1x9x9xi1>):
     %zero = arith.constant 0 : index
@@ -139,7 +139,7 @@ func.func @keeps_rows_that_line_up_with_a_table(%x: tensor<1x9x8xf32>, %t: tenso
 //       CHECK: hova.attention {{.*}} -> (tensor<1x9x8xf32>, tensor<1x1x9x9xf32>)
 //       CHECK: hova.slice {{.*}}why = "attention gives the scores of all queries"
 func.func @keeps_queries_whose_scores_are_read(%x: tensor<1x9x8xf32>) -> (tensor<1x1x8xf32>, tensor<1x1x9x9xf32>) {
-  %o:2 = hova.attention softmax %x, %x, %x {heads = 1 : i64}
+  %o:2 = hova.attention %x, %x, %x {heads = 1 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> (tensor<1x9x8xf32>, tensor<1x1x9x9xf32>) scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true
@@ -190,7 +190,7 @@ func.func @keeps_rows_of_which_two_are_read(%x: tensor<1x9x8xf32>, %g: tensor<8x
 //       CHECK: hova.attention {{.*}} -> tensor<1x9x8xf32>
 //       CHECK: hova.slice {{.*}}why = "attention has other readers"
 func.func @keeps_an_attention_that_others_read(%q: tensor<1x9x8xf32>) -> (tensor<1x1x8xf32>, tensor<1x9x8xf32>) {
-  %o = hova.attention softmax %q, %q, %q {heads = 2 : i64}
+  %o = hova.attention %q, %q, %q {heads = 2 : i64}
       : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x8xf32>) -> tensor<1x9x8xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %all = arith.constant true

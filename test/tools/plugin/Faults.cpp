@@ -46,6 +46,18 @@ static ValueRef emitFault(LayerContext &layer, const std::string &fault,
     return layer.emit("activation", "", {{"x", x}},
                       {{"kind", Scalar::ofText("reluu")}}, type());
   }
+  if (fault == "text" || fault == "other") {
+    return layer.emit(
+        "attention", "", {{"query", x}, {"key", x}, {"value", x}},
+        {{"similarity", Scalar::ofText(fault == "text" ? "hova.dots"
+                                                       : "hova.transposed"
+                                                         "<align 16>")},
+         {"heads", Scalar::ofInteger(2)},
+         {"scale", Scalar::ofReal(1)},
+         {"temperature", Scalar::ofReal(1)},
+         {"empty_row", Scalar::ofText("zero")}},
+        type());
+  }
   if (fault == "shape") {
     return layer.emit("linear", "", {{"x", x}, {"weight", x}}, {}, type());
   }
@@ -66,11 +78,12 @@ void addFaults(OperatorRegistry &registry) {
   info.name = "faulty";
   info.summary = "an operator of the tests";
   info.roles = {{"input", true, false, "[2, 9, 16]"}};
-  info.attributes = {attributes::word(
-      "fault", "",
-      {"mnemonic", "read", "list", "silent", "role", "operand", "attribute",
-       "missing", "kind", "word", "shape", "result", "nothing"},
-      "the mistake")};
+  info.attributes = {
+      attributes::word("fault", "",
+                       {"mnemonic", "read", "list", "silent", "role", "operand",
+                        "attribute", "missing", "kind", "word", "text", "other",
+                        "shape", "result", "nothing"},
+                       "the mistake")};
   auto build = [](LayerContext &layer) {
     ValueRef x = layer.read("input");
     std::string fault = layer.word("fault", "");
