@@ -206,11 +206,11 @@ def Hova_Exp2Op : Hova_Op<"exp2", [Pure, SameOperandsAndResultType]> {
     rounding: `y` has the digits of `2^x`. Weights of a softmax over n keys have
     one of `-log2(n)`, so that a sum of values that they weigh does not overflow.
 
-    The relative error is about 1e-7 for x + offset in [-126, 127]. It is about
-    1e-4 where every user rounds the result to bf16. Below -126 the result is
-    between 0 and 2^-126. The exponential of -inf, which is what a masked score
-    is, is 0. Above 127 nothing is promised, because the arguments of a softmax
-    are not positive.
+    The relative error is about 1e-7 for x + offset in [-126, 127], and with
+    `accuracy(bf16)` at most 1e-4, for results that are rounded to bf16. Below
+    -126 the result is between 0 and 2^-126. The exponential of -inf, which is
+    what a masked score is, is 0. Above 127 nothing is promised, because the
+    arguments of a softmax are not positive.
 
     - C1: offset is in [-64, 0].
 
@@ -224,9 +224,13 @@ def Hova_Exp2Op : Hova_Op<"exp2", [Pure, SameOperandsAndResultType]> {
   let arguments = (ins FixedVectorOfAnyRank<[F32]>:$x,
       DefaultValuedAttr<
           ConfinedAttr<I64Attr, [IntMinValue<-64>, IntMaxValue<0>]>,
-          "0">:$offset);
+          "0">:$offset,
+      DefaultValuedAttr<Hova_Accuracy, "::hova::Accuracy::f32">:$accuracy);
   let results = (outs FixedVectorOfAnyRank<[F32]>:$result);
-  let assemblyFormat = "$x (`offset` `(` $offset^ `)`)? attr-dict `:` type($x)";
+  let assemblyFormat = [{
+    $x (`offset` `(` $offset^ `)`)? (`accuracy` `(` $accuracy^ `)`)? attr-dict
+    `:` type($x)
+  }];
   let extraClassDeclaration = [{
     /// The offset as the signed number that it is.
     int64_t getExponentOffset() { return static_cast<int64_t>(getOffset()); }

@@ -56,6 +56,11 @@ def Hova_ActivationKindEnum : Hova_Enum<"ActivationKind",
     ["relu", "gelu_erf", "gelu_tanh", "tanh", "sigmoid"]>;
 def Hova_ActivationKind : EnumAttr<Hova_Dialect, Hova_ActivationKindEnum, "activation_kind">;
 
+def Hova_AccuracyEnum : Hova_Enum<"Accuracy",
+    "type that a result is as exact as",
+    ["f32", "bf16"]>;
+def Hova_Accuracy : EnumAttr<Hova_Dialect, Hova_AccuracyEnum, "accuracy">;
+
 def Hova_SinusoidLayoutEnum : Hova_Enum<"SinusoidLayout",
     "sine and cosine in alternating columns, or sines first",
     ["interleaved", "split"]>;

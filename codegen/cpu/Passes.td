@@ -347,7 +347,7 @@ def LowerExponentialsPass : Pass<"hova-lower-exponentials", "::mlir::func::FuncO
   let description = [{
     Before: `hova.exp2` on vectors. After: `vreduceps` and `vscalefps` of
     AVX-512 around a polynomial, 16 lanes at a time, within 2 ULP on [-126, 127],
-    or within 2^-13.5 of the exponential where every user rounds it to bf16.
+    or within 2^-13.5 of the exponential with `accuracy(bf16)`.
     The exponential of minus infinity is 0, and NaN stays. For ISA levels below,
     `vectorize` leaves no `hova.exp2`.
 

@@ -7,7 +7,7 @@
 // mask: a multiply-add that meets one takes some 150 cycles, and an attention
 // with finite masks of -100 took a hundred times as long. 9 instructions for 16
 // lanes where vectors alone take 11.
-// Where all that becomes of an exponential is bf16, 5: `vreduceps` subtracts
+// Where an exponential is as exact as bf16, 5: `vreduceps` subtracts
 // the integer below, so that `vscalefps`, which takes the integer below as
 // well, is given x itself, and the polynomial is as exact as bf16 needs.
 // AVX-512 alone has both.
@@ -90,7 +90,7 @@ static Value lowerExponential(Exp2Op op) {
   int64_t lanes = type.getNumElements();
   auto ofRegister = [&](Value x) {
     return exponentialOfRegister(b, x, op.getExponentOffset(),
-                                 isRoundedToBf16(op.getResult()));
+                                 op.getAccuracy() == Accuracy::bf16);
   };
   auto whole = VectorType::get({kRegister}, type.getElementType());
   if (lanes == kRegister) {
@@ -109,9 +109,9 @@ static Value lowerExponential(Exp2Op op) {
     Value part = vector::ExtractStridedSliceOp::create(
         b, op.getX(), ArrayRef<int64_t>{from}, ArrayRef<int64_t>{kRegister},
         ArrayRef<int64_t>{1});
-    result = vector::InsertStridedSliceOp::create(
-        b, ofRegister(part), result, ArrayRef<int64_t>{from},
-        ArrayRef<int64_t>{1});
+    result = vector::InsertStridedSliceOp::create(b, ofRegister(part), result,
+                                                  ArrayRef<int64_t>{from},
+                                                  ArrayRef<int64_t>{1});
   }
   return result;
 }

@@ -310,6 +310,7 @@ void AttentionEmitter::emitExponentials(Value i, const Panels &panels) {
   Value maximum = e.loadScalar(maxima, e.index(0), i);
   Value shift = make<arith::MulFOp>(maximum, e.scalar(-exponent()));
   int64_t offset = Exp2Op::offsetOfWeights(layout.columns);
+  Accuracy accuracy = layout.pairs ? Accuracy::bf16 : Accuracy::f32;
   auto kind = vector::CombiningKind::ADD;
   auto storeExponentials = [&](const KeyPanel &panel, Value sum) -> Value {
     int64_t lanes = panel.lanes;
@@ -317,7 +318,7 @@ void AttentionEmitter::emitExponentials(Value i, const Panels &panels) {
     Value exponential =
         make<Exp2Op>(make<math::FmaOp>(score, constant(exponent(), lanes),
                                        splat(shift, lanes)),
-                     offset);
+                     offset, accuracy);
     if (!layout.pairs) {
       e.storeRow(exponential, scores, i, panel.column, lanes);
       return combine(kind, sum, exponential);

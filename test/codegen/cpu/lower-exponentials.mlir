@@ -46,32 +46,24 @@ func.func @widens_narrow_vectors(%x: vector<4xf32>) -> vector<4xf32> {
 }
 
 // `vscalefps` takes the integer below of x itself: nothing is subtracted.
-// CHECK-LABEL: @is_coarse_where_all_is_rounded
+// CHECK-LABEL: @is_as_exact_as_bf16
 // CHECK-SAME: %[[X:.*]]: vector<16xf32>
 // CHECK: %[[R:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X]], %c1_i32, %[[X]], %c-1_i16, %c4_i32)
 // CHECK-NOT: arith.subf
 // CHECK-COUNT-2: vector.fma %{{.*}}, %[[R]], %{{.*}}
 // CHECK: %[[P:.*]] = vector.fma %{{.*}}, %[[R]], %{{.*}}
 // CHECK-NEXT: %[[Y:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%[[P]], %[[X]], %[[P]], %c-1_i16{{.*}}, %c4_i32{{.*}})
-// CHECK: arith.truncf %[[Y]]
-func.func @is_coarse_where_all_is_rounded(%x: vector<16xf32>) -> vector<16xbf16> {
+// CHECK: return %[[Y]]
+func.func @is_as_exact_as_bf16(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = hova.exp2 %x accuracy(bf16) : vector<16xf32>
+  return %y : vector<16xf32>
+}
+
+// Users say nothing: what rounds the result may also have been asked for more.
+// CHECK-LABEL: @is_exact_unless_it_says_otherwise
+// CHECK-COUNT-5: vector.fma
+func.func @is_exact_unless_it_says_otherwise(%x: vector<16xf32>) -> vector<16xbf16> {
   %y = hova.exp2 %x : vector<16xf32>
   %r = arith.truncf %y : vector<16xf32> to vector<16xbf16>
   return %r : vector<16xbf16>
-}
-
-// CHECK-LABEL: @is_exact_where_some_is_not_rounded
-// CHECK-COUNT-5: vector.fma
-func.func @is_exact_where_some_is_not_rounded(%x: vector<16xf32>) -> (vector<16xbf16>, vector<16xf32>) {
-  %y = hova.exp2 %x : vector<16xf32>
-  %r = arith.truncf %y : vector<16xf32> to vector<16xbf16>
-  return %r, %y : vector<16xbf16>, vector<16xf32>
-}
-
-// CHECK-LABEL: @is_exact_where_the_result_is_f16
-// CHECK-COUNT-5: vector.fma
-func.func @is_exact_where_the_result_is_f16(%x: vector<16xf32>) -> vector<16xf16> {
-  %y = hova.exp2 %x : vector<16xf32>
-  %r = arith.truncf %y : vector<16xf32> to vector<16xf16>
-  return %r : vector<16xf16>
 }
