@@ -40,9 +40,9 @@ void placeShares(ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
     end = std::max<int64_t>(end, llvm::alignTo(to, kArenaAlignment));
   }
   auto findGap = [&](int64_t bytes) {
-    for (auto [before, behind] : llvm::zip(used, llvm::drop_begin(used))) {
+    for (auto [before, after] : llvm::zip(used, llvm::drop_begin(used))) {
       int64_t offset = llvm::alignTo(before.second, kArenaAlignment);
-      if (offset + bytes <= behind.first) {
+      if (offset + bytes <= after.first) {
         return offset;
       }
     }

@@ -42,8 +42,8 @@ GuardedMemory::create(int64_t bytes, int64_t alignment, Flush flush) {
                                    "bytes",
                                    static_cast<long long>(bytes));
   }
-  int64_t behind = flush == Flush::Front ? 0 : inner - bytes;
-  memory.start = memory.accessible() + behind / alignment * alignment;
+  int64_t offset = flush == Flush::Front ? 0 : inner - bytes;
+  memory.start = memory.accessible() + offset / alignment * alignment;
   memset(memory.accessible(), kPattern, inner);
   return memory;
 }
@@ -78,10 +78,10 @@ std::optional<int64_t> GuardedMemory::findOverwritten() const {
   };
   // The one nearest to the block, after it or before.
   const char *end = accessible() + accessibleBytes();
-  const char *behind =
+  const char *after =
       std::find_if(static_cast<const char *>(start) + size, end, overwritten);
-  if (behind != end) {
-    return behind - start;
+  if (after != end) {
+    return after - start;
   }
   for (const char *before = start; before != accessible();) {
     if (overwritten(*--before)) {

@@ -285,14 +285,14 @@ LogicalResult PadOp::evaluate(ArrayRef<HostTensor> operands,
                               SmallVectorImpl<HostTensor> &results) {
   const HostTensor &x = OperandValues(*this, operands)(getX());
   int64_t axis = getAxis(), before = getBefore();
-  SmallVector<int64_t> front(x.getShape()), behind(x.getShape());
+  SmallVector<int64_t> front(x.getShape()), after(x.getShape());
   int64_t size = cast<ShapedType>(getResult().getType()).getShape()[axis];
   if (ShapedType::isDynamic(size)) {
     return emitOpError("expects a static size to evaluate");
   }
   front[axis] = before;
-  behind[axis] = size - before - x.getShape()[axis];
-  HostTensor zeros(x.getElement(), front), more(x.getElement(), behind);
+  after[axis] = size - before - x.getShape()[axis];
+  HostTensor zeros(x.getElement(), front), more(x.getElement(), after);
   results.push_back(join({zeros, x, more}, axis, x.getElement()));
   return success();
 }

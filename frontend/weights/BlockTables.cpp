@@ -27,7 +27,7 @@ void drawBlocks(const BlockTable &table, const Shape &shape,
   for (int64_t row = 0; row < shape[0] * rows; ++row, out += count) {
     // Blocks before the window, and blocks after it.
     int64_t own = row % rows + 1, before = std::max<int64_t>(own - 2, 0);
-    int64_t behind =
+    int64_t after =
         table.isCausal ? 0 : std::max<int64_t>(table.blocks - 3 - own, 0);
     // The first steps of a shuffle of them, of which those that have moved are
     // kept; all of them where there are fewer.
@@ -37,7 +37,7 @@ void drawBlocks(const BlockTable &table, const Shape &shape,
       return found == moved.end() ? place : found->second;
     };
     for (int64_t i = 0; i < count; ++i) {
-      int64_t rest = before + behind - i;
+      int64_t rest = before + after - i;
       if (rest <= 0) {
         out[i] = -1;
         continue;

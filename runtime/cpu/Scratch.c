@@ -12,8 +12,8 @@
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 const hova_share *hova_shares_of(const hova_launch *launch) {
-  const uint64_t *behind = (const uint64_t *)(launch + 1);
-  return (const hova_share *)(behind + launch->num_buffers + launch->num_costs);
+  const uint64_t *after = (const uint64_t *)(launch + 1);
+  return (const hova_share *)(after + launch->num_buffers + launch->num_costs);
 }
 
 const hova_launch *hova_next_launch(const hova_launch *launch) {
@@ -56,10 +56,10 @@ static uint64_t units_of_cost(const hova_launch *launch, const uint64_t *costs,
 
 uint64_t hova_share_start(const hova_launch *launch, uint64_t thread,
                           uint64_t parts) {
-  const uint64_t *behind = (const uint64_t *)(launch + 1);
-  return launch->num_costs ? units_of_cost(launch, behind + launch->num_buffers,
-                                           thread, parts)
-                           : hova_units_before(thread, launch->units, parts);
+  const uint64_t *after = (const uint64_t *)(launch + 1);
+  return launch->num_costs
+             ? units_of_cost(launch, after + launch->num_buffers, thread, parts)
+             : hova_units_before(thread, launch->units, parts);
 }
 
 /// Rows of each buffer that the shares before `thread` have together.
@@ -99,7 +99,7 @@ static bool measure_rows(const hova_launch *launch, uint64_t threads,
                          uint64_t *end) {
   const hova_share *share = hova_shares_of(launch);
   uint64_t parts = hova_parts_of(launch, threads), bytes;
-  hova_share_rows behind = hova_rows_of_share(launch, parts, parts);
+  hova_share_rows after = hova_rows_of_share(launch, parts, parts);
   *end = 0;
   for (uint64_t i = 0; i < launch->num_buffers; ++i) {
     uint64_t row = row_bytes_of(launch, i);
@@ -107,11 +107,11 @@ static bool measure_rows(const hova_launch *launch, uint64_t threads,
       continue;
     }
     if (!hova_add(share->row_bytes_before, row, &bytes) ||
-        !hova_multiply(behind.all, bytes, &bytes) ||
+        !hova_multiply(after.all, bytes, &bytes) ||
         !hova_add(share->offset, bytes, &bytes)) {
       return false;
     }
-    bytes = hova_share_place(share, row, behind);
+    bytes = hova_share_place(share, row, after);
     *end = bytes > *end ? bytes : *end;
     ++share;
   }

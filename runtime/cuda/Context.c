@@ -133,12 +133,12 @@ static hova_status find(hova_context *base, const hova_options *options) {
 
 /// Gives `bytes` after `*end` a place, or false where 64 bits do not tell it.
 static bool reserve(uint64_t bytes, uint64_t *end, uint64_t *begin) {
-  uint64_t behind;
+  uint64_t after;
   *begin = *end;
-  if (!hova_add(*end, bytes, &behind) || !hova_add(behind, 255, &behind)) {
+  if (!hova_add(*end, bytes, &after) || !hova_add(after, 255, &after)) {
     return false;
   }
-  *end = behind & ~UINT64_C(255);
+  *end = after & ~UINT64_C(255);
   return true;
 }
 

@@ -4,7 +4,7 @@
 // PTX leaves open in which order and with how many bits mma.sync adds. The
 // plain rule is one product after the other, each sum rounded to the nearest
 // f32. Devices add some products and the old sum at once: all are aligned to
-// the largest exponent among them, what lies behind a number of bits is cut
+// the largest exponent among them, what lies after a number of bits is cut
 // off, and the exact sum of the rest is cut off to f32. How many products and
 // bits that are is known from measurements of others, not from any that were
 // made here:

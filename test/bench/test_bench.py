@@ -316,7 +316,7 @@ def test_a_peer_that_ends_between_runs_is_a_row_with_its_reason(tmp_path):
     assert found["reason"] == "ended between runs: Killed (exit status 9)"
 
 
-def test_a_reason_is_the_exception_and_not_the_advice_behind_it():
+def test_a_reason_is_the_exception_and_not_the_advice_after_it():
     log = "frame\nlib.CompilerFailed: it raised:\nValueError: no axis 5\n\nSet VERBOSE=1 for more\n"
     assert contest.last_exception(log) == "ValueError: no axis 5"
     assert contest.last_exception("terminate called\n\n") == "terminate called"

@@ -199,7 +199,7 @@ def test_padding_changes_no_bit(kind, short, long, dtype, tmp_path):
         assert got.tobytes() == want.tobytes()
 
 
-def test_garbage_behind_the_end_changes_no_bit_beside_a_memory(tmp_path):
+def test_garbage_after_the_end_changes_no_bit_beside_a_memory(tmp_path):
     x, garbage, valid = draw_padded(33, 64)
     program = padded_program(64, {"memory": 5}, tmp_path / "long", "f32")
     first, second = (run(program, {"x": given, "valid": valid})["y"][:, :33] for given in (x, garbage))

@@ -49,7 +49,7 @@ FEW_ROWS = r"dividing rows does not pay for 'hova\.linear': 64 rows against 96, 
 
 FAILS = {
     "few_rows_in_a_feed_forward": (64, [FFN], [], 2, rf"feed-forward .* \d+ bytes that 'hova\.activation' computes .*{FEW_ROWS}"),
-    "few_rows_behind_scaled_heads": (64, [REWEIGHTED], [], 2, rf"reweight .* 'hova\.scale_heads' computes .*{FEW_ROWS}"),
+    "few_rows_after_scaled_heads": (64, [REWEIGHTED], [], 2, rf"reweight .* 'hova\.scale_heads' computes .*{FEW_ROWS}"),
     "few_rows_in_a_gate": (64, [GATED], [], 2, rf"gate .*{FEW_ROWS}"),
     "heads_inside_of_an_omni_layer": (64, [OMNI], [], 2, r"omni .* 'hova\.attention' divides 1 batch x 2 head among threads, not rows"),
     "rows_of_others": (200, [JOINED, POOLED], [], 2, r"rearrangement .* 'hova\.pool' reads other rows of 'hova\.concat' than it computes"),
@@ -77,7 +77,7 @@ def test_a_demand_fails_with_the_first_reason(tmp_path, tokens, layers, options,
 
 FUSED = {
     "many_rows_in_a_feed_forward": (96, [FFN]),
-    "many_rows_behind_scaled_heads": (96, [REWEIGHTED]),
+    "many_rows_after_scaled_heads": (96, [REWEIGHTED]),
     "many_rows_in_a_gate": (96, [GATED]),
     "attention": (64, [{**ATTENTION, "name": "y", **DEMAND}]),
     "rows_of_their_own": (200, [WIDER, SCALED]),

@@ -220,7 +220,7 @@ std::vector<Bad> names() {
           "unknown_name_in_expression",
           R"({"name": "y", "op": "linear", "input": "x", "width": "4*@widht"})",
           "unknown name \"widht\""),
-      layer("place_behind_escapes",
+      layer("place_after_escapes",
             "{\"name\": \"y\", \"op\": \"linear\", \"input\": \"x\", "
             "\"width\": \"\\u0034*n + @q\"}",
             "unknown name \"q\""),

@@ -33,7 +33,7 @@ TEST(Suggest, counts_single_edits_and_swaps_as_one) {
   EXPECT_EQ(reader::editDistance("", "abcdef", 3), 4u);
 }
 
-TEST(Suggest, finds_nearly_every_word_behind_a_single_edit) {
+TEST(Suggest, finds_nearly_every_word_after_a_single_edit) {
   std::vector<std::string> candidates = words();
   size_t tried = 0, found = 0;
   for (const std::string &word : candidates) {

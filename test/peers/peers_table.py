@@ -30,7 +30,7 @@ def split_page():
 
 
 def replace_table(rows):
-    before, _, behind = split_page()
+    before, _, after = split_page()
     lines = ["| " + " | ".join(astuple(row)) + " |" for row in sorted(rows)]
     table = "\n".join([HEAD, "|---|---|---|---|---|---|", *lines])
     PAGE.write_text(f"{before}{table}\n{after}")

@@ -255,7 +255,7 @@ TEST(Launches, give_each_share_rows_of_its_own) {
   }
 }
 
-TEST(Launches, lay_rows_of_one_buffer_behind_those_of_another) {
+TEST(Launches, lay_rows_of_one_buffer_after_those_of_another) {
   for (int32_t threads : {1, 2, 3, 13}) {
     Program program(threads, levelOf<sharesOfTwo>);
     std::vector<float> out = program.run();
@@ -295,7 +295,7 @@ TEST(Launches, take_none_where_the_run_tells_of_none) {
   EXPECT_EQ(hova_scratch_bytes(&program, &level, 64), 0u);
 }
 
-TEST(Launches, find_tables_behind_them) {
+TEST(Launches, find_tables_after_them) {
   for (int32_t threads : {1, 2, 5}) {
     Program program(threads, tableLevel);
     std::vector<float> out = program.run();
@@ -333,7 +333,7 @@ TEST(Launches, take_the_place_of_values_that_are_not_alive) {
   EXPECT_EQ(scratchOf(inside, 1), kLine);
 }
 
-TEST(Launches, take_rows_one_behind_the_other_or_in_gaps) {
+TEST(Launches, take_rows_one_after_the_other_or_in_gaps) {
   // Of four rows, three lines and a line stand after the arena; between them
   // in the list is a buffer within it.
   const uint64_t data[] = {1, 3,

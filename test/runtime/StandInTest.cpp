@@ -112,7 +112,7 @@ const std::vector<Misuse> kMisuses = {
        a.launch(1, 32, 0, reinterpret_cast<uintptr_t>(kHost));
      },
      "cuLaunchKernel: 1 bytes at 0x.* are no device memory"},
-    {"function_behind_its_module",
+    {"function_after_its_module",
      [](Application &a) {
        cuModuleUnload(a.module);
        a.launch(1, 32, 0, a.memory);
@@ -127,7 +127,7 @@ const std::vector<Misuse> kMisuses = {
     {"graph_for_an_exec",
      [](Application &a) { cuGraphLaunch(a.graph, a.stream); },
      "cuGraphLaunch: 0x.* is no graph exec"},
-    {"stream_behind_its_end",
+    {"stream_after_its_end",
      [](Application &a) {
        cuStreamDestroy_v2(a.stream);
        cuGraphLaunch(a.exec, a.stream);

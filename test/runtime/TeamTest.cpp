@@ -120,7 +120,7 @@ void runAlone(void *const *, void *const *, char *, const char *,
   hova_barrier(team, thread, 2);
 }
 
-TEST(Team, hooks_and_times_see_kernels_that_nobody_meets_behind) {
+TEST(Team, hooks_and_times_see_kernels_that_nobody_meets_after) {
   hova_level level = {"any", 0, runAlone, nullptr, nullptr};
   hova_program program = {};
   program.abi = HOVA_ABI_VERSION;

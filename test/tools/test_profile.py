@@ -126,8 +126,8 @@ def test_a_trace_has_a_row_for_each_thread(program, tmp_path, threads):
     assert {bar["name"] for bar in bars[0]} >= {"patches", "early.0.attn", "head"}
     for row in bars.values():
         assert [bar["args"]["kernel"] for bar in row] == sorted({bar["args"]["kernel"] for bar in row})
-        for before, behind in zip(row, row[1:]):
-            assert before["ts"] + before["dur"] <= behind["ts"] + 2e-3  # rounded to nanoseconds
+        for before, after in zip(row, row[1:]):
+            assert before["ts"] + before["dur"] <= after["ts"] + 2e-3  # rounded to nanoseconds
     if threads > 1:
         assert len(bars[1]) > 0
 

@@ -229,7 +229,7 @@ void Compilation::readProduct() {
   } else if (!llvm::is_contained(names, phase)) {
     arguments.usageError("unknown phase '" + phase + "'" +
                          suggestionFrom(phase, names));
-  } else if (session.isBehind(phase)) {
+  } else if (session.isAfter(phase)) {
     arguments.usageError(arguments.model() + " is after phase '" + phase +
                          "' already");
   }

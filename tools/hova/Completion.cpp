@@ -29,7 +29,7 @@ public:
     words = getOptions().ParseArgs(before, missing, count,
                                    opt::Visibility(verb.visibility));
     isValue = count != 0;
-    isBehindDashes = is_contained(before, StringRef("--"));
+    isAfterDashes = is_contained(before, StringRef("--"));
   }
 
   void complete() const;
@@ -54,7 +54,7 @@ private:
   /// The option that the typed word is the value of.
   unsigned missing = 0;
   bool isValue = false;
-  bool isBehindDashes = false;
+  bool isAfterDashes = false;
 };
 
 void print(const Twine &word, const Twine &what) {
@@ -251,7 +251,7 @@ void Line::completeOperand() const {
 }
 
 void Line::complete() const {
-  if (isBehindDashes) {
+  if (isAfterDashes) {
     // Options of another program.
     offerFiles("");
   } else if (isValue) {

@@ -84,7 +84,7 @@ int runEvaluate(Arguments &arguments) {
   if (int status = checkFiles(arguments, session, inputs)) {
     return status;
   }
-  if (session.isBehind("assign")) {
+  if (session.isAfter("assign")) {
     return evaluateLoops(arguments, session, inputs);
   }
   auto main = session.imported().lookupSymbol<func::FuncOp>("main");

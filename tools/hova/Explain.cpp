@@ -55,7 +55,7 @@ private:
 
 /// What the verdicts are read from: after `assign` the attentions are loops.
 ModuleOp Explanation::source() {
-  if (!session.isBehind("assign")) {
+  if (!session.isAfter("assign")) {
     return session.module();
   }
   printNote(arguments.model() + " holds loops; the verdicts are those of the "

@@ -189,21 +189,21 @@ void Session::openDump() {
     });
   }
   SmallVector<OptionID> settled = {OPT_set, OPT_dtype};
-  if (isBehind("import")) {
+  if (isAfter("import")) {
     settled.append({OPT_strict, OPT_without});
   }
-  if (isBehind("normalize")) {
+  if (isAfter("normalize")) {
     settled.append({OPT_target, OPT_gpu_arch});
   }
   arguments.inherit(origin.arguments, settled, path);
 }
 
-bool Session::isBehind(llvm::StringRef phase) {
+bool Session::isAfter(llvm::StringRef phase) {
   return dump() && &phaseOf(dump()) > findPhase(phase);
 }
 
 llvm::StringRef Session::dumpedLevel() {
-  return isBehind("fuse") ? dumped.origin.level : llvm::StringRef();
+  return isAfter("fuse") ? dumped.origin.level : llvm::StringRef();
 }
 
 /// The words of the command line that say what code is for, the default of a

@@ -57,7 +57,7 @@ public:
   /// What compilation starts from.
   mlir::ModuleOp module() { return dump() ? dump() : imported(); }
   /// Whether `module` is after this phase.
-  bool isBehind(llvm::StringRef phase);
+  bool isAfter(llvm::StringRef phase);
   /// What a dump is to remember of where it comes from. `level` is the first of
   /// the program's.
   ModuleOrigin origin(llvm::StringRef level) const;

@@ -74,7 +74,7 @@ TemporaryProgram compileForUse(Session &session, CompileOptions options,
   }
   auto program = CompiledProgram::load(file->path(), options.prefix);
   if (session.dump()) {
-    blameDump(session.dumpPath(), !session.isBehind("tile"));
+    blameDump(session.dumpPath(), !session.isAfter("tile"));
   }
   if (program) {
     result.program.emplace(std::move(*program));

@@ -213,7 +213,7 @@ int runVerify(Arguments &arguments) {
   if (guard && options.countLevels() > 1) {
     arguments.usageError("option '--guard' expects one ISA level");
   }
-  if (guard && session.isBehind("tile")) {
+  if (guard && session.isAfter("tile")) {
     arguments.usageError("option '--guard' expects a program of phase 'tile' "
                          "or before, whose buffers are still known");
   }

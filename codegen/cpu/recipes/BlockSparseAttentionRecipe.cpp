@@ -357,7 +357,7 @@ void SparseAttentionEmitter::emitKeys(Value key, Value end) {
 /// on it alone hold, else -inf.
 void SparseAttentionEmitter::writeLimits(Value first, Value key, Value end) {
   Value hidden = make<arith::SubIOp>(key, first);
-  Value behind = make<arith::SubIOp>(end, first);
+  Value after = make<arith::SubIOp>(end, first);
   for (int64_t from = 0; from < layout.groupKeys; from += kTransposed) {
     int64_t valid = std::min(layout.groupKeys - from, kTransposed);
     Value inside =
@@ -372,7 +372,7 @@ void SparseAttentionEmitter::writeLimits(Value first, Value key, Value end) {
     Value own = lanes.vectorOf(form.region.getKey());
     Value counts = make<arith::AndIOp>(
         compare(arith::CmpIPredicate::sge, own, splatLike(hidden, own)),
-        compare(arith::CmpIPredicate::slt, own, splatLike(behind, own)));
+        compare(arith::CmpIPredicate::slt, own, splatLike(after, own)));
     begin(e.add(first, from));
     for (Value condition : form.conditions) {
       if (form.isAboutKeys(condition)) {

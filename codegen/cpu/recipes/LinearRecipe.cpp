@@ -12,7 +12,7 @@
 //         %sum = hova_cpu.tile_product x[rows, block], w[panel, block]
 //             from %partial prefetch(the K block that follows)
 //
-// While the rows work on one K block they prefetch the next, which lies behind
+// While the rows work on one K block they prefetch the next, which lies after
 // it in memory, a few lines with each step. The processor's own prefetcher does
 // not see so far: with weights from memory and 98 rows on a Xeon this is the
 // difference between 130 and 200 GFLOP/s of 218.

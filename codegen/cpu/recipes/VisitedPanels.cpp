@@ -56,11 +56,10 @@ Value isVisited(KernelEmitter &e, const PanelBounds &bounds, Value panel,
         arith::SubIOp::create(e.builder, e.loc, panel, bounds.gapLength));
     PanelBounds turns = {bounds.begin, {}, {}, bounds.end};
     Value isInside = isVisited(e, turns, turn, panels);
-    Value isBehind =
+    Value isAfter =
         arith::CmpIOp::create(e.builder, e.loc, CmpIPredicate::uge, panel,
                               e.add(bounds.gapBegin, bounds.gapLength));
-    Value isOutside =
-        arith::OrIOp::create(e.builder, e.loc, isBefore, isBehind);
+    Value isOutside = arith::OrIOp::create(e.builder, e.loc, isBefore, isAfter);
     return isInside
                ? arith::AndIOp::create(e.builder, e.loc, isInside, isOutside)
                      .getResult()
@@ -81,11 +80,11 @@ Value isVisited(KernelEmitter &e, const PanelBounds &bounds, Value panel,
   if (isNumber(bounds.begin, 0)) {
     return isBefore;
   }
-  Value isBehind = compare(CmpIPredicate::uge, bounds.begin);
+  Value isAfter = compare(CmpIPredicate::uge, bounds.begin);
   if (!isBefore) {
-    return isBehind;
+    return isAfter;
   }
-  return arith::AndIOp::create(e.builder, e.loc, isBefore, isBehind);
+  return arith::AndIOp::create(e.builder, e.loc, isBefore, isAfter);
 }
 
 } // namespace hova

@@ -146,24 +146,23 @@ struct Region {
   int64_t sequences = 0;
   llvm::SetVector<Operation *> ops;
   /// What depends on the region without being part of it.
-  DenseSet<Operation *> behind;
+  DenseSet<Operation *> after;
   /// Another region depends on it, and must not be what it depends on.
   bool isClosed = false;
 
   bool add(Operation *op, int64_t count) {
-    bool isBehind = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return behind.contains(operand.getDefiningOp());
+    bool isAfter = llvm::any_of(op->getOperands(), [&](Value operand) {
+      return after.contains(operand.getDefiningOp());
     });
-    if (!isBehind && !isClosed && count &&
-        (ops.empty() || count == sequences)) {
+    if (!isAfter && !isClosed && count && (ops.empty() || count == sequences)) {
       sequences = count;
       return ops.insert(op);
     }
     bool depends = llvm::any_of(op->getOperands(), [&](Value operand) {
       return ops.contains(operand.getDefiningOp());
     });
-    if (isBehind || depends) {
-      behind.insert(op);
+    if (isAfter || depends) {
+      after.insert(op);
     }
     return false;
   }
@@ -236,7 +235,7 @@ static SmallVector<Region> findRegions(Block &block) {
       regions.emplace_back().add(&op, count);
     }
     for (Region &region : regions) {
-      region.isClosed |= count && region.behind.contains(&op);
+      region.isClosed |= count && region.after.contains(&op);
     }
   }
   return regions;

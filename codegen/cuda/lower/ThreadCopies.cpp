@@ -135,13 +135,13 @@ SmallVector<Value> ThreadEmitter::placedRows(GroupCopyOp op, Value row,
 /// chunks are exchanged in the same way every eight rows.
 ThreadEmitter::Values ThreadEmitter::slotPlaces(const Slots &slots, Value row,
                                                 Value byte, int64_t step) {
-  Value chunk = div(byte, kChunkBytes), behind = rem(byte, kChunkBytes);
+  Value chunk = div(byte, kChunkBytes), within = rem(byte, kChunkBytes);
   Values places(kBlockRows);
   for (int64_t first = 0; first < slots.rows; first += step) {
     if (Value &place = places[first % kBlockRows]; !place) {
       Value start =
           slotByte(slots, add(row, i32(first % kBlockRows)), chunk, 0);
-      place = offset(memory, add(start, behind));
+      place = offset(memory, add(start, within));
     }
   }
   return places;

@@ -85,8 +85,8 @@ Value SeenBlocks::blockAt(Value entry) {
   if (drawn) {
     Value isDrawn =
         arith::CmpIOp::create(b, arith::CmpIPredicate::uge, place, ends);
-    Value behind = arith::SubIOp::create(b, place, ends);
-    found = b.choose(isDrawn, drawnBlock(behind), found);
+    Value after = arith::SubIOp::create(b, place, ends);
+    found = b.choose(isDrawn, drawnBlock(after), found);
   }
   Value isWindow = b.isBelow(entry, b.index(3));
   return b.choose(isGlobal, entry, b.choose(isWindow, window, found));

@@ -29,7 +29,7 @@ TEST(Shares, stand_in_the_lowest_gap_that_has_room) {
   EXPECT_EQ(shares[3].rowBytesBefore, 64);
 }
 
-TEST(Shares, stand_behind_all_blocks_where_threads_may_have_more_rows) {
+TEST(Shares, stand_after_all_blocks_where_threads_may_have_more_rows) {
   ShareRows shares[] = {{64, 4}, {128, 4}, {64, 4}};
   placeShares(kBlocks, 1, /*fitAll=*/false, shares);
   int64_t before[] = {0, 64, 192};

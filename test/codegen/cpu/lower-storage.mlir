@@ -96,8 +96,8 @@ func.func @keeps_rounding_to_f16(%x: vector<16xf32>) -> vector<16xf16> {
 // CHECK: %[[FOUR:.*]] = vector.extract_strided_slice %[[V]] {offsets = [0], sizes = [4]
 // CHECK: vector.store %[[FOUR]], %[[M]][%{{.*}}] : memref<40xbf16>, vector<4xbf16>
 // CHECK: %[[TWO:.*]] = vector.extract_strided_slice %[[V]] {offsets = [4], sizes = [2]
-// CHECK: %[[BEHIND:.*]] = arith.addi %[[I]], %c4
-// CHECK: vector.store %[[TWO]], %[[M]][%[[BEHIND]]]
+// CHECK: %[[AFTER:.*]] = arith.addi %[[I]], %c4
+// CHECK: vector.store %[[TWO]], %[[M]][%[[AFTER]]]
 // CHECK: %[[ONE:.*]] = vector.extract_strided_slice %[[V]] {offsets = [6], sizes = [1]
 // CHECK: vector.store %[[ONE]]
 // CHECK-NOT: vector.maskedstore

@@ -52,7 +52,7 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 // -----
 
 // A bias comes before the limits.
-// CHECK-LABEL: func.func private @kernel_limits_scores_behind_a_bias(
+// CHECK-LABEL: func.func private @kernel_limits_scores_after_a_bias(
 // CHECK: %[[LIMITS:.*]] = memref.view %{{.*}} to memref<1x16xf32>
 // CHECK: %[[TILE:.*]] = hova_cpu.tile_product
 // CHECK: hova_cpu.tile_store %[[TILE]]
@@ -62,7 +62,7 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8
 // CHECK: %[[SCORE:.*]] = arith.select %[[ISLESS]], %[[BIASED]], %[[LIMIT]]
 // CHECK: vector.store %[[SCORE]]
 func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x16x8xf32>, %v: tensor<2x16x8xf32>, %s: tensor<1x1x2x16xf32>, %m: tensor<2x16xi1>) -> tensor<2x2x8xf32> {
-  %out = hova.kernel "limits_scores_behind_a_bias" units<batch 2, head 2> (%q, %k, %v, %s, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
+  %out = hova.kernel "limits_scores_after_a_bias" units<batch 2, head 2> (%q, %k, %v, %s, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<2x2x8xf32>, %k_: tensor<2x16x8xf32>, %v_: tensor<2x16x8xf32>, %s_: tensor<1x1x2x16xf32>, %m_: tensor<2x16xi1>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %r = hova.attention %q_, %k_, %v_ captured(%s_, %m_)

@@ -140,7 +140,7 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %b: tensor<2x9x
 // CHECK: hova_cpu.tile_product
 // CHECK: scf.for %{{.*}} = %[[BEGIN]] to %[[END]]
 // CHECK: arith.maxnumf
-// CHECK: %[[BEHIND:.*]] = arith.muli %[[END]], %c16
+// CHECK: %[[AFTER:.*]] = arith.muli %[[END]], %c16
 // CHECK: %[[FIRST:.*]] = arith.muli %[[BEGIN]], %c16
 // CHECK: %[[DEPTH:.*]] = arith.subi %{{.*}}, %[[FIRST]]
 // CHECK: hova_cpu.tile_product %{{.*}}[%c0, %[[FIRST]]], %{{.*}} depth %[[DEPTH]]

@@ -155,9 +155,9 @@ func.func @main(%q: tensor<1x80x16xf32>, %k: tensor<1x80x16xf32>, %v: tensor<1x8
 // CHECK-LABEL: func.func private @kernel_sees_a_window(
 // CHECK: %[[IS_REST:.*]] = arith.cmpi eq, %queries
 // CHECK: scf.for %seen_block
-// CHECK: %[[IS_BEHIND:.*]] = arith.cmpi uge
-// CHECK: %[[WHOLE:.*]] = arith.andi %{{.*}}, %[[IS_BEHIND]] : i1
-// CHECK: %[[REST:.*]] = arith.andi %{{.*}}, %[[IS_BEHIND]] : i1
+// CHECK: %[[IS_AFTER:.*]] = arith.cmpi uge
+// CHECK: %[[WHOLE:.*]] = arith.andi %{{.*}}, %[[IS_AFTER]] : i1
+// CHECK: %[[REST:.*]] = arith.andi %{{.*}}, %[[IS_AFTER]] : i1
 // CHECK: %[[VISITED:.*]] = arith.select %[[IS_REST]], %[[REST]], %[[WHOLE]] : i1
 // CHECK: arith.andi %{{.*}}, %[[VISITED]] : i1
 // CHECK: vector.gather {{.*}}, %[[INSIDE:[0-9a-z_]+]], %{{.*}} : memref<172x172xf32>

@@ -55,9 +55,9 @@ func.func private @weights() {
 // CHECK: %[[FIRST:.*]] = hova.share_buffer {offset = 2560 : i64} : memref<20x16xf32>
 // CHECK: hova.launch @kernel_first(%{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST]]) "first"
 // CHECK: %[[IN_GAP:.*]] = hova.share_buffer : memref<20x16xf32>
-// CHECK: %[[BEHIND:.*]] = hova.share_buffer {offset = 2560 : i64} : memref<20x16xf32>
+// CHECK: %[[AFTER:.*]] = hova.share_buffer {offset = 2560 : i64} : memref<20x16xf32>
 // CHECK: %[[LAST:.*]] = hova.share_buffer {offset = 2560 : i64, row_bytes_before = 64 : i64} : memref<20x16xf32>
-// CHECK: hova.launch @kernel_second(%{{.*}}, %{{.*}}, %{{.*}}, %[[IN_GAP]], %[[BEHIND]], %[[LAST]]) "second"
+// CHECK: hova.launch @kernel_second(%{{.*}}, %{{.*}}, %{{.*}}, %[[IN_GAP]], %[[AFTER]], %[[LAST]]) "second"
 func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
   %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<16x16xf32>
   %p = hova.kernel "before" units<batch 1, token 20> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 16, grain = 8, k_block = 256, block = 8>} {

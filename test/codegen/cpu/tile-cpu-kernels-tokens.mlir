@@ -149,7 +149,7 @@ func.func private @weights() {
 // -----
 
 // Both branches of the anchor apply what follows.
-// CHECK-LABEL: func.func private @kernel_adds_positions_behind_the_class_token(
+// CHECK-LABEL: func.func private @kernel_adds_positions_after_the_class_token(
 // CHECK-SAME: %{{.*}}: memref<6x8xf32> {llvm.noalias}, %{{.*}}: memref<1x8xf32> {llvm.noalias}, %[[TABLE:.*]]: memref<4x8xf32> {llvm.noalias}
 // CHECK: scf.if
 // CHECK: hova_cpu.tile_load %[[TABLE]]
@@ -163,7 +163,7 @@ func.func private @weights() {
 func.func @main(%x: tensor<2x3x8xf32>) -> tensor<2x4x8xf32> {
   %t = hova.image_weight "t" : tensor<8xf32>
   %p = hova.image_weight "p" : tensor<4x8xf32>
-  %out = hova.kernel "adds_positions_behind_the_class_token" units<batch 2, token 4> (%x, %t, %p) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
+  %out = hova.kernel "adds_positions_after_the_class_token" units<batch 2, token 4> (%x, %t, %p) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>, %t_: tensor<8xf32>, %p_: tensor<4x8xf32>):
     %r_out = hova.stage [#hova.layout<rows 8>] {
       %s = hova.class_token %x_, %t_ : tensor<2x3x8xf32>, tensor<8xf32> -> tensor<2x4x8xf32>

@@ -36,7 +36,7 @@ struct Case {
 #define END_IF "llvm.br ^after\n^after:\n"
 
 const Case kCases[] = {
-    {"load_behind_a_buffer",
+    {"load_after_a_buffer",
      "%p = llvm.getelementptr %at[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\n"
      "%v = llvm.load %p : !llvm.ptr<1> -> i32",
      "%v = llvm.load %at : !llvm.ptr<1> -> i32",
@@ -45,7 +45,7 @@ const Case kCases[] = {
      "256 of 'x' on, which has 256 bytes"},
     {"store_to_an_input", "llvm.store %thread, %at : i32, !llvm.ptr<1>", "",
      "'llvm.store' .* writes 'x', which is an input"},
-    {"load_behind_shared_memory",
+    {"load_after_shared_memory",
      "%p = llvm.getelementptr %dynamic[1024] : (!llvm.ptr<3>) -> "
      "!llvm.ptr<3>, i8\nllvm.store %thread, %p : i32, !llvm.ptr<3>",
      "", "writes 4 bytes from byte 1024 of shared memory on, which has 1024"},
@@ -280,8 +280,8 @@ TEST(Launches, report_nested_loops_that_meet_nobody) {
 ^inner(%j: i32):
   %next_j = llvm.add %j, %one : i32
   %inner_more = llvm.icmp "ult" %next_j, %one : i32
-  llvm.cond_br %inner_more, ^inner(%next_j : i32), ^behind
-^behind:
+  llvm.cond_br %inner_more, ^inner(%next_j : i32), ^after
+^after:
   %next_i = llvm.add %i, %one : i32
   %outer_more = llvm.icmp "ult" %next_i, %zero : i32
   llvm.cond_br %outer_more, ^out, ^outer(%next_i : i32)

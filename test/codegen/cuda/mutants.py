@@ -118,8 +118,8 @@ def counts_turns(m: Match) -> bool:
 
 def is_of_a_loop(m: Match) -> bool:
     """Whether a branch of PTX goes back, or over a branch that does."""
-    before, behind = m.string[: m.start()], m.string[m.end() :].partition(f"\n{m[2]}:")[0]
-    return any(f"\n{label}:" in before for label in [m[2], *re.findall(r"bra(?:\.uni)? \t?(\S+);", behind)])
+    before, after = m.string[: m.start()], m.string[m.end() :].partition(f"\n{m[2]}:")[0]
+    return any(f"\n{label}:" in before for label in [m[2], *re.findall(r"bra(?:\.uni)? \t?(\S+);", after)])
 
 
 def swapped(m: Match) -> str:

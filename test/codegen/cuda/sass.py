@@ -74,7 +74,7 @@ class Kernel:
         assert self.loop, "no loop has a product"
         return self.turn(*self.loop)
 
-    def behind(self) -> Turn:
+    def after_loop(self) -> Turn:
         """From the end of the main loop to the last product after it."""
         last = max(i for i, op in enumerate(self.code) if op.startswith("HMMA"))
         return self.turn(self.loop[1], last + 1)

@@ -95,8 +95,8 @@ def test_attention(name, tmp_path):
     tell(name, made, made.main_loop())
     judge(made.main_loop(), ATTENTION)
     # The turn of the tail is no loop. Of its five keys ptxas knows that most products have no effect.
-    assert made.behind().products < made.main_loop().products
-    assert made.behind().others * made.behind().products <= MASKED * made.main_loop().products
+    assert made.after_loop().products < made.main_loop().products
+    assert made.after_loop().others * made.after_loop().products <= MASKED * made.main_loop().products
 
 
 # Few parts of a product, and few keys: all are copied at first, and group memory has room for more blocks than registers.
@@ -125,9 +125,9 @@ def test_a_masked_turn(queries, warps, tmp_path):
     """A tail of 61 keys takes a whole turn, and what stands after the loop besides it."""
     kernel = ("attention", "--batch=1", "--tokens=253", "--heads=12", f"--queries={queries}", f"--warps={warps}")
     made = assembled(kernel, tmp_path)
-    tell(f"masked turn, {queries} queries on {warps} warps", made, made.main_loop(), made.behind())
-    assert made.behind().products == made.main_loop().products
-    assert made.behind().others <= MASKED
+    tell(f"masked turn, {queries} queries on {warps} warps", made, made.main_loop(), made.after_loop())
+    assert made.after_loop().products == made.main_loop().products
+    assert made.after_loop().others <= MASKED
 
 
 @pytest.mark.parametrize("name", NORMS)

@@ -76,13 +76,13 @@ TEST(GuardedRun, accepts_kernels_that_keep_to_their_buffers) {
   EXPECT_EQ(faultOf(0, Flush::Front), "");
 }
 
-TEST(GuardedRun, finds_a_read_behind_an_input) {
+TEST(GuardedRun, finds_a_read_after_an_input) {
   EXPECT_EQ(faultOf(1, Flush::Back),
             "kernel layer.0.sum (function k0) reads 1 bytes after the end of "
             "input 'x', which has 20");
 }
 
-TEST(GuardedRun, finds_a_write_behind_an_output) {
+TEST(GuardedRun, finds_a_write_after_an_output) {
   const char *message = "kernel layer.1.twice (function k1) writes 1 bytes "
                         "after the end of output 'y', which has 20";
   EXPECT_EQ(faultOf(2, Flush::Back), message);
@@ -108,7 +108,7 @@ TEST(GuardedRun, finds_a_write_to_a_weight) {
             "which is read-only");
 }
 
-TEST(GuardedRun, finds_a_write_behind_the_rows_of_a_share) {
+TEST(GuardedRun, finds_a_write_after_the_rows_of_a_share) {
   const char *message = "kernel layer.0.sum (function k0) writes 1 bytes "
                         "after the end of the share's value 'h', which has 64";
   EXPECT_EQ(faultOf(7, Flush::Back), message);

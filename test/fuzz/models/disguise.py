@@ -22,8 +22,8 @@ def flat(_rng, value):
 
 def part(rng, value):
     """Some rows of a larger tensor."""
-    before, behind = (int(n) for n in rng.integers(0, 3, 2))
-    pad = [(before, behind)] + [(0, 0)] * (value.ndim - 1)
+    before, after = (int(n) for n in rng.integers(0, 3, 2))
+    pad = [(before, after)] + [(0, 0)] * (value.ndim - 1)
     rows = {"axis": 0, "start": before, "end": before + value.shape[0]}
     return [np.pad(value, pad, constant_values=7)], [{"slice": rows}]
 

@@ -16,11 +16,11 @@
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.layer_norm
 // CHECK-NEXT: hova.yield
-// CHECK: %[[BEHIND:.*]] = hova.kernel "main" units<batch 1, token 4>(%[[OWN]])
+// CHECK: %[[AFTER:.*]] = hova.kernel "main" units<batch 1, token 4>(%[[OWN]])
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.activation relu {{.*}} {hova.missed_fusions = {"0" = "another pass has formed kernel 'own'; it joins if that pass is left out"}}
 // CHECK-NEXT: hova.activation sigmoid
-// CHECK: return %[[BEHIND]]
+// CHECK: return %[[AFTER]]
 // APART-LABEL: func.func @main
 // APART-COUNT-5: hova.kernel "
 // APART: return

@@ -82,10 +82,10 @@ module attributes {hova.storage = bf16} {
   }
 
   // A slice of tokens stays before: fewer rows are converted.
-  // CHECK-LABEL: @converts_behind_a_slice_of_tokens
+  // CHECK-LABEL: @converts_after_a_slice_of_tokens
   // CHECK: %[[ROW:.*]] = hova.slice %{{.*}} {axis = 1 {{.*}} -> tensor<1x1x8xf32>
   // CHECK-NEXT: hova.convert %[[ROW]]
-  func.func @converts_behind_a_slice_of_tokens(%x: tensor<1x9x8xf32>, %w: tensor<8x8xbf16>) -> tensor<1x1x8xf32> {
+  func.func @converts_after_a_slice_of_tokens(%x: tensor<1x9x8xf32>, %w: tensor<8x8xbf16>) -> tensor<1x1x8xf32> {
     %s = hova.slice %x {axis = 1 : i64, offset = 0 : i64} : tensor<1x9x8xf32> -> tensor<1x1x8xf32>
     %y = hova.linear %s, %w : tensor<1x1x8xf32>, tensor<8x8xbf16> -> tensor<1x1x8xf32>
     return %y : tensor<1x1x8xf32>

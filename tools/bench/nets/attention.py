@@ -65,13 +65,13 @@ def with_slots(f, path, k, v, valid):
     batch, heads, _, width = k.shape
     slots = f.weight(f"{path}.key").shape[0]
 
-    def behind(x, role, square):
+    def extended(x, role, square):
         rows = f.weight(f"{path}.{role}") * square**0.5
         return f.concat([x, f.repeat(split_heads(rows[None], heads), batch)], 2)
 
     if valid is not None:
         valid = f.concat([valid, f.constant(all_true, batch, slots)], 1)
-    return behind(k, "key", width), behind(v, "value", slots), valid
+    return extended(k, "key", width), extended(v, "value", slots), valid
 
 
 def all_true(*shape):
