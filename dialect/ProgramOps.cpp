@@ -200,7 +200,7 @@ LogicalResult ArenaBufferOp::verify() { return verifyBuffer(*this); }
 LogicalResult ImageBufferOp::verify() { return verifyBuffer(*this); }
 LogicalResult TableBufferOp::verify() { return verifyBuffer(*this); }
 
-int64_t ShareBufferOp::getRowBytes() {
+int64_t ChunkBufferOp::getRowBytes() {
   auto type = cast<MemRefType>(getBuffer().getType());
   SmallVector<int64_t> strides;
   int64_t offset;
@@ -211,7 +211,7 @@ int64_t ShareBufferOp::getRowBytes() {
   return strides[0] * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
-LogicalResult ShareBufferOp::verify() {
+LogicalResult ChunkBufferOp::verify() {
   if (getRowBytes() % 64 != 0) { // C1
     return emitOpError("expects a matrix whose rows begin at multiples of 64 "
                        "bytes, got ")

@@ -306,7 +306,7 @@ def Hova_ArenaBufferOp : Hova_BufferOp<"arena_buffer", "arena">;
 def Hova_ImageBufferOp : Hova_BufferOp<"image_buffer", "weight image">;
 def Hova_TableBufferOp : Hova_BufferOp<"table_buffer", "program's tables">;
 
-def Hova_ShareBufferOp : Hova_Op<"share_buffer"> {
+def Hova_ChunkBufferOp : Hova_Op<"chunk_buffer"> {
   let summary = "rows that each thread keeps for its own units";
   let description = [{
     A buffer for a value between two stages of a kernel, one row a unit. It
@@ -325,7 +325,7 @@ def Hova_ShareBufferOp : Hova_Op<"share_buffer"> {
 
     ```mlir
     func.func @buffer() {
-      %b = hova.share_buffer {offset = 256 : i64, row_bytes_before = 64 : i64}
+      %b = hova.chunk_buffer {offset = 256 : i64, row_bytes_before = 64 : i64}
           : memref<4x8xf32, strided<[16, 1]>>
       return
     }

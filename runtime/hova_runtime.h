@@ -164,7 +164,7 @@ typedef struct hova_weight_info {
 } hova_weight_info;
 
 /// One whole run, executed by every thread of the team from start to end:
-/// the code takes its share by `thread` of `threads` and calls `hova_barrier`
+/// the code takes its chunk by `thread` of `threads` and calls `hova_barrier`
 /// after each kernel (or see `hova_end_kernel`); `hova_run_launches` does all
 /// of that. `weights` is the image after its header.
 typedef void hova_run_fn(void *const *inputs, void *const *outputs, char *arena,
@@ -242,7 +242,7 @@ enum hova_buffer_kind {
   HOVA_IN_WEIGHTS = 1,
   HOVA_INPUT = 2,
   HOVA_OUTPUT = 3,
-  HOVA_IN_SHARE = 4,
+  HOVA_IN_CHUNK = 4,
   HOVA_IN_TABLES = 5,
   HOVA_BUFFER_KINDS = 7, ///< the mask
   HOVA_BUFFER_KIND_BITS = 3
@@ -250,14 +250,14 @@ enum hova_buffer_kind {
 
 /// One call of a kernel, divided among the first `parts` threads at most.
 /// After it lie its buffers (see `hova_buffer_kind`), its costs, and a
-/// `hova_share` for each of the buffers HOVA_IN_SHARE, then the next launch.
+/// `hova_chunk` for each of the buffers HOVA_IN_CHUNK, then the next launch.
 ///
 /// Where units differ in cost, `num_costs` numbers are what the first 1, 2, ..
 /// units cost together, and so many units after them cost the same again. The
 /// threads then divide the cost, otherwise the number of units.
 ///
-/// A buffer of the threads' shares holds, thread by thread, a row for every
-/// unit of the share or for `block` of them, whichever is less. The call is
+/// A buffer of the threads' chunks holds, thread by thread, a row for every
+/// unit of the chunk or for `block` of them, whichever is less. The call is
 /// given the address that the row of unit 0 would have.
 typedef struct hova_launch {
   uint64_t kernel; ///< number that the program's code knows it by
@@ -267,16 +267,16 @@ typedef struct hova_launch {
   uint64_t scratch_bytes; ///< of each thread
   uint64_t block;
   uint64_t num_costs; ///< a divisor of `units`; 0: all alike
-  uint64_t num_shares;
+  uint64_t num_chunks;
 } hova_launch;
 
-/// Where the rows of all shares begin, in the arena, where nothing is alive
+/// Where the rows of all chunks begin, in the arena, where nothing is alive
 /// during the launch: `offset` bytes after its start and `row_bytes_before`
 /// more for each of the rows. Both are multiples of 64.
-typedef struct hova_share {
+typedef struct hova_chunk {
   uint64_t offset;
   uint64_t row_bytes_before;
-} hova_share;
+} hova_chunk;
 
 /// A run as data, aligned to 64 bytes. The launches lie after it, and after
 /// them the program's tables.
@@ -307,7 +307,7 @@ typedef enum hova_device_use {
 /// A buffer of a launch: rows of `row_bytes`, every `row_stride` bytes. What
 /// lies between two rows belongs to others or to nobody.
 typedef struct hova_device_buffer {
-  /// As for `hova_launch` (see `hova_buffer_kind`), but there are no shares,
+  /// As for `hova_launch` (see `hova_buffer_kind`), but there are no chunks,
   /// and tables lie after the start of `hova_device_code::tables`.
   uint64_t place;
   uint64_t rows;
@@ -461,8 +461,8 @@ typedef struct hova_context hova_context;
 
 /// Bytes that the threads of a context of `threads` need together besides
 /// `arena_bytes` of their program: scratch, and the values between stages of
-/// their shares, as far as no part of the arena is free for them. It grows with
-/// the shares that there are, not with the threads beyond.
+/// their chunks, as far as no part of the arena is free for them. It grows with
+/// the chunks that there are, not with the threads beyond.
 uint64_t hova_scratch_bytes(const hova_program *program,
                             const hova_level *level, int32_t threads);
 
@@ -563,8 +563,8 @@ void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user);
 void hova_set_times(hova_context *context, uint64_t *times);
 
 /// Gives the next runs an array of 2 * threads * num_kernels times, or (null)
-/// none: when each thread began and ended its share of each kernel, thread by
-/// thread, in nanoseconds of CLOCK_MONOTONIC. A thread without a share of a
+/// none: when each thread began and ended its chunk of each kernel, thread by
+/// thread, in nanoseconds of CLOCK_MONOTONIC. A thread without a chunk of a
 /// kernel writes nothing.
 void hova_set_spans(hova_context *context, uint64_t *spans);
 

@@ -109,15 +109,15 @@ struct CpuFacts {
   /// ...in products of this many multiply-accumulates at least: to meet after
   /// a smaller one would cost more.
   int64_t leastColumnMacs = 524288;
-  /// Multiply-accumulates of a share of columns: some microseconds of work, ten
-  /// times what meeting the others costs.
-  int64_t leastShareMacs = 1 << 18;
-  /// Register tiles of a share of many rows: 24 operations for each byte of the
-  /// weights.
-  int64_t leastShareTiles = 8;
-  /// Elements of a share of rows where no product is computed: to move them
-  /// takes ten times what meeting the others costs.
-  int64_t leastShareElements = 1 << 14;
+  /// Multiply-accumulates of a thread chunk of columns: some microseconds of
+  /// work, ten times what meeting the others costs.
+  int64_t leastChunkMacs = 1 << 18;
+  /// Register tiles of a thread chunk of many rows: 24 operations for each byte
+  /// of the weights.
+  int64_t leastChunkTiles = 8;
+  /// Elements of a thread chunk of rows where no product is computed: to move
+  /// them takes ten times what meeting the others costs.
+  int64_t leastChunkElements = 1 << 14;
   /// An attention of fewer heads than this, those of all batch entries, leaves
   /// threads without work: its queries are divided as well...
   int64_t fewHeads = 8;

@@ -3,7 +3,7 @@
 
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/CpuSchedule.h"
-#include "codegen/cpu/Shares.h"
+#include "codegen/cpu/ThreadChunks.h"
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -214,7 +214,7 @@ LaunchShapeAttrInterface CpuScheduleAttr::getLaunchShape(Operation *op) const {
     costs = recipe.getUnitCosts(CpuSchedule::read(kernel));
   }
   std::optional<int64_t> block;
-  if (!shareValuesOf(kernel).empty()) {
+  if (!chunkValuesOf(kernel).empty()) {
     block = CpuSchedule::read(kernel).block;
   }
   // A recipe may come from a plugin, and so may what it says of costs.
@@ -296,18 +296,18 @@ LogicalResult CpuLaunchAttr::verifyLaunch(Operation *op,
   for (Value buffer : launch.getBuffers()) {
     Operation *place = buffer.getDefiningOp();
     if (place &&
-        !isa<ArenaBufferOp, ImageBufferOp, TableBufferOp, ShareBufferOp>(
+        !isa<ArenaBufferOp, ImageBufferOp, TableBufferOp, ChunkBufferOp>(
             place)) {
       return launch.emitOpError("expects buffers that are arguments or places "
                                 "in the program's memory, got one of '")
              << place->getName() << "'";
     }
-    if (!isa_and_nonnull<ShareBufferOp>(place)) {
+    if (!isa_and_nonnull<ChunkBufferOp>(place)) {
       continue;
     }
     int64_t rows = cast<MemRefType>(buffer.getType()).getShape()[0];
     if (rows != getUnits() || !buffer.hasOneUse()) {
-      return launch.emitOpError("expects a share buffer of its own with a row "
+      return launch.emitOpError("expects a chunk buffer of its own with a row "
                                 "for each of ")
              << getUnits() << " units, got " << buffer.getType();
     }

@@ -67,7 +67,7 @@ def HovaCpu_LaunchAttr : AttrDef<HovaCpu_Dialect, "CpuLaunch",
     them, and so on; the parts are then such that their costs are alike.
 
     Sizes and costs are positive, and the number of costs divides the units. A
-    callee takes scratch bytes and two indices after its buffers. A share buffer
+    callee takes scratch bytes and two indices after its buffers. A chunk buffer
     among these has a row for every unit and no second user.
   }];
   let parameters = (ins "int64_t":$units, "int64_t":$grain,

@@ -11,7 +11,7 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
   let description = [{
     Before: a fused program. After: every kernel carries its schedule
     (`#hova_cpu.schedule`): the register tile, the vector length, the smallest
-    share; its region is a list of stages, whose results have
+    thread chunk; its region is a list of stages, whose results have
     layouts; every weight that a product reads has panels. The operations are the
     same. A weight that is read both as a product's operand and otherwise is
     stored once for each. All figures come from CpuFacts.h.
@@ -168,7 +168,7 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
     a function over buffers, its scratch and a range of units; `main` launches
     them on places in the arena, in the weight image and among the program's
     tables, whose offsets are fixed, and on buffers that each thread has for its
-    share of the units; the weight program packs what has a layout. Integers that
+    chunk of the units; the weight program packs what has a layout. Integers that
     no weight decides leave it for the table program, a function `tables`: they
     say where kernels read and write, so they are part of the code and not of
     the image, which comes from a file. Kernels that differ

@@ -57,11 +57,12 @@ public:
     if (auto table = buffer.getDefiningOp<TableBufferOp>()) {
       return "table '" + tables.lookup(table.getOffset()) + "'";
     }
-    if (buffer.getDefiningOp<ShareBufferOp>()) {
+    if (buffer.getDefiningOp<ChunkBufferOp>()) {
       auto name = buffer.getLoc()->findInstanceOf<NameLoc>();
-      return name
-                 ? ("the share's value '" + name.getName().strref() + "'").str()
-                 : "a value of the share";
+      return name ? ("the thread chunk's value '" + name.getName().strref() +
+                     "'")
+                        .str()
+                  : "a value of the thread chunk";
     }
     auto arena = buffer.getDefiningOp<ArenaBufferOp>();
     if (!arena) {
@@ -106,10 +107,10 @@ std::vector<GuardedLaunch> hova::planGuards(ModuleOp tiled) {
     GuardedLaunch &launch = launches.emplace_back();
     for (Value buffer : op.getBuffers()) {
       auto type = cast<MemRefType>(buffer.getType());
-      auto share = buffer.getDefiningOp<ShareBufferOp>();
+      auto chunk = buffer.getDefiningOp<ChunkBufferOp>();
       launch.buffers.push_back(
           {names.nameOf(buffer, static_cast<int64_t>(launches.size()) - 1),
-           share ? share.getRowBytes() : bytesOf(type), elementBytesOf(type)});
+           chunk ? chunk.getRowBytes() : bytesOf(type), elementBytesOf(type)});
       Operation *place = buffer.getDefiningOp();
       auto whole = place ? place->getAttrOfType<DenseI64ArrayAttr>(kWholeAttr)
                          : DenseI64ArrayAttr();
@@ -239,21 +240,21 @@ void Guard::run(uint64_t number, const hova_launch &launch,
   auto *buffers = reinterpret_cast<const uint64_t *>(&launch + 1);
   SmallVector<void *> guarded;
   SmallVector<Touched> touched;
-  // Nothing in scratch or in a share outlives a call.
+  // Nothing in scratch or in a thread chunk outlives a call.
   CallMemory ofCall;
   uint64_t rows = std::min(launch.block, end - begin);
   for (uint64_t i = 0; i < launch.num_buffers; ++i) {
     const GuardedLaunch::Buffer &planned = plan.buffers[i];
-    bool isShare = (buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_SHARE;
+    bool isChunk = (buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_CHUNK;
     // Parts of a value are where the whole is: the low bits tell the kind.
     GuardedMemory *memory =
-        isShare ? placeForCall(rows * planned.bytes, ofCall)
+        isChunk ? placeForCall(rows * planned.bytes, ofCall)
                 : place(buffers[i] - planned.within, planned, addresses[i]);
     if (!memory) {
       return;
     }
-    // Of a share, where the row of unit 0 would be.
-    int64_t first = isShare ? static_cast<int64_t>(begin) * planned.bytes : 0;
+    // Of a chunk, where the row of unit 0 would be.
+    int64_t first = isChunk ? static_cast<int64_t>(begin) * planned.bytes : 0;
     guarded.push_back(reinterpret_cast<void *>(
         reinterpret_cast<uintptr_t>(memory->data()) + planned.within - first));
     touched.push_back({nameOf(buffers[i], planned), memory});

@@ -3,7 +3,7 @@
 //
 // Runs a compiled program with memory of its own for every buffer of every
 // kernel: inputs and weights read-only, outputs, values of the arena, and for
-// each call scratch and the rows of its share, each between pages that fault
+// each call scratch and the rows of its chunk, each between pages that fault
 // (GuardedMemory.h). What nothing has written yet are NaNs.
 
 #ifndef HOVA_CODEGEN_REFERENCE_GUARDEDRUN_H
@@ -19,7 +19,7 @@ namespace hova {
 struct GuardedLaunch {
   struct Buffer {
     std::string name; ///< of an arena value or weight; empty: others
-    int64_t bytes;    ///< of one row, where it is of a thread's share
+    int64_t bytes;    ///< of one row, where it is of a thread's chunk
     int64_t elementBytes;
     /// Where the buffer begins in the value of `bytes` bytes that it is rows
     /// of.

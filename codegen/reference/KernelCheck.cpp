@@ -239,26 +239,26 @@ LogicalResult KernelCheck::pack(func::FuncOp program, Image &stored) {
 //===----------------------------------------------------------------------===//
 
 /// Parts of a kernel's units, as threads would divide them, or a few of many.
-static SmallVector<std::pair<int64_t, int64_t>> sharesOf(LaunchOp launch,
+static SmallVector<std::pair<int64_t, int64_t>> chunksOf(LaunchOp launch,
                                                          UnitRanges ranges) {
   int64_t units = ranges.units, grain = ranges.least;
   int64_t flops = std::max<int64_t>(launch.getFlops(), 1);
-  SmallVector<std::pair<int64_t, int64_t>> shares;
+  SmallVector<std::pair<int64_t, int64_t>> chunks;
   // Of fewer than three there is no start, middle and end.
   if (flops <= kMostFlops || units < 3) {
     int64_t parts = std::clamp<int64_t>(units / grain, 1, 3);
     for (int64_t i = 0; i < parts; ++i) {
-      shares.push_back({units * i / parts, units * (i + 1) / parts});
+      chunks.push_back({units * i / parts, units * (i + 1) / parts});
     }
-    return shares;
+    return chunks;
   }
   double unit = static_cast<double>(flops) / units;
-  int64_t share = std::max<int64_t>(grain, kMostFlops / unit / 3);
-  share = std::min(share, units / 3);
-  for (int64_t begin : {int64_t(0), (units - share) / 2, units - share}) {
-    shares.push_back({begin, begin + share});
+  int64_t chunk = std::max<int64_t>(grain, kMostFlops / unit / 3);
+  chunk = std::min(chunk, units / 3);
+  for (int64_t begin : {int64_t(0), (units - chunk) / 2, units - chunk}) {
+    chunks.push_back({begin, begin + chunk});
   }
-  return shares;
+  return chunks;
 }
 
 /// A buffer for every value that the launch hands over, however often it is an
@@ -288,9 +288,9 @@ KernelCheck::Buffers KernelCheck::buffersOf(LaunchOp launch, KernelOp kernel) {
   return buffers;
 }
 
-/// Calls the function for shares of the units; the number of units.
+/// Calls the function for chunks of the units; the number of units.
 static FailureOr<int64_t>
-callInShares(Emulator &emulator, LaunchOp launch, UnitRanges ranges,
+callInChunks(Emulator &emulator, LaunchOp launch, UnitRanges ranges,
              MemRefType scratchType, llvm::MapVector<Value, Memory> &memories) {
   Memory scratch;
   SmallVector<Memory *> arguments;
@@ -299,7 +299,7 @@ callInShares(Emulator &emulator, LaunchOp launch, UnitRanges ranges,
   }
   arguments.push_back(&scratch);
   int64_t units = 0;
-  for (auto [begin, end] : sharesOf(launch, ranges)) {
+  for (auto [begin, end] : chunksOf(launch, ranges)) {
     scratch.assign(sizeOf(scratchType), kPoison);
     if (failed(emulator.run(arguments, {begin, end}))) {
       return failure();
@@ -370,7 +370,7 @@ CheckedKernel KernelCheck::checkLaunch(LaunchOp launch, KernelOp kernel) {
   size_t count = launch.getBuffers().size();
   auto scratch = cast<MemRefType>(function.getArgumentTypes()[count]);
   FailureOr<int64_t> units =
-      callInShares(emulator, launch, *ranges, scratch, buffers);
+      callInChunks(emulator, launch, *ranges, scratch, buffers);
   if (failed(units)) {
     checked.difference = said;
     return checked;

@@ -8,7 +8,7 @@
 // region in float64, by the numeric policy (Compare.h).
 //
 // Everything else in those buffers is NaN before the call, so a read of what is
-// not there shows in the results. A function is called for several shares of
+// not there shows in the results. A function is called for several chunks of
 // its units, as threads would. One of many units is only called for a few at
 // the start, in the middle and at the end; the summary counts them.
 

@@ -126,7 +126,7 @@ static hova_status allocate_arena(cpu_context *context) {
   context->job.arena = (char *)start;
   uint64_t number;
   if (context->base.level->launches &&
-      !hova_shares_fit(context->base.level->launches, threads, start,
+      !hova_chunks_fit(context->base.level->launches, threads, start,
                        &number)) {
     return hova_fail(&context->base.error, HOVA_REJECTED,
                      "program '%s' is malformed: kernel %llu cannot be "

@@ -33,33 +33,33 @@ static void *address_of(const walker *walker, uint64_t buffer) {
   }
 }
 
-/// The addresses that a kernel is given for the share of `thread`, which begins
+/// The addresses that a kernel is given for the chunk of `thread`, which begins
 /// with unit `begin`.
 static void find_buffers(const walker *walker, const hova_launch *launch,
                          uint64_t thread, uint64_t parts, uint64_t begin,
                          void **addresses) {
   const uint64_t *buffers = (const uint64_t *)(launch + 1);
-  const hova_share *share = hova_shares_of(launch);
-  hova_share_rows rows = {0, 0};
+  const hova_chunk *chunk = hova_chunks_of(launch);
+  hova_chunk_rows rows = {0, 0};
   for (uint64_t i = 0; i < launch->num_buffers; ++i) {
-    if ((buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_SHARE) {
+    if ((buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_CHUNK) {
       uint64_t row = buffers[i] & ~(uint64_t)HOVA_BUFFER_KINDS;
       if (rows.all == 0) {
-        rows = hova_rows_of_share(launch, thread, parts);
+        rows = hova_rows_of_chunk(launch, thread, parts);
       }
-      char *first = walker->arena + hova_share_place(share, row, rows);
+      char *first = walker->arena + hova_chunk_place(chunk, row, rows);
       // Kernels number rows by units, so they are given where the row of unit 0
       // would be. That is a number, not an address: the thread need not have
-      // that row. hova_shares_fit has seen that it is not negative.
+      // that row. hova_chunks_fit has seen that it is not negative.
       addresses[i] = (void *)((uintptr_t)first - begin * row);
-      ++share;
+      ++chunk;
     } else {
       addresses[i] = address_of(walker, buffers[i]);
     }
   }
 }
 
-/// Where a run keeps when this thread began and ended its share of a kernel;
+/// Where a run keeps when this thread began and ended its chunk of a kernel;
 /// null: nowhere.
 static uint64_t *span_of(const hova_job *job, const hova_launches *launches,
                          int64_t thread, uint64_t number) {
@@ -91,8 +91,8 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
     // A division takes longer than the rest.
     uint64_t begin = 0, end = self < parts ? launch->units : 0;
     if (parts > 1 && self < parts) {
-      begin = hova_share_start(launch, self, parts);
-      end = hova_share_start(launch, self + 1, parts);
+      begin = hova_chunk_start(launch, self, parts);
+      end = hova_chunk_start(launch, self + 1, parts);
     }
     if (begin < end) {
       find_buffers(&walker, launch, self, parts, begin, addresses);

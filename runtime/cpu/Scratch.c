@@ -11,13 +11,13 @@
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-const hova_share *hova_shares_of(const hova_launch *launch) {
+const hova_chunk *hova_chunks_of(const hova_launch *launch) {
   const uint64_t *after = (const uint64_t *)(launch + 1);
-  return (const hova_share *)(after + launch->num_buffers + launch->num_costs);
+  return (const hova_chunk *)(after + launch->num_buffers + launch->num_costs);
 }
 
 const hova_launch *hova_next_launch(const hova_launch *launch) {
-  return (const hova_launch *)(hova_shares_of(launch) + launch->num_shares);
+  return (const hova_launch *)(hova_chunks_of(launch) + launch->num_chunks);
 }
 
 uint64_t hova_parts_of(const hova_launch *launch, uint64_t threads) {
@@ -54,7 +54,7 @@ static uint64_t units_of_cost(const hova_launch *launch, const uint64_t *costs,
   return nearer ? low - 1 : low;
 }
 
-uint64_t hova_share_start(const hova_launch *launch, uint64_t thread,
+uint64_t hova_chunk_start(const hova_launch *launch, uint64_t thread,
                           uint64_t parts) {
   const uint64_t *after = (const uint64_t *)(launch + 1);
   return launch->num_costs
@@ -62,10 +62,10 @@ uint64_t hova_share_start(const hova_launch *launch, uint64_t thread,
              : hova_units_before(thread, launch->units, parts);
 }
 
-/// Rows of each buffer that the shares before `thread` have together.
+/// Rows of each buffer that the chunks before `thread` have together.
 static uint64_t rows_before(const hova_launch *launch, uint64_t thread,
                             uint64_t parts) {
-  // Shares of equal cost may have any number of units.
+  // Chunks of equal cost may have any number of units.
   if (launch->num_costs) {
     return thread * least(launch->block, launch->units);
   }
@@ -74,51 +74,51 @@ static uint64_t rows_before(const hova_launch *launch, uint64_t thread,
              : thread * launch->block;
 }
 
-hova_share_rows hova_rows_of_share(const hova_launch *launch, uint64_t thread,
+hova_chunk_rows hova_rows_of_chunk(const hova_launch *launch, uint64_t thread,
                                    uint64_t parts) {
-  return (hova_share_rows){rows_before(launch, thread, parts),
+  return (hova_chunk_rows){rows_before(launch, thread, parts),
                            rows_before(launch, parts, parts)};
 }
 
-uint64_t hova_share_place(const hova_share *share, uint64_t row_bytes,
-                          hova_share_rows rows) {
-  return share->offset + rows.all * share->row_bytes_before +
+uint64_t hova_chunk_place(const hova_chunk *chunk, uint64_t row_bytes,
+                          hova_chunk_rows rows) {
+  return chunk->offset + rows.all * chunk->row_bytes_before +
          rows.before * row_bytes;
 }
 
-/// The bytes of a row of buffer `i`; 0 where it is none of a share.
+/// The bytes of a row of buffer `i`; 0 where it is none of a chunk.
 static uint64_t row_bytes_of(const hova_launch *launch, uint64_t i) {
   uint64_t buffer = ((const uint64_t *)(launch + 1))[i];
-  return (buffer & HOVA_BUFFER_KINDS) == HOVA_IN_SHARE
+  return (buffer & HOVA_BUFFER_KINDS) == HOVA_IN_CHUNK
              ? buffer & ~(uint64_t)HOVA_BUFFER_KINDS
              : 0;
 }
 
-/// Where the rows of a launch's shares end.
+/// Where the rows of a launch's chunks end.
 static bool measure_rows(const hova_launch *launch, uint64_t threads,
                          uint64_t *end) {
-  const hova_share *share = hova_shares_of(launch);
+  const hova_chunk *chunk = hova_chunks_of(launch);
   uint64_t parts = hova_parts_of(launch, threads), bytes;
-  hova_share_rows after = hova_rows_of_share(launch, parts, parts);
+  hova_chunk_rows after = hova_rows_of_chunk(launch, parts, parts);
   *end = 0;
   for (uint64_t i = 0; i < launch->num_buffers; ++i) {
     uint64_t row = row_bytes_of(launch, i);
     if (row == 0) {
       continue;
     }
-    if (!hova_add(share->row_bytes_before, row, &bytes) ||
+    if (!hova_add(chunk->row_bytes_before, row, &bytes) ||
         !hova_multiply(after.all, bytes, &bytes) ||
-        !hova_add(share->offset, bytes, &bytes)) {
+        !hova_add(chunk->offset, bytes, &bytes)) {
       return false;
     }
-    bytes = hova_share_place(share, row, after);
+    bytes = hova_chunk_place(chunk, row, after);
     *end = bytes > *end ? bytes : *end;
-    ++share;
+    ++chunk;
   }
   return true;
 }
 
-/// Where scratch begins: after the arena and the rows of all shares.
+/// Where scratch begins: after the arena and the rows of all chunks.
 static bool measure_arena(const hova_launches *launches, uint64_t threads,
                           uint64_t arena_bytes, uint64_t *end) {
   const hova_launch *launch = (const hova_launch *)(launches + 1);
@@ -171,22 +171,22 @@ bool hova_place_scratch(const hova_launches *launches, uint64_t threads,
 
 /// Whether two buffers of a launch have rows at one place.
 static bool rows_meet(const hova_launch *launch, uint64_t parts) {
-  hova_share_rows begin = {0, hova_rows_of_share(launch, parts, parts).all};
-  hova_share_rows end = {begin.all, begin.all};
-  const hova_share *shares = hova_shares_of(launch), *other = shares;
+  hova_chunk_rows begin = {0, hova_rows_of_chunk(launch, parts, parts).all};
+  hova_chunk_rows end = {begin.all, begin.all};
+  const hova_chunk *chunks = hova_chunks_of(launch), *other = chunks;
   for (uint64_t i = 0; i < launch->num_buffers; ++i) {
     uint64_t row = row_bytes_of(launch, i);
-    const hova_share *share = shares;
+    const hova_chunk *chunk = chunks;
     for (uint64_t j = 0; row && j < i; ++j) {
       uint64_t before = row_bytes_of(launch, j);
       if (before &&
-          hova_share_place(share, before, begin) <
-              hova_share_place(other, row, end) &&
-          hova_share_place(other, row, begin) <
-              hova_share_place(share, before, end)) {
+          hova_chunk_place(chunk, before, begin) <
+              hova_chunk_place(other, row, end) &&
+          hova_chunk_place(other, row, begin) <
+              hova_chunk_place(chunk, before, end)) {
         return true;
       }
-      share += before != 0;
+      chunk += before != 0;
     }
     other += row != 0;
   }
@@ -196,15 +196,15 @@ static bool rows_meet(const hova_launch *launch, uint64_t parts) {
 /// Whether a thread's rows are as many as it uses, and its own.
 static bool rows_suffice(const hova_launch *launch, uint64_t thread,
                          uint64_t parts) {
-  uint64_t begin = hova_share_start(launch, thread, parts);
-  uint64_t end = hova_share_start(launch, thread + 1, parts);
+  uint64_t begin = hova_chunk_start(launch, thread, parts);
+  uint64_t end = hova_chunk_start(launch, thread + 1, parts);
   uint64_t first = rows_before(launch, thread, parts);
   uint64_t next = rows_before(launch, thread + 1, parts);
   return begin <= end && first <= next &&
          next - first >= least(end - begin, launch->block);
 }
 
-static bool shares_fit(const hova_launch *launch, uint64_t threads,
+static bool chunks_fit(const hova_launch *launch, uint64_t threads,
                        uint64_t arena) {
   uint64_t parts = hova_parts_of(launch, threads), count = 0;
   for (uint64_t i = 0; i < launch->num_buffers; ++i) {
@@ -212,18 +212,18 @@ static bool shares_fit(const hova_launch *launch, uint64_t threads,
     if (row == 0) {
       continue;
     }
-    if (count++ == launch->num_shares ||
+    if (count++ == launch->num_chunks ||
         !hova_multiply(launch->units, row, &distance) || distance > arena) {
       return false;
     }
   }
-  if (count != launch->num_shares || rows_meet(launch, parts)) {
+  if (count != launch->num_chunks || rows_meet(launch, parts)) {
     return false;
   }
-  // Equal shares without rows are right for any numbers.
+  // Equal chunks without rows are right for any numbers.
   bool given = count || launch->num_costs;
-  if (given && (hova_share_start(launch, 0, parts) != 0 ||
-                hova_share_start(launch, parts, parts) != launch->units)) {
+  if (given && (hova_chunk_start(launch, 0, parts) != 0 ||
+                hova_chunk_start(launch, parts, parts) != launch->units)) {
     return false;
   }
   for (uint64_t thread = 0; given && thread < parts; ++thread) {
@@ -234,11 +234,11 @@ static bool shares_fit(const hova_launch *launch, uint64_t threads,
   return true;
 }
 
-bool hova_shares_fit(const hova_launches *launches, uint64_t threads,
+bool hova_chunks_fit(const hova_launches *launches, uint64_t threads,
                      uintptr_t arena, uint64_t *number) {
   const hova_launch *launch = (const hova_launch *)(launches + 1);
   for (*number = 0; *number < launches->count; ++*number) {
-    if (!shares_fit(launch, threads, arena)) {
+    if (!chunks_fit(launch, threads, arena)) {
       return false;
     }
     launch = hova_next_launch(launch);

@@ -236,7 +236,7 @@ void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel) {
 
 const hova_job *hova_team_job(const hova_team *team) { return team->job; }
 
-static void run_share(hova_team *team, int64_t thread) {
+static void run_part(hova_team *team, int64_t thread) {
   const hova_job *job = team->job;
   job->run(job->inputs, job->outputs, job->arena, job->weights, thread,
            team->threads, team);
@@ -253,7 +253,7 @@ static void *run_worker(void *argument) {
     if (team->stop) {
       return NULL;
     }
-    run_share(team, self->thread);
+    run_part(team, self->thread);
   }
 }
 
@@ -276,7 +276,7 @@ void hova_team_run(hova_team *team, const hova_job *job) {
     }
     open_gate(&team->start);
   }
-  run_share(team, 0);
+  run_part(team, 0);
   _mm_setcsr(control);
 }
 

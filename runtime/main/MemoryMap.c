@@ -40,21 +40,21 @@ static number bytes_of(const hova_value_info *value) {
   return rows.count ? (rows.count - 1) * rows.stride + rows.bytes : 0;
 }
 
-/// Bytes of one row of all shares of a launch.
+/// Bytes of one row of all chunks of a launch.
 static number row_bytes_of(const hova_launch *launch) {
   const uint64_t *buffers = (const uint64_t *)(launch + 1);
   uint64_t bytes = 0;
   for (uint64_t i = 0; i < launch->num_buffers; ++i) {
-    if ((buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_SHARE) {
+    if ((buffers[i] & HOVA_BUFFER_KINDS) == HOVA_IN_CHUNK) {
       bytes += buffers[i] & ~(uint64_t)HOVA_BUFFER_KINDS;
     }
   }
   return bytes;
 }
 
-/// Rows of its shares that a thread has at once, at most.
+/// Rows of its chunk that a thread has at once, at most.
 static number rows_of(const hova_launch *launch) {
-  return launch->num_shares == 0         ? 0
+  return launch->num_chunks == 0         ? 0
          : launch->block < launch->units ? launch->block
                                          : launch->units;
 }
@@ -83,7 +83,7 @@ static void print_threads(const hova_program *program,
          "    rows  kernel\n");
   const hova_launch *launch = first_launch(level);
   for (uint64_t i = 0; i < count_launches(program, level); ++i) {
-    if (launch->scratch_bytes || launch->num_shares) {
+    if (launch->scratch_bytes || launch->num_chunks) {
       printf("%12llu%12llu%8llu  %llu %s\n", (number)launch->scratch_bytes,
              row_bytes_of(launch), rows_of(launch), (number)i,
              program->kernels[i].path);

@@ -1,7 +1,7 @@
 //===- Trace.c - What each thread did in a run ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A row for each thread, in the format of trace viewers. A bar is the share of
+// A row for each thread, in the format of trace viewers. A bar is the chunk of
 // one thread in one kernel; between its bars a thread waits for the others. A
 // GPU has one row, in which a bar is a launch and the wait before it.
 //
@@ -89,7 +89,7 @@ static void write_row(writer *out, const hova_context *context, int32_t thread,
       times->spans + 2 * (size_t)thread * program->num_kernels;
   for (uint32_t i = 0; i < program->num_kernels; ++i) {
     const uint64_t *span = spans + 2 * i;
-    // A program that was written by hand may not tell of its shares.
+    // A program that was written by hand may not tell of its chunks.
     if (span[1] == 0 && thread == 0) {
       span = times->kernels + i;
     }

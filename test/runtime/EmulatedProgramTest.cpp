@@ -198,7 +198,7 @@ TEST(EmulatedProgram, buffers_lie_inside_of_what_there_is) {
             HOVA_DEVICE_OUTPUT},
            {1 << HOVA_BUFFER_KIND_BITS | HOVA_OUTPUT, 1, 24, 24,
             HOVA_DEVICE_OUTPUT},
-           {HOVA_IN_SHARE, 1, 4, 4, HOVA_DEVICE_OUTPUT}}) {
+           {HOVA_IN_CHUNK, 1, 4, 4, HOVA_DEVICE_OUTPUT}}) {
     Changed changed;
     changed.buffers[2] = wrong;
     EXPECT_EQ(changed.refusal(),

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernel 0 doubles units from buffer 0 to buffer 1; kernel 1 adds buffer 1
-// to buffer 0 into buffer 2. Both note their share in scratch. Kernel 2 takes
-// units in blocks from buffer 0, doubled through rows of its share in buffer 2,
+// to buffer 0 into buffer 2. Both note their chunk in scratch. Kernel 2 takes
+// units in blocks from buffer 0, doubled through rows of its chunk in buffer 2,
 // to buffer 1; the rows of all blocks are those of the first.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kUnits = 11, kArena = 128, kLine = 64;
 constexpr uint64_t kRow = 1024, kBlock = 4;
 
-struct Share {
+struct Chunk {
   uint64_t calls, units;
 };
 
@@ -53,9 +53,9 @@ void call(uint64_t kernel, void *const *buffers, char *scratch, uint64_t begin,
   for (uint64_t i = begin; kernel == 3 && i < end; ++i) {
     buffer(1)[i] = *row(i);
   }
-  auto share = reinterpret_cast<Share *>(scratch);
-  ++share->calls;
-  share->units += end - begin;
+  auto chunk = reinterpret_cast<Chunk *>(scratch);
+  ++chunk->calls;
+  chunk->units += end - begin;
 }
 
 constexpr uint64_t numbered(uint64_t number, uint64_t kind) {
@@ -67,17 +67,17 @@ const uint64_t launches[] = {
     // count, most buffers
     4, 3,
     // kernel, parts, units, number of buffers, bytes of scratch, block, number
-    // of costs, number of shares, buffers
-    0, 2, kUnits, 2, sizeof(Share), kUnits, 0, 0, HOVA_INPUT,
+    // of costs, number of chunks, buffers
+    0, 2, kUnits, 2, sizeof(Chunk), kUnits, 0, 0, HOVA_INPUT,
     64 | HOVA_IN_ARENA,
     //
-    1, 1, kUnits, 3, sizeof(Share), kUnits, 0, 0, 64 | HOVA_IN_ARENA,
+    1, 1, kUnits, 3, sizeof(Chunk), kUnits, 0, 0, 64 | HOVA_IN_ARENA,
     64 | HOVA_IN_WEIGHTS, HOVA_OUTPUT,
     //
-    0, 1, kUnits, 2, sizeof(Share), kUnits, 0, 0, HOVA_OUTPUT,
+    0, 1, kUnits, 2, sizeof(Chunk), kUnits, 0, 0, HOVA_OUTPUT,
     64 | HOVA_IN_ARENA,
     //
-    1, 8, kUnits, 3, sizeof(Share), kUnits, 0, 0, 64 | HOVA_IN_ARENA,
+    1, 8, kUnits, 3, sizeof(Chunk), kUnits, 0, 0, 64 | HOVA_IN_ARENA,
     numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT)};
 
 /// input + table -> output; the table is after the launches.
@@ -87,7 +87,7 @@ struct TableLaunches {
 };
 const TableLaunches tables = [] {
   TableLaunches data = {
-      {1, 3, 1, 2, kUnits, 3, sizeof(Share), kUnits, 0, 0, HOVA_INPUT,
+      {1, 3, 1, 2, kUnits, 3, sizeof(Chunk), kUnits, 0, 0, HOVA_INPUT,
        offsetof(TableLaunches, table) | HOVA_IN_TABLES, HOVA_OUTPUT},
       {}};
   for (uint64_t i = 0; i < kUnits; ++i) {
@@ -96,27 +96,27 @@ const TableLaunches tables = [] {
   return data;
 }();
 
-/// input -> output by rows of shares.
-const uint64_t shares[] = {2, 3,
+/// input -> output by rows of chunks.
+const uint64_t chunks[] = {2, 3,
                            //
-                           2, 3, kUnits, 3, sizeof(Share), kBlock, 0, 1,
-                           HOVA_INPUT, HOVA_OUTPUT, kRow | HOVA_IN_SHARE, 64, 0,
+                           2, 3, kUnits, 3, sizeof(Chunk), kBlock, 0, 1,
+                           HOVA_INPUT, HOVA_OUTPUT, kRow | HOVA_IN_CHUNK, 64, 0,
                            //
-                           2, 3, kUnits, 3, sizeof(Share), kBlock, 0, 1,
+                           2, 3, kUnits, 3, sizeof(Chunk), kBlock, 0, 1,
                            numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT),
-                           kRow | HOVA_IN_SHARE, kArena, 0};
+                           kRow | HOVA_IN_CHUNK, kArena, 0};
 
 /// The same by two buffers of rows, the second after all rows of the first.
-const uint64_t sharesOfTwo[] = {1, 4,
+const uint64_t chunksOfTwo[] = {1, 4,
                                 //
-                                3, 3, kUnits, 4, sizeof(Share), kUnits, 0, 2,
-                                HOVA_INPUT, HOVA_OUTPUT, kRow | HOVA_IN_SHARE,
-                                kLine | HOVA_IN_SHARE, 64, 0, 64, kRow};
+                                3, 3, kUnits, 4, sizeof(Chunk), kUnits, 0, 2,
+                                HOVA_INPUT, HOVA_OUTPUT, kRow | HOVA_IN_CHUNK,
+                                kLine | HOVA_IN_CHUNK, 64, 0, 64, kRow};
 
 /// Like `launches`' first, by costs 9, 1 and 1, which repeat.
 constexpr uint64_t kCostly = 9;
 const uint64_t costs[] = {
-    1, 2,          0,           kCostly, kCostly, 2, sizeof(Share), kCostly, 3,
+    1, 2,          0,           kCostly, kCostly, 2, sizeof(Chunk), kCostly, 3,
     0, HOVA_INPUT, HOVA_OUTPUT, 9,       10,      11};
 
 template <const uint64_t *data>
@@ -202,8 +202,8 @@ struct Program {
   }
 
   /// Of launches that need no more than a line of each thread.
-  Share share(int64_t thread) {
-    return *reinterpret_cast<const Share *>(hova_arena_of(context) + kArena +
+  Chunk chunk(int64_t thread) {
+    return *reinterpret_cast<const Chunk *>(hova_arena_of(context) + kArena +
                                             thread * kLine);
   }
 
@@ -232,21 +232,21 @@ TEST(Launches, reach_every_unit_once_whatever_the_number_of_threads) {
   }
 }
 
-TEST(Launches, divide_into_their_parts_at_most_the_longer_shares_first) {
+TEST(Launches, divide_into_their_parts_at_most_the_longer_chunks_first) {
   Program program(3);
   program.run();
   // 6 of 11, then two launches alone, then 4 of 11.
-  EXPECT_EQ(program.share(0).calls, 4u);
-  EXPECT_EQ(program.share(0).units, 6u + 11 + 11 + 4);
-  EXPECT_EQ(program.share(1).calls, 2u);
-  EXPECT_EQ(program.share(1).units, 5u + 4);
-  EXPECT_EQ(program.share(2).calls, 1u);
-  EXPECT_EQ(program.share(2).units, 3u);
+  EXPECT_EQ(program.chunk(0).calls, 4u);
+  EXPECT_EQ(program.chunk(0).units, 6u + 11 + 11 + 4);
+  EXPECT_EQ(program.chunk(1).calls, 2u);
+  EXPECT_EQ(program.chunk(1).units, 5u + 4);
+  EXPECT_EQ(program.chunk(2).calls, 1u);
+  EXPECT_EQ(program.chunk(2).units, 3u);
 }
 
-TEST(Launches, give_each_share_rows_of_its_own) {
+TEST(Launches, give_each_chunk_rows_of_its_own) {
   for (int32_t threads : {1, 2, 3, 13}) {
-    Program program(threads, levelOf<shares>);
+    Program program(threads, levelOf<chunks>);
     std::vector<float> out = program.run();
     for (uint64_t i = 0; i < kUnits; ++i) {
       EXPECT_EQ(out[i], 2 * static_cast<float>(i)) << threads << " threads";
@@ -257,7 +257,7 @@ TEST(Launches, give_each_share_rows_of_its_own) {
 
 TEST(Launches, lay_rows_of_one_buffer_after_those_of_another) {
   for (int32_t threads : {1, 2, 3, 13}) {
-    Program program(threads, levelOf<sharesOfTwo>);
+    Program program(threads, levelOf<chunksOfTwo>);
     std::vector<float> out = program.run();
     for (uint64_t i = 0; i < kUnits; ++i) {
       EXPECT_EQ(out[i], 2 * static_cast<float>(i)) << threads << " threads";
@@ -274,18 +274,18 @@ uint64_t scratchOf(const uint64_t *data, int32_t threads) {
   return hova_scratch_bytes(&program, &level, threads);
 }
 
-TEST(Launches, take_memory_for_the_shares_that_there_are) {
-  // Scratch and four rows of each share.
+TEST(Launches, take_memory_for_the_chunks_that_there_are) {
+  // Scratch and four rows of each chunk.
   constexpr uint64_t own = kLine + kBlock * kRow;
-  EXPECT_EQ(scratchOf(shares, 1), own);
-  EXPECT_EQ(scratchOf(shares, 2), 2 * own);
-  // The shares are of 4, 4 and 3 units.
-  EXPECT_EQ(scratchOf(shares, 3), 3 * own - kRow);
+  EXPECT_EQ(scratchOf(chunks, 1), own);
+  EXPECT_EQ(scratchOf(chunks, 2), 2 * own);
+  // The chunks are of 4, 4 and 3 units.
+  EXPECT_EQ(scratchOf(chunks, 3), 3 * own - kRow);
   // Who has no part needs nothing.
-  EXPECT_EQ(scratchOf(shares, 64), 3 * own - kRow);
+  EXPECT_EQ(scratchOf(chunks, 64), 3 * own - kRow);
   EXPECT_EQ(scratchOf(launches, 1), kLine);
   EXPECT_EQ(scratchOf(launches, 64), 8 * kLine);
-  Program program(3, levelOf<shares>);
+  Program program(3, levelOf<chunks>);
   EXPECT_EQ(hova_memory_of(program.context), kArena + 3 * own - kRow);
 }
 
@@ -305,19 +305,19 @@ TEST(Launches, find_tables_after_them) {
   }
 }
 
-TEST(Launches, take_no_rows_beyond_those_of_shares) {
-  // A row for each unit of a share, after the arena, and 4 bytes of scratch.
+TEST(Launches, take_no_rows_beyond_those_of_chunks) {
+  // A row for each unit of a chunk, after the arena, and 4 bytes of scratch.
   const uint64_t data[] = {
-      1, 1, 0, 7, 7, 1, 4, 100, 0, 1, kRow | HOVA_IN_SHARE, kArena, 0};
+      1, 1, 0, 7, 7, 1, 4, 100, 0, 1, kRow | HOVA_IN_CHUNK, kArena, 0};
   EXPECT_EQ(scratchOf(data, 1), 7 * kRow + kLine);
   EXPECT_EQ(scratchOf(data, 2), 7 * kRow + 2 * kLine);
   EXPECT_EQ(scratchOf(data, 64), 7 * kRow + 7 * kLine);
 }
 
 TEST(Launches, take_rows_for_every_unit_where_costs_divide_them) {
-  // One share may have all nine units, whatever the other has.
+  // One chunk may have all nine units, whatever the other has.
   const uint64_t data[] = {
-      1, 1,  0,  2,      9, 1, 4, 100, 3, 1, kRow | HOVA_IN_SHARE,
+      1, 1,  0,  2,      9, 1, 4, 100, 3, 1, kRow | HOVA_IN_CHUNK,
       9, 10, 11, kArena, 0};
   EXPECT_EQ(scratchOf(data, 1), 9 * kRow + kLine);
   EXPECT_EQ(scratchOf(data, 2), 2 * (9 * kRow + kLine));
@@ -326,10 +326,10 @@ TEST(Launches, take_rows_for_every_unit_where_costs_divide_them) {
 TEST(Launches, take_the_place_of_values_that_are_not_alive) {
   // Two rows of a line, of which the second is after the arena.
   const uint64_t data[] = {
-      1, 1, 0, 2, 2, 1, 4, 2, 0, 1, 64 | HOVA_IN_SHARE, kArena / 2, 0};
+      1, 1, 0, 2, 2, 1, 4, 2, 0, 1, 64 | HOVA_IN_CHUNK, kArena / 2, 0};
   EXPECT_EQ(scratchOf(data, 1), kLine + kLine);
   const uint64_t inside[] = {
-      1, 1, 0, 1, 1, 1, 4, 1, 0, 1, 64 | HOVA_IN_SHARE, kArena / 2, 0};
+      1, 1, 0, 1, 1, 1, 4, 1, 0, 1, 64 | HOVA_IN_CHUNK, kArena / 2, 0};
   EXPECT_EQ(scratchOf(inside, 1), kLine);
 }
 
@@ -340,16 +340,16 @@ TEST(Launches, take_rows_one_after_the_other_or_in_gaps) {
                            //
                            0, 1, 4, 3, 4, 4, 0, 3,
                            //
-                           192 | HOVA_IN_SHARE, 64 | HOVA_IN_SHARE,
-                           64 | HOVA_IN_SHARE,
+                           192 | HOVA_IN_CHUNK, 64 | HOVA_IN_CHUNK,
+                           64 | HOVA_IN_CHUNK,
                            //
                            kArena, 0, 0, 0, kArena, 192};
   EXPECT_EQ(scratchOf(data, 1), 4 * (192 + 64) + kLine);
 }
 
-TEST(Launches, say_when_the_rows_of_shares_are_beyond_memory) {
+TEST(Launches, say_when_the_rows_of_chunks_are_beyond_memory) {
   const uint64_t row = UINT64_C(1) << 62;
-  const uint64_t data[] = {1, 1, 0, 1, 64, 1, 64, 64, 0, 1, row | HOVA_IN_SHARE,
+  const uint64_t data[] = {1, 1, 0, 1, 64, 1, 64, 64, 0, 1, row | HOVA_IN_CHUNK,
                            0, 0};
   EXPECT_EQ(scratchOf(data, 1), UINT64_MAX - kArena);
   hova_level level = {"any", 0, run<launches>,
@@ -403,8 +403,8 @@ std::vector<uint64_t> launchOfTwo(uint64_t places, uint64_t offset,
           kUnits,
           0,
           places,
-          kRow | HOVA_IN_SHARE,
-          kLine | HOVA_IN_SHARE,
+          kRow | HOVA_IN_CHUNK,
+          kLine | HOVA_IN_CHUNK,
           64,
           0,
           offset,
@@ -428,7 +428,7 @@ TEST(Launches, are_refused_where_buffers_and_places_differ_in_number) {
 TEST(Launches, are_refused_where_row_0_would_have_no_address) {
   auto launch = [](uint64_t units) {
     return std::vector<uint64_t>{
-        3, 3, units, 1, 4, 1, 0, 1, kRow | HOVA_IN_SHARE, 64, 0};
+        3, 3, units, 1, 4, 1, 0, 1, kRow | HOVA_IN_CHUNK, 64, 0};
   };
   EXPECT_TRUE(divides(launch(UINT64_C(1) << 20)));
   EXPECT_FALSE(divides(launch(UINT64_C(1) << 53)));
@@ -444,13 +444,13 @@ TEST(Launches, are_refused_where_costs_leave_units_out) {
   EXPECT_FALSE(divides(launch(54, 48)));
 }
 
-/// The units of each share.
+/// The units of each chunk.
 std::vector<uint64_t> divideCosts(int32_t threads) {
   std::vector<uint64_t> units;
   Program program(threads, levelOf<costs>);
   program.run();
   for (int32_t thread = 0; thread < threads; ++thread) {
-    units.push_back(program.share(thread).units);
+    units.push_back(program.chunk(thread).units);
   }
   return units;
 }
@@ -464,7 +464,7 @@ TEST(Launches, divide_the_cost_where_units_differ) {
   EXPECT_EQ(divideCosts(3), Units({3, 3, 3}));
 }
 
-TEST(Launches, reach_every_unit_once_where_costs_leave_shares_empty) {
+TEST(Launches, reach_every_unit_once_where_costs_leave_chunks_empty) {
   for (int32_t threads : {1, 2, 3, 5, 7, 9, 13}) {
     Program program(threads, levelOf<costs>);
     std::vector<float> out = program.run();
@@ -473,8 +473,8 @@ TEST(Launches, reach_every_unit_once_where_costs_leave_shares_empty) {
     }
     uint64_t units = 0;
     for (int32_t thread = 0; thread < std::min(threads, 9); ++thread) {
-      units += program.share(thread).units;
-      EXPECT_LE(program.share(thread).calls, 1u);
+      units += program.chunk(thread).units;
+      EXPECT_LE(program.chunk(thread).calls, 1u);
     }
     EXPECT_EQ(units, kCostly);
   }

@@ -134,7 +134,7 @@ EDITS = {
     ),
     "a launch without a shape": ("tile", r", shape = #hova_cpu.launch<[^>]*>", "", "requires attribute 'shape'"),
     "a launch of no units": ("vectorize", r"<units = \d+", "<units = 0", "expects 'units' from 1 to"),
-    "a launch of shares of nothing": ("tile", r"grain = \d+", "grain = 0", "expects 'grain' from 1 to"),
+    "a launch of chunks of nothing": ("tile", r"grain = \d+", "grain = 0", "expects 'grain' from 1 to"),
     "costs that divide nothing": ("tile", r"(<units = \d+, grain = \d+)", r"\1, costs = [1, 2, 3, 4, 5, 6, 7]", "whose number divides"),
     "no tables": (
         "assign", r"schedule = ", "hova.input_rows = array<i64: 99>, schedule = ", "the number of a row table among",

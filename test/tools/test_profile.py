@@ -121,7 +121,7 @@ def test_a_trace_has_a_row_for_each_thread(program, tmp_path, threads):
         if event["ph"] == "X":
             bars[event["tid"]].append(event)
     assert set(bars) <= set(names)
-    # The first thread has a share of every kernel, in the order of the program; a thread does one thing at a time.
+    # The first thread has a chunk of every kernel, in the order of the program; a thread does one thing at a time.
     assert [bar["args"]["kernel"] for bar in bars[0]] == list(range(len(bars[0])))
     assert {bar["name"] for bar in bars[0]} >= {"patches", "early.0.attn", "head"}
     for row in bars.values():

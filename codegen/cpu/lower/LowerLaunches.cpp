@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One parallel region for the whole program: each thread walks all launches,
-// takes its share of each kernel's units and meets the others after it. The
+// takes its chunk of each kernel's units and meets the others after it. The
 // walk is the runtime's; the launches are data, so that no later pass and no
 // code grows with the depth of a model. The tables by which kernels find rows
 // are evaluated here and lie after the launches. Does nothing to a module that
@@ -90,8 +90,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   uint64_t describeBuffer(Value buffer) {
-    if (auto share = buffer.getDefiningOp<ShareBufferOp>()) {
-      return share.getRowBytes() | HOVA_IN_SHARE;
+    if (auto chunk = buffer.getDefiningOp<ChunkBufferOp>()) {
+      return chunk.getRowBytes() | HOVA_IN_CHUNK;
     }
     if (auto arena = buffer.getDefiningOp<ArenaBufferOp>()) {
       assert(arena.getOffset() % 64 == 0 && "low bits tell the kind");
@@ -132,10 +132,10 @@ private:
     auto shape = cast<CpuLaunchAttr>(op.getShape());
     ArrayRef<int64_t> costs =
         shape.getCosts() ? shape.getCosts().asArrayRef() : ArrayRef<int64_t>();
-    SmallVector<ShareBufferOp> shares;
+    SmallVector<ChunkBufferOp> chunks;
     for (Value buffer : op.getBuffers()) {
-      if (auto share = buffer.getDefiningOp<ShareBufferOp>()) {
-        shares.push_back(share);
+      if (auto chunk = buffer.getDefiningOp<ChunkBufferOp>()) {
+        chunks.push_back(chunk);
       }
     }
     words.append(
@@ -143,7 +143,7 @@ private:
          static_cast<uint64_t>(shape.getUnits()), op.getBuffers().size(),
          scratchOf(op),
          static_cast<uint64_t>(shape.getBlock().value_or(shape.getUnits())),
-         costs.size(), shares.size()});
+         costs.size(), chunks.size()});
     for (Value buffer : op.getBuffers()) {
       words.push_back(describeBuffer(buffer));
     }
@@ -151,8 +151,8 @@ private:
     for (int64_t cost : costs) {
       words.push_back(sum += cost);
     }
-    for (ShareBufferOp share : shares) {
-      words.append({share.getOffset(), share.getRowBytesBefore()});
+    for (ChunkBufferOp chunk : chunks) {
+      words.append({chunk.getOffset(), chunk.getRowBytesBefore()});
     }
   }
 

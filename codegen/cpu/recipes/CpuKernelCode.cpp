@@ -5,7 +5,7 @@
 
 #include "codegen/cpu/recipes/CpuKernelCode.h"
 #include "codegen/cpu/HovaCpuDialect.h"
-#include "codegen/cpu/Shares.h"
+#include "codegen/cpu/ThreadChunks.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
@@ -160,7 +160,7 @@ std::optional<unsigned> CpuKernelCode::getOverwritable(KernelOp kernel,
 }
 
 SmallVector<Value> CpuKernelCode::getStageBuffers(KernelOp kernel) const {
-  return shareValuesOf(kernel);
+  return chunkValuesOf(kernel);
 }
 
 SmallVector<Value> CpuKernelCode::createStageBuffers(
@@ -168,18 +168,18 @@ SmallVector<Value> CpuKernelCode::createStageBuffers(
     ArrayRef<ArenaBlock> blocks, int64_t number) const {
   size_t first = buffers.countArguments();
   ArrayRef<MemRefType> types = ArrayRef(buffers.types).drop_front(first);
-  SmallVector<ShareRows> shares;
+  SmallVector<ChunkRows> chunks;
   for (MemRefType type : types) {
     int64_t rows = type.getShape()[0];
-    shares.push_back({bytesOf(type) / rows, rows});
+    chunks.push_back({bytesOf(type) / rows, rows});
   }
-  // Shares of equal cost may have a whole block each.
+  // Chunks of equal cost may have a whole block each.
   bool areAlike = !cast<CpuLaunchAttr>(buffers.shape).getCosts();
-  placeShares(blocks, number, /*fitAll=*/areAlike, shares);
+  placeChunks(blocks, number, /*fitAll=*/areAlike, chunks);
   SmallVector<Value> places;
   for (auto [value, type, rows] : llvm::zip_equal(
-           ArrayRef(buffers.values).drop_front(first), types, shares)) {
-    places.push_back(ShareBufferOp::create(builder, originOf(value), type,
+           ArrayRef(buffers.values).drop_front(first), types, chunks)) {
+    places.push_back(ChunkBufferOp::create(builder, originOf(value), type,
                                            rows.offset, rows.rowBytesBefore));
   }
   return places;

@@ -15,7 +15,7 @@ public:
   int64_t getExecutedMacs(mlir::Operation *op) const override;
   std::optional<unsigned> getOverwritable(KernelOp kernel,
                                           unsigned result) const override;
-  /// Those that lie in rows of a thread's share.
+  /// Those that lie in rows of a thread's chunk.
   llvm::SmallVector<mlir::Value>
   getStageBuffers(KernelOp kernel) const override;
   llvm::SmallVector<mlir::Value>

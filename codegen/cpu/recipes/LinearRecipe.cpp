@@ -187,7 +187,7 @@ void LinearLoops::emitColumnGroup(const ColumnRange &group) {
   if (rest && dividesRows) {
     emitRest();
   } else if (rest) {
-    // The last panel belongs to the thread whose share ends after it.
+    // The last panel belongs to the thread whose chunk ends after it.
     e.forLoop("panels", e.index(whole), e.end, 1, [&](Value) { emitRest(); });
   }
 }

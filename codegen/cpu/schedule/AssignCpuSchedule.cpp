@@ -3,7 +3,7 @@
 //
 // Chooses by the facts of CpuFacts.h; Stages.cpp divides kernels into stages
 // and gives layouts to what they compute. Rows are divided among threads before
-// anything else, so that whole-row operations need no barrier; a share is large
+// anything else, so that whole-row operations need no barrier; a chunk is large
 // enough for the weights that it reads to pay.
 
 #include "codegen/cpu/CpuFacts.h"
@@ -32,11 +32,11 @@ namespace hova {
 //===----------------------------------------------------------------------===//
 
 /// Rows of a product that a thread takes at least. Every thread reads all
-/// weights, so where there are enough rows a share is several tiles.
+/// weights, so where there are enough rows a chunk is several tiles.
 static int64_t chooseRows(int64_t rows, const CpuFacts &facts) {
-  int64_t tile = facts.productTile.rows, share = facts.leastShareTiles * tile;
-  if (rows >= 2 * share) {
-    return share;
+  int64_t tile = facts.productTile.rows, chunk = facts.leastChunkTiles * tile;
+  if (rows >= 2 * chunk) {
+    return chunk;
   }
   return rows >= 2 * tile ? tile : std::max<int64_t>(tile / 2, 1);
 }
@@ -45,7 +45,7 @@ static int64_t chooseRows(int64_t rows, const CpuFacts &facts) {
 static int64_t choosePanels(Operation *op, const CpuFacts &facts) {
   int64_t rows = staticSize(shapeOf(op->getResult(0)).drop_back());
   int64_t macs = rows * shapeOf(op->getOperand(0)).back() * facts.panelColumns;
-  return llvm::divideCeil(facts.leastShareMacs, macs);
+  return llvm::divideCeil(facts.leastChunkMacs, macs);
 }
 
 /// Units that a thread takes at least.
@@ -59,7 +59,7 @@ static int64_t chooseGrain(KernelOp kernel, const CpuFacts &facts) {
   kernel.walk(
       [&](CostOpInterface op) { hasProduct |= *op.getLinearMacs() > 0; });
   return hasProduct ? chooseRows(staticSize(shape.drop_back()), facts)
-                    : llvm::divideCeil(facts.leastShareElements,
+                    : llvm::divideCeil(facts.leastChunkElements,
                                        shape.empty() ? 1 : shape.back());
 }
 
@@ -122,7 +122,7 @@ struct AssignCpuSchedulePass final
     for (auto op : kernel.getBody().front().getOps<CostOpInterface>()) {
       macs += *macsOf(op);
     }
-    schedule.grain = llvm::divideCeil(facts.leastShareMacs,
+    schedule.grain = llvm::divideCeil(facts.leastChunkMacs,
                                       std::max<int64_t>(macs / units, 1));
     formStages(kernel, facts);
     schedule.write(kernel);

@@ -54,12 +54,12 @@ void check(const RowDivision &sizes) {
     ASSERT_EQ(hova_units_before(0, rows, own), 0u);
     ASSERT_EQ(hova_units_before(own, rows, own), rows);
     for (uint64_t thread = 0; thread < own; ++thread) {
-      int64_t share =
+      int64_t chunk =
           static_cast<int64_t>(hova_units_before(thread + 1, rows, own) -
                                hova_units_before(thread, rows, own));
-      int64_t calls = (share + sizes.block - 1) / sizes.block;
+      int64_t calls = (chunk + sizes.block - 1) / sizes.block;
       for (int64_t call = 0; call < calls; ++call) {
-        int64_t begin = share * call / calls, end = share * (call + 1) / calls;
+        int64_t begin = chunk * call / calls, end = chunk * (call + 1) / calls;
         addHeights(end - begin, sizes.tileRows, heights, fewest);
       }
     }
@@ -113,7 +113,7 @@ TEST(RowBlockSizes, lists_the_heights_of_even_shares) {
   }
 }
 
-TEST(RowBlockSizes, lists_one_share_where_rows_are_not_divided) {
+TEST(RowBlockSizes, lists_one_chunk_where_rows_are_not_divided) {
   CpuSchedule schedule;
   schedule.division = Division::columnStrips;
   schedule.tileRows = 6;

@@ -1,8 +1,8 @@
-// Shares of threads that divide columns.
+// Chunks of threads that divide columns.
 
 // RUN: hova-opt %s --hova-assign-cpu-schedule --hova-verify-assigned | FileCheck %s
 
-// One panel of 64 columns is more than the least share for 9 x 3000 rows and steps;
+// One panel of 64 columns is more than the least chunk for 9 x 3000 rows and steps;
 // for 9 x 8 it takes 57.
 // CHECK-LABEL: hova.kernel "takes_one_panel" units<column_strip 1>
 // CHECK-SAME: grain = 1, k_block

@@ -3,7 +3,7 @@
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-verify-assigned | FileCheck %s
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-assign-cpu-schedule | FileCheck %s
 
-// Without a product a share is counted in elements: 16,384 of them.
+// Without a product a thread chunk is counted in elements: 16,384 of them.
 // CHECK-LABEL: hova.kernel "takes_elements_without_a_product"
 // CHECK-SAME: grain = 2048, k_block
 func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {

@@ -1,4 +1,4 @@
-// Stages, tiles and shares.
+// Stages, tiles and chunks.
 
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-verify-assigned | FileCheck %s
 // RUN: hova-opt %s --split-input-file --hova-assign-cpu-schedule --hova-assign-cpu-schedule | FileCheck %s
@@ -281,11 +281,11 @@ func.func @main(%x: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> {
 
 // -----
 
-// CHECK-LABEL: hova.kernel "takes_shares_of_100_rows"
+// CHECK-LABEL: hova.kernel "takes_chunks_of_100_rows"
 // CHECK-SAME: grain = 48, k_block
 func.func @main(%x: tensor<1x100x8xf32>) -> tensor<1x100x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %out = hova.kernel "takes_shares_of_100_rows" (%x, %w) {
+  %out = hova.kernel "takes_chunks_of_100_rows" (%x, %w) {
   ^bb0(%a: tensor<1x100x8xf32>, %w_: tensor<8x8xf32>):
     %r = hova.linear %a, %w_ : tensor<1x100x8xf32>, tensor<8x8xf32> -> tensor<1x100x8xf32>
     hova.yield %r : tensor<1x100x8xf32>
@@ -300,11 +300,11 @@ func.func private @weights() {
 
 // -----
 
-// CHECK-LABEL: hova.kernel "takes_shares_of_96_rows"
+// CHECK-LABEL: hova.kernel "takes_chunks_of_96_rows"
 // CHECK-SAME: grain = 48, k_block
 func.func @main(%x: tensor<1x96x8xf32>) -> tensor<1x96x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %out = hova.kernel "takes_shares_of_96_rows" (%x, %w) {
+  %out = hova.kernel "takes_chunks_of_96_rows" (%x, %w) {
   ^bb0(%a: tensor<1x96x8xf32>, %w_: tensor<8x8xf32>):
     %r = hova.linear %a, %w_ : tensor<1x96x8xf32>, tensor<8x8xf32> -> tensor<1x96x8xf32>
     hova.yield %r : tensor<1x96x8xf32>
@@ -319,11 +319,11 @@ func.func private @weights() {
 
 // -----
 
-// CHECK-LABEL: hova.kernel "takes_shares_of_95_rows"
+// CHECK-LABEL: hova.kernel "takes_chunks_of_95_rows"
 // CHECK-SAME: grain = 6, k_block
 func.func @main(%x: tensor<1x95x8xf32>) -> tensor<1x95x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %out = hova.kernel "takes_shares_of_95_rows" (%x, %w) {
+  %out = hova.kernel "takes_chunks_of_95_rows" (%x, %w) {
   ^bb0(%a: tensor<1x95x8xf32>, %w_: tensor<8x8xf32>):
     %r = hova.linear %a, %w_ : tensor<1x95x8xf32>, tensor<8x8xf32> -> tensor<1x95x8xf32>
     hova.yield %r : tensor<1x95x8xf32>
@@ -338,11 +338,11 @@ func.func private @weights() {
 
 // -----
 
-// CHECK-LABEL: hova.kernel "takes_shares_of_12_rows"
+// CHECK-LABEL: hova.kernel "takes_chunks_of_12_rows"
 // CHECK-SAME: grain = 6, k_block
 func.func @main(%x: tensor<1x12x8xf32>) -> tensor<1x12x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %out = hova.kernel "takes_shares_of_12_rows" (%x, %w) {
+  %out = hova.kernel "takes_chunks_of_12_rows" (%x, %w) {
   ^bb0(%a: tensor<1x12x8xf32>, %w_: tensor<8x8xf32>):
     %r = hova.linear %a, %w_ : tensor<1x12x8xf32>, tensor<8x8xf32> -> tensor<1x12x8xf32>
     hova.yield %r : tensor<1x12x8xf32>
@@ -357,11 +357,11 @@ func.func private @weights() {
 
 // -----
 
-// CHECK-LABEL: hova.kernel "takes_shares_of_11_rows"
+// CHECK-LABEL: hova.kernel "takes_chunks_of_11_rows"
 // CHECK-SAME: grain = 3, k_block
 func.func @main(%x: tensor<1x11x8xf32>) -> tensor<1x11x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
-  %out = hova.kernel "takes_shares_of_11_rows" (%x, %w) {
+  %out = hova.kernel "takes_chunks_of_11_rows" (%x, %w) {
   ^bb0(%a: tensor<1x11x8xf32>, %w_: tensor<8x8xf32>):
     %r = hova.linear %a, %w_ : tensor<1x11x8xf32>, tensor<8x8xf32> -> tensor<1x11x8xf32>
     hova.yield %r : tensor<1x11x8xf32>

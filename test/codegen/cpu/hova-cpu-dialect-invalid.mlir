@@ -95,9 +95,9 @@ func.func private @costs_are_some() attributes {s = #hova_cpu.launch<units = 4, 
 // -----
 
 func.func private @callee(memref<4x16xf32>, memref<64xi8>, index, index)
-func.func @shares_have_a_row_for_each_unit() {
-  %h = hova.share_buffer : memref<4x16xf32>
-  // expected-error@+1 {{'hova.launch' op expects a share buffer of its own with a row for each of 5 units, got 'memref<4x16xf32>'}}
+func.func @chunks_have_a_row_for_each_unit() {
+  %h = hova.chunk_buffer : memref<4x16xf32>
+  // expected-error@+1 {{'hova.launch' op expects a chunk buffer of its own with a row for each of 5 units, got 'memref<4x16xf32>'}}
   hova.launch @callee(%h) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 5, grain = 1>} : (memref<4x16xf32>)
   return
 }
@@ -105,9 +105,9 @@ func.func @shares_have_a_row_for_each_unit() {
 // -----
 
 func.func private @callee(memref<4x16xf32>, memref<4x16xf32>, memref<64xi8>, index, index)
-func.func @shares_are_its_own() {
-  %h = hova.share_buffer : memref<4x16xf32>
-  // expected-error@+1 {{'hova.launch' op expects a share buffer of its own with a row for each of 4 units, got 'memref<4x16xf32>'}}
+func.func @chunks_are_its_own() {
+  %h = hova.chunk_buffer : memref<4x16xf32>
+  // expected-error@+1 {{'hova.launch' op expects a chunk buffer of its own with a row for each of 4 units, got 'memref<4x16xf32>'}}
   hova.launch @callee(%h, %h) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<4x16xf32>, memref<4x16xf32>)
   return
 }

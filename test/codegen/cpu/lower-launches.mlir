@@ -3,7 +3,7 @@
 // RUN: hova-opt %s --split-input-file --hova-lower-launches --hova-lower-launches | FileCheck %s
 
 // Two launches of three buffers at most. Then kernel, parts, units, number of
-// buffers, bytes of scratch, block, start of shares, number of costs and buffers: inputs 0 and 1
+// buffers, bytes of scratch, block, start of chunks, number of costs and buffers: inputs 0 and 1
 // (2, 10), arena and weights at 64 (64, 65), output 0 (3).
 // CHECK: llvm.mlir.global external constant @hova_launches(dense<[2, 3,
 // CHECK-SAME: 0, 4, 9, 3, 64, 9, 0, 0, 2, 10, 64,
@@ -94,12 +94,12 @@ func.func private @kernel_a(%y: memref<90x8xf32>, %scratch: memref<64xi8>, %begi
 
 // -----
 
-// A buffer of a thread's share is told by the bytes of its row (64 | 4), and how
+// A buffer of a thread's chunk is told by the bytes of its row (64 | 4), and how
 // many rows of it a block has; costs as sums of the first 1, 2 and 3; and where
 // the rows begin.
 // CHECK: @hova_launches(dense<[1, 2, 0, 9, 9, 2, 64, 4, 3, 1, 3, 68, 10, 12, 13, 128, 64]>
 func.func @main(%y: memref<9x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 0 : i64} {
-  %h = hova.share_buffer {offset = 128 : i64, row_bytes_before = 64 : i64} : memref<9x8xf32, strided<[16, 1]>>
+  %h = hova.chunk_buffer {offset = 128 : i64, row_bytes_before = 64 : i64} : memref<9x8xf32, strided<[16, 1]>>
   hova.launch @kernel_a(%y, %h) "a" {flops = 1000000 : i64, shape = #hova_cpu.launch<units = 9, grain = 1, block = 4, costs = [10, 2, 1]>} : (memref<9x8xf32>, memref<9x8xf32, strided<[16, 1]>>)
   return
 }

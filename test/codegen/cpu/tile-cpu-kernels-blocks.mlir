@@ -8,8 +8,8 @@
 // thread has memory for as many rows as a block, not the arena for all.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 0 : i64
-// CHECK: %[[SHARE:.*]] = hova.share_buffer : memref<20x16xf32>
-// CHECK: hova.launch @kernel_takes_rows_in_blocks(%{{.*}}, %{{.*}}, %{{.*}}, %[[SHARE]]) "takes_rows_in_blocks" {flops = {{[0-9]+}} : i64, shape = #hova_cpu.launch<units = 20, grain = 8, block = 8>}
+// CHECK: %[[CHUNK:.*]] = hova.chunk_buffer : memref<20x16xf32>
+// CHECK: hova.launch @kernel_takes_rows_in_blocks(%{{.*}}, %{{.*}}, %{{.*}}, %[[CHUNK]]) "takes_rows_in_blocks" {flops = {{[0-9]+}} : i64, shape = #hova_cpu.launch<units = 20, grain = 8, block = 8>}
 // CHECK-LABEL: func.func private @kernel_takes_rows_in_blocks(
 // CHECK-SAME: %[[X:.*]]: memref<20x16xf32> {llvm.noalias}, %[[W:.*]]: memref<1x16x16xf32> {llvm.noalias}, %[[Y:.*]]: memref<20x16xf32> {llvm.noalias}, %[[HIDDEN:.*]]: memref<20x16xf32> {llvm.noalias}, %{{.*}}: memref<64xi8> {llvm.noalias}, %[[BEGIN:.*]]: index, %{{.*}}: index)
 // CHECK: scf.for
@@ -45,18 +45,18 @@ func.func private @weights() {
 
 // -----
 
-// Rows of shares lie where nothing is alive during their launch: after two values
+// Rows of chunks lie where nothing is alive during their launch: after two values
 // of 1280 bytes, then in the place of the first of them. What does not fit into
 // that follows after the second, one after the other.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 2560 : i64
 // CHECK: hova.launch @kernel_before(%{{.*}}) "before" {flops
 // CHECK-SAME: shape = #hova_cpu.launch<units = 20, grain = 8>}
-// CHECK: %[[FIRST:.*]] = hova.share_buffer {offset = 2560 : i64} : memref<20x16xf32>
+// CHECK: %[[FIRST:.*]] = hova.chunk_buffer {offset = 2560 : i64} : memref<20x16xf32>
 // CHECK: hova.launch @kernel_first(%{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST]]) "first"
-// CHECK: %[[IN_GAP:.*]] = hova.share_buffer : memref<20x16xf32>
-// CHECK: %[[AFTER:.*]] = hova.share_buffer {offset = 2560 : i64} : memref<20x16xf32>
-// CHECK: %[[LAST:.*]] = hova.share_buffer {offset = 2560 : i64, row_bytes_before = 64 : i64} : memref<20x16xf32>
+// CHECK: %[[IN_GAP:.*]] = hova.chunk_buffer : memref<20x16xf32>
+// CHECK: %[[AFTER:.*]] = hova.chunk_buffer {offset = 2560 : i64} : memref<20x16xf32>
+// CHECK: %[[LAST:.*]] = hova.chunk_buffer {offset = 2560 : i64, row_bytes_before = 64 : i64} : memref<20x16xf32>
 // CHECK: hova.launch @kernel_second(%{{.*}}, %{{.*}}, %{{.*}}, %[[IN_GAP]], %[[AFTER]], %[[LAST]]) "second"
 func.func @main(%x: tensor<1x20x16xf32>) -> tensor<1x20x16xf32> {
   %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<16x16xf32>

@@ -156,7 +156,7 @@ func.func private @weights() {
 // What crosses stages is the thread's own; a slice of its columns is a view.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.arena_bytes = 0 : i64
-// CHECK: %[[KEPT:.*]] = hova.share_buffer : memref<9x24xf32, strided<[32, 1]>>
+// CHECK: %[[KEPT:.*]] = hova.chunk_buffer : memref<9x24xf32, strided<[32, 1]>>
 // CHECK: hova.launch @kernel_reads_columns_of_an_earlier_stage(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[KEPT]])
 // CHECK-LABEL: func.func private @kernel_reads_columns_of_an_earlier_stage(
 // CHECK-SAME: %[[P:[^ ]*]]: memref<9x24xf32, strided<[32, 1]>> {llvm.noalias}, %{{[^ ]*}}: memref<64xi8>
@@ -293,7 +293,7 @@ func.func private @weights() {
 // -----
 
 // Threads divide panels: two whole ones and a partial one, which belongs to the
-// share that ends after it. Every share takes all rows.
+// thread chunk that ends after it. Every chunk takes all rows.
 // CHECK-LABEL: func.func @main(
 // CHECK: hova.launch @kernel_divides_columns({{.*}}) {{.*}} {flops = 5760 : i64, shape = #hova_cpu.launch<units = 3, grain = 1>}
 // CHECK-LABEL: func.func private @kernel_divides_columns(

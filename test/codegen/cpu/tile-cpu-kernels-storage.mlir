@@ -10,7 +10,7 @@
 // CHECK-SAME: hova.arena_bytes = 0 : i64, hova.image_bytes = 133696 : i64
 // CHECK-DAG: hova.image_buffer {offset = 0 : i64} : memref<2x257x64xi32>
 // CHECK-DAG: hova.image_buffer {offset = 131584 : i64} : memref<1x513xf32>
-// CHECK-DAG: hova.share_buffer : memref<9x513xbf16, strided<[544, 1]>>
+// CHECK-DAG: hova.chunk_buffer : memref<9x513xbf16, strided<[544, 1]>>
 // CHECK-LABEL: func.func private @weights()
 // CHECK: hova.pack %{{.*}}[#hova.column_strips<64, interleave 2>] : tensor<513x70xbf16> -> tensor<2x257x64x2xbf16>
 // CHECK-LABEL: func.func private @kernel_stores_pairs(

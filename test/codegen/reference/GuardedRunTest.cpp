@@ -53,7 +53,7 @@ std::string faultOf(int mistake, Flush flush) {
       {{{"", 20, 4},
         {"weight 'w'", 20, 4},
         {"value 'sum'", 32, 4},
-        {"the share's value 'h'", 64, 4}},
+        {"the thread chunk's value 'h'", 64, 4}},
        20},
       {{{"value 'sum'", 32, 4}, {"weight 'w'", 20, 4}, {"", 20, 4}}, 20}};
   HostTensor x(HostTensor::Element::F32, {5});
@@ -108,9 +108,10 @@ TEST(GuardedRun, finds_a_write_to_a_weight) {
             "which is read-only");
 }
 
-TEST(GuardedRun, finds_a_write_after_the_rows_of_a_share) {
-  const char *message = "kernel layer.0.sum (function k0) writes 1 bytes "
-                        "after the end of the share's value 'h', which has 64";
+TEST(GuardedRun, finds_a_write_after_the_rows_of_a_chunk) {
+  const char *message =
+      "kernel layer.0.sum (function k0) writes 1 bytes "
+      "after the end of the thread chunk's value 'h', which has 64";
   EXPECT_EQ(faultOf(7, Flush::Back), message);
   EXPECT_EQ(faultOf(7, Flush::Front), message);
 }

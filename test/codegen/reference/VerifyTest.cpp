@@ -110,7 +110,7 @@ TEST_F(VerifyTest, finds_a_result_that_depends_on_the_threads) {
   EXPECT_TRUE(reports("differs: threads of y\n")) << report;
 }
 
-TEST_F(VerifyTest, finds_a_share_that_only_three_threads_have) {
+TEST_F(VerifyTest, finds_a_chunk_that_only_three_threads_have) {
   EXPECT_FALSE(verify(5));
   EXPECT_TRUE(reports("differs: threads of y\n")) << report;
 }

@@ -159,25 +159,25 @@ func.func @kernel_c2_results_are_yielded(%x: tensor<4x8xf32>) {
 
 // -----
 
-func.func @share_buffer_c1_rows_are_aligned() {
-  // expected-error@+1 {{'hova.share_buffer' op expects a matrix whose rows begin at multiples of 64 bytes, got 'memref<4x8xf32>'}}
-  %r = hova.share_buffer : memref<4x8xf32>
+func.func @chunk_buffer_c1_rows_are_aligned() {
+  // expected-error@+1 {{'hova.chunk_buffer' op expects a matrix whose rows begin at multiples of 64 bytes, got 'memref<4x8xf32>'}}
+  %r = hova.chunk_buffer : memref<4x8xf32>
   return
 }
 
 // -----
 
-func.func @share_buffer_c2_places_are_aligned() {
-  // expected-error@+1 {{'hova.share_buffer' op expects places that are multiples of 64 bytes, got 64 and 32}}
-  %r = hova.share_buffer {offset = 64 : i64, row_bytes_before = 32 : i64} : memref<4x16xf32>
+func.func @chunk_buffer_c2_places_are_aligned() {
+  // expected-error@+1 {{'hova.chunk_buffer' op expects places that are multiples of 64 bytes, got 64 and 32}}
+  %r = hova.chunk_buffer {offset = 64 : i64, row_bytes_before = 32 : i64} : memref<4x16xf32>
   return
 }
 
 // -----
 
-func.func @share_buffer_c1_is_a_matrix() {
-  // expected-error@+1 {{'hova.share_buffer' op expects a matrix whose rows begin at multiples of 64 bytes, got 'memref<64xf32>'}}
-  %r = hova.share_buffer : memref<64xf32>
+func.func @chunk_buffer_c1_is_a_matrix() {
+  // expected-error@+1 {{'hova.chunk_buffer' op expects a matrix whose rows begin at multiples of 64 bytes, got 'memref<64xf32>'}}
+  %r = hova.chunk_buffer : memref<64xf32>
   return
 }
 

@@ -108,15 +108,15 @@ func.func @names_dims_of_units(%x: tensor<4x8xf32>) {
   return
 }
 
-// CHECK-LABEL: @launches_a_kernel_on_shares_of_costs
-// CHECK: %[[ROWS:.*]] = hova.share_buffer {offset = 256 : i64, row_bytes_before = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
-// CHECK: hova.launch @of_shares(%[[ROWS]]) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1, block = 2, costs = [1, 3]>} : (memref<4x8xf32, strided<[16, 1]>>)
-func.func @launches_a_kernel_on_shares_of_costs() {
-  %h = hova.share_buffer {offset = 256 : i64, row_bytes_before = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
-  hova.launch @of_shares(%h) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1, block = 2, costs = [1, 3]>} : (memref<4x8xf32, strided<[16, 1]>>)
+// CHECK-LABEL: @launches_a_kernel_on_chunks_of_costs
+// CHECK: %[[ROWS:.*]] = hova.chunk_buffer {offset = 256 : i64, row_bytes_before = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
+// CHECK: hova.launch @of_chunks(%[[ROWS]]) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1, block = 2, costs = [1, 3]>} : (memref<4x8xf32, strided<[16, 1]>>)
+func.func @launches_a_kernel_on_chunks_of_costs() {
+  %h = hova.chunk_buffer {offset = 256 : i64, row_bytes_before = 64 : i64} : memref<4x8xf32, strided<[16, 1]>>
+  hova.launch @of_chunks(%h) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1, block = 2, costs = [1, 3]>} : (memref<4x8xf32, strided<[16, 1]>>)
   return
 }
-func.func private @of_shares(memref<4x8xf32, strided<[16, 1]>>, memref<64xi8>, index, index)
+func.func private @of_chunks(memref<4x8xf32, strided<[16, 1]>>, memref<64xi8>, index, index)
 
 // CHECK-LABEL: @launches_a_kernel_function
 // CHECK: hova.launch @callee(%{{.*}}) "act" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<4x8xf32>)

@@ -179,7 +179,7 @@ TEST_F(ProgramTilerTest, knows_nothing_of_a_cpu) {
     // What is between its stages has no buffer unless a target asks for it.
     EXPECT_EQ(launches[i].getBuffers().size(), 2u);
   }
-  EXPECT_TRUE(main.getOps<ShareBufferOp>().empty());
+  EXPECT_TRUE(main.getOps<ChunkBufferOp>().empty());
   EXPECT_EQ(main->getAttrOfType<IntegerAttr>(kArenaBytesAttr).getInt(), 256);
 
   std::string text;

@@ -11,8 +11,8 @@
 //   4  the first kernel writes after its scratch, in the same cache line
 //   5  the second kernel writes to its weight
 //   6  the second kernel reads an element of the arena that nothing wrote
-//   7  the first kernel writes after the rows of its share
-//   8  the first kernel reads an element of its share that nothing wrote
+//   7  the first kernel writes after the rows of its chunk
+//   8  the first kernel reads an element of its chunk that nothing wrote
 //
 //===----------------------------------------------------------------------===//
 
@@ -78,13 +78,13 @@ static const struct {
   hova_launches head;
   hova_launch add;
   uint64_t add_buffers[4];
-  hova_share add_share;
+  hova_chunk add_chunk;
   hova_launch twice;
   uint64_t twice_buffers[3];
 } launches = {
     {2, 4},
     {0, 1, 1, 4, SCRATCH_BYTES, 1, 0, 1},
-    {HOVA_INPUT, HOVA_IN_WEIGHTS, 64 | HOVA_IN_ARENA, 64 | HOVA_IN_SHARE},
+    {HOVA_INPUT, HOVA_IN_WEIGHTS, 64 | HOVA_IN_ARENA, 64 | HOVA_IN_CHUNK},
     {128, 0},
     {1, 1, 1, 3, 0, 1, 0, 0},
     {64 | HOVA_IN_ARENA, HOVA_IN_WEIGHTS, HOVA_OUTPUT},

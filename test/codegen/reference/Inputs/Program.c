@@ -9,7 +9,7 @@
 //   2  the second kernel gives NaN for inputs of 0
 //   3  the result depends on the number of threads
 //   4  the first kernel is one last place off, which rounding explains
-//   5  a share that begins at the last row is wrong, which two threads never
+//   5  a chunk that begins at the last row is wrong, which two threads never
 //      have
 //
 //===----------------------------------------------------------------------===//

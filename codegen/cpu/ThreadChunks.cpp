@@ -1,7 +1,7 @@
-//===- Shares.cpp - What threads keep for their share of the units --------===//
+//===- ThreadChunks.cpp - What threads keep for their chunk of units ------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/Shares.h"
+#include "codegen/cpu/ThreadChunks.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 
 namespace hova {
 
-SmallVector<Value> shareValuesOf(KernelOp kernel) {
+SmallVector<Value> chunkValuesOf(KernelOp kernel) {
   SmallVector<Value> values;
   auto yield = cast<YieldOp>(kernel.getBody().front().getTerminator());
   for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
@@ -25,8 +25,8 @@ SmallVector<Value> shareValuesOf(KernelOp kernel) {
   return values;
 }
 
-void placeShares(ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
-                 MutableArrayRef<ShareRows> shares) {
+void placeChunks(ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
+                 MutableArrayRef<ChunkRows> chunks) {
   // What is in use during the kernel, by offset: [begin, end).
   SmallVector<std::pair<int64_t, int64_t>> used = {{0, 0}};
   for (const ArenaBlock &block : blocks) {
@@ -48,15 +48,15 @@ void placeShares(ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
     }
     return end;
   };
-  for (ShareRows &share : shares) {
-    int64_t bytes = share.rowBytes * share.units;
-    share.offset = fitAll ? findGap(bytes) : end;
-    if (share.offset < end) {
-      used.push_back({share.offset, share.offset + bytes});
+  for (ChunkRows &chunk : chunks) {
+    int64_t bytes = chunk.rowBytes * chunk.units;
+    chunk.offset = fitAll ? findGap(bytes) : end;
+    if (chunk.offset < end) {
+      used.push_back({chunk.offset, chunk.offset + bytes});
       llvm::sort(used);
     } else {
-      share.rowBytesBefore = rowBytes;
-      rowBytes += share.rowBytes;
+      chunk.rowBytesBefore = rowBytes;
+      rowBytes += chunk.rowBytes;
     }
   }
 }

@@ -1,24 +1,24 @@
-//===- Shares.h - What threads keep for their share of the units ----------===//
+//===- ThreadChunks.h - What threads keep for their chunk of units --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A value between two stages of a kernel has rows for the units that a thread
 // takes through all stages together. They lie in the arena, where nothing is
-// alive during the launch (`hova.share_buffer`).
+// alive during the launch (`hova.chunk_buffer`).
 
-#ifndef HOVA_CODEGEN_CPU_SHARES_H
-#define HOVA_CODEGEN_CPU_SHARES_H
+#ifndef HOVA_CODEGEN_CPU_THREADCHUNKS_H
+#define HOVA_CODEGEN_CPU_THREADCHUNKS_H
 
 #include "dialect/ProgramOps.h"
 #include "passes/tile/Arena.h"
 
 namespace hova {
 
-/// The values between stages of a kernel that lie in rows of a thread's share:
+/// The values between stages of a kernel that lie in rows of a thread's chunk:
 /// all but those in lanes, which scratch holds, and the kernel's results.
-llvm::SmallVector<mlir::Value> shareValuesOf(KernelOp kernel);
+llvm::SmallVector<mlir::Value> chunkValuesOf(KernelOp kernel);
 
-/// A buffer of the threads' shares in the units of a kernel.
-struct ShareRows {
+/// A buffer of the threads' chunks in the units of a kernel.
+struct ChunkRows {
   int64_t rowBytes = 0;
   int64_t units = 0;
   int64_t offset = 0;         ///< the result, a multiple of 64
@@ -30,9 +30,9 @@ struct ShareRows {
 /// stands in the lowest gap between blocks that has room for so many. Others
 /// stand one after the other, after all blocks: there is no end to how many
 /// threads can be.
-void placeShares(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
-                 llvm::MutableArrayRef<ShareRows> shares);
+void placeChunks(llvm::ArrayRef<ArenaBlock> blocks, int64_t kernel, bool fitAll,
+                 llvm::MutableArrayRef<ChunkRows> chunks);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_SHARES_H
+#endif // HOVA_CODEGEN_CPU_THREADCHUNKS_H

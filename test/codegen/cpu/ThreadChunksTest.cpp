@@ -1,7 +1,7 @@
-//===- SharesTest.cpp - Places of rows that threads keep for themselves ---===//
+//===- ThreadChunksTest.cpp - Places of rows that threads keep ------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/Shares.h"
+#include "codegen/cpu/ThreadChunks.h"
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/recipes/CpuKernelCode.h"
 #include "mlir/Parser/Parser.h"
@@ -16,31 +16,31 @@ namespace {
 const ArenaBlock kBlocks[] = {
     {128, 0, 2, 0}, {512, 0, 0, 128}, {384, 1, 3, 640}};
 
-TEST(Shares, stand_in_the_lowest_gap_that_has_room) {
-  ShareRows shares[] = {{64, 9}, {64, 4}, {64, 4}, {64, 5}};
-  placeShares(kBlocks, 1, /*fitAll=*/true, shares);
+TEST(ThreadChunks, stand_in_the_lowest_gap_that_has_room) {
+  ChunkRows chunks[] = {{64, 9}, {64, 4}, {64, 4}, {64, 5}};
+  placeChunks(kBlocks, 1, /*fitAll=*/true, chunks);
   // 576 bytes have no room in the 512 of the gap, 256 have it twice.
-  EXPECT_EQ(shares[0].offset, 1024);
-  EXPECT_EQ(shares[0].rowBytesBefore, 0);
-  EXPECT_EQ(shares[1].offset, 128);
-  EXPECT_EQ(shares[2].offset, 384);
+  EXPECT_EQ(chunks[0].offset, 1024);
+  EXPECT_EQ(chunks[0].rowBytesBefore, 0);
+  EXPECT_EQ(chunks[1].offset, 128);
+  EXPECT_EQ(chunks[2].offset, 384);
   // What stands after the blocks begins after the rows of who is there.
-  EXPECT_EQ(shares[3].offset, 1024);
-  EXPECT_EQ(shares[3].rowBytesBefore, 64);
+  EXPECT_EQ(chunks[3].offset, 1024);
+  EXPECT_EQ(chunks[3].rowBytesBefore, 64);
 }
 
-TEST(Shares, stand_after_all_blocks_where_threads_may_have_more_rows) {
-  ShareRows shares[] = {{64, 4}, {128, 4}, {64, 4}};
-  placeShares(kBlocks, 1, /*fitAll=*/false, shares);
+TEST(ThreadChunks, stand_after_all_blocks_where_threads_may_have_more_rows) {
+  ChunkRows chunks[] = {{64, 4}, {128, 4}, {64, 4}};
+  placeChunks(kBlocks, 1, /*fitAll=*/false, chunks);
   int64_t before[] = {0, 64, 192};
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(shares[i].offset, 1024);
-    EXPECT_EQ(shares[i].rowBytesBefore, before[i]);
+    EXPECT_EQ(chunks[i].offset, 1024);
+    EXPECT_EQ(chunks[i].rowBytesBefore, before[i]);
   }
 }
 
 /// The buffer of the value between two stages, at the launch of kernel 1.
-ShareBufferOp stageBuffer(MLIRContext &context, OwningOpRef<ModuleOp> &module,
+ChunkBufferOp stageBuffer(MLIRContext &context, OwningOpRef<ModuleOp> &module,
                           DenseI64ArrayAttr costs) {
   context.loadDialect<HovaDialect, HovaCpuDialect, func::FuncDialect>();
   module = parseSourceString<ModuleOp>(R"(
@@ -76,10 +76,10 @@ ShareBufferOp stageBuffer(MLIRContext &context, OwningOpRef<ModuleOp> &module,
   SmallVector<Value> places =
       code.createStageBuffers(builder, buffers, kBlocks, 1);
   EXPECT_EQ(places.size(), 1u);
-  return places.front().getDefiningOp<ShareBufferOp>();
+  return places.front().getDefiningOp<ChunkBufferOp>();
 }
 
-TEST(Shares, fit_all_units_where_these_cost_the_same) {
+TEST(ThreadChunks, fit_all_units_where_these_cost_the_same) {
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   EXPECT_EQ(stageBuffer(context, module, {}).getOffset(), 128u);
