@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `target` lowers is code alone; what the program is called, takes, gives
-// and keeps in its arena is read from `main` afterwards, and the weight program
-// is evaluated. Upstream's conversions lower all of a module, so the code gets
-// one of its own. Does nothing to a module that has it already.
+// and keeps in its arena is read from `main` afterwards, and the folding
+// function is evaluated. Upstream's conversions lower all of a module, so the
+// code gets one of its own. Does nothing to a module that has it already.
 
 #include "codegen/Passes.h"
 #include "passes/tile/ProgramAttrs.h"
@@ -40,7 +40,7 @@ struct DecomposeProgramPass final
     auto builder = OpBuilder::atBlockEnd(module.getBody());
     auto code = ModuleOp::create(builder, module.getLoc(), kCodeName);
     for (Operation *op : operations) {
-      if (isProgram(*op, kWeightProgram)) {
+      if (isProgram(*op, kFoldingFunction)) {
         continue;
       }
       // Tables become data of the code.

@@ -12,8 +12,8 @@ def DecomposeProgramPass : Pass<"hova-decompose-program", "::mlir::ModuleOp"> {
   let summary = "Set the code of a program apart from what describes it";
   let description = [{
     Before: a tiled program. After: the module `@code` holds all of it but the
-    weight program, and is what the other passes of the phase lower; beside it
-    stay the weight program, and `main` with the declarations of its kernels,
+    folding function, and is what the other passes of the phase lower; beside it
+    stay the folding function, and `main` with the declarations of its kernels,
     from which the constants are made that describe the program. A module that
     has `@code` stays as it is.
 

@@ -53,7 +53,7 @@ constexpr Phase phases[] = {
     {"normalize",
      "one spelling per idea: masks, scale and bias sit on the attention, "
      "projections of one input are one, and what depends on weights alone is "
-     "in the weight program",
+     "in the folding function",
      buildNormalize},
     {"fuse",
      "a straight list of kernels, each one unit of code generation, and a "
@@ -67,7 +67,7 @@ constexpr Phase phases[] = {
     {"tile",
      "loops over buffers in destination-passing form that obey the schedule; "
      "equal kernels are one function, and every value has its place in the "
-     "arena, in the weight image or in a table of the program",
+     "arena, in the packed weights or in a table of the program",
      ofTarget<&Target::buildTilePhase>},
     {"vectorize",
      "vector code in which every loop-carried value is a scalar or a "
@@ -75,7 +75,7 @@ constexpr Phase phases[] = {
      ofTarget<&Target::buildVectorizePhase>},
     {"target",
      "the LLVM dialect alone in the module @code; beside it main and the "
-     "weight program, which describe the program and its weights",
+     "folding function, which describe the program and its weights",
      ofTarget<&Target::buildTargetPhase>, /*onCode=*/true},
     {"emit", "object code, an executable or a library", nullptr},
 };

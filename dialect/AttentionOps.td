@@ -177,8 +177,8 @@ def Hova_HeadFactorsOp : Hova_Op<"head_factors", [Pure,
   let summary = "bounded factors of heads from their learned logarithms";
   let description = [{
     `y[m] = min(exp(x[m]), most)`: what the cosines of a head are multiplied
-    with, the inverse of its temperature (Swin Transformer V2, Eq. 2). A part of
-    the weight program. NaN propagates.
+    with, the inverse of its temperature (Swin Transformer V2, Eq. 2). Folded at
+    compile time. NaN propagates.
 
     - C1: x is [heads].
     - C2: most is positive and finite.

@@ -1,7 +1,7 @@
 //===- HostTensor.h - Dense values on the host ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values that reference evaluation and the weight program work on: a shape,
+// The values that reference evaluation and constant folding work on: a shape,
 // an element type and one dense row-major buffer, shared between copies.
 // Element type f64 is what evaluation computes in; f32 is what weights are
 // stored in, so that moving 346 MB of them never goes through a wider type.

@@ -56,7 +56,7 @@ def Hova_TableOpInterface : OpInterface<"TableOpInterface"> {
   let cppNamespace = "::hova";
   let description = [{
     A table that the compiler makes: where rows are, which windows are alike,
-    how far positions are apart. `tabulate` is what stands in the weight image
+    how far positions are apart. `tabulate` is what stands in the packed weights
     or, of integers that no weight decides, among the tables of the program.
     `evaluate` of the same operation (ReferenceOpInterface) is its
     definition. They share no code, so that verification sees a mistake in

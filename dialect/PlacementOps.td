@@ -126,7 +126,7 @@ def Hova_WindowOffsetsOp : Hova_Op<"window_offsets", [Pure,
     `f(d, n) = sign(d) log2(1 + |c|) / 3` and `c = 8 d / max(n - 1, 1)`, where
     (dy, dx) is the position of a query less that of a key. The farthest of a
     window of the reference size are at a distance of about one. Numbers of f32,
-    a constant of the weight program.
+    folded at compile time.
 
     - C1: the reference has two positive sizes.
     - C2: the result is [(2 height - 1) * (2 width - 1), 2].

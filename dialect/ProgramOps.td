@@ -38,16 +38,16 @@ def Hova_WeightOp : Hova_Op<"weight", [Pure]> {
   let hasVerifier = 1;
 }
 
-/// What the weight program stores: numbers, and integers. Those that no weight
-/// decides, such as rows and kinds of windows, leave it at `tile` for the table
-/// program.
+/// What the folding function stores: numbers, and integers. Those that no
+/// weight decides, such as rows and kinds of windows, leave it at `tile` for the
+/// table program.
 def Hova_Stored : AnyTypeOf<[Hova_Tensor, Hova_Ids]>;
 
 def Hova_ImageWeightOp : Hova_Op<"image_weight", [Pure]> {
-  let summary = "reference to a tensor that the weight program makes";
+  let summary = "reference to a tensor that the folding function makes";
   let description = [{
-    The tensor that `hova.store_weight` of the same name leaves in the weight
-    image. `layout`, which `assign` chooses, tells how a matrix lies there;
+    The tensor that `hova.store_weight` of the same name leaves in the packed
+    weights. `layout`, which `assign` chooses, tells how a matrix lies there;
     without one, a tensor lies row-major.
 
     - C1: the layout is for a tensor of this type.
@@ -68,7 +68,7 @@ def Hova_ImageWeightOp : Hova_Op<"image_weight", [Pure]> {
 }
 
 def Hova_StoreWeightOp : Hova_Op<"store_weight"> {
-  let summary = "one result of the weight program";
+  let summary = "one result of constant folding";
   let description = [{
     Names a tensor computed from weights alone, as `hova.image_weight` reads it.
 
@@ -303,7 +303,7 @@ class Hova_BufferOp<string mnemonic, string place> : Hova_Op<mnemonic, [Pure]> {
 }
 
 def Hova_ArenaBufferOp : Hova_BufferOp<"arena_buffer", "arena">;
-def Hova_ImageBufferOp : Hova_BufferOp<"image_buffer", "weight image">;
+def Hova_ImageBufferOp : Hova_BufferOp<"image_buffer", "packed weights">;
 def Hova_TableBufferOp : Hova_BufferOp<"table_buffer", "program's tables">;
 
 def Hova_ChunkBufferOp : Hova_Op<"chunk_buffer"> {

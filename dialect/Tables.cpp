@@ -1,7 +1,7 @@
 //===- Tables.cpp - Tables that the compiler makes ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands in the weight image or among the tables of the program for
+// What stands in the packed weights or among the tables of the program for
 // operations whose numbers follow from their attributes. `dialect/evaluate`
 // says what it should be, and shares no code with this.
 
@@ -32,7 +32,7 @@ void WindowBiasOp::tabulate(ArrayRef<HostTensor> operands,
   int64_t tokens = height * width, heads = table ? table->getShape()[1] : 1;
   int64_t classes = window.countClasses();
   double maskValue = getMaskValue().convertToDouble();
-  // What the weight program makes of it rounds once, at its end.
+  // What is folded of it rounds once, at its end.
   HostTensor result(Element::F64, {classes, heads, tokens, tokens});
   double *out = result.mutableAs<double>();
   for (int64_t unit = 0; unit < classes * heads * tokens * tokens; ++unit) {

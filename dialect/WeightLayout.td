@@ -10,8 +10,8 @@ def Hova_WeightLayoutAttrInterface
     : AttrInterface<"WeightLayoutAttrInterface"> {
   let cppNamespace = "::hova";
   let description = [{
-    How a matrix of weights, `[in, out]`, lies in the weight image: the order in
-    which the kernels of a target read it. The target chooses it, `hova.pack`
+    How a matrix of weights, `[in, out]`, lies in the packed weights: the order
+    in which the kernels of a target read it. The target chooses it, `hova.pack`
     makes it, and all else sees the matrix.
   }];
   let methods = [

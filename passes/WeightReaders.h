@@ -1,8 +1,8 @@
 //===- WeightReaders.h - Layouts of weights, by who reads them ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A target says which operands its kernels read in a layout of the weight
-// image. What is read both ways is in the image twice.
+// A target says which operands its kernels read in a layout of the packed
+// weights. What is read both ways is in the image twice.
 
 #ifndef HOVA_PASSES_WEIGHTREADERS_H
 #define HOVA_PASSES_WEIGHTREADERS_H
@@ -22,7 +22,7 @@ struct WeightReaders {
   llvm::StringRef suffix;
 };
 
-/// The operation of the weight program that stores what `weight` names, or
+/// The operation of the folding function that stores what `weight` names, or
 /// null.
 StoreWeightOp storeOf(ImageWeightOp weight);
 

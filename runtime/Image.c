@@ -1,4 +1,4 @@
-//===- Image.c - Weight images --------------------------------------------===//
+//===- Image.c - Packed weights -------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "runtime/Image.h"
@@ -40,8 +40,8 @@ hova_status hova_image_check(hova_span image, const char *path,
   if (!hova_take_text(&cursor, HOVA_IMAGE_MAGIC)) {
     return reject(path,
                   looks_like_safetensors(image)
-                      ? "is a safetensors file, not a weight image"
-                      : "is not a weight image",
+                      ? "is a safetensors file, not one of packed weights"
+                      : "is not a file of packed weights",
                   program, error);
   }
   cursor.at = 0;
@@ -52,8 +52,9 @@ hova_status hova_image_check(hova_span image, const char *path,
   }
   if (header.abi != HOVA_ABI_VERSION ||
       header.header_bytes != HOVA_IMAGE_HEADER_BYTES) {
-    return reject(path, "is a weight image of another version of hova", program,
-                  error);
+    return reject(path,
+                  "is a file of packed weights of another version of hova",
+                  program, error);
   }
   if (program->weight_id && !field_is(header.id, program->weight_id)) {
     bool same_model = field_is(header.model, program->name);
@@ -143,12 +144,12 @@ hova_status hova_image_open(const hova_program *program,
   }
   if (!image.data && !options->weights) {
     return hova_fail(error, HOVA_REJECTED,
-                     "program '%s' needs a weight image: pass its path",
+                     "program '%s' needs packed weights: pass their path",
                      program->name);
   }
   if ((uintptr_t)image.data % 64 != 0) {
     return hova_fail(error, HOVA_REJECTED,
-                     "the weight image must be aligned to 64 bytes");
+                     "the packed weights must be aligned to 64 bytes");
   }
   image = find_image(image, program);
   bool check_weights = options->check_weights != 0 || others_may_write;

@@ -1,4 +1,4 @@
-//===- Image.h - Weight images ----------------------------------*- C -*---===//
+//===- Image.h - Packed weights ---------------------------------*- C -*---===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef HOVA_RUNTIME_IMAGE_H

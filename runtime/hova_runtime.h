@@ -424,7 +424,7 @@ enum hova_cpu_bit {
 uint64_t hova_cpu_features(void);
 
 //===----------------------------------------------------------------------===//
-// The weight image
+// Packed weights
 //===----------------------------------------------------------------------===//
 
 /// Bytes before the first tensor of an image, so that data starts on a page.
@@ -477,7 +477,7 @@ typedef struct hova_options {
   /// Whatever the image holds, a run stays inside of its memory; a changed one
   /// gives other numbers, which only this tells.
   int32_t check_weights;
-  /// Path of a weight image. Null: `image`, else the embedded image.
+  /// Path of a file of packed weights. Null: `image`, else those embedded.
   const char *weights;
   /// An image in memory (header included, 64-byte aligned) that outlives the
   /// context, and its size. Null: none.

@@ -110,7 +110,7 @@ def AssignRowTablesPass : Pass<"hova-assign-row-tables", "::mlir::ModuleOp"> {
   let description = [{
     Before: a fused program whose kernels read inputs and write results by
     placements. After: every such input and result has a table of rows,
-    which the weight program makes and which is a further input of the kernel (`hova.input_rows`,
+    which is folded at compile time and which is a further input of the kernel (`hova.input_rows`,
     `hova.result_rows`: the number of the table's argument for each, -1 where
     there is none), and so has every `hova.rearrange` of a kernel. An input
     whose reader needs its rows one after the other, as a product does, is read
@@ -166,9 +166,9 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
     Before: kernels with a schedule (`#hova_cpu.schedule` on the kernel,
     `hova.stage` in its region, `layout` on image weights). After: every kernel is
     a function over buffers, its scratch and a range of units; `main` launches
-    them on places in the arena, in the weight image and among the program's
+    them on places in the arena, in the packed weights and among the program's
     tables, whose offsets are fixed, and on buffers that each thread has for its
-    chunk of the units; the weight program packs what has a layout. Integers that
+    chunk of the units; the folding function packs what has a layout. Integers that
     no weight decides leave it for the table program, a function `tables`: they
     say where kernels read and write, so they are part of the code and not of
     the image, which comes from a file. Kernels that differ
@@ -233,8 +233,8 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
     level's suffix. However many layers a model has, its code is that of its
     kernels. A kernel of little work has one part, the first thread's: the
     barrier, and rows that lie in the cache of another core, cost as much as two
-    microseconds of work. Between two kernels of one part nobody waits. The weight
-    program is gone: it is not part of the code. What the table program makes lies
+    microseconds of work. Between two kernels of one part nobody waits. The folding
+    function is gone: it is not part of the code. What the table program makes lies
     after the launches, where no file can change it.
 
     ```mlir

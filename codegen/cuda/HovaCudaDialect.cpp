@@ -100,7 +100,7 @@ LogicalResult CudaLaunchAttr::verifyLaunch(Operation *op,
     Operation *place = buffer.getDefiningOp();
     if (place && !isa<ArenaBufferOp, ImageBufferOp, TableBufferOp>(place)) {
       return launch.emitOpError("expects buffers that are arguments or places "
-                                "in the arena, in the weight image or in the "
+                                "in the arena, in the packed weights or in the "
                                 "program's tables, got one of '")
              << place->getName() << "'";
     }

@@ -253,7 +253,7 @@ def TileCudaKernelsPass : Pass<"hova-tile-cuda-kernels", "::mlir::ModuleOp"> {
     Before: kernels with a schedule (`#hova_cuda.schedule`), each one stage.
     After: every kernel is a function of group operations over buffers and the
     three coordinates of its block; `main` launches them on places in the arena,
-    in the weight image and in the program's tables, whose offsets are fixed, on
+    in the packed weights and in the program's tables, whose offsets are fixed, on
     a grid (`#hova_cuda.launch`). Kernels that differ in their buffers alone share one
     function. Obeys the schedule and decides nothing.
 

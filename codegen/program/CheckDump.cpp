@@ -342,9 +342,9 @@ LogicalResult DumpCheck::checkStores(func::FuncOp weights) {
   return success();
 }
 
-/// The weight program and the one that makes tables are looked up by name.
+/// The folding function and the one that makes tables are looked up by name.
 LogicalResult DumpCheck::checkWeights() {
-  for (StringRef name : {kWeightProgram, kTableProgram}) {
+  for (StringRef name : {kFoldingFunction, kTableProgram}) {
     Operation *symbol = dump.lookupSymbol(name);
     auto program = dyn_cast_or_null<func::FuncOp>(symbol);
     if (symbol &&
@@ -355,7 +355,7 @@ LogicalResult DumpCheck::checkWeights() {
              << "' to be a function of one block without arguments and results";
     }
   }
-  auto weights = dump.lookupSymbol<func::FuncOp>(kWeightProgram);
+  auto weights = dump.lookupSymbol<func::FuncOp>(kFoldingFunction);
   return weights && isFrom("tile") ? checkStores(weights) : success();
 }
 
@@ -387,10 +387,10 @@ LogicalResult DumpCheck::checkBytesRead(StringRef program, StringRef memory) {
   return success();
 }
 
-/// What `main` takes from the weight program, that one makes.
+/// What `main` takes from the folding function, that one makes.
 LogicalResult DumpCheck::checkReads() {
   llvm::StringSet<> names;
-  if (auto weights = dump.lookupSymbol<func::FuncOp>(kWeightProgram)) {
+  if (auto weights = dump.lookupSymbol<func::FuncOp>(kFoldingFunction)) {
     for (auto store : weights.getOps<StoreWeightOp>()) {
       names.insert(store.getName());
     }
@@ -398,11 +398,11 @@ LogicalResult DumpCheck::checkReads() {
   for (auto weight : main.getOps<ImageWeightOp>()) {
     if (!names.contains(weight.getName())) {
       return weight.emitError("reads '")
-             << weight.getName() << "', which '" << kWeightProgram
+             << weight.getName() << "', which '" << kFoldingFunction
              << "' does not store";
     }
   }
-  if (failed(checkBytesRead<ImageBufferOp>(kWeightProgram, "the image"))) {
+  if (failed(checkBytesRead<ImageBufferOp>(kFoldingFunction, "the image"))) {
     return failure();
   }
   // What makes tables has run in phase `target`: they are constants after the

@@ -119,7 +119,7 @@ static uint64_t nextPage(uint64_t bytes) {
 uint64_t ProgramFile::imageBytes() const {
   uint64_t bytes = 0;
   for (Compiler *program : images) {
-    bytes = nextPage(bytes) + getWeightImageBytes(program->imageInfo());
+    bytes = nextPage(bytes) + getPackedWeightsBytes(program->imageInfo());
   }
   return bytes;
 }
@@ -131,7 +131,7 @@ llvm::Error ProgramFile::writeImages(llvm::raw_ostream &os) {
     if (llvm::Error error = program->writeWeights(os)) {
       return error;
     }
-    bytes = nextPage(bytes) + getWeightImageBytes(program->imageInfo());
+    bytes = nextPage(bytes) + getPackedWeightsBytes(program->imageInfo());
   }
   return llvm::Error::success();
 }

@@ -134,7 +134,7 @@ llvm::Expected<mlir::LogicalResult> reportKernels(mlir::ModuleOp imported,
                                                   const CompileOptions &options,
                                                   CompiledModule &keep);
 
-/// Writes only the weight image that `compileModule` would.
+/// Writes only the packed weights that `compileModule` would.
 llvm::Expected<mlir::LogicalResult> packWeights(mlir::ModuleOp imported,
                                                 const CompileOptions &options,
                                                 const WeightProvider &weights);

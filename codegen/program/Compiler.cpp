@@ -95,7 +95,7 @@ void Compiler::describe(llvm::Module &module) {
                        flopsOf(imported), bill);
 }
 
-WeightImageInfo Compiler::imageInfo() {
+PackedWeightsInfo Compiler::imageInfo() {
   auto main = tiled->lookupSymbol<func::FuncOp>("main");
   auto model = (*tiled)->getAttrOfType<StringAttr>("hova.model");
   return {weightDigest(*tiled), model ? model.str() : options.prefix,
@@ -104,8 +104,8 @@ WeightImageInfo Compiler::imageInfo() {
 }
 
 llvm::Error Compiler::writeWeights(llvm::raw_ostream &os) {
-  WeightImageInfo info = imageInfo();
-  return writeWeightImage(os, info, [&](llvm::raw_ostream &data) {
+  PackedWeightsInfo info = imageInfo();
+  return writePackedWeights(os, info, [&](llvm::raw_ostream &data) {
     return packWeightData(data, *tiled, weights, info.weightBytes);
   });
 }

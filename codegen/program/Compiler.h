@@ -9,7 +9,7 @@
 
 #include "codegen/program/Compile.h"
 #include "codegen/program/DebugLines.h"
-#include "codegen/program/WeightImage.h"
+#include "codegen/program/PackedWeights.h"
 #include <optional>
 
 namespace hova {
@@ -39,7 +39,7 @@ public:
   /// Of the code, where it is asked for.
   llvm::Error writeLines();
 
-  WeightImageInfo imageInfo();
+  PackedWeightsInfo imageInfo();
   llvm::Error writeWeights(llvm::raw_ostream &os);
 
 private:

@@ -154,7 +154,7 @@ llvm::Error writeWholeImage(llvm::raw_ostream &os, uint64_t imageBytes,
              ? llvm::Error::success()
              : llvm::createStringError(
                    std::errc::invalid_argument,
-                   "expects a weight image of %llu bytes, got %llu",
+                   "expects packed weights of %llu bytes, got %llu",
                    (unsigned long long)imageBytes, (unsigned long long)written);
 }
 
@@ -163,7 +163,7 @@ llvm::Error writeProgram(llvm::raw_ostream &os, LinkedFile &linked,
                          uint64_t imageBytes, WriteFunction writeImage) {
   uint64_t offset = llvm::alignTo(linked.size(), kWeightPageBytes);
   if (imageBytes != 0) {
-    if (llvm::Error error = placeWeightImage(linked, offset, imageBytes)) {
+    if (llvm::Error error = placePackedWeights(linked, offset, imageBytes)) {
       return error;
     }
   }

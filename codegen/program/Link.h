@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Links generated objects with the prelinked runtime into an executable or
-// a shared library, and puts the weight image into it.
+// a shared library, and puts the packed weights into it.
 //
 // Neither the code generator nor the linker ever sees the weights, which may
 // be larger than memory. The linker is told of a section that occupies address
@@ -38,7 +38,7 @@ struct LinkOptions {
   std::string header;
   /// Further texts to write with it.
   llvm::ArrayRef<TextFile> companions;
-  /// The file of the weight image; empty: it is embedded in the output.
+  /// The file of the packed weights; empty: they are embedded in the output.
   std::string weights;
   /// An object defines `hova_program_<prefix>`; a library exports
   /// `<prefix>_create` and so on. A C identifier.
@@ -56,7 +56,7 @@ struct LinkOptions {
 
 /// Links `objects`, whose order the program's code keeps, and writes all files
 /// of `options` or none. `writeImage` is called once if `imageBytes` is not 0
-/// and must write exactly that many bytes (see writeWeightImage). Equal input
+/// and must write exactly that many bytes (see writePackedWeights). Equal input
 /// gives equal files.
 ///
 /// Errors carry the system's code for input and output, and that of runLinker

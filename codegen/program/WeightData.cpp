@@ -1,4 +1,4 @@
-//===- WeightData.cpp - The contents of a weight image --------------------===//
+//===- WeightData.cpp - The contents of packed weights --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/program/WeightData.h"
@@ -150,12 +150,12 @@ llvm::Error packWeightData(llvm::raw_ostream &data, ModuleOp tiled,
                            const WeightProvider &weights,
                            uint64_t weightBytes) {
   uint64_t written = 0;
-  auto program = tiled.lookupSymbol<func::FuncOp>(kWeightProgram);
+  auto program = tiled.lookupSymbol<func::FuncOp>(kFoldingFunction);
   Evaluator evaluator(weights);
   LogicalResult done = success();
   if (program) {
-    done = evaluator.runWeightProgram(program, [&](StoreWeightOp op,
-                                                   const HostTensor &value) {
+    done = evaluator.foldWeights(program, [&](StoreWeightOp op,
+                                              const HostTensor &value) {
       uint64_t offset = op->getAttrOfType<IntegerAttr>(kOffsetAttr).getInt();
       data.write_zeros(offset - written);
       written = offset +

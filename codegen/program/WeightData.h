@@ -1,4 +1,4 @@
-//===- WeightData.h - The contents of a weight image ----------------------===//
+//===- WeightData.h - The contents of packed weights ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef HOVA_CODEGEN_PROGRAM_WEIGHTDATA_H
@@ -13,7 +13,7 @@ namespace hova {
 /// shapes, order and layouts, but no values.
 std::string weightDigest(mlir::ModuleOp tiled);
 
-/// Runs the weight program of a module after phase `tile` and writes what it
+/// Folds the weights of a module after phase `tile` and writes what it
 /// stores, in the order of the image and in the types of the stores,
 /// `weightBytes` bytes altogether. Weights are in memory one at a time.
 ///

@@ -158,8 +158,8 @@ static std::string findNeighbours(llvm::ArrayRef<char> file,
   return found;
 }
 
-llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
-                             uint64_t bytes) {
+llvm::Error placePackedWeights(llvm::MutableArrayRef<char> file,
+                               uint64_t offset, uint64_t bytes) {
   using namespace llvm::ELF;
   auto fail = [](const llvm::Twine &message, llvm::StringRef remedy) {
     return llvm::createStringError(

@@ -27,8 +27,8 @@ bool isWholeElf(llvm::ArrayRef<char> file);
 /// file, read-only. Fails where the file is not whole, where the section is not
 /// there or has not `bytes` bytes, or where no segment holds it alone; then the
 /// file is as it was.
-llvm::Error placeWeightImage(llvm::MutableArrayRef<char> file, uint64_t offset,
-                             uint64_t bytes);
+llvm::Error placePackedWeights(llvm::MutableArrayRef<char> file,
+                               uint64_t offset, uint64_t bytes);
 
 } // namespace hova
 

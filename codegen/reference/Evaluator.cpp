@@ -139,8 +139,8 @@ LogicalResult Evaluator::loadWeight(Operation *op,
   auto weight = cast<ImageWeightOp>(op);
   auto stored = image.find(weight.getName());
   if (stored == image.end()) {
-    return weight.emitOpError("names a tensor that the weight program did not "
-                              "store: '")
+    return weight.emitOpError(
+               "names a tensor that the folding function did not store: '")
            << weight.getName() << "'";
   }
   HostTensor matrix = stored->second;
@@ -337,8 +337,8 @@ LogicalResult Evaluator::runStores(func::FuncOp program,
   return success(ran);
 }
 
-LogicalResult Evaluator::runWeightProgram(func::FuncOp program,
-                                          StoreFunction newStore) {
+LogicalResult Evaluator::foldWeights(func::FuncOp program,
+                                     StoreFunction newStore) {
   makesImage = true;
   LogicalResult done =
       runStores(program, [&](StoreWeightOp op, const HostTensor &value) {
@@ -350,7 +350,7 @@ LogicalResult Evaluator::runWeightProgram(func::FuncOp program,
   return done;
 }
 
-LogicalResult Evaluator::runWeightProgram(func::FuncOp program) {
+LogicalResult Evaluator::foldWeights(func::FuncOp program) {
   return runStores(program, [&](StoreWeightOp op, const HostTensor &value) {
     // How a weight lies in the image is no concern of who reads it.
     auto pack = op.getValue().getDefiningOp<PackOp>();

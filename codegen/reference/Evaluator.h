@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The reference semantics of a program: runs straight-line functions of the
-// phases `import` to `assign`, and the weight program, operation by operation
+// phases `import` to `assign`, and the folding function, operation by operation
 // through ReferenceOpInterface. Kernel regions are evaluated in place. A value
 // is freed after its last use.
 //
@@ -51,23 +51,24 @@ public:
     observer = std::move(newObserver);
   }
 
-  /// Of the runs from here on; what the weight program stored stays.
+  /// Of the runs from here on; what the folding function stored stays.
   void setPrecision(Precision newPrecision) { precision = newPrecision; }
 
   using StoreFunction = llvm::function_ref<llvm::LogicalResult(
       StoreWeightOp, const HostTensor &)>;
 
-  /// Runs the weight program and keeps what it stores for `hova.image_weight`:
-  /// as computed for runs in float64, rounded to the stored type for others.
-  llvm::LogicalResult runWeightProgram(mlir::func::FuncOp program);
+  /// Runs the folding function and keeps what it stores for
+  /// `hova.image_weight`: as computed for runs in float64, rounded to the
+  /// stored type for others.
+  llvm::LogicalResult foldWeights(mlir::func::FuncOp program);
 
   /// As above, but hands every tensor to `store`, rounded to the stored type,
   /// and keeps none. This makes the image of a program: tables are what the
   /// compiler makes of them (TableOpInterface), not what they are defined to
   /// be. Weights are loaded at their first use and freed after the
   /// last: few are in memory.
-  llvm::LogicalResult runWeightProgram(mlir::func::FuncOp program,
-                                       StoreFunction store);
+  llvm::LogicalResult foldWeights(mlir::func::FuncOp program,
+                                  StoreFunction store);
 
   /// Results of `function` on `inputs`: ids are I64, masks I1, numbers F32 or
   /// F64. Errors are reported on the operation they concern.

@@ -44,7 +44,7 @@ namespace {
 class BufferNames {
 public:
   BufferNames(ModuleOp tiled, func::FuncOp main) {
-    collect(tiled, kWeightProgram, weights);
+    collect(tiled, kFoldingFunction, weights);
     collect(tiled, kTableProgram, tables);
     values = main->getAttrOfType<ArrayAttr>(kValuesAttr);
   }

@@ -128,7 +128,7 @@ LogicalResult KernelCheck::run(ArrayRef<HostTensor> inputs) {
   }
   Evaluator evaluator(weights, Precision::Single);
   auto program = assigned->lookupSymbol<func::FuncOp>("weights");
-  if (program && failed(evaluator.runWeightProgram(program))) {
+  if (program && failed(evaluator.foldWeights(program))) {
     return failure();
   }
   evaluator.setObserver([&](OpResult result, const HostTensor &value) {
@@ -221,7 +221,7 @@ LogicalResult KernelCheck::pack(func::FuncOp program, Image &stored) {
     return success();
   }
   Evaluator evaluator(weights);
-  return evaluator.runWeightProgram(
+  return evaluator.foldWeights(
       program,
       [&](StoreWeightOp store, const HostTensor &value) -> LogicalResult {
         auto offset = store->getAttrOfType<IntegerAttr>(kOffsetAttr);
@@ -404,7 +404,7 @@ KernelCheck::check(ModuleOp tiled, StringRef onlyFunction) {
            << launches.size() << " functions for " << kernels.size()
            << " kernels";
   }
-  if (failed(pack(tiled.lookupSymbol<func::FuncOp>(kWeightProgram), image)) ||
+  if (failed(pack(tiled.lookupSymbol<func::FuncOp>(kFoldingFunction), image)) ||
       failed(pack(tiled.lookupSymbol<func::FuncOp>(kTableProgram), tables))) {
     return failure();
   }

@@ -37,7 +37,7 @@ struct CheckedKernel {
 
 class KernelCheck {
 public:
-  /// `assigned` has `main` and the weight program as `assign` leaves them.
+  /// `assigned` has `main` and the folding function as `assign` leaves them.
   static mlir::FailureOr<KernelCheck> make(mlir::ModuleOp assigned,
                                            const WeightLookup &weights,
                                            llvm::ArrayRef<HostTensor> inputs);

@@ -113,7 +113,7 @@ MeaningCheck::Meaning MeaningCheck::evaluate(ModuleOp module,
   for (auto function : module.getOps<func::FuncOp>()) {
     bool stores = !function.isExternal() &&
                   !function.getBody().getOps<StoreWeightOp>().empty();
-    if (stores && failed(evaluator.runWeightProgram(function))) {
+    if (stores && failed(evaluator.foldWeights(function))) {
       return {};
     }
   }

@@ -39,7 +39,7 @@ llvm::Error PlainRuns::runNeighbour() {
         return moveByUnits(*value, seed ^ llvm::xxh3_64bits(op.getName()),
                            storage);
       }));
-  if (llvm::Error error = model.runWeightProgram()) {
+  if (llvm::Error error = model.foldWeights()) {
     return error;
   }
   auto want = model.run(Precision::Double, moved);

@@ -60,7 +60,7 @@ FailureOr<SmallVector<int64_t>> evaluateTables(ModuleOp code,
     return op.emitError("a table cannot depend on weight '")
            << op.getName() << "'";
   });
-  LogicalResult evaluated = evaluator.runWeightProgram(
+  LogicalResult evaluated = evaluator.foldWeights(
       program, [&](StoreWeightOp store, const HostTensor &value) {
         return addTable(store, value, tables);
       });

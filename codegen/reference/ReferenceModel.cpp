@@ -26,9 +26,9 @@ static llvm::Error evaluationFailed() {
   return llvm::createStringError("the reference evaluation failed");
 }
 
-llvm::Error ReferenceModel::runWeightProgram() {
-  func::FuncOp weights = program.weightProgram;
-  if (weights && failed(evaluator.runWeightProgram(weights))) {
+llvm::Error ReferenceModel::foldWeights() {
+  func::FuncOp weights = program.foldingFunction;
+  if (weights && failed(evaluator.foldWeights(weights))) {
     return evaluationFailed();
   }
   return llvm::Error::success();

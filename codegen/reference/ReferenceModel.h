@@ -23,9 +23,9 @@ struct VerifiedProgram {
   /// imported, or with storage of 16 bits as it is after that was made explicit
   /// inside of compound operations too.
   mlir::func::FuncOp plain;
-  /// `main` and the weight program after `assign`.
+  /// `main` and the folding function after `assign`.
   mlir::func::FuncOp kernels;
-  mlir::func::FuncOp weightProgram;
+  mlir::func::FuncOp foldingFunction;
   WeightLookup weights;
 };
 
@@ -49,7 +49,7 @@ public:
         evaluator(std::move(weights)) {}
 
   /// Comes before all runs.
-  llvm::Error runWeightProgram();
+  llvm::Error foldWeights();
 
   /// In float64, or the plain run of the program's type.
   llvm::Expected<ReferenceRun> run(Precision precision,

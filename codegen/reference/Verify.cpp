@@ -100,7 +100,7 @@ public:
         weights(loadOnce(reference.weights)),
         model(reference, program, weights) {}
 
-  llvm::Error runWeightProgram() { return model.runWeightProgram(); }
+  llvm::Error foldWeights() { return model.foldWeights(); }
   llvm::Expected<VerifiedCase> runCase(int64_t index);
 
 private:
@@ -369,7 +369,7 @@ hova::verifyProgram(const VerifiedProgram &reference, CompiledProgram &compiled,
                     const VerifyOptions &options,
                     llvm::function_ref<void(const VerifiedCase &)> report) {
   Verifier verifier(reference, compiled, options);
-  if (llvm::Error error = verifier.runWeightProgram()) {
+  if (llvm::Error error = verifier.foldWeights()) {
     return std::move(error);
   }
   Verdict verdict;

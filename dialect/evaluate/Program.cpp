@@ -1,4 +1,4 @@
-//===- Program.cpp - Meaning of the weight program's operations -----------===//
+//===- Program.cpp - Meaning of the operations of constant folding --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Data movement keeps the type of the elements.

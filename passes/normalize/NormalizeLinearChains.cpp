@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // (H A + a) B + b = H (A B) + (a B + b): where the two linears follow each
-// other directly, the weight program multiplies their matrices. Vertical
+// other directly, their matrices are multiplied at compile time. Vertical
 // attention is the case that matters: `Y W_U2` with Y = H W^M becomes further
 // columns of the output projection. It pays where it takes no more
 // multiply-accumulates; both counts are in the verdict. Products of matrices

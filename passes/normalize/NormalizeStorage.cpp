@@ -113,7 +113,7 @@ private:
     return op.getResult().getType() == narrow(op.getX());
   }
 
-  /// Not of the weight program's products, which compute once and exactly.
+  /// Not of products that are folded, which compute once and exactly.
   void convertOperands(Operation *op) {
     if (weights.contains(op)) {
       return;

@@ -1,9 +1,9 @@
-//===- NormalizeWeights.cpp - The weight program --------------------------===//
+//===- NormalizeWeights.cpp - The folding of weights ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whatever no input reaches is computed once, when weights are packed, instead
 // of in every run: it moves to `@weights`, and `main` reads the results from
-// the weight image. A module without weights stays as it is.
+// the packed weights. A module without weights stays as it is.
 
 #include "dialect/DenseOps.h"
 #include "dialect/ProgramOps.h"
@@ -106,12 +106,12 @@ struct NormalizeWeightsPass final
       }
     }
     if (!read.empty()) {
-      moveToWeightProgram(main, values, read.getArrayRef());
+      moveToFoldingFunction(main, values, read.getArrayRef());
     }
   }
 
-  void moveToWeightProgram(func::FuncOp main, const WeightValues &values,
-                           ArrayRef<Value> read) {
+  void moveToFoldingFunction(func::FuncOp main, const WeightValues &values,
+                             ArrayRef<Value> read) {
     OpBuilder builder(&getContext());
     builder.setInsertionPointAfter(main);
     auto weights = func::FuncOp::create(builder, main.getLoc(), "weights",

@@ -149,7 +149,7 @@ def NormalizeTokenProjectionsPass : Pass<"hova-normalize-token-projections", "::
     Before: any operations. After: tokens are projected to few rows
     (`hova.project_tokens`) before the linear that made what was projected, which
     is then a linear of few rows; those of one input share the projected rows. A
-    bias is projected by the weight program. Declines where that takes more
+    bias is projected at compile time. Declines where that takes more
     multiply-accumulates, where a weight is transposed (tied) or depends on an
     input, and where a shape is not known. Reassociates.
 
@@ -245,7 +245,7 @@ def NormalizeTiedTablesPass : Pass<"hova-normalize-tied-tables", "::mlir::func::
 }
 
 def NormalizeWeightsPass : Pass<"hova-normalize-weights", "::mlir::ModuleOp"> {
-  let summary = "Move what depends on weights alone to the weight program";
+  let summary = "Move what depends on weights alone to the folding function";
   let description = [{
     Before: `main` references weights and computes with them. After: everything
     that no input reaches stands in `func.func @weights`, which stores each
@@ -282,6 +282,6 @@ def VerifyNormalizedPass : Pass<"hova-verify-normalized", "::mlir::ModuleOp"> {
   let summary = "Check the promise of normalize";
   let description = [{
     `main` holds no weight reference, no compound operation and no transposed
-    linear, and the weight program stores each image weight once.
+    linear, and the folding function stores each image weight once.
   }];
 }

@@ -22,7 +22,7 @@ struct VerifyNormalizedPass final
     bool failed = false;
     getOperation().walk([&](StoreWeightOp op) {
       if (!stored.insert(op.getName()).second) {
-        op.emitError("weight program stores '") << op.getName() << "' twice";
+        op.emitError("folding function stores '") << op.getName() << "' twice";
         failed = true;
       }
     });
@@ -39,7 +39,7 @@ struct VerifyNormalizedPass final
       }
       auto reference = dyn_cast<ImageWeightOp>(op);
       if (reference && !stored.contains(reference.getName())) {
-        op->emitError("weight program does not store '")
+        op->emitError("folding function does not store '")
             << reference.getName() << "'";
         failed = true;
       }

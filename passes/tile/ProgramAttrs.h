@@ -8,7 +8,7 @@
 
 namespace hova {
 
-/// Bytes of the arena, of the weight image, and (absent: none) of the tables
+/// Bytes of the arena, of the packed weights, and (absent: none) of the tables
 /// that are part of the program.
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "hova.arena_bytes";
 inline constexpr llvm::StringLiteral kImageBytesAttr = "hova.image_bytes";
@@ -29,9 +29,9 @@ inline constexpr llvm::StringLiteral kPartsAttr = "hova.parts";
 inline constexpr llvm::StringLiteral kWholeAttr = "hova.whole";
 /// On `hova.store_weight`: the place in the image, or among the tables.
 inline constexpr llvm::StringLiteral kOffsetAttr = "hova.offset";
-/// The function that makes the weight image, and after `tile` the one that
+/// The function that makes the packed weights, and after `tile` the one that
 /// makes the tables.
-inline constexpr llvm::StringLiteral kWeightProgram = "weights";
+inline constexpr llvm::StringLiteral kFoldingFunction = "weights";
 inline constexpr llvm::StringLiteral kTableProgram = "tables";
 
 } // namespace hova

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `tile` does for every target: each value gets a buffer (input, output,
-// arena or weight image), each kernel structure one function, and `main`
+// arena or packed weights), each kernel structure one function, and `main`
 // becomes a list of launches. What stands in a function, how it is launched,
 // and where values between the stages of a kernel lie, is the target's.
 

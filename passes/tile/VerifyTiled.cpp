@@ -84,7 +84,7 @@ struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
       return signalPassFailure();
     }
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.getName() == kWeightProgram ||
+      if (function.getName() == kFoldingFunction ||
           function.getName() == kTableProgram) {
         continue;
       }

@@ -106,7 +106,7 @@ LogicalResult WeightPlaces::assign(Place place) {
     references[op.getName()].push_back(op);
   }
   llvm::StringSet<> stored;
-  if (auto weights = module.lookupSymbol<func::FuncOp>(kWeightProgram)) {
+  if (auto weights = module.lookupSymbol<func::FuncOp>(kFoldingFunction)) {
     auto stores = llvm::to_vector(weights.getOps<StoreWeightOp>());
     for (StoreWeightOp store : stores) {
       stored.insert(store.getName());
@@ -117,7 +117,7 @@ LogicalResult WeightPlaces::assign(Place place) {
   }
   for (auto op : main.getOps<ImageWeightOp>()) {
     if (!stored.contains(op.getName())) {
-      return op.emitOpError("reads what the weight program does not store");
+      return op.emitOpError("reads what the folding function does not store");
     }
   }
   return success();
@@ -146,7 +146,8 @@ LogicalResult WeightPlaces::assignWeight(StoreWeightOp store,
   int64_t &end = goesToTables ? tableBytes : bytes;
   for (ImageWeightOp op : references) {
     if (op.getType() != type) {
-      return op.emitOpError("expects the type that the weight program stores, ")
+      return op.emitOpError(
+                 "expects the type that the folding function stores, ")
              << type << ", got " << op.getType();
     }
     if (op.getLayoutAttr() != layout) {

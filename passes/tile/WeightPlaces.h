@@ -12,8 +12,8 @@ namespace hova {
 /// Bytes of an element in memory.
 int64_t elementBytes(mlir::MemRefType type);
 
-/// Fixes the image's layout, in the order of the weight program, and makes the
-/// weight program pack what `main` reads in a layout.
+/// Fixes the image's layout, in the order of the folding function, and makes
+/// that pack what `main` reads in a layout.
 ///
 /// Integers that no weight decides, as the rows of a placement, say where
 /// kernels read and write. They are no part of the image, which comes from a

@@ -69,7 +69,7 @@ static const option_info infos[NUM_OPTIONS] = {
     [OPTION_THREADS] = {"--threads", "N",
                         "threads (default: usable processors)"},
     [OPTION_WEIGHTS] = {"--weights", "FILE",
-                        "weight image made by 'hova weights pack'"},
+                        "packed weights made by 'hova weights pack'"},
     [OPTION_CHECK_WEIGHTS] = {"--check-weights", NULL,
                               "read all weights first and compare their "
                               "checksum (default: if others may write to "

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An executable or shared library holds one program. When it is linked, the
-// names below are bound to its description and to its embedded weight image
-// (empty where the image is a file of its own).
+// names below are bound to its description and to its embedded packed weights
+// (empty where these are a file of their own).
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
-# ===- test_changed_images.py - Weight images that someone changed ------------=== #
+# ===- test_changed_images.py - Packed weights that someone changed -----------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing in a weight image decides where a program reads or writes.
+"""Nothing in packed weights decides where a program reads or writes.
 
 A model with shifted windows, merged patches, random blocks and a look-up runs with images
 of which bytes and words are changed: each gives a sentence or numbers, never a fault. The

@@ -1,7 +1,7 @@
 // RUN: hova-opt %s --hova-decompose-program | FileCheck %s
 // RUN: hova-opt %s --hova-decompose-program --hova-decompose-program | FileCheck %s
 
-// Kernels are declared beside main, which stays as the weight program does.
+// Kernels are declared beside main, which stays as the folding function does.
 // CHECK-LABEL: func.func @main(
 // CHECK: hova.launch @kernel
 // CHECK-LABEL: func.func private @weights()

@@ -191,16 +191,16 @@ template <typename Change> auto changeHeader(Change change) {
 
 const WrongImageCase wrongImages[] = {
     {"none", [](Image &, hova_options &o) { o.image = nullptr; },
-     "needs a weight image"},
+     "needs packed weights"},
     {"empty", [](Image &, hova_options &o) { o.image_bytes = 0; },
-     "is not a weight image"},
+     "is not a file of packed weights"},
     {"no_magic", [](Image &i, hova_options &) { i.bytes[7] = '2'; },
      "hova weights pack fixture.json --march=x86-64 -o IMAGE"},
     {"safetensors",
      [](Image &i, hova_options &) {
        std::memcpy(i.bytes, "\x10\0\0\0\0\0\0\0{", 9);
      },
-     "is a safetensors file, not a weight image"},
+     "is a safetensors file, not one of packed weights"},
     {"header_cut_off",
      [](Image &, hova_options &o) {
        o.image_bytes = HOVA_IMAGE_HEADER_BYTES - 1;

@@ -14,7 +14,7 @@
 
 namespace hova::test {
 
-/// A weight image of which every weight is 2, 3 and so on.
+/// Packed weights of which every one is 2, 3 and so on.
 struct DeviceImage {
   static constexpr uint64_t kEnd =
       HOVA_IMAGE_HEADER_BYTES + DEVICE_WEIGHT_BYTES;

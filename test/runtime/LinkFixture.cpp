@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/program/Link.h"
-#include "codegen/program/WeightImage.h"
+#include "codegen/program/PackedWeights.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -39,12 +39,12 @@ static llvm::Error link(char **arguments, const char *imagePath,
   if (!object) {
     return object.takeError();
   }
-  WeightImageInfo info;
+  PackedWeightsInfo info;
   info.id = "0123abcd";
   info.model = "fixture";
   info.weightBytes = std::strtoull(arguments[5], nullptr, 10);
   auto writeImage = [&](llvm::raw_ostream &os) {
-    return writeWeightImage(os, info, [&](llvm::raw_ostream &data) {
+    return writePackedWeights(os, info, [&](llvm::raw_ostream &data) {
       return writeWeights(data, info.weightBytes);
     });
   };
@@ -61,7 +61,7 @@ static llvm::Error link(char **arguments, const char *imagePath,
     options.weights = imagePath;
   }
   if (info.weightBytes) {
-    options.imageBytes = getWeightImageBytes(info);
+    options.imageBytes = getPackedWeightsBytes(info);
   }
   return linkProgram((*object)->getBuffer(), options, writeImage);
 }

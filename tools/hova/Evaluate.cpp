@@ -34,7 +34,7 @@ static llvm::Expected<Tensors> evaluateOperations(Session &session,
   ModuleOp module = session.module();
   Evaluator evaluator(session.weights());
   auto weights = module.lookupSymbol<func::FuncOp>("weights");
-  if (!weights || succeeded(evaluator.runWeightProgram(weights))) {
+  if (!weights || succeeded(evaluator.foldWeights(weights))) {
     auto main = module.lookupSymbol<func::FuncOp>("main");
     FailureOr<Tensors> outputs = evaluator.run(main, inputs);
     if (succeeded(outputs)) {

@@ -92,7 +92,7 @@ llvm::Expected<Verdict> Verification::compare(CompiledModule &compiled,
   reference.plain =
       plain ? plain->lookupSymbol<func::FuncOp>("main") : reference.imported;
   reference.kernels = compiled.assigned->lookupSymbol<func::FuncOp>("main");
-  reference.weightProgram =
+  reference.foldingFunction =
       compiled.assigned->lookupSymbol<func::FuncOp>("weights");
   reference.weights = session.weights();
   VerifyOptions own = how;

@@ -155,7 +155,7 @@ static Array partsJson(func::FuncOp main, int64_t flopsPerByte) {
 Object memoryJson(ModuleOp tiled, int64_t flopsPerByte) {
   func::FuncOp main = mainOf(tiled);
   Array weights;
-  if (auto program = tiled.lookupSymbol<func::FuncOp>(kWeightProgram)) {
+  if (auto program = tiled.lookupSymbol<func::FuncOp>(kFoldingFunction)) {
     for (StoreWeightOp store : program.getOps<StoreWeightOp>()) {
       weights.push_back(Object{
           {"name", store.getName()},

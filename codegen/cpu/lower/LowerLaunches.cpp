@@ -302,7 +302,7 @@ struct LowerLaunchesPass final
       return signalPassFailure();
     }
     main.erase();
-    for (StringRef name : {kWeightProgram, kTableProgram}) {
+    for (StringRef name : {kFoldingFunction, kTableProgram}) {
       if (auto program = getOperation().lookupSymbol<func::FuncOp>(name)) {
         program.erase();
       }

@@ -34,7 +34,7 @@ public:
   Value get(PlacementAttrInterface placement, Type source);
 
 private:
-  Block &weightProgram();
+  Block &foldingFunction();
 
   ModuleOp module;
   func::FuncOp main;
@@ -42,7 +42,7 @@ private:
 };
 } // namespace
 
-Block &RowTables::weightProgram() {
+Block &RowTables::foldingFunction() {
   auto weights = module.lookupSymbol<func::FuncOp>("weights");
   if (!weights) {
     OpBuilder builder(module.getContext());
@@ -68,7 +68,7 @@ Value RowTables::get(PlacementAttrInterface placement, Type source) {
   int64_t rows =
       staticSize(ArrayRef(*placement.getPlacedShape(shape)).drop_back()) *
       placement.getSegments();
-  OpBuilder builder(weightProgram().getTerminator());
+  OpBuilder builder(foldingFunction().getTerminator());
   auto type = RankedTensorType::get(rows, builder.getI32Type());
   std::string name = "rows." + std::to_string(tables.size() - 1);
   Location loc = NameLoc::get(builder.getStringAttr(name), main.getLoc());

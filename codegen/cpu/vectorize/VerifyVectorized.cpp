@@ -22,7 +22,7 @@ static bool isBeyondRow(Type type) {
 /// their tensors; every other function is a kernel.
 static bool isKernelFunction(func::FuncOp function) {
   StringRef name = function.getName();
-  return name != "main" && name != kWeightProgram && name != kTableProgram;
+  return name != "main" && name != kFoldingFunction && name != kTableProgram;
 }
 
 static LogicalResult check(Operation *op, bool inKernel) {

@@ -26,7 +26,7 @@ func.func private @weights() {
 
 // A weight that nothing stores, or nothing reads.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.image_weight' op reads what the weight program does not store}}
+  // expected-error@+1 {{'hova.image_weight' op reads what the folding function does not store}}
   %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
   %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
@@ -46,7 +46,7 @@ func.func private @weights() {
 // -----
 
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.image_weight' op reads what the weight program does not store}}
+  // expected-error@+1 {{'hova.image_weight' op reads what the folding function does not store}}
   %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
   %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):
@@ -85,7 +85,7 @@ func.func private @weights() {
 
 // A weight of another type than the stored one.
 func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
-  // expected-error@+1 {{'hova.image_weight' op expects the type that the weight program stores, 'tensor<8x4xf32>', got 'tensor<8x8xf32>'}}
+  // expected-error@+1 {{'hova.image_weight' op expects the type that the folding function stores, 'tensor<8x4xf32>', got 'tensor<8x8xf32>'}}
   %w = hova.image_weight "w" {layout = #hova.column_strips<16>} : tensor<8x8xf32>
   %y = hova.kernel "layer" units<batch 1, token 9> (%x, %w) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%a: tensor<1x9x8xf32>, %m: tensor<8x8xf32>):

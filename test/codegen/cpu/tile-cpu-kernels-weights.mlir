@@ -3,7 +3,7 @@
 // RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 // RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 
-// Weights lie in the order of the weight program, each at a 64-byte line; what is
+// Weights lie in the order of the folding function, each at a 64-byte line; what is
 // read in panels is packed there.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: hova.image_bytes = 832 : i64

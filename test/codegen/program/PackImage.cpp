@@ -1,4 +1,4 @@
-//===- PackImage.cpp - The weight image of a module -----------------------===//
+//===- PackImage.cpp - The packed weights of a module ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // usage: hova-pack-image MODULE.mlir FOLDER IMAGE
@@ -12,8 +12,8 @@
 
 #include "codegen/OutputFile.h"
 #include "codegen/Pipeline.h"
+#include "codegen/program/PackedWeights.h"
 #include "codegen/program/WeightData.h"
-#include "codegen/program/WeightImage.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/tile/WeightPlaces.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -49,10 +49,10 @@ static LogicalResult packImage(ModuleOp module, const std::string &folder,
     return failure();
   }
   uint64_t bytes = places.getBytes();
-  WeightImageInfo info = {weightDigest(module), "packed", bytes};
+  PackedWeightsInfo info = {weightDigest(module), "packed", bytes};
   auto weights = [&](WeightOp op) { return readWeight(op, folder); };
   llvm::Error error = writeFileWhole(path, 0666, [&](llvm::raw_ostream &os) {
-    return writeWeightImage(os, info, [&](llvm::raw_ostream &data) {
+    return writePackedWeights(os, info, [&](llvm::raw_ostream &data) {
       return packWeightData(data, module, weights, bytes);
     });
   });

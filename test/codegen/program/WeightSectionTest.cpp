@@ -58,7 +58,7 @@ public:
   }
   /// What is wrong; empty: nothing.
   std::string place(uint64_t bytes = kBytes) {
-    return llvm::toString(hova::placeWeightImage(file, 65536, bytes));
+    return llvm::toString(hova::placePackedWeights(file, 65536, bytes));
   }
 
   std::vector<char> file;

@@ -1,4 +1,4 @@
-# ===- test_weight_layouts.py - Layouts in weight images, against NumPy ------=== #
+# ===- test_weight_layouts.py - Layouts of packed weights, against NumPy -----=== #
 # SPDX-License-Identifier: Apache-2.0
 """What each layout makes of a matrix, in the image and back, by NumPy's own moves."""
 

@@ -1,8 +1,8 @@
 //===- EvaluatorTest.cpp - Executing hova IR ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the golden vectors cannot show: precision, kernels, the weight program,
-// observers and errors.
+// What the golden vectors cannot show: precision, kernels, the folding
+// function, observers and errors.
 
 #include "EvaluatorFixture.h"
 #include "codegen/reference/Compare.h"
@@ -119,10 +119,10 @@ constexpr const char *kWeights = R"mlir(
     return %y, %z : tensor<1x3xf32>, tensor<1x3xf32>
   })mlir";
 
-TEST_F(EvaluatorTest, main_reads_what_the_weight_program_stored) {
+TEST_F(EvaluatorTest, main_reads_what_the_folding_function_stored) {
   func::FuncOp main = parse(kWeights);
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
-      module->lookupSymbol<func::FuncOp>("weights"))));
+  ASSERT_TRUE(succeeded(
+      evaluator.foldWeights(module->lookupSymbol<func::FuncOp>("weights"))));
   auto results = evaluator.run(main, {floats({1, 2}, {1, 10})});
   ASSERT_TRUE(succeeded(results)) << message;
   for (const HostTensor &result : *results) {
@@ -132,7 +132,7 @@ TEST_F(EvaluatorTest, main_reads_what_the_weight_program_stored) {
   }
 }
 
-TEST_F(EvaluatorTest, the_weight_program_hands_out_float32) {
+TEST_F(EvaluatorTest, the_folding_function_hands_out_float32) {
   parse(kWeights);
   std::vector<std::string> names;
   auto store = [&](StoreWeightOp op, const HostTensor &value) {
@@ -140,7 +140,7 @@ TEST_F(EvaluatorTest, the_weight_program_hands_out_float32) {
     names.push_back(op.getName().str());
     return success();
   };
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
+  ASSERT_TRUE(succeeded(evaluator.foldWeights(
       module->lookupSymbol<func::FuncOp>("weights"), store)));
   EXPECT_EQ(names, (std::vector<std::string>{"w.packed", "w.transposed"}));
 }
@@ -164,11 +164,11 @@ TEST_F(EvaluatorTest, weights_are_loaded_when_they_are_first_used) {
     return countingWeight(op);
   });
   ASSERT_TRUE(succeeded(
-      lazy.runWeightProgram(module->lookupSymbol<func::FuncOp>("weights"),
-                            [&](StoreWeightOp op, const HostTensor &) {
-                              events.push_back("store " + op.getName().str());
-                              return success();
-                            })));
+      lazy.foldWeights(module->lookupSymbol<func::FuncOp>("weights"),
+                       [&](StoreWeightOp op, const HostTensor &) {
+                         events.push_back("store " + op.getName().str());
+                         return success();
+                       })));
   EXPECT_EQ(events,
             (std::vector<std::string>{"load b", "store b.transposed", "load a",
                                       "store a.plain", "store b.plain"}));
@@ -187,8 +187,8 @@ TEST_F(EvaluatorTest, computed_weights_are_rounded_for_plain_runs_only) {
       %y = hova.add %x, %w : tensor<3xf32>, tensor<3xf32>
       return %y : tensor<3xf32>
     })mlir");
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
-      module->lookupSymbol<func::FuncOp>("weights"))));
+  ASSERT_TRUE(succeeded(
+      evaluator.foldWeights(module->lookupSymbol<func::FuncOp>("weights"))));
   HostTensor zeros = floats({3}, {0, 0, 0});
   EXPECT_EQ(run(main, {zeros}).at(1), 0.1);
   EXPECT_EQ(run(main, {zeros}, Precision::Single).at(1), 0.1f);
@@ -336,7 +336,7 @@ constexpr const char *kStored = R"mlir(
 TEST_F(EvaluatorTest, float64_rounds_nothing_that_is_computed) {
   func::FuncOp main = parse(kStored);
   auto weights = module->lookupSymbol<func::FuncOp>("weights");
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
+  ASSERT_TRUE(succeeded(evaluator.foldWeights(weights)));
   EXPECT_EQ(run(main, {floats({1, 1}, {1.001f})}).at(1), 1.001f * 1.001);
 }
 
@@ -354,7 +354,7 @@ TEST_F(EvaluatorTest, float64_rounds_the_weights_of_the_model) {
       return %y : tensor<1x512xf32>
     })mlir");
   auto weights = module->lookupSymbol<func::FuncOp>("weights");
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
+  ASSERT_TRUE(succeeded(evaluator.foldWeights(weights)));
   // 511 is not a number of bf16.
   EXPECT_EQ(run(main, {floats({1, 1}, {1})}).at(511), 512);
 }
@@ -362,7 +362,7 @@ TEST_F(EvaluatorTest, float64_rounds_the_weights_of_the_model) {
 TEST_F(EvaluatorTest, the_own_type_rounds_activations_too) {
   func::FuncOp main = parse(kStored);
   auto weights = module->lookupSymbol<func::FuncOp>("weights");
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
+  ASSERT_TRUE(succeeded(evaluator.foldWeights(weights)));
   HostTensor y = run(main, {floats({1, 1}, {1.001f})}, Precision::Single);
   EXPECT_EQ(y.at(1), 1.0);
 }
@@ -402,13 +402,13 @@ TEST_F(EvaluatorTest, columns_are_rows_of_whole_copies) {
     })mlir");
   auto weights = module->lookupSymbol<func::FuncOp>("weights");
   std::vector<float> image;
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
+  ASSERT_TRUE(succeeded(evaluator.foldWeights(
       weights, [&](StoreWeightOp, const HostTensor &value) {
         image.assign(value.as<float>(), value.as<float>() + value.size());
         return success();
       })));
   EXPECT_EQ(image, (std::vector<float>{0, 2, 4, 0, 1, 3, 5, 0}));
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
+  ASSERT_TRUE(succeeded(evaluator.foldWeights(weights)));
   HostTensor back = run(main, {});
   EXPECT_EQ(back.getShape(), llvm::ArrayRef<int64_t>({3, 2}));
   for (int64_t i = 0; i < 6; ++i) {
@@ -431,8 +431,8 @@ TEST_F(EvaluatorTest, what_is_packed_is_told_by_its_layout) {
       %w = hova.image_weight "plain" : tensor<4x4xf32>
       return %p, %w : tensor<4x4xf32>, tensor<4x4xf32>
     })mlir");
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
-      module->lookupSymbol<func::FuncOp>("weights"))));
+  ASSERT_TRUE(succeeded(
+      evaluator.foldWeights(module->lookupSymbol<func::FuncOp>("weights"))));
   auto results = evaluator.run(main, {});
   ASSERT_TRUE(succeeded(results)) << message;
   for (const HostTensor &result : *results) {
@@ -456,7 +456,7 @@ TEST_F(EvaluatorTest, pairs_of_rows_are_interleaved) {
     })mlir");
   auto weights = module->lookupSymbol<func::FuncOp>("weights");
   std::vector<float> image;
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(
+  ASSERT_TRUE(succeeded(evaluator.foldWeights(
       weights, [&](StoreWeightOp, const HostTensor &value) {
         image.assign(value.as<float>(), value.as<float>() + value.size());
         return success();
@@ -467,7 +467,7 @@ TEST_F(EvaluatorTest, pairs_of_rows_are_interleaved) {
                                        10, 0, 11, 0, 12, 0, 13, 0, //
                                        4,  9, 0,  0, 0,  0, 0,  0, //
                                        14, 0, 0,  0, 0,  0, 0,  0}));
-  ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights)));
+  ASSERT_TRUE(succeeded(evaluator.foldWeights(weights)));
   HostTensor back = run(main, {});
   for (int64_t i = 0; i < 15; ++i) {
     EXPECT_EQ(back.at(i), i);

@@ -13,8 +13,8 @@ using hova::test::floats;
 
 namespace {
 
-/// What two weight programs store for the same operation, the image and the
-/// reference.
+/// What both ways to fold weights store for the same operation, that of the
+/// image and that of the reference.
 class TableTest : public hova::test::EvaluatorTest {
 protected:
   void expectEqual(const std::string &operation, const std::string &type,
@@ -28,13 +28,13 @@ protected:
               "weights");
     HostTensor stored;
     ASSERT_TRUE(succeeded(
-        evaluator.runWeightProgram(weights,
-                                   [&](StoreWeightOp, const HostTensor &value) {
-                                     stored = value;
-                                     return success();
-                                   })))
+        evaluator.foldWeights(weights,
+                              [&](StoreWeightOp, const HostTensor &value) {
+                                stored = value;
+                                return success();
+                              })))
         << message;
-    ASSERT_TRUE(succeeded(evaluator.runWeightProgram(weights))) << message;
+    ASSERT_TRUE(succeeded(evaluator.foldWeights(weights))) << message;
     HostTensor defined = run(module->lookupSymbol<func::FuncOp>("main"), {});
     Comparison same = compareModel(stored, defined, defined);
     EXPECT_TRUE(same.within) << operation << ": " << same.reason;

@@ -102,7 +102,7 @@ func.func @keeps_verdicts_of_linears(%x: tensor<1x4x8xf32>) -> (tensor<1x4x8xf32
 
 // -----
 
-// Products of weights alone belong to the weight program.
+// Products of weights alone belong to the folding function.
 // CHECK-LABEL: @leaves_products_of_weights_alone
 // CHECK-NOT: hova.concat
 func.func @leaves_products_of_weights_alone() -> (tensor<8xf32>, tensor<2xf32>) {

@@ -68,7 +68,7 @@ func.func @main(%ids: tensor<1x7xi32>, %x: tensor<100x8xf32>) -> (tensor<1x7x100
 
 // -----
 
-// What the weight program makes of the table is a tensor of its own.
+// What is folded of the table is a tensor of its own.
 // CHECK-LABEL: @main
 //       CHECK: hova.embedding {{.*}}fired = true
 func.func @main(%ids: tensor<1x7xi32>, %x: tensor<1x7x12xf32>) -> (tensor<1x7x100xf32>, tensor<1x7x8xf32>) {

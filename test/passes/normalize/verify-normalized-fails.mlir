@@ -2,7 +2,7 @@
 
 // RUN: not hova-opt %s --hova-verify-normalized 2>&1 | FileCheck %s
 
-// CHECK: error: weight program stores 't' twice
+// CHECK: error: folding function stores 't' twice
 // CHECK-NOT: func.func
 func.func private @weights() {
   %t = hova.weight "t" : tensor<8xf32>

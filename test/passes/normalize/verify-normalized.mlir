@@ -39,7 +39,7 @@ func.func @main(%x: tensor<1x8xf32>, %w: tensor<4x8xf32>) -> tensor<1x4xf32> {
 // -----
 
 func.func @main() -> tensor<8x8xf32> {
-  // expected-error@+1 {{weight program does not store 'a'}}
+  // expected-error@+1 {{folding function does not store 'a'}}
   %w = hova.image_weight "a" : tensor<8x8xf32>
   return %w : tensor<8x8xf32>
 }
@@ -49,7 +49,7 @@ func.func @main() -> tensor<8x8xf32> {
 func.func private @weights() {
   %w = hova.weight "a" : tensor<8x8xf32>
   hova.store_weight "a", %w : tensor<8x8xf32>
-  // expected-error@+1 {{weight program stores 'a' twice}}
+  // expected-error@+1 {{folding function stores 'a' twice}}
   hova.store_weight "a", %w : tensor<8x8xf32>
   return
 }

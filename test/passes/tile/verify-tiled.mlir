@@ -1,6 +1,6 @@
 // RUN: hova-opt %s --split-input-file --hova-verify-tiled --verify-diagnostics
 
-// Buffers that end exactly where arena and image end, and tensors of the weight program.
+// Buffers that end exactly where arena and image end, and tensors of the folding function.
 func.func @main(%x: memref<4x8xf32>) attributes {hova.arena_bytes = 640 : i64, hova.image_bytes = 128 : i64} {
   %a = hova.arena_buffer {offset = 512 : i64} : memref<2x8xf32, strided<[24, 1]>>
   %i = hova.image_buffer {offset = 0 : i64} : memref<1x32xf32>

@@ -16,7 +16,7 @@ func.func @accepts_lookups(%i: vector<4xi32>) -> vector<4xf32> {
 
 // -----
 
-// Launches, buffers and the weight program are no code of a kernel.
+// Launches, buffers and the folding function are no code of a kernel.
 func.func @main() {
   %b = hova.arena_buffer {offset = 64 : i64} : memref<4x8xf32>
   return

@@ -1,7 +1,7 @@
-//===- WeightImage.cpp - The file of packed weights -----------------------===//
+//===- PackedWeights.cpp - The file of packed weights ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/program/WeightImage.h"
+#include "codegen/program/PackedWeights.h"
 
 #include "runtime/hova_runtime.h"
 #include "llvm/Support/CRC.h"
@@ -41,13 +41,14 @@ private:
 };
 } // namespace
 
-uint64_t getWeightImageBytes(const WeightImageInfo &info) {
+uint64_t getPackedWeightsBytes(const PackedWeightsInfo &info) {
   return HOVA_IMAGE_HEADER_BYTES + info.weightBytes +
          sizeof(hova_image_trailer);
 }
 
-llvm::Error writeWeightImage(llvm::raw_ostream &os, const WeightImageInfo &info,
-                             WriteFunction writeData) {
+llvm::Error writePackedWeights(llvm::raw_ostream &os,
+                               const PackedWeightsInfo &info,
+                               WriteFunction writeData) {
   hova_image_header header = {};
   if (info.id.size() >= sizeof header.id) {
     return llvm::createStringError(
